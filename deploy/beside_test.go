@@ -21,7 +21,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
 )
 
-// beside renders the chart with values in the form `a.b`, as `helm --set` has them.
+// beside renders the chart with values whose keys have the form `a.b`, as in `helm --set`.
 func beside(t *testing.T, namespace string, set map[string]any) []*unstructured.Unstructured {
 	t.Helper()
 	values := map[string]any{}
@@ -50,8 +50,8 @@ func find(t *testing.T, objects []*unstructured.Unstructured, kind, name string,
 	require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(objects[i].Object, into))
 }
 
-// The hub of the chart has another ServiceAccount, so that OCM's operator never deletes its permissions. All else that deploy/base has is in
-// the chart, word for word.
+// The chart's hub has its own ServiceAccount, so OCM's operator never deletes its permissions. The rest of deploy/base is in the chart
+// without changes.
 func TestChartEqualsKustomize(t *testing.T) {
 	base, err := RenderBase()
 	require.NoError(t, err)
@@ -87,7 +87,7 @@ func TestChartEqualsKustomize(t *testing.T) {
 	}, others)
 }
 
-// normalized returns an object as JSON, in which numbers have one type.
+// normalized returns an object in the form of decoded JSON, in which all numbers have the same type.
 func normalized(t *testing.T, object map[string]any) string {
 	t.Helper()
 	text, err := (&unstructured.Unstructured{Object: object}).MarshalJSON()
@@ -95,7 +95,7 @@ func normalized(t *testing.T, object map[string]any) string {
 	return string(text)
 }
 
-// Helm reads no file outside of the chart: `make generate` copies them.
+// Helm can't read files outside the chart, so `make generate` copies them.
 func TestChartFilesAreCopies(t *testing.T) {
 	copies, err := filepath.Glob("chart/files/*")
 	require.NoError(t, err)
@@ -116,7 +116,7 @@ func TestChartFilesAreCopies(t *testing.T) {
 	}
 }
 
-// The hub of the chart may do what the linked OCM's own may, and what deploy/base adds; nothing else.
+// The chart's hub has the permissions of the work hub in the linked version of OCM and those that deploy/base adds, and no others.
 func TestChartGrantsWhatOCMGrants(t *testing.T) {
 	theirs, ours := &rbacv1.ClusterRole{}, &rbacv1.ClusterRole{}
 	require.NoError(t, ocm.Render("hub/work/clusterrole.yaml", ocm.Defaults(), theirs))
@@ -148,7 +148,7 @@ func permissions(rules []rbacv1.PolicyRule) map[string]bool {
 	return may
 }
 
-// The pods run as those of the operator's Deployment, except for what the values change. The hub knows each flag.
+// The pods are like those of the operator's Deployment, except for the fields that the values change. The hub accepts each flag.
 func TestChartRunsTheHubAsTheOperatorDoes(t *testing.T) {
 	for name, test := range map[string]struct {
 		set    map[string]any
@@ -194,7 +194,7 @@ func parse(t *testing.T, args []string) {
 	require.NoError(t, hub.NewManagerCommand().ParseFlags(flags))
 }
 
-// In Hosted mode, the two parts are the whole.
+// In Hosted mode, the two releases together have the same objects as one release in Default mode.
 func TestChartInHostedMode(t *testing.T) {
 	onHub := beside(t, "my-hub", map[string]any{"mode": "Hub"})
 	management := beside(t, "my-hub", map[string]any{"mode": "Management"})
@@ -216,7 +216,7 @@ func TestChartInHostedMode(t *testing.T) {
 	require.Equal(t, "work-rollback-kubeconfig", pod.Volumes[1].Secret.SecretName)
 }
 
-// What is off by default.
+// These objects are off by default.
 func TestChartOptions(t *testing.T) {
 	more := beside(t, ChartNamespace, map[string]any{"replicas": int64(2), "networkPolicy.enabled": true, "serviceMonitor.enabled": true})
 	require.Subset(t, kinds(more), []string{"PodDisruptionBudget work-rollback", "NetworkPolicy work-rollback"})
@@ -236,7 +236,7 @@ func TestChartOptions(t *testing.T) {
 	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "monitoring")
 	require.NoError(t, err)
 	for _, resource := range rendered.Resources() {
-		if resource.GetKind() != "ConfigMap" { // The dashboard is too large for a release of Helm.
+		if resource.GetKind() != "ConfigMap" { // The dashboard is too large for a Helm release.
 			require.Contains(t, kinds(more), resource.GetKind()+" "+resource.GetName())
 		}
 	}
@@ -245,7 +245,7 @@ func TestChartOptions(t *testing.T) {
 	require.Equal(t, "work-rollback", delegator.Subjects[0].Name)
 }
 
-// A value that does nothing is an error, not a surprise. In another namespace, the Lease would not keep OCM's hub from leading.
+// A value without an effect is an error. So is another namespace: there, the Lease would not keep OCM's hub from leading.
 func TestChartRejects(t *testing.T) {
 	for message, values := range map[string]map[string]any{
 		"additional properties 'replica'": {"replica": 2},

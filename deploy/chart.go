@@ -17,14 +17,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// ChartNamespace is the namespace in which the chart is installed beside OCM in Default mode: that of the Lease.
+// ChartNamespace is the namespace for the chart in Default mode: the namespace of the Lease that OCM's work hub uses too.
 const ChartNamespace = "open-cluster-management-hub"
 
 //go:embed chart/Chart.yaml chart/values.yaml chart/values.schema.json chart/files all:chart/templates
 var chartFiles embed.FS
 
-// RenderChart returns the objects that `helm template work-rollback deploy/chart` prints for a namespace and values. They are in the
-// order of the templates' names.
+// RenderChart returns the objects that `helm template work-rollback deploy/chart` prints for a namespace and values, in the
+// order of the template names.
 func RenderChart(namespace string, values map[string]any) ([]*unstructured.Unstructured, error) {
 	files, err := bufferedChart()
 	if err != nil {
@@ -37,7 +37,7 @@ func RenderChart(namespace string, values map[string]any) ([]*unstructured.Unstr
 	release := chartutil.ReleaseOptions{Name: loaded.Name(), Namespace: namespace, Revision: 1, IsInstall: true}
 	all, err := chartutil.ToRenderValues(loaded, values, release, nil)
 	if err != nil {
-		return nil, fmt.Errorf("the values of deploy/chart: %w", err)
+		return nil, fmt.Errorf("preparing the values of deploy/chart: %w", err)
 	}
 	rendered, err := engine.Render(loaded, all)
 	if err != nil {
@@ -57,7 +57,7 @@ func RenderChart(namespace string, values map[string]any) ([]*unstructured.Unstr
 	return objects, nil
 }
 
-// bufferedChart returns the files of the chart by their paths in it.
+// bufferedChart returns the files of the chart, with their paths relative to the chart.
 func bufferedChart() (files []*loader.BufferedFile, err error) {
 	err = fs.WalkDir(chartFiles, "chart", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

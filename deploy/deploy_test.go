@@ -158,7 +158,7 @@ func TestThePoliciesAreTheGeneratedOnes(t *testing.T) {
 	require.Equal(t, string(want), string(got), "run make generate")
 }
 
-// The guard of the revisions knows the hub by the name that the binding of its rights has, or that of the chart, and by the right itself.
+// The policy for revisions identifies the hub by the name in its ClusterRoleBinding or in the chart, and by the permission itself.
 func TestTheGuardKnowsTheHub(t *testing.T) {
 	binding, role := &rbacv1.ClusterRoleBinding{}, &rbacv1.ClusterRole{}
 	rendered(t, "ClusterRoleBinding", binding)

@@ -16,7 +16,7 @@ import (
 func (r *release) reference(digest string) string { return imageName + ":" + r.version + "@" + digest }
 
 // install writes install.yaml, the parts that the image needs on any hub, and hub.yaml, the ClusterManager with the image. On some hubs,
-// another tool owns the ClusterManager. beside-ocm.yaml is all that a hub beside OCM needs.
+// another tool owns the ClusterManager. It also writes beside-ocm.yaml, with everything that a hub beside OCM needs.
 func (r *release) install(digest string) error {
 	base, err := deploy.RenderBase()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package revisiontest changes what ControllerRevisions record, for tests.
+// Package revisiontest changes the records of ControllerRevisions in tests.
 package revisiontest
 
 import (

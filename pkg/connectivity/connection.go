@@ -8,27 +8,27 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Gap is the last time in which the agents' reports did not reach this process: it could not hear the API server or the broker, or it did
-// not run, or it had not begun. For some time after a gap, a deadline means nothing (R11).
+// Gap is the last period in which the agents' reports did not reach this process. The process could not hear the API server or the broker,
+// did not run, or had not started yet. No deadline fires during a gap and for a time after it (R11).
 type Gap struct {
-	// End is when the reports could reach this process again. While the gap lasts, End is now. It is in the future while agents are on their
-	// way back to a broker.
+	// End is when the reports could reach this process again. While the gap lasts, End is now. It is in the future while agents reconnect
+	// to a broker.
 	End time.Time
-	// Length is how long the gap was, at most unknown.
+	// Length is the length of the gap. Its maximum is the constant unknown.
 	Length time.Duration
 }
 
-// Connection knows the last gap in what this process hears.
+// Connection tracks the last gap in the reports that reach this process.
 type Connection struct {
 	clock clock.PassiveClock
 
 	mu  sync.Mutex
 	gap Gap
-	// beat is when this process last ran and heard everything; zero while no heartbeat is expected.
+	// beat is when this process last ran and could hear every source; zero before the first heartbeat.
 	beat time.Time
-	// down holds the sources that cannot be heard. An informer retries at its own pace: until a retry succeeds, its cache shows a past.
+	// down holds the sources that can't be heard. An informer retries at its own pace, and its cache is stale until a retry succeeds.
 	down map[source]bool
-	// failing is true while no request has succeeded since one failed.
+	// failing is true from a failed request until the next request succeeds.
 	failing bool
 	// optional holds the collections that a hub can do without, and since when each is refused; zero while it is not.
 	optional map[source]time.Time
@@ -41,10 +41,10 @@ type source string
 const anyRequest source = ""
 
 const (
-	// shortest is how long a gap is at least. One request that fails now and then, while others succeed, is no gap, nor is a busy machine:
-	// they would switch every deadline off (R11).
+	// shortest is the minimum length of a gap. Neither an occasional failed request nor a short delay on a busy machine is a gap. If they
+	// were, no deadline would ever fire (R11).
 	shortest = 5 * time.Second
-	// unknown is the length of a gap that this process did not measure. No agent needs longer than that to report.
+	// unknown is the assumed length of a gap that this process could not measure. No agent needs longer than that to report.
 	unknown = 2 * time.Minute
 	// refusedFor is how long a collection is refused before it counts as not allowed: a server that starts refuses what it will
 	// allow a moment later.
@@ -76,7 +76,7 @@ func (c *Connection) refused(collection source) bool {
 	return !since.IsZero() && c.clock.Since(since) >= refusedFor
 }
 
-// Look returns the time, and the last gap until then: the clock can be set between two calls.
+// Look returns the current time together with the last gap, because the clock can be set between two calls.
 func (c *Connection) Look() (now time.Time, last Gap) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +89,7 @@ func (c *Connection) Look() (now time.Time, last Gap) {
 	return now, c.gap
 }
 
-// Restart notes that the connection begins now: the caches have synced.
+// Restart notes that the connection begins now, because the caches have synced.
 func (c *Connection) Restart() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -67,14 +67,14 @@ func (r *rig) ask(ctx context.Context, path string, status int, err error) {
 	require.NoError(r.t, response.Body.Close())
 }
 
-// was requires a last gap, which ended in the past.
+// was requires that the last gap has ended.
 func (r *rig) was(end int64, length time.Duration, why ...any) {
 	r.t.Helper()
 	_, got := r.Look()
 	require.Equal(r.t, Gap{End: time.Unix(end, 0), Length: length}, got, why...)
 }
 
-// lasts requires a gap that lasts.
+// lasts requires that the gap has not ended.
 func (r *rig) lasts(why ...any) {
 	r.t.Helper()
 	now, got := r.Look()
@@ -84,7 +84,7 @@ func (r *rig) lasts(why ...any) {
 
 var errRefused = errors.New("connection refused")
 
-// A request that fails begins a gap, which ends with the first answer, whatever it is (R11).
+// A failed request begins a gap. Any answer ends it (R11).
 func TestGapOfTheAPIServer(t *testing.T) {
 	r, ctx := newRig(t), t.Context()
 	r.pass(100)
@@ -113,7 +113,7 @@ func TestGapOfTheAPIServer(t *testing.T) {
 	r.lasts("the clock was set back before an answer came")
 }
 
-// A collection that an informer can't watch is a gap, whatever else is heard: its cache shows a past (R11).
+// While an informer can't watch a collection, there is a gap, even if everything else is heard: the informer's cache is stale (R11).
 func TestGapOfACollection(t *testing.T) {
 	r, ctx := newRig(t), t.Context()
 	r.pass(200)
@@ -135,7 +135,7 @@ func TestGapOfACollection(t *testing.T) {
 	r.was(1260, time.Minute, "a short one counts only while it lasts")
 }
 
-// A collection that a hub can do without is refused permanently: that is no gap.
+// If a collection that a hub can do without is refused permanently, there is no gap.
 func TestOptionalCollection(t *testing.T) {
 	r, ctx := newRig(t), t.Context()
 	r.pass(200)
@@ -160,7 +160,7 @@ func TestOptionalCollection(t *testing.T) {
 	r.lasts()
 }
 
-// One request that fails now and then, while others succeed, is no gap: it must not switch every deadline off (R11).
+// An occasional failed request, while others succeed, is not a gap: it must not keep deadlines from firing (R11).
 func TestConnectionSurvivesSingleFailures(t *testing.T) {
 	for name, path := range map[string]string{"a write": "things/one", "a watch": "things?watch=true"} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
-// Package connectivity knows when the hub last heard nothing: of the API server, by the transports of its clients, of a collection that an
-// informer lists and watches, or of a broker; or because the process did not run, or its machine was suspended. In such a gap the agents'
-// reports do not reach the hub, and no deadline fires (R11). Difference compares the machine's clock with the API server's.
+// Package connectivity tracks the last gap: a period in which the agents' reports do not reach the hub, and no deadline fires (R11). In a
+// gap, the hub can't hear the API server, a collection that an informer lists and watches, or a broker. The transports of the hub's clients
+// notice this. A gap also occurs if the process does not run, or its machine is suspended. Difference compares the machine's clock with the
+// API server's.
 //
 // It may import client-go's transport and configuration. It holds no client, reads and writes no object, and imports no other package of
 // this project. Its clock is an argument.

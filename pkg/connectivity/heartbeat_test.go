@@ -34,7 +34,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// A process that did not run knows since when it runs again, and for how long it did not (R11).
+// After a stop, a process knows when it resumed, and for how long it did not run (R11).
 func TestGapOfTheProcess(t *testing.T) {
 	clk := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
 	unbeaten := New(clk)

@@ -17,7 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// A pass takes the time and the last gap together. Package rollout counts a process that has just begun in the same way (R11).
+// A pass takes the time and the last gap together. Package rollout treats a process that has just started in the same way (R11).
 func TestPassKnowsTheLastGap(t *testing.T) {
 	clock := clocktesting.NewFakeClock(rt.Epoch)
 	c := NewWithStores(Config{Connection: connectivity.New(clock), Clock: clock}, NewStores())

@@ -132,7 +132,7 @@ type pass struct {
 	key  string
 	turn queue.Turn
 	now  time.Time
-	// gap is the last gap until then.
+	// gap is the last gap before now.
 	gap rollout.Gap
 
 	observed

@@ -238,7 +238,7 @@ func (c *chain) abortMark(update *revision.Revision) Step {
 		}
 		r.Reached, r.AtOnce = ptr.To(c.reached(update)), false
 		if latest := c.History.LatestCurrent(); latest != nil && latest.Hash == update.Hash && c.Revisions.CurrentRevision != update.Hash {
-			// A cluster relapsed before the status said that it is current. What the clusters go back to is the latest one then (R16).
+			// A cluster relapsed before the status named this revision as the current one. The latest of the others is current (R16).
 			r.CurrentSince = time.Time{}
 		}
 	})
@@ -247,7 +247,8 @@ func (c *chain) abortMark(update *revision.Revision) Step {
 // maxEvidence is the number of failed clusters whose reports the revision records.
 const maxEvidence = 10
 
-// abortEvidence returns what the first failed clusters reported, a line each. It outlives the status, where a later rollout removes the failures.
+// abortEvidence returns the reports of the first failed clusters, one line each. The revision keeps them after a later rollout has removed
+// the failures from the status.
 func abortEvidence(failures []workv1alpha1.ClusterFailure) []string {
 	var evidence []string
 	for i := range failures[:min(len(failures), maxEvidence)] {
@@ -272,7 +273,7 @@ func (v *View) reached(rev *revision.Revision) int32 {
 			clusters.Insert(w.Cluster())
 		}
 	}
-	return max(ptr.Deref(rev.Reached, 0), int32(clusters.Len())) //nolint:gosec // A hub has no two billion clusters.
+	return max(ptr.Deref(rev.Reached, 0), int32(clusters.Len())) //nolint:gosec // No hub has two billion clusters.
 }
 
 // abortReason returns why the rollout was aborted; empty if nothing shows it any more.
@@ -285,7 +286,7 @@ func (c *chain) abortReason() string {
 	case status.AbortSetBy(c.Object.ManagedFields) != "":
 		return c.setter()
 	}
-	// The works are as they were when the abort was decided, maybe by a process that is gone: deadlines fired there.
+	// The works have not changed since the abort was decided, perhaps by an earlier process, in which deadlines fired.
 	if due := rollout.Decide(c.Snapshot(&c.Revisions, c.Update, false).AssumeSettled()).AbortDue(); due != nil {
 		return due.Reason
 	}

@@ -152,7 +152,7 @@ func patch(action Action, key string, object *appsv1.ControllerRevision, change 
 	return Step{Action: action, Key: key + " " + object.Name, Verb: "patching", Revision: object, Patch: change, Why: why}
 }
 
-// mark is a step that changes what a revision records, as it was seen.
+// mark returns a step that changes the record of a revision, starting from the record that this pass saw.
 func mark(action Action, key string, rev *revision.Revision, why string, change func(*revision.Record)) Step {
 	return patch(action, key, rev.Object, Patch{Record: rev.Changed(change)}, why)
 }

@@ -56,7 +56,7 @@ func (c *chain) completedAt() time.Time {
 func (c *chain) markComplete(update *revision.Revision) *Step {
 	mark := mark(MarkCurrent, "complete", update, "every cluster has the update revision", func(r *revision.Record) {
 		r.CurrentSince, r.Reached = c.completedAt(), ptr.To(c.reached(update))
-		r.RecordedOn = "" // All have it now.
+		r.RecordedOn = "" // Every cluster has it now.
 	})
 	return c.write(mark, func(failed *Answer) *Step {
 		if !c.Memory.Pruned { // Otherwise nothing could hold it.

@@ -43,7 +43,7 @@ func (c *chain) keepAbort(update *revision.Revision) {
 		return
 	}
 	if kept := &c.Memory.Kept; kept.UpdateRevision == update.Hash && kept.AbortedTime == nil {
-		return // This process has seen the retry since. The revision could not record it.
+		return // This process saw the retry later, but could not record it on the revision.
 	}
 	stage, told := status.StageOf(c.Object.Status.Conditions), meta.FindStatusCondition(c.Object.Status.Conditions, workv1alpha1.ConditionProgressing)
 	if (stage == status.RollingOut || stage == status.Stalled) && !told.LastTransitionTime.After(at) {

@@ -23,9 +23,9 @@ type Notes struct {
 	Heard map[string]time.Time
 	// Unreached names the clusters whose agents are there, and do not get what they are sent over a broker, sorted.
 	Unreached []string
-	// Gap is the last time in which the agents' reports did not reach this process (R11).
+	// Gap is the last period in which the agents' reports did not reach this process (R11).
 	Gap rollout.Gap
-	// Settle is for how long a success must be seen (R10).
+	// Settle is how long a success must last before it is settled (R10).
 	Settle time.Duration
 	// Failures are the writes of works that failed when they were tried last.
 	Failures []Failure
@@ -175,7 +175,7 @@ func renewRejections(rejections map[string]rollout.Rejection, until time.Time) {
 	}
 }
 
-// stuck reports whether a write has failed for two minutes, and not because the hub could not hear the API server.
+// stuck reports whether a write has failed for two minutes, and the time after the last gap has passed.
 func (f *Failure) stuck(gap rollout.Gap, now time.Time) bool {
 	return !now.Before(work.Later(f.Since.Add(StuckAfter), gap.Over(StuckAfter)))
 }

@@ -108,9 +108,9 @@ type Step struct {
 type Patch struct {
 	// Labels are set.
 	Labels map[string]string
-	// Record replaces the one that the revision has; nil where that stays.
+	// Record is the new record of the revision; nil if the record does not change.
 	Record *revision.Record
-	// ChangeCause is set; empty where it stays.
+	// ChangeCause is the new change cause; empty if it does not change.
 	ChangeCause string
 	// Number is the new revision number; 0 where that stays.
 	Number int64

@@ -97,7 +97,7 @@ func (c *chain) causeChanged(cause string) bool {
 	return newest == nil || cause != newest.LastCause()
 }
 
-// noteReturn marks a template that returns to a revision which was the current one and is not there any more: the history limit or somebody
+// noteReturn notes in the record that a template returns to a former current revision that no longer exists: the history limit or a user
 // deleted it. It reports whether the template returns.
 func (c *chain) noteReturn(record *revision.Record, hash string) bool {
 	if hash == c.Revisions.CurrentRevision {
@@ -117,9 +117,9 @@ func (c *chain) noteReturn(record *revision.Record, hash string) bool {
 	return true
 }
 
-// noteReturnToCurrent marks a template that returns to the current revision. It is an undo like any other: the revision was the current
-// one, and its rollout begins now. Without the marks it would count as complete at once (P3). If it is also the update revision, somebody
-// deleted that: its rollout stays complete.
+// noteReturnToCurrent notes in the record that a template returns to the current revision. It is an undo like any other: the revision was
+// the current one, and its rollout begins now. Without this, it would count as complete at once (P3). If it is also the update revision,
+// somebody deleted that: its rollout stays complete.
 func (c *chain) noteReturnToCurrent(record *revision.Record, hash string) bool {
 	if hash == c.Revisions.UpdateRevision {
 		record.CurrentSince = c.History.NextCurrentSince(c.Now)
@@ -195,7 +195,7 @@ func (c *chain) undo() *Step {
 		return nil
 	}
 	request := mark(Renumber, "renumber", found, "the template came back", func(r *revision.Record) {
-		r.Abort = nil // If it was aborted, that was another rollout.
+		r.Abort = nil // An abort belongs to an earlier rollout.
 		r.AtOnce, r.Reused = c.inRollbackWindow(found), c.beginOf(found)
 		r.Others, r.Settings, r.CauseSeen = c.History.LedgerOf(found.Hash, c.Revisions.CurrentRevision), c.settings(), nil
 	})

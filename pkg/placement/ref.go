@@ -24,8 +24,8 @@ func (r *Ref) Settled() bool {
 	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Matches()
 }
 
-// Decided reports whether decisions name all clusters that the Placement counts, or more: OCM writes the decisions first, and nobody may write
-// the count. Only completion waits for it.
+// Decided reports whether the decisions name all clusters that the Placement counts, or more. OCM writes decisions before the count, and a
+// Placement whose status nobody writes has no count. Only completion waits for the count.
 func (r *Ref) Decided() bool {
 	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Missing() == 0
 }

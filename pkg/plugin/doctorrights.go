@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// workController is the ServiceAccount of the hub that OCM's operator runs. The operator deletes it if its feature gates are off.
+	// workController is the ServiceAccount of the hub that OCM's operator runs. The operator deletes the account if the
+	// hub's feature gates are off.
 	workController = "work-controller-sa"
-	// besideOCM is the ServiceAccount and the Deployment of the hub that deploy/chart runs.
+	// besideOCM is the name of the ServiceAccount and the Deployment of the hub that deploy/chart runs.
 	besideOCM = "work-rollback"
 )
 
@@ -75,7 +76,7 @@ func denied(
 	return missing, nil
 }
 
-// accounts returns the ServiceAccounts of the hubs that are installed.
+// accounts returns the names of the ServiceAccounts of the installed hubs.
 func (d *doctor) accounts(ctx context.Context) (found []string, err error) {
 	for _, name := range []string{workController, besideOCM} {
 		_, err := d.kube.CoreV1().ServiceAccounts(d.hub).Get(ctx, name, metav1.GetOptions{})
@@ -89,7 +90,7 @@ func (d *doctor) accounts(ctx context.Context) (found []string, err error) {
 	return found, nil
 }
 
-// oneHub checks that OCM's operator and deploy/chart do not both run a hub. The Lease lets only one of them work, but it can be OCM's.
+// oneHub checks that OCM's operator and deploy/chart do not both run a hub. The Lease lets only one hub work, but that can be OCM's.
 func (d *doctor) oneHub(ctx context.Context) ([]diagnosis, error) {
 	const check = "one-hub"
 	found, err := d.accounts(ctx)
@@ -98,13 +99,13 @@ func (d *doctor) oneHub(ctx context.Context) ([]diagnosis, error) {
 		return unreadable(check, "get serviceaccounts in namespace "+d.hub, err)
 	case len(found) > 1:
 		return one(checkFail, check, "OCM's operator and deploy/chart both run a work hub in namespace "+d.hub+
-			": only the one that holds the Lease works, and OCM's would roll out aborted templates",
+			": only the hub that holds the Lease works, and OCM's hub would roll out aborted templates",
 			"disable the feature gates ManifestWorkReplicaSet and CleanUpCompletedManifestWork in the ClusterManager, or uninstall the chart"), nil
 	}
 	return nil, nil
 }
 
-// rights checks the permissions of the ServiceAccount of each hub that is installed.
+// rights checks the permissions of the ServiceAccount of each installed hub.
 func (d *doctor) rights(ctx context.Context) (all []diagnosis, err error) {
 	found, err := d.accounts(ctx)
 	if err != nil && !apierrors.IsForbidden(err) {

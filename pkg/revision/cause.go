@@ -24,8 +24,8 @@ func (r *Revision) ChangeCause() string {
 	return r.Object.Annotations[workv1alpha1.AnnotationChangeCause]
 }
 
-// LastCause returns the change cause of the owner when this revision was created or reused last. The change cause that the revision records
-// may be an older one (R25).
+// LastCause returns the owner's change cause at the time when this revision was last created or reused. The change cause that the revision
+// records may be an older one (R25).
 func (r *Revision) LastCause() string {
 	return ptr.Deref(r.CauseSeen, r.ChangeCause())
 }

@@ -55,7 +55,7 @@ func FuzzOwnerLabel(f *testing.F) {
 	})
 }
 
-// FuzzRecord: a record that can't be read is none, and one that can be read is written as it was.
+// FuzzRecord: an unreadable record counts as none, and a readable one is written back unchanged.
 func FuzzRecord(f *testing.F) {
 	for _, seed := range []string{
 		"", "{", `{"currentSince":"yesterday"}`, `{"currentSince":"2030-01-01T12:00:00.000000001+02:00"}`, `{"reached":-1,"others":{}}`,
@@ -70,7 +70,7 @@ func FuzzRecord(f *testing.F) {
 		}
 		text, err := rev.Encode()
 		if err != nil {
-			return // JSON holds no year after 9999.
+			return // JSON can't encode years after 9999.
 		}
 		again := stored(t, "abc", 1, annotated(workv1alpha1.AnnotationRecord, text))
 		if twice, err := again.Encode(); err != nil || twice != text {

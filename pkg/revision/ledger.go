@@ -25,8 +25,8 @@ type Entry struct {
 // maxFormer is the maximum number of former current revisions that a revision records.
 const maxFormer = 20
 
-// Ledger is what a revision records about others, by hash. It is part of its Record, which neither an agent nor a writer of the
-// ManifestWorkReplicaSet's status can change.
+// Ledger holds the entries of a revision about other revisions, by hash. It is part of the revision's Record. Neither an agent nor a writer
+// of the ManifestWorkReplicaSet's status can change the Record.
 type Ledger map[string]Entry
 
 // Returned returns the entry about a former current revision that the history limit deleted, found by the digest of its template. If

@@ -11,45 +11,46 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Record is what the hub records on a revision about it and its rollouts, as JSON in one annotation. A time that is not known is zero.
-// Several of the times show an order even if a clock was set back, so they have nanoseconds.
+// Record holds the facts that the hub records about a revision and its rollouts. It is stored as JSON in one annotation of the revision. A
+// time is zero if it is unknown. Some of the times must show an order even if a clock was set back, so they have nanoseconds.
 type Record struct {
 	// CreatedBy is the field manager that owned the template when the revision was created (R25).
 	CreatedBy string `json:"createdBy,omitempty"`
-	// CauseSeen is the change cause of the owner when the template returned to the revision, if the revision has another one of its own (R25).
+	// CauseSeen is the owner's change cause when the template returned to the revision; nil if it is also the revision's own (R25).
 	CauseSeen *string `json:"causeSeen,omitempty"`
 	// Reached is the largest number of clusters that had the revision when its rollout was aborted or complete (R25).
 	Reached *int32 `json:"reached,omitempty"`
 
-	// Recorded is when the hub recorded a revision that another hub rolled out. A revision without it was made from a template (R6).
+	// Recorded is when the hub recorded a revision that another hub rolled out. A revision without this time was made from a template (R6).
 	Recorded time.Time `json:"recorded,omitzero"`
-	// RecordedOn is the only cluster that had a recorded revision when it became the current one: no other cluster goes back to the revision
-	// until a rollout of it was complete (R6).
+	// RecordedOn is the only cluster that had a recorded revision when the revision became the current one. No other cluster returns to the
+	// revision until a rollout of it is complete (R6).
 	RecordedOn string `json:"recordedOn,omitempty"`
-	// FirstCreated is when the revision was created first, if its template returned after the history limit had deleted it (R12).
+	// FirstCreated is when the revision was first created. It is set if the template returned after the revision had been deleted (R12).
 	FirstCreated time.Time `json:"firstCreated,omitzero"`
 
 	// CurrentSince is when the revision became the current one. The revision with the latest time is the current revision (R16).
 	CurrentSince time.Time `json:"currentSince,omitzero"`
-	// Surpassed is when this hub found that another one had rolled out past the revision, which was current. It replaces CurrentSince (R6).
+	// Surpassed is when this hub found that another hub had rolled out a newer revision while this one was current. It replaces
+	// CurrentSince (R6).
 	Surpassed time.Time `json:"surpassed,omitzero"`
 
-	// Reused is when the template came back to the revision last (R3). A rollout of it begins then.
+	// Reused is when the template last returned to the revision (R3). The rollout of the revision begins at that time.
 	Reused time.Time `json:"reused,omitzero"`
-	// AtOnce is true if the template came back within spec.rollbackWindow: the undo reaches every cluster at once. An abort of that undo
-	// removes it (R12c).
+	// AtOnce is true if the template returned within spec.rollbackWindow. The undo then reaches every cluster at once. An abort of that
+	// undo resets AtOnce (R12c).
 	AtOnce bool `json:"atOnce,omitempty"`
-	// Retried is when somebody retried the rollout last, and RetriedAbort the time of the abort that was retried. A status that still has this
-	// abort is older than the revision (R4).
+	// Retried is when a user last retried the rollout, and RetriedAbort is the time of the abort that was retried. A status that still has
+	// this abort is older than the record (R4).
 	Retried      time.Time `json:"retried,omitzero"`
 	RetriedAbort time.Time `json:"retriedAbort,omitzero"`
 
 	// Abort is the abort of the last rollout; nil if it was not aborted (R16).
 	Abort *Abort `json:"abort,omitempty"`
 
-	// Others is what the revision records about other revisions, by hash (R12).
+	// Others holds the entries about other revisions, by hash (R12).
 	Others Ledger `json:"others,omitzero"`
-	// Settings are the fields of the owner's spec that an older CRD drops; nil for none. Only the newest revision has them.
+	// Settings are the fields of the owner's spec that an older CRD drops; nil if there are none. Only the newest revision has them.
 	Settings *Settings `json:"settings,omitempty"`
 }
 
@@ -57,16 +58,16 @@ type Record struct {
 type Abort struct {
 	// At is when the rollout was aborted.
 	At time.Time `json:"at"`
-	// By is who aborted it by hand; empty if nobody did or if that is unknown.
+	// By is the user who aborted it by hand; empty if no user did, or if the user is unknown.
 	By string `json:"by,omitempty"`
-	// Reason is why the rollout was aborted, and Evidence what the failed clusters reported, a line each.
+	// Reason is why the rollout was aborted. Evidence holds the reports of the failed clusters, one line each.
 	Reason   string   `json:"reason,omitempty"`
 	Evidence []string `json:"evidence,omitempty"`
-	// Restored is when every selected cluster had confirmed the revision that it was brought back to.
+	// Restored is when every selected cluster had confirmed the revision to which the abort returned it.
 	Restored time.Time `json:"restored,omitzero"`
 }
 
-// RecordOf returns the record of a ControllerRevision. One that can't be read is empty.
+// RecordOf returns the record of a ControllerRevision; empty if it can't be read.
 func RecordOf(object *appsv1.ControllerRevision) Record {
 	var record Record
 	if text := object.Annotations[workv1alpha1.AnnotationRecord]; text == "" || json.Unmarshal([]byte(text), &record) != nil {
@@ -75,7 +76,7 @@ func RecordOf(object *appsv1.ControllerRevision) Record {
 	return record
 }
 
-// inUTC sets the location of all times.
+// inUTC converts all times to UTC.
 func (r *Record) inUTC() {
 	for _, at := range []*time.Time{
 		&r.Recorded, &r.FirstCreated, &r.CurrentSince, &r.Surpassed, &r.Reused, &r.Retried, &r.RetriedAbort,
@@ -101,7 +102,7 @@ func (r *Record) Encode() (string, error) {
 	return string(bytes.TrimSuffix(text.Bytes(), []byte("\n"))), nil
 }
 
-// Amend changes the record of a ControllerRevision that is not shared.
+// Amend changes the record of a ControllerRevision. The caller must not share the object.
 func Amend(object *appsv1.ControllerRevision, change func(*Record)) error {
 	record := RecordOf(object)
 	change(&record)
@@ -116,7 +117,7 @@ func Amend(object *appsv1.ControllerRevision, change func(*Record)) error {
 	return nil
 }
 
-// Changed returns the record of a revision with a change. The change must replace maps and pointers, and not what they refer to.
+// Changed returns a changed copy of the record of a revision. The change must replace maps and pointers, and not modify their targets.
 func (r *Revision) Changed(change func(*Record)) *Record {
 	changed := r.Record
 	change(&changed)

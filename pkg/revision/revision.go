@@ -22,7 +22,7 @@ type Revision struct {
 	Object *appsv1.ControllerRevision
 	// Hash is the value of its label controller-hash.
 	Hash string
-	// Record is what the hub recorded about it; empty if there is no record that can be read.
+	// Record holds what the hub recorded about the revision; empty if there is no readable record.
 	Record
 	// Template is the template that it holds; nil if Err is set.
 	Template *workv1.ManifestWorkSpec
@@ -117,8 +117,8 @@ func (r *Revision) AbortedAt() (time.Time, bool) {
 	return r.Abort.At, true
 }
 
-// RestoredAt returns the time when, after this revision's rollout was aborted, every cluster had confirmed the restored revision; zero if
-// they have not.
+// RestoredAt returns the time when every cluster had confirmed the revision to which the abort of this one returned; zero if the clusters
+// have not confirmed it.
 func (r *Revision) RestoredAt() time.Time {
 	if r.Abort == nil {
 		return time.Time{}

@@ -68,7 +68,7 @@ func (s *Settings) missing(spec *workv1alpha1.ManifestWorkReplicaSetSpec) []stri
 
 // SettingsNote holds the settings to record on a revision of an owner, and the fields that the owner lost.
 type SettingsNote struct {
-	// Settings are the fields to record; nil for none.
+	// Settings are the fields to record; nil if there are none.
 	Settings *Settings
 	// Lost are the fields that an older CRD dropped. Found is true if the loss was not known before.
 	Lost  []string
@@ -95,7 +95,7 @@ func NoteSettings(owner *workv1alpha1.ManifestWorkReplicaSet, newest *Revision, 
 	return SettingsNote{Settings: now.lostIn(0)}
 }
 
-// lostIn returns the same fields with the generation in which they were lost, 0 if they were not; nil if there are no fields.
+// lostIn returns the same fields with the generation in which they were lost, or 0 if they were not lost; nil if there are no fields.
 func (s *Settings) lostIn(generation int64) *Settings {
 	if len(s.Fields) == 0 {
 		return nil

@@ -57,7 +57,7 @@ func (p *Plan) tolerable() bool {
 
 // selectionKnown reports whether the clusters that the Placement selects are known well enough to complete a rollout (R13). OCM may still be
 // writing a selection that is empty or has several slices. Such a selection is known only when each work that names the placementRef, and
-// whose cluster nothing selects any more, is being deleted, or stays because its cluster is away.
+// whose cluster no placementRef selects any more, is being deleted or stays because its cluster is away.
 func (ps *placementState) selectionKnown(s *Snapshot) bool {
 	leaves := func(w *work.Work) bool {
 		away, _ := s.away(w.Cluster())

@@ -40,7 +40,7 @@ const (
 	WaitHandover Wait = "Handover"
 	// WaitDeletion means that its work has to be deleted first.
 	WaitDeletion Wait = "Deletion"
-	// WaitPlacement means that the clusters that a Placement of the object selects are unknown: nothing is started.
+	// WaitPlacement means that the clusters that a Placement of the object selects are unknown, so no cluster is started.
 	WaitPlacement Wait = "Placement"
 	// WaitStrategy means that the strategy of its placementRef cannot be followed.
 	WaitStrategy Wait = "Strategy"

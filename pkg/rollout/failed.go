@@ -28,22 +28,22 @@ import (
 //  8. It is halted, and starts nothing new, when that is true of the failed clusters together with the degraded, rejected and unknown ones and
 //     those whose deletion timed out (halts in phase.go). Clusters in flight do not count.
 
-// unknownLength is the length of a gap that the hub did not measure, and the longest one.
+// unknownLength is the assumed length of a gap that the hub could not measure, and the maximum length of every gap.
 const unknownLength = 2 * time.Minute
 
-// Gap is the last period in which the agents' reports did not reach this process. It is now while the gap lasts.
+// Gap is the last period in which the agents' reports did not reach this process.
 type Gap struct {
-	// End is when the reports could reach the process again.
+	// End is when the reports could reach the process again. While the gap lasts, End is now.
 	End time.Time
-	// Length is how long the gap was; 2 minutes if it was longer or the process can't tell.
+	// Length is how long the gap was; 2 minutes if it was longer, or if its length is unknown.
 	Length time.Duration
 }
 
-// UnknownGap returns a gap of unknown length: a process that has just begun, for example.
+// UnknownGap returns a gap of unknown length, for example that of a process that has just started.
 func UnknownGap(end time.Time) Gap { return Gap{End: end, Length: unknownLength} }
 
-// Over returns when the agents have had time to report what they could not: the end of the gap plus its length, or plus a limit if that is
-// shorter. If the limit always applied, a hub that hears nothing for 5 s in every 100 s would never let a deadline fire.
+// Over returns when the agents have had time to report again: the end of the gap plus its length, or plus a limit if the limit is shorter.
+// If the limit always applied, no deadline would fire on a hub that hears nothing for 5 s in every 100 s.
 func (g Gap) Over(limit time.Duration) time.Time { return g.End.Add(min(g.Length, limit)) }
 
 // hasDeadline reports whether the clusters of the placementRef can fail.
@@ -71,12 +71,12 @@ func (ps *placementState) dueAt(s *Snapshot, cluster string, since time.Time) ti
 	return work.Later(since.Add(ps.strategy.Deadline), ps.heardSince(s, cluster))
 }
 
-// heardSince returns when the agent of a cluster has had time to report. Over a broker, the gap of an agent lasts until this process first
-// hears it.
+// heardSince returns when the agent of a cluster has had time to report. Over a broker, the gap for an agent lasts until this process first
+// hears that agent.
 func (ps *placementState) heardSince(s *Snapshot, cluster string) time.Time {
 	first := s.Heard[cluster]
 	if first.After(s.Now) {
-		first = time.Time{} // The clock was set back since, which was a gap of its own.
+		first = time.Time{} // The clock was set back since then. That is a gap of its own.
 	}
 	return work.Later(s.Gap.Over(ps.strategy.Deadline), UnknownGap(first).Over(ps.strategy.Deadline))
 }
@@ -178,8 +178,8 @@ type verdict struct {
 	haltsRetries bool
 }
 
-// countFailures judges a placementRef. With an unreadable strategy nothing fails, and nothing starts. While the selection of a placementRef
-// is unknown, none of them fails.
+// countFailures judges a placementRef. If its strategy is unreadable, it does not fail, and no cluster starts. While the selection of any
+// placementRef is unknown, no placementRef fails.
 func (ps *placementState) countFailures() verdict {
 	if ps.err != nil {
 		return verdict{halted: true}
@@ -191,8 +191,8 @@ func (ps *placementState) countFailures() verdict {
 	}
 }
 
-// fails reports whether more clusters failed than maxFailures allows. A percentage is taken of all clusters that have counted since the
-// rollout began. Those that no longer count may belong to any group.
+// fails reports whether more clusters failed than maxFailures allows. A percentage applies to all clusters that have counted since the
+// rollout began. Clusters that no longer count may belong to any group.
 func (ps *placementState) fails() bool {
 	total, missing := ps.counted, ps.counted-len(ps.members)
 	if ps.uncounted {

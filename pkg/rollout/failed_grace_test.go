@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestDeadlinesAfterAGap: after a gap, no deadline fires for as long as the gap took, and no longer (R11).
+// TestDeadlinesAfterAGap: after a gap, no deadline fires for as long as the gap lasted, and no longer (R11).
 func TestDeadlinesAfterAGap(t *testing.T) {
 	hangs := rt.Work("c1", rt.AtRevision("bbb"))
 	loops := rt.Work("c1", rt.AtRevision("bbb"), rt.InFlight(10*minute))

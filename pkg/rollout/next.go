@@ -170,7 +170,7 @@ func (ps *placementState) nextBatch(s *Snapshot, candidate func(*member) bool) (
 	return ps.ask(q)
 }
 
-// mandatoryFirst reports whether only mandatory groups may start: one of their clusters is not done.
+// mandatoryFirst reports whether only mandatory groups may start, because one of their clusters is not done.
 func (ps *placementState) mandatoryFirst() bool {
 	return ps.any(func(m *member) bool { return !m.is().done && ps.mandatory(m.group) })
 }

@@ -16,10 +16,11 @@ import (
 //  2. It has one work; others are surplus (addWork).
 //  3. A work that has the name of a placementRef still counts there if nothing selects its cluster any more, or if it is being deleted
 //     (assign).
-//  4. While the selection of a placementRef is unknown, nothing is handed over, and nothing of the object starts, fails or completes
-//     (noteStaying).
-//  5. A work stays with the placementRef that it names while the selection of that placementRef is unknown, for a while after its cluster
-//     left it, because OCM may still be writing the decisions, and while its cluster is away (noteStaying; away.go).
+//  4. While the selection of any placementRef is unknown, no cluster of the object is handed over, starts or fails, and the rollout does
+//     not complete (noteStaying).
+//  5. A work stays with the placementRef that it names while the selection of that placementRef is unknown, and while its cluster is away.
+//     It also stays for a while after its cluster left the placementRef, because OCM may still be writing the decisions (noteStaying;
+//     away.go).
 
 // selection holds the clusters that the placementRefs of a snapshot select. It is computed once for a decision, so no step has to look at
 // every placementRef for each work, or the reverse.
@@ -31,7 +32,7 @@ type selection struct {
 	positions map[string]int
 	// first is the index of the first placementRef for each Placement: a work that must be deleted is counted once.
 	first map[string]int
-	// unknown reports for each placementRef whether the clusters that it selects are unknown, and anyUnknown whether that is true of any.
+	// unknown is true for each placementRef whose clusters are unknown. anyUnknown is true if there is such a placementRef.
 	unknown    []bool
 	anyUnknown bool
 	// others holds one work for each cluster that nothing selects, and surplus all works that are not the one of their cluster.
@@ -41,8 +42,8 @@ type selection struct {
 	unselected []*work.Work
 	// leaving holds, for each placementRef, the works that still count for it although it no longer owns their clusters.
 	leaving [][]*work.Work
-	// staying are the clusters that still count for the placementRef that their works name. named holds the clusters of a placementRef, once
-	// somebody asks.
+	// staying holds the clusters that still count for the placementRef that their works name. named holds the clusters of each placementRef
+	// for which they were needed.
 	staying map[string]stay
 	named   []map[string]bool
 }
@@ -77,18 +78,18 @@ func newSelection(s *Snapshot) *selection {
 	return sel
 }
 
-// stay is why a cluster still counts for the placementRef that its work names, although that one does not select it.
+// stay describes a cluster that still counts for the placementRef that its work names, although that placementRef does not select it.
 type stay struct {
 	// below is the index of the first placementRef that can't take the cluster over.
 	below int
-	// until is when that ends by itself; zero if it does not.
+	// until is when the stay ends by itself; zero if it does not.
 	until time.Time
-	// selected is true if a placementRef selects the cluster and can't take it over.
+	// selected is true if a placementRef selects the cluster but can't take it over.
 	selected bool
 }
 
 // noteStaying notes whether the cluster of a work stays with the placementRef that the work names. If the selection of that placementRef
-// has just become empty, it is unknown.
+// has just become empty, it counts as unknown.
 func (sel *selection) noteStaying(s *Snapshot, w *work.Work) {
 	index, named := sel.first[w.PlacementName()]
 	if !named || w.Deleting() || w.UnexpectedName {
@@ -109,8 +110,8 @@ func (sel *selection) noteStaying(s *Snapshot, w *work.Work) {
 	}
 }
 
-// stayOf returns how long a work stays with the placementRef at an index. Only an earlier one can take over its cluster, and none if the
-// cluster is away (R8a).
+// stayOf returns how long a work stays with the placementRef at an index. Only an earlier placementRef can take over its
+// cluster. If the cluster is away, no placementRef can (R8a).
 func (sel *selection) stayOf(s *Snapshot, w *work.Work, index int, until time.Time) stay {
 	if away, _ := s.away(w.Cluster()); away && s.Refs[index].Settled() {
 		return stay{until: until}
@@ -118,7 +119,7 @@ func (sel *selection) stayOf(s *Snapshot, w *work.Work, index int, until time.Ti
 	return stay{below: index, until: until}
 }
 
-// addRef adds the clusters that a placementRef selects and no earlier one does, except those that stay with another one.
+// addRef adds the clusters that a placementRef selects and no earlier one does, except those that stay with another placementRef.
 func (sel *selection) addRef(index int, ref *placement.Ref) {
 	if ref.Placement == nil {
 		return

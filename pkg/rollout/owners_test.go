@@ -33,8 +33,9 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// TestUnknownSelection: while the clusters that one Placement selects are unknown, nothing of the object starts, is handed over, fails or
-// completes. A Placement that is deleted and created again would be rolled out at once by a careless placementRef behind it (R8).
+// TestUnknownSelection: while the clusters that one Placement selects are unknown, no cluster of the object starts, is handed over or
+// fails, and the rollout does not complete. Otherwise, if the Placement were deleted and created again, a later placementRef with a less
+// careful strategy would roll out its clusters at once (R8).
 func TestUnknownSelection(t *testing.T) {
 	all := rt.Ref("p2", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2", "c3"))
 	emptied := func(w *work.Work) { w.LeftSince = rt.At(10*minute - second) }
@@ -77,8 +78,8 @@ func TestUnknownSelection(t *testing.T) {
 	}
 }
 
-// TestUncountedPlacement: no placement controller writes the status of a Placement whose decisions somebody else writes. Its clusters get the
-// revision, and fail, and the rollout does not complete (R8).
+// TestUncountedPlacement: a Placement has decisions, but no placement controller writes its status. Its clusters get the revision and can
+// fail, but the rollout does not complete (R8).
 func TestUncountedPlacement(t *testing.T) {
 	uncounted := func(ref *placement.Ref) { ref.Placement.Selected, ref.Placement.Counted = 0, false }
 	refs := rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2"), uncounted))
@@ -89,8 +90,8 @@ func TestUncountedPlacement(t *testing.T) {
 	require.False(t, p.Unknown())
 }
 
-// TestStaysWithItsRef: a cluster counts for the placementRef that its work names, by that strategy and deadline, while it is unknown whether
-// that one still selects it. An earlier placementRef takes it over at once (R8).
+// TestStaysWithItsRef: a cluster counts for the placementRef that its work names, with the strategy and deadline of that placementRef,
+// while it is unknown whether the placementRef still selects the cluster. An earlier placementRef takes the cluster over at once (R8).
 func TestStaysWithItsRef(t *testing.T) {
 	long, short := rt.Deadline("1h"), rt.Deadline("1m")
 	left := func(since time.Duration) rt.WorkOption { return func(w *work.Work) { w.LeftSince = rt.At(since) } }

@@ -13,7 +13,7 @@ import (
 //  2. A work without the update revision: the cluster waits, or the API server rejects its work.
 //  3. A work with the update revision: the conditions of the work decide (Assess). A success soaks until it is settled. Anything else is
 //     in flight or degraded until its deadline, and has failed after that. A cluster that flaps has a deadline of its own.
-//  4. A failure does not count while the cluster's agent is unknown. While the selection of a placementRef is unknown, no deadline fires.
+//  4. A failure does not count while the cluster's agent is unknown. While the selection of any placementRef is unknown, no deadline fires.
 //  5. A recorded failure holds until the success of the cluster is settled.
 //
 // The table below says what follows from each phase. Code that needs more than the table compares the phase itself.

@@ -85,13 +85,13 @@ type RefOutcome struct {
 	Err error
 	// PlacementMissing is true if the Placement does not exist.
 	PlacementMissing bool
-	// Unknown is true if the clusters that the Placement selects are unknown: it is missing, or its decisions are missing or being written.
-	// Meanwhile, nothing of the object starts, is handed over, fails or completes (R8).
+	// Unknown is true if the clusters that the Placement selects are unknown: the Placement is missing, or its decisions are missing or
+	// being written. Meanwhile, no cluster of the object is started, handed over or marked as failed, and the rollout does not complete (R8).
 	Unknown bool
 	// SelectionKnown is true if the clusters that the Placement selects are known. No rollout completes before that.
 	SelectionKnown bool
-	// Decisions is how many PlacementDecision objects were seen. Missing is how many clusters none of them names, of those that the Placement
-	// counts.
+	// Decisions is how many PlacementDecision objects were seen. Missing is how many of the clusters that the Placement counts are not
+	// named in any of them.
 	Decisions, Missing int
 	// Groups is how many decision groups there are.
 	Groups int
@@ -204,7 +204,7 @@ type Plan struct {
 	selection *selection
 }
 
-// Unknown reports whether the clusters that a Placement of the object selects are unknown.
+// Unknown reports whether the clusters that any Placement of the object selects are unknown.
 func (p *Plan) Unknown() bool { return p.selection.anyUnknown }
 
 // Selects reports whether a placementRef selects a cluster.

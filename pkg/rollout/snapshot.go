@@ -12,8 +12,8 @@ import (
 type Snapshot struct {
 	// Now is the hub's clock.
 	Now time.Time
-	// Gap is the last period in which the agents' reports did not reach this process. No deadline fires until they have had time to
-	// report (R11).
+	// Gap is the last period in which the agents' reports did not reach this process. No deadline fires until the agents have had
+	// time to report (R11).
 	Gap Gap
 	// Heard holds when this process first heard the agent of each cluster. A cluster that is not in it was not heard. It is nil if works go
 	// through the API server, which keeps the reports from before this process began (R11).

@@ -52,7 +52,8 @@ func invalidStrategies(in *Input) []string {
 	return invalid
 }
 
-// unknownPlacements names the Placements that are missing, or whose decisions are missing or being written, and the consequences (R8).
+// unknownPlacements returns a message for each Placement that is missing, or whose decisions are missing or being written. The message also
+// has the consequences (R8).
 func unknownPlacements(in *Input) []string {
 	var unknown []string
 	add := func(format string, values ...any) { unknown = append(unknown, fmt.Sprintf(format, values...)) }
@@ -71,7 +72,7 @@ func unknownPlacements(in *Input) []string {
 			add("%s.name: the decisions of Placement %q are being written: they lack %d of %s; until then no cluster is started",
 				field, ref.Name, ref.Missing, clusters(ref.PlacementSelected))
 		default:
-			add("%s.name: the decisions of Placement %q have just become empty, and OCM may be writing them; until that is known no cluster is started",
+			add("%s.name: the decisions of Placement %q have just become empty, and OCM may still be writing them; until that is known, no cluster is started",
 				field, ref.Name)
 		}
 	}

@@ -254,7 +254,7 @@ func (c *checkup) breaksTheHub() {
 	c.says(1, "webhook", "ok", "the admission policies of deploy/ check")
 }
 
-// runsTwoHubs has OCM's operator and deploy/chart run a hub, and then deploy/chart alone.
+// runsTwoHubs makes OCM's operator and deploy/chart both run a hub, and then deploy/chart alone.
 func (c *checkup) runsTwoHubs() {
 	ctx, accounts := c.t.Context(), c.w.kube.CoreV1().ServiceAccounts(hubNamespace)
 	for _, name := range []string{"work-rollback", "work-controller-sa"} {

@@ -24,7 +24,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/operator/operatortest"
 )
 
-// release is the release and the Deployment of deploy/chart.
+// release is the name of the Helm release and of the Deployment of deploy/chart.
 const release = "work-rollback"
 
 // besideHub is a hub of OCM on which Helm installs deploy/chart.
@@ -36,7 +36,7 @@ type besideHub struct {
 	chart *sandbox.WorkHub
 }
 
-// TestBesideTheOperator is one story on one hub, as TestWithTheOperator: each part begins where the one before ended.
+// TestBesideTheOperator is one story on one hub, like TestWithTheOperator: each part begins where the previous one ended.
 func TestBesideTheOperator(t *testing.T) {
 	helm := helmTool(t)
 	b := &besideHub{hub: newHub(t), helm: helm}
@@ -76,7 +76,7 @@ func helmTool(t *testing.T) string {
 	return helm
 }
 
-// runHubs runs this hub as both Deployments, which are not there yet. Each waits for the Lease of the other one.
+// runHubs prepares this hub as the process of both Deployments, which do not exist yet. Each process waits while the other holds the Lease.
 func (b *besideHub) runHubs(t *testing.T) {
 	binary := operatortest.BuildWork(t)
 	var err error
@@ -109,7 +109,7 @@ func (b *besideHub) install(t *testing.T) {
 	b.runHelm(t, "helm upgrade --install "+release)
 }
 
-// installs: the CRD is OCM's, and becomes the chart's. Installing the chart again changes nothing that runs.
+// installs: the chart takes over OCM's CRD. Installing the chart again does not restart the hub.
 func (b *besideHub) installs(t *testing.T) {
 	require.False(t, knowsAborts(b.definition(t)))
 	b.install(t)
@@ -129,7 +129,7 @@ func (b *besideHub) installs(t *testing.T) {
 	b.operatorRunsNone(t)
 }
 
-// operatorRunsNone demands that the operator runs no work controller.
+// operatorRunsNone requires that the operator runs no work controller.
 func (b *besideHub) operatorRunsNone(t *testing.T) {
 	t.Helper()
 	eventually(t, "the operator runs no work controller", func() error {
@@ -149,7 +149,7 @@ func (b *besideHub) rollsOutAndAborts(t *testing.T) {
 	require.Equal(t, []string{"v1", "v2", "v3"}, b.versions(t))
 }
 
-// survivesAnUpgradeOfOCM applies what `clusteradm upgrade clustermanager` renders: images of OCM, the work image among them.
+// survivesAnUpgradeOfOCM applies what `clusteradm upgrade clustermanager` renders: OCM's images, including the work image.
 func (b *besideHub) survivesAnUpgradeOfOCM(t *testing.T) {
 	crd, process, works := b.definition(t), b.chart.Process(), b.workGenerations(t)
 	config := chart.NewDefaultClusterManagerChartConfig()
@@ -178,7 +178,7 @@ func (b *besideHub) survivesAnUpgradeOfOCM(t *testing.T) {
 	b.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
 }
 
-// movesIn uninstalls the chart, and applies deploy/. No cluster notices, and the history continues.
+// movesIn uninstalls the chart, and applies deploy/. The switch changes no work, and the history continues.
 func (b *besideHub) movesIn(t *testing.T) {
 	works, versions, before := b.workGenerations(t), b.versions(t), b.chart.Process()
 	b.runHelm(t, "helm uninstall "+release)
@@ -203,7 +203,7 @@ func (b *besideHub) movesOut(t *testing.T) {
 	b.continues(t, works, versions, "v6")
 }
 
-// continues demands that another hub leads, wrote no work and lost no revision, and has it roll out a version.
+// continues makes the other hub roll out a version, and requires that it wrote no other work and lost no revision.
 func (b *besideHub) continues(t *testing.T, works map[string]int64, versions []string, next string) {
 	t.Helper()
 	b.update(t, next, false)
@@ -217,14 +217,14 @@ func (b *besideHub) continues(t *testing.T, works map[string]int64, versions []s
 	}
 }
 
-// content is the version that was rolled out last.
+// content returns the version that was rolled out last.
 func (b *besideHub) content(t *testing.T, versions []string) string {
 	t.Helper()
 	require.NotEmpty(t, versions)
 	return versions[len(versions)-1]
 }
 
-// doctorReportsBoth: with the feature gate and the chart, the Lease lets one hub work, and the doctor fails.
+// doctorReportsBoth: with both the feature gate and the chart, the Lease lets only one hub work, and the doctor reports a failure.
 func (b *besideHub) doctorReportsBoth(t *testing.T) {
 	doctor := func() (string, int) {
 		var out bytes.Buffer
@@ -250,7 +250,7 @@ func (b *besideHub) doctorReportsBoth(t *testing.T) {
 	require.Equal(t, holder, b.holder(t))
 }
 
-// holder is the hub that has the Lease.
+// holder returns the hub that holds the Lease.
 func (b *besideHub) holder(t *testing.T) string {
 	t.Helper()
 	lease, err := b.Kube.CoordinationV1().Leases(sandbox.HubNamespace).Get(context.WithoutCancel(t.Context()), "work-manager-lock", metav1.GetOptions{})

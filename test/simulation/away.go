@@ -112,7 +112,7 @@ func (w *World) staysAway(cluster string) bool {
 }
 
 // leftAlone reports whether a work stays with its Placement, which lost the cluster because the cluster is unavailable, although another one
-// selects the cluster. The hub goes by the work that has the usual name, if the cluster has more than one.
+// selects the cluster. If the cluster has several works, the hub uses the one with the usual name.
 func (w *World) leftAlone(work *workv1.ManifestWork) bool {
 	placement := work.Labels[workv1alpha1.LabelPlacement]
 	for _, other := range w.Works() {

@@ -234,7 +234,7 @@ func TestAwayWhileTheRightIsRevoked(t *testing.T) {
 	require.Empty(t, s.Object().Status.Away)
 }
 
-// restored returns when every cluster had confirmed the revision to which the abort of v2 returned; zero if that is to come.
+// restored returns when every cluster had confirmed the revision to which the abort of v2 returned; zero if they have not yet.
 func (s *teller) restored() time.Time {
 	for _, rev := range s.Revisions() {
 		if abort := revision.RecordOf(rev).Abort; abort != nil && !abort.Restored.IsZero() {

@@ -106,7 +106,7 @@ func TestWorksWrittenByAClockAhead(t *testing.T) {
 	s.everywhere("v1")
 }
 
-// R11: a hub that does not run for 6 s in every 100 s still aborts, once the deadline and about the time that it missed have passed.
+// R11: a hub that does not run for 6 s in every 100 s still aborts, once the deadline and about as much time as it missed have passed.
 func TestHubWithGapsAborts(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2"})

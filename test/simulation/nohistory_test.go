@@ -88,8 +88,8 @@ func TestAbortedStaysAbortedWithoutHistoryAfterCollisions(t *testing.T) {
 	s.aborted(update)
 }
 
-// R4: a retry that the revision could not record stays one when the history can be read again, although the hub's clock is behind that of the
-// person who had aborted the rollout.
+// R4: a retry that could not be recorded on the revision still counts when the history can be read again, even if the hub's clock is behind
+// that of the user who aborted the rollout.
 func TestRetryWithoutHistory(t *testing.T) {
 	s := rolledOut(t)
 	s.SetBack(20 * time.Minute)

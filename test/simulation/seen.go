@@ -59,8 +59,8 @@ func decidedFor(placement string, decisions []*clusterv1beta1.PlacementDecision)
 	return clusters
 }
 
-// unknownPlacement returns a Placement that is missing, or that has no decision or fewer clusters than it counts, by what the hub has seen;
-// empty if there is none. Meanwhile nothing is started, and nothing fails (R8).
+// unknownPlacement returns a Placement that, as far as the hub has seen, is missing, has no decision, or counts more clusters than its
+// decisions name; empty if there is none. Meanwhile, no cluster is started, and none fails (R8).
 func (w *World) unknownPlacement(owner *workv1alpha1.ManifestWorkReplicaSet) string {
 	decisions := w.seenDecisions()
 	for _, ref := range owner.Spec.PlacementRefs {

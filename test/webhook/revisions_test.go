@@ -99,7 +99,7 @@ func TestOnlyTheHubWritesRevisions(t *testing.T) {
 
 	hostedBeside, _ := serviceAccount("my-hosted-hub", "work-rollback")
 	theHub, hubGroups := serviceAccount(hubNamespace, "work-controller-sa")
-	// deploy/chart binds it; here, it has no more than its name.
+	// deploy/chart binds permissions to it. Here, it has only its name.
 	beside, _ := serviceAccount(hubNamespace, "work-rollback")
 	for name, revisions := range map[string]appsclient.ControllerRevisionInterface{
 		"the-hub":                revisionsAs(t, namespace, theHub, hubGroups...),

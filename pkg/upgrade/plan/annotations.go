@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// record is what a snapshot keeps of what a revision records; empty for nothing that can be read.
+// record returns the record of a revision in the snapshot; empty if it can't be read.
 func (s *revisionSnapshot) record() revision.Record {
 	var record revision.Record
 	if json.Unmarshal([]byte(s.Annotations[workv1alpha1.AnnotationRecord]), &record) != nil {
@@ -20,11 +20,11 @@ func (s *revisionSnapshot) record() revision.Record {
 	return record
 }
 
-// later reports whether a revision records that something happened to it which the snapshot does not have.
+// later reports whether a revision has the time of an event that the snapshot does not have.
 func later(live, kept time.Time) bool { return !live.IsZero() && !live.Equal(kept) }
 
-// lost are the annotations of a snapshot that a revision lost, or that can't be read any more. If moved reports that there may have been
-// later events, what these would have removed from the record is not restored.
+// lost returns the annotations of a snapshot that a revision lost, or that can't be read any more. If moved is true, there may have been
+// later events: the fields that such events remove from the record are not restored.
 func lost(rev *revision.Revision, kept *revisionSnapshot, moved bool) map[string]string {
 	found := map[string]string{}
 	for key, value := range kept.Annotations {
@@ -54,7 +54,7 @@ func readable(key, value string) bool {
 	return true
 }
 
-// set sets the annotation of a record that was read.
+// set sets the annotation for a record. A record that was read can be encoded.
 func set(annotations map[string]string, record *revision.Record) {
 	if text, err := record.Encode(); err == nil {
 		annotations[workv1alpha1.AnnotationRecord] = text

@@ -6,7 +6,7 @@ import (
 
 // Condition types of a ManifestWorkReplicaSet. The first three are upstream's.
 const (
-	// ConditionPlacementVerified reports whether every Placement is found and selects clusters that are known.
+	// ConditionPlacementVerified reports whether every Placement exists and selects clusters, and whether these clusters are known.
 	// Reasons: AsExpected, PlacementDecisionNotFound, PlacementDecisionEmpty, NotAsExpected.
 	ConditionPlacementVerified = upstream.ManifestWorkReplicaSetConditionPlacementVerified
 

@@ -30,7 +30,8 @@ const (
 
 	// AnnotationGeneration holds the generation of the ManifestWorkReplicaSet that a revision was made from (R2).
 	AnnotationGeneration = "work.open-cluster-management.io/generation"
-	// AnnotationRecord holds, on a revision, what the hub records about it and its rollouts, as JSON: pkg/revision has the fields.
+	// AnnotationRecord holds, on a revision, the hub's record of the revision and its rollouts, as JSON. For its fields, see
+	// Record in pkg/revision.
 	AnnotationRecord = "work.open-cluster-management.io/record"
 	// AnnotationKeptRevision holds, on a ManifestWork, the hash of the revision whose objects it keeps beside those of its own (R28).
 	AnnotationKeptRevision = "work.open-cluster-management.io/kept-revision"
