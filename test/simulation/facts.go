@@ -86,6 +86,9 @@ func (w *World) noteOverdue(owner *workv1alpha1.ManifestWorkReplicaSet) {
 		}
 		switch {
 		case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision:
+			if _, refused := w.refusedSince[work.Namespace]; refused && w.overdueOrRefused(owner, work) {
+				w.wasOverdue[work.Namespace] = overdueAt{revision: owner.Status.UpdateRevision, rollout: w.rolloutOf(owner)} // A longer deadline undoes no failure.
+			}
 		case Version(work) == edited && w.isWell(work): // That is no success of the revision. During a pause, nothing restores it in time.
 			if _, past := w.pastDeadline(owner, work); past {
 				w.wasOverdue[work.Namespace] = overdueAt{revision: owner.Status.UpdateRevision, rollout: w.rolloutOf(owner)}
