@@ -153,7 +153,8 @@ func (w *World) checkStarted(name string) error {
 	if started == nil {
 		return nil
 	}
-	at := string(started.UID) + started.Labels[workv1alpha1.LabelControllerHash]
+	has := string(started.UID) + started.Labels[workv1alpha1.LabelControllerHash]
+	at := has
 	if w.Network == nil {
 		// Over a broker a hub that was restarted sends an agent that it has not heard what the agent has already.
 		at += started.Annotations[workv1alpha1.AnnotationAppliedAt]
@@ -173,15 +174,16 @@ func (w *World) checkStarted(name string) error {
 	if w.returnsHere(owner, started, before) {
 		return nil
 	}
+	// A retry that changes nothing but the time from which a deadline runs waits for no Placement.
+	if unknown := w.unknownPlacement(owner); unknown != "" && !strings.HasPrefix(before, has) {
+		return fmt.Errorf("%s is started while the clusters of placement %s are unknown", name, unknown)
+	}
 	return w.checkTurnAndBatch(name, owner, started)
 }
 
 // checkTurnAndBatch checks that a cluster may be started: its placement is not halted, its group has its turn, and the batch has room.
 func (w *World) checkTurnAndBatch(name string, owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork) error {
 	placement := started.Labels[workv1alpha1.LabelPlacement]
-	if unknown := w.unknownPlacement(owner); unknown != "" {
-		return fmt.Errorf("%s is started while the clusters of placement %s are unknown", name, unknown)
-	}
 	if err := w.checkHalted(owner, started, placement); err != nil {
 		return err
 	}
