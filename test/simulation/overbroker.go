@@ -21,11 +21,11 @@ import (
 
 // connect gives a process a driver that carries works over a broker. Until it knows again which works there are, it makes no pass.
 func (p *Process) connect(n *Network) {
-	owners := cloudevents.NewLiveOwners(liveClient{api: p.api}, kubeClient{process: p}, p.clock)
+	owners := p.owners()
 	p.network = n
 	n.hub.begin()
 	p.driver = newStepped(cloudevents.Options{
-		Owners: owners, Connection: p.connection, AgentReturn: cloudevents.DefaultAgentReturn, Clock: p.clock,
+		Owners: syncedOwners{owners, p}, Connection: p.connection, AgentReturn: cloudevents.DefaultAgentReturn, Clock: p.clock,
 		Available: p.api.lease,
 	}, &n.hub, n.await)
 	expected, err := owners.Expected(context.Background())
@@ -33,6 +33,25 @@ func (p *Process) connect(n *Network) {
 		panic(err)
 	}
 	p.expected, p.restoring = expected, true
+}
+
+func (p *Process) owners() *cloudevents.LiveOwners {
+	return cloudevents.NewLiveOwners(liveClient{api: p.api}, kubeClient{process: p}, p.clock)
+}
+
+// syncedOwners finds owners in lists that may be a few seconds old until the works are restored, and then as they are: in its caches, a hub sees
+// the end of an owner as soon as its controller does.
+type syncedOwners struct {
+	*cloudevents.LiveOwners
+	process *Process
+}
+
+// Find implements cloudevents.Owners.
+func (o syncedOwners) Find(ctx context.Context, claim cloudevents.Claim) (cloudevents.Owner, error) {
+	if o.process.restoring {
+		return o.LiveOwners.Find(ctx, claim)
+	}
+	return o.process.owners().Find(ctx, claim)
 }
 
 // restored reports whether the process knows which works there are. From then on it runs.
