@@ -79,9 +79,8 @@ func (w *World) unknownPlacement(owner *workv1alpha1.ManifestWorkReplicaSet) str
 // or the one that the work has. A work whose cluster is away stays with its placement (R8a).
 func (w *World) countedUnder(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) string {
 	label := work.Labels[workv1alpha1.LabelPlacement]
-	named := slices.ContainsFunc(owner.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool { return ref.Name == label })
 	decisions := w.seenDecisions()
-	stays := named && w.seesAway(work.Namespace) && !decidedFor(label, decisions).Has(work.Namespace)
+	stays := refersTo(owner, label) && w.seesAway(work.Namespace) && !decidedFor(label, decisions).Has(work.Namespace)
 	if work.DeletionTimestamp.IsZero() && !stays {
 		for _, ref := range owner.Spec.PlacementRefs {
 			if decidedFor(ref.Name, decisions).Has(work.Namespace) {
@@ -90,6 +89,10 @@ func (w *World) countedUnder(owner *workv1alpha1.ManifestWorkReplicaSet, work *w
 		}
 	}
 	return label
+}
+
+func refersTo(owner *workv1alpha1.ManifestWorkReplicaSet, placement string) bool {
+	return slices.ContainsFunc(owner.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool { return ref.Name == placement })
 }
 
 // seen is the owner as the hub's cache shows it.

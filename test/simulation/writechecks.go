@@ -211,6 +211,9 @@ func (w *World) inFlight(owner *workv1alpha1.ManifestWorkReplicaSet, started *wo
 		if w.corrupt(work) || !owned(work) || w.unknowable(work) {
 			continue
 		}
+		if label := work.Labels[workv1alpha1.LabelPlacement]; label != started.Labels[workv1alpha1.LabelPlacement] && refersTo(owner, label) {
+			continue // It counts there until it is handed over, which starts nothing.
+		}
 		// What someone edited by hand is not at the revision (R10).
 		if w.countedUnder(owner, work) != started.Labels[workv1alpha1.LabelPlacement] ||
 			work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision || Version(work) != Version(started) {
