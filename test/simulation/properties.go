@@ -175,8 +175,8 @@ func (w *World) ownedClusters() int {
 	return clusters.Len()
 }
 
-// allWell reports whether every selected cluster's agent succeeds with a version, and none holds a work that it should let go. Agents that lie may
-// hold a rollout up.
+// allWell reports whether the agent of every cluster that counts succeeds with a version, and none holds a work that it should let go. Agents that
+// lie may hold a rollout up.
 func (w *World) allWell(version string) bool {
 	if w.adversaries.clusters.Len() > 0 {
 		return false
@@ -187,7 +187,8 @@ func (w *World) allWell(version string) bool {
 		}
 	}
 	for _, work := range w.Works() {
-		if o := w.outcome(work.Namespace, Version(work)); o == Silent && owned(work) {
+		o := w.outcome(work.Namespace, Version(work))
+		if owned(work) && (o == Silent || o != Succeeds && o != Lies && w.staysAway(work.Namespace)) { // One that is away fails, too (R8a).
 			return false
 		}
 	}
