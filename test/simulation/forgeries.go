@@ -94,8 +94,8 @@ func (w *World) countOthers(object *workv1alpha1.ManifestWorkReplicaSet) int {
 	return others
 }
 
-// liesSuffice reports whether the adversaries that count for a placementRef are more than it tolerates, so that their lies alone abort. They count
-// where it selects them, and where a work of the ManifestWorkReplicaSet's name has its name.
+// liesSuffice reports whether the adversaries that count for a placementRef are, together with the clusters that have failed in truth, more than it
+// tolerates, so that their lies abort. They count where it selects them, and where a work of the ManifestWorkReplicaSet's name has its name.
 func (w *World) liesSuffice(owner *workv1alpha1.ManifestWorkReplicaSet) bool {
 	for i := range owner.Spec.PlacementRefs {
 		ref := &owner.Spec.PlacementRefs[i]
@@ -109,7 +109,16 @@ func (w *World) liesSuffice(owner *workv1alpha1.ManifestWorkReplicaSet) bool {
 				lying.Insert(work.Namespace)
 			}
 		}
-		if lying.Len() > failuresAllowed(ref, selected.Union(lying).Len()) {
+		if lying.Len() == 0 {
+			continue
+		}
+		failing := lying.Clone()
+		for _, work := range w.Works() {
+			if owned(work) && !w.corrupt(work) && w.failedFor(owner, work, ref.Name) {
+				failing.Insert(work.Namespace)
+			}
+		}
+		if failing.Len() > failuresAllowed(ref, selected.Union(lying).Len()) {
 			return true
 		}
 	}
