@@ -170,9 +170,11 @@ func (ps *placementState) nextBatch(s *Snapshot, candidate func(*member) bool) (
 	return ps.ask(q)
 }
 
-// mandatoryFirst reports whether only mandatory groups may start, because one of their clusters is not done.
+// mandatoryFirst reports whether only mandatory groups may start: one of their clusters is not done, or OCM has not counted yet what it
+// decided. It writes the groups one after the other and the count last, so another group may have to come first.
 func (ps *placementState) mandatoryFirst() bool {
-	return ps.any(func(m *member) bool { return !m.is().done && ps.mandatory(m.group) })
+	ordered := ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.Mandatory.Any()
+	return ordered && !ps.ref.Settled() || ps.any(func(m *member) bool { return !m.is().done && ps.mandatory(m.group) })
 }
 
 // fillBatch returns the clusters for the free slots of a Progressive batch. Members that may already be in flight come first. The others

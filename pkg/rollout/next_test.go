@@ -58,6 +58,10 @@ func TestNextBatch(t *testing.T) {
 	threeGroups := func(options ...rt.RefOption) placement.Ref {
 		return rt.Ref("p1", append(options, deadline, rt.Group("a", "c1", "c2"), rt.Group("b", "c3", "c4"), rt.Group("c", "c5", "c6"))...)
 	}
+	counting := func(selected int, ref placement.Ref) placement.Ref {
+		rt.Expecting(selected)(&ref)
+		return ref
+	}
 	for name, tc := range map[string]struct {
 		ref   placement.Ref
 		works []work.Work
@@ -200,6 +204,19 @@ func TestNextBatch(t *testing.T) {
 		"Progressive: a mandatory group does not wait for the rest": {
 			ref: threeGroups(rt.Progressive(1), rt.Mandatory("b", "c")), works: []work.Work{inFlight("c1"), done("c3"), done("c4")}, want: "c5 c6",
 		},
+		"PerGroup: no group before all are counted, as another may be the first": {
+			ref: counting(2, threeGroups(rt.PerGroup())), want: "",
+		},
+		"PerGroup: a mandatory one before all are counted": {
+			ref: counting(2, threeGroups(rt.PerGroup(), rt.Mandatory("b"))), want: "c3 c4",
+		},
+		"Progressive: none of the rest before all are counted, as one may be mandatory": {
+			ref: counting(2, threeGroups(rt.Progressive(1), rt.Mandatory("d"))), want: "",
+		},
+		"Progressive: without mandatory groups there is no order to keep": {
+			ref: counting(2, threeGroups(rt.Progressive(1))), want: "c1",
+		},
+
 		"Progressive: a mandatory group at once, whatever maxConcurrency": {
 			ref: threeGroups(rt.Progressive(1), rt.Mandatory("b")), want: "c3 c4",
 		},
