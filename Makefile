@@ -7,7 +7,7 @@ SHELL := /bin/bash
 # One set of build flags, so that builds, tools and tests share compiled packages. Only the race detector needs cgo.
 export CGO_ENABLED ?= 0
 
-generated := ':(glob)pkg/client/**' ':(glob)pkg/apis/**/zz_generated.*' ':(glob)deploy/crds/*.crd.yaml' deploy/base/policy-manifestworkreplicasets.yaml deploy/chart/files docs/reference/fields.md
+generated := ':(glob)pkg/client/**' ':(glob)pkg/apis/**/zz_generated.*' ':(glob)deploy/crds/*.crd.yaml' deploy/base/policy-manifestworkreplicasets.yaml docs/reference/fields.md
 modules := $(patsubst %/go.mod,%,. $(wildcard hack/tools/*/go.mod))
 
 # What the hub takes for its own version; what the Go tool knows of the checkout if empty.
@@ -187,7 +187,7 @@ screenshot: tools ## Make docs/images/dashboard.png, and more screenshots in _ou
 	install -D -m 0644 _output/screenshots/readme.png docs/images/dashboard.png
 
 .PHONY: generate
-generate: ## Generate deepcopy, CRD, clientset and docs/reference/fields.md from the API types, the admission policies from pkg/webhook/rule, and the copies in deploy/chart/files
+generate: ## Generate deepcopy, CRD, clientset and docs/reference/fields.md from the API types, and the admission policies from pkg/webhook/rule
 	hack/generate.sh
 
 .PHONY: vendor

@@ -2,8 +2,6 @@ package deploy
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +26,7 @@ func beside(t *testing.T, namespace string, set map[string]any) []*unstructured.
 	for key, value := range set {
 		require.NoError(t, unstructured.SetNestedField(values, value, strings.Split(key, ".")...))
 	}
-	objects, err := RenderChart(namespace, values)
+	objects, err := RenderChart("chart", namespace, values)
 	require.NoError(t, err)
 	return objects
 }
@@ -93,27 +91,6 @@ func normalized(t *testing.T, object map[string]any) string {
 	text, err := (&unstructured.Unstructured{Object: object}).MarshalJSON()
 	require.NoError(t, err)
 	return string(text)
-}
-
-// Helm can't read files outside the chart, so `make generate` copies them.
-func TestChartFilesAreCopies(t *testing.T) {
-	copies, err := filepath.Glob("chart/files/*")
-	require.NoError(t, err)
-	require.Len(t, copies, 13)
-	for _, file := range copies {
-		var sources []string
-		for _, dir := range []string{"base", "crds", "monitoring"} {
-			if _, err := os.Stat(filepath.Join(dir, filepath.Base(file))); err == nil {
-				sources = append(sources, filepath.Join(dir, filepath.Base(file)))
-			}
-		}
-		require.Len(t, sources, 1, file)
-		want, err := os.ReadFile(sources[0])
-		require.NoError(t, err)
-		got, err := os.ReadFile(file)
-		require.NoError(t, err)
-		require.Equal(t, string(want), string(got), "%s differs from %s: run make generate", file, sources[0])
-	}
 }
 
 // The chart's hub has the permissions of the work hub in the linked version of OCM and those that deploy/base adds, and no others.
@@ -253,9 +230,9 @@ func TestChartRejects(t *testing.T) {
 		"/replicas":                       {"replicas": 0},
 		"/image":                          {"image": ""},
 	} {
-		_, err := RenderChart(ChartNamespace, values)
+		_, err := RenderChart("chart", ChartNamespace, values)
 		require.ErrorContains(t, err, message)
 	}
-	_, err := RenderChart("default", nil)
+	_, err := RenderChart("chart", "default", nil)
 	require.ErrorContains(t, err, "install this chart in the namespace open-cluster-management-hub")
 }

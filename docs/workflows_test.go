@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
+
+	"github.com/open-cluster-management-io/work-rollback/internal/tooltest"
 )
 
 // workflow is what these tests look at in a file of .github/workflows.
@@ -127,19 +129,10 @@ func TestReleaseIsPublishedByOneJob(t *testing.T) {
 
 // actionlint knows the expressions, the events and the inputs of GitHub's workflows. CI builds it.
 func TestActionlint(t *testing.T) {
-	args := []string{"actionlint"}
-	if os.Getenv("CI") != "true" {
-		args = append(args, "--built")
-	}
-	directory, err := exec.CommandContext(t.Context(), filepath.Join(root, "hack/tools/build.sh"), args...).Output()
-	if err != nil && os.Getenv("CI") != "true" {
-		t.Skip("actionlint is not built: run hack/tools/build.sh actionlint")
-	}
-	require.NoError(t, err)
+	actionlint := tooltest.Path(t, root, "actionlint", "actionlint")
 	files, err := filepath.Glob(filepath.Join(root, ".github/workflows/*.y*ml"))
 	require.NoError(t, err)
-	lint := exec.CommandContext(t.Context(), filepath.Join(strings.TrimSpace(string(directory)), "actionlint"),
-		append([]string{"-shellcheck=", "-pyflakes="}, files...)...)
+	lint := exec.CommandContext(t.Context(), actionlint, append([]string{"-shellcheck=", "-pyflakes="}, files...)...)
 	output, err := lint.CombinedOutput()
 	require.NoError(t, err, "%s", output)
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Generates what follows from the Go types in pkg/apis (deepcopy, CRD, clientset and the reference of the fields), the admission
-# policies from the table in pkg/webhook/rule, and the copies of deploy/ in the chart.
+# Generates what follows from the Go types in pkg/apis (deepcopy, CRD, clientset and the reference of the fields), and the admission
+# policies from the table in pkg/webhook/rule.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -37,13 +37,6 @@ mv "${work}/clientset" pkg/client/
 
 go run ./hack/policies > "${work}/policies.yaml"
 install -m 0644 "${work}/policies.yaml" deploy/base/policy-manifestworkreplicasets.yaml
-
-# Helm can't read files outside a chart.
-rm -rf deploy/chart/files
-mkdir -p deploy/chart/files
-install -m 0644 "${crds}"/*.crd.yaml "${crds}/crd-version.yaml" \
-    deploy/base/{clusterrole,clusterrolebinding,role,rolebinding,people,policy-manifestworkreplicasets,policy-revisions}.yaml \
-    deploy/monitoring/{rbac,service,servicemonitor,rules}.yaml deploy/chart/files
 
 "${tools}/crd-ref-docs" --log-level=ERROR --source-path=pkg/apis --config=hack/fields/config.yaml --templates-dir=hack/fields \
     --renderer=markdown --output-path="${work}/fields.md"

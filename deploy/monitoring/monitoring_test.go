@@ -4,11 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
+
+	"github.com/open-cluster-management-io/work-rollback/internal/tooltest"
 )
 
 // rule is an alert of a PrometheusRule.
@@ -58,21 +59,6 @@ func TestAlertsReadWhatIsExported(t *testing.T) {
 	require.NotEmpty(t, seen)
 }
 
-// tool returns one of Prometheus's own tools at the version that hack/tools/promtool pins. CI builds them; elsewhere "make tools" does.
-func tool(t *testing.T, name string) string {
-	t.Helper()
-	args := []string{"promtool"}
-	if os.Getenv("CI") != "true" {
-		args = append(args, "--built")
-	}
-	directory, err := exec.CommandContext(t.Context(), "../../hack/tools/build.sh", args...).Output()
-	if err != nil && os.Getenv("CI") != "true" {
-		t.Skipf("%s is not built: run make tools", name)
-	}
-	require.NoError(t, err)
-	return filepath.Join(strings.TrimSpace(string(directory)), name)
-}
-
 // The alerts fire when they should, by Prometheus's own tool, and each of them has such a test.
 func TestAlertsFire(t *testing.T) {
 	tests, err := os.ReadFile("testdata/rules_test.yaml")
@@ -83,7 +69,7 @@ func TestAlertsFire(t *testing.T) {
 			require.Contains(t, string(tests), "        alertname: "+r.Alert+"\n        exp_alerts:", "no test lets it fire")
 		}
 	}
-	promtool := tool(t, "promtool")
+	promtool := tooltest.Path(t, "../..", "promtool", "promtool")
 	directory := t.TempDir()
 	content, err := yaml.Marshal(spec)
 	require.NoError(t, err)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/open-cluster-management-io/work-rollback/internal/tooltest"
 )
 
 // TestAlertmanagerRecipe: the configuration in docs/gitops.md sends the alert of an abort to the receiver for rollouts, and no other alert.
@@ -20,7 +22,7 @@ func TestAlertmanagerRecipe(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, block[1], 0o600))
 	alerts, err := Files.ReadFile("rules.yaml")
 	require.NoError(t, err)
-	amtool := tool(t, "amtool")
+	amtool := tooltest.Path(t, "../..", "promtool", "amtool")
 	run := func(args ...string) string {
 		output, err := exec.CommandContext(t.Context(), amtool, args...).CombinedOutput()
 		require.NoError(t, err, "%s", output)

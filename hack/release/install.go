@@ -37,7 +37,7 @@ func (r *release) install(digest string) error {
 	if err := r.manifest("hub.yaml", hub); err != nil {
 		return err
 	}
-	beside, err := deploy.RenderChart(deploy.ChartNamespace, map[string]any{"image": r.reference(digest)})
+	beside, err := deploy.RenderChart("deploy/chart", deploy.ChartNamespace, map[string]any{"image": r.reference(digest)})
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/internal/tooltest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
 	"github.com/open-cluster-management-io/work-rollback/test/operator/operatortest"
@@ -38,7 +38,7 @@ type besideHub struct {
 
 // TestBesideTheOperator is one story on one hub, like TestWithTheOperator: each part begins where the previous one ended.
 func TestBesideTheOperator(t *testing.T) {
-	helm := helmTool(t)
+	helm := tooltest.Path(t, "../..", "helm", "helm")
 	b := &besideHub{hub: newHub(t), helm: helm}
 	b.joinAndPlace(t)
 	b.runHubs(t)
@@ -57,23 +57,6 @@ func TestBesideTheOperator(t *testing.T) {
 			return
 		}
 	}
-}
-
-// helmTool returns Helm at the version that hack/tools/helm pins. CI builds it; elsewhere "make tools" does.
-func helmTool(t *testing.T) string {
-	t.Helper()
-	args := []string{"helm"}
-	if os.Getenv("CI") != "true" {
-		args = append(args, "--built")
-	}
-	directory, err := exec.CommandContext(t.Context(), "../../hack/tools/build.sh", args...).Output()
-	if err != nil && os.Getenv("CI") != "true" {
-		t.Skip("helm is not built: run make tools")
-	}
-	require.NoError(t, err)
-	helm, err := filepath.Abs(filepath.Join(strings.TrimSpace(string(directory)), "helm"))
-	require.NoError(t, err)
-	return helm
 }
 
 // runHubs prepares this hub as the process of both Deployments, which do not exist yet. Each process waits while the other holds the Lease.

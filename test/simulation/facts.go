@@ -84,22 +84,27 @@ func (w *World) noteOverdue(owner *workv1alpha1.ManifestWorkReplicaSet) {
 		if w.succeeded(work) {
 			w.wellAt[work.Namespace] = w.Clock.Now()
 		}
-		switch {
-		case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision:
-			if _, refused := w.refusedSince[work.Namespace]; refused && w.overdueOrRefused(owner, work) {
-				w.wasOverdue[work.Namespace] = overdueAt{revision: owner.Status.UpdateRevision, rollout: w.rolloutOf(owner)} // A longer deadline undoes no failure.
-			}
-		case Version(work) == edited && w.isWell(work): // That is no success of the revision. During a pause, nothing restores it in time.
-			if _, past := w.pastDeadline(owner, work); past {
-				w.wasOverdue[work.Namespace] = overdueAt{revision: owner.Status.UpdateRevision, rollout: w.rolloutOf(owner)}
-			}
-		case w.isWell(work) && w.showsSuccess(work):
-			delete(w.wasOverdue, work.Namespace)
-		case w.isWell(work): // The network lost the report: for the hub, the failure is still a fact (R11).
-		case w.overdue(owner, work):
+		if w.isOverdue(owner, work) {
 			w.wasOverdue[work.Namespace] = overdueAt{revision: owner.Status.UpdateRevision, rollout: w.rolloutOf(owner)}
+		} else if work.Labels[workv1alpha1.LabelControllerHash] == owner.Status.UpdateRevision && Version(work) != edited &&
+			w.isWell(work) && w.showsSuccess(work) {
+			delete(w.wasOverdue, work.Namespace)
 		}
 	}
+}
+
+// isOverdue reports whether a cluster is past its deadline at the update revision, or the API server has rejected its work for that long. If the
+// network lost the report of a success, the failure is still a fact for the hub (R11).
+func (w *World) isOverdue(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) bool {
+	switch {
+	case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision:
+		_, refused := w.refusedSince[work.Namespace]
+		return refused && w.overdueOrRefused(owner, work) // It stays a failure if the deadline grows.
+	case Version(work) == edited && w.isWell(work): // That is no success of the revision. During a pause, nothing restores it in time.
+		_, past := w.pastDeadline(owner, work)
+		return past
+	}
+	return !w.isWell(work) && w.overdue(owner, work)
 }
 
 // showsSuccess reports whether the hub's cache shows that a cluster has succeeded.

@@ -94,8 +94,8 @@ func (w *World) countOthers(object *workv1alpha1.ManifestWorkReplicaSet) int {
 	return others
 }
 
-// liesSuffice reports whether the adversaries that count for a placementRef are, together with the clusters that have failed in truth, more than it
-// tolerates, so that their lies abort. They count where it selects them, and where a work of the ManifestWorkReplicaSet's name has its name.
+// liesSuffice reports whether the adversaries that count for a placementRef, together with the clusters that have failed, are more than it
+// tolerates. Adversaries count where it selects them, and where a work of the ManifestWorkReplicaSet's name has its name.
 func (w *World) liesSuffice(owner *workv1alpha1.ManifestWorkReplicaSet) bool {
 	for i := range owner.Spec.PlacementRefs {
 		ref := &owner.Spec.PlacementRefs[i]
@@ -103,22 +103,18 @@ func (w *World) liesSuffice(owner *workv1alpha1.ManifestWorkReplicaSet) bool {
 			continue
 		}
 		selected := decidedFor(ref.Name, w.seenDecisions())
-		lying := w.adversaries.clusters.Intersection(selected)
+		lying, failed := w.adversaries.clusters.Intersection(selected), sets.New[string]()
 		for _, work := range w.Works() {
-			if w.corrupt(work) && work.Name == Name && work.Labels[workv1alpha1.LabelPlacement] == ref.Name {
-				lying.Insert(work.Namespace)
+			switch {
+			case w.corrupt(work):
+				if work.Name == Name && work.Labels[workv1alpha1.LabelPlacement] == ref.Name {
+					lying.Insert(work.Namespace)
+				}
+			case owned(work) && w.failedFor(owner, work, ref.Name):
+				failed.Insert(work.Namespace)
 			}
 		}
-		if lying.Len() == 0 {
-			continue
-		}
-		failing := lying.Clone()
-		for _, work := range w.Works() {
-			if owned(work) && !w.corrupt(work) && w.failedFor(owner, work, ref.Name) {
-				failing.Insert(work.Namespace)
-			}
-		}
-		if failing.Len() > failuresAllowed(ref, selected.Union(lying).Len()) {
+		if lying.Len() > 0 && lying.Union(failed).Len() > failuresAllowed(ref, selected.Union(lying).Len()) {
 			return true
 		}
 	}
