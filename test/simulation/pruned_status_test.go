@@ -1,0 +1,43 @@
+package simulation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/utils/ptr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// TestStatusThatNamesAPrunedRevision: a status from a backup names a revision that was pruned since. It is put right, during a pause as well.
+func TestStatusThatNamesAPrunedRevision(t *testing.T) {
+	for name, paused := range map[string]bool{"paused": true, "not paused": false} {
+		for process, restart := range map[string]bool{"the same process": false, "another process": true} {
+			t.Run(name+", "+process, func(t *testing.T) {
+				s := &teller{World: NewWorld(), t: t}
+				s.Place("p1", []string{"c1", "c2"})
+				s.Create("v1", progressive("p1", 2, "30s", 0, true))
+				s.Edit("sets revisionHistoryLimit to 0", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To[int32](0) })
+				s.quiet()
+				saved := s.status()
+				s.Update("v2")
+				s.quiet()
+				if paused {
+					s.Pause(true)
+					s.quiet()
+				}
+				s.restore(saved, restart)
+				s.settle(time.Minute)
+				t.Log(s.Object().Status.CurrentRevision, s.Object().Status.UpdateRevision, saved.CurrentRevision, len(s.Revisions()))
+				require.NotEqual(t, saved.CurrentRevision, s.Object().Status.CurrentRevision)
+				if paused {
+					s.Pause(false)
+				}
+				s.quiet()
+				s.everywhere("v2")
+				require.NotEqual(t, saved.CurrentRevision, s.Object().Status.CurrentRevision)
+			})
+		}
+	}
+}
