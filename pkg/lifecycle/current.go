@@ -53,13 +53,14 @@ func (c *chain) keepAbort(update *revision.Revision) {
 
 // olderStatus treats a status that is older than the revisions as a lost one: somebody restored it from a backup. The rollout of today's
 // template has begun or ended since, so that it must not begin once more: it may have been aborted (R16). During a pause, the update revision
-// stays, and no work is written: this waits for the end of the pause.
+// stays, and no work is written: this waits for the end of the pause, unless neither revision of the status exists.
 func (c *chain) olderStatus() *Step {
 	newest := c.History.Newest()
 	if newest != nil && newest.Err == nil && newest.Hash == c.Revisions.UpdateRevision {
 		c.keepAbort(newest)
 	}
-	if c.Object.Spec.Paused {
+	gone := c.History.ByHash(c.Revisions.UpdateRevision) == nil && c.History.ByHash(c.Revisions.CurrentRevision) == nil
+	if c.Object.Spec.Paused && !gone {
 		return nil
 	}
 	if c.Revisions.UpdateRevision == "" || newest == nil || newest.Err != nil || newest.Hash == c.Revisions.UpdateRevision ||

@@ -65,8 +65,7 @@ func (w *World) forgetLostFacts() {
 	w.restored = w.restored && w.Hub.Behind() > 0
 	maps.DeleteFunc(w.facts, func(_ string, known fact) bool {
 		hash, _, _ := strings.Cut(known.rollout, " ")
-		_, err := w.API.Get(Revisions, Namespace, revision.Name(Name, hash))
-		return w.informed != w.Hub || err != nil
+		return w.informed != w.Hub || !w.hasRevision(hash)
 	})
 }
 

@@ -41,7 +41,7 @@ func (w *World) annotateRetry(value any) {
 }
 
 // checkPaused checks P9 at each write: from the first pass on whose caches show spec.paused no work is written and no abort is decided (R22, R24),
-// and the update revision stays (R23). What a person did shows in the caches before the hub writes the status.
+// and an update revision that exists stays (R23). What a person did shows in the caches before the hub writes the status.
 func (w *World) checkPaused(write string) error {
 	cached, exists, err := w.Hub.stores.ReplicaSets.GetByKey(Namespace + "/" + Name)
 	if err != nil || !exists {
@@ -66,7 +66,7 @@ func (w *World) checkPausedStatus(seen *replicaset.Object) error {
 	if now == nil || seen.Status.UpdateRevision == "" {
 		return nil
 	}
-	if now.Status.UpdateRevision != seen.Status.UpdateRevision {
+	if now.Status.UpdateRevision != seen.Status.UpdateRevision && w.hasRevision(seen.Status.UpdateRevision) {
 		return fmt.Errorf("R23: paused, and the update revision becomes %s", now.Status.UpdateRevision)
 	}
 	if seen.Status.AbortedTime == nil && now.Status.AbortedTime != nil {

@@ -29,8 +29,8 @@ func TestStatusThatNamesAPrunedRevision(t *testing.T) {
 				}
 				s.restore(saved, restart)
 				s.settle(time.Minute)
-				t.Log(s.Object().Status.CurrentRevision, s.Object().Status.UpdateRevision, saved.CurrentRevision, len(s.Revisions()))
 				require.NotEqual(t, saved.CurrentRevision, s.Object().Status.CurrentRevision)
+				require.NotEqual(t, saved.UpdateRevision, s.Object().Status.UpdateRevision)
 				if paused {
 					s.Pause(false)
 				}

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // status returns the status as the API server has it, as a backup would.
@@ -14,10 +15,22 @@ func (w *World) restore(saved *workv1alpha1.ManifestWorkReplicaSetStatus, restar
 	}
 	w.Tell("user: restores the status from a backup")
 	w.restored = true
+	for _, hash := range []string{saved.CurrentRevision, saved.UpdateRevision} {
+		// A pruned revision that the status names during a pause may stay: the template may have been edited since (R23).
+		if w.Object().Spec.Paused && !w.hasRevision(hash) {
+			w.Irreparable.Insert(hash)
+		}
+	}
 	if saved.AbortedTime != nil {
 		w.remembered(saved.AbortedTime) // The abort is that of the backup.
 	}
 	if restart {
 		w.Restart()
 	}
+}
+
+// hasRevision reports whether there is a ControllerRevision with a hash.
+func (w *World) hasRevision(hash string) bool {
+	_, err := w.API.Get(Revisions, Namespace, revision.Name(Name, hash))
+	return err == nil
 }
