@@ -13,7 +13,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// remembered reports whether an abort was persisted before: this process may remember one whose status and revisions somebody removed.
+// remembered reports whether an abort is known: it was persisted, or a person asked for it. The hub may remember one whose status and revisions
+// somebody removed.
 func (w *World) remembered(abort *metav1.Time) bool {
 	at := abort.UTC().Format(time.RFC3339)
 	before := w.aborts.Has(at)
@@ -30,9 +31,6 @@ func (w *World) checkAborted() error {
 	known := w.abortedTime
 	w.abortedTime = object.Status.AbortedTime
 	if object.Status.AbortedTime.IsZero() || !known.IsZero() || w.remembered(object.Status.AbortedTime) {
-		return nil
-	}
-	if object.Status.AbortedTime.Equal(w.abortedByHand) {
 		return nil
 	}
 	for _, rev := range w.Revisions() {

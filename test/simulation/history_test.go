@@ -141,7 +141,7 @@ func TestAbortByHandHasAReason(t *testing.T) {
 	s.Update("v2")
 	s.settle(10 * time.Second)
 	now := metav1.NewTime(s.Clock.Now()).Rfc3339Copy()
-	s.abortedByHand = &now
+	s.remembered(&now)
 	asked := map[string]any{"abortedTime": now, "abortedBy": "alice", "abortReason": "v2 leaks memory"}
 	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": asked}, true)
 	s.quiet()

@@ -59,7 +59,7 @@ func (w *World) Update(version string) {
 // AbortByHand sets status.abortedTime, as a person does.
 func (w *World) AbortByHand() {
 	now := metav1.NewTime(w.Clock.Now()).Rfc3339Copy()
-	w.abortedByHand = &now
+	w.remembered(&now)
 	w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": now}}, true)
 	w.Tell("user: sets status.abortedTime")
 }

@@ -90,9 +90,9 @@ type World struct {
 	// agentsSaw and agentsDue spare the agents a look when nothing changed.
 	agentsSaw int64
 	agentsDue time.Time
-	// abortedTime is what the status had when the hub wrote it last; abortedByHand is what a person put there last.
-	abortedTime, abortedByHand *metav1.Time
-	// aborts are the times of all aborts that were persisted.
+	// abortedTime is what the status had when the hub wrote it last.
+	abortedTime *metav1.Time
+	// aborts are the times of all aborts that were persisted, or that a person asked for.
 	aborts sets.Set[string]
 	// facts are the clusters that were overdue at a pass of the hub.
 	facts map[string]fact
