@@ -49,7 +49,6 @@ func (w *World) SetBack(by time.Duration) {
 	w.clocks.setBacks = append(w.clocks.setBacks, setBack{at: w.Clock.Now(), by: by})
 	w.clocks.retryAwaited = w.annotatedRetry().After(w.hubNow())
 	w.Hub.connection.Restart()
-	w.due = true // What the hub shows may change with its clock, as late as the next pass.
 }
 
 // shownAt returns what the clock of the hub's machine showed at a time.

@@ -79,6 +79,7 @@ func (m *model) setBack(actions map[string]func(*rapid.T)) {
 		if m.w.HubAhead > -2*time.Hour {
 			by := rapid.SampledFrom([]time.Duration{time.Minute, 5 * time.Minute, 20 * time.Minute, time.Hour}).Draw(t, "by")
 			m.w.SetBack(by + 137*time.Millisecond) // No clock shows the same nanosecond twice.
+			m.w.due = true                         // What the hub shows may change with its clock, as late as the next pass.
 		}
 	}
 	actions["back up the status"] = func(*rapid.T) { m.saved = append(m.saved, m.w.status()) }
