@@ -103,6 +103,11 @@ func (w *World) liesSuffice(owner *workv1alpha1.ManifestWorkReplicaSet) bool {
 			continue
 		}
 		selected := decidedFor(ref.Name, w.seenDecisions())
+		for cluster := range selected {
+			if w.selectsBefore(owner, ref.Name, cluster) {
+				selected.Delete(cluster)
+			}
+		}
 		lying, failed := w.adversaries.clusters.Intersection(selected), sets.New[string]()
 		for _, work := range w.Works() {
 			switch {
