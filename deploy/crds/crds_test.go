@@ -93,7 +93,6 @@ var added = []string{
 	`status.placementSummary[].haltedTime type: "string"`,
 	`status.placementSummary[].summary.failed type: "integer"`,
 	`status.placementSummary[].summary.inFlight type: "integer"`,
-	`status.placementSummary[].summary.rejected type: "integer"`,
 	`status.placementSummary[].summary.waiting type: "integer"`,
 	`status.rejections maxItems: 100`,
 	`status.rejections type: "array"`,
@@ -139,7 +138,6 @@ var added = []string{
 	`status.state type: "string"`,
 	`status.summary.failed type: "integer"`,
 	`status.summary.inFlight type: "integer"`,
-	`status.summary.rejected type: "integer"`,
 	`status.summary.waiting type: "integer"`,
 	`status.updateRevision type: "string"`,
 }
@@ -247,7 +245,7 @@ func TestAddedFields(t *testing.T) {
 		},
 		"failures and counts": {
 			spec: `, "revisionHistoryLimit": 0, "rollbackWindow": {"revisions": 3}`,
-			status: `"state": "Stalled", "summary": {"failed": 1, "waiting": 2, "inFlight": 0, "rejected": 1},
+			status: `"state": "Stalled", "summary": {"failed": 1, "waiting": 2, "inFlight": 1},
 				"abortedBy": "alice", "abortReason": "leaks memory",
 				"failures": [{"cluster": "c1", "placement": "all", "since": "2026-01-02T03:04:05Z", "reason": "Later", "message": "crashes"}],
 				"rejections": [{"cluster": "c2", "since": "2026-01-02T03:04:05Z", "reason": "Rejected"}],

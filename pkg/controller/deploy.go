@@ -101,12 +101,10 @@ func (r *deployReconciler) writeAll(ctx context.Context, p *pass, left func() bo
 	r.parallel(ctx, len(results), func(i int) {
 		w := &p.plan.Writes[i]
 		attempt := p.attemptOf(w)
-		// The plan paces the retries of the desired revision. Any other write that was rejected waits here.
-		paced := w.Retry && attempt.Cluster != ""
 		switch {
 		case r.away():
 			results[i] = errAway
-		case !paced && r.memory.Owners.RefusedLately(p.key, attempt, p.now):
+		case !w.LastTry && r.memory.Owners.RefusedLately(p.key, attempt, p.now):
 			results[i] = memory.ErrRefusedLately
 		case w.Action == rollout.Relabel && r.memory.Works.StrippedLately(w.Work.Object.UID, p.now):
 			// A webhook or a policy removes the written metadata. Without a limit, each pass would write it again (P7).
@@ -230,8 +228,7 @@ func (r *deployReconciler) nameAway(p *pass, results ...[]error) {
 }
 
 // rest replaces act while the object is paused: no work is written (R22). An abort that still has works to restore stays in progress. The
-// hub remembers which works it can't restore, so that they don't hold up the abort. It forgets other rejections, as after any change of
-// the spec (pausing is one).
+// hub remembers which works the API server rejects.
 func (r *deployReconciler) rest(p *pass) {
 	p.unrestored = p.Snapshot.Aborted && p.plan.Behind > 0
 	r.nameUntried(p, p.plan.Held.Writes, p.plan.Held.Deletes)

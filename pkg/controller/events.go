@@ -152,7 +152,7 @@ func placementsOf(shown *rollout.Plan, aborted bool) []metrics.Placement {
 	found := make([]metrics.Placement, 0, len(shown.Refs))
 	for i := range shown.Refs {
 		ref := &shown.Refs[i]
-		failing := ref.Phases[rollout.PhaseDegraded] + ref.Phases[rollout.PhaseFailed] + ref.Phases[rollout.PhaseRejected]
+		failing := ref.Phases[rollout.PhaseDegraded] + ref.Phases[rollout.PhaseFailed]
 		updated := ref.Updated
 		if aborted {
 			updated = 0

@@ -41,7 +41,7 @@ func TestEventsAreLogged(t *testing.T) {
 func TestObservedPlacements(t *testing.T) {
 	shown := &rollout.Plan{Refs: []rollout.RefOutcome{{
 		Name: "all", Selected: 5, Updated: 2,
-		Phases: map[rollout.Phase]int{rollout.PhaseFailed: 1, rollout.PhaseRejected: 1, rollout.PhaseDegraded: 1, rollout.PhaseWaiting: 2},
+		Phases: map[rollout.Phase]int{rollout.PhaseFailed: 2, rollout.PhaseDegraded: 1, rollout.PhaseWaiting: 2},
 	}}}
 	require.Equal(t, []metrics.Placement{{Name: "all", Selected: 5, Updated: 2, Failing: 3}}, placementsOf(shown, false))
 	require.Equal(t, []metrics.Placement{{Name: "all", Selected: 5, Failing: 3}}, placementsOf(shown, true))

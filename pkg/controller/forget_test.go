@@ -36,7 +36,7 @@ func refusedBy(words string) error {
 
 // noteAll makes a memory know something of an owner in each of its parts.
 func noteAll(m *memory.Memory, owner string, now time.Time) {
-	m.Owners.Attempted(owner, []memory.Attempted{{Attempt: memory.Attempt{What: "cluster c1"}, Err: refusedBy("a quota")}}, nil, now)
+	m.Owners.Attempted(owner, []memory.Attempted{{Attempt: memory.Attempt{What: "cluster c1"}, Err: refusedBy("a quota")}}, now)
 	m.Owners.Prunes(owner, true, false, now)
 	m.Reports.Announce(owner, "a note")
 	m.Reports.Reported(owner, now)

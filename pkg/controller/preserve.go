@@ -123,7 +123,7 @@ func (r *finalizeReconciler) releaseAll(ctx context.Context, p *pass, works []*w
 			errs = append(errs, fmt.Errorf("releasing the workloads of ManifestWork %s/%s: %w", work.Namespace, work.Name, err))
 		}
 	}
-	outcome := r.memory.Owners.Attempted(p.key, results, nil, p.now)
+	outcome := r.memory.Owners.Attempted(p.key, results, p.now)
 	if !outcome.RetryAt.IsZero() {
 		p.lookAgain(outcome.RetryAt.Sub(p.now))
 	}

@@ -29,7 +29,7 @@ func clusterHash(cluster string) string { return "hash in cluster " + cluster }
 
 // targetOf returns the target of a write of a revision in this pass.
 func (p *pass) targetOf(rev *work.Revision) string {
-	return lifecycle.Target(rev, p.object.Generation, p.Snapshot.Aborted)
+	return lifecycle.Target(rev, p.Snapshot.Aborted)
 }
 
 // abortOf returns the abort in which a work is rolled back to a revision.
@@ -51,8 +51,8 @@ func deletionOf(d *rollout.Delete) memory.Attempt {
 	return memory.Attempt{What: "deletion in cluster " + d.Work.Cluster(), Target: string(d.Work.Object.UID)}
 }
 
-// sortResults separates the writes that can succeed when retried from those that the API server rejects. The latter take no slot, and
-// don't hold up an abort (R4). sortResults returns the errors that the queue retries.
+// sortResults separates the writes that can succeed when retried from those that the API server rejects. The latter don't hold up an abort
+// (R4), and are retried at their own pace. sortResults returns the errors that the queue retries.
 func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error {
 	var errs []error
 	results := make([]memory.Attempted, 0, len(writes)+len(deletions))
@@ -75,7 +75,8 @@ func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error
 	}
 	r.namePersistentErrors(p, results)
 	if slices.ContainsFunc(writes, memory.IsLasting) {
-		r.planAgain(p)
+		p.urgent = true // The next pass decides with the rejections.
+		p.lookAgain(time.Millisecond)
 	}
 	return utilerrors.NewAggregate(errs)
 }
@@ -112,16 +113,7 @@ func (c *Controller) triesAgain(p *pass, err error) bool {
 // namePersistentErrors notes the results of a pass's writes, and names those that keep failing: writes that the API server rejects, and
 // writes that fail in pass after pass although they are retried. It does not name a short disruption.
 func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attempted) {
-	kept := make([]string, 0, len(p.plan.Rejected))
-	for _, cluster := range p.plan.Rejected {
-		// While a retry of the revision is in progress, its labels are written with it. If the retry is rejected, they become a separate
-		// write again.
-		kept = append(kept, clusterWork(cluster), clusterLabels(cluster), clusterHash(cluster))
-	}
-	for _, cluster := range p.plan.Postponed {
-		kept = append(kept, clusterWork(cluster))
-	}
-	outcome := r.memory.Owners.Attempted(p.key, results, kept, p.now)
+	outcome := r.memory.Owners.Attempted(p.key, results, p.now)
 	if len(outcome.Refused) > 0 {
 		if !outcome.RetryAt.IsZero() {
 			p.lookAgain(outcome.RetryAt.Sub(p.now))
@@ -129,31 +121,11 @@ func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attemp
 		klog.Background().V(2).Info("The API server rejects ManifestWorks", "manifestWorkReplicaSet", p.key,
 			"count", len(outcome.Refused), "first", outcome.Refused[0])
 		p.problem(fmt.Sprintf("the API server rejects %s; fix the cause, each write is %s: %s",
-			countOf(len(outcome.Refused)), p.retried("retried "+status.RetryInterval(p.plan)), status.FirstOf(outcome.Refused)))
+			countOf(len(outcome.Refused)), p.retried("retried "+status.RetryInterval), status.FirstOf(outcome.Refused)))
 	}
 	if len(outcome.Persisting) > 0 {
 		p.problem(fmt.Sprintf("%s can't be written for some time; look at what the API server says, each write is %s: %s",
 			countOf(len(outcome.Persisting)), p.retried("retried"), status.FirstOf(outcome.Persisting)))
-	}
-}
-
-// planAgain decides again with the rejections of this pass. So the status reports them at once, and the clusters that get their turn
-// instead do not wait. If this pass wrote something, which no cache shows yet, the next pass decides (R15).
-func (r *deployReconciler) planAgain(p *pass) {
-	if p.wrote.Load() {
-		p.lookAgain(time.Millisecond)
-		return
-	}
-	r.noteWrites(p)
-	snapshot := p.facts.Snapshot(&p.Revisions, p.Update, p.Snapshot.Aborted)
-	decided := rollout.Decide(snapshot) // This asks what the next pass will do, for the status.
-	if decided.Abort != nil || len(decided.Writes) > 0 {
-		p.urgent = true
-		p.lookAgain(time.Millisecond)
-	}
-	if decided.Abort == nil {
-		p.Snapshot, p.plan = snapshot, decided
-		p.lookAgain(decided.Recheck)
 	}
 }
 

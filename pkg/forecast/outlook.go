@@ -2,7 +2,6 @@ package forecast
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"sort"
 	"time"
@@ -85,45 +84,15 @@ func (c *clock) first(holds func(*rollout.Plan) bool) int {
 	return sort.Search(n, func(i int) bool { return holds(c.plan(i)) })
 }
 
-// plan returns the hub's plan at a time. The hub retries rejected writes at their deadlines, and the API server gives the same answer.
+// plan returns the hub's plan at a time.
 func (c *clock) plan(i int) *rollout.Plan {
 	at := c.times[i]
 	if p := c.plans[at]; p != nil {
 		return p
 	}
-	then := *c.s
-	then.Now = at
-	p := rollout.Decide(&then)
-	if tried := c.tried(p, at); tried != nil {
-		then.Rejected = tried
-		p = rollout.Decide(&then)
-	}
+	p := rollout.Decide(c.s.At(at))
 	c.plans[at] = p
 	return p
-}
-
-// tried returns the rejections after the writes of a plan; nil if it retries no rejected write.
-func (c *clock) tried(p *rollout.Plan, at time.Time) map[string]rollout.Rejection {
-	var rejections map[string]rollout.Rejection
-	for i := range p.Writes {
-		name := p.Writes[i].Cluster
-		if !p.Writes[i].Retry || !slices.Contains(p.Rejected, name) {
-			continue
-		}
-		if rejections == nil {
-			rejections = maps.Clone(c.s.Rejected)
-		}
-		if rejections == nil {
-			rejections = map[string]rollout.Rejection{}
-		}
-		rejection, known := rejections[name]
-		if record, recorded := c.s.Records.Rejections[name]; recorded && !known {
-			rejection = rollout.Rejection{Since: record.Since, Message: record.Message}
-		}
-		rejection.TriedAt = at
-		rejections[name] = rejection
-	}
-	return rejections
 }
 
 // turn returns the turn at a time, of the first placementRef for which a condition holds.

@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
@@ -58,18 +57,17 @@ type WrittenBack struct {
 // StuckAfter is for how long a work must have failed to be written back, at each try, before an abort goes on without it (R4).
 const StuckAfter = 2 * time.Minute
 
-// Target is a revision as the spec of a generation asks for it: a change of either may be what removes the cause of a refusal. What an abort goes
-// back to does not depend on the spec: a fix that is waiting already makes nobody wait longer (R4).
-func Target(rev *work.Revision, generation int64, aborted bool) string {
+// Target identifies a revision that works are to get, in a rollout or in an abort.
+func Target(rev *work.Revision, aborted bool) string {
 	if aborted {
 		return "abort/" + rev.Hash
 	}
-	return fmt.Sprintf("%s/%d", rev.Hash, generation)
+	return rev.Hash
 }
 
 // AbortOf is an abort: what the works become, and when it began.
 func AbortOf(rev *work.Revision, began time.Time) string {
-	return Target(rev, 0, true) + "/" + began.UTC().Format(time.RFC3339Nano)
+	return Target(rev, true) + "/" + began.UTC().Format(time.RFC3339Nano)
 }
 
 // Snapshot is that of a rollout of one revision, aborted or not.
@@ -109,11 +107,8 @@ func (v *View) Snapshot(of *status.Revisions, update *work.Revision, aborted boo
 			s.WrittenBack = notes.WrittenBack.Clusters
 		}
 	}
-	target := Target(desired, v.Object.Generation, aborted)
+	target := Target(desired, aborted)
 	s.Rejected, s.Unanswered = notes.Refusals(target, aborted, v.Now), notes.unanswered(target, v.Now)
-	if until := s.RetriedUntil; !aborted && !v.Now.Before(until) {
-		renewRejections(s.Rejected, until)
-	}
 	return s
 }
 
@@ -158,21 +153,6 @@ func (n *Notes) Refusals(target string, aborted bool, now time.Time) map[string]
 		found[f.Cluster] = refusal
 	}
 	return found
-}
-
-// renewRejections gives works that the API server rejected by the time of a retry a new deadline. A write that has not been tried since
-// then is tried at once.
-func renewRejections(rejections map[string]rollout.Rejection, until time.Time) {
-	for cluster, rejection := range rejections {
-		if !rejection.Since.Before(until) {
-			continue
-		}
-		rejection.Since = until
-		if rejection.TriedAt.Before(until) {
-			rejection.TriedAt = time.Time{}
-		}
-		rejections[cluster] = rejection
-	}
 }
 
 // stuck reports whether a write has failed for two minutes, and the time after the last gap has passed.

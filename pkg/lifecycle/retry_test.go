@@ -99,19 +99,12 @@ func TestRetryByAnnotationRemovesFailures(t *testing.T) {
 			{Cluster: "c2", Since: metav1.NewTime(rt.At(30 * time.Minute)), Reason: workv1alpha1.FailureDegraded},
 		}
 		b.Object.Status.Rejections = []workv1alpha1.ClusterFailure{{Cluster: "c3", Since: since, Reason: workv1alpha1.FailureRejected}}
-		b.Notes.Failures = []lifecycle.Failure{
-			{Cluster: "c3", Target: lifecycle.Target(b.found.Update, 7, false), Since: since.Time, RefusedSince: since.Time, TriedAt: rt.At(11 * time.Minute)},
-			{Cluster: "c4", Target: lifecycle.Target(b.found.Update, 7, false), Since: since.Time, RefusedSince: since.Time, TriedAt: rt.At(50 * time.Minute)},
-		}
 		return b
 	}
 	retried := step(t, failing(20*time.Minute).next(), lifecycle.Proceed).Outcome.Snapshot
 	require.Len(t, retried.Records.Failures, 1)
 	require.Contains(t, retried.Records.Failures, "c2", "it failed later")
 	require.Empty(t, retried.Records.Rejections)
-	require.Zero(t, retried.Rejected["c3"].TriedAt, "it is tried at once")
-	require.Equal(t, rt.At(50*time.Minute), retried.Rejected["c4"].TriedAt)
-	require.Equal(t, rt.At(20*time.Minute+time.Second), retried.Rejected["c4"].Since, "it has a new deadline")
 	require.Equal(t, rt.At(20*time.Minute+time.Second), retried.RetriedUntil)
 
 	for name, value := range map[string]time.Duration{"before the failures": 5 * time.Minute, "to come": 2 * time.Hour} {
@@ -119,7 +112,6 @@ func TestRetryByAnnotationRemovesFailures(t *testing.T) {
 			kept := step(t, failing(value).next(), lifecycle.Proceed).Outcome.Snapshot
 			require.Len(t, kept.Records.Failures, 2)
 			require.Len(t, kept.Records.Rejections, 1)
-			require.Equal(t, rt.At(10*time.Minute), kept.Rejected["c3"].Since)
 		})
 	}
 

@@ -37,7 +37,7 @@ const (
 var states = [...]rollout.Phase{
 	rollout.PhaseWaiting, rollout.PhaseTerminating, rollout.PhaseTerminationTimedOut, rollout.PhaseInFlight, rollout.PhaseSoaking,
 	rollout.PhaseDegraded,
-	rollout.PhaseRejected, rollout.PhaseFailed, rollout.PhaseAgentUnknown, rollout.PhaseCompleted, rollout.PhaseSucceeded, Restoring, Restored,
+	rollout.PhaseFailed, rollout.PhaseAgentUnknown, rollout.PhaseCompleted, rollout.PhaseSucceeded, Restoring, Restored,
 }
 
 // Observation is what a pass found about a ManifestWorkReplicaSet.

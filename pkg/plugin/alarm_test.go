@@ -121,11 +121,11 @@ func TestMessageAt80Columns(t *testing.T) {
 	o := &options{IOStreams: genericiooptions.IOStreams{}, now: time.Now, age: func(time.Duration) string { return "1m" }}
 	table := o.clusterTable([]view.Cluster{{
 		Name: "cluster01", State: view.StateRejected, Wrote: "1", WaitsFor: "Acceptance", Since: time.Now(), Then: view.StateFailed,
-		Message: `admission webhook "images.example.com" denied the request: v2 is not signed`, RetriedWithin: time.Minute, ChangesAt: time.Now(),
+		Message: `admission webhook "images.example.com" denied the request: v2 is not signed`, ChangesAt: time.Now(),
 	}}, false)
 	var out bytes.Buffer
 	table.write(newPrinter(&out, screen{width: 80}))
 	require.Equal(t, "CLUSTER     STATE      SINCE   MESSAGE\n"+
-		"cluster01   Rejected   1m      …is not signed; tried again every 1m, fails in 1m\n", out.String())
+		"cluster01   Rejected   1m      …v2 is not signed\n", out.String())
 	require.Equal(t, "…end of it", tail("a long text without parts and the end of it", 10))
 }

@@ -99,12 +99,6 @@ func (o *options) clusterRow(c *view.Cluster, wide bool) []string {
 	if c.Reason != "" {
 		message = string(c.Reason) + ": " + message
 	}
-	if c.RetriedWithin > 0 {
-		message += "; tried again every " + o.age(c.RetriedWithin)
-		if c.Then == view.StateFailed {
-			message += ", fails in " + o.in(c.ChangesAt)
-		}
-	}
 	row := []string{c.Name, string(c.State), o.ago(c.Since), orDash(c.Wrote), confirmed, orDash(string(c.WaitsFor)), orDash(message)}
 	if wide {
 		row = slices.Insert(row, 3, then)

@@ -7,11 +7,11 @@ import (
 )
 
 // adoptUpdate labels the works of an older hub whose spec is already the update revision. Nothing changes on their clusters, so the
-// strategies do not apply (R6). Until the API server accepts the write, a rejected member stays rejected.
+// strategies do not apply (R6).
 func (p *Plan) adoptUpdate(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
-		if m.unlabelled() && m.work.Digest == s.Update.Digest && (m.rejection == nil || m.retriable(s.Now)) {
-			p.adopt(ps, m, Write{Revision: s.Update, Why: alreadyThis, Retry: m.rejection != nil})
+		if m.unlabelled() && m.work.Digest == s.Update.Digest {
+			p.adopt(ps, m, Write{Revision: s.Update, Why: alreadyThis, Retry: m.rejection != nil, LastTry: m.lastTry})
 			m.written = true
 		}
 	}
@@ -25,7 +25,7 @@ func (p *Plan) adoptOlder(s *Snapshot, ps *placementState) {
 		}
 		older := slices.IndexFunc(s.Older, func(rev *work.Revision) bool { return rev.Digest == m.work.Digest })
 		if older >= 0 {
-			p.adopt(ps, m, Write{Revision: s.Older[older], Why: alreadyThis, Retry: m.rejection != nil})
+			p.adopt(ps, m, Write{Revision: s.Older[older], Why: alreadyThis})
 		}
 	}
 }

@@ -22,15 +22,14 @@ import (
 // setCompletion decides whether the rollout is complete or stalled.
 func (p *Plan) setCompletion() {
 	p.Behind = p.Counts[PhaseWaiting]
-	succeeded, awaited, startable, undecided := p.Counts[PhaseSucceeded], 0, false, false
+	succeeded, awaited, undecided := p.Counts[PhaseSucceeded], 0, false
 	for i := range p.Refs {
 		ref := &p.Refs[i]
 		awaited += ref.awaited + len(ref.Terminating)
-		startable = startable || ref.startable
 		undecided = undecided || len(ref.Undecided) > 0
 	}
 	p.Complete = succeeded > 0 && p.selectionsKnown() && p.reached(succeeded, p.awaySettled) && !undecided
-	p.Stalled = !p.Complete && !p.Unknown() && !p.RollsOut() && awaited == 0 && !startable && len(p.Failing) > 0
+	p.Stalled = !p.Complete && !p.Unknown() && !p.RollsOut() && awaited == 0 && p.Deferred == 0 && len(p.Failing) > 0
 }
 
 // reached reports whether a number of selected clusters, and one of clusters that are away, cover all that count, except those whose failure
@@ -75,7 +74,7 @@ func (p *Plan) selectionsKnown() bool {
 func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 	v, halted := ps.countFailures(), ps.haltHolds(s)
 	o := RefOutcome{
-		Name: ps.ref.Name, Err: ps.err, Failed: v.failed, Halted: v.halted || halted, haltsRetries: v.haltsRetries || s.Records.Lost && halted,
+		Name: ps.ref.Name, Err: ps.err, Failed: v.failed, Halted: v.halted || halted,
 		overSelected: ps.exceedsSelected(func(m *member) bool { return m.is().tolerated }),
 		Unknown:      ps.selection.unknown[index], PlacementMissing: ps.ref.Placement == nil, SoakIgnored: ps.strategy.SoakIgnored, Phases: map[Phase]int{},
 	}
@@ -124,7 +123,7 @@ func (o *RefOutcome) count(m *member, anyWaits bool) {
 func (p *Plan) tally(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
 		row := m.is()
-		if row.listed || m.phase == overdueUnselected && m.work.Deleting() {
+		if row.listed || m.rejection != nil || m.phase == overdueUnselected && m.work.Deleting() {
 			p.Failing = append(p.Failing, m.failing())
 		}
 		if row.settled && !s.Aborted && !m.work.Settled(s.Update) {

@@ -77,7 +77,6 @@ func (p *Plan) rollOut(s *Snapshot, states []*placementState) {
 			p.trim(s, ps, &p.Refs[i])
 		}
 		p.adoptOlder(s, ps)
-		p.noteRejected(s, ps, p.Refs[i].haltsRetries)
 	}
 }
 
@@ -96,7 +95,7 @@ func (p *Plan) recheck(s *Snapshot, ps *placementState) {
 // write adds a write of a revision to the work of a member.
 func (p *Plan) write(s *Snapshot, ps *placementState, m *member, rev *work.Revision, why string) {
 	w := Write{Action: Update, Cluster: m.cluster, Placement: m.placement(ps), Work: m.work, Why: why, Group: ps.groups[m.group].Key(),
-		Retry: m.rejection != nil || m.putBack(), StandIn: !s.Aborted && rev.Hash != s.Update.Hash}
+		Retry: m.rejection != nil || m.writtenAgain(), LastTry: m.lastTry, StandIn: !s.Aborted && rev.Hash != s.Update.Hash}
 	if m.work == nil {
 		w.Action = Create
 	}

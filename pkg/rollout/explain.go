@@ -67,10 +67,6 @@ type Standing struct {
 	Then      Phase
 	// WaitsFor is what the cluster waits for.
 	WaitsFor Wait
-	// RetryAt is when a rejected write is retried; zero for any other.
-	RetryAt time.Time
-	// RetriedWithin is the longest time between two tries of a rejected write; zero if other failures halt the retries, or a pause does.
-	RetriedWithin time.Duration
 	// Rejection is the API server's answer to a rejected write; empty for any other.
 	Rejection string
 	// Failed is true if the cluster counts against maxFailures.
@@ -95,11 +91,13 @@ func Explain(s *Snapshot) []Standing {
 				continue
 			}
 			standing := Standing{
-				Cluster: m.cluster, Placement: ps.ref.Name, Phase: m.is().name, Since: m.since, RetryAt: m.retryAt,
+				Cluster: m.cluster, Placement: ps.ref.Name, Phase: m.is().name, Since: m.since,
 				Failed: m.is().fails, Halts: m.is().halts,
 			}
-			standing.reject(s, ps, &p.Refs[i], m)
-			standing.ChangesAt, standing.Then = ps.forecast(s, m, standing.RetriedWithin > 0)
+			if m.rejection != nil {
+				standing.Rejection = m.rejection.Message
+			}
+			standing.ChangesAt, standing.Then = ps.forecast(s, m)
 			standing.WaitsFor = p.waitsFor(s, ps, &p.Refs[i], m, written[m.cluster])
 			standings = append(standings, standing)
 		}
@@ -107,30 +105,13 @@ func Explain(s *Snapshot) []Standing {
 	return standings
 }
 
-// reject notes the API server's rejection of a member's work.
-func (st *Standing) reject(s *Snapshot, ps *placementState, outcome *RefOutcome, m *member) {
-	if m.rejection == nil {
-		return
-	}
-	st.Rejection = m.rejection.Message
-	if !outcome.haltsRetries && !s.Paused {
-		st.RetriedWithin = ps.retriedWithin(s.Now, m.next)
-	}
-}
-
-// forecast returns when the phase of a member changes by itself, and to what. retried is true if a rejected write is retried: the API
-// server is assumed to reject it at the deadline as well.
-func (ps *placementState) forecast(s *Snapshot, m *member, retried bool) (time.Time, Phase) {
+// forecast returns when the phase of a member changes by itself, and to what.
+func (ps *placementState) forecast(s *Snapshot, m *member) (time.Time, Phase) {
 	if !m.next.After(s.Now) || m.phase == agentUnknown { // Only a report of its agent changes this phase.
 		return time.Time{}, ""
 	}
-	then := *s
-	then.Now = m.next
-	if m.phase == rejected && retried {
-		then.Rejected = map[string]Rejection{m.cluster: {Since: m.rejection.Since, TriedAt: m.next, Message: m.rejection.Message}}
-	}
 	changed := member{cluster: m.cluster, group: m.group, work: m.work, owned: m.owned}
-	ps.computePhase(&then, &changed)
+	ps.computePhase(s.At(m.next), &changed)
 	if changed.is().name == m.is().name {
 		return time.Time{}, ""
 	}
@@ -143,6 +124,8 @@ func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m 
 	switch {
 	case written && p.Held != nil:
 		return WaitResume
+	case m.rejection != nil:
+		return WaitAcceptance
 	case written, s.Aborted && wait != WaitDeletion:
 		return WaitNothing
 	case m.is().startable:

@@ -16,7 +16,7 @@ import (
 //
 //  1. A cluster fails when it is in flight or degraded for progressDeadline (updatedPhase in phase.go). Without a deadline none fails.
 //  2. It fails when it flaps: it has not settled within 2 * (progressDeadline + minSuccessTime) (failFlapping).
-//  3. It fails when the API server rejects its work, first before progressDeadline and once more after it (rejectedPhase).
+//  3. It fails when the API server rejects its work for progressDeadline, and once more after that (rejectedPhase).
 //  4. It fails at once when no cluster can have its name (computePhase).
 //  5. No deadline fires before the agents had time to report to this process (dueAt), and none for an agent that it has never heard
 //     (doubtFailure).
@@ -25,7 +25,7 @@ import (
 //     the API server again, and then records the failure (pkg/controller/record.go).
 //  7. A placementRef fails when more of its clusters failed than maxFailures allows: of all its clusters for All and Progressive, of each
 //     decision group for ProgressivePerGroup. No cluster of a mandatory group may fail (countFailures, exceeds).
-//  8. It is halted, and starts nothing new, when that is true of the failed clusters together with the degraded, rejected and unknown ones and
+//  8. It is halted, and starts nothing new, when that is true of the failed clusters together with the degraded and unknown ones and
 //     those whose deletion timed out (halts in phase.go). Clusters in flight do not count.
 
 // unknownLength is the assumed length of a gap that the hub could not measure, and the maximum length of every gap.
@@ -85,12 +85,12 @@ func (ps *placementState) heardSince(s *Snapshot, cluster string) time.Time {
 // has settled once may relapse like any other.
 func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 	due, applies := ps.settleBy(s, m)
-	if !applies || ps.selection.anyUnknown {
+	if !applies || ps.selection.anyUnknown || m.rejection != nil {
 		return
 	}
 	if m.is().fails {
 		// The deadline that fired first is the reason, even if the other has passed since: the message stays the same (P7).
-		if m.rejection == nil && due.Before(m.since.Add(ps.strategy.Deadline)) {
+		if due.Before(m.since.Add(ps.strategy.Deadline)) {
 			m.reason = workv1alpha1.FailureFlapping
 		}
 		return
@@ -146,7 +146,7 @@ func (s *Snapshot) heardAgent(cluster string) bool {
 // doubtFailure revokes a failure if this process has not heard the agent. The agent may have reported a success earlier, and a broker does
 // not keep reports. Such a cluster gives its slot back. A rejection by the API server needs no agent.
 func (m *member) doubtFailure(s *Snapshot) {
-	if m.phase == failed && !m.invalid && !s.heardAgent(m.cluster) {
+	if m.phase == failed && !m.invalid && m.rejection == nil && !s.heardAgent(m.cluster) {
 		m.phase = agentUnknown
 		if recheck := s.Now.Add(unknownRecheck); m.next.IsZero() || recheck.Before(m.next) { // A success may settle sooner.
 			m.next = recheck
@@ -172,10 +172,8 @@ func (p *Plan) nameUnknownAgent(s *Snapshot, m *member) {
 type verdict struct {
 	// failed: more clusters failed than maxFailures allows.
 	failed bool
-	// halted: together with the degraded, rejected, unknown and timed-out clusters there are more than that. Nothing new is started.
+	// halted: together with the degraded, unknown and timed-out clusters there are more than that. Nothing new is started.
 	halted bool
-	// haltsRetries: there are more than that even without the rejected clusters. Rejected writes are not retried either.
-	haltsRetries bool
 }
 
 // countFailures judges a placementRef. If its strategy is unreadable, it does not fail, and no cluster starts. While the selection of any
@@ -185,9 +183,8 @@ func (ps *placementState) countFailures() verdict {
 		return verdict{halted: true}
 	}
 	return verdict{
-		failed:       !ps.selection.anyUnknown && ps.fails(),
-		halted:       ps.exceeds(func(m *member) bool { return m.is().halts }),
-		haltsRetries: ps.exceeds(func(m *member) bool { return m.is().halts && m.rejection == nil }),
+		failed: !ps.selection.anyUnknown && ps.fails(),
+		halted: ps.exceeds(func(m *member) bool { return m.is().halts }),
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 
 // Which clusters of a placementRef get the update revision next (R10):
 //
-//  1. A failed cluster whose work somebody changed gets the update revision again. That starts no other cluster.
-//  2. A placementRef with too many failures, even without its rejected clusters, starts nothing (verdict in failed.go). One that is halted
-//     only by its rejected clusters starts the groups that come before theirs. Otherwise no retry could ever succeed.
-//  3. Candidates are the clusters that wait, and the rejected ones whose next try is due. Retries get the free slots first.
+//  1. A cluster whose work the API server rejects, or that failed and whose work somebody changed, gets the update revision again. That
+//     starts no other cluster.
+//  2. A placementRef with too many failures starts nothing (verdict in failed.go).
+//  3. Candidates are the clusters that wait.
 //  4. Mandatory groups come first. The other groups follow when each cluster of the mandatory groups is done.
 //  5. For Progressive, as many are next as slots are free: the batch size less the clusters that take a slot. Clusters that may have the
 //     revision already, because a write had no answer, get the free slots first (fillBatch).
@@ -30,19 +30,18 @@ func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 		return
 	}
 	for _, m := range ps.members {
-		if m.putBack() {
+		if m.writtenAgain() {
 			p.write(s, ps, m, s.Update, ps.why(s, m))
 		}
 	}
-	if outcome.haltsRetries {
+	if outcome.Halted {
 		return
 	}
-	next, err := ps.nextClusters(s, outcome)
+	next, err := ps.nextBatch(s)
 	if err != nil {
 		outcome.Err = err
 		return
 	}
-	p.Postponed = append(p.Postponed, outcome.postponed...)
 	p.Writes = slices.Grow(p.Writes, len(next))
 	for _, m := range next {
 		m.chosen = true
@@ -61,63 +60,6 @@ func (ps *placementState) why(s *Snapshot, m *member) string {
 	default:
 		return "its turn in " + ps.ref.Name
 	}
-}
-
-// nextClusters returns the members that are next: the retries, and as many waiting members as fit beside them.
-func (ps *placementState) nextClusters(s *Snapshot, outcome *RefOutcome) ([]*member, error) {
-	startable := (*member).startable
-	if outcome.Halted {
-		startable = ps.beforeRejected()
-	}
-	waiters, err := ps.nextBatch(s, startable)
-	if err != nil {
-		return nil, err
-	}
-	outcome.startable = len(waiters) > 0
-	retries, err := ps.nextBatch(s, func(m *member) bool { return m.retriable(s.Now) && !m.written })
-	if err != nil || len(retries) == 0 {
-		return waiters, err
-	}
-	for _, m := range retries {
-		m.written = true
-	}
-	if len(waiters) == 0 {
-		return retries, nil
-	}
-	beside, err := ps.nextBatch(s, startable)
-	if err != nil {
-		return nil, err
-	}
-	started := sets.New(beside...)
-	for _, m := range waiters {
-		if !started.Has(m) {
-			outcome.postponed = append(outcome.postponed, m.cluster)
-		}
-	}
-	return append(retries, beside...), nil
-}
-
-// beforeRejected returns a filter for the members that may start in a placementRef that only its rejected clusters halt: members of groups
-// that come before all groups with rejected clusters. Until such a group is done, no rejected cluster has its turn, and none can be
-// retried.
-func (ps *placementState) beforeRejected() func(*member) bool {
-	first := -1
-	for _, m := range ps.members {
-		if m.rejection != nil && (first < 0 || ps.comesBefore(m.group, first)) {
-			first = m.group
-		}
-	}
-	return func(m *member) bool { return m.startable() && first >= 0 && ps.comesBefore(m.group, first) }
-}
-
-// comesBefore reports whether a group has its turn before another one: mandatory groups come first.
-func (ps *placementState) comesBefore(group, other int) bool {
-	if first, second := ps.mandatory(group), ps.mandatory(other); first != second {
-		return first
-	} else if !first && ps.strategy.Kind != clusterv1alpha1.ProgressivePerGroup {
-		return false
-	}
-	return group < other
 }
 
 // standIn writes the current revision to the clusters that have no work and whose turn does not come for now: their placementRef is halted,
@@ -142,7 +84,7 @@ func (p *Plan) standIn(s *Snapshot, states []*placementState) {
 
 // question is a question to the handler.
 type question struct {
-	// candidate reports whether a member may come next.
+	// candidate reports whether a member may come next: it waits, and is among those that are asked about.
 	candidate func(*member) bool
 	// mandatory: the question is about the mandatory groups; otherwise about all others.
 	mandatory bool
@@ -154,11 +96,11 @@ type question struct {
 
 // nextBatch returns the candidates that come next. The handler compares each state with each cluster, so it gets only the states that
 // matter: for Progressive the number of free slots is enough, and for a waiting group one cluster in flight.
-func (ps *placementState) nextBatch(s *Snapshot, candidate func(*member) bool) ([]*member, error) {
-	if !ps.any(candidate) {
+func (ps *placementState) nextBatch(s *Snapshot) ([]*member, error) {
+	if !ps.any((*member).startable) {
 		return nil, nil
 	}
-	q := question{candidate: candidate, mandatory: ps.mandatoryFirst()}
+	q := question{candidate: (*member).startable, mandatory: ps.mandatoryFirst()}
 	q.inOrder = q.mandatory || ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup
 	switch {
 	case q.inOrder:
@@ -180,11 +122,10 @@ func (ps *placementState) mandatoryFirst() bool {
 // fillBatch returns the clusters for the free slots of a Progressive batch. Members that may already be in flight come first. The others
 // get only the slots that these cannot take (P4).
 func (ps *placementState) fillBatch(s *Snapshot, q question) ([]*member, error) {
-	candidate := q.candidate
 	var next []*member
-	free := ps.freeSlots() - ps.countOptional(func(m *member) bool { return m.startable() && !candidate(m) && m.mayBeInFlight(s) })
+	free := ps.freeSlots()
 	for _, first := range []bool{true, false} {
-		q.candidate = func(m *member) bool { return candidate(m) && m.mayBeInFlight(s) == first }
+		q.candidate = func(m *member) bool { return m.startable() && m.mayBeInFlight(s) == first }
 		n := ps.countOptional(q.candidate)
 		if free <= 0 || n == 0 {
 			continue
@@ -250,7 +191,7 @@ func (ps *placementState) firstOnTheWay(q question) *member {
 		return nil
 	}
 	keepsTurn := func(m *member) bool {
-		return m.takesSlot() || ps.holds(m, m.is().keepsTurn, false) && !q.candidate(m)
+		return m.takesSlot() || m.is().keepsTurn && !q.candidate(m)
 	}
 	var first *member
 	for _, m := range ps.members {

@@ -35,11 +35,10 @@ func (p *Plan) hold(s *Snapshot, states []*placementState) {
 }
 
 // holdAbort holds back an abort. A pass that persists an abort ends there. A paused pass continues and reports the rollout, so the plan
-// must also hold when phases change and which writes the API server rejects.
+// must also hold when phases change.
 func (p *Plan) holdAbort(s *Snapshot, states []*placementState) {
-	for i, ps := range states {
+	for _, ps := range states {
 		p.recheck(s, ps)
-		p.noteRejected(s, ps, p.Refs[i].haltsRetries)
 	}
 	p.Behind = p.Counts[PhaseWaiting]
 	p.hold(s, states)

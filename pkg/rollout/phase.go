@@ -10,7 +10,7 @@ import (
 // The phase of a cluster is computed once per decision, by computePhase:
 //
 //  1. A work that must be deleted first: the cluster is terminating, or its deletion has timed out.
-//  2. A work without the update revision: the cluster waits, or the API server rejects its work.
+//  2. A work without the update revision: the cluster waits, or is in flight if the API server rejects its work (rejectedPhase).
 //  3. A work with the update revision: the conditions of the work decide (Assess). A success soaks until it is settled. Anything else is
 //     in flight or degraded until its deadline, and has failed after that. A cluster that flaps has a deadline of its own.
 //  4. A failure does not count while the cluster's agent is unknown. While the selection of any placementRef is unknown, no deadline fires.
@@ -21,8 +21,8 @@ import (
 // Phase is the progress of a selected cluster toward the update revision.
 type Phase string
 
-// The phases of a cluster. A cluster is in one of them. The values are used in metrics and events. Four differ from the names of their
-// constants: Leaving, Stuck, Refused and Unheard.
+// The phases of a cluster. A cluster is in one of them. The values are used in metrics and events. Three differ from the names of
+// their constants: Leaving, Stuck and Unheard.
 const (
 	// PhaseWaiting means that its turn has not come: it has another revision or none.
 	PhaseWaiting Phase = "Waiting"
@@ -31,7 +31,8 @@ const (
 	// PhaseTerminationTimedOut means that such a deletion has taken longer than the deadline. It fails nothing, but too many of them halt
 	// their placementRef.
 	PhaseTerminationTimedOut Phase = "Stuck"
-	// PhaseInFlight means that the update revision was written, and that the outcome is not known yet.
+	// PhaseInFlight means that the update revision was written, and that the outcome is not known yet, or that the API server rejects the
+	// work (R11).
 	PhaseInFlight Phase = "InFlight"
 	// PhaseSoaking means that it succeeded, and that the success is not settled yet (R10).
 	PhaseSoaking Phase = "Soaking"
@@ -39,9 +40,7 @@ const (
 	PhaseHandingOver Phase = "HandingOver"
 	// PhaseDegraded means that its agent reports it as degraded, before any deadline.
 	PhaseDegraded Phase = "Degraded"
-	// PhaseRejected means that the API server rejects its work, before any deadline: nothing is in flight there (R11).
-	PhaseRejected Phase = "Refused"
-	// PhaseFailed means that it was in flight, degraded or rejected past the deadline, or did not settle within
+	// PhaseFailed means that it was in flight or degraded past the deadline, or did not settle within
 	// 2 * (progressDeadline + minSuccessTime) (R11).
 	PhaseFailed Phase = "Failed"
 	// PhaseAgentUnknown means that its deadline has passed, and that this process has not heard its agent yet: it is not a failure (R11).
@@ -67,12 +66,7 @@ const (
 	soaking
 	handingOver
 	degraded
-	rejected
 	failed
-	// failedRejected is failed with a work that the API server rejects: it is still retried.
-	failedRejected
-	// failedAccepted is failed with a work that the API server now accepts: it is in flight until its deadline.
-	failedAccepted
 	// failedChanged is failed with a work that somebody edited or deleted since: it gets the update revision again.
 	failedChanged
 	agentUnknown
@@ -89,7 +83,7 @@ type consequence struct {
 	// takesSlot: it occupies a slot of a Progressive batch.
 	takesSlot when
 	// keepsTurn: decision groups after its own wait for it.
-	keepsTurn when
+	keepsTurn bool
 	// halts: it counts against maxFailures when the next clusters are started.
 	halts bool
 	// fails: it counts against maxFailures when the placementRef is judged. Then its failure is a recorded fact.
@@ -98,7 +92,7 @@ type consequence struct {
 	mayStillFail bool
 	// awaited: its outcome is still to come, so that the rollout is neither complete nor stalled.
 	awaited when
-	// tolerated: the rollout may complete without it. Only rejected writes are still retried.
+	// tolerated: the rollout may complete without it.
 	tolerated bool
 	// done: it keeps no mandatory group open.
 	done bool
@@ -112,24 +106,21 @@ type consequence struct {
 
 // table holds the consequences of each phase.
 var table = [...]consequence{
-	waiting:              {name: PhaseWaiting, startable: true, takesSlot: onceWritten, keepsTurn: always, waitsFor: WaitTurn},
-	terminating:          {name: PhaseTerminating, takesSlot: always, keepsTurn: always, waitsFor: WaitDeletion},
-	terminatingElsewhere: {name: PhaseTerminating, keepsTurn: always, waitsFor: WaitDeletion},
+	waiting:              {name: PhaseWaiting, startable: true, takesSlot: onceWritten, keepsTurn: true, waitsFor: WaitTurn},
+	terminating:          {name: PhaseTerminating, takesSlot: always, keepsTurn: true, waitsFor: WaitDeletion},
+	terminatingElsewhere: {name: PhaseTerminating, keepsTurn: true, waitsFor: WaitDeletion},
 	terminationTimedOut:  {name: PhaseTerminationTimedOut, halts: true, tolerated: true, listed: true, waitsFor: WaitDeletion},
 	overdueUnselected:    {name: PhaseTerminationTimedOut, waitsFor: WaitDeletion},
-	inFlight:             {name: PhaseInFlight, takesSlot: always, keepsTurn: always, mayStillFail: true, awaited: always, waitsFor: WaitAgent},
-	soaking:              {name: PhaseSoaking, takesSlot: always, keepsTurn: always, awaited: always, updated: true, waitsFor: WaitSoak},
-	handingOver:          {name: PhaseHandingOver, takesSlot: always, keepsTurn: always, awaited: unlessHalted, settled: true, waitsFor: WaitHandover},
-	degraded: {name: PhaseDegraded, takesSlot: always, keepsTurn: always, halts: true, mayStillFail: true, awaited: withDeadline, listed: true,
+	inFlight:             {name: PhaseInFlight, takesSlot: always, keepsTurn: true, mayStillFail: true, awaited: always, waitsFor: WaitAgent},
+	soaking:              {name: PhaseSoaking, takesSlot: always, keepsTurn: true, awaited: always, updated: true, waitsFor: WaitSoak},
+	handingOver:          {name: PhaseHandingOver, takesSlot: always, keepsTurn: true, awaited: unlessHalted, settled: true, waitsFor: WaitHandover},
+	degraded: {name: PhaseDegraded, takesSlot: always, keepsTurn: true, halts: true, mayStillFail: true, awaited: withDeadline, listed: true,
 		waitsFor: WaitManifests},
-	rejected:       {name: PhaseRejected, takesSlot: onceWritten, keepsTurn: withDeadline, halts: true, listed: true, waitsFor: WaitAcceptance},
-	failed:         {name: PhaseFailed, halts: true, fails: true, tolerated: true, listed: true},
-	failedRejected: {name: PhaseFailed, takesSlot: onceWritten, halts: true, fails: true, tolerated: true, listed: true, waitsFor: WaitAcceptance},
-	failedAccepted: {name: PhaseFailed, takesSlot: always, halts: true, fails: true, awaited: always, listed: true, waitsFor: WaitAgent},
-	failedChanged:  {name: PhaseFailed, halts: true, fails: true, listed: true},
-	agentUnknown:   {name: PhaseAgentUnknown, halts: true, listed: true, waitsFor: WaitAgent},
-	completed:      {name: PhaseCompleted, done: true, listed: true},
-	succeeded:      {name: PhaseSucceeded, done: true, updated: true, settled: true},
+	failed:        {name: PhaseFailed, halts: true, fails: true, tolerated: true, listed: true},
+	failedChanged: {name: PhaseFailed, halts: true, fails: true, listed: true},
+	agentUnknown:  {name: PhaseAgentUnknown, halts: true, listed: true, waitsFor: WaitAgent},
+	completed:     {name: PhaseCompleted, done: true, listed: true},
+	succeeded:     {name: PhaseSucceeded, done: true, updated: true, settled: true},
 }
 
 // when is an answer of the table that may depend on the placementRef or on the plan.
@@ -184,9 +175,10 @@ type member struct {
 	reason workv1alpha1.FailureReason
 	// record is the recorded failure that holds for it; nil for none.
 	record *Failure
-	// rejection is the rejection of its work by the API server; nil if it is accepted. retryAt is when the write is to be retried.
+	// rejection is the rejection of its work by the API server; nil if it is accepted. lastTry is true if the deadline has passed, and only a
+	// rejected try since then is missing for a failure.
 	rejection *Rejection
-	retryAt   time.Time
+	lastTry   bool
 	// retriedAt is when a user retried the cluster; zero if that has not happened since the hub last wrote its work.
 	retriedAt time.Time
 	// written is true if this plan writes the update revision to it. chosen is true if the reason is that its turn has come.
@@ -208,18 +200,13 @@ func (m *member) takesSlot() bool {
 // startable reports whether a member may be next.
 func (m *member) startable() bool { return m.is().startable && !m.written }
 
-// retriable reports whether a rejected write may be retried now.
-func (m *member) retriable(now time.Time) bool {
-	return m.rejection != nil && !now.Before(m.retryAt)
-}
-
 // failed reports whether a member counts as failed for its placementRef.
 func (m *member) failed() bool { return m.is().fails }
 
-// putBack reports whether a failed member gets the update revision again after a change by somebody else. The member still counts as
-// failed. This starts no further cluster, so neither a halt nor the order of groups prevents it.
-func (m *member) putBack() bool {
-	return m.phase == failedChanged && !m.written
+// writtenAgain reports whether a member that was started gets the update revision again: the API server rejects the write, or the member
+// failed, and somebody changed its work since. This starts no further cluster, so neither a halt nor the order of groups prevents it.
+func (m *member) writtenAgain() bool {
+	return !m.written && (m.rejection != nil || m.phase == failedChanged)
 }
 
 // writable reports whether a work can be written to the member's cluster.

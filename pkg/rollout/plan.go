@@ -43,6 +43,8 @@ type Write struct {
 	Why string
 	// Retry is true if the API server rejected the write before, or the cluster has failed: the rollout does not depend on it (R14).
 	Retry bool
+	// LastTry is true if the cluster fails should the API server reject this write too: the write waits no longer (R11).
+	LastTry bool
 	// StandIn is true if a cluster without a work gets the current revision until its turn comes (R8).
 	StandIn bool
 	// Owner is the metadata that the work gets from its owner.
@@ -118,13 +120,8 @@ type RefOutcome struct {
 	// Phases is how many of its clusters are in each phase.
 	Phases map[Phase]int
 
-	// haltsRetries is true if there are too many failing clusters even without the rejected ones: no rejected write is retried (R10).
-	haltsRetries bool
 	// overSelected: more of the selected clusters failed than maxFailures allows of the selected clusters.
 	overSelected bool
-	// startable is true if waiting clusters have their turn. postponed are those of them that leave their slots to retries.
-	startable bool
-	postponed []string
 	// awaited is how many of its clusters have no outcome yet, including clusters that it no longer selects.
 	awaited int
 }
@@ -156,13 +153,6 @@ type Plan struct {
 	IgnoredRefs int
 	// Counts is how many selected clusters are in each phase.
 	Counts map[Phase]int
-	// Rejected names the clusters whose works the API server rejects, in no order.
-	Rejected []string
-	// RetriesHalted is true if other failures halt the placementRef of a rejected cluster: its write is not retried for now (R10).
-	RetriesHalted bool
-	// Postponed names the clusters that have their turn, but leave their slots to retries of rejected clusters in this plan, and the
-	// clusters that a user retries and whose rejected works are not due yet. What is known of their rejections stays.
-	Postponed []string
 	// Failing names the failed, unknown, degraded, rejected and completed clusters that count, and those whose deletion timed out, including
 	// those without a ref, sorted.
 	Failing []Failing

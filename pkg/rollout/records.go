@@ -11,7 +11,7 @@ import (
 
 // The records of failures in the status, and how long they hold (R11):
 //
-//  1. A failure, a rejection and a halt are recorded before the hub acts on them (Adds, records; pkg/controller/record.go).
+//  1. A failure and a halt are recorded before the hub acts on them (Adds, records; pkg/controller/record.go).
 //  2. A recorded failure gives its cluster the phase of a failure until the success of the cluster is settled, even after a restart, or an
 //     edit or deletion of its work (applyRecord). The records end with the rollout of the update revision.
 //  3. A user who removes a recorded failure retries the cluster: it gets a new deadline (retried, renewRetried). A user may also retry all
@@ -36,7 +36,7 @@ type Failure struct {
 type Records struct {
 	// Failures are the clusters that failed, at most MaxFailures, by name.
 	Failures map[string]Failure
-	// Rejections are the clusters whose works the API server rejects and that have not failed yet, at most MaxFailures, by name.
+	// Rejections are the clusters in flight whose works the API server rejects, at most MaxFailures, by name: their deadlines run from then.
 	Rejections map[string]Failure
 	// Halted maps the name of the Placement of each halted placementRef to the time when the halt began.
 	Halted map[string]time.Time
@@ -50,7 +50,7 @@ type Records struct {
 
 // Adds reports whether the records hold a fact that other records lack. Such a fact must be persisted before a decision is based on it.
 func (r *Records) Adds(to *Records) bool {
-	return lacks(to.Failures, r.Failures) || lacks(to.Rejections, r.Rejections) || lacks(to.Halted, r.Halted)
+	return lacks(to.Failures, r.Failures) || lacks(to.Halted, r.Halted)
 }
 
 func lacks[V any](known, wanted map[string]V) bool {
@@ -95,7 +95,7 @@ func (ps *placementState) applyRecord(s *Snapshot, m *member) {
 		}
 		return
 	}
-	if m.is().mayStillFail && record.Reason != workv1alpha1.FailureRejected {
+	if m.is().mayStillFail {
 		m.next = time.Time{} // Its deadline no longer applies.
 	}
 	found := record // Only what is found goes to the heap.
@@ -108,10 +108,6 @@ func (m *member) failedPhase() phase {
 	switch {
 	case m.reason == workv1alpha1.FailureTerminationTimedOut:
 		return terminationTimedOut
-	case m.rejection != nil:
-		return failedRejected
-	case m.reason == workv1alpha1.FailureRejected && m.is().takesSlot == always:
-		return failedAccepted
 	case m.phase == waiting:
 		return failedChanged
 	}
@@ -162,7 +158,7 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 		for _, m := range ps.members {
 			if failure, failed := m.failure(s, ps.ref.Name, ps.selection.anyUnknown); failed {
 				found.addFailure(m.cluster, failure)
-			} else if m.phase == rejected {
+			} else if m.rejection != nil {
 				found.Rejections[m.cluster] = m.rejectionRecord(s, ps.ref.Name)
 			}
 		}
@@ -238,14 +234,12 @@ func (ps *placementState) haltHolds(s *Snapshot) bool {
 	if _, halted := s.Records.Halted[ps.ref.Name]; !halted {
 		return false
 	}
-	full, named := false, false
-	for _, records := range []map[string]Failure{s.Records.Failures, s.Records.Rejections} {
-		full = full || len(records) >= workv1alpha1.MaxFailures
-		for _, record := range records {
-			named = named || record.Placement == ps.ref.Name
+	for _, record := range s.Records.Failures {
+		if record.Placement == ps.ref.Name {
+			return len(s.Records.Failures) >= workv1alpha1.MaxFailures
 		}
 	}
-	return full || !named
+	return true
 }
 
 // retried returns when a user retried a member's cluster; zero if that has not happened since the hub last wrote its work.
@@ -273,25 +267,11 @@ func (ps *placementState) hadFailed(s *Snapshot, m *member, a work.Assessment, b
 	return a.Since.Add(ps.strategy.Deadline).Before(by) || flapped.Before(by) && !m.work.Settled(s.Update)
 }
 
-// renewableAt returns when a retried cluster can get a new applied-at: at once, or when a rejected write is due again.
-func (ps *placementState) renewableAt(s *Snapshot, m *member) time.Time {
-	rejection, rejected := s.rejectionOf(m.cluster)
-	if !rejected {
-		return s.Now
-	}
-	return ps.retryAt(s, &rejection, ps.dueAt(s, m.cluster, rejection.Since))
-}
-
 // renewRetried gives retried clusters that have the update revision a new applied-at, from which their deadline runs. The rest of the work
 // does not change.
 func (p *Plan) renewRetried(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
 		if m.retriedAt.IsZero() || !m.writable() && !m.away {
-			continue
-		}
-		if at := ps.renewableAt(s, m); at.After(s.Now) {
-			p.recheckAt(s.Now, at)
-			p.Postponed = append(p.Postponed, m.cluster)
 			continue
 		}
 		rev, kept := *s.Update, ""

@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -19,14 +18,6 @@ type Rejection struct {
 	Message string
 }
 
-const (
-	// triesWithinDeadline is how often a rejected write is tried within progressDeadline: five times, plus one to spare.
-	triesWithinDeadline = 6
-	// retriedWithin and retriedAfter bound the time between two tries.
-	retriedWithin = time.Minute
-	retriedAfter  = time.Second
-)
-
 // rejectionOf returns the rejection of a cluster's work, as known to this process or recorded in the status.
 func (s *Snapshot) rejectionOf(cluster string) (Rejection, bool) {
 	rejection, known := s.Rejected[cluster]
@@ -36,17 +27,22 @@ func (s *Snapshot) rejectionOf(cluster string) (Rejection, bool) {
 		recorded = recorded && record.Reason == workv1alpha1.FailureRejected
 	}
 	switch {
-	case !recorded:
-		return rejection, known
-	case !known:
-		return Rejection{Since: record.Since, Message: record.Message}, true
+	case recorded && known:
+		rejection.Since = work.Earlier(rejection.Since, record.Since)
+	case recorded:
+		rejection = Rejection{Since: record.Since, Message: record.Message}
 	}
-	rejection.Since = work.Earlier(rejection.Since, record.Since)
-	return rejection, true
+	if !s.Now.Before(s.RetriedUntil) { // A retry gives it a new deadline.
+		rejection.Since = work.Later(rejection.Since, s.RetriedUntil)
+	}
+	if s.stillRejected {
+		rejection.TriedAt = s.Now
+	}
+	return rejection, known || recorded
 }
 
-// rejectedPhase gives a member a phase of its own if the API server rejects its work. It fails only when a try after the deadline was
-// rejected as well: an abort must not rest on an outdated answer. While aborted, phases are about a revision that is no longer written.
+// rejectedPhase puts a member in flight if the API server rejects its work. It fails only when a try after the deadline was rejected as
+// well: an abort must not rest on an outdated answer. While aborted, phases are about a revision that is no longer written.
 func (ps *placementState) rejectedPhase(s *Snapshot, m *member) {
 	found, known := s.rejectionOf(m.cluster)
 	if !known || !m.owned || s.Aborted {
@@ -54,52 +50,15 @@ func (ps *placementState) rejectedPhase(s *Snapshot, m *member) {
 	}
 	rejection := found // Only what is found goes to the heap.
 	m.rejection, m.since, m.reason = &rejection, rejection.Since, workv1alpha1.FailureRejected
-	due := ps.dueAt(cmp.Or(s.actual, s), m.cluster, rejection.Since)
-	m.phase, m.next = failedRejected, time.Time{}
-	if due.IsZero() || s.Now.Before(due) || rejection.TriedAt.Before(due) || ps.selection.anyUnknown {
-		m.phase, m.next = rejected, due
-	}
-	m.retryAt = ps.retryAt(s, &rejection, due)
-}
-
-// retryAt returns when a rejected write is to be tried again: several times within the deadline, once more when that has passed, and once
-// per minute after that.
-func (ps *placementState) retryAt(s *Snapshot, rejection *Rejection, due time.Time) time.Time {
-	switch tried := rejection.TriedAt; {
-	case tried.IsZero():
-		return s.Now
-	case !tried.Before(due):
-		return tried.Add(retriedWithin)
-	default:
-		return work.Earlier(due, tried.Add(ps.retriedWithin(tried, due)))
-	}
-}
-
-// retriedWithin returns the longest time between two tries of a rejected write, for the first of them at a given time.
-func (ps *placementState) retriedWithin(at, due time.Time) time.Duration {
-	if !at.Before(due) {
-		return retriedWithin
-	}
-	return min(max(ps.strategy.Deadline/triesWithinDeadline, retriedAfter), retriedWithin)
-}
-
-// noteRejected notes the clusters whose works the API server rejects, and when each is tried again. halted is true if other failures
-// halt the retries.
-func (p *Plan) noteRejected(s *Snapshot, ps *placementState, halted bool) {
-	for _, m := range ps.members {
-		if m.rejection != nil {
-			p.Rejected = append(p.Rejected, m.cluster)
-			p.RetriesHalted = p.RetriesHalted || halted
-			if m.retryAt.After(s.Now) {
-				p.recheckAt(s.Now, m.retryAt)
-			}
-		}
+	m.phase, m.next = ps.until(s, m, inFlight, failed)
+	if m.phase == failed && rejection.TriedAt.Before(ps.dueAt(s, m.cluster, rejection.Since)) {
+		m.phase, m.lastTry = inFlight, true
 	}
 }
 
 // describeRejected names the failed clusters whose works the API server rejects, with the message for the first of them.
 func (ps *placementState) describeRejected() string {
-	isRejected := func(m *member) bool { return m.phase == failedRejected }
+	isRejected := func(m *member) bool { return m.failed() && m.rejection != nil }
 	for _, m := range ps.members {
 		if isRejected(m) {
 			return fmt.Sprintf(" (the API server rejects the ManifestWorks of %s: %s)", Names(ps.names(isRejected)), m.rejection.Message)

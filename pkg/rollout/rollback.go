@@ -164,7 +164,7 @@ func (p *Plan) returnAtOnce(s *Snapshot, states []*placementState, sel *selectio
 	}
 	for _, ps := range states {
 		for _, m := range ps.members {
-			if m.writable() && m.work.HasOther(s.Update) && (m.rejection == nil || m.retriable(s.Now)) {
+			if m.writable() && m.work.HasOther(s.Update) {
 				p.write(s, ps, m, s.Update, returned)
 				m.written = true
 			}

@@ -76,18 +76,25 @@ type Snapshot struct {
 	// restored again, and does not hold up the abort (R4).
 	WrittenBack map[string]bool
 
-	// actual is the snapshot that AssumeSettled was made from; nil for any other snapshot.
-	actual *Snapshot
+	// stillRejected is true if the API server is assumed to reject now what it rejected when it was asked last (At).
+	stillRejected bool
 }
 
 // BeganLately reports whether the last gap is so recent that deadlines may not have fired yet (R11).
 func (s *Snapshot) BeganLately() bool { return s.Now.Before(s.Gap.Over(unknownLength)) }
 
+// At returns the snapshot at a later time at which nothing is new: the API server still rejects what it rejects now, unless a pause keeps the
+// hub from trying.
+func (s *Snapshot) At(at time.Time) *Snapshot {
+	then := *s
+	then.Now, then.stillRejected = at, !s.Paused
+	return &then
+}
+
 // AssumeSettled returns the snapshot of a process that has watched for a long time: deadlines fire, and successes are settled. It
 // assumes nothing about rejected writes: a cluster fails by one only when a try after its deadline was rejected (R11).
 func (s *Snapshot) AssumeSettled() *Snapshot {
 	watched := *s
-	watched.actual = s
 	watched.Gap, watched.Settle = Gap{}, 0
 	watched.Works = slices.Clone(s.Works)
 	for i := range watched.Works {

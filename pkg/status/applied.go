@@ -71,7 +71,6 @@ func progress(plan *rollout.Plan) string {
 		{rollout.PhaseTerminating, "waiting for an older work to be gone"},
 		{rollout.PhaseTerminationTimedOut, "with an older work whose deletion hangs"},
 		{rollout.PhaseDegraded, "degraded"},
-		{rollout.PhaseRejected, "rejected by the API server"},
 		{rollout.PhaseFailed, "failed"},
 		{rollout.PhaseAgentUnknown, "not heard"},
 		{rollout.PhaseCompleted, "completed at an older revision"},
@@ -157,16 +156,11 @@ func rejected(plan *rollout.Plan) []string {
 		return nil
 	case 1:
 		return []string{fmt.Sprintf("the API server rejects the ManifestWork of cluster %s: %s; fix the cause, the hub retries the write %s",
-			names[0], words, RetryInterval(plan))}
+			names[0], words, RetryInterval)}
 	}
 	return []string{fmt.Sprintf("the API server rejects the ManifestWorks of %s, in %s: %s; fix the cause, the hub retries each write %s",
-		rollout.Names(names), names[0], words, RetryInterval(plan))}
+		rollout.Names(names), names[0], words, RetryInterval)}
 }
 
-// RetryInterval says how often the hub retries the rejected writes of a plan.
-func RetryInterval(plan *rollout.Plan) string {
-	if plan.RetriesHalted {
-		return "at least once a minute, but not while other failures halt the placement"
-	}
-	return "at least once a minute"
-}
+// RetryInterval says how often the hub retries a rejected write.
+const RetryInterval = "at least once a minute"

@@ -109,7 +109,6 @@ func tally(summary *workv1alpha1.ManifestWorkReplicaSetSummary, clusters map[rol
 	summary.Waiting = clusters[rollout.PhaseWaiting] + clusters[rollout.PhaseTerminating]
 	summary.InFlight = clusters[rollout.PhaseInFlight] + clusters[rollout.PhaseHandingOver] +
 		clusters[rollout.PhaseDegraded] + clusters[rollout.PhaseAgentUnknown]
-	summary.Rejected = clusters[rollout.PhaseRejected]
 }
 
 // SameRecords reports whether two statuses hold the same facts about the rollout.
@@ -139,14 +138,14 @@ func SameCounts(a, b *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
 }
 
 // counts are the counts that upstream's summary does not have.
-func counts(summary *workv1alpha1.ManifestWorkReplicaSetSummary) [4]int {
-	return [4]int{summary.Failed, summary.Waiting, summary.InFlight, summary.Rejected}
+func counts(summary *workv1alpha1.ManifestWorkReplicaSetSummary) [3]int {
+	return [3]int{summary.Failed, summary.Waiting, summary.InFlight}
 }
 
 // TakeCounts copies the counts from another status.
 func TakeCounts(to, from *workv1alpha1.ManifestWorkReplicaSetStatus) {
 	take := func(to, from *workv1alpha1.ManifestWorkReplicaSetSummary) {
-		to.Failed, to.Waiting, to.InFlight, to.Rejected = from.Failed, from.Waiting, from.InFlight, from.Rejected
+		to.Failed, to.Waiting, to.InFlight = from.Failed, from.Waiting, from.InFlight
 	}
 	take(&to.Summary, &from.Summary)
 	none := &workv1alpha1.ManifestWorkReplicaSetSummary{}

@@ -69,7 +69,6 @@ func attention(clusters []Cluster) ([]Alike, []Count) {
 func (c *Cluster) look() Cluster {
 	return Cluster{
 		State: c.State, Wrote: c.Wrote, Confirmed: c.Confirmed, WaitsFor: c.WaitsFor, Then: c.Then, Reason: c.Reason, Message: c.Message,
-		RetriedWithin: c.RetriedWithin,
 	}
 }
 

@@ -114,7 +114,7 @@ func (o *Objects) countedBars() []Bar {
 		bar := Bar{Placement: ref.Name, Strategy: strategy(ref)}
 		if summary := summaries[ref.Name]; summary != nil {
 			bar.Total = selectedBy(o.ReplicaSet, summary)
-			bar.Done = max(0, bar.Total-summary.Failed-summary.Waiting-summary.InFlight-summary.Rejected)
+			bar.Done = max(0, bar.Total-summary.Failed-summary.Waiting-summary.InFlight)
 		}
 		bars = append(bars, bar)
 	}
@@ -144,7 +144,7 @@ func Health(rs *workv1alpha1.ManifestWorkReplicaSet) (healthy, sick int) {
 	if rs.Status.AbortedTime != nil && rs.Status.CurrentRevision != "" {
 		return min(summary.Available, summary.Applied), summary.Degraded
 	}
-	return summary.Updated, summary.Failed + summary.Rejected
+	return summary.Updated, summary.Failed
 }
 
 // strategy describes a rollout strategy.

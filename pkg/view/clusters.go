@@ -33,8 +33,6 @@ type Cluster struct {
 	Then      State
 	// WaitsFor names the event that the cluster waits for.
 	WaitsFor rollout.Wait
-	// RetriedWithin is the longest time between two tries of a write that the API server rejects; zero if the hub does not try.
-	RetriedWithin time.Duration
 	// Reason is the failure reason of a failed cluster.
 	Reason workv1alpha1.FailureReason
 	// Message is the message from the agent or the API server. It is empty if the cluster succeeded or has no work.
@@ -151,13 +149,16 @@ func (o *Objects) standing() []Cluster {
 	for _, standing := range rollout.Explain(s) {
 		c := Cluster{
 			Name: standing.Cluster, Placement: standing.Placement, State: states[standing.Phase], Since: standing.Since,
-			ChangesAt: standing.ChangesAt, Then: states[standing.Then], WaitsFor: standing.WaitsFor, RetriedWithin: standing.RetriedWithin,
+			ChangesAt: standing.ChangesAt, Then: states[standing.Then], WaitsFor: standing.WaitsFor,
 		}
-		if standing.Failed {
+		switch {
+		case standing.Failed:
 			c.State = StateFailed
+		case standing.Rejection != "":
+			c.State = StateRejected
 		}
 		if alarmed { // Nothing happens until a hub acts.
-			c.ChangesAt, c.Then, c.RetriedWithin = time.Time{}, "", 0
+			c.ChangesAt, c.Then = time.Time{}, ""
 		}
 		c.describe(works[c.Name], numbers)
 		c.Message = cmp.Or(standing.Rejection, c.Message)

@@ -31,9 +31,9 @@ func TestHeadline(t *testing.T) {
 		want               string
 		level              view.Level
 	}{
-		"an abort comes": {"6", "10m", nil, "In 5m4s, 9 clusters return to revision 1.", view.LevelBad},
+		"an abort comes": {"6", "10m", nil, "In 5m3s, 9 clusters return to revision 1.", view.LevelBad},
 		"halted": {"6", "None", nil,
-			"7 degraded, 1 rejected, maxFailures 6: nothing starts until 2 recover, or somebody acts.", view.LevelBad},
+			"7 degraded, maxFailures 6: nothing starts until 1 recovers, or somebody acts.", view.LevelBad},
 		"none is sick": {"6", "10m", func(o *view.Objects) {
 			o.ReplicaSet.Status.Rejections = nil
 			for i := range 9 {
@@ -49,7 +49,7 @@ func TestHeadline(t *testing.T) {
 		}, "In 2m4s, 9 clusters return to revision 1.", view.LevelBad},
 		"tolerated": {"50%", "10m", nil, "0 of 20 clusters run revision 2.", view.LevelWarn},
 		"stalled": {"6", "None", func(o *view.Objects) { o.ReplicaSet.Status.State = workv1alpha1.StateStalled },
-			"The rollout is stalled: 7 degraded, 1 rejected, maxFailures 6: nothing starts until 2 recover, or somebody acts.", view.LevelBad},
+			"The rollout is stalled: 7 degraded, maxFailures 6: nothing starts until 1 recovers, or somebody acts.", view.LevelBad},
 		"paused before an abort": {"6", "10m", func(o *view.Objects) { o.ReplicaSet.Spec.Paused = true },
 			"In 5m4s, an abort falls due and has to wait, because the rollout is paused.", view.LevelBad},
 		"paused": {"6", "10m", func(o *view.Objects) { healthy(o); o.ReplicaSet.Spec.Paused = true },

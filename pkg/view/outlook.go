@@ -188,7 +188,7 @@ func (l *outlook) tolerated(placement string) string {
 // halted describes why a placementRef starts nothing, and what ends that.
 func (l *outlook) halted(limits *rollout.Limits) string {
 	var parts []string
-	for _, state := range []State{StateFailed, StateDegraded, StateRejected, StateAgentUnknown, StateTerminationTimedOut} {
+	for _, state := range []State{StateFailed, StateDegraded, StateAgentUnknown, StateTerminationTimedOut} {
 		if n := l.count(limits, state); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, words[state]))
 		}

@@ -92,11 +92,11 @@ func TestThen(t *testing.T) {
 		want               []string
 	}{
 		"the seventh failure aborts": {"6", "10m", nil, []string{
-			"now: halted: 7 degraded, 1 rejected, maxFailures 6: nothing starts until 2 recover",
-			"5m4s: 7th failure, maxFailures 6: AbortAll returns 9 clusters to revision 1",
+			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
+			"5m3s: 7th failure, maxFailures 6: AbortAll returns 9 clusters to revision 1",
 		}},
 		"a percentage": {"25%", "10m", nil, []string{
-			"now: halted: 7 degraded, 1 rejected, maxFailures 25% (5): nothing starts until 3 recover",
+			"now: halted: 7 degraded, maxFailures 25% (5): nothing starts until 2 recover",
 			"5m3s: 6th failure, maxFailures 25% (5): AbortAll returns 9 clusters to revision 1",
 		}},
 		"none of them is too many": {"50%", "10m", nil, []string{
@@ -106,7 +106,7 @@ func TestThen(t *testing.T) {
 			"5m0s: 10 clusters (c01, c02, c03, c04, c05 and 5 more) fail; maxFailures 50% (10): the rollout continues",
 		}},
 		"without a deadline": {"6", "None", nil, []string{
-			"now: halted: 7 degraded, 1 rejected, maxFailures 6: nothing starts until 2 recover",
+			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
 			"now: no deadline: stays like this until somebody acts, because progressDeadline is None",
 		}},
 		"without a deadline, and not halted": {"10", "None", nil, []string{
@@ -115,19 +115,19 @@ func TestThen(t *testing.T) {
 		"without AbortAll": {"6", "10m", func(o *view.Objects) {
 			o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = ""
 		}, []string{
-			"now: halted: 7 degraded, 1 rejected, maxFailures 6: nothing starts until 2 recover",
-			"5m6s: the last of 9 clusters (c01, c02, c03, c04, c05 and 4 more) fails: then the rollout stays like this until somebody acts",
+			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
+			"5m6s: the last of 10 clusters (c01, c02, c03, c04, c05 and 5 more) fails: then the rollout stays like this until somebody acts",
 		}},
 		"without AbortAll, in one wave": {"6", "10m", func(o *view.Objects) {
 			oneWave(o)
 			o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = ""
 		}, []string{
-			"now: halted: 7 degraded, 1 rejected, maxFailures 6: nothing starts until 2 recover",
-			"5m5s: 9 clusters (c01, c02, c03, c04, c05 and 4 more) fail: then the rollout stays like this until somebody acts",
+			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
+			"5m5s: 10 clusters (c01, c02, c03, c04, c05 and 5 more) fail: then the rollout stays like this until somebody acts",
 		}},
 		"paused": {"6", "10m", func(o *view.Objects) { o.ReplicaSet.Spec.Paused = true }, []string{
 			"now: paused: the hub writes to no cluster, and aborts nothing, until somebody resumes the rollout",
-			"now: halted: 7 degraded, 1 rejected, maxFailures 6: nothing starts until 2 recover",
+			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
 			"5m4s: 7th failure, maxFailures 6: the abort is due, and waits for the end of the pause: " +
 				"then AbortAll returns 9 clusters to revision 1",
 		}},
@@ -172,7 +172,7 @@ func TestCausesFromTheFirstSecond(t *testing.T) {
 	}, found)
 }
 
-// TestRejectedCluster: its row has the API server's answer, its deadline and the next try.
+// TestRejectedCluster: its row has the API server's answer and its deadline.
 func TestRejectedCluster(t *testing.T) {
 	o := fleet(t, "9", "10m")
 	for _, c := range view.Clusters(o) {
@@ -180,7 +180,7 @@ func TestRejectedCluster(t *testing.T) {
 			require.Equal(t, `admission webhook "images" denied the request: v2 is not signed`, c.Message)
 			require.Equal(t, now.Add(10*time.Minute+3*time.Second), c.ChangesAt)
 			require.Equal(t, view.StateFailed, c.Then)
-			require.Equal(t, time.Minute, c.RetriedWithin)
+			require.Equal(t, view.StateRejected, c.State)
 		}
 	}
 }

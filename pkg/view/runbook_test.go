@@ -53,8 +53,8 @@ func TestHealth(t *testing.T) {
 	}{
 		"complete": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Summary.Updated = 20 }, 20, 0},
 		"stalled": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) {
-			s.State, s.Summary.Updated, s.Summary.Failed, s.Summary.Rejected = workv1alpha1.StateStalled, 12, 3, 1
-		}, 12, 4},
+			s.State, s.Summary.Updated, s.Summary.Failed = workv1alpha1.StateStalled, 12, 3
+		}, 12, 3},
 		"aborted, and back": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) {
 			s.AbortedTime, s.Summary.Applied, s.Summary.Available = &metav1.Time{Time: now}, 20, 20
 		}, 20, 0},

@@ -41,6 +41,6 @@ var states = map[rollout.Phase]State{
 	rollout.PhaseWaiting: StateWaiting, rollout.PhaseTerminating: StateTerminating,
 	rollout.PhaseTerminationTimedOut: StateTerminationTimedOut, rollout.PhaseInFlight: StateInFlight,
 	rollout.PhaseSoaking: StateSoaking, rollout.PhaseHandingOver: StateHandingOver, rollout.PhaseDegraded: StateDegraded,
-	rollout.PhaseRejected: StateRejected, rollout.PhaseFailed: StateFailed, rollout.PhaseAgentUnknown: StateAgentUnknown,
+	rollout.PhaseFailed: StateFailed, rollout.PhaseAgentUnknown: StateAgentUnknown,
 	rollout.PhaseCompleted: StateCompleted, rollout.PhaseSucceeded: StateSucceeded,
 }

@@ -222,11 +222,8 @@ func (o *Objects) future(c *Cluster, then []Fact) []Fact {
 	if c.State == StateRestoring && !c.Confirmed && c.Wrote == numberOf(o.numbers(), o.ReplicaSet.Status.CurrentRevision) {
 		facts = append(facts, Fact{Text: "if the agent is offline, bring it back; if the cluster is lost, delete its ManagedCluster"})
 	}
-	if c.RetriedWithin > 0 {
-		facts = append(facts, Fact{Text: fmt.Sprintf("the hub tries the write again every %s", c.RetriedWithin.Round(time.Second))})
-	}
-	if c.State == StateRejected && c.RetriedWithin == 0 && len(Alarms(o)) == 0 {
-		facts = append(facts, Fact{Text: "the hub does not try the write again before other clusters recover, or a pause ends"})
+	if c.WaitsFor == rollout.WaitAcceptance && len(Alarms(o)) == 0 {
+		facts = append(facts, Fact{Text: "the hub tries the write again at least once a minute"})
 	}
 	if c.Then != "" {
 		then = append(slices.Clone(then), Fact{At: c.ChangesAt, Text: "becomes " + string(c.Then)})

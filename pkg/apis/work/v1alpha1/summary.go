@@ -18,13 +18,9 @@ type ManifestWorkReplicaSetSummary struct {
 	// +optional
 	Waiting int `json:"waiting,omitempty"`
 
-	// inFlight is the number of selected clusters that have the update revision, and have neither succeeded nor failed.
+	// inFlight is the number of selected clusters that were started, and have neither succeeded nor failed.
 	// +optional
 	InFlight int `json:"inFlight,omitempty"`
-
-	// rejected is the number of clusters whose ManifestWork the API server rejects.
-	// +optional
-	Rejected int `json:"rejected,omitempty"`
 }
 
 // PlacementSummary is the summary of one placementRef.

@@ -223,8 +223,8 @@ type ManifestWorkReplicaSetStatus struct {
 	// +optional
 	Failures []ClusterFailure `json:"failures,omitempty"`
 
-	// rejections are clusters whose ManifestWork the API server rejects, sorted by name, at most 100; summary.rejected counts all of
-	// them. After progressDeadline, a rejected cluster moves to failures.
+	// rejections are clusters whose ManifestWork the API server rejects, sorted by name, at most 100. They are in flight. After
+	// progressDeadline, a rejected cluster moves to failures.
 	// +listType=map
 	// +listMapKey=cluster
 	// +kubebuilder:validation:MaxItems=100

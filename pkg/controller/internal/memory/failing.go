@@ -55,21 +55,13 @@ type Outcome struct {
 	RetryAt time.Time
 }
 
-// Attempted notes the results of a pass's writes. A write that was not tried in this pass keeps its state if it is listed here or in kept.
-// All others are no longer wanted, and are forgotten.
-func (m *Owners) Attempted(owner string, writes []Attempted, kept []string, now time.Time) Outcome {
+// Attempted notes the results of a pass's writes, tried or not. Other writes are no longer wanted, and are forgotten.
+func (m *Owners) Attempted(owner string, writes []Attempted, now time.Time) Outcome {
 	before := m.failing(owner)
 	failing := map[string]*failure{}
-	for _, what := range kept {
-		if known := before[what]; known != nil {
-			failing[what] = known
-		}
-	}
 	for _, w := range writes {
 		if next := before[w.What].after(w, now); next != nil {
 			failing[w.What] = next
-		} else {
-			delete(failing, w.What)
 		}
 	}
 	outcome := outcomeOf(failing, now)
@@ -93,7 +85,7 @@ func outcomeOf(failing map[string]*failure, now time.Time) (o Outcome) {
 		switch f := failing[what]; {
 		case !f.refusedSince.IsZero():
 			o.Refused = append(o.Refused, what+": "+f.words)
-			if at := f.triedAt.Add(RefusedInterval); at.After(now) && (o.RetryAt.IsZero() || at.Before(o.RetryAt)) {
+			if at := f.triedAt.Add(f.backoff()); at.After(now) && (o.RetryAt.IsZero() || at.Before(o.RetryAt)) {
 				o.RetryAt = at
 			}
 		case f.triedAt.Sub(f.since) >= persistsAfter:
@@ -142,10 +134,15 @@ func (f *failure) fail(err error, now time.Time) {
 	}
 }
 
-// RefusedLately reports whether the API server rejected a write less than a minute ago.
+// backoff returns the time between a rejected try and the next one. It doubles, up to a minute.
+func (f *failure) backoff() time.Duration {
+	return min(max(f.triedAt.Sub(f.refusedSince), firstRetry), RefusedInterval)
+}
+
+// RefusedLately reports whether the API server rejected a write so lately that it is not tried again yet.
 func (m *Owners) RefusedLately(owner string, a Attempt, now time.Time) bool {
 	f := m.failing(owner)[a.What]
-	return f != nil && f.target == a.Target && !f.refusedSince.IsZero() && lately(f.triedAt, now, RefusedInterval)
+	return f != nil && f.target == a.Target && !f.refusedSince.IsZero() && lately(f.triedAt, now, f.backoff())
 }
 
 // Failures returns the writes of the desired revision that failed when they were last tried.

@@ -29,7 +29,7 @@ const owner = "demo/web"
 func (r *tries) see(at time.Duration, target string, a, b error) (refused, persisting []string) {
 	outcome := r.m.Attempted(owner, []Attempted{
 		{Attempt{What: "cluster a", Target: target, Cluster: "a"}, a}, {Attempt{What: "cluster b", Target: target, Cluster: "b"}, b},
-	}, nil, rt.At(at))
+	}, rt.At(at))
 	return outcome.Refused, outcome.Persisting
 }
 
@@ -57,7 +57,7 @@ func TestPersistingFailures(t *testing.T) {
 	require.Equal(t, []string{told}, see(persistsAfter, internal("three"), ErrLater))
 	require.Equal(t, []string{told}, see(time.Minute, ErrLater, internal("one")), "it was not tried")
 	require.Equal(t, []string{"cluster a: simulated"}, see(time.Minute, apierrors.NewTooManyRequests("simulated", 1), internal("one")))
-	outcome := r.m.Attempted(owner, []Attempted{{Attempt{What: "cluster b", Target: "x"}, internal("one")}}, nil, rt.At(time.Minute+1))
+	outcome := r.m.Attempted(owner, []Attempted{{Attempt{What: "cluster b", Target: "x"}, internal("one")}}, rt.At(time.Minute+1))
 	require.Empty(t, outcome.Persisting, "nobody wants to write a")
 	require.Equal(t, []string{"cluster b: Internal error occurred: one"}, see(2*time.Minute, internal("one"), internal("two")))
 	require.Empty(t, see(3*time.Minute, nil, nil))
@@ -91,8 +91,8 @@ func TestRefusals(t *testing.T) {
 		Since: rt.At(0), TriedAt: rt.At(6 * time.Second), Message: refusedBy("request 1").Error(),
 	}}, r.refusals(10*time.Second, "x", false))
 	a := Attempt{What: "cluster a", Target: "x"}
-	require.True(t, r.m.RefusedLately(owner, a, rt.At(65*time.Second)))
-	require.False(t, r.m.RefusedLately(owner, a, rt.At(66*time.Second)))
+	require.True(t, r.m.RefusedLately(owner, a, rt.At(11*time.Second)))
+	require.False(t, r.m.RefusedLately(owner, a, rt.At(12*time.Second)))
 	require.False(t, r.m.RefusedLately(owner, Attempt{What: "cluster a", Target: "y"}, rt.At(10*time.Second)), "another template")
 	require.Empty(t, r.refusals(10*time.Second, "y", true))
 
@@ -105,15 +105,22 @@ func TestRefusals(t *testing.T) {
 	require.Empty(t, r.refusals(3*time.Minute, "y", false))
 }
 
-// A refused write that this pass does not try is remembered as long as somebody wants it.
-func TestRefusalIsKeptWhileItIsWanted(t *testing.T) {
+// TestBackoff: the time between two tries of a rejected write doubles, up to a minute. A write that nobody wants is forgotten.
+func TestBackoff(t *testing.T) {
 	r := &tries{}
-	r.see(0, "x", refusedBy("a quota"), refusedBy("a quota"))
-	outcome := r.m.Attempted(owner, nil, []string{"cluster a"}, rt.At(time.Second))
-	require.Len(t, outcome.Refused, 1)
-	require.Equal(t, rt.At(RefusedInterval), outcome.RetryAt)
-	require.Contains(t, r.refusals(time.Second, "x", false), "a")
-	require.NotContains(t, r.refusals(time.Second, "x", false), "b")
+	a := Attempt{What: "cluster a", Target: "x", Cluster: "a"}
+	at := time.Duration(0)
+	for _, wait := range []time.Duration{1, 1, 2, 4, 8, 16, 32, 60, 60} {
+		outcome := r.m.Attempted(owner, []Attempted{{a, refusedBy("a quota")}}, rt.At(at))
+		require.Equal(t, rt.At(at+wait*time.Second), outcome.RetryAt)
+		at += wait * time.Second
+		require.True(t, r.m.RefusedLately(owner, a, rt.At(at-1)))
+		require.False(t, r.m.RefusedLately(owner, a, rt.At(at)))
+	}
+	r.m.Attempted(owner, []Attempted{{a, ErrRefusedLately}}, rt.At(at))
+	require.Contains(t, r.refusals(at, "x", false), "a")
+	r.m.Attempted(owner, nil, rt.At(at))
+	require.Empty(t, r.refusals(at, "x", false))
 }
 
 // R4: what fails in another way holds an abort up for two minutes in which the hub could hear the API server, and a rollout permanently.

@@ -47,7 +47,7 @@ func TestMemoryIsShared(t *testing.T) {
 
 // noteAll makes a memory know all that it can of an owner.
 func noteAll(m *Memory, owner string, now time.Time) {
-	m.Owners.Attempted(owner, []Attempted{{Attempt{What: "cluster c1"}, refusedBy("a quota")}}, nil, now)
+	m.Owners.Attempted(owner, []Attempted{{Attempt{What: "cluster c1"}, refusedBy("a quota")}}, now)
 	m.Owners.Answered(owner, "patching", refusedBy("a quota"))
 	m.Owners.Prunes(owner, true, false, now)
 	m.Owners.Note(owner, &lifecycle.Outcome{Keep: true, Decision: lifecycle.Decision{Revisions: status.Revisions{UpdateRevision: "b"}}})
@@ -95,7 +95,7 @@ func TestForget(t *testing.T) {
 func TestQuestionsLeaveNothingBehind(t *testing.T) {
 	m, now := New(), time.Unix(1000, 0)
 	require.Zero(t, known(m, "demo/web", now))
-	m.Owners.Attempted("demo/web", []Attempted{{Attempt{What: "cluster c1"}, nil}}, []string{"cluster c2"}, now)
+	m.Owners.Attempted("demo/web", []Attempted{{Attempt{What: "cluster c1"}, nil}}, now)
 	m.Owners.Failures("demo/web")
 	m.Owners.Recall("demo/web", now)
 	m.Owners.StillFail("demo/web", []string{"patching"})

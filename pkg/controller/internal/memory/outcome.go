@@ -11,16 +11,19 @@ import (
 var (
 	// ErrLater is the error of a write that was left to the next pass.
 	ErrLater = errors.New("left to the next pass")
-	// ErrRefusedLately is the error of a write that was not tried because the API server rejected it less than a minute ago.
-	ErrRefusedLately = errors.New("refused less than a minute ago")
+	// ErrRefusedLately is the error of a write that was not tried because the API server rejected it lately.
+	ErrRefusedLately = errors.New("refused lately")
 	// ErrUnseen is the error of a work of the owner that exists, but that the cache does not show yet.
 	ErrUnseen = errors.New("the cache has not shown the work yet")
 )
 
-// RefusedInterval is how often a write that the API server rejects is retried (R11). The queue's own back-off grows to a quarter of an
+// RefusedInterval is how often, at least, a write that the API server rejects is retried, and firstRetry when it is retried first (R11). The queue's own back-off grows to a quarter of an
 // hour, too long for a user who fixed the cause. A try in each pass would be too often: the reports of a thousand agents would lead to as
 // many tries.
-const RefusedInterval = time.Minute
+const (
+	RefusedInterval = time.Minute
+	firstRetry      = time.Second
+)
 
 // Attempt is a write of a ManifestWork, as this process remembers it.
 type Attempt struct {
