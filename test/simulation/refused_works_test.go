@@ -16,7 +16,7 @@ const c1Refused = "the API server rejects the ManifestWork of cluster c1: forbid
 // TestStoriesOfRefusedWorks plays what the API server's refusals do to a rollout (R11, R14), to an abort (R4), and to the status (P7).
 func TestStoriesOfRefusedWorks(t *testing.T) {
 	playStories(t, map[string]func(*teller){
-		"a refused cluster takes no slot": func(s *teller) {
+		"a refused cluster holds a slot until its deadline": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2", "c3"})
 			s.Create("v1", progressive("p1", 1, "30s", 1, true))
 			s.quiet()
@@ -32,7 +32,7 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.quiet()
 			s.everywhere("v2")
 		},
-		"a refused cluster halts a placement that tolerates no failure": func(s *teller) {
+		"a refused cluster halts a placement that tolerates no failure at its deadline": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2"})
 			s.Create("v1", progressive("p1", 1, "30s", 0, false))
 			s.quiet()
@@ -54,7 +54,7 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			permit := s.refusing("patch work c1/", Denied)
 			s.Update("v2")
 			s.settle(29 * time.Second)
-			s.hold("c1 v1", "c2 v2", "c3 v1")
+			s.hold("c1 v1", "c2 v2", "c3 v2")
 			s.quiet()
 			s.hold("c1 v1", "c2 v1", "c3 v1")
 			permit()
@@ -132,14 +132,14 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.quiet()
 			s.everywhere("v2")
 		},
-		"without a deadline maxFailures decides on a refused cluster": func(s *teller) {
+		"without a deadline a refused cluster holds its group up": func(s *teller) {
 			s.Place("p1", []string{"c1"}, []string{"c2", "c3"})
 			s.Create("v1", perGroup("p1", "None", 1, true))
 			s.quiet()
 			s.refusing("patch work c1/", Denied)
 			s.Update("v2")
 			s.settle(time.Minute)
-			s.hold("c1 v1", "c2 v2", "c3 v2")
+			s.hold("c1 v1", "c2 v1", "c3 v1")
 			s.conditions()
 			s.idle()
 		},
