@@ -16,8 +16,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// record persists the failures and halts that this pass found, before the hub acts on them (R11). It reports whether the pass
-// continues: an abort is persisted together with its failures.
+// record persists the failures and halts that this pass found, before the hub acts on them (R11). It reports whether the pass continues:
+// an abort is persisted together with its failures.
 func (r *deployReconciler) record(ctx context.Context, p *pass) (goOn bool, err error) {
 	if p.Snapshot.Aborted {
 		return true, nil

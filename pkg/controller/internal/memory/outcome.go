@@ -17,9 +17,9 @@ var (
 	ErrUnseen = errors.New("the cache has not shown the work yet")
 )
 
-// RefusedInterval is how often, at least, a write that the API server rejects is retried, and firstRetry when it is retried first (R11). The queue's own back-off grows to a quarter of an
-// hour, too long for a user who fixed the cause. A try in each pass would be too often: the reports of a thousand agents would lead to as
-// many tries.
+// RefusedInterval is the longest time between two tries of a write that the API server rejects, and firstRetry is the shortest (R11). The
+// queue's own back-off grows to a quarter of an hour, too long for a user who fixed the cause. A try in each pass would be too often: the
+// reports of a thousand agents would lead to as many tries.
 const (
 	RefusedInterval = time.Minute
 	firstRetry      = time.Second
