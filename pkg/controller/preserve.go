@@ -286,7 +286,11 @@ func (r *finalizeReconciler) reportDeleting(ctx context.Context, p *pass, told *
 	status.SetDeleting(wanted, told, p.object.Generation, p.transitionTime())
 	status.Reconciled(wanted)
 	wanted.State = workv1alpha1.StateDeleting
-	asked := r.askToStore(p, wanted)
+	pruned := r.memory.Owners.PrunedLately(p.key, p.now)
+	if pruned {
+		status.KeepStored(wanted, &p.object.Status)
+		p.lookAgain(memory.PrunedInterval)
+	}
 	r.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Deleting, DeletingSince: deletingSince(r.knownWorks(p))})
 	if wait := r.memory.Reports.ReportWait(p.key, &p.object.Status, wanted, p.now); wait > 0 {
 		p.lookAgain(wait)
@@ -296,8 +300,8 @@ func (r *finalizeReconciler) reportDeleting(ctx context.Context, p *pass, told *
 	if written {
 		r.memory.Reports.Reported(p.key, p.now)
 	}
-	if written && err == nil {
-		r.noteStored(p, asked, wanted)
+	if written && err == nil && !pruned {
+		r.noteStored(p, wanted)
 	}
 	return err
 }

@@ -67,10 +67,9 @@ type Memory struct {
 	Unrecorded map[string]revision.Digest
 	// Aborted is when and why a rollout was aborted: until the revision records it, nothing else does.
 	Aborted Aborted
-	// Records are the facts about the rollout of a revision, as of the last pass. They count where the status can't hold them, as RecordsDropped
-	// reports, or lost them (R11, R16).
-	Records        Recorded
-	RecordsDropped bool
+	// Records are the facts about the rollout of a revision, as of the last pass. They count if the API server drops them, or the
+	// status lost them (R11, R16).
+	Records Recorded
 	// Pruned reports whether the API server was seen dropping the status fields that only our CRD has, and is not to be asked again yet.
 	Pruned bool
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -50,12 +51,6 @@ type API struct {
 	OlderCRD bool
 	// Strip are annotations that a webhook takes from every ManifestWork that is written.
 	Strip []string
-	// Unobserving drops status.observedGeneration and what came after it, as an API server does whose CRD has all other fields.
-	Unobserving bool
-	// Unlisting drops status.revisions alone, as an API server does whose CRD has all other fields.
-	Unlisting bool
-	// Lacks are fields of the status that the CRD does not have, beside those of the flags above.
-	Lacks []string
 	// NoHistory refuses the hub everything that it asks of ControllerRevisions.
 	NoHistory bool
 	// NoClusters refuses the hub everything that it asks of ManagedClusters.
@@ -257,24 +252,32 @@ func (a *API) admit(kind Kind, existing, merged *unstructured.Unstructured, stat
 	next := existing.DeepCopy()
 	next.Object["status"] = merged.Object["status"]
 	if kept, ok := next.Object["status"].(map[string]any); ok && kind == ReplicaSets {
-		for _, field := range append(a.pruned(), a.Lacks...) {
-			delete(kept, field)
+		if a.OlderCRD {
+			prune(kept)
 		}
 	}
 	return next
 }
 
-// pruned are the fields of the status that the CRD does not have.
-func (a *API) pruned() []string {
-	switch {
-	case a.OlderCRD:
-		return []string{"observedGeneration", "collisionCount", "currentRevision", "updateRevision", "abortedTime", "revisions", "state"}
-	case a.Unobserving:
-		return []string{"observedGeneration", "revisions", "state"}
-	case a.Unlisting:
-		return []string{"revisions"}
+// prune removes from a status what OCM's own CRD does not have.
+func prune(status map[string]any) {
+	keep := func(fields map[string]any, names ...string) {
+		maps.DeleteFunc(fields, func(name string, _ any) bool { return !slices.Contains(names, name) })
 	}
-	return nil
+	upstreams := func(summary any) {
+		if summary, ok := summary.(map[string]any); ok {
+			keep(summary, "total", "available", "progressing", "degraded", "applied", "desiredTotal", "updated")
+		}
+	}
+	keep(status, "conditions", "placementSummary", "summary")
+	upstreams(status["summary"])
+	placements, _ := status["placementSummary"].([]any)
+	for _, placement := range placements {
+		if placement, ok := placement.(map[string]any); ok {
+			keep(placement, "name", "availableDecisionGroups", "summary")
+			upstreams(placement["summary"])
+		}
+	}
 }
 
 // patched applies a JSON patch, which is a list, or a merge patch.

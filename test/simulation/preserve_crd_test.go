@@ -27,9 +27,7 @@ func TestOlderCRDDuringAPreservingDeletion(t *testing.T) {
 	s.must(err)
 	served := object.DeepCopy()
 	unstructured.RemoveNestedField(served.Object, "spec", "preserveResourcesOnDeletion")
-	for _, field := range s.API.pruned() {
-		unstructured.RemoveNestedField(served.Object, "status", field)
-	}
+	prune(served.Object["status"].(map[string]any))
 	s.API.store(ReplicaSets, served)
 	s.settle(time.Minute)
 	require.Nil(t, s.Works()[0].DeletionTimestamp, "its agent would delete the workloads")
