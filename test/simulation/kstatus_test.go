@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
-
 )
 
 func (s *teller) kstatus(want status.Status) {
