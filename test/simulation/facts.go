@@ -156,8 +156,9 @@ func (w *World) workOf(cluster string) *workv1.ManifestWork {
 // checkHalted checks R11: no cluster is started while more clusters have failed than the strategy tolerates.
 func (w *World) checkHalted(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork, placement string) error {
 	rollout := w.rolloutOf(owner)
-	if _, again := w.facts[started.Namespace]; again || w.wasOverdue[started.Namespace].rollout == rollout {
-		return nil // It is restored, and was started before.
+	_, again := w.facts[started.Namespace]
+	if again || w.wasOverdue[started.Namespace].rollout == rollout || w.refusedIn[started.Namespace] == rollout {
+		return nil // It is restored or tried again, and was started before.
 	}
 	_, perGroup := tolerated(owner, placement, 0)
 	failed := map[string][]string{}

@@ -151,10 +151,13 @@ func (w *World) refusal(write string) Fault {
 	return NoFault
 }
 
-// noteRefusal follows since when the API server refuses the writes of a cluster's work. One that fails in another way was not refused, and
-// not accepted either.
+// noteRefusal follows since when the API server refuses the writes of a cluster's work, and in which rollout it did. One that fails in another way
+// was not refused, and not accepted either.
 func (w *World) noteRefusal(write string, fault Fault) {
 	cluster := clusterOfWrite(write)
+	if owner := w.Object(); owner != nil && cluster != "" && fault == Denied {
+		w.refusedIn[cluster] = w.rolloutOf(owner)
+	}
 	if _, known := w.refusedSince[cluster]; cluster != "" && fault == Denied && !known {
 		w.refusedSince[cluster] = w.Clock.Now()
 	}

@@ -106,6 +106,8 @@ type World struct {
 	wellAt map[string]time.Time
 	// refusedSince is since when the API server refuses the writes of a cluster's work.
 	refusedSince map[string]time.Time
+	// refusedIn is the last rollout in which it refused one.
+	refusedIn map[string]string
 	// causes holds which change cause each revision has to tell, by name.
 	causes map[string]cause
 	// objects are those of the managed clusters, and kept the UIDs of those that a deletion was to leave.
@@ -132,14 +134,14 @@ func NewWorld() *World {
 		currentSince: map[string]time.Time{}, completed: map[string]bool{},
 		made:         map[string]int{},
 		causes:       map[string]cause{},
-		refusedSince: map[string]time.Time{},
-		facts:        map[string]fact{},
-		emptied:      map[string]emptied{},
-		wasOverdue:   map[string]overdueAt{},
-		wellAt:       map[string]time.Time{},
-		kept:         map[string]int{},
-		Refusals:     map[string]Fault{},
-		clocks:       clocks{stamps: map[string]string{}, written: map[string]time.Time{}},
+		refusedSince: map[string]time.Time{}, refusedIn: map[string]string{},
+		facts:      map[string]fact{},
+		emptied:    map[string]emptied{},
+		wasOverdue: map[string]overdueAt{},
+		wellAt:     map[string]time.Time{},
+		kept:       map[string]int{},
+		Refusals:   map[string]Fault{},
+		clocks:     clocks{stamps: map[string]string{}, written: map[string]time.Time{}},
 	}
 	w.began, w.Irreparable, w.unrecorded, w.aborts = w.Clock.Now(), sets.New[string](), sets.New[string](), sets.New[string]()
 	w.adversaries = adversaries{clusters: sets.New[string](), ever: sets.New[string](), hold: sets.New[string](), recorded: sets.New[string]()}
