@@ -243,28 +243,6 @@ func TestToleratedFailureCompletes(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// TestHaltByARejectionIsAFact: a restart or an unrelated edit does not start any further cluster (R11).
-func TestHaltByARejectionIsAFact(t *testing.T) {
-	s := checkedStory(t)
-	s.Place("p1", []string{"c1", "c2", "c3", "c4", "c5"})
-	s.Create("v1", progressive("p1", 2, "None", 0, false))
-	s.quiet()
-	s.Refuse("c1", Denied)
-	s.Update("v2")
-	s.settle(time.Minute)
-	s.stays(map[string]string{"c1": "v1", "c2": "v2", "c3": "v1"})
-	for limit := range int32(3) {
-		s.Restart()
-		s.settle(5 * time.Minute)
-		s.Edit("sets revisionHistoryLimit", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To(limit + 3) })
-		s.settle(5 * time.Minute)
-		s.stays(map[string]string{"c1": "v1", "c2": "v2", "c3": "v1", "c4": "v1"})
-	}
-	s.Refuse("c1", NoFault)
-	s.quiet()
-	s.everywhere("v2")
-}
-
 // TestRetryOfSingleClusters: removing a cluster from status.failures gives it a new deadline, and the others stay failed (R11).
 func TestRetryOfSingleClusters(t *testing.T) {
 	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
