@@ -38,10 +38,6 @@ publish: ## Push the image of release VERSION=v1.2.3 in _output/release to IMAGE
 demo: build ## Watch a rollout, an abort and an undo on local control planes
 	bin/sandbox demo
 
-.PHONY: recording
-recording: build ## Record the demo as an animated SVG, docs/images/demo.svg
-	go run ./cmd/recording -title 'make demo: a rollout, an abort and an undo' -o docs/images/demo.svg -- bin/sandbox demo
-
 .PHONY: sandbox
 sandbox: build ## Start local control planes with this hub and keep them until Ctrl-C
 	bin/sandbox up

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"html"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -125,6 +126,25 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	require.Greater(t, checked, 20)
+}
+
+var (
+	// drawn is a line of text in a picture, and styled a tag inside it.
+	drawn  = regexp.MustCompile(`(?m)^<tspan x="16" dy="20">(.*)</tspan>$`)
+	styled = regexp.MustCompile(`<[^>]*>`)
+)
+
+// The README's picture shows what the plugin prints, line by line.
+func TestThePictureShowsTheScreen(t *testing.T) {
+	picture, err := os.ReadFile(filepath.Join(root, "docs/images/demo.svg"))
+	require.NoError(t, err)
+	screen, err := os.ReadFile(filepath.Join(root, "pkg/plugin/testdata/screens/aborted.txt"))
+	require.NoError(t, err)
+	var shown strings.Builder
+	for _, line := range drawn.FindAllStringSubmatch(string(picture), -1) {
+		shown.WriteString(strings.TrimRight(html.UnescapeString(styled.ReplaceAllString(line[1], "")), " ") + "\n")
+	}
+	require.Equal(t, string(screen), shown.String(), "edit the lines of docs/images/demo.svg by hand")
 }
 
 // Every page can be found: the README, or a page that it leads to, has a link to it.

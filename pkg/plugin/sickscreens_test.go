@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/utils/ptr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -148,14 +149,70 @@ func TestSickScreens(t *testing.T) {
 				require.NoError(t, o.printStory(story, screen{width: 80}))
 				fmt.Fprintln(&out)
 			}
-			path := filepath.Join("testdata", "screens", name+".txt")
-			if *updateScreens {
-				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
-				require.NoError(t, os.WriteFile(path, out.Bytes(), 0o600))
-			}
-			want, err := os.ReadFile(path) //nolint:gosec // A file of this test.
-			require.NoError(t, err)
-			require.Equal(t, string(want), out.String(), "go test ./pkg/plugin -run %s -update rewrites the screens", t.Name())
+			shows(t, name, out.String())
 		})
 	}
+}
+
+// aborted returns the fleet of halfSick 15 s after a rollout to 4 clusters was aborted, because 3 of them were degraded. All have v1 again.
+func aborted(t *testing.T) *view.Objects {
+	t.Helper()
+	o := halfSick(t, "10m")
+	set, update := o.ReplicaSet, o.Revisions[1]
+	began := update.CreationTimestamp.Time
+	at := metav1.NewTime(began.Add(10 * time.Minute))
+	o.Now = at.Add(15 * time.Second)
+	strategy := set.Spec.PlacementRefs[0].RolloutStrategy.Progressive
+	strategy.MaxFailures, strategy.MaxConcurrency = intstr.FromInt32(2), intstr.FromString("20%")
+	status := &set.Status
+	status.State, status.AbortedTime, status.Rejections = workv1alpha1.StateAborted, &at, nil
+	status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionProgressing, Status: metav1.ConditionFalse, LastTransitionTime: at,
+		ObservedGeneration: set.Generation, Message: "the rollout of revision " + update.Name + " was aborted: placement production: 3 of 20 clusters failed " +
+			"(cluster01, cluster02, cluster03): not successful within progressDeadline 10m, maxFailures is 2; rolled back to revision " +
+			o.Revisions[0].Name + ", confirmed by 20 of 20 clusters"}}
+	revisiontest.Amend(update, func(r *revision.Record) { r.Abort = &revision.Abort{At: at.Time, Restored: o.Now} })
+	listed := status.Revisions
+	listed[0].State, listed[0].Clusters, listed[0].AbortedTime = workv1alpha1.RevisionAborted, 0, &at
+	listed[0].Name, listed[0].ReachedClusters = update.Name, ptr.To[int32](4)
+	listed[1].Name, listed[1].ReachedClusters, listed[1].Clusters = o.Revisions[0].Name, ptr.To[int32](20), 20
+	o.Works = nil
+	for i, decision := range o.Decisions["production"][0].Status.Decisions {
+		wrote := began.Add(-3 * time.Hour)
+		if i < 4 {
+			wrote = at.Time
+		}
+		o.Works = append(o.Works, workOn(t, set, decision.ClusterName, "v1", status.CurrentRevision, wrote, ""))
+		if i < 3 {
+			status.Failures = append(status.Failures, workv1alpha1.ClusterFailure{Cluster: decision.ClusterName, Placement: "production", Since: at,
+				Reason: workv1alpha1.FailureDegraded, Message: "Degraded=True: Deployment shop/web: 0 of 3 replicas are available: ImagePullBackOff"})
+		}
+	}
+	return o
+}
+
+// TestAbortedScreen: the picture in the README, docs/images/demo.svg, shows this screen.
+func TestAbortedScreen(t *testing.T) {
+	objects := aborted(t)
+	var out bytes.Buffer
+	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}, now: func() time.Time { return objects.Now }, age: duration.HumanDuration}
+	fmt.Fprintln(&out, "$ kubectl mwrs get web")
+	require.NoError(t, o.drawFleet(&out, &out, view.Of(objects), screen{width: 80}))
+	fmt.Fprintln(&out, "\n$ kubectl mwrs why web cluster01")
+	story, err := view.Why(objects, "cluster01")
+	require.NoError(t, err)
+	require.NoError(t, o.printStory(story, screen{width: 80}))
+	shows(t, "aborted", out.String())
+}
+
+// shows compares screens with those of a golden file.
+func shows(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "screens", name+".txt")
+	if *updateScreens {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
+	}
+	want, err := os.ReadFile(path) //nolint:gosec // A file of this test.
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, "go test ./pkg/plugin -run %s -update rewrites the screens", t.Name())
 }
