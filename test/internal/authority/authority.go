@@ -2,90 +2,65 @@
 package authority
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
-	"net"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/openshift/library-go/pkg/crypto"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/authentication/user"
 )
+
+// lifetime of the certificates.
+const lifetime = 24 * time.Hour
 
 // Authority issues certificates.
 type Authority struct {
-	t           *testing.T
-	directory   string
-	key         *ecdsa.PrivateKey
-	certificate *x509.Certificate
-	serial      int64
+	t         *testing.T
+	directory string
+	ca        *crypto.CA
 }
 
-// New makes an authority that is valid for a day.
+// New makes an authority.
 func New(t *testing.T) *Authority {
 	t.Helper()
-	a := &Authority{t: t, directory: t.TempDir()}
-	a.key, a.certificate = a.issue("ca", &x509.Certificate{
-		Subject: pkix.Name{CommonName: "test CA"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	})
+	config, err := crypto.MakeSelfSignedCAConfigForDuration("test CA", lifetime)
+	require.NoError(t, err)
+	a := &Authority{t: t, directory: t.TempDir(), ca: &crypto.CA{Config: config, SerialGenerator: &crypto.RandomSerialGenerator{}}}
+	a.write("ca", config, nil)
 	return a
 }
 
-// issue writes <name>.crt and <name>.key.
-func (a *Authority) issue(name string, template *x509.Certificate) (*ecdsa.PrivateKey, *x509.Certificate) {
+// write writes <name>.crt and <name>.key.
+func (a *Authority) write(name string, issued *crypto.TLSCertificateConfig, err error) {
 	a.t.Helper()
-	a.serial++
-	template.SerialNumber = big.NewInt(a.serial)
-	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour)
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)
-	issuer, issuerKey := a.certificate, a.key
-	if issuer == nil {
-		issuer, issuerKey = template, key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, issuer, &key.PublicKey, issuerKey)
-	require.NoError(a.t, err)
-	keyDER, err := x509.MarshalECPrivateKey(key)
-	require.NoError(a.t, err)
-	for suffix, block := range map[string]*pem.Block{
-		".crt": {Type: "CERTIFICATE", Bytes: der}, ".key": {Type: "EC PRIVATE KEY", Bytes: keyDER},
-	} {
-		require.NoError(a.t, os.WriteFile(a.Path(name+suffix), pem.EncodeToMemory(block), 0o600))
-	}
-	certificate, err := x509.ParseCertificate(der)
-	require.NoError(a.t, err)
-	return key, certificate
+	require.NoError(a.t, issued.WriteCertConfigFile(a.Path(name+".crt"), a.Path(name+".key")))
 }
 
 // Path of the authority's ca.crt, and of <name>.crt and <name>.key of each client.
 func (a *Authority) Path(file string) string { return filepath.Join(a.directory, file) }
 
-func (a *Authority) pool() *x509.CertPool {
-	pool := x509.NewCertPool()
-	pool.AddCert(a.certificate)
-	return pool
-}
-
 // Server is the configuration of a server on loopback that asks for certificates.
 func (a *Authority) Server() *tls.Config {
 	a.t.Helper()
-	a.issue("server", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	issued, err := a.ca.MakeServerCertForDuration(sets.New("127.0.0.1"), lifetime)
+	a.write("server", issued, err)
 	pair, err := tls.LoadX509KeyPair(a.Path("server.crt"), a.Path("server.key"))
 	require.NoError(a.t, err)
+	pool := x509.NewCertPool()
+	pool.AddCert(a.ca.Config.Certs[0])
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, ClientCAs: a.pool(), ClientAuth: tls.RequireAndVerifyClientCert,
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert,
 	}
 }
 
 // Client issues a certificate with a common name.
 func (a *Authority) Client(name string) {
 	a.t.Helper()
-	a.issue(name, &x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	issued, err := a.ca.MakeClientCertificateForDuration(&user.DefaultInfo{Name: name}, lifetime)
+	a.write(name, issued, err)
 }
