@@ -1,5 +1,5 @@
 // Package adoption reads the rollouts of another hub from ManifestWorks: those before this hub knew the object, and those while another hub
-// ran in its place (R6).
+// ran in its place.
 //
 // It is pure. Package lifecycle turns the specs into revisions, and package rollout labels the works (lifecycle/adopt.go,
 // rollout/adopt.go).

@@ -13,16 +13,16 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// MaxSpecs is the maximum number of another hub's specs that become revisions (R6).
+// MaxSpecs is the maximum number of another hub's specs that become revisions.
 const MaxSpecs = 10
 
 // stableClusters is how many clusters must have a spec before it counts as the stable one. It is also how many must have lost this hub's
 // hash and time before another hub is assumed to have run. An agent can edit the works of its own cluster, and must not decide for the
-// others (R6).
+// others.
 const stableClusters = 2
 
 // History is the history of rollouts by other hubs, as read from the works: before this hub knew the object, or while another hub
-// ran in its place (R6).
+// ran in its place.
 type History struct {
 	// Specs are the specs of another hub's works, except the template's. Specs on more clusters come first. There are none if this hub knows
 	// the object and no other hub has run since.
@@ -140,7 +140,7 @@ func ReadHistory(in *Input) History {
 }
 
 // RolledOut reports whether another hub wrote the revision to the works of all selected clusters, on enough clusters to be believed, and
-// whether all of them succeeded with it. If only one cluster has the revision, only names that cluster (R6).
+// whether all of them succeeded with it. If only one cluster has the revision, only names that cluster.
 func (in *Input) RolledOut(rev *work.Revision, now time.Time) (everywhere, succeeded bool, only string) {
 	works, needed := in.counted()
 	foreign, all := foreignClusters(works)
@@ -200,7 +200,7 @@ func (p *History) add(w *work.Work) {
 }
 
 // Stable returns the spec that was the stable one: the only one beside the template's, on at least two clusters if that many are selected,
-// one of which succeeded with it (R6). It is empty if the works don't show one.
+// one of which succeeded with it. It is empty if the works don't show one.
 func (p *History) Stable(now time.Time) revision.Digest {
 	if p.mixed || len(p.Specs) != 1 || p.Specs[0].clusters() < p.needed {
 		return ""

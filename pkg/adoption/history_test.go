@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestReadHistory: what another hub rolled out, today's template being bbb and the current revision aaa (R6).
+// TestReadHistory: what another hub rolled out, today's template being bbb and the current revision aaa.
 func TestReadHistory(t *testing.T) {
 	theirs := func(cluster, content string, more ...rt.WorkOption) work.Work {
 		return rt.Work(cluster, append([]rt.WorkOption{rt.Holds(content), rt.Succeeded(0)}, more...)...)

@@ -19,7 +19,7 @@ import (
 )
 
 // TestWhatCantBeReadIsNotGone: a ManagedCluster is gone only if the API server says that it does not exist. While it answers with an error, the
-// cluster stays as it was last seen (R8a).
+// cluster stays as it was last seen.
 func TestWhatCantBeReadIsNotGone(t *testing.T) {
 	for name, failure := range map[string]error{
 		"an error":   apierrors.NewInternalError(errors.New("simulated")),

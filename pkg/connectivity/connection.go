@@ -9,7 +9,7 @@ import (
 )
 
 // Gap is the last period in which the agents' reports did not reach this process. The process could not hear the API server or the broker,
-// did not run, or had not started yet. No deadline fires during a gap and for a time after it (R11).
+// did not run, or had not started yet. No deadline fires during a gap and for a time after it.
 type Gap struct {
 	// End is when the reports could reach this process again. While the gap lasts, End is now. It is in the future while agents reconnect
 	// to a broker.
@@ -42,7 +42,7 @@ const anyRequest source = ""
 
 const (
 	// shortest is the minimum length of a gap. Neither an occasional failed request nor a short delay on a busy machine is a gap. If they
-	// were, no deadline would ever fire (R11).
+	// were, no deadline would ever fire.
 	shortest = 5 * time.Second
 	// unknown is the assumed length of a gap that this process could not measure. No agent needs longer than that to report.
 	unknown = 2 * time.Minute

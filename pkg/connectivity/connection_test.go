@@ -84,7 +84,7 @@ func (r *rig) lasts(why ...any) {
 
 var errRefused = errors.New("connection refused")
 
-// A failed request begins a gap. Any answer ends it (R11).
+// A failed request begins a gap. Any answer ends it.
 func TestGapOfTheAPIServer(t *testing.T) {
 	r, ctx := newRig(t), t.Context()
 	r.pass(100)
@@ -113,7 +113,7 @@ func TestGapOfTheAPIServer(t *testing.T) {
 	r.lasts("the clock was set back before an answer came")
 }
 
-// While an informer can't watch a collection, there is a gap, even if everything else is heard: the informer's cache is stale (R11).
+// While an informer can't watch a collection, there is a gap, even if everything else is heard: the informer's cache is stale.
 func TestGapOfACollection(t *testing.T) {
 	r, ctx := newRig(t), t.Context()
 	r.pass(200)
@@ -160,7 +160,7 @@ func TestOptionalCollection(t *testing.T) {
 	r.lasts()
 }
 
-// An occasional failed request, while others succeed, is not a gap: it must not keep deadlines from firing (R11).
+// An occasional failed request, while others succeed, is not a gap: it must not keep deadlines from firing.
 func TestConnectionSurvivesSingleFailures(t *testing.T) {
 	for name, path := range map[string]string{"a write": "things/one", "a watch": "things?watch=true"} {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestConnectionSurvivesSingleFailures(t *testing.T) {
 	}
 }
 
-// Agents lose their broker when this hub does, and need some time to find it again (R11).
+// Agents lose their broker when this hub does, and need some time to find it again.
 func TestGapOfABroker(t *testing.T) {
 	r := newRig(t)
 	r.pass(100)
@@ -199,7 +199,7 @@ func TestGapOfABroker(t *testing.T) {
 	r.was(1123, unknown)
 }
 
-// A kubeconfig's URL may have a path, where a proxy leads to several hubs: collections have their own paths below it (R11).
+// A kubeconfig's URL may have a path, where a proxy leads to several hubs: collections have their own paths below it.
 func TestConnectionBelowAPath(t *testing.T) {
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
 	for _, prefix := range []string{"", "/", "/k8s/clusters/c1", "/k8s//clusters/c1/"} {

@@ -9,7 +9,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// A machine that was suspended or migrated, and a clock that was set, show in two clocks that disagree (R11).
+// A machine that was suspended or migrated, and a clock that was set, show in two clocks that disagree.
 func TestSilence(t *testing.T) {
 	for name, tc := range map[string]struct {
 		wall, monotonic, want time.Duration
@@ -34,7 +34,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// After a stop, a process knows when it resumed, and for how long it did not run (R11).
+// After a stop, a process knows when it resumed, and for how long it did not run.
 func TestGapOfTheProcess(t *testing.T) {
 	clk := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
 	unbeaten := New(clk)

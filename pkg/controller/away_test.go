@@ -59,7 +59,7 @@ func TestNothingIsWrittenWhileTheBrokerIsAway(t *testing.T) {
 	}, p.problems)
 	require.Equal(t, awayInterval, p.recheck)
 
-	// The deletion of the owner waits too, and its finalizer stays (R18).
+	// The deletion of the owner waits too, and its finalizer stays.
 	p = brokerPass()
 	done, err := (&finalizeReconciler{r.Controller}).deleteAll(t.Context(), p, []*workv1.ManifestWork{workOf("c1", "bbb").Object})
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ import (
 )
 
 // NoteCluster notes the availability of a managed cluster. If it changed, NoteCluster returns the keys of the ManifestWorkReplicaSets with
-// works there; a heartbeat changes nothing (R8a, P7). An informer calls it from its own goroutine.
+// works there; a heartbeat changes nothing. An informer calls it from its own goroutine.
 func (c *Controller) NoteCluster(obj any) []string {
 	cluster, ok := obj.(*clusterv1.ManagedCluster)
 	if !ok {
@@ -94,7 +94,7 @@ func (c *Controller) availabilityOf(p *pass, cluster string, remembered placemen
 	return known, exists
 }
 
-// noteCluster notes the availability of the cluster of a work, if the placementRef that the work names does not own it (R8a).
+// noteCluster notes the availability of the cluster of a work, if the placementRef that the work names does not own it.
 func (c *Controller) noteCluster(p *pass, clusters, remembered placement.Clusters, w *work.Work, owner int, selected bool) {
 	if selected && p.facts.Refs[owner].Name == w.PlacementName() {
 		return

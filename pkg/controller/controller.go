@@ -30,7 +30,7 @@ import (
 )
 
 const (
-	// DefaultSuccessSettle is how long a success must be seen before it counts (R10). An agent can attach the new generation to
+	// DefaultSuccessSettle is how long a success must be seen before it counts. An agent can attach the new generation to
 	// conditions that describe the old objects, and corrects this within a second or two.
 	DefaultSuccessSettle = 3 * time.Second
 	// conflictInterval is how soon a pass is repeated after its write met a newer object. That object's event usually comes earlier.
@@ -60,11 +60,11 @@ type Config struct {
 	// ClusterInformer is an informer of ManagedClusters; nil if there is none.
 	ClusterInformer cache.SharedIndexInformer
 
-	// ClustersNote returns why ManagedClusters can't be read now, with the remedy; empty if they can. It is nil for never (R8a).
+	// ClustersNote returns why ManagedClusters can't be read now, with the remedy; empty if they can. It is nil for never.
 	ClustersNote func() string
 	// History returns whether ControllerRevisions can be read now; nil for always.
 	History func() History
-	// Connection knows when the connection to the API server began (R11).
+	// Connection knows when the connection to the API server began.
 	Connection *connectivity.Connection
 	// Broker carries the works to the agents; nil if they go through the API server. An event of a broker always holds a whole
 	// ManifestWork, never a patch. The deletion of a ManifestWork increments its generation in the API server, and not over a broker.
@@ -93,7 +93,7 @@ type History struct {
 
 // Broker is everything that a Controller knows of a broker and of the agents that report over it.
 type Broker interface {
-	// HeardSince returns when this process first heard the agent of a cluster; false if it has not (R11).
+	// HeardSince returns when this process first heard the agent of a cluster; false if it has not.
 	HeardSince(cluster string) (time.Time, bool)
 	// Claimed returns the hashes of works that agents report for an owner and that this hub does not know yet. The owner is given by the
 	// value of its label. Only works that the owner can have count.

@@ -22,7 +22,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
-// deployReconciler decides, persists the decisions that must be persisted first (R12, R13), and acts.
+// deployReconciler decides, persists the decisions that must be persisted first, and acts.
 type deployReconciler struct{ *Controller }
 
 func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
@@ -53,14 +53,14 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 }
 
 // abort persists the abort, with the failures that led to it. The works are rolled back once the caches show the abort and the revision
-// records it (R12).
+// records it.
 func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 	plan, at := p.plan, p.transitionTime().Rfc3339Copy()
 	_, err := r.follow(ctx, p, func(found lifecycle.Decision) lifecycle.Step { return lifecycle.Abort(&p.facts, found, plan, at) })
 	return err
 }
 
-// nameAcceptedChanges reports the field that the API server stores differently from what was written (R10).
+// nameAcceptedChanges reports the field that the API server stores differently from what was written.
 func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
 	if len(p.plan.Accepted) == 0 || p.plan.Desired.Template == nil {
 		return // There is nothing to compare with if the revision is gone.
@@ -227,7 +227,7 @@ func (r *deployReconciler) nameAway(p *pass, results ...[]error) {
 	}
 }
 
-// rest replaces act while the object is paused: no work is written (R22). An abort that still has works to restore stays in progress. The
+// rest replaces act while the object is paused: no work is written. An abort that still has works to restore stays in progress. The
 // hub remembers which works the API server rejects.
 func (r *deployReconciler) rest(p *pass) {
 	p.unrestored = p.Snapshot.Aborted && p.plan.Behind > 0

@@ -69,7 +69,7 @@ func storing() *dynamicfake.FakeDynamicClient {
 }
 
 // TestDeletionTakesTurns: the deletion of an object with many works holds a worker no longer than a rollout does. The next pass goes on
-// with what is left; the finalizer waits for that (R18).
+// with what is left; the finalizer waits for that.
 func TestDeletionTakesTurns(t *testing.T) {
 	c, p, clk, deleted := slow(t)
 	began := clk.Now()

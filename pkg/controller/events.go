@@ -203,7 +203,7 @@ func (c *Controller) event(p *pass, related runtime.Object, eventType, reason, a
 	c.recorder.Eventf(p.object.ManifestWorkReplicaSet, related, eventType, reason, action, "%s", note)
 }
 
-// announceNameTaken makes an event, once for each object, that a work does not have the usual name (R9). An event for each cluster would
+// announceNameTaken makes an event, once for each object, that a work does not have the usual name. An event for each cluster would
 // be too many.
 func (r *deployReconciler) announceNameTaken(p *pass, cluster, other string) {
 	if r.memory.Reports.Announce(p.key, workv1alpha1.EventWorkNameTaken) {

@@ -25,7 +25,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// finalizeReconciler deletes the works of an object that is being deleted, and makes deletion wait for that (R18). It comes first:
+// finalizeReconciler deletes the works of an object that is being deleted, and makes deletion wait for that. It comes first:
 // deletion overrides everything else.
 type finalizeReconciler struct{ *Controller }
 
@@ -96,7 +96,7 @@ func (r *finalizeReconciler) waitsForAgents(p *pass) bool {
 // deletion does not wait for it.
 func (p *pass) named(w *workv1.ManifestWork) bool { return work.IsName(p.object, w.Name) }
 
-// liveWorks lists the works from the API server: a work that the cache has not shown yet would otherwise stay forever (R18).
+// liveWorks lists the works from the API server: a work that the cache has not shown yet would otherwise stay forever.
 func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
 	if len(p.facts.Owner) > workv1alpha1.MaxOwnerLabelLength {
 		return nil, nil // No work can have such a label.
@@ -121,7 +121,7 @@ func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]*workv1.
 const lostInterval = 15 * time.Second
 
 // lostWorks returns the works of the object that lost their owner label while a pause, or the absence of a hub, kept the label from being
-// restored (R9). The cache shows which these are, and each is read live.
+// restored. The cache shows which these are, and each is read live.
 func (r *finalizeReconciler) lostWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
 	unowned, err := r.workIndex.ByIndex(workcache.Unowned, "")
 	if err != nil {
@@ -145,7 +145,7 @@ func (r *finalizeReconciler) lostWorks(ctx context.Context, p *pass) ([]*workv1.
 }
 
 // hadOwner reports whether a work without owner label belongs to an object: by its name, by the hash of one of the object's revisions, and
-// by the time when the hub wrote it (R9).
+// by the time when the hub wrote it.
 func (r *finalizeReconciler) hadOwner(object *replicaset.Object, key string, w *workv1.ManifestWork) bool {
 	return work.LostOwner(object, w, func(hash string) bool {
 		if hash == object.Status.UpdateRevision || hash == object.Status.CurrentRevision {

@@ -75,7 +75,7 @@ func New(config Config) (*Runner, error) {
 }
 
 // watchClusters queues the objects with works on a cluster whose availability changes. Without the permission to read ManagedClusters, the
-// controller does not wait for them (R8a).
+// controller does not wait for them.
 func (r *Runner) watchClusters(c *Controller, informer cache.SharedIndexInformer) error {
 	if informer == nil {
 		return nil

@@ -63,7 +63,7 @@ func TestLaneOf(t *testing.T) {
 	require.Equal(t, queue.Rollouts, seen(plain))
 }
 
-// A pass that is paused, or has no revision to go back to, leaves no abort to a worker that is kept for aborts: it restores nothing (R22).
+// A pass that is paused, or has no revision to go back to, leaves no abort to a worker that is kept for aborts: it restores nothing.
 func TestPassesThatLeaveNoAbort(t *testing.T) {
 	p := &pass{observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}}, done: done{unrestored: true}}
 	require.Equal(t, memory.AbortUnderWay, p.abortLeft())
@@ -76,7 +76,7 @@ func TestPassesThatLeaveNoAbort(t *testing.T) {
 }
 
 // The conditions of every object report whether the hub may read ManagedClusters. If that changes, each gets a pass, even if there is no
-// ManagedCluster (R8a).
+// ManagedCluster.
 func TestClustersNoteIsFollowed(t *testing.T) {
 	const refused = "the hub may not read ManagedClusters"
 	for name, tc := range map[string]struct {

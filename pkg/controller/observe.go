@@ -76,7 +76,7 @@ func compareWorks(a, b *workv1.ManifestWork) int {
 }
 
 // noteWorks notes the state of the works, once in each pass. The memory of a work is about its own revision, so it does not depend on
-// later steps of the pass (R10).
+// later steps of the pass.
 func (c *Controller) noteWorks(p *pass) {
 	owners, sliced := placement.Owners(p.facts.Refs), placement.Sliced(p.facts.Refs)
 	known, left := placement.SelectionKnown(p.facts.Refs, p.facts.IgnoredRefs), placement.Left(p.facts.Refs, owners)
@@ -188,7 +188,7 @@ func (c *Controller) observePlacement(placement *clusterv1beta1.Placement) (*pla
 	return c.selections.Of(placement, decisions), nil
 }
 
-// handoverOf returns how clusters change from one revision to another; nil if the spec does not ask to keep dropped objects (R28).
+// handoverOf returns how clusters change from one revision to another; nil if the spec does not ask to keep dropped objects.
 func (c *Controller) handoverOf(p *pass) *rollout.Handover {
 	switch {
 	case p.object.Spec.PruneStrategy != workv1alpha1.PruneWhenAvailable:

@@ -17,7 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// A pass takes the time and the last gap together. Package rollout treats a process that has just started in the same way (R11).
+// A pass takes the time and the last gap together. Package rollout treats a process that has just started in the same way.
 func TestPassKnowsTheLastGap(t *testing.T) {
 	clock := clocktesting.NewFakeClock(rt.Epoch)
 	c := NewWithStores(Config{Connection: connectivity.New(clock), Clock: clock}, NewStores())
@@ -28,7 +28,7 @@ func TestPassKnowsTheLastGap(t *testing.T) {
 }
 
 // A pass may ask what it would decide for another revision, or if the rollout was not aborted. Asking changes nothing: what was seen
-// succeeding is about the revision that the work has (R10).
+// succeeding is about the revision that the work has.
 func TestAskingChangesNothing(t *testing.T) {
 	clock := clocktesting.NewFakeClock(rt.Epoch)
 	c := NewWithStores(Config{Connection: connectivity.New(clock), Clock: clock}, NewStores())

@@ -76,7 +76,7 @@ func (c *Controller) pass(ctx context.Context, key string, object *replicaset.Ob
 	return p.recheck, p.err()
 }
 
-// caughtUp reports whether every cache shows this process's own last writes (R15). A write whose object was deleted before a cache saw it
+// caughtUp reports whether every cache shows this process's own last writes. A write whose object was deleted before a cache saw it
 // would never show. So the API server is asked for objects that are late. A cache that lags behind lags for all objects, and asking for
 // all at once would slow down the writes of an abort. So only a few are asked for at a time.
 func (c *Controller) caughtUp(ctx context.Context, owner string) bool {
@@ -108,13 +108,13 @@ func (c *Controller) isGone(ctx context.Context, w memory.Write) bool {
 	return apierrors.IsNotFound(err) || (err == nil && live.GetUID() != w.UID)
 }
 
-// wrote notes that this pass wrote an object, as the API server answered it (R15).
+// wrote notes that this pass wrote an object, as the API server answered it.
 func (c *Controller) wrote(p *pass, store cache.Store, answer metav1.Object) {
 	p.wrote.Store(true)
 	c.expectations.Wrote(p.key, store, answer, c.clock.Now())
 }
 
-// deleted notes that this pass deleted an object (R15).
+// deleted notes that this pass deleted an object.
 func (c *Controller) deleted(p *pass, store cache.Store, object metav1.Object) {
 	p.wrote.Store(true)
 	c.expectations.Deleted(p.key, store, object, c.clock.Now())
@@ -218,7 +218,7 @@ func (p *pass) problem(text string) {
 	}
 }
 
-// patcher returns a patcher of this pass's object. Its patches carry the resourceVersion that the pass decided on (R15).
+// patcher returns a patcher of this pass's object. Its patches carry the resourceVersion that the pass decided on.
 func (c *Controller) patcher(p *pass) replicaset.Patcher {
 	return c.objects.Patcher(p.object.Namespace, func(answer *replicaset.Object, written *unstructured.Unstructured) {
 		p.answer = answer
@@ -247,7 +247,7 @@ func (p *pass) abortLeft() memory.Abort {
 // be faster, and would delay other clients.
 const defaultWriters = 16
 
-// actBudget is how long one pass writes works before the next decision, so that a failure during many writes is noticed soon (R12). A pass
+// actBudget is how long one pass writes works before the next decision, so that a failure during many writes is noticed soon. A pass
 // that took long to decide writes for longer, up to actBudgetMost: one object has a worker for a bounded time, however large the object
 // is. An abort has actBudgetMost at once, because no new failure changes its writes. It continues up to actBudgetAlone while no other
 // abort waits for a worker and nobody changes the object. Between two passes nothing is written until the caches show the last writes,

@@ -20,7 +20,7 @@ import (
 )
 
 // A cache that lags behind leads to a few questions at a time, each once in a while; what is gone, or is shown meanwhile, is waited for no
-// longer (R15).
+// longer.
 func TestLateCachesAreAskedForInTurn(t *testing.T) {
 	clk := clocktesting.NewFakeClock(time.Unix(1000, 0))
 	asked := map[string]int{}

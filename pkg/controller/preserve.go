@@ -25,7 +25,7 @@ import (
 )
 
 // preserve deletes the works of an object whose workloads stay on the clusters. Package orphan decides the next step for each work, and a
-// work is deleted once its agent has released everything (R20). The works are listed live at the beginning and at the end. In between the
+// work is deleted once its agent has released everything. The works are listed live at the beginning and at the end. In between the
 // cache shows which of them have changed.
 func (r *finalizeReconciler) preserve(ctx context.Context, p *pass) error {
 	if r.broker != nil {
@@ -136,7 +136,7 @@ func (r *finalizeReconciler) releaseAll(ctx context.Context, p *pass, works []*w
 	return found
 }
 
-// add notes the next step of a work. The deletion does not wait for a work with a name that no hub gives (R18).
+// add notes the next step of a work. The deletion does not wait for a work with a name that no hub gives.
 func (f *releases) add(p *pass, work *workv1.ManifestWork, step *orphan.Step, err error) {
 	named := p.named(work)
 	switch {
@@ -208,7 +208,7 @@ func (r *finalizeReconciler) whole(ctx context.Context, work *workv1.ManifestWor
 func (r *finalizeReconciler) releaseWhole(ctx context.Context, p *pass, work *workv1.ManifestWork) (orphan.Step, error) {
 	step := orphan.Next(work)
 	if !p.named(work) && !step.Final() {
-		step = orphan.Step{Action: orphan.Delete} // Somebody added the owner label (R18).
+		step = orphan.Step{Action: orphan.Delete} // Somebody added the owner label.
 	}
 	if step.Spec != nil && r.memory.Releases.Repeats(p.key, work.UID, step.Spec, p.now) {
 		return orphan.Step{}, errStored

@@ -17,7 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// pruneReconciler prunes revisions over the limit (R5).
+// pruneReconciler prunes revisions over the limit.
 type pruneReconciler struct{ *Controller }
 
 func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// record persists the failures and halts that this pass found, before the hub acts on them (R11). It reports whether the pass continues:
+// record persists the failures and halts that this pass found, before the hub acts on them. It reports whether the pass continues:
 // an abort is persisted together with its failures.
 func (r *deployReconciler) record(ctx context.Context, p *pass) (goOn bool, err error) {
 	if p.Snapshot.Aborted {
@@ -77,7 +77,7 @@ func (r *deployReconciler) newFailures(p *pass) []*workv1.ManifestWork {
 
 // examine reads the works of failed clusters live, and notes the reports of their agents. It reports whether the cache shows an older
 // version of one of them. A watch can be dead for minutes without being noticed; a success missed in that time would then count as a
-// failure (R11). Only before an abort they are read with its priority.
+// failure. Only before an abort they are read with its priority.
 func (r *deployReconciler) examine(ctx context.Context, p *pass, failed []*workv1.ManifestWork) (stale bool, err error) {
 	turn := p.turn
 	if p.plan.Abort != nil {

@@ -51,8 +51,8 @@ func deletionOf(d *rollout.Delete) memory.Attempt {
 	return memory.Attempt{What: "deletion in cluster " + d.Work.Cluster(), Target: string(d.Work.Object.UID)}
 }
 
-// sortResults separates the writes that can succeed when retried from those that the API server rejects. The latter don't hold up an abort
-// (R4), and are retried at their own pace. sortResults returns the errors that the queue retries.
+// sortResults separates the writes that can succeed when retried from those that the API server rejects. The latter don't hold up an abort,
+// and are retried at their own pace. sortResults returns the errors that the queue retries.
 func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error {
 	var errs []error
 	results := make([]memory.Attempted, 0, len(writes)+len(deletions))
@@ -82,7 +82,7 @@ func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error
 }
 
 // leavesAbortUndone reports whether an abort is unfinished while a write fails. A trim, and a cluster whose writes were rejected before,
-// do not hold up an abort (R4).
+// do not hold up an abort.
 func (p *pass) leavesAbortUndone(w *rollout.Write) bool {
 	_, stuck := p.Snapshot.Rejected[w.Cluster]
 	return p.Snapshot.Aborted && w.Revision != nil && !stuck && !w.Trim

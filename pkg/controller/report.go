@@ -119,7 +119,7 @@ func (c *Controller) olderCRDNote(p *pass) string {
 }
 
 // prunedNote returns the note that an older CRD drops fields of the status, and makes an event of it once. The rollout
-// continues with the records of the revisions (R16).
+// continues with the records of the revisions.
 func (c *Controller) prunedNote(p *pass) string {
 	dropped := c.dropped(p)
 	if dropped == "" {

@@ -20,7 +20,7 @@ import (
 // historyInterval is how often a pass without a history checks whether there is one.
 const historyInterval = 15 * time.Second
 
-// revisionReconciler performs the decisions of package lifecycle about the revisions (R1, R2, R3, R6, R7).
+// revisionReconciler performs the decisions of package lifecycle about the revisions.
 type revisionReconciler struct{ *Controller }
 
 func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
@@ -103,7 +103,7 @@ func (c *Controller) end(ctx context.Context, p *pass, step *lifecycle.Step) (bo
 	case step.Reason == lifecycle.Refused:
 		return false, step.Failed.Err
 	}
-	return false, nil // The caches show the write first (R15).
+	return false, nil // The caches show the write first.
 }
 
 // problemMessage returns the message of a problem for a condition.
@@ -114,10 +114,10 @@ func (c *Controller) problemMessage(p *pass, problem lifecycle.Problem) string {
 	return c.refused(p, problem.Failed.Err) + problem.Text
 }
 
-// liveHashes returns the hashes of the revisions that are never pruned (R5).
+// liveHashes returns the hashes of the revisions that are never pruned.
 func (p *pass) liveHashes() sets.Set[string] { return p.facts.LiveHashes(&p.Revisions) }
 
-// rolloutReconciler begins rollouts, and persists the deciding fields before any work is written (R4, R16).
+// rolloutReconciler begins rollouts, and persists the deciding fields before any work is written.
 type rolloutReconciler struct{ *Controller }
 
 func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
@@ -207,7 +207,7 @@ func (c *Controller) collide(ctx context.Context, p *pass, count int32) error {
 	bumped.CollisionCount = ptr.To(count)
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *bumped, p.object.Status)
 	if err == nil && written && p.answer.Status.CollisionCount == nil {
-		// An older CRD drops the count, so no event of the object leads to the next pass (R16).
+		// An older CRD drops the count, so no event of the object leads to the next pass.
 		c.memory.Owners.Collided(p.key, count)
 		p.urgent = true
 		p.lookAgain(time.Millisecond)

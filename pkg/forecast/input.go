@@ -114,7 +114,7 @@ func (in *Input) Validate() error {
 			return err
 		}
 		if !firstRef(refs, i) {
-			continue // The first one has all clusters (R8).
+			continue // The first one has all clusters.
 		}
 		if total += placement.Selected; total > MaxClusters {
 			return fmt.Errorf("the fleet has more than %d clusters: simulate fewer", MaxClusters)

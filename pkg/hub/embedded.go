@@ -22,8 +22,7 @@ import (
 
 // Embedded makes the controller of ManifestWorkReplicaSets for another manager, which has the process, the leader lease, the flags, the
 // feature gates and the informers: OCM's own work hub (docs/contributing/upstream.md). It works with the driver kube: an API server keeps
-// the ManifestWorks. OCM's CloudEvents drivers count no generations, so a report about the older revision looks like one about the newer
-// (R10).
+// the ManifestWorks. OCM's CloudEvents drivers count no generations, so a report about the older revision looks like one about the newer.
 //
 // The order is: Hear, and HearWorks where works have a kubeconfig of their own; then the clients and informers; then
 // NewReplicaSetController; then the informers start, and the controller's Run. OCM's options are no argument: their package imports this
@@ -50,7 +49,7 @@ func (m *Manager) Embedded() *Embedded {
 }
 
 // Hear returns a copy of a manager's context. The clients that are made of the copy's configuration show whether the API server can be
-// heard: no deadline fires while it can't (R11). The clients of all shared informers are among them.
+// heard: no deadline fires while it can't. The clients of all shared informers are among them.
 func (e *Embedded) Hear(controllerContext *controllercmd.ControllerContext) (*controllercmd.ControllerContext, error) {
 	heard := *controllerContext
 	heard.KubeConfig = rest.CopyConfig(controllerContext.KubeConfig)
@@ -80,7 +79,7 @@ func (e *Embedded) HearWorks(config *rest.Config) (*rest.Config, error) {
 
 var errNotHeard = errors.New("call Hear first, and make the clients of the shared informers of the configuration that it returns")
 
-// FreshList makes an informer begin with the newest state instead of any state (R15). The shared informer of ManifestWorks needs it, as an
+// FreshList makes an informer begin with the newest state instead of any state. The shared informer of ManifestWorks needs it, as an
 // option of its factory: WithTweakListOptions(FreshList).
 func FreshList(options *metav1.ListOptions) { replicaset.FreshList(options) }
 
@@ -121,7 +120,7 @@ func (e *Embedded) NewReplicaSetController(
 // ReplicaSetController is the controller of ManifestWorkReplicaSets inside another manager.
 type ReplicaSetController struct{ hub *hub }
 
-// Run first takes or restores snapshots, if the version of this module has changed (R36). Then it starts what the controller does not
+// Run first takes or restores snapshots, if the version of this module has changed. Then it starts what the controller does not
 // share, informers of ManifestWorkReplicaSets and ControllerRevisions. It begins once all caches are filled, those of the manager's
 // informers too, and returns when the context ends.
 func (c *ReplicaSetController) Run(ctx context.Context, workers int) {

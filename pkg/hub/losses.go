@@ -18,7 +18,7 @@ func (h *hub) noticeLosses() error {
 	return nil
 }
 
-// noticeLoss notes on the connection when an informer's watch ends with an error (R11). What a CloudEvents driver carries is no
+// noticeLoss notes on the connection when an informer's watch ends with an error. What a CloudEvents driver carries is no
 // watch of the API server: the driver notes the loss of its broker itself.
 func (h *hub) noticeLoss(collection schema.GroupVersionResource, informer cache.SharedIndexInformer) error {
 	if informer == h.works.informer.Informer() && h.Options.WorkDriver != driverKube {

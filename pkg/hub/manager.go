@@ -53,7 +53,7 @@ type Manager struct {
 	Clock   clock.PassiveClock
 	// Metrics are set by what the controllers do; nil for none.
 	Metrics *metrics.Metrics
-	// Version is that of this build. Upgrade snapshots need a released one (R35).
+	// Version is that of this build. Upgrade snapshots need a released one.
 	Version string
 }
 
@@ -293,7 +293,7 @@ func (h *hub) run(ctx context.Context) error {
 	return nil
 }
 
-// fillCaches starts the informers, and reports whether all caches have filled. The connection counts from then on (R11).
+// fillCaches starts the informers, and reports whether all caches have filled. The connection counts from then on.
 func (h *hub) fillCaches(ctx context.Context) bool {
 	synced := make([]cache.InformerSynced, 0, len(h.informers))
 	for collection, informer := range h.informers {
@@ -313,7 +313,7 @@ func (h *hub) fillCaches(ctx context.Context) bool {
 }
 
 // collect starts the garbage collection and its informer. It reads works only, and does not wait for what else can't be read, as Placements
-// without the permission, nor for what comes before ManifestWorkReplicaSets are reconciled (R34).
+// without the permission, nor for what comes before ManifestWorkReplicaSets are reconciled.
 func (h *hub) collect(ctx context.Context) {
 	informer := h.works.informer.Informer()
 	h.shared = h.shared.Union(sets.New(worksResource))
@@ -326,7 +326,7 @@ func (h *hub) collect(ctx context.Context) {
 }
 
 // upgraded takes or restores snapshots, and reports whether ManifestWorkReplicaSets may be reconciled: it returns false when the context
-// ends. It comes before the caches fill, so that they have what it wrote (R34).
+// ends. It comes before the caches fill, so that they have what it wrote.
 func (h *hub) upgraded(ctx context.Context) bool {
 	return h.upgrade == nil || h.upgrade.Run(ctx) == nil
 }

@@ -27,11 +27,11 @@ type Options struct {
 	WorkDriverConfig string
 	// CloudEventsClientID identifies this hub to a CloudEvents driver.
 	CloudEventsClientID string
-	// CloudEventsAgentReturn is how long agents may take to be connected again after the broker was away: no deadline fires (R11).
+	// CloudEventsAgentReturn is how long agents may take to be connected again after the broker was away: no deadline fires.
 	CloudEventsAgentReturn time.Duration
 	// CloudEventsQPS limits how many events are sent to the broker per second; 0 means no limit.
 	CloudEventsQPS float32
-	// SuccessSettle is how long this process must have seen a cluster succeed before it counts (R10).
+	// SuccessSettle is how long this process must have seen a cluster succeed before it counts.
 	SuccessSettle time.Duration
 	// ManifestLimit is how many bytes the manifests of one ManifestWork may have in all: the webhook's flag with this name.
 	ManifestLimit int

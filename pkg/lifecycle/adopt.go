@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// adopt records the templates that another hub rolled out before this hub knew the object, or while the other hub ran in its place (R6).
+// adopt records the templates that another hub rolled out before this hub knew the object, or while the other hub ran in its place.
 // Every spec of the works becomes a revision before the template in the spec does: until the template has a revision, a restarted process
 // knows that the adoption is not complete. The current revision is decided before the first work gets a hash, because a hash hides which
 // hub wrote the work.
@@ -32,7 +32,7 @@ func (c *chain) adopt() *Step {
 }
 
 // endAbort ends an abort of the template's rollout if another hub has rolled out the template since, and every cluster succeeded with it.
-// The revision is then the current one. This is recorded on the revision first, then in the status, where Begin persists it (R16). A
+// The revision is then the current one. This is recorded on the revision first, then in the status, where Begin persists it. A
 // process that was killed between the two finds the revision current since the abort.
 func (c *chain) endAbort() *Step {
 	update := c.History.ByDigest(c.Template)
@@ -102,7 +102,7 @@ func (c *chain) afterAdoption(done batch) *Step {
 	case done.wrote && done.failed != nil:
 		return c.failed(done.failed)
 	case done.failed != nil:
-		// As long as the template has no revision, the next pass knows that the adoption is not complete (R6).
+		// As long as the template has no revision, the next pass knows that the adoption is not complete.
 		return c.unrecorded(done.failed)
 	case done.wrote:
 		return c.written("what another hub rolled out is recorded")
@@ -123,7 +123,7 @@ func (c *chain) readSpecs(specs []adoption.Spec) batch {
 }
 
 // firstSight reports whether this hub never rolled the object out: nothing in the status, and no revision that was made from a template. A
-// process that was killed during an adoption has recorded only some of the specs (R6).
+// process that was killed during an adoption has recorded only some of the specs.
 func (c *chain) firstSight() bool {
 	return c.Object.Status.UpdateRevision == "" && !slices.ContainsFunc(c.History.Revisions, func(rev revision.Revision) bool {
 		return rev.Recorded.IsZero() || !rev.Reused.IsZero()
@@ -134,7 +134,7 @@ func (c *chain) pastInput(update *revision.Revision) *adoption.Input {
 	in := &adoption.Input{
 		Owner: c.Object, Refs: c.Refs, IgnoredRefs: c.IgnoredRefs, Works: c.Works, Template: c.Template, FirstSight: c.firstSight(),
 	}
-	// An abort of the template's revision is carried out, whichever hub has written the works since (R12).
+	// An abort of the template's revision is carried out, whichever hub has written the works since.
 	resumes := c.Revisions.AbortedTime != nil && update != nil && update.Hash == c.Revisions.UpdateRevision
 	if c.Revisions.CurrentRevision != "" && !resumes {
 		in.Current = c.Named(c.Revisions.CurrentRevision)
@@ -142,7 +142,7 @@ func (c *chain) pastInput(update *revision.Revision) *adoption.Input {
 	return in
 }
 
-// record makes revisions of specs that have none (R6). Their numbers are lower than that of any revision that was made from a template, so
+// record makes revisions of specs that have none. Their numbers are lower than that of any revision that was made from a template, so
 // that they are pruned before those.
 func (c *chain) record(specs []adoption.Spec, stable revision.Digest, firstSight bool) (all batch) {
 	number, next := c.History.LowerNumber(), int64(-1)
@@ -222,7 +222,7 @@ func (b *batch) add(one batch) {
 	b.failed, b.next = one.failed, one.next
 }
 
-// makeCurrent makes a revision the current one: on the revision first (R16).
+// makeCurrent makes a revision the current one: on the revision first.
 func (c *chain) makeCurrent(found *revision.Revision, why string) *Step {
 	if found == nil {
 		return nil // Another object has its name.
@@ -240,7 +240,7 @@ func (c *chain) becomesCurrent(r *revision.Record) {
 }
 
 // forgetCurrent removes the marks of the current and the former current revisions, so that none is current. The current revision comes
-// last: until then, a restarted process finds the state unchanged. No former current revision may replace it (R16).
+// last: until then, a restarted process finds the state unchanged. No former current revision may replace it.
 func (c *chain) forgetCurrent() (all batch) {
 	for _, former := range c.History.FormerCurrents() {
 		why := "another hub rolled out past revision " + former.Object.Name

@@ -21,7 +21,7 @@ func firstSight(works ...work.Work) *lifecycle.View {
 	return v
 }
 
-// What another hub rolled out becomes a revision before the template does, and then the current one (R6).
+// What another hub rolled out becomes a revision before the template does, and then the current one.
 func TestAdopt(t *testing.T) {
 	works := []work.Work{theirs("c1", "a"), theirs("c2", "a"), theirs("c3", "b")}
 	v := firstSight(works...)
@@ -60,7 +60,7 @@ func TestAdoptsSeveral(t *testing.T) {
 	held(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}), lifecycle.Refused)
 }
 
-// Where it can't be recorded, the template is not rolled out: nothing would show any more who wrote the works (R6).
+// Where it can't be recorded, the template is not rolled out: nothing would show any more who wrote the works.
 func TestAdoptionFails(t *testing.T) {
 	refused := lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}
 	v := firstSight(theirs("c1", "a"), theirs("c2", "a"))
@@ -78,7 +78,7 @@ func TestAdoptionFails(t *testing.T) {
 	step(t, answer(t, v, lifecycle.Answer{Object: object("a", 1, foreign)}), lifecycle.Create)
 }
 
-// One cluster alone had it: no other one goes back to it (R6).
+// One cluster alone had it: no other one goes back to it.
 func TestAdoptsOfOneCluster(t *testing.T) {
 	v := firstSight(theirs("c1", "a"))
 	v.Refs[0].Placement.Groups[0].Clusters, v.Refs[0].Placement.Selected = []string{"c1"}, 1
@@ -86,7 +86,7 @@ func TestAdoptsOfOneCluster(t *testing.T) {
 	require.Equal(t, "c1", recordOf(recorded.Revision).RecordedOn)
 }
 
-// Another hub rolled out past the current revision: none is known to be stable, and the one that was goes last (R6, R16).
+// Another hub rolled out past the current revision: none is known to be stable, and the one that was goes last.
 func TestSurpassed(t *testing.T) {
 	look := func(objects ...*appsv1.ControllerRevision) *lifecycle.View {
 		v := view("c", names("a", "b"), objects...)
@@ -119,7 +119,7 @@ func TestNothingToAdopt(t *testing.T) {
 }
 
 // Another hub rolled out the template whose rollout was aborted, and every cluster succeeded with it: the abort has ended, on the revision first, then
-// in the status (R16).
+// in the status.
 func TestEndAbort(t *testing.T) {
 	marked := wasAborted(time.Minute)
 	look := func(works []work.Work, b ...change) *lifecycle.View {

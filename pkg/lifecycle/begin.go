@@ -32,7 +32,7 @@ func Begin(v *View, found Decision) Step {
 	return c.walk(rolloutLinks, "what decides is persisted")
 }
 
-// abortByHand takes over an abort that a person asked for by setting status.abortedTime (R12). The conditions report it first, as every
+// abortByHand takes over an abort that a person asked for by setting status.abortedTime. The conditions report it first, as every
 // abort, and it goes on from there like any other. Where nothing is to be aborted the field is removed. The pass ends with either.
 func (c *chain) abortByHand() *Step {
 	if !c.abortedByHand() {
@@ -101,7 +101,7 @@ func (c *chain) nothingToAbort() (why string, none bool) {
 	return "", false
 }
 
-// newRollout begins the rollout of another revision. An abort that is being carried out ends first (R4).
+// newRollout begins the rollout of another revision. An abort that is being carried out ends first.
 func (c *chain) newRollout() *Step {
 	c.begins = c.Revisions.UpdateRevision != c.Update.Hash
 	if c.begins && c.Revisions.AbortedTime != nil {
@@ -124,8 +124,7 @@ func (c *chain) newRollout() *Step {
 }
 
 // lastComplete returns the revision that is the current one when another rollout begins. A rollout that is complete is recorded on its
-// revision first, and the template may change before the status shows it: an abort must go back to that revision, not to the one before
-// (R16).
+// revision first, and the template may change before the status shows it: an abort must go back to that revision, not to the one before.
 func (c *chain) lastComplete() string {
 	ended := c.revisionOf(c.Revisions.UpdateRevision)
 	if latest := c.History.LatestCurrent(); ended == nil || latest == nil || latest.Hash != ended.Hash || c.Revisions.AbortedTime != nil {
@@ -154,7 +153,7 @@ func (v *View) writtenOnlyBefore(hash string, end time.Time) bool {
 
 // persist writes a new rollout into the status, or a status that was rebuilt. The pass ends with it. Where the API server drops it, the
 // revisions hold the same, and the next pass reads it from them. No deadline fires in this write: the next pass reads the works of
-// failed clusters live before it records them, and a recorded failure is not examined again (R11).
+// failed clusters live before it records them, and a recorded failure is not examined again.
 func (c *chain) persist() *Step {
 	if c.Memory.Pruned || equality.Semantic.DeepEqual(c.Revisions, status.RevisionsOf(&c.Object.Status)) {
 		return nil
@@ -181,7 +180,7 @@ func (c *chain) persist() *Step {
 }
 
 // markAbort brings what the update revision records of an abort in line with the status. Where the status has no abort and the revision
-// records one, somebody removed it from the status: a retry (R4).
+// records one, somebody removed it from the status: a retry.
 func (c *chain) markAbort() *Step {
 	update := c.revisionOf(c.Update.Hash)
 	if update == nil {
@@ -216,7 +215,7 @@ func (c *chain) clearAborted(update *revision.Revision, why string) *Step {
 // markPatience is for how long an abort waits for the revision to record it, where that fails for a reason that may pass.
 const markPatience = 10 * time.Second
 
-// markAborted writes on the update revision that its rollout was aborted, before any work goes back. It is the second copy (R16): where it can't
+// markAborted writes on the update revision that its rollout was aborted, before any work goes back. It is the second copy: where it can't
 // be written, and the status holds the first one, the fleet does not stay on the bad revision. It is tried again in each pass.
 func (c *chain) markAborted(update *revision.Revision) *Step {
 	return c.write(c.abortMark(update), func(failed *Answer) *Step {
@@ -238,7 +237,7 @@ func (c *chain) abortMark(update *revision.Revision) Step {
 		}
 		r.Reached, r.AtOnce = ptr.To(c.reached(update)), false
 		if latest := c.History.LatestCurrent(); latest != nil && latest.Hash == update.Hash && c.Revisions.CurrentRevision != update.Hash {
-			// A cluster relapsed before the status named this revision as the current one. The latest of the others is current (R16).
+			// A cluster relapsed before the status named this revision as the current one. The latest of the others is current.
 			r.CurrentSince = time.Time{}
 		}
 	})
@@ -265,7 +264,7 @@ func abortEvidence(failures []workv1alpha1.ClusterFailure) []string {
 	return evidence
 }
 
-// reached is the most clusters that have or had a revision when its rollout ended (R25).
+// reached is the most clusters that have or had a revision when its rollout ended.
 func (v *View) reached(rev *revision.Revision) int32 {
 	clusters := sets.New[string]()
 	for i := range v.Notes.Works {

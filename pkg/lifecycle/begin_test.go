@@ -62,7 +62,7 @@ func abortedAt(since time.Duration) status.Revisions {
 	return revisions
 }
 
-// A rollout begins with one write of the status (R4).
+// A rollout begins with one write of the status.
 func TestBegin(t *testing.T) {
 	b := begin(names("a", "a"), "b")
 	began := step(t, b.next(), lifecycle.PersistStatus)
@@ -96,14 +96,14 @@ func TestBeginWithoutHistory(t *testing.T) {
 	require.Len(t, b.ByHash(b.found.Update), 1)
 }
 
-// While today's template has no revision, nothing of the one before is persisted (R12).
+// While today's template has no revision, nothing of the one before is persisted.
 func TestBeginHeld(t *testing.T) {
 	b := begin(names("a", "a"), "b")
 	b.found.TemplateHeld = true
 	require.False(t, step(t, b.next(), lifecycle.Proceed).Outcome.Snapshot.Aborted)
 }
 
-// An abort that is being carried out ends before a new rollout begins (R4).
+// An abort that is being carried out ends before a new rollout begins.
 func TestBeginWaitsForAnAbort(t *testing.T) {
 	marked := func(works ...work.Work) *begun {
 		b := begin(abortedAt(0), "c", works...).tells(workv1alpha1.ReasonRolloutAborted)
@@ -124,7 +124,7 @@ func TestBeginWaitsForAnAbort(t *testing.T) {
 	step(t, done.next(), lifecycle.PersistStatus)
 }
 
-// The revision records the abort before any work goes back (R16).
+// The revision records the abort before any work goes back.
 func TestMarkAborted(t *testing.T) {
 	aborted := func(since time.Duration) *begun {
 		return begin(abortedAt(since), "b").tells(workv1alpha1.ReasonRolloutAborted)
@@ -175,7 +175,7 @@ func TestMarkAborted(t *testing.T) {
 	}
 }
 
-// Somebody who removes status.abortedTime tries the revision again (R4).
+// Somebody who removes status.abortedTime tries the revision again.
 func TestRetry(t *testing.T) {
 	retried := func() *begun {
 		b := begin(names("a", "b"), "b")
@@ -191,7 +191,7 @@ func TestRetry(t *testing.T) {
 	require.Equal(t, "; until then the rollout does not begin again", refused.Problem.Text)
 }
 
-// A person aborts by setting status.abortedTime (R12).
+// A person aborts by setting status.abortedTime.
 func TestAbortByHand(t *testing.T) {
 	b := begin(abortedAt(0), "b").tells(workv1alpha1.ReasonNewRevisionCreated)
 	aborts := step(t, b.next(), lifecycle.PersistStatus)
@@ -226,7 +226,7 @@ func TestAbortByHand(t *testing.T) {
 	step(t, gone.next(), lifecycle.PersistStatus)
 }
 
-// Who asks for an abort, and why, is in the reason, and on the revision (R12, R25).
+// Who asks for an abort, and why, is in the reason, and on the revision.
 func TestAbortByHandHasAReason(t *testing.T) {
 	b := begin(abortedAt(0), "b").tells(workv1alpha1.ReasonNewRevisionCreated)
 	b.Object.Status.AbortedBy, b.Object.Status.AbortReason = "alice\n", "leaks memory"
@@ -238,7 +238,7 @@ func TestAbortByHandHasAReason(t *testing.T) {
 	require.Equal(t, "alice", mark.By)
 }
 
-// What the first ten failed clusters reported, and how many clusters had the revision, outlives the abort on the revision (R25).
+// What the first ten failed clusters reported, and how many clusters had the revision, outlives the abort on the revision.
 func TestEvidenceOfAnAbort(t *testing.T) {
 	b := begin(abortedAt(0), "b", ours("c1", "b"), ours("c2", "b"), ours("c3", "a")).tells(workv1alpha1.ReasonRolloutAborted)
 	b.Memory.Aborted = lifecycle.Aborted{At: metav1.NewTime(rt.At(0)), Reason: "2 of 3 clusters failed"}

@@ -21,7 +21,7 @@ func caused(v *lifecycle.View, cause string) *lifecycle.View {
 	return v
 }
 
-// A revision gets the change cause that its owner has when it is created (R25).
+// A revision gets the change cause that its owner has when it is created.
 func TestCauseOfANewRevision(t *testing.T) {
 	created := step(t, lifecycle.Next(caused(view("b", names("a", "a"), object("a", 1, current(0))), "image 2")), lifecycle.Create)
 	require.Equal(t, "image 2", created.Revision.Annotations[workv1alpha1.AnnotationChangeCause])
@@ -30,7 +30,7 @@ func TestCauseOfANewRevision(t *testing.T) {
 	require.NotContains(t, without.Revision.Annotations, workv1alpha1.AnnotationChangeCause)
 }
 
-// A revision that is reused gets the cause of that. Without one it keeps its own (R25).
+// A revision that is reused gets the cause of that. Without one it keeps its own.
 func TestCauseOfAnUndo(t *testing.T) {
 	back := func(cause string) lifecycle.Step {
 		v := view("a", names("b", "b"), object("a", 1, current(0), annotated(workv1alpha1.AnnotationChangeCause, "image 1")), object("b", 2, current(time.Minute)))
@@ -40,7 +40,7 @@ func TestCauseOfAnUndo(t *testing.T) {
 	require.Empty(t, back("").Patch.ChangeCause)
 }
 
-// A revision that is reused keeps its own cause where nobody gave another one since the newest revision was made or reused (R25).
+// A revision that is reused keeps its own cause where nobody gave another one since the newest revision was made or reused.
 func TestUndoKeepsItsCause(t *testing.T) {
 	caused1, caused2 := annotated(workv1alpha1.AnnotationChangeCause, "image 1"), annotated(workv1alpha1.AnnotationChangeCause, "image 2")
 	v := view("a", names("b", "b"), object("a", 1, current(0), caused1), object("b", 2, current(time.Minute), caused2))
@@ -55,7 +55,7 @@ func TestUndoKeepsItsCause(t *testing.T) {
 	require.Nil(t, second.Record.CauseSeen, "it is its own")
 }
 
-// A cause that changes while the template stays makes no revision, and changes none (R25).
+// A cause that changes while the template stays makes no revision, and changes none.
 func TestCauseAlone(t *testing.T) {
 	v := view("b", names("b", "b"), object("b", 2, current(0), remembers(), annotated(workv1alpha1.AnnotationChangeCause, "image 2")))
 	step(t, lifecycle.Next(caused(v, "another one")), lifecycle.Proceed)

@@ -90,7 +90,7 @@ func (c *chain) invalid(problem Problem) *Step {
 	return &Step{Action: Hold, Reason: InvalidSpec, Why: "the spec can't be rolled out", Problem: problem, Outcome: c.Outcome}
 }
 
-// unrecorded goes on where the revision of today's template could not be written: under a new hash it would be another rollout (R1).
+// unrecorded goes on where the revision of today's template could not be written: under a new hash it would be another rollout.
 func (c *chain) unrecorded(failed *Answer) *Step {
 	c.Pending = true
 	return c.withoutRevision(Problem{Failed: failed, Text: "; until then nothing new is rolled out"})
@@ -98,7 +98,7 @@ func (c *chain) unrecorded(failed *Answer) *Step {
 
 // withoutRevision goes on where today's template has no revision: no agent could apply it, or the API server refuses to record it. It
 // can't be rolled out, and what the status names is not the template any more, so that nothing is started. But an abort that is under
-// way is finished, and a rollout that was under way and fails is aborted (R12): no newer one takes its place yet.
+// way is finished, and a rollout that was under way and fails is aborted: no newer one takes its place yet.
 func (c *chain) withoutRevision(problem Problem) *Step {
 	aborted := c.Revisions.AbortedTime != nil
 	if !aborted && !c.ledger().resumes(c.Revisions.UpdateRevision) {
@@ -130,7 +130,7 @@ func (c *chain) longOwnerLabel() *Step {
 }
 
 // unreadableSpec reports a spec that can't be read. Nothing is written, but for an abort that is under way: what it needs of the spec is which
-// Placements select clusters, and no strategy (R4).
+// Placements select clusters, and no strategy.
 func (c *chain) unreadableSpec() *Step {
 	if c.Unreadable == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Conclude makes the update revision the current one where its rollout is complete: on the revision first, then in the status (R13).
+// Conclude makes the update revision the current one where its rollout is complete: on the revision first, then in the status.
 func Conclude(v *View, found Decision, decided *rollout.Plan) Step {
 	c := &chain{View: v, Outcome: Outcome{Decision: found}}
 	if step := c.judge(decided); step != nil {
@@ -36,7 +36,7 @@ func (r recorded) complete(c *chain) *Step {
 	latest, update := r.History.LatestCurrent(), r.History.ByHash(c.Update.Hash)
 	switch {
 	case update == nil:
-		return nil // The revision was deleted, and is created again first (R7).
+		return nil // The revision was deleted, and is created again first.
 	case latest == nil || latest.Hash != c.Update.Hash || c.Update.Underway():
 		return c.markComplete(update)
 	}
@@ -69,7 +69,7 @@ func (c *chain) markComplete(update *revision.Revision) *Step {
 }
 
 // Abort persists an abort, with the failures that led to it. The works are rolled back once the caches show the abort and the revision
-// records it (R12).
+// records it.
 func Abort(v *View, found Decision, decided *rollout.Plan, at metav1.Time) Step {
 	view, reason := *v, decided.Abort.Reason
 	view.decided = &decided.Records

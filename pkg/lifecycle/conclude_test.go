@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// What is complete is recorded on the revision first (R13, R16).
+// What is complete is recorded on the revision first.
 func TestConclude(t *testing.T) {
 	conclude := func(v *lifecycle.View, of status.Revisions, decided *rollout.Plan) lifecycle.Step {
 		return lifecycle.Conclude(v, lifecycle.Decision{Revisions: of, Update: v.Named(hashOf("b"))}, decided)
@@ -49,7 +49,7 @@ func TestConclude(t *testing.T) {
 	require.Equal(t, hashOf("a"), step(t, conclude(v, names("a", "b"), complete), lifecycle.Proceed).Outcome.Revisions.CurrentRevision)
 }
 
-// A rollout that began by a clock that was ahead is complete, and one that begins after it is under way, also when the clock went back (R10).
+// A rollout that began by a clock that was ahead is complete, and one that begins after it is under way, also when the clock went back.
 func TestOrderOfAClockThatWentBack(t *testing.T) {
 	retried := object("b", 2, retriedAt(2*time.Hour))
 	v := view("b", names("a", "b"), object("a", 1, current(0)), retried)
@@ -61,7 +61,7 @@ func TestOrderOfAClockThatWentBack(t *testing.T) {
 	require.Equal(t, rt.At(2*time.Hour+1), undo.Patch.Record.Reused)
 }
 
-// An abort is persisted before any work goes back (R12).
+// An abort is persisted before any work goes back.
 func TestAbort(t *testing.T) {
 	when := metav1.NewTime(rt.At(time.Hour))
 	abort := func(v *lifecycle.View) lifecycle.Step {
@@ -103,7 +103,7 @@ func TestRestored(t *testing.T) {
 	require.True(t, b.Snapshot(&b.found.Revisions, b.found.Update, true).Restored)
 }
 
-// A work that can't be written back for two minutes holds no abort up (R4).
+// A work that can't be written back for two minutes holds no abort up.
 func TestRefusals(t *testing.T) {
 	b := begin(abortedAt(0), "b")
 	b.Notes.Gap = rollout.UnknownGap(rt.At(time.Hour - lifecycle.StuckAfter))

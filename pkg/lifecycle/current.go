@@ -18,7 +18,7 @@ import (
 )
 
 // lostStatus rebuilds a status that was lost from what the revisions record: an older CRD prunes it, a restore drops it. A lost status
-// never counts as a retry or a first rollout (R16). If the current revision was deleted at the same time, the revision that was current
+// never counts as a retry or a first rollout. If the current revision was deleted at the same time, the revision that was current
 // before it does not replace it.
 func (c *chain) lostStatus() *Step {
 	newest := c.History.Newest()
@@ -36,7 +36,7 @@ func (c *chain) lostStatus() *Step {
 }
 
 // keepAbort keeps the abort that the update revision records if the status predates that abort: somebody restored the status from a backup,
-// or the cache of this process is behind (R16). A user's retry removes only status.abortedTime, so the conditions still report the abort.
+// or the cache of this process is behind. A user's retry removes only status.abortedTime, so the conditions still report the abort.
 func (c *chain) keepAbort(update *revision.Revision) {
 	at, aborted := update.AbortedAt()
 	if !aborted || c.Revisions.AbortedTime != nil {
@@ -52,7 +52,7 @@ func (c *chain) keepAbort(update *revision.Revision) {
 }
 
 // olderStatus treats a status that is older than the revisions as a lost one: somebody restored it from a backup. The rollout of today's
-// template has begun or ended since, so that it must not begin once more: it may have been aborted (R16). During a pause, the update revision
+// template has begun or ended since, so that it must not begin once more: it may have been aborted. During a pause, the update revision
 // stays, and no work is written: this waits for the end of the pause, unless neither revision of the status exists.
 func (c *chain) olderStatus() *Step {
 	newest := c.History.Newest()
@@ -90,7 +90,7 @@ func (v *View) hasRolledOut(rev *revision.Revision) bool {
 }
 
 // settleCurrent makes sure that status.currentRevision names a revision that may be the current one: an abort goes back to it. What counts is
-// written on the revision first; the pass ends with that. What does not count is put back (R6).
+// written on the revision first; the pass ends with that. What does not count is put back.
 func (c *chain) settleCurrent() *Step {
 	named := c.Revisions.CurrentRevision
 	if rev := c.History.ByHash(named); rev != nil && !rev.WasCurrent() && named == c.Revisions.UpdateRevision && c.wasComplete(named) {
@@ -122,7 +122,7 @@ func (c *chain) markBeforeNext(rev *revision.Revision) *Step {
 }
 
 // completeSince reports whether the rollout of the update revision was complete after another revision became the current one. A status that
-// reports an earlier completion is older than the revisions (R16).
+// reports an earlier completion is older than the revisions.
 func (c *chain) completeSince(latest *revision.Revision) bool {
 	update := c.History.ByHash(c.Revisions.UpdateRevision)
 	if c.Memory.Completed == update.Hash {
@@ -165,7 +165,7 @@ func (r recorded) current(hash string, update *work.Revision) (*work.Revision, *
 	return work.NewRevision(found), nil
 }
 
-// selectsBeside reports whether other clusters are selected than the one that alone had a revision: its agent does not decide for them (R6).
+// selectsBeside reports whether other clusters are selected than the one that alone had a revision: its agent does not decide for them.
 func (v *View) selectsBeside(only string) bool {
 	if only == "" {
 		return false
@@ -178,7 +178,7 @@ func (v *View) selectsBeside(only string) bool {
 	return false
 }
 
-// neverComplete returns why no revision is the stable one, and which of them a person may name (R6).
+// neverComplete returns why no revision is the stable one, and which of them a person may name.
 func (v *View) neverComplete(update *work.Revision) *rollout.Absence {
 	found := &rollout.Absence{Cause: rollout.NeverComplete}
 	for i := range v.History.Revisions {

@@ -17,7 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// What a person names is written on the revision first (R6, R16); what may not be the current one is put back.
+// What a person names is written on the revision first; what may not be the current one is put back.
 func TestSettleCurrent(t *testing.T) {
 	v := view("b", names("a", "b"), object("a", 1), object("b", 2, remembers("a")))
 	mark := step(t, lifecycle.Next(v), lifecycle.MarkCurrent)
@@ -107,7 +107,7 @@ func TestCurrent(t *testing.T) {
 	require.NotNil(t, found, "only that cluster is selected")
 }
 
-// Revisions that can't be read are named with the remedy (R7, R12).
+// Revisions that can't be read are named with the remedy.
 func TestUnusable(t *testing.T) {
 	const remedy = "nothing can be rolled back to it: put a good template into the spec"
 	stranger := object("x", 9)
@@ -124,7 +124,7 @@ func TestUnusable(t *testing.T) {
 	require.Empty(t, unused.Outcome.Problems)
 }
 
-// Without a history the works and this process know the revision of the template (R1).
+// Without a history the works and this process know the revision of the template.
 func TestWithoutHistory(t *testing.T) {
 	without := func(value string, revisions status.Revisions, works ...work.Work) *lifecycle.View {
 		v := view(value, revisions)

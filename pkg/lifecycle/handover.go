@@ -11,7 +11,7 @@ func (v *View) keepsDropped() bool {
 }
 
 // handover is how clusters pass from one revision to another. Without a history nothing says what a cluster had before, and works that keep
-// objects are left alone until there is one again (R28).
+// objects are left alone until there is one again.
 func (v *View) handover() *rollout.Handover {
 	if v.NoHistory && v.Notes.Handover != nil {
 		return &rollout.Handover{Problem: "there is no revision history that says what a cluster had before", Unknown: v.Notes.Handover.Unknown}

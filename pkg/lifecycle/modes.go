@@ -16,7 +16,7 @@ type ledger interface {
 	resumes(update string) bool
 	// current returns the stable revision for a rollout of update, which may be nil, or why there is none.
 	current(hash string, update *work.Revision) (*work.Revision, *rollout.Absence)
-	// waits reports whether today's template waits for the end of a pause (R23).
+	// waits reports whether today's template waits for the end of a pause.
 	waits(c *chain) bool
 	// paused is the update revision while it does, and whether that is another one.
 	paused(c *chain) (update *work.Revision, pending bool)

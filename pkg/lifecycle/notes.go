@@ -10,29 +10,29 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Notes are what this process knows of the works beside what they say, noted once in a pass. Asking for several snapshots changes nothing (R10).
+// Notes are what this process knows of the works beside what they say, noted once in a pass. Asking for several snapshots changes nothing.
 type Notes struct {
 	// Works are those of the View, with what was seen of them.
 	Works []work.Work
-	// Clusters are the managed clusters of works that nothing selects, or not the placementRef that they name (R8a).
+	// Clusters are the managed clusters of works that nothing selects, or not the placementRef that they name.
 	Clusters placement.Clusters
-	// AwayUnheard are the clusters that the status lists as away and whose works this process does not know (R8a).
+	// AwayUnheard are the clusters that the status lists as away and whose works this process does not know.
 	AwayUnheard []rollout.AwayCluster
-	// Heard is since when each agent was heard; nil where works don't travel over a broker (R11).
+	// Heard is since when each agent was heard; nil where works don't travel over a broker.
 	Heard map[string]time.Time
 	// Unreached names the clusters whose agents are there, and do not get what they are sent over a broker, sorted.
 	Unreached []string
-	// Gap is the last period in which the agents' reports did not reach this process (R11).
+	// Gap is the last period in which the agents' reports did not reach this process.
 	Gap rollout.Gap
-	// Settle is how long a success must last before it is settled (R10).
+	// Settle is how long a success must last before it is settled.
 	Settle time.Duration
 	// Failures are the writes of works that failed when they were tried last.
 	Failures []Failure
-	// Retried is when somebody removed the recorded failures of clusters from the status (R11).
+	// Retried is when somebody removed the recorded failures of clusters from the status.
 	Retried map[string]time.Time
 	// WrittenBack are the clusters whose works were written back in an abort.
 	WrittenBack WrittenBack
-	// Handover is how clusters pass from one revision to another; nil where the spec does not ask for it (R28).
+	// Handover is how clusters pass from one revision to another; nil where the spec does not ask for it.
 	Handover *rollout.Handover
 }
 
@@ -54,7 +54,7 @@ type WrittenBack struct {
 	Clusters map[string]bool
 }
 
-// StuckAfter is for how long a work must have failed to be written back, at each try, before an abort goes on without it (R4).
+// StuckAfter is for how long a work must have failed to be written back, at each try, before an abort goes on without it.
 const StuckAfter = 2 * time.Minute
 
 // Target identifies a revision that works are to get, in a rollout or in an abort.
@@ -133,7 +133,7 @@ func (n *Notes) unanswered(target string, now time.Time) map[string]bool {
 }
 
 // Refusals are the clusters whose work the API server refuses at a target. Where an abort is carried out, clusters whose writes fail in another
-// way for long are among them (R4).
+// way for long are among them.
 func (n *Notes) Refusals(target string, aborted bool, now time.Time) map[string]rollout.Rejection {
 	var found map[string]rollout.Rejection
 	for i := range n.Failures {

@@ -5,7 +5,7 @@ import (
 )
 
 // paused keeps the update revision what it is while spec.paused is true: a template that is edited meanwhile becomes a revision after the pause,
-// so that several edits are one rollout, and one that comes back to where it was is none (R23). An object that is seen for the first time gets its
+// so that several edits are one rollout, and one that comes back to where it was is none. An object that is seen for the first time gets its
 // first revision.
 func (c *chain) paused() *Step {
 	if !c.Object.Spec.Paused || !c.ledger().waits(c) {
@@ -16,7 +16,7 @@ func (c *chain) paused() *Step {
 }
 
 // waits reports whether something would have to be written for today's template. What another hub left is recorded before the template has its
-// first revision (R6).
+// first revision.
 func (r recorded) waits(c *chain) bool {
 	found := r.History.ByDigest(r.Template)
 	isNewest := found != nil && found.Hash == c.Revisions.UpdateRevision && found.Object == r.History.Newest().Object

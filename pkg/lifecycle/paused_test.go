@@ -24,7 +24,7 @@ func paused(value string, revisions status.Revisions, objects ...*appsv1.Control
 	return v
 }
 
-// A template that is edited while paused becomes no revision, and the update revision stays (R23).
+// A template that is edited while paused becomes no revision, and the update revision stays.
 func TestPausedTemplateWaits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		view    *lifecycle.View
@@ -53,7 +53,7 @@ func TestPausedTemplateWaits(t *testing.T) {
 	}
 }
 
-// An object that is seen for the first time gets its first revision while paused, and what another hub left is recorded before that (R6, R23).
+// An object that is seen for the first time gets its first revision while paused, and what another hub left is recorded before that.
 func TestPausedAtFirstSight(t *testing.T) {
 	require.Equal(t, nameOf("a"), step(t, lifecycle.Next(paused("a", status.Revisions{})), lifecycle.Create).Revision.Name)
 
@@ -63,7 +63,7 @@ func TestPausedAtFirstSight(t *testing.T) {
 	require.Equal(t, nameOf("b"), step(t, next, lifecycle.Create).Revision.Name)
 }
 
-// Without a history the works have the hashes, and the update revision stays too (R23).
+// Without a history the works have the hashes, and the update revision stays too.
 func TestPausedWithoutHistory(t *testing.T) {
 	without := func(value, update string) *lifecycle.View {
 		v := paused(value, names("", update))
@@ -94,7 +94,7 @@ func TestPausedWithoutHistory(t *testing.T) {
 }
 
 // A single agent that edits the work of its cluster does not decide which hash the template has: neither that of the update revision, so that
-// the template would go to all clusters as a repair, nor another one (R1, P1).
+// the template would go to all clusters as a repair, nor another one.
 func TestOneWorkNamesNoHash(t *testing.T) {
 	claims := func(hash string) work.Work { return rt.Work("c3", rt.AtRevision(hash), holds("b")) }
 	for name, tc := range map[string]struct {
@@ -125,7 +125,7 @@ func acceptedAs(value string) rt.WorkOption {
 	return func(w *work.Work) { w.AcceptedAs = digestOf(value) }
 }
 
-// A retry and an abort by hand are recorded while paused (R12, R24).
+// A retry and an abort by hand are recorded while paused.
 func TestPausedRecordsWhatAPersonDoes(t *testing.T) {
 	retried := begin(names("a", "b"), "b", ours("c1", "a"))
 	retried.Object.Spec.Paused = true
@@ -141,7 +141,7 @@ func TestPausedRecordsWhatAPersonDoes(t *testing.T) {
 	require.NotEmpty(t, persists.Plan.Held.Writes)
 }
 
-// Why a rollout was aborted is found also where a pause began before the revision recorded it (R16, R24).
+// Why a rollout was aborted is found also where a pause began before the revision recorded it.
 func TestPausedAbortHasItsReason(t *testing.T) {
 	b := begin(abortedAt(time.Minute), "b", ours("c1", "b", rt.WrittenAt(0))).tells(workv1alpha1.ReasonProgressDeadlineExceeded)
 	b.Object.Status.Conditions = append(b.Object.Status.Conditions, b.Object.Status.Conditions[0])

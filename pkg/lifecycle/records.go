@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// records returns the facts about the rollout that the deciding fields describe (R11). A new rollout, and a retry, begin without any. If the
+// records returns the facts about the rollout that the deciding fields describe. A new rollout, and a retry, begin without any. If the
 // status lost them, the facts that this process remembers count; if it has none, nothing is started until deadlines fire again.
 func (v *View) records(of *status.Revisions) rollout.Records {
 	stored, remembered := &v.Object.Status, &v.Memory.Records
@@ -59,7 +59,7 @@ func (v *View) unrecorded(known *rollout.Records) bool {
 }
 
 // retries reports whether the rollout is retried: somebody removed status.abortedTime, or the revision records a retry that the status does
-// not show yet (R4). An abortedTime in a status that was otherwise lost is not an abort of this rollout.
+// not show yet. An abortedTime in a status that was otherwise lost is not an abort of this rollout.
 func (v *View) retries(of *status.Revisions) bool {
 	if of.AbortedTime != nil {
 		return false

@@ -17,7 +17,7 @@ import (
 // abort after a retry is later than that time, so no value is acted on twice, and nothing has to be recorded. A value has no effect on a
 // rollout that began later, even if the value stays in Git for months.
 
-// retryByAnnotation returns the time before which failures of the update revision's rollout are retried (R4); zero if no retry of this
+// retryByAnnotation returns the time before which failures of the update revision's rollout are retried; zero if no retry of this
 // rollout is requested. The status holds whole seconds, so this is the beginning of the second after the annotation's. It may be in the
 // future.
 func (v *View) retryByAnnotation(hash string) time.Time {
@@ -42,7 +42,7 @@ func (v *View) annotatedRetry() (time.Time, error) {
 }
 
 // retryAborted retries an aborted rollout if the annotation asks for it. The revision, which records aborts and retries, comes first, and
-// the status follows (R4).
+// the status follows.
 func (c *chain) retryAborted() *Step {
 	update := c.revisionOf(c.Update.Hash)
 	if c.Revisions.AbortedTime == nil || c.TemplateHeld || update == nil || c.Update.Hash != c.Revisions.UpdateRevision {

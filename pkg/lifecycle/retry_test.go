@@ -28,7 +28,7 @@ func abortOf(more ...change) *begun {
 	return b
 }
 
-// An annotation retries an aborted rollout if its time is not before the abort, and has come (R4).
+// An annotation retries an aborted rollout if its time is not before the abort, and has come.
 func TestRetryByAnnotation(t *testing.T) {
 	b := abortOf().asksAt(20 * time.Minute)
 	clear := step(t, b.next(), lifecycle.ClearAborted)
@@ -66,7 +66,7 @@ func TestRetryByAnnotation(t *testing.T) {
 	step(t, held.next(), lifecycle.Proceed)
 }
 
-// The revision records the retry before the status shows it. The process may stop in between (R4, R16).
+// The revision records the retry before the status shows it. The process may stop in between.
 func TestRetryByAnnotationContinues(t *testing.T) {
 	between := func() *begun {
 		b := begin(abortedAt(10*time.Minute), "b").tells(workv1alpha1.ReasonRolloutAborted).asksAt(20 * time.Minute)
@@ -88,7 +88,7 @@ func TestRetryByAnnotationContinues(t *testing.T) {
 	step(t, again.next(), lifecycle.MarkAborted)
 }
 
-// An annotation removes the records of what failed by its time, so that those clusters are retried (R11).
+// An annotation removes the records of what failed by its time, so that those clusters are retried.
 func TestRetryByAnnotationRemovesFailures(t *testing.T) {
 	failing := func(value time.Duration) *begun {
 		b := begin(names("a", "b"), "b").asksAt(value).tells(workv1alpha1.ReasonProgressDeadlineExceeded)

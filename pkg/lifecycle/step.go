@@ -15,31 +15,31 @@ type Action string
 
 // The actions.
 const (
-	// Create creates the revision of a template that has none (R2).
+	// Create creates the revision of a template that has none.
 	Create Action = "Create"
-	// Record creates a revision of what another hub rolled out (R6).
+	// Record creates a revision of what another hub rolled out.
 	Record Action = "Record"
 	// Relabel gives a revision the labels back by which it is found.
 	Relabel Action = "Relabel"
-	// Renumber makes an older revision the newest one (R3).
+	// Renumber makes an older revision the newest one.
 	Renumber Action = "Renumber"
-	// MarkSettings writes on a revision which fields the spec has that an older CRD drops (R16).
+	// MarkSettings writes on a revision which fields the spec has that an older CRD drops.
 	MarkSettings Action = "MarkSettings"
-	// MarkCurrent writes on a revision that it is the current one (R16).
+	// MarkCurrent writes on a revision that it is the current one.
 	MarkCurrent Action = "MarkCurrent"
-	// MarkAborted writes on a revision that its rollout was aborted (R16).
+	// MarkAborted writes on a revision that its rollout was aborted.
 	MarkAborted Action = "MarkAborted"
-	// ClearAborted removes that: somebody tries the revision again (R4).
+	// ClearAborted removes that: somebody tries the revision again.
 	ClearAborted Action = "ClearAborted"
 	// MarkRestored writes on a revision that every cluster confirmed the one that it was brought back to.
 	MarkRestored Action = "MarkRestored"
-	// PersistStatus writes what decides into the status, with the conditions (R4, R12).
+	// PersistStatus writes what decides into the status, with the conditions.
 	PersistStatus Action = "PersistStatus"
-	// RemoveAbort removes status.abortedTime where nothing can be aborted (R12).
+	// RemoveAbort removes status.abortedTime where nothing can be aborted.
 	RemoveAbort Action = "RemoveAbort"
-	// Unmark removes from a revision that it was the current one: another hub rolled out past it (R6).
+	// Unmark removes from a revision that it was the current one: another hub rolled out past it.
 	Unmark Action = "Unmark"
-	// BumpCollision persists that a hash is taken (R2).
+	// BumpCollision persists that a hash is taken.
 	BumpCollision Action = "BumpCollision"
 	// ReadLive reads a ControllerRevision that no cache shows.
 	ReadLive Action = "ReadLive"
@@ -58,7 +58,7 @@ type Reason string
 
 // The reasons.
 const (
-	// Written means that something was written: the next pass begins when the caches show it (R15).
+	// Written means that something was written: the next pass begins when the caches show it.
 	Written Reason = "Written"
 	// Refused means that a request failed: it is made again.
 	Refused Reason = "Refused"
@@ -138,7 +138,7 @@ type Problem struct {
 type Decision struct {
 	// Revisions are the deciding fields of the status, as they count from now on.
 	Revisions status.Revisions
-	// Update is the revision that is rolled out. It is the template's, except while an earlier abort finishes first (R4).
+	// Update is the revision that is rolled out. It is the template's, except while an earlier abort finishes first.
 	Update *work.Revision
 	// TemplateHeld is true if the template has no revision, and Update is the previous one: no further cluster gets it.
 	TemplateHeld bool
@@ -177,7 +177,7 @@ type Outcome struct {
 	Incomplete *string
 	// Completed is the revision whose rollout was complete, but which could not record that; empty for none.
 	Completed string
-	// Unstable is the hash of the revision that is no longer known to be stable, because another hub rolled out; empty for none (R6).
+	// Unstable is the hash of the revision that is no longer known to be stable, because another hub rolled out; empty for none.
 	Unstable string
 }
 

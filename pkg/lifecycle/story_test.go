@@ -188,7 +188,7 @@ func (w *world) happens(t *rapid.T) {
 	}
 }
 
-// The chain always ends, and proceeds only when the newest revision is the template's (R1, R2, R3).
+// The chain always ends, and proceeds only when the newest revision is the template's.
 func TestChainEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := story(t)

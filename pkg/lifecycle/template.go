@@ -36,7 +36,7 @@ func (c *chain) templateProblem() string {
 	return ""
 }
 
-// newTemplate creates the revision of a template that has none (R2). The pass ends with it.
+// newTemplate creates the revision of a template that has none. The pass ends with it.
 func (c *chain) newTemplate() *Step {
 	if c.History.ByDigest(c.Template) != nil {
 		return nil
@@ -79,7 +79,7 @@ func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 }
 
 // hashOfTemplate returns the hash of the revision that today's template gets. If somebody deleted the update revision, the template that was rolled
-// out keeps its hash: under another one, its rollout would begin again (R1).
+// out keeps its hash: under another one, its rollout would begin again.
 func (c *chain) hashOfTemplate() string {
 	template, update := &c.Object.Spec.ManifestWorkTemplate, c.Revisions.UpdateRevision
 	if update != "" && c.History.ByHash(update) == nil {
@@ -91,7 +91,7 @@ func (c *chain) hashOfTemplate() string {
 	return revision.ComputeHash(template, c.Revisions.CollisionCount)
 }
 
-// causeChanged reports whether somebody gave a change cause since the newest revision was made or reused (R25).
+// causeChanged reports whether somebody gave a change cause since the newest revision was made or reused.
 func (c *chain) causeChanged(cause string) bool {
 	newest := c.History.Newest()
 	return newest == nil || cause != newest.LastCause()
@@ -107,7 +107,7 @@ func (c *chain) noteReturn(record *revision.Record, hash string) bool {
 	if !known {
 		return false
 	}
-	// Where no later revision is the current one, another hub rolled out past it: it must not become the one that an abort goes back to (R6).
+	// Where no later revision is the current one, another hub rolled out past it: it must not become the one that an abort goes back to.
 	if latest := c.History.LatestCurrent(); latest != nil && latest.CurrentSince.After(former.CurrentSince) {
 		record.CurrentSince = former.CurrentSince
 	} else {
@@ -187,7 +187,7 @@ func (c *chain) settings() *revision.Settings {
 	return revision.NoteSettings(c.Object, c.History.Newest(), revision.OlderCRDWas(&c.Object.Status)).Settings
 }
 
-// undo makes an older revision the newest: its template came back (R3). The pass ends with it.
+// undo makes an older revision the newest: its template came back. The pass ends with it.
 func (c *chain) undo() *Step {
 	found := c.History.ByDigest(c.Template)
 	if found.Object == c.History.Newest().Object {
@@ -214,7 +214,7 @@ func (c *chain) undo() *Step {
 
 // beginOf returns when the rollout of an older revision began whose template came back: now, or earlier if the rollout is in progress,
 // because the hub could not read the history when the template came back. With a later time, its recorded failures would seem older than
-// the rollout (R11).
+// the rollout.
 func (c *chain) beginOf(found *revision.Revision) time.Time {
 	began := c.Now
 	if found.Hash == c.Revisions.UpdateRevision {
@@ -230,7 +230,7 @@ func (c *chain) beginOf(found *revision.Revision) time.Time {
 }
 
 // unusable names the objects that pretend to be revisions, and the live revisions that can't be read. The stable one is a problem before it is
-// needed: nothing can be aborted. Today's template gets another revision, like one whose name is taken (R2).
+// needed: nothing can be aborted. Today's template gets another revision, like one whose name is taken.
 func (c *chain) unusable() *Step {
 	for _, ignored := range c.History.Ignored {
 		c.ignore(ignored)

@@ -19,7 +19,7 @@ import (
 
 var errQuota = errors.New("quota exceeded")
 
-// A template without a revision gets one, with the number after the largest (R2).
+// A template without a revision gets one, with the number after the largest.
 func TestNewTemplate(t *testing.T) {
 	first := step(t, lifecycle.Next(view("a", status.Revisions{})), lifecycle.Create)
 	require.EqualValues(t, 1, first.Revision.Revision)
@@ -36,7 +36,7 @@ func TestNewTemplate(t *testing.T) {
 	held(t, answer(t, view("a", status.Revisions{}), lifecycle.Answer{Result: lifecycle.Conflicted}), lifecycle.Refused)
 }
 
-// Where the revision can't be written, nothing new is rolled out, and what was under way goes on (R1, R4, R12).
+// Where the revision can't be written, nothing new is rolled out, and what was under way goes on.
 func TestRevisionThatCannotBeWritten(t *testing.T) {
 	refused := lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}
 	none := held(t, answer(t, view("a", status.Revisions{}), refused), lifecycle.InvalidSpec)
@@ -54,7 +54,7 @@ func TestRevisionThatCannotBeWritten(t *testing.T) {
 	require.False(t, answer(t, view("b", aborted, object("a", 1)), refused).Outcome.TemplateHeld, "an abort is finished")
 }
 
-// Something has the name already (R2).
+// Something has the name already.
 func TestNameIsTaken(t *testing.T) {
 	exists := func() *lifecycle.View {
 		v := view("a", status.Revisions{})
@@ -93,7 +93,7 @@ func TestNameIsTaken(t *testing.T) {
 	held(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}), lifecycle.InvalidSpec)
 }
 
-// A template that came back makes its revision the newest (R3).
+// A template that came back makes its revision the newest.
 func TestUndo(t *testing.T) {
 	v := view("a", names("b", "b"), object("a", 1, current(0), wasAborted(1)), object("b", 2, current(1)))
 	undo := step(t, lifecycle.Next(v), lifecycle.Renumber)
@@ -146,7 +146,7 @@ func TestInvalidTemplate(t *testing.T) {
 	require.False(t, before.Outcome.Pending)
 }
 
-// What can't be read is reported. An abort is carried out where the Placements are known (R4, R12).
+// What can't be read is reported. An abort is carried out where the Placements are known.
 func TestUnreadableSpec(t *testing.T) {
 	aborted := names("a", "b")
 	aborted.AbortedTime = &metav1.Time{Time: rt.Epoch}
@@ -170,7 +170,7 @@ func TestLongOwnerLabel(t *testing.T) {
 }
 
 // A template that returns after the history limit deleted its revision is an undo: the revision was the current one, when it was created first is
-// known, and it has no cause of its own (R12, R25).
+// known, and it has no cause of its own.
 func TestPrunedRevisionReturns(t *testing.T) {
 	ledger := revision.Ledger{hashOf("a"): {Digest: digestOf("a"), Created: rt.Epoch, CurrentSince: rt.At(time.Minute), Former: true}}
 	returned := func(current string, changes ...change) *appsv1.ControllerRevision {

@@ -10,7 +10,7 @@ import (
 )
 
 // unlabelled looks for the current and the update revision if the history lacks them: somebody may have removed the labels by which the
-// cache finds them. A deleted revision stays deleted, except that of the template in the spec, which is created again (R7).
+// cache finds them. A deleted revision stays deleted, except that of the template in the spec, which is created again.
 func (c *chain) unlabelled() *Step {
 	for _, hash := range sets.List(sets.New(c.Revisions.CurrentRevision, c.Revisions.UpdateRevision).Delete("")) {
 		if c.History.ByHash(hash) != nil {
@@ -28,7 +28,7 @@ func (c *chain) unlabelled() *Step {
 	return nil
 }
 
-// reclaim finds a revision by its name, and restores its labels. Without them, no cache shows the revision, and it does not count (R7). Its
+// reclaim finds a revision by its name, and restores its labels. Without them, no cache shows the revision, and it does not count. Its
 // content is intact: the data of a ControllerRevision never changes.
 func (c *chain) reclaim(hash string) batch {
 	name := revision.Name(c.Object.Name, hash)
@@ -57,7 +57,7 @@ func (c *chain) reclaim(hash string) batch {
 }
 
 // LiveHashes returns the hashes of the revisions that are never pruned: the current and the update revision, those that works have, and
-// those whose objects works keep (R5).
+// those whose objects works keep.
 func (v *View) LiveHashes(revisions *status.Revisions) sets.Set[string] {
 	live := sets.New(revisions.CurrentRevision, revisions.UpdateRevision)
 	for i := range v.Works {

@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// A lost status is rebuilt, and counts neither as a retry nor as a first rollout (R16).
+// A lost status is rebuilt, and counts neither as a retry nor as a first rollout.
 func TestLostStatus(t *testing.T) {
 	v := view("b", status.Revisions{}, object("a", 1, current(0)), object("b", 2, wasAborted(time.Minute), remembers("a")))
 	found := lifecycle.Next(v).Outcome.Revisions
@@ -26,7 +26,7 @@ func TestLostStatus(t *testing.T) {
 }
 
 // A status that was lost together with the current revision names that revision, and not the one that was current before it: nothing can be
-// aborted (R7, R16).
+// aborted.
 func TestLostStatusAndRevision(t *testing.T) {
 	entry := revision.Entry{Digest: digestOf("b"), Created: rt.Epoch, CurrentSince: rt.At(2 * time.Minute)}
 	others := func(r *revision.Record) { r.Others = revision.Ledger{hashOf("b"): entry} }
@@ -46,7 +46,7 @@ func withoutCurrent() *lifecycle.View {
 	return v
 }
 
-// A deleted current revision stays deleted, whatever the works contain (R7).
+// A deleted current revision stays deleted, whatever the works contain.
 func TestDeletedCurrentRevision(t *testing.T) {
 	v := withoutCurrent()
 	require.Equal(t, nameOf("a"), step(t, lifecycle.Next(v), lifecycle.ReadLive).Name)
@@ -54,7 +54,7 @@ func TestDeletedCurrentRevision(t *testing.T) {
 	require.Equal(t, names("a", "b"), found.Outcome.Revisions)
 }
 
-// The update revision is created again for its template, under its hash, and its rollout continues, or stays complete (R7).
+// The update revision is created again for its template, under its hash, and its rollout continues, or stays complete.
 func TestDeletedUpdateRevision(t *testing.T) {
 	missing := lifecycle.Answer{Result: lifecycle.Missing}
 	v := view("b", names("a", "b"), object("a", 1, current(0)))

@@ -61,7 +61,7 @@ func (c *chain) unrecordedHash() (hash string, known bool) {
 }
 
 // isAborted reports whether the template is the one whose rollout was aborted, and whether that is known. After an abort no work shows which hash
-// it had, and the hash that this binary computes today may be another one: of another release, or after collisions (R1).
+// it had, and the hash that this binary computes today may be another one: of another release, or after collisions.
 func (c *chain) isAborted() (aborted, known bool) {
 	if update := c.History.ByHash(c.Revisions.UpdateRevision); update != nil && update.Err == nil {
 		return update.Digest == c.Template, true
@@ -71,7 +71,7 @@ func (c *chain) isAborted() (aborted, known bool) {
 }
 
 // hashOnWorks is the hash of works that hold the template, the update revision's before any other: it stays what it is, whatever
-// this binary would compute (R1). Most of the works with the hash must hold the template: any agent can edit the work of its cluster.
+// this binary would compute. Most of the works with the hash must hold the template: any agent can edit the work of its cluster.
 func (c *chain) hashOnWorks() string {
 	majority := make(map[string]int)
 	for i := range c.Works {

@@ -37,7 +37,7 @@ type View struct {
 	// NoHistory reports whether the hub may not read ControllerRevisions. HistoryNote says why and what to do about it; nothing is decided by it.
 	NoHistory   bool
 	HistoryNote string
-	// ClustersNote is why ManagedClusters can't be read, with the remedy; empty if they can (R8a).
+	// ClustersNote is why ManagedClusters can't be read, with the remedy; empty if they can.
 	ClustersNote string
 	// Works are all ManifestWorks that have the owner label, by namespace and name, each with what its spec means.
 	Works []work.Work
@@ -45,7 +45,7 @@ type View struct {
 	Refs        []placement.Ref
 	IgnoredRefs int
 
-	// decided are the facts about the rollout that this pass found and that are not persisted yet; nil for none (R11).
+	// decided are the facts about the rollout that this pass found and that are not persisted yet; nil for none.
 	decided *rollout.Records
 	// Notes are about the works. Next needs none.
 	Notes Notes
@@ -68,7 +68,7 @@ type Memory struct {
 	// Aborted is when and why a rollout was aborted: until the revision records it, nothing else does.
 	Aborted Aborted
 	// Records are the facts about the rollout of a revision, as of the last pass. They count if the API server drops them, or the
-	// status lost them (R11, R16).
+	// status lost them.
 	Records Recorded
 	// Pruned reports whether the API server was seen dropping the status fields that only our CRD has, and is not to be asked again yet.
 	Pruned bool

@@ -10,7 +10,7 @@ import (
 )
 
 // inRollbackWindow reports whether an undo that begins goes to one of the last N revisions that were current, where N is set by
-// spec.rollbackWindow. Such an undo reaches every cluster at once. A revision whose rollout was aborted last does not qualify (R12c).
+// spec.rollbackWindow. Such an undo reaches every cluster at once. A revision whose rollout was aborted last does not qualify.
 func (c *chain) inRollbackWindow(to *revision.Revision) bool {
 	window := ptr.Deref(c.Object.Spec.RollbackWindow, workv1alpha1.RollbackWindow{})
 	size := int(ptr.Deref(window.Revisions, 0))

@@ -24,9 +24,9 @@ type StartReason string
 const (
 	// Created means that the template had no revision yet.
 	Created StartReason = "Created"
-	// Found means that a template came back: an undo (R3).
+	// Found means that a template came back: an undo.
 	Found StartReason = "Found"
-	// Retried means that a person cleared status.abortedTime (R4).
+	// Retried means that a person cleared status.abortedTime.
 	Retried StartReason = "Retried"
 )
 
@@ -62,7 +62,7 @@ type PassResult string
 const (
 	// Passed means that nothing went wrong.
 	Passed PassResult = "success"
-	// Behind means that nothing was done, because a cache had not caught up with this process's own writes (R15).
+	// Behind means that nothing was done, because a cache had not caught up with this process's own writes.
 	Behind PassResult = "behind"
 	// Erred means that something failed; the pass is made again.
 	Erred PassResult = "error"
@@ -222,13 +222,13 @@ func (m *Metrics) ClockAhead(by time.Duration) { m.clock.Set(by.Seconds()) }
 // RolloutStarted counts a rollout that began.
 func (m *Metrics) RolloutStarted(reason StartReason) { m.started.WithLabelValues(string(reason)).Inc() }
 
-// RolloutCompleted counts a rollout that is complete (R13).
+// RolloutCompleted counts a rollout that is complete.
 func (m *Metrics) RolloutCompleted() { m.completed.Inc() }
 
-// RolloutAborted counts an abort that was decided (R12).
+// RolloutAborted counts an abort that was decided.
 func (m *Metrics) RolloutAborted() { m.aborted.Inc() }
 
-// RolloutDegraded counts a rollout that does not go on (R14).
+// RolloutDegraded counts a rollout that does not go on.
 func (m *Metrics) RolloutDegraded() { m.degraded.Inc() }
 
 // Restored notes how long it took from the decision to abort until every cluster had confirmed the revision that it went back to.

@@ -47,7 +47,7 @@ type Observation struct {
 	Clusters map[rollout.Phase]int
 	// Revisions is how many ControllerRevisions count as its own.
 	Revisions int
-	// Paused is true if no work is written or deleted (R22).
+	// Paused is true if no work is written or deleted.
 	Paused bool
 	// Started is when the rollout that is in progress began; zero if none is.
 	Started time.Time

@@ -11,13 +11,13 @@ type UpgradeState string
 
 // The states. In each of them but the first two, ManifestWorkReplicaSets are reconciled.
 const (
-	// UpgradeWorking means that snapshots are being taken or restored (R36, R37).
+	// UpgradeWorking means that snapshots are being taken or restored.
 	UpgradeWorking UpgradeState = "Working"
-	// UpgradeRefused means that a newer version ran last, and that there are no snapshots of this one (R38).
+	// UpgradeRefused means that a newer version ran last, and that there are no snapshots of this one.
 	UpgradeRefused UpgradeState = "Refused"
 	// UpgradeRecorded means that this version is recorded as the one that ran last.
 	UpgradeRecorded UpgradeState = "Recorded"
-	// UpgradeUnavailable means that this process may not record its version: the next one takes no snapshots (R33).
+	// UpgradeUnavailable means that this process may not record its version: the next one takes no snapshots.
 	UpgradeUnavailable UpgradeState = "Unavailable"
 	// UpgradeDevelopment means that this is a development build, or that it does not know its namespace.
 	UpgradeDevelopment UpgradeState = "Development"

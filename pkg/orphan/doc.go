@@ -1,4 +1,4 @@
-// Package orphan decides how the objects of a ManifestWork stay on its cluster when the ManifestWork is deleted (R20).
+// Package orphan decides how the objects of a ManifestWork stay on its cluster when the ManifestWork is deleted.
 //
 // An agent deletes what its AppliedManifestWork owns. It gives an object up only while it applies a ManifestWork whose deleteOption is
 // Orphan, and it applies nothing of a ManifestWork that is being deleted. So the deletion has to wait until the agent confirmed that it has

@@ -46,7 +46,7 @@ type Manifest struct {
 // Final reports whether nothing that the agent does can change the step any more.
 func (s *Step) Final() bool { return s.Action == Leaving || s.Action == TooLate }
 
-// Next returns what comes next for a ManifestWork as the API server has it (R20).
+// Next returns what comes next for a ManifestWork as the API server has it.
 func Next(work *workv1.ManifestWork) Step {
 	if !work.DeletionTimestamp.IsZero() {
 		// The deletion made a generation of its own, which no agent applies.

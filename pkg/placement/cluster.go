@@ -2,7 +2,7 @@ package placement
 
 import "time"
 
-// Clusters are managed clusters by name. A cluster without a ManagedCluster is not among them (R8a).
+// Clusters are managed clusters by name. A cluster without a ManagedCluster is not among them.
 type Clusters map[string]Cluster
 
 // Cluster is the availability of a managed cluster.

@@ -1,5 +1,5 @@
-// Package placement reads the placementRefs of a ManifestWorkReplicaSet: which clusters they select, in which decision groups (R8), and by
-// which strategy they roll out (R11).
+// Package placement reads the placementRefs of a ManifestWorkReplicaSet: which clusters they select, in which decision groups, and by
+// which strategy they roll out.
 //
 // It is pure: no client, no lister, no logger.
 //

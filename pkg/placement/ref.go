@@ -67,7 +67,7 @@ func (p *Placement) seen() int {
 	return n
 }
 
-// Matches reports whether all decisions of the Placement were seen: OCM writes them in slices, one after the other (R8).
+// Matches reports whether all decisions of the Placement were seen: OCM writes them in slices, one after the other.
 func (p *Placement) Matches() bool {
 	return p.seen() == p.Selected
 }

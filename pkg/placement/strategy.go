@@ -145,7 +145,7 @@ func percentOf(value string, total int) int {
 }
 
 // FailuresAllowed returns how many of total clusters may fail. A percentage is rounded up. A number applies unchanged, even if it is
-// larger than the total (R11).
+// larger than the total.
 func (s *Strategy) FailuresAllowed(total int) int {
 	if s.MaxFailures.Type == intstr.Int {
 		return s.MaxFailures.IntValue()
@@ -228,7 +228,7 @@ func checkSoak(soak time.Duration) error {
 
 // Traits describe the effect of a strategy when clusters fail.
 type Traits struct {
-	// AbortAll is true if a failure of the ref leads to an abort (R12).
+	// AbortAll is true if a failure of the ref leads to an abort.
 	AbortAll bool
 	// NoDeadline is true if no cluster ever counts as failed.
 	NoDeadline bool
@@ -249,7 +249,7 @@ func TraitsOf(in *workv1alpha1.RolloutStrategy) Traits {
 		NoDeadline: s.Deadline == NoDeadline,
 
 		SoakIgnored: s.SoakIgnored > 0,
-		// An absolute number can't be judged without the number of clusters, and a mandatory group tolerates no failure (R11).
+		// An absolute number can't be judged without the number of clusters, and a mandatory group tolerates no failure.
 		ToleratesAll: s.MaxFailures.Type == intstr.String && s.FailuresAllowed(1000) >= 1000 && !s.Mandatory.Any(),
 	}
 }

@@ -184,7 +184,7 @@ func sharedNames(v *view, o *owner) (findings []Finding) {
 	return findings
 }
 
-// alternativeNames finds works that OCM's hub would not find, because another work had the owner's name when they were created (R9).
+// alternativeNames finds works that OCM's hub would not find, because another work had the owner's name when they were created.
 func alternativeNames(_ *view, o *owner) []Finding {
 	alternatives := work.Names(o)[1:]
 	clusters := o.named(func(work *metav1.ObjectMeta) bool { return slices.Contains(alternatives, work.Name) })
@@ -198,7 +198,7 @@ func alternativeNames(_ *view, o *owner) []Finding {
 			"on the old one when you delete it")
 }
 
-// deleting finds objects whose deletion waits for agents to release the workloads (R20).
+// deleting finds objects whose deletion waits for agents to release the workloads.
 func deleting(_ *view, o *owner) []Finding {
 	if o.DeletionTimestamp.IsZero() || !status.Preserves(o.ManifestWorkReplicaSet) {
 		return nil

@@ -37,7 +37,7 @@ func (c *Client) Get(ctx context.Context, namespace, name string) (metav1.Object
 	return c.in(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// Patcher returns a Patcher of objects in a namespace. Its patches carry the resourceVersion that the caller decided on (R15). wrote is
+// Patcher returns a Patcher of objects in a namespace. Its patches carry the resourceVersion that the caller decided on. wrote is
 // called with each answer of the API server, decoded and as it came.
 func (c *Client) Patcher(namespace string, wrote func(*Object, *unstructured.Unstructured)) Patcher {
 	return patcher.NewPatcher[object, objectSpec, status](&patching{ResourceInterface: c.in(namespace), wrote: wrote})

@@ -44,7 +44,7 @@ func Transform(obj any) (any, error) {
 }
 
 // FreshList asks for the newest state instead of any state, which a reflector would take: right after a restart a decision must not rest on
-// what an API server remembered from before this hub's own last writes (R15).
+// what an API server remembered from before this hub's own last writes.
 func FreshList(options *metav1.ListOptions) {
 	if options.ResourceVersion == "0" {
 		options.ResourceVersion = ""

@@ -10,7 +10,7 @@ import (
 )
 
 // What can't be decoded is named by its path, and hides nothing else. What is not known to be all Placements is not taken for it: a cluster
-// that none of them selects would lose its work (R8).
+// that none of them selects would lose its work.
 func TestUnreadableFieldsAreNamed(t *testing.T) {
 	for name, test := range map[string]struct {
 		spec, status string

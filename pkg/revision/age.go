@@ -7,7 +7,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Age shows which of two revisions of an owner was created first. Their numbers do not show it, because an undo changes them (R3).
+// Age shows which of two revisions of an owner was created first. Their numbers do not show it, because an undo changes them.
 type Age struct {
 	// Created is when the revision was created first, in whole seconds as creation timestamps are.
 	Created time.Time

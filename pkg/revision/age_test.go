@@ -11,7 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestAge: which of two revisions was created first, even if one has returned, or both were created within a second (R12).
+// TestAge: which of two revisions was created first, even if one has returned, or both were created within a second.
 func TestAge(t *testing.T) {
 	day := time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
 	revision := func(created time.Time, annotations map[string]string) *Revision {
@@ -44,7 +44,7 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// TestWasCurrent: also a revision that another hub rolled out past was the current one (R6).
+// TestWasCurrent: also a revision that another hub rolled out past was the current one.
 func TestWasCurrent(t *testing.T) {
 	at := time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
 	require.True(t, (&Revision{Record: Record{CurrentSince: at}}).WasCurrent())

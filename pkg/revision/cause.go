@@ -14,23 +14,23 @@ import (
 // KiB: without room for the hub's own annotations, the API server rejects the revision.
 const maxChangeCause = 1024
 
-// ChangeCauseOf returns the change cause for a new revision of an owner (R25); empty for none.
+// ChangeCauseOf returns the change cause for a new revision of an owner; empty for none.
 func ChangeCauseOf(owner metav1.Object) string {
 	return Shortened(owner.GetAnnotations()[workv1alpha1.AnnotationChangeCause], maxChangeCause)
 }
 
-// ChangeCause returns the change cause that this revision records (R25); empty for none.
+// ChangeCause returns the change cause that this revision records; empty for none.
 func (r *Revision) ChangeCause() string {
 	return r.Object.Annotations[workv1alpha1.AnnotationChangeCause]
 }
 
 // LastCause returns the owner's change cause at the time when this revision was last created or reused. The change cause that the revision
-// records may be an older one (R25).
+// records may be an older one.
 func (r *Revision) LastCause() string {
 	return ptr.Deref(r.CauseSeen, r.ChangeCause())
 }
 
-// AbortReason returns why the rollout of this revision was aborted; empty if it was not aborted, or if the reason is unknown (R16).
+// AbortReason returns why the rollout of this revision was aborted; empty if it was not aborted, or if the reason is unknown.
 func (r *Revision) AbortReason() string {
 	if r.Abort == nil {
 		return ""
@@ -38,7 +38,7 @@ func (r *Revision) AbortReason() string {
 	return r.Abort.Reason
 }
 
-// TemplateManager returns the field manager that owns the template, or parts of it, and wrote last; empty if unknown (R25).
+// TemplateManager returns the field manager that owns the template, or parts of it, and wrote last; empty if unknown.
 func TemplateManager(managed []metav1.ManagedFieldsEntry) string {
 	var latest *metav1.ManagedFieldsEntry
 	for i := range managed {

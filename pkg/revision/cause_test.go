@@ -36,7 +36,7 @@ func TestShortened(t *testing.T) {
 	}
 }
 
-// A long change cause leaves room for the other annotations of a revision (R25).
+// A long change cause leaves room for the other annotations of a revision.
 func TestChangeCauseOf(t *testing.T) {
 	owner := func(cause string) *workv1alpha1.ManifestWorkReplicaSet {
 		return &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{
@@ -48,7 +48,7 @@ func TestChangeCauseOf(t *testing.T) {
 	require.Len(t, revision.ChangeCauseOf(owner(strings.Repeat("c", 200_000))), 1024)
 }
 
-// The field manager that wrote the template last, as far as the API server tells (R25).
+// The field manager that wrote the template last, as far as the API server tells.
 func TestTemplateManager(t *testing.T) {
 	const template = `{"f:spec":{"f:manifestWorkTemplate":{"f:workload":{}}}}`
 	entry := func(manager string, minute int, fields string) metav1.ManagedFieldsEntry {

@@ -9,14 +9,14 @@ import (
 type Claim struct {
 	// Hash is the hash of the current revision; empty for none.
 	Hash string
-	// Record is true if the revision does not yet record that it is the latest current one (R16), because a user named it.
+	// Record is true if the revision does not yet record that it is the latest current one, because a user named it.
 	Record bool
 	// Problem is the reason why a revision other than the named one counts; empty if the named one counts.
 	Problem string
 }
 
 // JudgeCurrent returns which revision counts as the current one if the status names one. update is the hash of the update revision. A user
-// may name a revision of the history that was current before or, if none ever was, any revision of the history (R6). Any other value may
+// may name a revision of the history that was current before or, if none ever was, any revision of the history. Any other value may
 // come from anybody who can write the status: the latest current revision stays.
 func (h *History) JudgeCurrent(named, update string) Claim {
 	latest, known := h.LastCurrent()
@@ -65,7 +65,7 @@ func (h *History) remembers(hash string) bool {
 }
 
 // LastCurrent returns the hash of the revision that became the current one last. That may be a deleted revision that another revision
-// records (R12).
+// records.
 func (h *History) LastCurrent() (hash string, known bool) {
 	hash, latest := h.lastCurrent()
 	return hash, !latest.IsZero()

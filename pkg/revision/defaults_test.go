@@ -86,7 +86,7 @@ func decoded(t testing.TB, value any) *workv1.ManifestWorkSpec {
 }
 
 // TestDefaults shows that setDefaults does what the CRD's defaults do, nothing less and nothing more. When a new CRD brings a
-// default, a template that an older CRD stored must go on to mean what it meant (R1): teach setDefaults first.
+// default, a template that an older CRD stored must go on to mean what it meant: teach setDefaults first.
 func TestDefaults(t *testing.T) {
 	schema := templateSchema(t)
 	want := []string{

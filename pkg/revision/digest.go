@@ -12,7 +12,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Digest identifies what a template means (R1). Two templates with equal digests are the same revision, even if their hashes differ.
+// Digest identifies what a template means. Two templates with equal digests are the same revision, even if their hashes differ.
 type Digest string
 
 // DigestOf digests a template: decoded into this binary's types by its caller, defaulted as the CRD defaults it, its manifests compared as

@@ -23,7 +23,7 @@ func configOf(text string) string {
 	return `{"workload":{"manifests":[` + configMap + `]},"manifestConfigs":[` + text + `]}`
 }
 
-// TestDigest says which templates mean the same (R1), and what FirstDifference names where they don't.
+// TestDigest says which templates mean the same, and what FirstDifference names where they don't.
 func TestDigest(t *testing.T) {
 	for name, tc := range map[string]struct {
 		a, b string

@@ -6,7 +6,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// TestComputeHash pins hashes. A change of them starts no rollout (R1), but it gives every template that comes back another
+// TestComputeHash pins hashes. A change of them starts no rollout, but it gives every template that comes back another
 // name: only a change of the types or of the hash function itself may be the cause.
 func TestComputeHash(t *testing.T) {
 	count := func(n int32) *int32 { return &n }

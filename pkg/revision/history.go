@@ -25,7 +25,7 @@ type History struct {
 	Disowned []string
 }
 
-// NewHistory returns the revisions that this owner controls and that have the name that their hash gives them (R2). Ignored lists the
+// NewHistory returns the revisions that this owner controls and that have the name that their hash gives them. Ignored lists the
 // others.
 func NewHistory(owner metav1.Object, revisions []Revision) History {
 	var h History
@@ -72,7 +72,7 @@ func (h *History) ByHash(hash string) *Revision {
 	return nil
 }
 
-// ByDigest returns the newest revision with this content (R1); nil if there is none.
+// ByDigest returns the newest revision with this content; nil if there is none.
 func (h *History) ByDigest(digest Digest) *Revision {
 	for i := len(h.Revisions) - 1; i >= 0; i-- {
 		if rev := &h.Revisions[i]; rev.Err == nil && rev.Digest == digest {
@@ -82,10 +82,10 @@ func (h *History) ByDigest(digest Digest) *Revision {
 	return nil
 }
 
-// LatestCurrent returns the revision that became the current one last, as the revisions themselves record it (R16); nil if none ever did.
+// LatestCurrent returns the revision that became the current one last, as the revisions themselves record it; nil if none ever did.
 func (h *History) LatestCurrent() *Revision { return h.latest(currentSince) }
 
-// LatestSurpassed returns the last revision that was the current one when another hub rolled out a newer one (R6); nil if there is none.
+// LatestSurpassed returns the last revision that was the current one when another hub rolled out a newer one; nil if there is none.
 func (h *History) LatestSurpassed() *Revision { return h.latest(surpassed) }
 
 // latest returns the revision that records the latest of the times that a function reads; nil if none records one.
@@ -133,7 +133,7 @@ func (h *History) Newest() *Revision {
 	return &h.Revisions[len(h.Revisions)-1]
 }
 
-// NextNumber returns the highest number plus one (R3).
+// NextNumber returns the highest number plus one.
 func (h *History) NextNumber() int64 {
 	if newest := h.Newest(); newest != nil {
 		return newest.Object.Revision + 1
@@ -141,7 +141,7 @@ func (h *History) NextNumber() int64 {
 	return 1
 }
 
-// LowerNumber returns the lowest number minus one, for a revision that existed before the others (R6). Numbers are never below 0.
+// LowerNumber returns the lowest number minus one, for a revision that existed before the others. Numbers are never below 0.
 func (h *History) LowerNumber() int64 {
 	if len(h.Revisions) == 0 {
 		return 1
@@ -150,13 +150,13 @@ func (h *History) LowerNumber() int64 {
 }
 
 // Limit returns how many revisions are kept in addition to the live ones, according to spec.revisionHistoryLimit. A number above the bound,
-// which an older CRD stored, counts as the bound (R5).
+// which an older CRD stored, counts as the bound.
 func Limit(spec *int32) int {
 	return min(max(0, int(ptr.Deref(spec, workv1alpha1.DefaultRevisionHistoryLimit))), workv1alpha1.MaxRevisionHistoryLimit)
 }
 
 // Surplus returns the revisions to prune under a limit, the oldest first: never a live revision, and of the others all except the newest,
-// up to the limit (R5).
+// up to the limit.
 func (h *History) Surplus(live sets.Set[string], limit int) []*appsv1.ControllerRevision {
 	var others []*appsv1.ControllerRevision
 	for i := range h.Revisions {

@@ -30,7 +30,7 @@ func hashesOf(h History) string {
 	return strings.Join(hashes, " ")
 }
 
-// TestNew is the shape of a revision (R2).
+// TestNew is the shape of a revision.
 func TestNew(t *testing.T) {
 	spec := template(configMap)
 	object, err := New(owner(), spec, "abc", 3)
@@ -125,7 +125,7 @@ func TestEmptyHistory(t *testing.T) {
 	}
 }
 
-// TestByDigest finds the newest of those that mean the same, whatever their hashes are (R1).
+// TestByDigest finds the newest of those that mean the same, whatever their hashes are.
 func TestByDigest(t *testing.T) {
 	same := holding(`{"spec":{"manifestWorkTemplate":{"workload":{"manifests":[{"kind":"ConfigMap","data":{"value":"aaa"}}]}}}}`)
 	h := NewHistory(owner(), []Revision{stored(t, "aaa", 1), stored(t, "old", 2, same), stored(t, "bbb", 3)})
@@ -137,7 +137,7 @@ func TestByDigest(t *testing.T) {
 	}
 }
 
-// TestCurrents: which revisions were the current one, in what order, and which another hub rolled out past (R6).
+// TestCurrents: which revisions were the current one, in what order, and which another hub rolled out past.
 func TestCurrents(t *testing.T) {
 	h := NewHistory(owner(), []Revision{
 		stored(t, "aaa", 1, since(epoch.Add(2)), surpassedAt(epoch.Add(-time.Hour))),
@@ -198,7 +198,7 @@ func TestSurplus(t *testing.T) {
 	}
 }
 
-// TestLimit: what the spec leaves open is 10, and more than 100 counts as 100 (R5).
+// TestLimit: what the spec leaves open is 10, and more than 100 counts as 100.
 func TestLimit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec *int32

@@ -10,15 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Entry is what one revision records about another that is or was the current one, in case that one is deleted (R12).
+// Entry is what one revision records about another that is or was the current one, in case that one is deleted.
 type Entry struct {
 	// Digest is the SHA-256 digest of the other revision's template.
 	Digest Digest `json:"digest"`
-	// Created is the time when it was first created (R12).
+	// Created is the time when it was first created.
 	Created time.Time `json:"created"`
-	// CurrentSince is the time when it became the current one; zero if it never did (R16).
+	// CurrentSince is the time when it became the current one; zero if it never did.
 	CurrentSince time.Time `json:"currentSince,omitzero"`
-	// Former is true if the other revision was the current one before: the history limit may delete it, or has deleted it (R12).
+	// Former is true if the other revision was the current one before: the history limit may delete it, or has deleted it.
 	Former bool `json:"former,omitempty"`
 }
 
@@ -30,7 +30,7 @@ const maxFormer = 20
 type Ledger map[string]Entry
 
 // Returned returns the entry about a former current revision that the history limit deleted, found by the digest of its template. If
-// several revisions have one, the newest of them counts (R12).
+// several revisions have one, the newest of them counts.
 func (h *History) Returned(template Digest) (Entry, bool) {
 	for _, entry := range h.gone() {
 		if template != "" && entry.Digest == template && !entry.CurrentSince.IsZero() {
@@ -41,7 +41,7 @@ func (h *History) Returned(template Digest) (Entry, bool) {
 }
 
 // LedgerOf returns the records of the revision with a hash: about the current revision, and about the latest of those that were current
-// before, which are in the history or recorded by other revisions (R12).
+// before, which are in the history or recorded by other revisions.
 func (h *History) LedgerOf(hash, current string) Ledger {
 	ledger := Ledger{}
 	if current != "" && current != hash {
@@ -111,7 +111,7 @@ func (l Ledger) remember(hash string, entry Entry) {
 }
 
 // currentOrSurpassed returns the time when a revision became the current one or, if another hub has rolled out a newer one since, the time
-// when this hub found that (R6).
+// when this hub found that.
 func (r *Revision) currentOrSurpassed() time.Time {
 	if !r.CurrentSince.IsZero() {
 		return r.CurrentSince

@@ -24,7 +24,7 @@ func remembering(t *testing.T, h *History, current string) func(*appsv1.Controll
 	}
 }
 
-// TestLedger: a revision records the current one, even if that is gone (R12).
+// TestLedger: a revision records the current one, even if that is gone.
 func TestLedger(t *testing.T) {
 	current := stored(t, "aaa", 1, since(noon), created(noon.Add(-time.Hour)))
 	h := NewHistory(owner(), []Revision{current, stored(t, "bbb", 2)})
@@ -65,7 +65,7 @@ func TestLedgerOfTheNewest(t *testing.T) {
 	}
 }
 
-// TestJudgeCurrent: what counts of a status.currentRevision (R6).
+// TestJudgeCurrent: what counts of a status.currentRevision.
 func TestJudgeCurrent(t *testing.T) {
 	former := stored(t, "aaa", 1, since(noon))
 	current := stored(t, "bbb", 2, since(noon.Add(time.Hour)))
@@ -111,7 +111,7 @@ func TestJudgeCurrent(t *testing.T) {
 }
 
 // TestFormerCurrents: a revision remembers the latest former current ones, whose revisions the history limit may delete, and those that other
-// revisions remember. They are not live (R6, R12).
+// revisions remember. They are not live.
 func TestFormerCurrents(t *testing.T) {
 	remembered := Ledger{}
 	for i := range 30 {

@@ -14,41 +14,41 @@ import (
 // Record holds the facts that the hub records about a revision and its rollouts. It is stored as JSON in one annotation of the revision. A
 // time is zero if it is unknown. Some of the times must show an order even if a clock was set back, so they have nanoseconds.
 type Record struct {
-	// CreatedBy is the field manager that owned the template when the revision was created (R25).
+	// CreatedBy is the field manager that owned the template when the revision was created.
 	CreatedBy string `json:"createdBy,omitempty"`
-	// CauseSeen is the owner's change cause when the template returned to the revision; nil if it is also the revision's own (R25).
+	// CauseSeen is the owner's change cause when the template returned to the revision; nil if it is also the revision's own.
 	CauseSeen *string `json:"causeSeen,omitempty"`
-	// Reached is the largest number of clusters that had the revision when its rollout was aborted or complete (R25).
+	// Reached is the largest number of clusters that had the revision when its rollout was aborted or complete.
 	Reached *int32 `json:"reached,omitempty"`
 
-	// Recorded is when the hub recorded a revision that another hub rolled out. A revision without this time was made from a template (R6).
+	// Recorded is when the hub recorded a revision that another hub rolled out. A revision without this time was made from a template.
 	Recorded time.Time `json:"recorded,omitzero"`
 	// RecordedOn is the only cluster that had a recorded revision when the revision became the current one. No other cluster returns to the
-	// revision until a rollout of it is complete (R6).
+	// revision until a rollout of it is complete.
 	RecordedOn string `json:"recordedOn,omitempty"`
-	// FirstCreated is when the revision was first created. It is set if the template returned after the revision had been deleted (R12).
+	// FirstCreated is when the revision was first created. It is set if the template returned after the revision had been deleted.
 	FirstCreated time.Time `json:"firstCreated,omitzero"`
 
-	// CurrentSince is when the revision became the current one. The revision with the latest time is the current revision (R16).
+	// CurrentSince is when the revision became the current one. The revision with the latest time is the current revision.
 	CurrentSince time.Time `json:"currentSince,omitzero"`
 	// Surpassed is when this hub found that another hub had rolled out a newer revision while this one was current. It replaces
-	// CurrentSince (R6).
+	// CurrentSince.
 	Surpassed time.Time `json:"surpassed,omitzero"`
 
-	// Reused is when the template last returned to the revision (R3). The rollout of the revision begins at that time.
+	// Reused is when the template last returned to the revision. The rollout of the revision begins at that time.
 	Reused time.Time `json:"reused,omitzero"`
 	// AtOnce is true if the template returned within spec.rollbackWindow. The undo then reaches every cluster at once. An abort of that
-	// undo resets AtOnce (R12c).
+	// undo resets AtOnce.
 	AtOnce bool `json:"atOnce,omitempty"`
 	// Retried is when a user last retried the rollout, and RetriedAbort is the time of the abort that was retried. A status that still has
-	// this abort is older than the record (R4).
+	// this abort is older than the record.
 	Retried      time.Time `json:"retried,omitzero"`
 	RetriedAbort time.Time `json:"retriedAbort,omitzero"`
 
-	// Abort is the abort of the last rollout; nil if it was not aborted (R16).
+	// Abort is the abort of the last rollout; nil if it was not aborted.
 	Abort *Abort `json:"abort,omitempty"`
 
-	// Others holds the entries about other revisions, by hash (R12).
+	// Others holds the entries about other revisions, by hash.
 	Others Ledger `json:"others,omitzero"`
 	// Settings are the fields of the owner's spec that an older CRD drops; nil if there are none. Only the newest revision has them.
 	Settings *Settings `json:"settings,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// TestReportsDegraded: only a rule that agents evaluate makes them report, as FindManifestConfiguration of OCM's agent finds it (R10).
+// TestReportsDegraded: only a rule that agents evaluate makes them report, as FindManifestConfiguration of OCM's agent finds it.
 func TestReportsDegraded(t *testing.T) {
 	const deployment = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"namespace":"shop","name":"shop-web"}}`
 	of := func(group, resource, namespace, name string, rules ...workv1.ConditionRule) workv1.ManifestConfigOption {

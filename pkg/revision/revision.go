@@ -28,16 +28,16 @@ type Revision struct {
 	Template *workv1.ManifestWorkSpec
 	// Digest identifies the content of the template; empty if Err is set.
 	Digest Digest
-	// ReportsDegraded is true if every agent reports Degraded for it (R10).
+	// ReportsDegraded is true if every agent reports Degraded for it.
 	ReportsDegraded bool
 	// BeginSeen is when this process first saw the last undo to the revision or the last retry of it, or the recorded time if that is earlier;
-	// zero if nothing tracked it (R10).
+	// zero if nothing tracked it.
 	BeginSeen time.Time
 	// Err is the reason why the data can't be read.
 	Err error
 }
 
-// data is the shape of a revision's data (R2).
+// data is the shape of a revision's data.
 type data struct {
 	Spec struct {
 		ManifestWorkTemplate *workv1.ManifestWorkSpec `json:"manifestWorkTemplate"`
@@ -71,12 +71,12 @@ func templateOf(raw []byte) (*workv1.ManifestWorkSpec, error) {
 	return content.Spec.ManifestWorkTemplate, nil
 }
 
-// Name returns the only name under which a revision with this hash counts (R2).
+// Name returns the only name under which a revision with this hash counts.
 func Name(owner, hash string) string {
 	return owner + "-" + hash
 }
 
-// New returns the ControllerRevision for a template of an owner (R2).
+// New returns the ControllerRevision for a template of an owner.
 func New(
 	owner *workv1alpha1.ManifestWorkReplicaSet, template *workv1.ManifestWorkSpec, hash string, number int64,
 ) (*appsv1.ControllerRevision, error) {
@@ -104,12 +104,12 @@ func New(
 	}, nil
 }
 
-// WasCurrent reports whether this revision is, or was, the current one, even if another hub has rolled out a newer one since (R16).
+// WasCurrent reports whether this revision is, or was, the current one, even if another hub has rolled out a newer one since.
 func (r *Revision) WasCurrent() bool {
 	return !r.CurrentSince.IsZero() || !r.Surpassed.IsZero()
 }
 
-// AbortedAt returns the time when the rollout of this revision was aborted, and whether it was (R16).
+// AbortedAt returns the time when the rollout of this revision was aborted, and whether it was.
 func (r *Revision) AbortedAt() (time.Time, bool) {
 	if r.Abort == nil {
 		return time.Time{}, false

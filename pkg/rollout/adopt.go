@@ -7,7 +7,7 @@ import (
 )
 
 // adoptUpdate labels the works of an older hub whose spec is already the update revision. Nothing changes on their clusters, so the
-// strategies do not apply (R6).
+// strategies do not apply.
 func (p *Plan) adoptUpdate(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
 		if m.unlabelled() && m.work.Digest == s.Update.Digest {

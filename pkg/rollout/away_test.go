@@ -28,7 +28,7 @@ func deletes(p *rollout.Plan) []string {
 	return names
 }
 
-// TestAwayKeepsItsWork: a work whose cluster is away is not deleted before the cluster has been available for a minute (R8a, P12).
+// TestAwayKeepsItsWork: a work whose cluster is away is not deleted before the cluster has been available for a minute.
 func TestAwayKeepsItsWork(t *testing.T) {
 	one := rt.Ref("p1", rt.Clusters("c1"))
 	for name, tc := range map[string]struct {
@@ -61,7 +61,7 @@ func TestAwayKeepsItsWork(t *testing.T) {
 	}
 }
 
-// TestAwayStaysWithItsRef: a work whose cluster is away is not handed over to a placementRef that still selects the cluster (R8a).
+// TestAwayStaysWithItsRef: a work whose cluster is away is not handed over to a placementRef that still selects the cluster.
 func TestAwayStaysWithItsRef(t *testing.T) {
 	refs := rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.Clusters("c1")), rt.Ref("p2", rt.Deadline("20m"), rt.Clusters("c2", "c3")))
 	works := rt.Works(old("c1"), rt.Work("c2", rt.AtRevision("bbb"), rt.OfPlacement("p1"), rt.InGroup("0/")), done("c3", rt.OfPlacement("p2")))
@@ -80,7 +80,7 @@ func TestAwayStaysWithItsRef(t *testing.T) {
 	}
 }
 
-// TestAwayCounts: a cluster that is away counts if it has the update revision, and otherwise not at all (R8a).
+// TestAwayCounts: a cluster that is away counts if it has the update revision, and otherwise not at all.
 func TestAwayCounts(t *testing.T) {
 	ref := func(options ...rt.RefOption) placement.Ref {
 		return rt.Ref("p1", append([]rt.RefOption{rt.Progressive(1), rt.Deadline("20m"), rt.AbortAll()}, options...)...)
@@ -127,7 +127,7 @@ func TestAwayCounts(t *testing.T) {
 	}
 }
 
-// TestAwayIsRestored: an abort writes the work of a cluster that is away, whatever it has (R8a, R12).
+// TestAwayIsRestored: an abort writes the work of a cluster that is away, whatever it has.
 func TestAwayIsRestored(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), rt.Unavailable(0, "c2", "c3"),
 		rt.Works(old("c1"), inFlight("c2", rt.Unselected(0)), old("c3", rt.Unselected(0))))
@@ -140,7 +140,7 @@ func TestAwayIsRestored(t *testing.T) {
 }
 
 // TestAwayUnheard: a cluster that was away before a restart, and whose work no agent has reported over a broker yet, stays away until its
-// ManagedCluster is gone or available for a minute, and confirms no abort (R8a).
+// ManagedCluster is gone or available for a minute, and confirms no abort.
 func TestAwayUnheard(t *testing.T) {
 	unheard := func(s *rollout.Snapshot) { s.AwayUnheard = []rollout.AwayCluster{{Cluster: "c2", Placement: "p1"}} }
 	for name, tc := range map[string]struct {
@@ -165,7 +165,7 @@ func TestAwayUnheard(t *testing.T) {
 	}
 }
 
-// TestDeselectedFails: a cluster that was started, never succeeded, and was then deselected fails at its deadline while its work is there (R8a).
+// TestDeselectedFails: a cluster that was started, never succeeded, and was then deselected fails at its deadline while its work is there.
 func TestDeselectedFails(t *testing.T) {
 	for name, tc := range map[string]struct {
 		work   work.Work

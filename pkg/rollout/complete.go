@@ -54,7 +54,7 @@ func (p *Plan) tolerable() bool {
 	return p.tolerated+p.awayTolerated == 0 || !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.Halted || ref.overSelected })
 }
 
-// selectionKnown reports whether the clusters that the Placement selects are known well enough to complete a rollout (R13). OCM may still be
+// selectionKnown reports whether the clusters that the Placement selects are known well enough to complete a rollout. OCM may still be
 // writing a selection that is empty or has several slices. Such a selection is known only when each work that names the placementRef, and
 // whose cluster no placementRef selects any more, is being deleted or stays because its cluster is away.
 func (ps *placementState) selectionKnown(s *Snapshot) bool {
@@ -209,7 +209,7 @@ func (p *Plan) confirmWork(s *Snapshot, w *work.Work) bool {
 	case phase != succeeded && !s.Restored:
 		p.recheckAt(s.Now, ripe)
 		return false
-	case w.InHandover(): // The kept objects must be deleted first (R32).
+	case w.InHandover(): // The kept objects must be deleted first.
 		return false
 	}
 	p.Confirmed++

@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestOutcome says when a rollout is complete (R13), and when it is stalled (R14).
+// TestOutcome says when a rollout is complete, and when it is stalled.
 func TestOutcome(t *testing.T) {
 	deadline := rt.Deadline("5m")
 	two := rt.Clusters("c1", "c2")
@@ -126,7 +126,7 @@ func TestRelapse(t *testing.T) {
 	}
 }
 
-// TestRemove says which works are deleted, and when (R8).
+// TestRemove says which works are deleted, and when.
 func TestRemove(t *testing.T) {
 	one := rt.Ref("p1", rt.Clusters("c1"))
 	const unselected = "Delete c2/web: no placement selects the cluster"
@@ -176,7 +176,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestLabels: the owner's labels are on its works, and a change of them is a metadata write (R9).
+// TestLabels: the owner's labels are on its works, and a change of them is a metadata write.
 func TestLabels(t *testing.T) {
 	ref := rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1")))
 	team := rt.OwnerLabel("team", "blue")
@@ -267,7 +267,7 @@ func TestCopiedLabels(t *testing.T) {
 	}
 }
 
-// TestAdopt: works of an older hub whose spec is this revision already only get the hash, whatever the strategy (R6).
+// TestAdopt: works of an older hub whose spec is this revision already only get the hash, whatever the strategy.
 func TestAdopt(t *testing.T) {
 	unlabelled := func(cluster, content string, more ...rt.WorkOption) work.Work {
 		return rt.Work(cluster, append([]rt.WorkOption{rt.Holds(content), rt.Succeeded(0)}, more...)...)
@@ -293,7 +293,7 @@ func TestAdoptInSpiteOfFailures(t *testing.T) {
 	require.Equal(t, []string{"Adopt c2 to bbb: its spec is this revision already"}, texts(p))
 }
 
-// TestAccepted: what the API server stores otherwise is named, and counts as written (R10).
+// TestAccepted: what the API server stores otherwise is named, and counts as written.
 func TestAccepted(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(done("c1"), done("c2", rt.StoredOtherwise("bbb"))))
@@ -302,7 +302,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// TestAdoptOlder: works of an older hub whose spec is an older revision get its hash, but for those whose turn it is (R6).
+// TestAdoptOlder: works of an older hub whose spec is an older revision get its hash, but for those whose turn it is.
 func TestAdoptOlder(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Rolling("", "bbb"), rt.Older("aaa", "zzz"),
 		rt.Refs(rt.Ref("p1", rt.Progressive(2), rt.Clusters("c1", "c2", "c3", "c4", "c5"))),

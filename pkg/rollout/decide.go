@@ -102,7 +102,7 @@ func (p *Plan) write(s *Snapshot, ps *placementState, m *member, rev *work.Revis
 	m.inPlan = p.add(s, w, rev)
 }
 
-// add adds a write of a revision, in the form that its cluster gets (R28). It reports whether that form is known.
+// add adds a write of a revision, in the form that its cluster gets. It reports whether that form is known.
 func (p *Plan) add(s *Snapshot, w Write, rev *work.Revision) (known bool) {
 	form := s.formOf(w.Work, rev)
 	if !form.ripe.IsZero() {

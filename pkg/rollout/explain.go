@@ -48,7 +48,7 @@ const (
 	WaitHalt Wait = "Halt"
 	// WaitRollback means that the rollout is about to be aborted.
 	WaitRollback Wait = "Rollback"
-	// WaitAvailability means that it is away (R8a).
+	// WaitAvailability means that it is away.
 	WaitAvailability Wait = "Availability"
 	// WaitResume means that a pause holds its write back.
 	WaitResume Wait = "Resume"

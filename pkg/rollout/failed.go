@@ -202,7 +202,7 @@ func (ps *placementState) fails() bool {
 const anyNumber = math.MaxInt32
 
 // undecided returns the deselected clusters whose deadlines have not passed, if they and the failed clusters together are too many for the
-// placementRef. The new revision may have disconnected them. They delay completion until their deadlines (R13).
+// placementRef. The new revision may have disconnected them. They delay completion until their deadlines.
 func (ps *placementState) undecided() []string {
 	if !ps.strategy.AbortAll || !ps.exceeds(func(m *member) bool { return m.failed() || ps.mayFailUnselected(m) }) {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestUnheard says what a cluster counts for whose agent this process has not heard over a broker: it never counts as failed (R11).
+// TestUnheard says what a cluster counts for whose agent this process has not heard over a broker: it never counts as failed.
 func TestUnheard(t *testing.T) {
 	fleet := func(options ...rt.RefOption) placement.Ref {
 		return rt.Ref("p1", append(options, rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2", "c3"))...)

@@ -9,7 +9,7 @@ import (
 )
 
 // TestMissingDecisionsFailNothing: decisions that are being written, and a Placement that is created again, abort no rollout. A percentage
-// in maxFailures is not taken of the few clusters that are known at that moment (R11).
+// in maxFailures is not taken of the few clusters that are known at that moment.
 func TestMissingDecisionsFailNothing(t *testing.T) {
 	of := func(group string) rt.WorkOption {
 		return func(w *work.Work) {

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestCrashLoop: who gets well and sick by turns fails when it has not settled within twice the deadline and the soak (R11). The work was
+// TestCrashLoop: who gets well and sick by turns fails when it has not settled within twice the deadline and the soak. The work was
 // written at 0, the deadline is 5m and the soak 1m.
 func TestCrashLoop(t *testing.T) {
 	turned := func(state rt.WorkOption, more ...rt.WorkOption) work.Work {

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestDeadlinesAfterAGap: after a gap, no deadline fires for as long as the gap lasted, and no longer (R11).
+// TestDeadlinesAfterAGap: after a gap, no deadline fires for as long as the gap lasted, and no longer.
 func TestDeadlinesAfterAGap(t *testing.T) {
 	hangs := rt.Work("c1", rt.AtRevision("bbb"))
 	loops := rt.Work("c1", rt.AtRevision("bbb"), rt.InFlight(10*minute))
@@ -51,7 +51,7 @@ func TestDeadlinesAfterAGap(t *testing.T) {
 	}
 }
 
-// TestTimesOfAClockThatWasAhead: if a hub's clock was an hour ahead, a time that it wrote counts from when this process first saw it (R10).
+// TestTimesOfAClockThatWasAhead: if a hub's clock was an hour ahead, a time that it wrote counts from when this process first saw it.
 func TestTimesOfAClockThatWasAhead(t *testing.T) {
 	retried := func(begins, seen time.Duration) *work.Revision {
 		rev := rt.Revision("bbb", rt.RetriedAt(begins))

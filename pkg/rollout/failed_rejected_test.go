@@ -25,7 +25,7 @@ func writtenClusters(p *rollout.Plan) []string {
 }
 
 // TestRejected: a cluster whose work the API server rejects is in flight. It is written again in each plan, takes its slot, keeps its turn,
-// halts nothing, and fails at its deadline, when a try since then was rejected too (R11). It is minute 1 unless the case says otherwise.
+// halts nothing, and fails at its deadline, when a try since then was rejected too. It is minute 1 unless the case says otherwise.
 func TestRejected(t *testing.T) {
 	four := rt.Clusters("c1", "c2", "c3", "c4")
 	deadline, one := rt.Deadline("5m"), rt.MaxFailures(1)
@@ -68,7 +68,7 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-// TestLostRejection: a process that was started during a deadline goes by the record of it, and a user's retry gives a new one (R11).
+// TestLostRejection: a process that was started during a deadline goes by the record of it, and a user's retry gives a new one.
 func TestLostRejection(t *testing.T) {
 	ref := rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c1"))
 	record := func(s *rollout.Snapshot) {
@@ -84,8 +84,8 @@ func TestLostRejection(t *testing.T) {
 	require.Equal(t, minute, p.Recheck)
 }
 
-// A refused work leads to an abort like one that does not succeed, and the reason says why (R12); its deadline waits until the hub could
-// hear the API server (R11). Everything that changes by itself is looked at in time.
+// A refused work leads to an abort like one that does not succeed, and the reason says why; its deadline waits until the hub could
+// hear the API server. Everything that changes by itself is looked at in time.
 func TestRefusedLeadsToAnAbort(t *testing.T) {
 	ref := rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2"))
 	refused := rt.Rejected("c1", 0, 5*minute)
@@ -93,7 +93,7 @@ func TestRefusedLeadsToAnAbort(t *testing.T) {
 	if p.Abort != nil || p.Phases()["c1"] != rollout.PhaseInFlight || p.Writes[0].LastTry {
 		t.Errorf("abort %v, again after %s, %v", p.Abort, p.Recheck, p.Phases())
 	}
-	// The last answer may not be true any more: the write is tried once more before it counts (R11).
+	// The last answer may not be true any more: the write is tried once more before it counts.
 	p = decide(rt.Now(5*minute), rt.Refs(ref), rt.Rejected("c1", 0, 4*minute+30*second), rt.Works(done("c2")))
 	require.Nil(t, p.Abort)
 	require.Equal(t, []string{"c1"}, writtenClusters(p), "written")

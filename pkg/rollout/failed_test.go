@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestFailed says when a cluster has failed, and when its ref (R11).
+// TestFailed says when a cluster has failed, and when its ref.
 func TestFailed(t *testing.T) {
 	deadline := rt.Deadline("5m")
 	four := rt.Clusters("c1", "c2", "c3", "c4")
@@ -62,7 +62,7 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// TestDeadline says when it fires: to the instant, and not before the agents had time to report (R11).
+// TestDeadline says when it fires: to the instant, and not before the agents had time to report.
 func TestDeadline(t *testing.T) {
 	for name, tc := range map[string]struct {
 		deadline  string
@@ -90,7 +90,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestAbort says when a rollout is aborted (R12).
+// TestAbort says when a rollout is aborted.
 func TestAbort(t *testing.T) {
 	abort := func(name string, clusters ...string) placement.Ref {
 		return rt.Ref(name, rt.Deadline("5m"), rt.AbortAll(), rt.Clusters(clusters...))
@@ -181,7 +181,7 @@ func TestAbortMessageIsBounded(t *testing.T) {
 	}
 }
 
-// TestPlanRollback: every cluster of every ref, at once, whatever the strategies say (R12, P1).
+// TestPlanRollback: every cluster of every ref, at once, whatever the strategies say.
 func TestPlanRollback(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Aborted(),
 		rt.Refs(
@@ -225,7 +225,7 @@ func TestGoBackIsOver(t *testing.T) {
 	}
 }
 
-// TestConfirmed: that a cluster is back counts once its success does. Agents stamp a generation on what they read before it (R10).
+// TestConfirmed: that a cluster is back counts once its success does. Agents stamp a generation on what they read before it.
 func TestConfirmed(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Settle(3*second), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(old("c1"), old("c2", rt.SeenSucceeding(10*minute-second))))

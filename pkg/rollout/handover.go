@@ -14,7 +14,7 @@ type Handover struct {
 	Combine func(to, from *work.Revision) handover.Result
 	// Problem is a message for users: why no object is kept at all. Combine is not called then. It is empty if objects are kept.
 	Problem string
-	// Unknown is true while the history can't be read. Works that keep objects are not written until it can be read again (R28).
+	// Unknown is true while the history can't be read. Works that keep objects are not written until it can be read again.
 	Unknown bool
 }
 
@@ -22,14 +22,13 @@ type Handover struct {
 func (h *Handover) keeps() bool { return h != nil && h.Problem == "" }
 
 // leavesAlone reports whether a work keeps objects while the history, which shows them, can't be read. A write of the exact revision would
-// delete them (R28).
+// delete them.
 func (h *Handover) leavesAlone(w *work.Work) bool {
 	return h != nil && h.Unknown && w != nil && w.KeptRevision() != ""
 }
 
 // Presumed returns the presumed content of a work that keeps objects while the history can't be read: the manifests of its revision,
-// followed by any others. It is nil for any other work. So the cluster keeps its slot, and is judged by the manifests of the revision
-// (R30).
+// followed by any others. It is nil for any other work. So the cluster keeps its slot, and is judged by the manifests of the revision.
 func (h *Handover) Presumed(w *work.Work, of *work.Revision) *handover.Combined {
 	if !h.leavesAlone(w) || of == nil || of.Template == nil || w.Hash() != of.Hash || w.Digest == of.Digest {
 		return nil
@@ -38,7 +37,7 @@ func (h *Handover) Presumed(w *work.Work, of *work.Revision) *handover.Combined 
 }
 
 // Combined returns the content of a work that has a revision and keeps objects of another one. It is nil if one of them can't be read, or
-// if nothing is kept (R29).
+// if nothing is kept.
 func (h *Handover) Combined(of, kept *work.Revision) *handover.Combined {
 	if !h.keeps() || of == nil || kept == nil || of.Template == nil || kept.Template == nil {
 		return nil
@@ -63,7 +62,7 @@ func (s *Snapshot) find(is func(*work.Revision) bool) *work.Revision {
 	return nil
 }
 
-// servedLast returns the revision that a cluster served last, before the revision to (R27): the one whose exact spec its work has. In a
+// servedLast returns the revision that a cluster served last, before the revision to: the one whose exact spec its work has. In a
 // handover it is the new revision if its success has settled, and the old one otherwise. It is nil if no readable revision matches. If the
 // new revision succeeds and the success has not settled, the answer is not known yet: ripe is when it will be.
 func (s *Snapshot) servedLast(w *work.Work, to *work.Revision) (served *work.Revision, ripe time.Time) {
@@ -117,7 +116,7 @@ type form struct {
 	unknown bool
 }
 
-// formOf returns the form in which a work gets a revision: exactly, or combined with the revision that the cluster served last (R28). A
+// formOf returns the form in which a work gets a revision: exactly, or combined with the revision that the cluster served last. A
 // work that already has the combined form is to be trimmed. While the history can't be read, a work that keeps objects is not written.
 func (s *Snapshot) formOf(w *work.Work, to *work.Revision) form {
 	if s.Handover.leavesAlone(w) {
@@ -179,7 +178,7 @@ func (s *Snapshot) unknownServed(sel *selection) bool {
 }
 
 // KeptRevisions returns the hashes of the revisions whose objects the plan's writes keep, including writes that a pause holds back. The
-// works in the cache may not name them yet (R5).
+// works in the cache may not name them yet.
 func (p *Plan) KeptRevisions() []string {
 	var kept []string
 	for _, w := range p.allWrites() {

@@ -39,7 +39,7 @@ func reporting(r report, at time.Duration) rt.WorkOption {
 	}
 }
 
-// TestServedLast says which revision's objects a work keeps (R27), and that those of no other one are written (R28).
+// TestServedLast says which revision's objects a work keeps, and that those of no other one are written.
 func TestServedLast(t *testing.T) {
 	for name, tc := range map[string]struct {
 		work work.Work
@@ -85,7 +85,7 @@ func TestServedLast(t *testing.T) {
 	require.Equal(t, []string{"Create c1 to ccc: selected by p1"}, texts(joined), "a cluster that joins never gets old objects")
 }
 
-// TestHandoverIsJudged says when the new revision is available, by what the agent reports of its own manifests (R30). What becomes of the kept ones
+// TestHandoverIsJudged says when the new revision is available, by what the agent reports of its own manifests. What becomes of the kept ones
 // makes no difference, and the work as a whole is broken here.
 func TestHandoverIsJudged(t *testing.T) {
 	is := func(conditionType string, status metav1.ConditionStatus, options ...rt.ConditionOption) metav1.Condition {
@@ -123,7 +123,7 @@ func TestHandoverIsJudged(t *testing.T) {
 	}
 }
 
-// TestTrim says when the kept objects go (R31, R32).
+// TestTrim says when the kept objects go.
 func TestTrim(t *testing.T) {
 	ready := func(cluster, hash, kept string) work.Work {
 		return rt.Work(cluster, rt.AtRevision(hash), keeping(kept), reporting(succeeding, minute), rt.SeenSucceeding(minute))

@@ -24,7 +24,7 @@ type Limits struct {
 	// Deadline is progressDeadline; zero for none. Soak is the minSuccessTime that applies.
 	Deadline, Soak time.Duration
 	// AbortAll is true if a failure of the placementRef aborts the rollout. Undo is true if the strategy has
-	// AbortAll but it has no effect, because the rollout is an undo (R12).
+	// AbortAll but it has no effect, because the rollout is an undo.
 	AbortAll, Undo bool
 	// Err is the reason why the strategy cannot be followed.
 	Err error

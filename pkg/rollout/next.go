@@ -63,7 +63,7 @@ func (ps *placementState) why(s *Snapshot, m *member) string {
 }
 
 // standIn writes the current revision to the clusters that have no work and whose turn does not come for now: their placementRef is halted,
-// or the rollout is stalled. Each still gets the update revision in its turn (R8). An agent that was not heard may have a work.
+// or the rollout is stalled. Each still gets the update revision in its turn. An agent that was not heard may have a work.
 func (p *Plan) standIn(s *Snapshot, states []*placementState) {
 	for i, ps := range states {
 		if p.Unknown() || !p.Refs[i].Halted && !p.Stalled {

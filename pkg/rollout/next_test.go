@@ -52,7 +52,7 @@ func done(cluster string, more ...rt.WorkOption) work.Work {
 	return rt.Work(cluster, append([]rt.WorkOption{rt.AtRevision("bbb"), rt.WrittenAt(2 * minute), rt.Succeeded(3 * minute)}, more...)...)
 }
 
-// TestNextBatch says which clusters come next (R10).
+// TestNextBatch says which clusters come next.
 func TestNextBatch(t *testing.T) {
 	deadline := rt.Deadline("5m")
 	threeGroups := func(options ...rt.RefOption) placement.Ref {
@@ -261,7 +261,7 @@ func TestNextBatch(t *testing.T) {
 	}
 }
 
-// TestSettle says when a success counts, and when to look again (R10).
+// TestSettle says when a success counts, and when to look again.
 func TestSettle(t *testing.T) {
 	success := func(more ...rt.WorkOption) work.Work {
 		return rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb"), rt.WrittenAt(0), rt.Succeeded(minute)}, more...)...)

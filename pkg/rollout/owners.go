@@ -111,7 +111,7 @@ func (sel *selection) noteStaying(s *Snapshot, w *work.Work) {
 }
 
 // stayOf returns how long a work stays with the placementRef at an index. Only an earlier placementRef can take over its
-// cluster. If the cluster is away, no placementRef can (R8a).
+// cluster. If the cluster is away, no placementRef can.
 func (sel *selection) stayOf(s *Snapshot, w *work.Work, index int, until time.Time) stay {
 	if away, _ := s.away(w.Cluster()); away && s.Refs[index].Settled() {
 		return stay{until: until}

@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestOwners: a cluster belongs to the first ref that selects it, and is counted once (R8).
+// TestOwners: a cluster belongs to the first ref that selects it, and is counted once.
 func TestOwners(t *testing.T) {
 	p := decide(rt.Refs(
 		rt.Ref("p1", rt.Clusters("c1", "c2")),
@@ -35,7 +35,7 @@ func TestOwners(t *testing.T) {
 
 // TestUnknownSelection: while the clusters that one Placement selects are unknown, no cluster of the object starts, is handed over or
 // fails, and the rollout does not complete. Otherwise, if the Placement were deleted and created again, a later placementRef with a less
-// careful strategy would roll out its clusters at once (R8).
+// careful strategy would roll out its clusters at once.
 func TestUnknownSelection(t *testing.T) {
 	all := rt.Ref("p2", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2", "c3"))
 	emptied := func(w *work.Work) { w.LeftSince = rt.At(10*minute - second) }
@@ -79,7 +79,7 @@ func TestUnknownSelection(t *testing.T) {
 }
 
 // TestUncountedPlacement: a Placement has decisions, but no placement controller writes its status. Its clusters get the revision and can
-// fail, but the rollout does not complete (R8).
+// fail, but the rollout does not complete.
 func TestUncountedPlacement(t *testing.T) {
 	uncounted := func(ref *placement.Ref) { ref.Placement.Selected, ref.Placement.Counted = 0, false }
 	refs := rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2"), uncounted))
@@ -91,7 +91,7 @@ func TestUncountedPlacement(t *testing.T) {
 }
 
 // TestStaysWithItsRef: a cluster counts for the placementRef that its work names, with the strategy and deadline of that placementRef,
-// while it is unknown whether the placementRef still selects the cluster. An earlier placementRef takes the cluster over at once (R8).
+// while it is unknown whether the placementRef still selects the cluster. An earlier placementRef takes the cluster over at once.
 func TestStaysWithItsRef(t *testing.T) {
 	long, short := rt.Deadline("1h"), rt.Deadline("1m")
 	left := func(since time.Duration) rt.WorkOption { return func(w *work.Work) { w.LeftSince = rt.At(since) } }
@@ -119,7 +119,7 @@ func TestStaysWithItsRef(t *testing.T) {
 	}
 }
 
-// TestHandover: a cluster that another ref takes over is relabelled, counts there, and is not rolled out again (R8).
+// TestHandover: a cluster that another ref takes over is relabelled, counts there, and is not rolled out again.
 func TestHandover(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Works(inFlight("c1"), old("c2")),
 		rt.Refs(rt.Ref("p2", rt.Progressive(1), rt.Clusters("c1", "c2"))))

@@ -11,7 +11,7 @@ import (
 //  1. The plan is made as without a pause.
 //  2. Its abort, its writes and its deletes move to Held. Its findings stay.
 //  3. An abort is held back without writes and deletes, as it would be decided without them.
-//  4. What is held back is never carried out: after the pause, a new plan decides (R24).
+//  4. What is held back is never carried out: after the pause, a new plan decides.
 
 // Held is what a plan would do if its owner were not paused.
 type Held struct {
@@ -60,7 +60,7 @@ func (p *Plan) allWrites() []Write {
 	return p.Writes
 }
 
-// Revisions returns the revisions that the plan writes, or would write without a pause. The works in the cache may not have them yet (R5).
+// Revisions returns the revisions that the plan writes, or would write without a pause. The works in the cache may not have them yet.
 func (p *Plan) Revisions() []*work.Revision {
 	var written []*work.Revision
 	for _, w := range p.allWrites() {

@@ -47,7 +47,7 @@ func judgePause(s *rollout.Snapshot, p *rollout.Plan) error {
 	return nil
 }
 
-// TestPauseHoldsBack: nothing is written, deleted or aborted, and what would be is told (R22).
+// TestPauseHoldsBack: nothing is written, deleted or aborted, and what would be is told.
 func TestPauseHoldsBack(t *testing.T) {
 	rolling := rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2")))
 	for name, tc := range map[string]struct {
@@ -99,7 +99,7 @@ func TestPauseHoldsBack(t *testing.T) {
 	}
 }
 
-// TestPauseIsNoStall: what is held back counts as handed out. A rollout that would be stalled without the pause is stalled with it (R14, R24).
+// TestPauseIsNoStall: what is held back counts as handed out. A rollout that would be stalled without the pause is stalled with it.
 func TestPauseIsNoStall(t *testing.T) {
 	two := rt.Clusters("c1", "c2")
 	goesOn := rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.MaxFailures(1), two))
@@ -111,14 +111,14 @@ func TestPauseIsNoStall(t *testing.T) {
 	require.True(t, decide(rt.Now(10*minute), rt.Paused(), stops, rt.Works(failed("c1"), old("c2"))).Stalled)
 }
 
-// TestPauseCompletes: that every cluster succeeded is a fact (R13, R22).
+// TestPauseCompletes: that every cluster succeeded is a fact.
 func TestPauseCompletes(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Paused(), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), rt.Works(done("c1", rt.OfPlacement("p0"))))
 	require.True(t, p.Complete)
 	require.Len(t, p.Held.Writes, 1, "its label waits")
 }
 
-// TestHeldAbort: an abort that a pause holds back ends no pass. Phases change at their times (R24).
+// TestHeldAbort: an abort that a pause holds back ends no pass. Phases change at their times.
 func TestHeldAbort(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Paused(), rt.Works(failed("c1"), inFlight("c2")), rt.Rejected("c3", 5*minute, 10*minute),
 		rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2", "c3", "c4"))))
@@ -128,7 +128,7 @@ func TestHeldAbort(t *testing.T) {
 	require.Equal(t, 3*time.Minute, p.Recheck, "the deadline of c2")
 }
 
-// TestRevisionsOfAPlan: a pause keeps the revisions in use that works get after it (R5, R6).
+// TestRevisionsOfAPlan: a pause keeps the revisions in use that works get after it.
 func TestRevisionsOfAPlan(t *testing.T) {
 	options := []rt.SnapshotOption{
 		rt.Now(10 * minute), rt.Older("000"), rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1", "c2", "c3"))),

@@ -26,26 +26,26 @@ type Phase string
 const (
 	// PhaseWaiting means that its turn has not come: it has another revision or none.
 	PhaseWaiting Phase = "Waiting"
-	// PhaseTerminating means that it has a work that is being deleted. Nothing can be written before that work is deleted (R8).
+	// PhaseTerminating means that it has a work that is being deleted. Nothing can be written before that work is deleted.
 	PhaseTerminating Phase = "Leaving"
 	// PhaseTerminationTimedOut means that such a deletion has taken longer than the deadline. It fails nothing, but too many of them halt
 	// their placementRef.
 	PhaseTerminationTimedOut Phase = "Stuck"
 	// PhaseInFlight means that the update revision was written, and that the outcome is not known yet, or that the API server rejects the
-	// work (R11).
+	// work.
 	PhaseInFlight Phase = "InFlight"
-	// PhaseSoaking means that it succeeded, and that the success is not settled yet (R10).
+	// PhaseSoaking means that it succeeded, and that the success is not settled yet.
 	PhaseSoaking Phase = "Soaking"
-	// PhaseHandingOver means that its success is settled, and that kept objects must be deleted before the success counts (R31).
+	// PhaseHandingOver means that its success is settled, and that kept objects must be deleted before the success counts.
 	PhaseHandingOver Phase = "HandingOver"
 	// PhaseDegraded means that its agent reports it as degraded, before any deadline.
 	PhaseDegraded Phase = "Degraded"
 	// PhaseFailed means that it was in flight or degraded past the deadline, or did not settle within
-	// 2 * (progressDeadline + minSuccessTime) (R11).
+	// 2 * (progressDeadline + minSuccessTime).
 	PhaseFailed Phase = "Failed"
-	// PhaseAgentUnknown means that its deadline has passed, and that this process has not heard its agent yet: it is not a failure (R11).
+	// PhaseAgentUnknown means that its deadline has passed, and that this process has not heard its agent yet: it is not a failure.
 	PhaseAgentUnknown Phase = "Unheard"
-	// PhaseCompleted means that it ran to completion at an older revision and does not take a new one (R17).
+	// PhaseCompleted means that it ran to completion at an older revision and does not take a new one.
 	PhaseCompleted Phase = "Completed"
 	// PhaseSucceeded means that its success is settled.
 	PhaseSucceeded Phase = "Succeeded"
@@ -155,11 +155,11 @@ type member struct {
 	cluster string
 	group   int // index into placementState.groups
 	work    *work.Work
-	// owned is true if the cluster belongs to the placementRef. Otherwise only its work still counts here (R8).
+	// owned is true if the cluster belongs to the placementRef. Otherwise only its work still counts here.
 	owned bool
 	// invalid is true if no cluster can have the name: it fails at once, and nothing is written or sent anywhere by that name.
 	invalid bool
-	// away is true if the cluster does not belong to the placementRef because it is away. It counts as one that does (R8a).
+	// away is true if the cluster does not belong to the placementRef because it is away. It counts as one that does.
 	away bool
 
 	// atUpdate is true if the work has the update revision. state is then its state by its conditions.
@@ -286,7 +286,7 @@ func (ps *placementState) updatedPhase(s *Snapshot, m *member) {
 }
 
 // soakedAt returns when a success has lasted for minSuccessTime. A cluster that never left the revision that the template returns to is not
-// soaked again (R12b).
+// soaked again.
 func (ps *placementState) soakedAt(s *Snapshot, m *member) time.Time {
 	if s.returns() {
 		if writtenAt, known := m.work.AppliedAt(); known && !writtenAt.After(s.Update.BeginsAt) {
@@ -297,7 +297,7 @@ func (ps *placementState) soakedAt(s *Snapshot, m *member) time.Time {
 }
 
 // soakPhase returns the phase of a success: settled if this process has seen it for long enough and it was soaked, and otherwise soaking,
-// with the time when it settles (R10).
+// with the time when it settles.
 func soakPhase(s *Snapshot, w *work.Work, soaked time.Time) (phase, time.Time) {
 	if w.SucceededSince.IsZero() {
 		return soaking, s.Now.Add(s.Settle)
@@ -322,7 +322,7 @@ func (ps *placementState) mustTerminate(m *member) bool {
 	return !m.atUpdate
 }
 
-// terminationPhase computes the phase of a member whose work has to be deleted. Its deadline runs from the deletion (R8).
+// terminationPhase computes the phase of a member whose work has to be deleted. Its deadline runs from the deletion.
 func (ps *placementState) terminationPhase(s *Snapshot, m *member) {
 	m.phase, m.reason = terminating, workv1alpha1.FailureTerminationTimedOut
 	if m.work.PlacementName() != ps.ref.Name {

@@ -84,8 +84,8 @@ func (ps *placementState) names(holds func(*member) bool) []string {
 
 // addLeaving adds members for works that still count here. A work that has the update revision, or whose cluster failed with it, always
 // counts. Any other work counts only if it is all that is left of a group that other groups wait for. Such a group is not empty: a canary
-// that leaves must not send the next revision to production first (R8). Otherwise the work does not count, because a lost cluster would
-// hold up every rollout. For the same reason, a cluster that is away keeps no group waiting (R8a).
+// that leaves must not send the next revision to production first. Otherwise the work does not count, because a lost cluster would
+// hold up every rollout. For the same reason, a cluster that is away keeps no group waiting.
 func (ps *placementState) addLeaving(s *Snapshot) {
 	if len(ps.leaving) == 0 {
 		return

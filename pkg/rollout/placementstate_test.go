@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestCanaryOnItsWayOut: a group whose only work is on its way out is not an empty group, and later groups wait for it (R8). It is 10m
+// TestCanaryOnItsWayOut: a group whose only work is on its way out is not an empty group, and later groups wait for it. It is 10m
 // now, the deadline is 5m, and the works have the older revision.
 func TestCanaryOnItsWayOut(t *testing.T) {
 	deadline := rt.Deadline("5m")
@@ -78,7 +78,7 @@ func TestCanaryOnItsWayOut(t *testing.T) {
 	}
 }
 
-// TestDeletionThatHangs: its deadline runs since the deletion, fires to the instant, and not before the agents had time to report (R8, R11).
+// TestDeletionThatHangs: its deadline runs since the deletion, fires to the instant, and not before the agents had time to report.
 func TestDeletionThatHangs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		now, since rt.SnapshotOption

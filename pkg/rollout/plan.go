@@ -18,9 +18,9 @@ const (
 	Create Action = "Create"
 	// Update writes a revision into a work: spec, hash and time in one request.
 	Update Action = "Update"
-	// Adopt adds the hash to a work of an older hub whose spec is already the revision's: metadata only (R6).
+	// Adopt adds the hash to a work of an older hub whose spec is already the revision's: metadata only.
 	Adopt Action = "Adopt"
-	// Relabel updates the labels that are not about the revision: metadata only (R8, R9).
+	// Relabel updates the labels that are not about the revision: metadata only.
 	Relabel Action = "Relabel"
 )
 
@@ -33,19 +33,19 @@ type Write struct {
 	Work *work.Work
 	// Revision is what the work gets; nil for Relabel.
 	Revision *work.Revision
-	// KeptRevision is the hash of the revision whose objects Revision's template keeps beside its own; empty for none (R28).
+	// KeptRevision is the hash of the revision whose objects Revision's template keeps beside its own; empty for none.
 	KeptRevision string
-	// Trim is true if the work already has Revision, with kept objects that are now deleted (R31).
+	// Trim is true if the work already has Revision, with kept objects that are now deleted.
 	Trim bool
 	// Group is the decision group, as AnnotationDecisionGroup names it; empty if it does not change.
 	Group string
 	// Why is the reason, for logs and traces.
 	Why string
-	// Retry is true if the API server rejected the write before, or the cluster has failed: the rollout does not depend on it (R14).
+	// Retry is true if the API server rejected the write before, or the cluster has failed: the rollout does not depend on it.
 	Retry bool
-	// LastTry is true if the cluster fails should the API server reject this write too: the write waits no longer (R11).
+	// LastTry is true if the cluster fails should the API server reject this write too: the write waits no longer.
 	LastTry bool
-	// StandIn is true if a cluster without a work gets the current revision until its turn comes (R8).
+	// StandIn is true if a cluster without a work gets the current revision until its turn comes.
 	StandIn bool
 	// Owner is the metadata that the work gets from its owner.
 	Owner *work.OwnerMetadata
@@ -74,7 +74,7 @@ func (d Delete) String() string {
 	return fmt.Sprintf("Delete %s/%s: %s", d.Work.Cluster(), d.Work.Object.Name, d.Why)
 }
 
-// Abort is the decision to go back to the current revision (R12).
+// Abort is the decision to go back to the current revision.
 type Abort struct {
 	// Reason names the refs that failed, and their clusters.
 	Reason string
@@ -88,7 +88,7 @@ type RefOutcome struct {
 	// PlacementMissing is true if the Placement does not exist.
 	PlacementMissing bool
 	// Unknown is true if the clusters that the Placement selects are unknown: the Placement is missing, or its decisions are missing or
-	// being written. Meanwhile, no cluster of the object is started, handed over or marked as failed, and the rollout does not complete (R8).
+	// being written. Meanwhile, no cluster of the object is started, handed over or marked as failed, and the rollout does not complete.
 	Unknown bool
 	// SelectionKnown is true if the clusters that the Placement selects are known. No rollout completes before that.
 	SelectionKnown bool
@@ -107,13 +107,13 @@ type RefOutcome struct {
 	Updated int
 	// SoakIgnored is the minSuccessTime of a ref with rollout type All, which ignores it.
 	SoakIgnored time.Duration
-	// Failed and Halted are the judgement over its clusters (R10, R11).
+	// Failed and Halted are the judgement over its clusters.
 	Failed, Halted bool
 	// Undecided are clusters that it no longer selects and whose deadlines have not passed. The rollout is not complete before then: the new
-	// revision may have disconnected them (R8, R13).
+	// revision may have disconnected them.
 	Undecided []string
 	// Terminating are clusters whose works are being deleted and block something: the slot of a cluster that the ref selects, or the turn of
-	// a group that has no other (R8). Deadline is how long they block it at most; zero for no limit.
+	// a group that has no other. Deadline is how long they block it at most; zero for no limit.
 	Terminating []string
 	Deadline    time.Duration
 
@@ -133,17 +133,17 @@ type Plan struct {
 	Desired *work.Revision
 	// Abort is set if the rollout is to be aborted. Then Writes and Deletes are empty: the abort is persisted first.
 	Abort *Abort
-	// AbortBlocked is why a failed ref with AbortAll does not lead to an abort (R12).
+	// AbortBlocked is why a failed ref with AbortAll does not lead to an abort.
 	AbortBlocked AbortBlock
 	// Writes in the order in which they should be made.
 	Writes []Write
 	// Deletes of works that no ref selects, and of surplus ones.
 	Deletes []Delete
-	// Held is what a pause holds back; nil if the owner is not paused. Abort, Writes and Deletes are empty then (R22).
+	// Held is what a pause holds back; nil if the owner is not paused. Abort, Writes and Deletes are empty then.
 	Held *Held
-	// Complete is true if every selected cluster has settled success at the update revision, except tolerated failures (R13).
+	// Complete is true if every selected cluster has settled success at the update revision, except tolerated failures.
 	Complete bool
-	// Stalled is true if the rollout does not continue by itself (R14).
+	// Stalled is true if the rollout does not continue by itself.
 	Stalled bool
 	// Recheck is the time until something changes by itself; zero for never.
 	Recheck time.Duration
@@ -159,7 +159,7 @@ type Plan struct {
 	// Bare names the selected clusters that have no work, whose turn does not come for now, and that no revision can be written to meanwhile,
 	// sorted.
 	Bare []string
-	// Away are the clusters that no placementRef selects because they are, or were a moment ago, unavailable, by cluster (R8a).
+	// Away are the clusters that no placementRef selects because they are, or were a moment ago, unavailable, by cluster.
 	Away []AwayCluster
 	// AwaitedAway names those of them whose result the rollout waits for or, while aborted, that have not confirmed the desired revision.
 	AwaitedAway []string
@@ -170,7 +170,7 @@ type Plan struct {
 	awayRestorable int
 	// AgentUnknown names the selected clusters whose works were written a while ago and whose agents this process has not heard, sorted.
 	AgentUnknown []string
-	// Confirmed is how many selected clusters have succeeded at the desired revision for long enough to count (R10). While aborted, it includes
+	// Confirmed is how many selected clusters have succeeded at the desired revision for long enough to count. While aborted, it includes
 	// clusters that are away.
 	Confirmed int
 	// tolerated is how many selected clusters have a failure without which the rollout may complete.
@@ -178,17 +178,17 @@ type Plan struct {
 	// Behind is how many works, of those that can be written, are not at the desired revision. In an abort, a work that was restored and that
 	// somebody changed since does not count.
 	Behind int
-	// Deferred is how many works are not written yet because it is unknown which revision their clusters served last (R27).
+	// Deferred is how many works are not written yet because it is unknown which revision their clusters served last.
 	Deferred int
 	// NotKept lists the dropped objects that are deleted at once despite pruneStrategy WhenAvailable, and why.
 	NotKept []string
-	// Records are the facts about this rollout that the status must hold (R11).
+	// Records are the facts about this rollout that the status must hold.
 	Records Records
 	// Exceeded is the exceeded bound because of which no object is kept; empty for none.
 	Exceeded string
-	// Settled are works whose success has settled since the last plan: the next snapshot must include that (R11).
+	// Settled are works whose success has settled since the last plan: the next snapshot must include that.
 	Settled []*work.Work
-	// Accepted are works that the API server stored with a different spec than the hub requested (R10).
+	// Accepted are works that the API server stored with a different spec than the hub requested.
 	Accepted []*work.Work
 
 	selection *selection

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestDecideIsAFunction: equal snapshots give equal plans, whatever the order of the works, and none is changed. A pause changes only what is
-// done (R22).
+// done.
 func TestDecideIsAFunction(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

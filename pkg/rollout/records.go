@@ -43,7 +43,7 @@ type Records struct {
 	// Counted is the largest number of clusters that have counted for each placementRef since the rollout began, by the name of its Placement:
 	// a placementRef fails by a percentage in maxFailures of that number.
 	Counted map[string]int
-	// Lost is true if the records were lost: until deadlines fire again, the failures are unknown (R16). Uncounted is true if only Counted
+	// Lost is true if the records were lost: until deadlines fire again, the failures are unknown. Uncounted is true if only Counted
 	// was lost, or was lost too: then no percentage fails a placementRef in this rollout.
 	Lost, Uncounted bool
 }
@@ -223,7 +223,7 @@ func bounded(all, known map[string]Failure) map[string]Failure {
 }
 
 // haltHolds reports whether a recorded halt of a placementRef still holds although the known members do not halt it. It holds after a
-// restart, while the records name too few members or were lost, until deadlines fire again (R16).
+// restart, while the records name too few members or were lost, until deadlines fire again.
 func (ps *placementState) haltHolds(s *Snapshot) bool {
 	if s.Aborted || ps.err != nil || !s.Now.Before(s.Gap.Over(ps.strategy.Deadline)) {
 		return false

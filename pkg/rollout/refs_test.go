@@ -10,7 +10,7 @@ import (
 )
 
 // TestIgnoredRefs: where the spec has more placementRefs than count, it is not known which clusters are selected. So nothing is deleted and nothing
-// is complete, but an abort takes back the works of every cluster (R8, R12, R13).
+// is complete, but an abort takes back the works of every cluster.
 func TestIgnoredRefs(t *testing.T) {
 	refs := rt.Refs(rt.Ref("p1", rt.Clusters("c1"), rt.Deadline("5m"), rt.AbortAll()))
 	for _, tc := range []struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Rejection is the API server's rejection of the writes of a cluster's work, until somebody removes the cause (R11).
+// Rejection is the API server's rejection of the writes of a cluster's work, until somebody removes the cause.
 type Rejection struct {
 	// Since is when it first rejected a write.
 	Since time.Time

@@ -42,7 +42,7 @@ func (w *Write) ChangesSpec() bool {
 }
 
 // relabel updates the labels and annotations of works that the plan does not otherwise write, or whose write the API server rejects. The
-// strategies do not matter: the owner's labels changed, another placementRef took over a cluster, or an older release wrote the work (R9).
+// strategies do not matter: the owner's labels changed, another placementRef took over a cluster, or an older release wrote the work.
 func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 	for _, ps := range states {
 		for _, m := range ps.members {

@@ -9,7 +9,7 @@ import (
 )
 
 // TestAcceptedIsRecordedOnce: a work that is stored differently than it was written is annotated once. A work that is stored as it was
-// written gets no further write (R10, P7).
+// written gets no further write.
 func TestAcceptedIsRecordedOnce(t *testing.T) {
 	plan := func(work work.Work) []string {
 		var writes []string

@@ -9,7 +9,7 @@ import (
 )
 
 // How long a cluster must have been unselected without interruption before its work is deleted: OCM writes decisions in
-// slices, one after the other, and a cluster that moves between slices is in none of them until the last slice is written (R8). It also
+// slices, one after the other, and a cluster that moves between slices is in none of them until the last slice is written. It also
 // creates a decision without clusters first.
 const (
 	unselectedFor = 5 * time.Second
@@ -21,7 +21,7 @@ const (
 )
 
 // remove deletes the works of clusters that nothing selects, and surplus works. While a Placement is missing or has no decision, nothing
-// is deleted: an empty selection and an unknown selection look the same (R8).
+// is deleted: an empty selection and an unknown selection look the same.
 func (p *Plan) remove(s *Snapshot, sel *selection) {
 	if !placement.SelectionKnown(s.Refs, s.IgnoredRefs) {
 		return
@@ -83,8 +83,7 @@ func (s *Snapshot) after(seen time.Time, wait time.Duration) time.Time {
 	return work.Later(seen, s.Gap.End).Add(wait)
 }
 
-// removeUnselected deletes a work that nothing has selected for long enough, and reports whether it does. One whose cluster is away stays
-// (R8a).
+// removeUnselected deletes a work that nothing has selected for long enough, and reports whether it does. One whose cluster is away stays.
 func (p *Plan) removeUnselected(s *Snapshot, w *work.Work, wait time.Duration) bool {
 	if away, _ := s.away(w.Cluster()); away {
 		return false

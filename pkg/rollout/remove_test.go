@@ -13,7 +13,7 @@ import (
 )
 
 // TestRemoveBetweenSlices: the placement controller can die after it took a cluster out of one slice and before it put the cluster into another
-// one. Its successor comes after the leader lease, and the workload must still be there (R8).
+// one. Its successor comes after the leader lease, and the workload must still be there.
 func TestRemoveBetweenSlices(t *testing.T) {
 	hundred := make([]string, 100)
 	for i := range hundred {
@@ -53,7 +53,7 @@ func TestRemoveBetweenSlices(t *testing.T) {
 	}
 }
 
-// TestRemoveAfterAnOutage: what the cache showed before the hub could hear the API server again is no reason to delete (R8).
+// TestRemoveAfterAnOutage: what the cache showed before the hub could hear the API server again is no reason to delete.
 func TestRemoveAfterAnOutage(t *testing.T) {
 	for since, want := range map[time.Duration]int{5 * second: 1, 4 * second: 0, 0: 0} {
 		s := rt.Snapshot(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), rt.Works(done("c1"), done("c2", rt.Unselected(0))))
@@ -64,7 +64,7 @@ func TestRemoveAfterAnOutage(t *testing.T) {
 	}
 }
 
-// TestSliced says which clusters may be between two slices of which Placements (R8).
+// TestSliced says which clusters may be between two slices of which Placements.
 func TestSliced(t *testing.T) {
 	refs := []placement.Ref{rt.Ref("p1", rt.Clusters("c1", "c2")), rt.Ref("p2", rt.Clusters("c2", "c3"), rt.Slices(2)),
 		rt.Ref("p3", rt.Clusters("c3"), rt.Slices(3)), rt.Ref("p4", rt.Missing())}

@@ -29,17 +29,17 @@ const (
 	// NeverComplete means that no rollout has completed yet.
 	NeverComplete AbsenceCause = "NeverComplete"
 	// NotAdopted means that no rollout has completed since this hub first saw the object, and that the ManifestWorks of an older hub did not
-	// show which revision was stable (R6).
+	// show which revision was stable.
 	NotAdopted AbsenceCause = "NotAdopted"
-	// Surpassed means that another hub rolled out after the stable revision, and that no rollout has completed since (R6).
+	// Surpassed means that another hub rolled out after the stable revision, and that no rollout has completed since.
 	Surpassed AbsenceCause = "Surpassed"
-	// Deleted means that somebody deleted it (R7).
+	// Deleted means that somebody deleted it.
 	Deleted AbsenceCause = "Deleted"
 	// Disowned means that the stable revision no longer has an ownerReference to this object.
 	Disowned AbsenceCause = "Disowned"
 	// Unreadable means that its ControllerRevision cannot be read.
 	Unreadable AbsenceCause = "Unreadable"
-	// OnOneCluster means that only one cluster had it, and that others are selected (R6).
+	// OnOneCluster means that only one cluster had it, and that others are selected.
 	OnOneCluster AbsenceCause = "OnOneCluster"
 )
 

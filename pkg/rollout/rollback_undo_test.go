@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestUndoIsNotAborted: going back is never aborted to what was left, and nothing else is taken for going back (R12).
+// TestUndoIsNotAborted: going back is never aborted to what was left, and nothing else is taken for going back.
 func TestUndoIsNotAborted(t *testing.T) {
 	before := func(at time.Duration, generation int64) *work.Revision {
 		return rt.Revision("bbb", rt.CurrentBefore(), rt.CreatedFirst(at, generation))
@@ -46,7 +46,7 @@ func TestUndoIsNotAborted(t *testing.T) {
 	}
 }
 
-// TestUndoWaitsForNoAbort: a cluster that left during an undo leads to no abort, and so holds no completion up (R13).
+// TestUndoWaitsForNoAbort: a cluster that left during an undo leads to no abort, and so holds no completion up.
 func TestUndoWaitsForNoAbort(t *testing.T) {
 	undo := rt.Updating(rt.Revision("bbb", rt.CurrentBefore()))
 	options := []rt.SnapshotOption{

@@ -13,15 +13,15 @@ type Snapshot struct {
 	// Now is the hub's clock.
 	Now time.Time
 	// Gap is the last period in which the agents' reports did not reach this process. No deadline fires until the agents have had
-	// time to report (R11).
+	// time to report.
 	Gap Gap
 	// Heard holds when this process first heard the agent of each cluster. A cluster that is not in it was not heard. It is nil if works go
-	// through the API server, which keeps the reports from before this process began (R11).
+	// through the API server, which keeps the reports from before this process began.
 	Heard map[string]time.Time
 	// Unreached names the clusters whose agents are available but do not receive what the broker sends them, sorted. No decision depends on
 	// it.
 	Unreached []string
-	// Settle is how long this process must have seen a success without interruption before it counts (R10).
+	// Settle is how long this process must have seen a success without interruption before it counts.
 	Settle time.Duration
 
 	// Update is the revision of the template in the spec. It is never nil.
@@ -31,11 +31,11 @@ type Snapshot struct {
 	Current *work.Revision
 	// Absent is why Current is nil; nil if Current is not nil.
 	Absent *Absence
-	// Older are the other readable revisions. A work of an older hub whose spec matches one of them gets its hash (R6).
+	// Older are the other readable revisions. A work of an older hub whose spec matches one of them gets its hash.
 	Older []*work.Revision
 	// Aborted is true if the rollout of Update was aborted: the desired revision is Current.
 	Aborted bool
-	// Paused is true if no work is written or deleted, and no abort decided, until a user ends the pause (R22).
+	// Paused is true if no work is written or deleted, and no abort decided, until a user ends the pause.
 	Paused bool
 	// Restored is true if every cluster has confirmed the revision that it was rolled back to. A process that started since then reports that
 	// again without watching each success first.
@@ -43,44 +43,44 @@ type Snapshot struct {
 
 	// Owner is the value of the works' owner label.
 	Owner string
-	// Labels are the owner's own labels, which its works have too (R9).
+	// Labels are the owner's own labels, which its works have too.
 	Labels map[string]string
 	// Refs are the placementRefs that count, in spec order. IgnoredRefs is how many more the spec has: the clusters that those select are
-	// unknown (R8).
+	// unknown.
 	Refs        []placement.Ref
 	IgnoredRefs int
 	// Works are all ManifestWorks that have the owner label.
 	Works []work.Work
 	// Clusters are the managed clusters of works that nothing selects, or not the placementRef that they name; nil if the hub can't read
-	// ManagedClusters (R8a).
+	// ManagedClusters.
 	Clusters placement.Clusters
 	// AwayUnheard are the clusters that were away and whose works this process does not know yet, because their agents have not reported them
-	// over a broker (R8a).
+	// over a broker.
 	AwayUnheard []AwayCluster
-	// Rejected are, by cluster, the rejections of the last attempt to write the desired revision (R11). While aborted, it includes clusters
-	// whose writes keep failing in another way: neither kind holds up the abort (R4).
+	// Rejected are, by cluster, the rejections of the last attempt to write the desired revision. While aborted, it includes clusters
+	// whose writes keep failing in another way: neither kind holds up the abort.
 	Rejected map[string]Rejection
 	// Unanswered are the clusters whose last write of the desired revision failed lately without a rejection. It may have arrived.
 	Unanswered map[string]bool
-	// Records are the facts in the status about the rollout of Update (R11).
+	// Records are the facts in the status about the rollout of Update.
 	Records Records
-	// Retried is when somebody removed the recorded failure of a cluster from the status: the cluster gets a new deadline (R11).
+	// Retried is when somebody removed the recorded failure of a cluster from the status: the cluster gets a new deadline.
 	Retried map[string]time.Time
-	// RetriedUntil is a time in whole seconds: once it has come, every earlier failure is retried (R11); zero for none.
+	// RetriedUntil is a time in whole seconds: once it has come, every earlier failure is retried; zero for none.
 	RetriedUntil time.Time
-	// FastUndo is true if Update was within the rollback window when the undo began: it reaches every cluster at once (R12c).
+	// FastUndo is true if Update was within the rollback window when the undo began: it reaches every cluster at once.
 	FastUndo bool
-	// Handover is set under pruneStrategy WhenAvailable: objects that a revision drops stay until it is available (R28).
+	// Handover is set under pruneStrategy WhenAvailable: objects that a revision drops stay until it is available.
 	Handover *Handover
 	// WrittenBack are the clusters whose works this process has restored in this abort. If somebody changes such a work afterwards, it is
-	// restored again, and does not hold up the abort (R4).
+	// restored again, and does not hold up the abort.
 	WrittenBack map[string]bool
 
 	// stillRejected is true if the API server is assumed to reject now what it rejected when it was asked last (At).
 	stillRejected bool
 }
 
-// BeganLately reports whether the last gap is so recent that deadlines may not have fired yet (R11).
+// BeganLately reports whether the last gap is so recent that deadlines may not have fired yet.
 func (s *Snapshot) BeganLately() bool { return s.Now.Before(s.Gap.Over(unknownLength)) }
 
 // At returns the snapshot at a later time at which nothing is new: the API server still rejects what it rejects now, unless a pause keeps the
@@ -92,7 +92,7 @@ func (s *Snapshot) At(at time.Time) *Snapshot {
 }
 
 // AssumeSettled returns the snapshot of a process that has watched for a long time: deadlines fire, and successes are settled. It
-// assumes nothing about rejected writes: a cluster fails by one only when a try after its deadline was rejected (R11).
+// assumes nothing about rejected writes: a cluster fails by one only when a try after its deadline was rejected.
 func (s *Snapshot) AssumeSettled() *Snapshot {
 	watched := *s
 	watched.Gap, watched.Settle = Gap{}, 0

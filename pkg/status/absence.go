@@ -39,12 +39,12 @@ func NoCurrent(a *rollout.Absence) string {
 	return none + "no rollout has completed yet; repair the clusters, or put a good template into the spec"
 }
 
-// Unreadable describes the problem with the stable revision, and the remedy (R7).
+// Unreadable describes the problem with the stable revision, and the remedy.
 func Unreadable(detail string) string {
 	return detail + "; nothing can be rolled back to it: put a good template into the spec"
 }
 
-// nameOne says how a person names the stable revision (R6).
+// nameOne says how a person names the stable revision.
 func nameOne(hashes []string) string {
 	if len(hashes) == 0 {
 		return ""

@@ -40,7 +40,7 @@ func TestNoCurrent(t *testing.T) {
 	}
 }
 
-// A failed undo is not aborted by itself: Progressing says why, and gives the command that does (R12).
+// A failed undo is not aborted by itself: Progressing says why, and gives the command that does.
 func TestUndoThatFailsNamesTheCommand(t *testing.T) {
 	_, messages := told(status.Build(input(status.Stalled, p1(rt.AbortAll(), rt.Clusters("c1")), rt.Works(failed("c1")),
 		rt.Current(rt.Revision("aaa", rt.CurrentBefore(), rt.CreatedFirst(time.Hour, 2))),

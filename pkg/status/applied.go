@@ -129,7 +129,7 @@ func bare(plan *rollout.Plan) []string {
 	return []string{rollout.Names(plan.Bare) + " without a ManifestWork: there is no stable revision to write there until the rollout continues"}
 }
 
-// unheard names the clusters whose agents said nothing since this hub started, and says what to do about them (R11).
+// unheard names the clusters whose agents said nothing since this hub started, and says what to do about them.
 func unheard(plan *rollout.Plan) []string {
 	if len(plan.AgentUnknown) == 0 {
 		return nil
@@ -138,7 +138,7 @@ func unheard(plan *rollout.Plan) []string {
 		"connect the agent to the broker, or take the cluster out of the Placement"}
 }
 
-// rejected names the clusters whose works the API server refuses (R11). It says the same before the deadline and after it: a process that was
+// rejected names the clusters whose works the API server refuses. It says the same before the deadline and after it: a process that was
 // started a moment ago does not know for how long that is so.
 func rejected(plan *rollout.Plan) []string {
 	var names []string

@@ -9,7 +9,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// away returns the clusters that are away as the status lists them; nil for none (R8a).
+// away returns the clusters that are away as the status lists them; nil for none.
 func away(clusters []rollout.AwayCluster) []workv1alpha1.AwayCluster {
 	var listed []workv1alpha1.AwayCluster
 	for i := range clusters {

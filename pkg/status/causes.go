@@ -60,7 +60,7 @@ func causes(plan *rollout.Plan) []string {
 	return parts
 }
 
-// CompleteNote returns what an event says of a rollout that is complete. It names the clusters that failed within maxFailures (R13).
+// CompleteNote returns what an event says of a rollout that is complete. It names the clusters that failed within maxFailures.
 func CompleteNote(plan *rollout.Plan, revision string) string {
 	if plan.Tolerated() == 0 {
 		return "every cluster is at revision " + revision
@@ -76,7 +76,7 @@ func reached(plan *rollout.Plan) string {
 	return fmt.Sprintf("%d of %s", plan.Updated(), clusters(plan.Selected()))
 }
 
-// tolerated names the failed clusters that do not prevent the rollout from being complete; empty for none (R13).
+// tolerated names the failed clusters that do not prevent the rollout from being complete; empty for none.
 func tolerated(plan *rollout.Plan) string {
 	if plan.Tolerated() == 0 {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Releasing is how far the deletion of an object is whose workloads stay on the clusters (R20).
+// Releasing is how far the deletion of an object is whose workloads stay on the clusters.
 type Releasing struct {
 	// Clusters is how many clusters had a ManifestWork when the deletion began.
 	Clusters int
@@ -67,7 +67,7 @@ func areClusters(n int) string {
 	return fmt.Sprintf("%d clusters are", n)
 }
 
-// PreservingNotSupported is the condition Deleting of an object whose ManifestWorks travel over a broker (R21).
+// PreservingNotSupported is the condition Deleting of an object whose ManifestWorks travel over a broker.
 func PreservingNotSupported() metav1.Condition {
 	return deleting(workv1alpha1.ReasonPreservingNotSupported, "nothing is deleted: spec.preserveResourcesOnDeletion has no effect where "+
 		"ManifestWorks travel over a broker, because a restarted hub does not know which agents have yet to release their workloads; to keep them, "+
@@ -80,7 +80,7 @@ func deleting(reason, message string) metav1.Condition {
 }
 
 // Preserves reports whether the workloads of an object that is being deleted are kept. Once the Deleting condition reports that they are
-// kept, only setting the field to false changes that: an older CRD may have dropped a field that is missing (R20).
+// kept, only setting the field to false changes that: an older CRD may have dropped a field that is missing.
 func Preserves(object *workv1alpha1.ManifestWorkReplicaSet) bool {
 	if asked := object.Spec.PreserveResourcesOnDeletion; asked != nil {
 		return *asked

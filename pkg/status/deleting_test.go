@@ -11,7 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// A field that an older CRD drops, in this generation or an earlier one, does not end a deletion that keeps the workloads. Only false does (R20).
+// A field that an older CRD drops, in this generation or an earlier one, does not end a deletion that keeps the workloads. Only false does.
 func TestPreserves(t *testing.T) {
 	for name, test := range map[string]struct {
 		field    *bool
@@ -37,7 +37,7 @@ func TestPreserves(t *testing.T) {
 	}
 }
 
-// The message counts, names, and says what a person can do (R20).
+// The message counts, names, and says what a person can do.
 func TestReleasingWorkloads(t *testing.T) {
 	for name, test := range map[string]struct {
 		progress Releasing
@@ -73,7 +73,7 @@ func TestReleasingWorkloads(t *testing.T) {
 	require.Contains(t, PreservingNotSupported().Message, "set spec.preserveResourcesOnDeletion to false")
 }
 
-// However much agents say, the condition says what a person can do (R21).
+// However much agents say, the condition says what a person can do.
 func TestReleasingWorkloadsWithLongWords(t *testing.T) {
 	words := strings.Repeat("é", 16*1024)
 	status, told := &workv1alpha1.ManifestWorkReplicaSetStatus{}, ReleasingWorkloads(&Releasing{

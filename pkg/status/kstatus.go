@@ -55,7 +55,7 @@ func Hold(status *workv1alpha1.ManifestWorkReplicaSetStatus, applied metav1.Cond
 	setOrRemove(&status.Conditions, workv1alpha1.ConditionStalled, stalled, generation, now)
 }
 
-// NotReconciled puts into a status that no hub reconciles the object until a person acts (R38), and reports whether that is new. What the
+// NotReconciled puts into a status that no hub reconciles the object until a person acts, and reports whether that is new. What the
 // other conditions say is what was seen last.
 func NotReconciled(object *workv1alpha1.ManifestWorkReplicaSet, status *workv1alpha1.ManifestWorkReplicaSetStatus, why string, now metav1.Time) bool {
 	told := meta.FindStatusCondition(status.Conditions, workv1alpha1.ConditionStalled)

@@ -46,7 +46,7 @@ func TestPlacementVerifiedNamesAll(t *testing.T) {
 	}
 }
 
-// TestIgnoredRefsAreNamed: of too many placementRefs the first count, and the conditions say what that means. What is complete stays so (R8, R13).
+// TestIgnoredRefsAreNamed: of too many placementRefs the first count, and the conditions say what that means. What is complete stays so.
 func TestIgnoredRefsAreNamed(t *testing.T) {
 	const said = "spec.placementRefs has 7 entries and the first 1 count: clusters that only the others select get no new revision and keep their works, " +
 		"no work is deleted and no rollout completes; select more clusters with each Placement, or make several ManifestWorkReplicaSets"
@@ -65,7 +65,7 @@ func TestIgnoredRefsAreNamed(t *testing.T) {
 	}
 }
 
-// TestLargerHistoryLimitIsNamed: Progressing says in every stage that less of the history is kept than the spec asks for, and nothing else changes (R5).
+// TestLargerHistoryLimitIsNamed: Progressing says in every stage that less of the history is kept than the spec asks for, and nothing else changes.
 func TestLargerHistoryLimitIsNamed(t *testing.T) {
 	const said = "spec.revisionHistoryLimit is 101 and 100 counts: of the old revisions the newest 100 are kept; set it to at most 100"
 	for _, stage := range []status.Stage{status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted} {
@@ -81,7 +81,7 @@ func TestLargerHistoryLimitIsNamed(t *testing.T) {
 	}
 }
 
-// TestUnheardClustersAreNamed names the clusters whose agents were not heard over a broker, and what the reader can do (R11).
+// TestUnheardClustersAreNamed names the clusters whose agents were not heard over a broker, and what the reader can do.
 func TestUnheardClustersAreNamed(t *testing.T) {
 	const named = "1 cluster (c1) not heard since this hub started: no progressDeadline fires there before the agent reports; " +
 		"connect the agent to the broker, or take the cluster out of the Placement"

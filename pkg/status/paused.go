@@ -15,7 +15,7 @@ import (
 // howToResume is the end of every message about a pause.
 const howToResume = "set spec.paused to false to resume"
 
-// SetPaused puts the condition Paused among others while spec.paused is true, and removes it otherwise (R22). The plan is nil if there is
+// SetPaused puts the condition Paused among others while spec.paused is true, and removes it otherwise. The plan is nil if there is
 // none.
 func SetPaused(conditions *[]metav1.Condition, in *Input) {
 	setOrRemove(conditions, workv1alpha1.ConditionPaused, paused(in), in.Object.Generation, in.Now)
@@ -72,7 +72,7 @@ func heldBack(in *Input) string {
 }
 
 // superseded reports whether the rollout of today's template takes the place of the one that is held back, as soon as the pause is over. An abort
-// that is under way is carried out first (R4).
+// that is under way is carried out first.
 func superseded(in *Input) bool { return in.TemplatePending && !in.Snapshot.Aborted }
 
 // revisionWritten is what held writes of a revision do. An abort with nothing to go back to writes none.
@@ -86,7 +86,7 @@ func revisionWritten(in *Input) string {
 	return "revision " + in.Plan.Desired.Name
 }
 
-// abortWaits says that the rollout is to be aborted, and what may still save it (R24).
+// abortWaits says that the rollout is to be aborted, and what may still save it.
 func abortWaits(in *Input) string {
 	if in.Plan.Held.Abort == nil || superseded(in) {
 		return ""
@@ -95,7 +95,7 @@ func abortWaits(in *Input) string {
 		in.Snapshot.Update.Name, in.Plan.Held.Abort.Reason)
 }
 
-// templateWaits returns the message that the template in the spec is not the one that is being rolled out; empty if it is (R23).
+// templateWaits returns the message that the template in the spec is not the one that is being rolled out; empty if it is.
 func templateWaits(in *Input) string {
 	if !in.TemplatePending {
 		return ""

@@ -25,7 +25,7 @@ func conditionOf(in *status.Input, conditionType string) *metav1.Condition {
 	return meta.FindStatusCondition(built.Conditions, conditionType)
 }
 
-// The condition Paused counts what is held back, and says how to resume (R22).
+// The condition Paused counts what is held back, and says how to resume.
 func TestPausedCounts(t *testing.T) {
 	one, three := p1(rt.AbortAll(), rt.Clusters("c1")), p1(rt.AbortAll(), rt.Clusters("c1", "c2", "c3"))
 	const begins, ends = "spec.paused is true: no ManifestWork is created, changed or deleted; ", "; set spec.paused to false to resume"
@@ -147,7 +147,7 @@ func TestPausedProgressing(t *testing.T) {
 	}
 }
 
-// Where another template waits, no condition says that the clusters have what the spec wants (R23).
+// Where another template waits, no condition says that the clusters have what the spec wants.
 func TestPausedTemplateIsNotRolledOut(t *testing.T) {
 	one := p1(rt.Clusters("c1"))
 	for _, conditionType := range []string{workv1alpha1.ConditionManifestworkApplied, workv1alpha1.ConditionPlacementRolledOut} {

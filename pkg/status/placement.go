@@ -53,7 +53,7 @@ func invalidStrategies(in *Input) []string {
 }
 
 // unknownPlacements returns a message for each Placement that is missing, or whose decisions are missing or being written. The message also
-// has the consequences (R8).
+// has the consequences.
 func unknownPlacements(in *Input) []string {
 	var unknown []string
 	add := func(format string, values ...any) { unknown = append(unknown, fmt.Sprintf(format, values...)) }

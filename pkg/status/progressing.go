@@ -76,7 +76,7 @@ func goingBack(in *Input) string {
 		unreached(in))
 }
 
-// stayingBehind names the clusters that do not go back: they completed another revision, and agents leave a completed work as it is (R17).
+// stayingBehind names the clusters that do not go back: they completed another revision, and agents leave a completed work as it is.
 func stayingBehind(in *Input) string {
 	current := in.Snapshot.Current
 	var names []string
@@ -147,7 +147,7 @@ func soakIgnored(plan *rollout.Plan) string {
 	return "minSuccessTime has no effect with type All: " + strings.Join(names, ", ")
 }
 
-// largerHistory says what the hub does with an object that was stored with a larger revisionHistoryLimit than counts (R5).
+// largerHistory says what the hub does with an object that was stored with a larger revisionHistoryLimit than counts.
 func largerHistory(object *workv1alpha1.ManifestWorkReplicaSet) string {
 	const most = workv1alpha1.MaxRevisionHistoryLimit
 	limit := object.Spec.RevisionHistoryLimit

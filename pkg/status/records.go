@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// RecordsOf reads the facts about the rollout of the update revision from a status (R11).
+// RecordsOf reads the facts about the rollout of the update revision from a status.
 func RecordsOf(status *workv1alpha1.ManifestWorkReplicaSetStatus) rollout.Records {
 	found := rollout.Records{
 		Failures: failuresOf(status.Failures), Rejections: failuresOf(status.Rejections),

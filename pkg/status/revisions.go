@@ -12,10 +12,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// maxRevisionText bounds abortReason and changeCause of status.revisions, in bytes (R25): the API server takes no status of any size.
+// maxRevisionText bounds abortReason and changeCause of status.revisions, in bytes: the API server takes no status of any size.
 const maxRevisionText = 256
 
-// revisions derives status.revisions from the history and the works, newest first (R25). It is nil if there is no history.
+// revisions derives status.revisions from the history and the works, newest first. It is nil if there is no history.
 func revisions(in *Input) []workv1alpha1.RevisionStatus {
 	if in.History == nil || len(in.History.Revisions) == 0 {
 		return nil
@@ -33,7 +33,7 @@ func revisions(in *Input) []workv1alpha1.RevisionStatus {
 type reach struct {
 	// clusters is how many clusters have it.
 	clusters int32
-	// unready reports whether it has not succeeded on one of them (R10).
+	// unready reports whether it has not succeeded on one of them.
 	unready bool
 	// last is the cluster that was counted last: works come sorted by cluster, and a cluster that has two counts once.
 	last string
@@ -120,7 +120,7 @@ func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.R
 }
 
 // replacedAt returns how many clusters had a revision whose rollout was replaced by another before it ended; nil for any other. No revision
-// records that: the status had it as the update revision, and keeps the largest number that it had then (R25).
+// records that: the status had it as the update revision, and keeps the largest number that it had then.
 func replacedAt(in *Input, rev *revision.Revision, clusters int32) *int32 {
 	before := &in.Object.Status
 	for i := range before.Revisions {
@@ -136,7 +136,7 @@ func replacedAt(in *Input, rev *revision.Revision, clusters int32) *int32 {
 	return nil
 }
 
-// stateOf returns the state of a revision: the first that applies (R25).
+// stateOf returns the state of a revision: the first that applies.
 func stateOf(in *Input, rev *revision.Revision, on *reach) workv1alpha1.RevisionState {
 	_, aborted := abortedAt(in, rev)
 	switch update := in.isUpdate(rev); {
@@ -157,7 +157,7 @@ func (in *Input) isUpdate(rev *revision.Revision) bool {
 }
 
 // abortedAt is when the last rollout of a revision was aborted, and whether it was. The status has the abort of the update revision before that
-// revision records it (R12).
+// revision records it.
 func abortedAt(in *Input, rev *revision.Revision) (time.Time, bool) {
 	if in.isUpdate(rev) && in.Revisions.AbortedTime != nil {
 		return in.Revisions.AbortedTime.Time, true

@@ -63,7 +63,7 @@ func states(in *status.Input) []string {
 	return told
 }
 
-// The state of a revision is the first that applies (R25). aaa is the current and bbb the update revision.
+// The state of a revision is the first that applies. aaa is the current and bbb the update revision.
 func TestRevisionStates(t *testing.T) {
 	abortedBefore := abortedAt(minute)
 	for name, tc := range map[string]struct {
@@ -123,7 +123,7 @@ func TestRevisionStates(t *testing.T) {
 	}
 }
 
-// A work that somebody gave the owner label counts where its cluster is selected only (R8).
+// A work that somebody gave the owner label counts where its cluster is selected only.
 func TestStrayWorksAreNotCounted(t *testing.T) {
 	stray := func(cluster string) work.Work {
 		w := rt.Work(cluster, rt.Named("anything"), rt.AtRevision("aaa"), rt.Succeeded(0))
@@ -134,7 +134,7 @@ func TestStrayWorksAreNotCounted(t *testing.T) {
 	require.Equal(t, []string{"bbb Available 2", "aaa Available 1"}, states(in))
 }
 
-// Revisions that were aborted before stay Aborted through later rollouts, and a revision that can't be read has the state that its works show (R25, R26).
+// Revisions that were aborted before stay Aborted through later rollouts, and a revision that can't be read has the state that its works show.
 func TestStatesOfOlderRevisions(t *testing.T) {
 	unreadable := revisionOf("ccc", 0)
 	unreadable.Err, unreadable.Template, unreadable.Digest = fmt.Errorf("no template"), nil, ""
@@ -143,7 +143,7 @@ func TestStatesOfOlderRevisions(t *testing.T) {
 	require.Equal(t, []string{"bbb Available 1", "ddd Aborted 0", "ccc NotReady 1"}, states(in))
 }
 
-// Without a history there is nothing to list (R26).
+// Without a history there is nothing to list.
 func TestNoHistory(t *testing.T) {
 	in := listing(status.Complete, works(done("c1")))
 	require.Nil(t, status.Build(in).Revisions)
@@ -151,7 +151,7 @@ func TestNoHistory(t *testing.T) {
 	require.Nil(t, status.Build(in).Revisions)
 }
 
-// At most 16 are listed, the newest first: the current and the update revision, those that works have, then the newest (R25).
+// At most 16 are listed, the newest first: the current and the update revision, those that works have, then the newest.
 func TestBoundOfTheList(t *testing.T) {
 	hashes := func(in *status.Input) []string {
 		var told []string
@@ -217,7 +217,7 @@ func TestRevisionTimes(t *testing.T) {
 	require.True(t, equality.Semantic.DeepEqual(list, status.Build(in).Revisions))
 }
 
-// The reason of an abort is that of the status while no revision records it, and never longer than 256 bytes (R25, P7).
+// The reason of an abort is that of the status while no revision records it, and never longer than 256 bytes.
 func TestAbortOfARevision(t *testing.T) {
 	long := strings.Repeat("a", 250) + strings.Repeat("é", 100)
 	in := listing(status.Aborting, works(failed("c1")), revisionOf("bbb", 2))
@@ -235,7 +235,7 @@ func TestAbortOfARevision(t *testing.T) {
 	require.Equal(t, decided, status.Build(in).Revisions, "nor does a later rollout")
 }
 
-// A change cause of any length has 256 bytes at most in the status (R25).
+// A change cause of any length has 256 bytes at most in the status.
 func TestLongChangeCause(t *testing.T) {
 	caused := revisionOf("bbb", 2)
 	caused.Object.Annotations[workv1alpha1.AnnotationChangeCause] = strings.Repeat("é", 5000)
@@ -245,7 +245,7 @@ func TestLongChangeCause(t *testing.T) {
 	require.True(t, utf8.ValidString(cause))
 }
 
-// How many clusters a revision reached, and who made it, is what the revision records (R25).
+// How many clusters a revision reached, and who made it, is what the revision records.
 func TestEvidenceInTheList(t *testing.T) {
 	listed := status.Build(listing(status.RollingOut, nil, revisionOf("aaa", 1,
 		func(r *revision.Record) { r.Reached, r.CreatedBy = ptr.To(int32(12)), "argocd" }), revisionOf("bbb", 2))).Revisions
@@ -255,7 +255,7 @@ func TestEvidenceInTheList(t *testing.T) {
 	require.Empty(t, listed[0].CreatedBy)
 }
 
-// Who asked for an abort and why stays in the status for as long as the abort (R12).
+// Who asked for an abort and why stays in the status for as long as the abort.
 func TestAbortKeepsItsReason(t *testing.T) {
 	in := listing(status.Aborted, nil, revisionOf("aaa", 1), revisionOf("bbb", 2))
 	in.Object.Status.AbortedBy, in.Object.Status.AbortReason = "alice", "leaks memory"
@@ -267,7 +267,7 @@ func TestAbortKeepsItsReason(t *testing.T) {
 	require.Empty(t, ended.AbortedBy+ended.AbortReason)
 }
 
-// TestReplacedRevision: a revision that is replaced in the middle of its rollout keeps how many clusters had it (R25).
+// TestReplacedRevision: a revision that is replaced in the middle of its rollout keeps how many clusters had it.
 func TestReplacedRevision(t *testing.T) {
 	in := listing(status.RollingOut, works(inFlight("c1")), revisionOf("aaa", 1), revisionOf("bbb", 2))
 	in.Object.Status.UpdateRevision = "aaa"

@@ -19,9 +19,9 @@ type Stage string
 const (
 	// RollingOut means that the update revision is on its way to the clusters.
 	RollingOut Stage = "RollingOut"
-	// Stalled means that it does not go on by itself (R14).
+	// Stalled means that it does not go on by itself.
 	Stalled Stage = "Stalled"
-	// Complete means that every selected cluster had it (R13). It stays so, whatever the clusters do later.
+	// Complete means that every selected cluster had it. It stays so, whatever the clusters do later.
 	Complete Stage = "Complete"
 	// Aborting means that the abort is decided and not every work is written back.
 	Aborting Stage = "Aborting"
@@ -42,7 +42,7 @@ type Input struct {
 	// Pending says that today's template waits, for an abort to be carried out or for its revision to be recorded: the status
 	// does not observe its generation yet.
 	Pending bool
-	// TemplatePending is true if today's template is another one than the update revision's, and waits for the end of a pause (R23).
+	// TemplatePending is true if today's template is another one than the update revision's, and waits for the end of a pause.
 	TemplatePending bool
 	Snapshot        *rollout.Snapshot
 	Plan            *rollout.Plan
@@ -53,13 +53,13 @@ type Input struct {
 	// PrunedNote is what the API server drops, and HistoryNote why there is no history, each with the remedy; empty for none. Progressing
 	// says it.
 	PrunedNote, HistoryNote string
-	// ClustersNote is why ManagedClusters can't be read, with the remedy; empty if they can (R8a).
+	// ClustersNote is why ManagedClusters can't be read, with the remedy; empty if they can.
 	ClustersNote string
 	// Now becomes the transition time of the conditions whose status changes.
 	Now metav1.Time
 }
 
-// Revisions are the fields of the status that decide: each is persisted before the writes that follow from it (R4, R12).
+// Revisions are the fields of the status that decide: each is persisted before the writes that follow from it.
 type Revisions struct {
 	CollisionCount  *int32
 	CurrentRevision string
@@ -108,7 +108,7 @@ func Build(in *Input) workv1alpha1.ManifestWorkReplicaSetStatus {
 }
 
 // KeepAbort keeps in a new status who asked for the abort and why, for as long as there is one: status.abortedBy and status.abortReason are set by
-// hand, together with status.abortedTime (R12).
+// hand, together with status.abortedTime.
 func KeepAbort(wanted, before *workv1alpha1.ManifestWorkReplicaSetStatus) {
 	wanted.AbortedBy, wanted.AbortReason = "", ""
 	if wanted.AbortedTime != nil {

@@ -66,7 +66,7 @@ func count(summary *workv1alpha1.ManifestWorkReplicaSetSummary, work *work.Work)
 	}
 }
 
-// observed also believes an Available that has no generation, as the rollout does (R10).
+// observed also believes an Available that has no generation, as the rollout does.
 func observed(work *work.Work, found *metav1.Condition) bool {
 	return work.Observed(found) || (found.Type == workv1.WorkAvailable && found.ObservedGeneration == 0)
 }

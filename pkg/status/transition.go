@@ -28,7 +28,7 @@ const (
 
 // Transitions compares what the status was with what was written. A status is written once, so that each transition is seen
 // once, also over restarts. A status that is there for the first time reports that a rollout began, and nothing else: whatever
-// else it says was reported before it was lost (R16).
+// else it says was reported before it was lost.
 func Transitions(before, after *workv1alpha1.ManifestWorkReplicaSetStatus) []Transition {
 	was, is := StageOf(before.Conditions), StageOf(after.Conditions)
 	var found []Transition
@@ -40,7 +40,7 @@ func Transitions(before, after *workv1alpha1.ManifestWorkReplicaSetStatus) []Tra
 	return found
 }
 
-// another reports whether two hashes name two revisions. Where an older CRD came or went, one of them is lost and says nothing (R16).
+// another reports whether two hashes name two revisions. Where an older CRD came or went, one of them is lost and says nothing.
 func another(before, after string) bool {
 	return before != after && before != "" && after != ""
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
-// record is the ConfigMap that holds the version that ran last (R33).
+// record is the ConfigMap that holds the version that ran last.
 type record struct {
 	client    corev1client.ConfigMapInterface
 	namespace string
 }
 
 // errUnavailable is in the errors of a hub that has no right on the ConfigMap, whose namespace does not exist, or whose writes of the
-// ConfigMap the API server rejects, because of a policy for example: rollouts and aborts must not wait for that (R33).
+// ConfigMap the API server rejects, because of a policy for example: rollouts and aborts must not wait for that.
 var errUnavailable = errors.New("the ConfigMap is not available")
 
 // read returns the ConfigMap; nil if there is none.

@@ -47,7 +47,7 @@ func TestWithoutTheNamespace(t *testing.T) {
 	w.state(metrics.UpgradeUnavailable)
 }
 
-// A write of the ConfigMap that the API server rejects, because of a policy for example, is named, and rollouts do not wait for it (R33).
+// A write of the ConfigMap that the API server rejects, because of a policy for example, is named, and rollouts do not wait for it.
 func TestRejectedRecord(t *testing.T) {
 	denied := apierrors.NewBadRequest(`admission webhook "labels.example.com" denied the request: no owner`)
 	for _, verb := range []string{"create", "patch"} {

@@ -84,7 +84,7 @@ func New(config Config) *Runner {
 }
 
 // Run returns nil once ManifestWorkReplicaSets may be reconciled, and an error when the context ends before that. It tries again for as
-// long as the API server can't be asked, and looks again for as long as this version is refused (R38).
+// long as the API server can't be asked, and looks again for as long as this version is refused.
 func (r *Runner) Run(ctx context.Context) error {
 	logger := klog.FromContext(ctx).WithName("upgrade")
 	if _, released := plan.ParseVersion(r.Version); !released || r.Namespace == "" {
@@ -132,7 +132,7 @@ func (r *Runner) try(ctx context.Context) bool {
 	return true
 }
 
-// failed reports whether ManifestWorkReplicaSets may be reconciled after an error: they may if the hub cannot record its version (R33).
+// failed reports whether ManifestWorkReplicaSets may be reconciled after an error: they may if the hub cannot record its version.
 func (r *Runner) failed(ctx context.Context, err error) bool {
 	logger := klog.FromContext(ctx)
 	if errors.Is(err, errUnavailable) {
@@ -190,7 +190,7 @@ func (r *Runner) all(ctx context.Context, d *plan.Decision) error {
 	return errors.Join(errs...)
 }
 
-// take writes the snapshot of an object, unless it has that (R36).
+// take writes the snapshot of an object, unless it has that.
 func (r *Runner) take(ctx context.Context, d *plan.Decision, o *plan.Object) error {
 	changes, err := plan.Snapshot(d, o)
 	if err != nil || len(changes) == 0 {
@@ -203,7 +203,7 @@ func (r *Runner) take(ctx context.Context, d *plan.Decision, o *plan.Object) err
 	return nil
 }
 
-// restore restores what an object lost (R37).
+// restore restores what an object lost.
 func (r *Runner) restore(ctx context.Context, d *plan.Decision, o *plan.Object) error {
 	restoration := plan.Restore(d, o)
 	if err := r.objects.restore(ctx, o, &restoration); err != nil {

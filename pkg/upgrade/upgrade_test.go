@@ -116,7 +116,7 @@ func TestRefusal(t *testing.T) {
 	w.state(metrics.UpgradeRecorded)
 }
 
-// While a version is refused, each object says so and names the way out, once, and so does one that is made meanwhile (R38). What the hub
+// While a version is refused, each object says so and names the way out, once, and so does one that is made meanwhile. What the hub
 // that reconciled it last said stays. A write that fails is tried again.
 func TestRefusalIsSaidInEachObject(t *testing.T) {
 	w := newWorld(t, "a", "b")

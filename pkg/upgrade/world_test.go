@@ -213,13 +213,13 @@ var (
 
 // Up, down and up again: what is written, in which order, and what is recorded.
 
-// A development build, and one that does not know its namespace, asks for nothing (R35).
+// A development build, and one that does not know its namespace, asks for nothing.
 
-// Without a right on the ConfigMap the feature is off, and that is said (R33). Nothing else waits for it.
+// Without a right on the ConfigMap the feature is off, and that is said. Nothing else waits for it.
 
 // A namespace that does not exist is no reason to wait.
 
-// A version without snapshots waits, says so once, and continues when somebody deletes the ConfigMap (R38).
+// A version without snapshots waits, says so once, and continues when somebody deletes the ConfigMap.
 
 // Each write may fail once, in each way that passes: it is tried again, and the end is the same. Nothing is recorded before that.
 

@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
-// restore writes what remains to be restored of an object: the revisions first, as the status follows from them (R16), and the
+// restore writes what remains to be restored of an object: the revisions first, as the status follows from them, and the
 // annotations last, as they say that something remains.
 func (c *objects) restore(ctx context.Context, o *plan.Object, r *plan.Restoration) error {
 	for i := range r.Revisions {
@@ -89,7 +89,7 @@ func (c *objects) patchRevision(ctx context.Context, change *plan.RevisionPatch)
 	}
 	client := c.kube.AppsV1().ControllerRevisions(object.Namespace)
 	_, err = client.Patch(ctx, object.Name, types.MergePatchType, data, metav1.PatchOptions{})
-	if err != nil && !apierrors.IsNotFound(err) { // Of one that was deleted there is nothing to restore (R7).
+	if err != nil && !apierrors.IsNotFound(err) { // Of one that was deleted there is nothing to restore.
 		return fmt.Errorf("patching ControllerRevision %s/%s: %w", object.Namespace, object.Name, err)
 	}
 	return nil

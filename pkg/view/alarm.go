@@ -63,7 +63,7 @@ func AlarmsOf(sets []*workv1alpha1.ManifestWorkReplicaSet, lease *coordinationv1
 	return alarms
 }
 
-// RefusalOf returns why the hub refuses to reconcile an object (R38); empty if it does not.
+// RefusalOf returns why the hub refuses to reconcile an object; empty if it does not.
 func RefusalOf(set *workv1alpha1.ManifestWorkReplicaSet) string {
 	found := meta.FindStatusCondition(set.Status.Conditions, workv1alpha1.ConditionStalled)
 	if found == nil || found.Status != metav1.ConditionTrue || found.Reason != workv1alpha1.ReasonDowngradeRefused {

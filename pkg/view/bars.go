@@ -192,7 +192,7 @@ func (o *Objects) summary(clusters []Cluster, known bool, bars []Bar) string {
 	return fmt.Sprintf("%d of %d clusters %s revision %s", done, total, verb, numberOf(o.numbers(), wanted))
 }
 
-// restoredAway returns how many clusters are away, and how many of them confirmed the revision to which an abort returns (R8a).
+// restoredAway returns how many clusters are away, and how many of them confirmed the revision to which an abort returns.
 func (o *Objects) restoredAway(clusters []Cluster) (restored, away int) {
 	current := numberOf(o.numbers(), o.ReplicaSet.Status.CurrentRevision)
 	for _, c := range o.withAway(clusters) {

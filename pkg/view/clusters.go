@@ -58,7 +58,7 @@ func (c *Cluster) rank() int {
 	return len(ranks)
 }
 
-// done reports whether the cluster succeeded. One that ran to completion at another revision did not: the rollout waits for it (R17).
+// done reports whether the cluster succeeded. One that ran to completion at another revision did not: the rollout waits for it.
 func (c *Cluster) done() bool { return c.State == StateSucceeded }
 
 // Clusters returns the selected clusters and those that are away, the most urgent first. If the works could not be read or travel over a
@@ -68,7 +68,7 @@ func Clusters(o *Objects) []Cluster {
 	return o.withAway(clusters)
 }
 
-// withAway adds the clusters in status.away, and sorts again (R8a).
+// withAway adds the clusters in status.away, and sorts again.
 func (o *Objects) withAway(clusters []Cluster) []Cluster {
 	if len(o.ReplicaSet.Status.Away) == 0 || !o.ReplicaSet.DeletionTimestamp.IsZero() {
 		return clusters

@@ -78,7 +78,7 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 	return e
 }
 
-// suspended tells what a pause does to aborts (R24).
+// suspended tells what a pause does to aborts.
 func suspended(o *Objects) string {
 	switch {
 	case StateOf(o.ReplicaSet) == workv1alpha1.StateAborting:

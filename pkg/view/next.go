@@ -179,7 +179,7 @@ func usable(o *Objects, r *Revision, allowed Allowed) error {
 }
 
 // edited reports whether the template in the spec is not that of the update revision: the hub has not seen it yet, or it waits for the end
-// of a pause (R23).
+// of a pause.
 func (o *Objects) edited() bool {
 	history := o.history()
 	update := history.ByHash(o.ReplicaSet.Status.UpdateRevision)

@@ -87,7 +87,7 @@ func (o *Objects) observed(of status.Revisions) *lifecycle.View {
 	}
 }
 
-// refs returns the placementRefs that the hub uses, and the number of those that it ignores (R8).
+// refs returns the placementRefs that the hub uses, and the number of those that it ignores.
 func (o *Objects) refs() (refs []placement.Ref, ignored int) {
 	specs := o.ReplicaSet.Spec.PlacementRefs
 	counted := min(len(specs), workv1alpha1.MaxPlacementRefs)
@@ -100,7 +100,7 @@ func (o *Objects) refs() (refs []placement.Ref, ignored int) {
 }
 
 // handover returns the handover between revisions, computed as the hub does with its default limits. It is nil if dropped objects are
-// deleted at once (R28).
+// deleted at once.
 func (o *Objects) handover() *rollout.Handover {
 	if o.ReplicaSet.Spec.PruneStrategy != workv1alpha1.PruneWhenAvailable {
 		return nil

@@ -69,7 +69,7 @@ func SampleOf(o *Objects, named ...string) *Sample {
 }
 
 // completes reports whether a work of a template can run to completion: then its agent takes no newer revision, which only the content of
-// the work shows (R17).
+// the work shows.
 func completes(template *workv1.ManifestWorkSpec) bool {
 	for i := range template.ManifestConfigs {
 		for _, rule := range template.ManifestConfigs[i].ConditionRules {

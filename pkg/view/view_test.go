@@ -160,8 +160,7 @@ func completed(t *testing.T, cluster, version string) work.Work {
 	return w
 }
 
-// TestCompletedHoldsUp: a cluster that ran to completion at another revision needs attention, because the rollout or the abort waits for it
-// (R17).
+// TestCompletedHoldsUp: a cluster that ran to completion at another revision needs attention, because the rollout or the abort waits for it.
 func TestCompletedHoldsUp(t *testing.T) {
 	rollingOut := func(o *view.Objects) {
 		o.Works = []work.Work{succeeding(t, "c1", "v2"), completed(t, "c2", "v2")}

@@ -57,7 +57,7 @@ func told(t *testing.T, o *view.Objects) (says string, hub rollout.Wait) {
 	return says, hub
 }
 
-// TestWhyInAMandatoryGroup: a mandatory group tolerates no failure (R11).
+// TestWhyInAMandatoryGroup: a mandatory group tolerates no failure.
 func TestWhyInAMandatoryGroup(t *testing.T) {
 	o := objects(t)
 	wroteAt(t, o, "c1", "v2")
@@ -93,7 +93,7 @@ func TestWhyReadsThePartOfTheType(t *testing.T) {
 	require.NotContains(t, says, "the rollout continues")
 }
 
-// TestForecastOfAnUndo: an undo is never aborted by itself (R12).
+// TestForecastOfAnUndo: an undo is never aborted by itself.
 func TestForecastOfAnUndo(t *testing.T) {
 	o := objects(t, complete)
 	o.Revisions[1].CreationTimestamp = metav1.NewTime(now.Add(time.Second))

@@ -8,10 +8,10 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// clockSkew is how far an agent's transition may be ahead of the hub's clock before it is ignored (R10).
+// clockSkew is how far an agent's transition may be ahead of the hub's clock before it is ignored.
 const clockSkew = time.Minute
 
-// State is the state of a work at its revision, according to the work's conditions (R10).
+// State is the state of a work at its revision, according to the work's conditions.
 type State string
 
 // The states of a work at a revision.
@@ -22,7 +22,7 @@ const (
 	Degraded State = "Degraded"
 	// Succeeded means that the agent reports the revision as applied and available, and no progress.
 	Succeeded State = "Succeeded"
-	// Completed means that the work ran to completion at an older revision: its agent does not apply a new one (R17).
+	// Completed means that the work ran to completion at an older revision: its agent does not apply a new one.
 	Completed State = "Completed"
 )
 
@@ -92,7 +92,7 @@ func (a *assessor) outcome(rev *Revision, progressing *metav1.Condition) Assessm
 	return a.unknown()
 }
 
-// IsComplete reports whether the agent no longer applies a new spec of the work (R17).
+// IsComplete reports whether the agent no longer applies a new spec of the work.
 func (w *Work) IsComplete() bool { return isTrue(w.reported().complete) != nil }
 
 // ranToCompletion reports whether the agent applied this generation of the work, and completed it. The agent may have stamped the
@@ -205,7 +205,7 @@ func (a *assessor) unevaluated() *metav1.Condition {
 	return nil
 }
 
-// Decisive reports whether a manifest's condition can decide on the state of its work (R10). Other conditions need not be kept.
+// Decisive reports whether a manifest's condition can decide on the state of its work. Other conditions need not be kept.
 func Decisive(condition *metav1.Condition) bool {
 	switch condition.Type {
 	case workv1.ManifestDegraded:

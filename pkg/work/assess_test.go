@@ -319,7 +319,7 @@ func TestAssess(t *testing.T) {
 	}
 }
 
-// TestAt defines "at the desired revision" (R10).
+// TestAt defines "at the desired revision".
 func TestAt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		work []rt.WorkOption

@@ -7,7 +7,7 @@ import (
 )
 
 // Judged returns the work with the conditions by which it is judged. In a handover these come only from the revision's own manifests, as
-// if the work had no others (R30).
+// if the work had no others.
 func (w *Work) Judged() *Work {
 	if !w.InHandover() {
 		return w

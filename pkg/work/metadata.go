@@ -22,7 +22,7 @@ import (
 // Each write carries all of them, except the time of the request (Metadata).
 
 // keepOptions are the annotations for Argo CD. It tracks applications by label, treats a work with copied labels as a resource that left
-// Git, and would delete every work when it prunes (R9).
+// Git, and would delete every work when it prunes.
 var keepOptions = [...]struct{ annotation, option string }{
 	{"argocd.argoproj.io/sync-options", "Prune=false"},
 	{"argocd.argoproj.io/compare-options", "IgnoreExtraneous"},

@@ -13,7 +13,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Names are the names that a work of this hub may have, in the order in which they are tried (R9): the owner's own name, one that is
+// Names are the names that a work of this hub may have, in the order in which they are tried: the owner's own name, one that is
 // derived from the owner's namespace and name, and one that contains the owner's UID. Each is the same in every process and pass, so a
 // second try finds the work that the first one made.
 func Names(owner metav1.Object) []string {
@@ -47,7 +47,7 @@ func IsName(owner metav1.Object, name string) bool {
 }
 
 // LostOwner reports whether a work without owner label still belongs to this owner: it has a name that this owner's works can have, the
-// hash of one of the owner's revisions, and the time when the hub wrote it (R9).
+// hash of one of the owner's revisions, and the time when the hub wrote it.
 func LostOwner(owner metav1.Object, work *workv1.ManifestWork, isRevision func(hash string) bool) bool {
 	_, owned := work.Labels[workv1alpha1.LabelReplicaSet]
 	if owned || !IsName(owner, work.Name) {

@@ -15,7 +15,7 @@ func owner(name string) *metav1.ObjectMeta {
 	return &metav1.ObjectMeta{Namespace: rt.OwnerNamespace, Name: name, UID: "0b0c5e2e-3b5b-4a57-9a35-d2c5f2a6a2b7"}
 }
 
-// TestNames: three names, and the same for every process (R9).
+// TestNames: three names, and the same for every process.
 func TestNames(t *testing.T) {
 	got := strings.Join(work.Names(owner("web")), " ")
 	if want := "web web-55489cf447 web-0b0c5e2e-3b5b-4a57-9a35-d2c5f2a6a2b7"; got != want {
@@ -23,7 +23,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestIsName: the names of this hub and those of OCM's (R6).
+// TestIsName: the names of this hub and those of OCM's.
 func TestIsName(t *testing.T) {
 	long := strings.Repeat("x", 60)
 	for name, tc := range map[string]struct {
@@ -50,7 +50,7 @@ func TestIsName(t *testing.T) {
 	}
 }
 
-// TestLostOwner: a work that lost the owner label is its owner's by name, hash and applied-at together (R9).
+// TestLostOwner: a work that lost the owner label is its owner's by name, hash and applied-at together.
 func TestLostOwner(t *testing.T) {
 	stripped := func(options ...rt.WorkOption) work.Work {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("aaa")}, options...)...)

@@ -18,17 +18,16 @@ type Revision struct {
 	Digest revision.Digest
 	// Template is the spec that the works get. It must not be changed.
 	Template *workv1.ManifestWorkSpec
-	// ReportsDegraded is true if every agent reports Degraded for it, True or False. Until an agent does, its cluster has not succeeded
-	// (R10).
+	// ReportsDegraded is true if every agent reports Degraded for it, True or False. Until an agent does, its cluster has not succeeded.
 	ReportsDegraded bool
-	// Reused is true if the template returned to an older revision: an undo (R3).
+	// Reused is true if the template returned to an older revision: an undo.
 	Reused bool
-	// BeginsAt is when the template returned to it, or a user retried it (R3, R4); zero if neither happened. Earlier reports of clusters that
+	// BeginsAt is when the template returned to it, or a user retried it; zero if neither happened. Earlier reports of clusters that
 	// already have it do not count for this rollout. It is the stored time, which decides the order of events.
 	BeginsAt time.Time
-	// BeginSeen is when this process first saw that; zero if it does not matter. Times are counted from the earlier of the two (R10).
+	// BeginSeen is when this process first saw that; zero if it does not matter. Times are counted from the earlier of the two.
 	BeginSeen time.Time
-	// CurrentSince is when it last became the current revision (R13); zero if it never did.
+	// CurrentSince is when it last became the current revision; zero if it never did.
 	CurrentSince time.Time
 	// WasCurrent is true if it is, or was, the current revision.
 	WasCurrent bool
@@ -69,7 +68,7 @@ func NewRevision(rev *revision.Revision) *Revision {
 	}
 }
 
-// reportsProgress reports whether a rule of the template makes the agent report Progressing (R10).
+// reportsProgress reports whether a rule of the template makes the agent report Progressing.
 func (r *Revision) reportsProgress() bool {
 	if r.Template == nil {
 		return false

@@ -22,36 +22,36 @@ type Work struct {
 	Digest revision.Digest
 	// DeletionCounts is true if the deletion of a work increments its generation, as in the API server.
 	DeletionCounts bool
-	// SucceededSince is when the success began that this process has seen without interruption; zero if it does not succeed (R10). For a work
+	// SucceededSince is when the success began that this process has seen without interruption; zero if it does not succeed. For a work
 	// that is being deleted, it is the last value before the deletion.
 	SucceededSince time.Time
 	// StateChangedAt is when this process saw the work change, at its revision, from success to another state or the reverse; zero if it saw
-	// no change. It does not depend on the agent's clock (R10).
+	// no change. It does not depend on the agent's clock.
 	StateChangedAt time.Time
 	// WatchedSince is when this process began to watch the work after the last write of its revision; zero for always.
 	WatchedSince time.Time
-	// SettledAt is when this process first found a success of that write settled; zero if it did not (R11).
+	// SettledAt is when this process first found a success of that write settled; zero if it did not.
 	SettledAt time.Time
 	// ClockAhead is true if this process saw the agent's clock more than a minute ahead of the hub's at this revision. Its transitions are
-	// then ignored, even after the hub's clock has passed those times (R10).
+	// then ignored, even after the hub's clock has passed those times.
 	ClockAhead bool
 	// UnexpectedName is true if no hub gives this name to a work of this owner: somebody added the owner label. The work does not count if
-	// nothing selects its cluster (R8).
+	// nothing selects its cluster.
 	UnexpectedName bool
-	// DeletionSeen is when this process first saw that it is being deleted; zero if it does not matter (R10).
+	// DeletionSeen is when this process first saw that it is being deleted; zero if it does not matter.
 	DeletionSeen time.Time
-	// UnselectedSince is when this process first saw that no ref selects its cluster; zero if one does (R8).
+	// UnselectedSince is when this process first saw that no ref selects its cluster; zero if one does.
 	UnselectedSince time.Time
 	// LeftSince is when this process first saw that the work's Placement no longer names its cluster, and OCM may still be writing the
-	// decisions; zero if not (R8).
+	// decisions; zero if not.
 	LeftSince time.Time
-	// SelectedBy are the Placements with several slices that this process last saw selecting the cluster; nil if it saw none (R8).
+	// SelectedBy are the Placements with several slices that this process last saw selecting the cluster; nil if it saw none.
 	SelectedBy []string
 	// AcceptedAs is the digest that the hub requested if the API server stored a different spec at this generation. Another request would not
-	// change that (R10).
+	// change that.
 	AcceptedAs revision.Digest
 	// Combined is the content of a work that has its revision and keeps the objects of the revision that it names as kept. It is nil if it
-	// names none, or if dropped objects are deleted at once (R29).
+	// names none, or if dropped objects are deleted at once.
 	Combined *handover.Combined
 
 	// marks were read from the object; nil if they were not.
@@ -160,7 +160,7 @@ func (w *Work) AppliedAt() (time.Time, bool) {
 	return at, err == nil
 }
 
-// At reports whether the work, which may be nil, is at a revision: it has the hash and the time, and its spec is the template's (R10),
+// At reports whether the work, which may be nil, is at a revision: it has the hash and the time, and its spec is the template's,
 // possibly with kept objects. A work that somebody edited is not. A work that ran to completion since it was written is at its revision,
 // even if the API server stored it differently. Its agent applies no other spec, and another write would only hide what it completed.
 func (w *Work) At(rev *Revision) bool {
@@ -195,7 +195,7 @@ func (w *Work) Begin(rev *Revision) time.Time {
 }
 
 // WrittenAt returns when the hub wrote the work's revision, at the latest when this process saw the write. An agent that postdates it, or
-// a hub whose clock was ahead, gains no time (R10). A work recreated from a copy has the annotation
+// a hub whose clock was ahead, gains no time. A work recreated from a copy has the annotation
 // of the original, so its creation time counts if it is later.
 func (w *Work) WrittenAt() time.Time {
 	appliedAt, _ := w.AppliedAt()
@@ -236,7 +236,7 @@ func (w *Work) HasOther(rev *Revision) bool {
 	return w != nil && w.Hash() != "" && w.Hash() != rev.Hash && !w.At(rev)
 }
 
-// KeptRevision returns the hash of the revision whose objects the work keeps beside its own; empty if it keeps none (R28).
+// KeptRevision returns the hash of the revision whose objects the work keeps beside its own; empty if it keeps none.
 func (w *Work) KeptRevision() string {
 	if w.marks != nil {
 		return w.marks.kept
@@ -244,7 +244,7 @@ func (w *Work) KeptRevision() string {
 	return w.Object.Annotations[workv1alpha1.AnnotationKeptRevision]
 }
 
-// InHandover reports whether the work holds its revision together with objects of another one (R29).
+// InHandover reports whether the work holds its revision together with objects of another one.
 func (w *Work) InHandover() bool {
 	return w.Combined != nil && (w.Digest == w.Combined.Digest || w.AcceptedAs != "" && w.AcceptedAs == w.Combined.Digest)
 }

@@ -10,7 +10,7 @@ import (
 
 // OwnerEvents leads the events of ManifestWorks to their owners. An agent that repeats its report, in other words or with other details,
 // leads to no pass: a trimmed work holds what decides and nothing else, and two of them can be compared as they are. Exception: owners for
-// which readsLive reports true. Their passes decide on the whole works, so that each report counts (R20).
+// which readsLive reports true. Their passes decide on the whole works, so that each report counts.
 func OwnerEvents(enqueue func(key string), readsLive func(key string) bool) cache.ResourceEventHandler {
 	keysOf := func(objects ...any) []string {
 		var keys []string

@@ -19,7 +19,7 @@ var trimmedMark = string(uuid.NewUUID()) + ":"
 
 // NewTransform returns the transform of an informer of ManifestWorks. It drops what neither the controller nor the garbage collection of
 // completed works reads, which is nearly all of a work: manifests, their configuration and what the agent reports of each manifest. The
-// digest of the spec stays (R1). The controller also works with a cache without this transform, which is larger.
+// digest of the spec stays. The controller also works with a cache without this transform, which is larger.
 func NewTransform() cache.TransformFunc {
 	digests := NewDigests()
 	return func(obj any) (any, error) {
@@ -45,7 +45,7 @@ func Trim(work *workv1.ManifestWork, digest revision.Digest) {
 	work.Status.ResourceStatus.Manifests = trimManifests(work)
 }
 
-// trimManifests keeps the conditions of manifests that a decision reads (R10). A decision reads more of a work that keeps objects of
+// trimManifests keeps the conditions of manifests that a decision reads. A decision reads more of a work that keeps objects of
 // another revision.
 func trimManifests(w *workv1.ManifestWork) []workv1.ManifestCondition {
 	manifests := w.Status.ResourceStatus.Manifests

@@ -29,7 +29,7 @@ func newWork(uid, version string) *workv1.ManifestWork {
 
 const configMap = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b"}}`
 
-// A trimmed work holds the digest of its spec, keeps what decides (R10) and what the garbage collection reads, and nothing else.
+// A trimmed work holds the digest of its spec, keeps what decides and what the garbage collection reads, and nothing else.
 func TestTrimmedWorks(t *testing.T) {
 	full := newWork("u1", "7")
 	full.Generation = 3
@@ -110,7 +110,7 @@ func TestDigestsAreKnownByBytes(t *testing.T) {
 	require.Equal(t, 5, d.byBytes.Len())
 }
 
-// What an agent reports once more in other words does not make a cache stale before an abort; what decides does (R11).
+// What an agent reports once more in other words does not make a cache stale before an abort; what decides does.
 func TestACacheShowsWhatIsLive(t *testing.T) {
 	d := NewDigests()
 	live := func(version string, status metav1.ConditionStatus, message string) *workv1.ManifestWork {
@@ -132,7 +132,7 @@ func TestACacheShowsWhatIsLive(t *testing.T) {
 	require.False(t, d.Shows(live("7", metav1.ConditionTrue, "a"), live("8", metav1.ConditionTrue, "a")), "a cache without the transform is compared by version")
 }
 
-// Of a work that keeps objects of another revision the cache holds what its own manifests are judged by (R30).
+// Of a work that keeps objects of another revision the cache holds what its own manifests are judged by.
 func TestTrimmedHandover(t *testing.T) {
 	full := newWork("u1", "7")
 	full.Annotations = map[string]string{workv1alpha1.AnnotationKeptRevision: "aaa"}

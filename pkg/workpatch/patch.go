@@ -14,13 +14,13 @@ import (
 )
 
 // Patch returns the patch that makes the changes of a write to an existing work: labels, annotations and, if it differs, the spec. It is
-// one request, and carries the version that was decided on (R15). Labels and annotations of others stay.
+// one request, and carries the version that was decided on. Labels and annotations of others stay.
 func Patch(w *rollout.Write, spec Change, now time.Time) (types.PatchType, []byte, error) {
 	labels, annotations := changesOf(w.Work.Object, wantedMetadata(w, now))
 	return encode(w.Work.Object, labels, annotations, spec)
 }
 
-// SpecPatch returns the patch that changes the spec of a work and nothing else, in the version that was read (R15).
+// SpecPatch returns the patch that changes the spec of a work and nothing else, in the version that was read.
 func SpecPatch(existing *workv1.ManifestWork, spec Change) (types.PatchType, []byte, error) {
 	return encode(existing, nil, nil, spec)
 }
@@ -80,7 +80,7 @@ func IsStripped(w *rollout.Write, answer metav1.Object) bool {
 }
 
 // MissingMark returns the label or annotation that the API server's answer to the write of a revision lacks, or "" if it lacks none.
-// Without it, the work does not count as having the revision (R10).
+// Without it, the work does not count as having the revision.
 func MissingMark(w *rollout.Write, answer metav1.Object) string {
 	switch {
 	case w.Revision == nil:

@@ -76,7 +76,7 @@ func nulls() *work.Revision {
 	return rev
 }
 
-// A new work has the owner's labels, the protection from GitOps tools, and the revision (R9, R10). Its spec is a copy.
+// A new work has the owner's labels, the protection from GitOps tools, and the revision. Its spec is a copy.
 func TestNew(t *testing.T) {
 	update := rt.Revision("bbb")
 	work := New(&rollout.Write{Owner: owner(), Action: rollout.Create, Cluster: "c1", Placement: "p1", Group: "g1", Revision: update}, "web", rt.At(time.Minute))
@@ -93,7 +93,7 @@ func TestNew(t *testing.T) {
 	require.False(t, IsStripped(&rollout.Write{Owner: owner(), Placement: "p1", Group: "g1"}, work))
 }
 
-// A patch brings the spec, labels and annotations in one request, in the version that was decided on (R15). What others put on the work
+// A patch brings the spec, labels and annotations in one request, in the version that was decided on. What others put on the work
 // stays, and the cache's own annotation gets to no API server.
 func TestPatch(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -131,7 +131,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// What a work keeps is named in the patch that writes it, and no longer when it is trimmed (R28, R31).
+// What a work keeps is named in the patch that writes it, and no longer when it is trimmed.
 func TestPatchOfAHandover(t *testing.T) {
 	w := &rollout.Write{Owner: owner(), Action: rollout.Update, Cluster: "c1", Placement: "p1", Work: stored(), Revision: rt.Revision("bbb"), KeptRevision: "aaa"}
 	kept := Whole(w, rt.At(time.Minute))
@@ -165,7 +165,7 @@ func TestPatchOfLabels(t *testing.T) {
 }
 
 // A write of a spec says what it asks for and which generation it makes; what is stored otherwise is recorded by a write of metadata alone. The next
-// spec takes that away (R10).
+// spec takes that away.
 func TestAccepted(t *testing.T) {
 	w := &rollout.Write{Owner: owner(), Action: rollout.Update, Cluster: "c1", Placement: "p1", Work: stored(), Revision: rt.Revision("bbb")}
 	w.Work.Object.Generation = 4

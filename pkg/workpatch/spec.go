@@ -52,8 +52,7 @@ func Compare(existing, wanted *workv1.ManifestWorkSpec) (Change, error) {
 }
 
 // losesNull reports whether an API server would drop a null of a merge patch. The patch replaces a list as a whole, but the API server
-// removes the nulls in the list's objects. Such a work would differ from its template for any hub that does not remember its own write
-// (R1).
+// removes the nulls in the list's objects. Such a work would differ from its template for any hub that does not remember its own write.
 func losesNull(patch any, inList bool) bool {
 	switch v := patch.(type) {
 	case map[string]any:

@@ -19,7 +19,7 @@ const AnnotationCacheDigest = "cache.rollback.work.open-cluster-management.io/di
 // timeFormat is the format of times in annotations.
 const timeFormat = time.RFC3339Nano
 
-// New returns the work that a Create makes, with the given name (R9).
+// New returns the work that a Create makes, with the given name.
 func New(w *rollout.Write, name string, now time.Time) *workv1.ManifestWork {
 	wanted := wantedMetadata(w, now)
 	return &workv1.ManifestWork{
@@ -38,7 +38,7 @@ func wantedMetadata(w *rollout.Write, now time.Time) work.Metadata {
 }
 
 // Whole returns the work that Patch makes of an existing one, with the spec of the write's revision. It carries the version that was
-// decided on (R15).
+// decided on.
 func Whole(w *rollout.Write, now time.Time) *workv1.ManifestWork {
 	labels, annotations := changesOf(w.Work.Object, wantedMetadata(w, now))
 	work := &workv1.ManifestWork{ObjectMeta: *w.Work.Object.ObjectMeta.DeepCopy(), Spec: *w.Revision.Template}
@@ -47,7 +47,7 @@ func Whole(w *rollout.Write, now time.Time) *workv1.ManifestWork {
 	return work
 }
 
-// OwnerLabel returns the merge patch that puts the owner label back on a work, in the version that was read (R9).
+// OwnerLabel returns the merge patch that puts the owner label back on a work, in the version that was read.
 func OwnerLabel(work *workv1.ManifestWork, owner string) ([]byte, error) {
 	return json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": work.UID, "resourceVersion": work.ResourceVersion, "labels": map[string]string{workv1alpha1.LabelReplicaSet: owner},

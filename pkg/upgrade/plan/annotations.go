@@ -62,7 +62,7 @@ func set(annotations map[string]string, record *revision.Record) {
 }
 
 // markAborted adds what a revision records of the abort of its rollout, which is restored. Without it the abort would be taken for one by
-// hand, and its absence for a retry (R4).
+// hand, and its absence for a retry.
 func markAborted(annotations map[string]string, rev *revision.Revision, kept *revisionSnapshot, aborted *metav1.Time) {
 	if rev.Abort != nil {
 		return

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// ConfigMap is the name of the ConfigMap in the hub's namespace that holds a Record (R33).
+// ConfigMap is the name of the ConfigMap in the hub's namespace that holds a Record.
 const ConfigMap = "work-hub-current-version"
 
 // The keys of that ConfigMap.
@@ -13,7 +13,7 @@ const (
 	KeySnapshots = "snapshots"
 )
 
-// KeptSnapshots is of how many versions the snapshots stay (R36).
+// KeptSnapshots is of how many versions the snapshots stay.
 const KeptSnapshots = 3
 
 // Action is what a build does before it reconciles ManifestWorkReplicaSets.
@@ -25,11 +25,11 @@ const (
 	Proceed Action = "Proceed"
 	// Adopt means that no version is recorded, and this one is to be.
 	Adopt Action = "Adopt"
-	// TakeSnapshots means that an older version ran last (R36).
+	// TakeSnapshots means that an older version ran last.
 	TakeSnapshots Action = "TakeSnapshots"
-	// RestoreSnapshots means that a newer version ran last, and that there are snapshots of this one (R37).
+	// RestoreSnapshots means that a newer version ran last, and that there are snapshots of this one.
 	RestoreSnapshots Action = "RestoreSnapshots"
-	// Refuse means that a newer version ran last, and that there are no snapshots of this one (R38).
+	// Refuse means that a newer version ran last, and that there are no snapshots of this one.
 	Refuse Action = "Refuse"
 )
 

@@ -70,7 +70,7 @@ func damage(t *rapid.T, h *hub) {
 	}
 }
 
-// What a newer version loses, the older one restores: the state is what it was (R37).
+// What a newer version loses, the older one restores: the state is what it was.
 func TestRestoreIsTheIdentity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := drawHub(t)

@@ -36,7 +36,7 @@ type RevisionPatch struct {
 	Number *int64
 }
 
-// Restore returns what remains to be restored of an object from the snapshot of this build's version (R37). Only what was lost is restored:
+// Restore returns what remains to be restored of an object from the snapshot of this build's version. Only what was lost is restored:
 // a field, an annotation or a number that is there as a hub writes it stays, because it may be newer than the snapshot. The spec is never
 // restored.
 func Restore(d *Decision, o *Object) Restoration {
@@ -157,7 +157,7 @@ func (r *restorer) current(wanted *status.Revisions) bool {
 	return true
 }
 
-// surpassed reports whether the hub found, since the snapshot, that another hub had rolled out past the current revision (R6).
+// surpassed reports whether the hub found, since the snapshot, that another hub had rolled out past the current revision.
 func (r *restorer) surpassed() bool {
 	for i := range r.live.History.Revisions {
 		rev := &r.live.History.Revisions[i]
@@ -209,7 +209,7 @@ func (r *restorer) revisions(aborted *metav1.Time) (patched int) {
 }
 
 // renumber reports whether the numbers are restored: since the snapshot no revision was made and no template came back, and the update
-// revision stays the newest. Otherwise the template would be taken for one that came back (R3).
+// revision stays the newest. Otherwise the template would be taken for one that came back.
 func (r *restorer) renumber() bool {
 	var newest *revisionSnapshot
 	tied := false

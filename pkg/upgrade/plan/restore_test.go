@@ -229,7 +229,7 @@ func TestRestoreWithoutASnapshot(t *testing.T) {
 	require.Equal(t, live, h.state(t))
 }
 
-// Revisions that came since have numbers of their own: the others keep theirs, so that none is taken for one that came back (R3).
+// Revisions that came since have numbers of their own: the others keep theirs, so that none is taken for one that came back.
 func TestRestoreKeepsNumbersBesideNewRevisions(t *testing.T) {
 	h := upgraded(t, newHub(3))
 	h.roll("v4")
@@ -254,7 +254,7 @@ func TestRestoreWithoutAHistory(t *testing.T) {
 	require.Empty(t, r.Revisions)
 }
 
-// A revision that was deleted is not made again here (R7).
+// A revision that was deleted is not made again here.
 func TestRestoreOfADeletedRevision(t *testing.T) {
 	h := aborting(t)
 	h.revisions = h.revisions[1:]

@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// maxSnapshot bounds the value of the annotation (R36).
+// maxSnapshot bounds the value of the annotation.
 const maxSnapshot = 16 << 10
 
 // maxRevisions is more than fit into it, of however short names: a history may have thousands, as agents over a broker report them.
@@ -31,7 +31,7 @@ type snapshot struct {
 	UID types.UID `json:"uid"`
 	// Generation is the object's: while it is the same, the spec is.
 	Generation int64 `json:"generation"`
-	// Template is the hash of the revision that holds the template; empty if no revision was known to. The revision is live (R5), so the
+	// Template is the hash of the revision that holds the template; empty if no revision was known to. The revision is live, so the
 	// snapshot holds no template.
 	Template  string             `json:"template,omitempty"`
 	Status    decidingStatus     `json:"status"`
@@ -93,7 +93,7 @@ func decode(text string) (*snapshot, error) {
 }
 
 // Snapshot returns the changes of an object's annotations that leave a snapshot of the version that ran last, and those of versions that
-// are kept; empty if nothing changes (R36). An older snapshot of that version is replaced: where it differs, that version ran again
+// are kept; empty if nothing changes. An older snapshot of that version is replaced: where it differs, that version ran again
 // since.
 func Snapshot(d *Decision, o *Object) (map[string]any, error) {
 	value, err := encode(o)

@@ -14,7 +14,7 @@ import (
 type Version struct{ parsed *version.Version }
 
 // ParseVersion returns a version by its name, and whether that names a release. A development build has a name that is no semantic
-// version, or the version 0.0.0 (R35).
+// version, or the version 0.0.0.
 func ParseVersion(name string) (Version, bool) {
 	parsed, err := version.ParseSemantic(name)
 	if err != nil || parsed.Major() == 0 && parsed.Minor() == 0 && parsed.Patch() == 0 {

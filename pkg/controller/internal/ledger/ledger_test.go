@@ -21,7 +21,7 @@ func revisionOf(name string) *appsv1.ControllerRevision {
 	return &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "uid", ResourceVersion: "7"}, Revision: 1}
 }
 
-// Each step is one request, or none; a patch says what it decided on (R15).
+// Each step is one request, or none; a patch says what it decided on.
 func TestWrite(t *testing.T) {
 	kube := fake.NewClientset(revisionOf("old"))
 	l := New(kube)

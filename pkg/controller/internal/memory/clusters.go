@@ -9,7 +9,7 @@ import (
 )
 
 // Clusters remembers since when managed clusters are available again. No ManagedCluster says that by the hub's clock: the condition has the
-// time of the cluster's agent, and a taint that was removed leaves no time. So the first report of a cluster counts as a change (R8a).
+// time of the cluster's agent, and a taint that was removed leaves no time. So the first report of a cluster counts as a change.
 type Clusters struct {
 	mu    sync.Mutex
 	known map[string]knownCluster

@@ -9,7 +9,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
 )
 
-// TestClusters: a heartbeat changes nothing, and the minute of a cluster that is back runs by this process's clock (R8a).
+// TestClusters: a heartbeat changes nothing, and the minute of a cluster that is back runs by this process's clock.
 func TestClusters(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }

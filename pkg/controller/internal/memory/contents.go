@@ -104,7 +104,7 @@ const (
 )
 
 // Combinations remembers the combined specs of works that change from one revision to another. A rollout needs the same ones for each
-// cluster (R29).
+// cluster.
 type Combinations struct {
 	known, large *lru.Cache
 	limits       handover.Limits

@@ -53,7 +53,7 @@ func TestContents(t *testing.T) {
 	require.Equal(t, meant, templateOf())
 }
 
-// The times of a revision's rollouts count at most from when this process saw them first. A clock that is set back makes that now (R10).
+// The times of a revision's rollouts count at most from when this process saw them first. A clock that is set back makes that now.
 func TestBeginSeen(t *testing.T) {
 	owner := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web", UID: "u1"}}
 	object, err := revision.New(owner, rt.Template("aaa"), "aaa", 1)

@@ -15,7 +15,7 @@ import (
 const CatchUpPatience = 10 * time.Second
 
 // Expectations remembers this process's own writes until the caches show them. A pass that does not see its own writes would repeat them,
-// or decide on an outdated state (R15).
+// or decide on an outdated state.
 type Expectations struct {
 	mu sync.Mutex
 	// pending holds the writes for each owner by "namespace/name".

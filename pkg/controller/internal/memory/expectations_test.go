@@ -24,7 +24,7 @@ func newWork(uid, version string) *workv1.ManifestWork {
 	return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web", UID: types.UID(uid), ResourceVersion: version}}
 }
 
-// A pass waits until a cache shows this process's own last write, and no longer (R15).
+// A pass waits until a cache shows this process's own last write, and no longer.
 func TestCachesCatchUpWithOurWrites(t *testing.T) {
 	deleting := newWork("u1", "12")
 	deleting.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}

@@ -120,7 +120,7 @@ func (f *failure) after(w Attempted, now time.Time) *failure {
 }
 
 // fail notes that the write failed once more. While the API server rejects it, only another rejection is an answer: a transient error must
-// not count as the try on which an abort rests (R11).
+// not count as the try on which an abort rests.
 func (f *failure) fail(err error, now time.Time) {
 	lasting := IsLasting(err)
 	if lasting || f.refusedSince.IsZero() {

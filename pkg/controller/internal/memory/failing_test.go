@@ -63,7 +63,7 @@ func TestPersistingFailures(t *testing.T) {
 	require.Empty(t, see(3*time.Minute, nil, nil))
 }
 
-// A write that failed once, and that nobody tried since because of a pause, has not failed for some time (R22).
+// A write that failed once, and that nobody tried since because of a pause, has not failed for some time.
 func TestFailureBeforeAPause(t *testing.T) {
 	r := &tries{}
 	for _, at := range []time.Duration{0, persistsAfter, time.Hour} {

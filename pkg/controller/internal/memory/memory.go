@@ -1,6 +1,6 @@
 // Package memory holds the state that a process keeps from one pass to the next, and that its successor never needs: its observations and
 // reports, its own writes until the caches show them, results that are costly to compute, and when the next pass may begin. A process that
-// loses all of it waits a little longer, retries rejected writes, and repeats a few notes (R8, R10).
+// loses all of it waits a little longer, retries rejected writes, and repeats a few notes.
 //
 // It imports the pure packages, package workcache and client-go's cache. It must not import a client: it reads and writes no objects, and
 // the time is an argument.
@@ -35,7 +35,7 @@ func New() *Memory { return &Memory{Works: NewWorks()} }
 type sighting struct{ stored, first time.Time }
 
 // see returns the stored time, or when this process first saw it if that is earlier. The clock that wrote it may have been ahead, and may
-// have been set back since (R10).
+// have been set back since.
 func (s *sighting) see(stored, now time.Time) time.Time {
 	if !stored.Equal(s.stored) || s.first.After(now) {
 		s.stored, s.first = stored, now

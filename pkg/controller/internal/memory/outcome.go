@@ -17,7 +17,7 @@ var (
 	ErrUnseen = errors.New("the cache has not shown the work yet")
 )
 
-// RefusedInterval is the longest time between two tries of a write that the API server rejects, and firstRetry is the shortest (R11). The
+// RefusedInterval is the longest time between two tries of a write that the API server rejects, and firstRetry is the shortest. The
 // queue's own back-off grows to a quarter of an hour, too long for a user who fixed the cause. A try in each pass would be too often: the
 // reports of a thousand agents would lead to as many tries.
 const (

@@ -132,7 +132,7 @@ func (m *Owners) Recall(owner string, now time.Time) lifecycle.Memory {
 	}
 }
 
-// Recorded notes the facts about the rollout of a revision, whether or not the status can hold them (R11).
+// Recorded notes the facts about the rollout of a revision, whether or not the status can hold them.
 func (m *Owners) Recorded(owner string, facts lifecycle.Recorded) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,7 +144,7 @@ func (m *Owners) Recorded(owner string, facts lifecycle.Recorded) {
 }
 
 // Retries returns when a user removed failures from the status that this process recorded there, by cluster. It forgets the API server's
-// earlier answers to writes of such a cluster, so that the next write is tried at once (R11).
+// earlier answers to writes of such a cluster, so that the next write is tried at once.
 func (m *Owners) Retries(owner string, stored lifecycle.Recorded, now time.Time) map[string]time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()

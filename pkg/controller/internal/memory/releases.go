@@ -11,7 +11,7 @@ import (
 )
 
 // Releases is what this process has seen of the ManifestWorks of ManifestWorkReplicaSets that are being deleted and whose workloads stay,
-// by "namespace/name" (R20). Only the live works count. This memory only saves reads of them.
+// by "namespace/name". Only the live works count. This memory only saves reads of them.
 //
 // An entry is created when the works were listed live. It is dropped when the cache shows that its owner is gone, or when the workloads
 // should no longer stay.

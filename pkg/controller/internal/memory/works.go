@@ -49,11 +49,11 @@ type knownWork struct {
 	// deletion is when the deletion of the work was first seen.
 	deletion sighting
 
-	// unselectedSince is when it was first seen that no Placement selects the work's cluster; zero while one does (R8).
+	// unselectedSince is when it was first seen that no Placement selects the work's cluster; zero while one does.
 	unselectedSince time.Time
-	// leftSince is when it was first seen that the work's Placement no longer names its cluster; zero while it does (R8).
+	// leftSince is when it was first seen that the work's Placement no longer names its cluster; zero while it does.
 	leftSince time.Time
-	// selectedBy are the Placements with several slices that selected it last, by Placement name (R8).
+	// selectedBy are the Placements with several slices that selected it last, by Placement name.
 	selectedBy []string
 
 	// asked is the content that was last written, and askedGeneration is the generation that the write made.
@@ -94,7 +94,7 @@ func (m *Works) View(w work.Work, by Selection, deletionCounts bool, now time.Ti
 	known.setBack(now)
 	switch {
 	case by.Unknown:
-		// The time of being unselected begins once it is known which clusters are selected (R8).
+		// The time of being unselected begins once it is known which clusters are selected.
 		known.unselectedSince = time.Time{}
 	case by.Selected:
 		known.unselectedSince, known.selectedBy = time.Time{}, by.Sliced
@@ -119,8 +119,7 @@ func (m *Works) View(w work.Work, by Selection, deletionCounts bool, now time.Ti
 }
 
 // askedFor returns the digest of the spec that the hub requested when the API server stored a work's current spec; empty if that is not
-// known. For works that this process wrote, it knows the generation. For others it reads the work's annotation, if an API server keeps it
-// (R10).
+// known. For works that this process wrote, it knows the generation. For others it reads the work's annotation, if an API server keeps it.
 func (w *knownWork) askedFor(mw *work.Work) revision.Digest {
 	if w.askedGeneration != 0 && w.askedGeneration == mw.SpecGeneration() {
 		return w.asked
@@ -167,7 +166,7 @@ func (m *Works) Digest(object *workv1.ManifestWork) revision.Digest {
 }
 
 // Settle notes whether a work is seen succeeding at a revision, and fills in when that began. The time restarts if the success was
-// interrupted, or is a success at another revision (R10). For a work that is being deleted it stays: its agent removes the objects that
+// interrupted, or is a success at another revision. For a work that is being deleted it stays: its agent removes the objects that
 // succeeded.
 func (m *Works) Settle(w *work.Work, succeeds bool, now time.Time) {
 	print, ahead := fingerprintOf(w), work.ClockIsAhead(w, now)
@@ -199,12 +198,12 @@ func (w *knownWork) fill(of *work.Work) {
 	of.WatchedSince, of.SettledAt = w.watchedSince, w.settledAt
 }
 
-// setBack sets times in the future to now: the clock was set back since this process saw them (R10).
+// setBack sets times in the future to now: the clock was set back since this process saw them.
 func (w *knownWork) setBack(now time.Time) {
 	setBack(now, &w.succeededSince, &w.turnedAt, &w.watchedSince, &w.settledAt, &w.unselectedSince, &w.leftSince, &w.aheadAt, &w.strippedAt)
 }
 
-// Settled notes that works were found settled (R11).
+// Settled notes that works were found settled.
 func (m *Works) Settled(works []*work.Work, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -214,7 +213,7 @@ func (m *Works) Settled(works []*work.Work, now time.Time) {
 }
 
 // Wrote notes which revision was written to a work. If the cache shows different content at the generation of that write, the API server
-// stored it so (R10).
+// stored it so.
 func (m *Works) Wrote(answer metav1.Object, wanted *work.Revision) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

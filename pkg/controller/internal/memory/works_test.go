@@ -16,8 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
-// A cache without the transform knows the same digest, once per generation; nobody can make a work pass for one that means something else
-// (R1).
+// A cache without the transform knows the same digest, once per generation; nobody can make a work pass for one that means something else.
 func TestDigestOfAWork(t *testing.T) {
 	whole := newWork("u1", "7")
 	whole.Generation, whole.Spec = 3, spec(configMap)
@@ -35,7 +34,7 @@ func TestDigestOfAWork(t *testing.T) {
 	}
 }
 
-// What this process sees turn, it remembers by the hub's clock; what another write of the hub made of a work is no turn (R10).
+// What this process sees turn, it remembers by the hub's clock; what another write of the hub made of a work is no turn.
 func TestTurns(t *testing.T) {
 	m := NewWorks()
 	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) work.Work {
@@ -53,7 +52,7 @@ func TestTurns(t *testing.T) {
 	require.Zero(t, see(12*time.Second, true, rt.Generation(2)).StateChangedAt)
 }
 
-// Since when a write is watched and whether it settled is known for that write, by this process (R11).
+// Since when a write is watched and whether it settled is known for that write, by this process.
 func TestSettledOnce(t *testing.T) {
 	m := NewWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) work.Work {
@@ -73,8 +72,8 @@ func TestSettledOnce(t *testing.T) {
 	require.Equal(t, rt.At(6*time.Second), w.WatchedSince)
 }
 
-// What succeeded when it was deleted stays so until it is gone, though its deletion makes another generation and its agent takes it away
-// (R8). What did not, is what its agent says.
+// What succeeded when it was deleted stays so until it is gone, though its deletion makes another generation and its agent takes it away.
+// What did not, is what its agent says.
 func TestSuccessThatIsTakenAway(t *testing.T) {
 	m := NewWorks()
 	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) work.Work {
@@ -114,7 +113,7 @@ func read(m *Works, object *workv1.ManifestWork) work.Work {
 	return m.Read(object)
 }
 
-// What this process saw at a time that has not come yet, it sees now: its clock was set back. A deletion counts from when it was seen first (R10).
+// What this process saw at a time that has not come yet, it sees now: its clock was set back. A deletion counts from when it was seen first.
 func TestClockThatIsSetBack(t *testing.T) {
 	m := NewWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) work.Work {
@@ -136,7 +135,7 @@ func TestClockThatIsSetBack(t *testing.T) {
 }
 
 // View remembers since when no Placement selects a work's cluster, since when the work's own Placement no longer names it, and which
-// Placements selected it last (R8).
+// Placements selected it last.
 func TestView(t *testing.T) {
 	m, object := NewWorks(), newWork("u1", "7")
 	object.Generation, object.Spec = 1, spec(configMap)
@@ -154,7 +153,7 @@ func TestView(t *testing.T) {
 	require.Zero(t, see(8*time.Second, Selection{}).LeftSince)
 }
 
-// What the API server stored with changes is known as that, and its difference is looked for until it is found (R10).
+// What the API server stored with changes is known as that, and its difference is looked for until it is found.
 func TestAcceptedAs(t *testing.T) {
 	m, object := NewWorks(), newWork("u1", "7")
 	object.Generation, object.Spec = 2, spec(configMap)
@@ -171,8 +170,7 @@ func TestAcceptedAs(t *testing.T) {
 	require.Empty(t, view().AcceptedAs, "this process knows which generation it wrote")
 }
 
-// A process that did not write a work goes by what the work says, where an API server keeps it: a revision's content, or what combines two
-// (R10, R29).
+// A process that did not write a work goes by what the work says, where an API server keeps it: a revision's content, or what combines two.
 func TestAcceptedAsByAnotherProcess(t *testing.T) {
 	for name, test := range map[string]struct {
 		note           func(w *work.Work) string
@@ -204,7 +202,7 @@ func TestAcceptedAsByAnotherProcess(t *testing.T) {
 	}
 }
 
-// A cache that is behind follows if it shows by now what the API server had a moment ago. One whose watch is dead does not (R11).
+// A cache that is behind follows if it shows by now what the API server had a moment ago. One whose watch is dead does not.
 func TestFollows(t *testing.T) {
 	m := NewWorks()
 	require.False(t, m.Follows(newWork("u1", "5"), "9", rt.At(0)), "it is behind for the first time")

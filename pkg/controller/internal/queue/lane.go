@@ -9,7 +9,7 @@ type Lane int
 const (
 	// Rollouts is for all other passes.
 	Rollouts Lane = iota
-	// Aborts is for passes that restore works (R12).
+	// Aborts is for passes that restore works.
 	Aborts
 
 	lanes

@@ -19,8 +19,7 @@ import (
 )
 
 // create creates a work under the first of the owner's names that is free in the cluster's namespace. Before it uses any name but the
-// first, it lists the works there live. A cache that missed something, or a label that somebody removed, must not lead to a second work
-// (R9).
+// first, it lists the works there live. A cache that missed something, or a label that somebody removed, must not lead to a second work.
 func (w *Writer) create(ctx context.Context, owner *Owner, write *rollout.Write) (metav1.Object, error) {
 	names := work.Names(owner.Object)
 	if slices.ContainsFunc(owner.Works, func(known *workv1.ManifestWork) bool { return !slices.Contains(names, known.Name) }) {

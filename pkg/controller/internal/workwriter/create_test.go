@@ -35,7 +35,7 @@ func (n namespace) client() *workfake.Clientset {
 	return worktest.Client(works...)
 }
 
-// A work is created under the first name that nobody else has; one of the owner that the cache does not show is found, and no second one made (R9).
+// A work is created under the first name that nobody else has; one of the owner that the cache does not show is found, and no second one made.
 func TestCreate(t *testing.T) {
 	names := work.Names(ours(nil).Object)
 	owned := map[string]string{workv1alpha1.LabelReplicaSet: "ns.web"}

@@ -55,7 +55,7 @@ type Owner struct {
 	IsRevision func(hash string) bool
 	// Found is called with a work of the owner, read from the API server, that the cache does not show yet.
 	Found func(work metav1.Object)
-	// NameTaken is called when a work got another name than the usual one (R9).
+	// NameTaken is called when a work got another name than the usual one.
 	NameTaken func(cluster, name string)
 }
 
