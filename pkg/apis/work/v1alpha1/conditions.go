@@ -36,8 +36,7 @@ const (
 	// Reasons: those of Progressing, of PlacementVerified and of ManifestworkApplied, and DowngradeRefused.
 	ConditionStalled = "Stalled"
 
-	// ConditionPaused is True while spec.paused is, and absent in every other state. The message counts what is held back
-	// (R22).
+	// ConditionPaused is True while spec.paused is, and absent in every other state. The message counts what is held back.
 	// Reasons: Paused.
 	ConditionPaused = "Paused"
 
@@ -75,19 +74,19 @@ const (
 	ReasonFoundNewRevision = "FoundNewRevision"
 	// ReasonNewManifestWorkAvailable means that the rollout is complete.
 	ReasonNewManifestWorkAvailable = "NewManifestWorkAvailable"
-	// ReasonProgressDeadlineExceeded means that the rollout does not go on: clusters failed (R14).
+	// ReasonProgressDeadlineExceeded means that the rollout does not go on: clusters failed.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
-	// ReasonRolloutAborted means that the current revision was written back to every cluster (R12).
+	// ReasonRolloutAborted means that the current revision was written back to every cluster.
 	ReasonRolloutAborted = "RolloutAborted"
 
-	// ReasonPaused means that spec.paused is true (R22).
+	// ReasonPaused means that spec.paused is true.
 	ReasonPaused = "Paused"
 
-	// ReasonDowngradeRefused means that this version of the hub does not reconcile the object, as a newer one ran last (R38).
+	// ReasonDowngradeRefused means that this version of the hub does not reconcile the object, as a newer one ran last.
 	ReasonDowngradeRefused = "DowngradeRefused"
 
-	// ReasonReleasingWorkloads means that agents have yet to give up the objects that stay on their clusters (R20).
+	// ReasonReleasingWorkloads means that agents have yet to give up the objects that stay on their clusters.
 	ReasonReleasingWorkloads = "ReleasingWorkloads"
-	// ReasonPreservingNotSupported means that works travel over a broker, where nothing can be preserved (R21).
+	// ReasonPreservingNotSupported means that works travel over a broker, where nothing can be preserved.
 	ReasonPreservingNotSupported = "PreservingNotSupported"
 )

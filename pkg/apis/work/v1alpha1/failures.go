@@ -4,13 +4,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MaxFailures is the largest number of entries of status.failures, and of status.rejections (R11).
+// MaxFailures is the largest number of entries of status.failures, and of status.rejections.
 const MaxFailures = 100
 
-// MaxFailureMessage is the longest message of an entry of status.failures, in bytes (R11).
+// MaxFailureMessage is the longest message of an entry of status.failures, in bytes.
 const MaxFailureMessage = 256
 
-// FailureReason is the reason why a cluster failed at the update revision (R11).
+// FailureReason is the reason why a cluster failed at the update revision.
 type FailureReason string
 
 // The reasons of a failure.
@@ -30,7 +30,7 @@ const (
 )
 
 // ClusterFailure is a cluster that failed at the update revision. It is a record: it holds until the cluster's success at the update
-// revision has settled, the rollout or the cluster is retried, or the update revision changes (R11).
+// revision has settled, the rollout or the cluster is retried, or the update revision changes.
 type ClusterFailure struct {
 	// cluster is the name of the managed cluster. A name that no cluster can have is quoted.
 	// +required
@@ -53,7 +53,7 @@ type ClusterFailure struct {
 	Message string `json:"message,omitempty"`
 }
 
-// AwayCluster is a cluster that no Placement selects because it is unavailable (R8a).
+// AwayCluster is a cluster that no Placement selects because it is unavailable.
 type AwayCluster struct {
 	// cluster is the name of the managed cluster.
 	// +required

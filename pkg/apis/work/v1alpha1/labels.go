@@ -8,39 +8,39 @@ import (
 const (
 	// LabelReplicaSet holds the owner of a ManifestWork or ControllerRevision as "<namespace>.<name>".
 	LabelReplicaSet = upstream.ManifestWorkReplicaSetControllerNameLabelKey
-	// LabelPlacement holds the name of the Placement that a ManifestWork's cluster belongs to (R8).
+	// LabelPlacement holds the name of the Placement that a ManifestWork's cluster belongs to.
 	LabelPlacement = upstream.ManifestWorkReplicaSetPlacementNameLabelKey
 	// LabelControllerHash holds the hash of the revision that a ManifestWork has or a ControllerRevision is.
 	LabelControllerHash = "work.open-cluster-management.io/controller-hash"
 
-	// AnnotationAppliedAt holds when the hub wrote the revision that a ManifestWork has (R10), in RFC 3339
+	// AnnotationAppliedAt holds when the hub wrote the revision that a ManifestWork has, in RFC 3339
 	// with nanoseconds. Every write that changes the work's generation renews it.
 	AnnotationAppliedAt = "work.open-cluster-management.io/revision-applied-at"
 	// AnnotationAccepted holds, on a ManifestWork, the SHA-256 digest of the spec that the hub asked for, a slash, and the generation that the
 	// write makes. Where the API server stores another spec than that, the SHA-256 digest of what it stored takes the place of the generation: a
-	// hub that is started later does not write such a work again (R10).
+	// hub that is started later does not write such a work again.
 	AnnotationAccepted = "work.open-cluster-management.io/revision-accepted"
 	// AnnotationDecisionGroup holds the decision group that the cluster of a ManifestWork was in when the revision
-	// was written, as "<index>/<name>": a cluster that leaves its Placement is still counted in that group (R8, R11).
+	// was written, as "<index>/<name>": a cluster that leaves its Placement is still counted in that group.
 	AnnotationDecisionGroup = "work.open-cluster-management.io/revision-decision-group"
 
-	// AnnotationRetry holds, on a ManifestWorkReplicaSet, a time in RFC 3339: what was aborted or has failed by then is retried, once (R4, R11). It
+	// AnnotationRetry holds, on a ManifestWorkReplicaSet, a time in RFC 3339: what was aborted or has failed by then is retried, once. It
 	// is for Git, where no status can be written.
 	AnnotationRetry = "work.open-cluster-management.io/retry"
 
-	// AnnotationGeneration holds the generation of the ManifestWorkReplicaSet that a revision was made from (R2).
+	// AnnotationGeneration holds the generation of the ManifestWorkReplicaSet that a revision was made from.
 	AnnotationGeneration = "work.open-cluster-management.io/generation"
 	// AnnotationRecord holds, on a revision, the hub's record of the revision and its rollouts, as JSON. For its fields, see
 	// Record in pkg/revision.
 	AnnotationRecord = "work.open-cluster-management.io/record"
-	// AnnotationKeptRevision holds, on a ManifestWork, the hash of the revision whose objects it keeps beside those of its own (R28).
+	// AnnotationKeptRevision holds, on a ManifestWork, the hash of the revision whose objects it keeps beside those of its own.
 	AnnotationKeptRevision = "work.open-cluster-management.io/kept-revision"
 	// AnnotationCopiedLabels holds, on a ManifestWork, the keys of the labels that were copied from its owner, separated by
-	// commas: when the owner loses one, the work loses it too, and keeps those that others put there (R9).
+	// commas: when the owner loses one, the work loses it too, and keeps those that others put there.
 	AnnotationCopiedLabels = "work.open-cluster-management.io/copied-labels"
 
 	// AnnotationSnapshotPrefix is what the key of a snapshot begins with, on a ManifestWorkReplicaSet; the version of the hub follows whose
-	// state it holds (R36). The value is JSON.
+	// state it holds. The value is JSON.
 	AnnotationSnapshotPrefix = "rollback.work.open-cluster-management.io/"
 
 	// Finalizer keeps a ManifestWorkReplicaSet until its ManifestWorks are deleted.

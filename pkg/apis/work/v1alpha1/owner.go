@@ -15,7 +15,7 @@ func OwnerLabelValue(namespace, name string) string {
 }
 
 // ParseOwnerLabelValue splits the value of LabelReplicaSet at its first dot: a namespace holds none, a name
-// may (R9). It reports false for a value that OwnerLabelValue can't have made.
+// may. It reports false for a value that OwnerLabelValue can't have made.
 func ParseOwnerLabelValue(value string) (namespace, name string, ok bool) {
 	namespace, name, ok = strings.Cut(value, ".")
 	return namespace, name, ok && namespace != "" && name != ""

@@ -5,13 +5,13 @@ import (
 )
 
 // AnnotationChangeCause is the annotation of a ManifestWorkReplicaSet that explains why its template changes. The hub copies it to the
-// revision that it creates or reuses, as Deployments do (R25).
+// revision that it creates or reuses, as Deployments do.
 const AnnotationChangeCause = "kubernetes.io/change-cause"
 
-// MaxRevisionStatuses is the largest number of entries of status.revisions (R25).
+// MaxRevisionStatuses is the largest number of entries of status.revisions.
 const MaxRevisionStatuses = 16
 
-// RevisionState is the state of a revision (R25). The first one that applies is used, in this order: Aborted, Progressing, Archived,
+// RevisionState is the state of a revision. The first one that applies is used, in this order: Aborted, Progressing, Archived,
 // NotReady, Available.
 type RevisionState string
 

@@ -117,7 +117,7 @@ type PruneStrategy string
 const (
 	// PruneImmediate deletes them when the cluster gets the new revision, as OCM does.
 	PruneImmediate PruneStrategy = "Immediate"
-	// PruneWhenAvailable keeps them until the new revision is available on the cluster (R28).
+	// PruneWhenAvailable keeps them until the new revision is available on the cluster.
 	PruneWhenAvailable PruneStrategy = "WhenAvailable"
 )
 
@@ -152,7 +152,7 @@ type RolloutStrategy struct {
 // +kubebuilder:validation:Enum=AbortAll
 type FailureStrategy string
 
-// AbortAll returns every cluster of the ManifestWorkReplicaSet to its current revision (R12).
+// AbortAll returns every cluster of the ManifestWorkReplicaSet to its current revision.
 const AbortAll FailureStrategy = "AbortAll"
 
 // MaxPlacementRefs is the number of placementRefs that count. If an object was stored with more, the first ones count.
@@ -162,7 +162,7 @@ const MaxPlacementRefs = 64
 const DefaultRevisionHistoryLimit int32 = 10
 
 // MaxRevisionHistoryLimit is the largest number of revisions that are kept in addition to the live ones, even if an object was stored
-// with a higher spec.revisionHistoryLimit (R5).
+// with a higher spec.revisionHistoryLimit.
 const MaxRevisionHistoryLimit = 100
 
 // ManifestWorkReplicaSetStatus is the last observed state.
