@@ -19,9 +19,9 @@ import (
 	workinformers "open-cluster-management.io/api/client/work/informers/externalversions/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
-	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/revisionwriter"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/workwriter"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
@@ -137,9 +137,9 @@ func withNamespaces(indexers cache.Indexers) cache.Indexers {
 // Controller rolls ManifestWorkReplicaSets out and back.
 type Controller struct {
 	// The packages with the clients, which write and read live.
-	objects *replicaset.Client
-	writer  *workwriter.Writer
-	ledger  *ledger.Ledger
+	objects   *replicaset.Client
+	writer    *workwriter.Writer
+	revisions *revisionwriter.Writer
 
 	// The caches that are read.
 	replicaSets   cache.Indexer
@@ -203,7 +203,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		writer: workwriter.New(workwriter.Config{
 			Works: config.Works, Metadata: config.Metadata, Whole: config.Broker != nil, Clock: config.Clock,
 		}),
-		ledger:        ledger.New(config.Kube),
+		revisions:     revisionwriter.New(config.Kube),
 		placement:     clusterlisters.NewPlacementLister(stores.Placements),
 		replicaSets:   stores.ReplicaSets,
 		workIndex:     stores.Works,

@@ -23,8 +23,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
-	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/revisionwriter"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -186,7 +186,7 @@ func TestPruningTakesTurns(t *testing.T) {
 		clk.Step(100 * time.Millisecond)
 		return true, nil, nil
 	})
-	c.ledger, c.recorder = ledger.New(kube), events.NewFakeRecorder(100)
+	c.revisions, c.recorder = revisionwriter.New(kube), events.NewFakeRecorder(100)
 	p.object.Spec.RevisionHistoryLimit = new(int32)
 	p.Update, p.plan = &work.Revision{}, &rollout.Plan{}
 	for i := range 30 {

@@ -101,7 +101,7 @@ func (c *Controller) isGone(ctx context.Context, w memory.Write) bool {
 	case c.workIndex:
 		live, err = c.writer.Get(ctx, name.Namespace, name.Name)
 	case c.revisionIndex:
-		live, err = c.ledger.Get(ctx, name.Namespace, name.Name)
+		live, err = c.revisions.Get(ctx, name.Namespace, name.Name)
 	default:
 		live, err = c.objects.Get(ctx, name.Namespace, name.Name)
 	}

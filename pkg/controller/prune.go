@@ -39,7 +39,7 @@ func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) 
 			p.lookAgain(time.Millisecond) // It is another object's turn.
 			break
 		}
-		switch deleted, err := r.ledger.Delete(ctx, surplus); {
+		switch deleted, err := r.revisions.Delete(ctx, surplus); {
 		case err != nil:
 			errs = append(errs, err)
 		case deleted:

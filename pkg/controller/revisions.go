@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/ledger"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/revisionwriter"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
@@ -133,7 +133,7 @@ func (c *Controller) perform(ctx context.Context, p *pass, step *lifecycle.Step)
 	case lifecycle.ReadSpec:
 		answer.Spec, answer.Err = c.writer.Spec(ctx, &p.history, step.Work, step.Digest)
 	case lifecycle.ReadLive:
-		answer.Object, answer.Err = c.ledger.Read(ctx, p.object.Namespace, step)
+		answer.Object, answer.Err = c.revisions.Read(ctx, p.object.Namespace, step)
 	case lifecycle.BumpCollision:
 		answer.Err = c.collide(ctx, p, step.Collisions)
 	case lifecycle.PersistStatus:
@@ -141,13 +141,13 @@ func (c *Controller) perform(ctx context.Context, p *pass, step *lifecycle.Step)
 	case lifecycle.RemoveAbort:
 		answer.Err = c.removeAbort(ctx, p, step.Event)
 	default:
-		wrote, answer.Err = c.ledger.Write(ctx, p.object.Namespace, step)
+		wrote, answer.Err = c.revisions.Write(ctx, p.object.Namespace, step)
 	}
 	if wrote != nil {
 		c.wroteRevision(p, wrote)
 		c.sayOf(p, step, wrote)
 	}
-	answer.Result = ledger.ResultOf(step.Action, answer.Err)
+	answer.Result = revisionwriter.ResultOf(step.Action, answer.Err)
 	if answer.Err == nil && step.Action == lifecycle.PersistStatus {
 		answer.Result = c.persisted(p)
 	}

@@ -113,14 +113,14 @@ func broken(o *appsv1.ControllerRevision) { o.Data.Raw = []byte(`{}`) }
 
 func foreign(o *appsv1.ControllerRevision) { o.OwnerReferences[0].UID = "somebody-else" }
 
-// remembers gives a revision the ledger of others.
+// remembers gives a revision the others of others.
 func remembers(values ...string) change {
 	return func(o *appsv1.ControllerRevision) {
-		ledger := revision.Ledger{}
+		others := revision.Others{}
 		for _, value := range values {
-			ledger[hashOf(value)] = revision.Entry{Digest: digestOf(value), Created: rt.Epoch}
+			others[hashOf(value)] = revision.Entry{Digest: digestOf(value), Created: rt.Epoch}
 		}
-		revisiontest.Amend(o, func(r *revision.Record) { r.Others = ledger })
+		revisiontest.Amend(o, func(r *revision.Record) { r.Others = others })
 	}
 }
 

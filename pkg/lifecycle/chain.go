@@ -24,7 +24,7 @@ type link func(*chain) *Step
 // Next returns what has to be done next about the revision of today's template. Proceed and Hold are the last steps of a pass.
 func Next(v *View) Step {
 	c := &chain{View: v, Outcome: Outcome{Decision: Decision{Revisions: v.Status}}}
-	return c.walk(append([]link{(*chain).unreadableSpec, (*chain).longOwnerLabel}, v.ledger().links()...), "the template has the newest revision")
+	return c.walk(append([]link{(*chain).unreadableSpec, (*chain).longOwnerLabel}, v.mode().links()...), "the template has the newest revision")
 }
 
 // walk asks one link after the other.
@@ -101,7 +101,7 @@ func (c *chain) unrecorded(failed *Answer) *Step {
 // way is finished, and a rollout that was under way and fails is aborted: no newer one takes its place yet.
 func (c *chain) withoutRevision(problem Problem) *Step {
 	aborted := c.Revisions.AbortedTime != nil
-	if !aborted && !c.ledger().resumes(c.Revisions.UpdateRevision) {
+	if !aborted && !c.mode().resumes(c.Revisions.UpdateRevision) {
 		return c.invalid(problem)
 	}
 	c.Problems = append(c.Problems, problem)
@@ -119,7 +119,7 @@ func (v *View) Named(hash string) *work.Revision {
 }
 
 // revisionOf finds a revision by its hash; nil where there is none, or no history.
-func (v *View) revisionOf(hash string) *revision.Revision { return v.ledger().history().ByHash(hash) }
+func (v *View) revisionOf(hash string) *revision.Revision { return v.mode().history().ByHash(hash) }
 
 // longOwnerLabel reports an owner label that no ManifestWork can have.
 func (c *chain) longOwnerLabel() *Step {

@@ -23,7 +23,7 @@ func Conclude(v *View, found Decision, decided *rollout.Plan) Step {
 func (c *chain) judge(decided *rollout.Plan) *Step {
 	if decided.Complete {
 		c.Incomplete = ptr.To("")
-		return c.ledger().complete(c)
+		return c.mode().complete(c)
 	}
 	if c.Revisions.CurrentRevision != c.Update.Hash {
 		c.Incomplete = &c.Update.Hash

@@ -144,7 +144,7 @@ func (c *chain) wasComplete(hash string) bool {
 
 // Current returns the stable revision for a rollout of update, which may be nil, or why there is none.
 func (v *View) Current(hash string, update *work.Revision) (*work.Revision, *rollout.Absence) {
-	return v.ledger().current(hash, update)
+	return v.mode().current(hash, update)
 }
 
 func (r recorded) current(hash string, update *work.Revision) (*work.Revision, *rollout.Absence) {

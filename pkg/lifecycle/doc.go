@@ -22,7 +22,7 @@
 //	newTemplate      a template without a revision gets one                                   (R1, R2)
 //	undo             a template that came back makes its revision the newest                  (R3)
 //
-// A hub that may not read ControllerRevisions has another ledger (modes.go), and other links:
+// A hub that may not read ControllerRevisions has another mode (modes.go), and other links:
 //
 //	keptStatus       what the status may not hold is remembered by this process
 //	invalidTemplate

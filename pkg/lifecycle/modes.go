@@ -6,8 +6,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// ledger is where it is recorded which revisions there are, and what became of their rollouts.
-type ledger interface {
+// mode is where a hub finds which revisions there are, and what became of their rollouts.
+type mode interface {
 	// links decide which revision is that of today's template, in order.
 	links() []link
 	// history holds the revisions that can be gone back to.
@@ -24,15 +24,15 @@ type ledger interface {
 	complete(c *chain) *Step
 }
 
-// ledger is the one that can be had.
-func (v *View) ledger() ledger {
+// mode returns the mode that the hub's permissions allow.
+func (v *View) mode() mode {
 	if v.NoHistory {
 		return unrecorded{v}
 	}
 	return recorded{v}
 }
 
-// recorded is the ledger of a hub that may read and write ControllerRevisions: they hold all of it.
+// recorded is the mode of a hub that may read and write ControllerRevisions: they hold all of it.
 type recorded struct{ *View }
 
 func (recorded) links() []link {
@@ -55,7 +55,7 @@ func (r recorded) history() *revision.History { return &r.History }
 
 func (recorded) resumes(update string) bool { return update != "" }
 
-// unrecorded is the ledger of a hub that may not read ControllerRevisions: the works have the hashes, and this process remembers the rest. There is
+// unrecorded is the mode of a hub that may not read ControllerRevisions: the works have the hashes, and this process remembers the rest. There is
 // nothing to go back to, so that a rollout which fails stops.
 type unrecorded struct{ *View }
 

@@ -174,7 +174,7 @@ func (v *View) older(update string) []*work.Revision {
 // readable are the revisions that can be read.
 func (v *View) readable() []*revision.Revision {
 	var found []*revision.Revision
-	history := v.ledger().history()
+	history := v.mode().history()
 	for i := range history.Revisions {
 		if rev := &history.Revisions[i]; rev.Err == nil {
 			found = append(found, rev)

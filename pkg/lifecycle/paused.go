@@ -8,10 +8,10 @@ import (
 // so that several edits are one rollout, and one that comes back to where it was is none. An object that is seen for the first time gets its
 // first revision.
 func (c *chain) paused() *Step {
-	if !c.Object.Spec.Paused || !c.ledger().waits(c) {
+	if !c.Object.Spec.Paused || !c.mode().waits(c) {
 		return nil
 	}
-	c.Update, c.TemplatePending = c.ledger().paused(c)
+	c.Update, c.TemplatePending = c.mode().paused(c)
 	return c.proceed("spec.paused is true, and the template waits")
 }
 

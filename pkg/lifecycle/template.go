@@ -67,7 +67,7 @@ func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 	}
 	record := revision.Record{
 		CreatedBy: revision.TemplateManager(c.Object.ManagedFields), Settings: c.settings(),
-		Others: c.History.LedgerOf(hash, c.Revisions.CurrentRevision),
+		Others: c.History.OthersOf(hash, c.Revisions.CurrentRevision),
 	}
 	returned := c.noteReturn(&record, hash)
 	if cause := revision.ChangeCauseOf(c.Object); cause != "" && (!returned || c.causeChanged(cause)) {
@@ -197,7 +197,7 @@ func (c *chain) undo() *Step {
 	request := mark(Renumber, "renumber", found, "the template came back", func(r *revision.Record) {
 		r.Abort = nil // An abort belongs to an earlier rollout.
 		r.AtOnce, r.Reused = c.inRollbackWindow(found), c.beginOf(found)
-		r.Others, r.Settings, r.CauseSeen = c.History.LedgerOf(found.Hash, c.Revisions.CurrentRevision), c.settings(), nil
+		r.Others, r.Settings, r.CauseSeen = c.History.OthersOf(found.Hash, c.Revisions.CurrentRevision), c.settings(), nil
 	})
 	request.Patch.Number = c.History.NextNumber()
 	// It keeps its own change cause, unless somebody gave one for the undo.

@@ -24,7 +24,7 @@ func TestNewTemplate(t *testing.T) {
 	first := step(t, lifecycle.Next(view("a", status.Revisions{})), lifecycle.Create)
 	require.EqualValues(t, 1, first.Revision.Revision)
 	require.Equal(t, nameOf("a"), first.Revision.Name)
-	require.Equal(t, revision.Ledger{}, recordOf(first.Revision).Others)
+	require.Equal(t, revision.Others{}, recordOf(first.Revision).Others)
 	require.Equal(t, workv1alpha1.EventRevisionCreated, first.Event.Reason)
 
 	next := step(t, lifecycle.Next(view("b", names("a", "a"), object("a", 4, current(0)))), lifecycle.Create)
@@ -172,9 +172,9 @@ func TestLongOwnerLabel(t *testing.T) {
 // A template that returns after the history limit deleted its revision is an undo: the revision was the current one, when it was created first is
 // known, and it has no cause of its own.
 func TestPrunedRevisionReturns(t *testing.T) {
-	ledger := revision.Ledger{hashOf("a"): {Digest: digestOf("a"), Created: rt.Epoch, CurrentSince: rt.At(time.Minute), Former: true}}
+	others := revision.Others{hashOf("a"): {Digest: digestOf("a"), Created: rt.Epoch, CurrentSince: rt.At(time.Minute), Former: true}}
 	returned := func(current string, changes ...change) *appsv1.ControllerRevision {
-		changes = append(changes, amended(func(r *revision.Record) { r.Others = ledger }), annotated(workv1alpha1.AnnotationChangeCause, "image 3"))
+		changes = append(changes, amended(func(r *revision.Record) { r.Others = others }), annotated(workv1alpha1.AnnotationChangeCause, "image 3"))
 		v := caused(view("a", names(current, "c"), object("c", 3, changes...)), "image 3")
 		v.Object.ManagedFields = []metav1.ManagedFieldsEntry{{
 			Manager: "argocd", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:manifestWorkTemplate":{}}}`)},

@@ -29,7 +29,7 @@ func TestLostStatus(t *testing.T) {
 // aborted.
 func TestLostStatusAndRevision(t *testing.T) {
 	entry := revision.Entry{Digest: digestOf("b"), Created: rt.Epoch, CurrentSince: rt.At(2 * time.Minute)}
-	others := func(r *revision.Record) { r.Others = revision.Ledger{hashOf("b"): entry} }
+	others := func(r *revision.Record) { r.Others = revision.Others{hashOf("b"): entry} }
 	v := view("c", status.Revisions{}, object("a", 1, current(0)), object("c", 3, current(time.Minute), amended(others)))
 	v.Works = []work.Work{ours("c1", "b")}
 	require.Equal(t, nameOf("b"), step(t, lifecycle.Next(v), lifecycle.ReadLive).Name)

@@ -49,7 +49,7 @@ type Record struct {
 	Abort *Abort `json:"abort,omitempty"`
 
 	// Others holds the entries about other revisions, by hash.
-	Others Ledger `json:"others,omitzero"`
+	Others Others `json:"others,omitzero"`
 	// Settings are the fields of the owner's spec that an older CRD drops; nil if there are none. Only the newest revision has them.
 	Settings *Settings `json:"settings,omitempty"`
 }

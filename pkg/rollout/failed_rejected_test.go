@@ -68,6 +68,13 @@ func TestRejected(t *testing.T) {
 	}
 }
 
+// TestRecordOfARejection: the status holds whole seconds, and no deadline fires early for that.
+func TestRecordOfARejection(t *testing.T) {
+	since := 300 * time.Millisecond
+	p := decide(rt.Now(minute), rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c1"))), rt.Rejected("c1", since, minute))
+	require.Equal(t, rt.At(time.Second), p.Records.Rejections["c1"].Since)
+}
+
 // TestLostRejection: a process that was started during a deadline goes by the record of it, and a user's retry gives a new one.
 func TestLostRejection(t *testing.T) {
 	ref := rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c1"))

@@ -137,12 +137,17 @@ func (m *member) failure(s *Snapshot, placement string, unknown bool) (Failure, 
 	return failure, true
 }
 
-// rejectionRecord returns the rejection to record for a member that has not failed.
+// rejectionRecord returns the rejection to record for a member that has not failed. The status holds whole seconds: the time is rounded up, as
+// no deadline must fire too early.
 func (m *member) rejectionRecord(s *Snapshot, placement string) Failure {
 	if record, known := s.Records.Rejections[m.cluster]; known {
 		return record
 	}
-	return Failure{Placement: placement, Since: m.since, Reason: workv1alpha1.FailureRejected, Message: m.rejection.Message}
+	since := m.since.Truncate(time.Second)
+	if since.Before(m.since) {
+		since = since.Add(time.Second)
+	}
+	return Failure{Placement: placement, Since: since, Reason: workv1alpha1.FailureRejected, Message: m.rejection.Message}
 }
 
 // records returns the current facts. During an abort, the facts of the failed rollout stay.

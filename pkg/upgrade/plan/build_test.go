@@ -87,7 +87,7 @@ func (h *hub) roll(version string) {
 		panic(err)
 	}
 	rev.UID = types.UID("uid-" + version)
-	amend(rev, func(r *revision.Record) { r.Others = revision.Ledger{"other": {Digest: "00", Created: at(0)}} })
+	amend(rev, func(r *revision.Record) { r.Others = revision.Others{"other": {Digest: "00", Created: at(0)}} })
 	h.revisions = append(h.revisions, rev)
 }
 

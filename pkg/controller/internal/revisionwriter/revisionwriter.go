@@ -1,6 +1,6 @@
-// Package ledger reads and writes ControllerRevisions. No other package of the controller has a client for them. Package lifecycle
+// Package revisionwriter reads and writes ControllerRevisions. No other package of the controller has a client for them. Package lifecycle
 // decides what to write.
-package ledger
+package revisionwriter
 
 import (
 	"context"
@@ -18,42 +18,42 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 )
 
-// Ledger is the client of ControllerRevisions.
-type Ledger struct{ kube kubernetes.Interface }
+// Writer is the client of ControllerRevisions.
+type Writer struct{ kube kubernetes.Interface }
 
-// New returns the Ledger of a hub.
-func New(kube kubernetes.Interface) *Ledger { return &Ledger{kube: kube} }
+// New returns the Writer of a hub.
+func New(kube kubernetes.Interface) *Writer { return &Writer{kube: kube} }
 
 // Get reads a revision live.
-func (l *Ledger) Get(ctx context.Context, namespace, name string) (*appsv1.ControllerRevision, error) {
-	return l.kube.AppsV1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
+func (w *Writer) Get(ctx context.Context, namespace, name string) (*appsv1.ControllerRevision, error) {
+	return w.kube.AppsV1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
 // Read reads the revision that a step asks for. The error is a memory.RequestError.
-func (l *Ledger) Read(ctx context.Context, namespace string, step *lifecycle.Step) (*appsv1.ControllerRevision, error) {
-	live, err := l.Get(ctx, namespace, step.Name)
+func (w *Writer) Read(ctx context.Context, namespace string, step *lifecycle.Step) (*appsv1.ControllerRevision, error) {
+	live, err := w.Get(ctx, namespace, step.Name)
 	return live, failed(err, step.Verb, namespace, step.Name)
 }
 
 // Write makes the write of a step, and returns the revision from the API server's answer. A step that awaits a revision writes nothing.
 // The error is a memory.RequestError.
-func (l *Ledger) Write(ctx context.Context, namespace string, step *lifecycle.Step) (*appsv1.ControllerRevision, error) {
+func (w *Writer) Write(ctx context.Context, namespace string, step *lifecycle.Step) (*appsv1.ControllerRevision, error) {
 	switch step.Action {
 	case lifecycle.Await:
 		return step.Revision, nil
 	case lifecycle.Create, lifecycle.Record:
-		created, err := l.kube.AppsV1().ControllerRevisions(namespace).Create(ctx, step.Revision, metav1.CreateOptions{})
+		created, err := w.kube.AppsV1().ControllerRevisions(namespace).Create(ctx, step.Revision, metav1.CreateOptions{})
 		if err != nil {
 			return nil, failed(err, step.Verb, namespace, step.Revision.Name)
 		}
 		return created, nil
 	default:
-		return l.patch(ctx, step.Revision, &step.Patch)
+		return w.patch(ctx, step.Revision, &step.Patch)
 	}
 }
 
 // patch writes a revision in the version that was read.
-func (l *Ledger) patch(
+func (w *Writer) patch(
 	ctx context.Context, object *appsv1.ControllerRevision, change *lifecycle.Patch,
 ) (*appsv1.ControllerRevision, error) {
 	metadata := map[string]any{"uid": object.UID, "resourceVersion": object.ResourceVersion}
@@ -82,7 +82,7 @@ func (l *Ledger) patch(
 	if err != nil {
 		return nil, fmt.Errorf("encoding a patch: %w", err)
 	}
-	client := l.kube.AppsV1().ControllerRevisions(object.Namespace)
+	client := w.kube.AppsV1().ControllerRevisions(object.Namespace)
 	patched, err := client.Patch(ctx, object.Name, types.MergePatchType, data, metav1.PatchOptions{})
 	if err != nil {
 		return nil, failed(err, "patching", object.Namespace, object.Name)
@@ -91,8 +91,8 @@ func (l *Ledger) patch(
 }
 
 // Delete deletes a revision. It reports whether the revision existed.
-func (l *Ledger) Delete(ctx context.Context, revision *appsv1.ControllerRevision) (deleted bool, err error) {
-	err = l.kube.AppsV1().ControllerRevisions(revision.Namespace).
+func (w *Writer) Delete(ctx context.Context, revision *appsv1.ControllerRevision) (deleted bool, err error) {
+	err = w.kube.AppsV1().ControllerRevisions(revision.Namespace).
 		Delete(ctx, revision.Name, *metav1.NewPreconditionDeleteOptions(string(revision.UID)))
 	switch {
 	case apierrors.IsNotFound(err):

@@ -25,9 +25,9 @@ type Entry struct {
 // maxFormer is the maximum number of former current revisions that a revision records.
 const maxFormer = 20
 
-// Ledger holds the entries of a revision about other revisions, by hash. It is part of the revision's Record. Neither an agent nor a writer
+// Others holds the entries of a revision about other revisions, by hash. It is part of the revision's Record. Neither an agent nor a writer
 // of the ManifestWorkReplicaSet's status can change the Record.
-type Ledger map[string]Entry
+type Others map[string]Entry
 
 // Returned returns the entry about a former current revision that the history limit deleted, found by the digest of its template. If
 // several revisions have one, the newest of them counts.
@@ -40,22 +40,22 @@ func (h *History) Returned(template Digest) (Entry, bool) {
 	return Entry{}, false
 }
 
-// LedgerOf returns the records of the revision with a hash: about the current revision, and about the latest of those that were current
+// OthersOf returns the records of the revision with a hash: about the current revision, and about the latest of those that were current
 // before, which are in the history or recorded by other revisions.
-func (h *History) LedgerOf(hash, current string) Ledger {
-	ledger := Ledger{}
+func (h *History) OthersOf(hash, current string) Others {
+	others := Others{}
 	if current != "" && current != hash {
-		ledger[current], _ = h.Entry(current)
+		others[current], _ = h.Entry(current)
 		if rev := h.ByHash(current); rev != nil && rev.Err == nil {
-			ledger[current] = Entry{Digest: rev.Digest, Created: rev.Age().Created.UTC(), CurrentSince: rev.CurrentSince.UTC()}
+			others[current] = Entry{Digest: rev.Digest, Created: rev.Age().Created.UTC(), CurrentSince: rev.CurrentSince.UTC()}
 		}
 	}
-	h.addFormer(ledger, hash)
-	return ledger
+	h.addFormer(others, hash)
+	return others
 }
 
-func (h *History) addFormer(ledger Ledger, hash string) {
-	former := Ledger{}
+func (h *History) addFormer(others Others, hash string) {
+	former := Others{}
 	for _, rev := range slices.Backward(h.Revisions) {
 		if rev.WasCurrent() && rev.Err == nil {
 			former.remember(rev.Hash, Entry{Digest: rev.Digest, Created: rev.Age().Created.UTC(), CurrentSince: rev.currentOrSurpassed().UTC()})
@@ -68,11 +68,11 @@ func (h *History) addFormer(ledger Ledger, hash string) {
 		return cmp.Or(former[b].CurrentSince.Compare(former[a].CurrentSince), cmp.Compare(a, b))
 	})
 	hashes = slices.DeleteFunc(hashes, func(other string) bool {
-		_, live := ledger[other]
+		_, live := others[other]
 		return live || other == hash
 	})
 	for _, other := range hashes[:min(len(hashes), maxFormer)] {
-		ledger[other] = former[other]
+		others[other] = former[other]
 	}
 }
 
@@ -102,12 +102,12 @@ func (h *History) gone() iter.Seq2[string, Entry] {
 }
 
 // remember adds an entry about a former current revision. An entry of a newer revision about it stays.
-func (l Ledger) remember(hash string, entry Entry) {
-	if _, known := l[hash]; known || entry.CurrentSince.IsZero() || entry.Digest == "" {
+func (o Others) remember(hash string, entry Entry) {
+	if _, known := o[hash]; known || entry.CurrentSince.IsZero() || entry.Digest == "" {
 		return
 	}
 	entry.Former = true
-	l[hash] = entry
+	o[hash] = entry
 }
 
 // currentOrSurpassed returns the time when a revision became the current one or, if another hub has rolled out a newer one since, the time

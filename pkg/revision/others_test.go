@@ -16,16 +16,16 @@ func since(at time.Time) func(*appsv1.ControllerRevision) {
 	return amended(func(r *Record) { r.CurrentSince = at })
 }
 
-// remembering gives a revision the ledger that it would have in a history.
+// remembering gives a revision the others that it would have in a history.
 func remembering(t *testing.T, h *History, current string) func(*appsv1.ControllerRevision) {
 	t.Helper()
 	return func(o *appsv1.ControllerRevision) {
-		amended(func(r *Record) { r.Others = h.LedgerOf(o.Labels[workv1alpha1.LabelControllerHash], current) })(o)
+		amended(func(r *Record) { r.Others = h.OthersOf(o.Labels[workv1alpha1.LabelControllerHash], current) })(o)
 	}
 }
 
-// TestLedger: a revision records the current one, even if that is gone.
-func TestLedger(t *testing.T) {
+// TestOthers: a revision records the current one, even if that is gone.
+func TestOthers(t *testing.T) {
 	current := stored(t, "aaa", 1, since(noon), created(noon.Add(-time.Hour)))
 	h := NewHistory(owner(), []Revision{current, stored(t, "bbb", 2)})
 	update := stored(t, "bbb", 2, remembering(t, &h, "aaa"))
@@ -40,10 +40,10 @@ func TestLedger(t *testing.T) {
 			t.Errorf("%q is known", hash)
 		}
 	}
-	if kept := lost.LedgerOf("bbb", "aaa"); kept["aaa"] != entry {
+	if kept := lost.OthersOf("bbb", "aaa"); kept["aaa"] != entry {
 		t.Errorf("what is lost is forgotten: %v", kept)
 	}
-	if unknown, named := lost.LedgerOf("bbb", "zzz")["zzz"]; !named || unknown != (Entry{}) {
+	if unknown, named := lost.OthersOf("bbb", "zzz")["zzz"]; !named || unknown != (Entry{}) {
 		t.Errorf("a current one that nobody knows: %v, %+v", named, unknown)
 	}
 	for _, value := range []string{"", "null", "[]", `{"others":{"aaa":7}}`, `{"others":{"aaa":{"digest":"x"}},"reached":"many"}`} {
@@ -54,11 +54,11 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestLedgerOfTheNewest: the newest revision that remembers a hash counts, as a name can be used again once its revision is pruned.
-func TestLedgerOfTheNewest(t *testing.T) {
-	older := stored(t, "bbb", 2, amended(func(r *Record) { r.Others = Ledger{"aaa": {Digest: "old"}} }))
-	newer := stored(t, "ccc", 3, amended(func(r *Record) { r.Others = Ledger{"aaa": {Digest: "new"}} }))
-	silent := stored(t, "ddd", 4, amended(func(r *Record) { r.Others = Ledger{"aaa": {}} }))
+// TestOthersOfTheNewest: the newest revision that remembers a hash counts, as a name can be used again once its revision is pruned.
+func TestOthersOfTheNewest(t *testing.T) {
+	older := stored(t, "bbb", 2, amended(func(r *Record) { r.Others = Others{"aaa": {Digest: "old"}} }))
+	newer := stored(t, "ccc", 3, amended(func(r *Record) { r.Others = Others{"aaa": {Digest: "new"}} }))
+	silent := stored(t, "ddd", 4, amended(func(r *Record) { r.Others = Others{"aaa": {}} }))
 	h := NewHistory(owner(), []Revision{silent, older, newer})
 	if entry, known := h.Entry("aaa"); !known || entry.Digest != "new" {
 		t.Errorf("got %+v", entry)
@@ -113,7 +113,7 @@ func TestJudgeCurrent(t *testing.T) {
 // TestFormerCurrents: a revision remembers the latest former current ones, whose revisions the history limit may delete, and those that other
 // revisions remember. They are not live.
 func TestFormerCurrents(t *testing.T) {
-	remembered := Ledger{}
+	remembered := Others{}
 	for i := range 30 {
 		remembered[fmt.Sprintf("old%02d", i)] = Entry{Digest: Digest(fmt.Sprintf("d%02d", i)), CurrentSince: noon.Add(-time.Duration(30-i) * time.Hour), Former: true}
 	}
@@ -121,12 +121,12 @@ func TestFormerCurrents(t *testing.T) {
 	surpassed := stored(t, "aaa", 1, surpassedAt(noon.Add(time.Minute)))
 	current := stored(t, "bbb", 2, since(noon), amended(func(r *Record) { r.Others = remembered }))
 	h := NewHistory(owner(), []Revision{surpassed, current, stored(t, "ccc", 3)})
-	ledger := h.LedgerOf("ddd", "bbb")
-	if len(ledger) != 1+maxFormer || ledger["bbb"].Former || !ledger["aaa"].Former || !ledger["old29"].Former {
-		t.Errorf("%d entries: %+v", len(ledger), ledger)
+	others := h.OthersOf("ddd", "bbb")
+	if len(others) != 1+maxFormer || others["bbb"].Former || !others["aaa"].Former || !others["old29"].Former {
+		t.Errorf("%d entries: %+v", len(others), others)
 	}
 	for _, hash := range []string{"old10", "never", "ddd"} {
-		if _, found := ledger[hash]; found {
+		if _, found := others[hash]; found {
 			t.Errorf("%s is remembered", hash)
 		}
 	}
