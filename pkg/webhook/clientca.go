@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -32,11 +31,4 @@ func (o *Options) clientCAs() (*x509.CertPool, error) {
 		return nil, fmt.Errorf("--client-ca-file=%s: no certificate is in it, name a file with the certificates of authorities in PEM", path)
 	}
 	return pool, nil
-}
-
-// askForCertificates makes a TLS server refuse clients without a certificate of one of the authorities.
-func askForCertificates(authorities *x509.CertPool) func(*tls.Config) {
-	return func(config *tls.Config) {
-		config.ClientCAs, config.ClientAuth = authorities, tls.RequireAndVerifyClientCert
-	}
 }

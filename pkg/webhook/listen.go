@@ -3,101 +3,69 @@ package webhook
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/netutil"
 	"k8s.io/klog/v2"
+	sdktls "open-cluster-management.io/sdk-go/pkg/tls"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
 const (
 	// maxConnections limits the open connections. An API server needs one, as it uses HTTP/2. Who may connect is for the client certificate
 	// and the NetworkPolicy to decide.
 	maxConnections = 1024
-	// maxHandshake limits the time for a TLS handshake and for the header of a request.
-	maxHandshake = 5 * time.Second
+	// maxReading limits the time for a TLS handshake, and for a request. API servers send a request at once.
+	maxReading = 5 * time.Second
 	// maxIdle is how long a connection stays open without a request. It is the value of Go's clients.
 	maxIdle = 90 * time.Second
 	// maxAnswering is how long a request may take from its header to the end of the answer. API servers wait at most 30 seconds.
 	maxAnswering = 30 * time.Second
 	// maxHeader is the maximum size of a request's header in bytes.
 	maxHeader = 64 << 10
-	// maxShutdown is how long reviews in progress may take when the server stops.
-	maxShutdown = time.Minute
+	// maxRequest is the maximum size of a request in bytes: the new object and the old one, of up to 3 MB each, as API servers accept them,
+	// and 1 MB for the rest.
+	maxRequest = 7 << 20
 )
 
-// boundedServer is controller-runtime's webhook server with limits on its connections, so that a client that opens many, or that is slow,
-// does not block the API servers.
-type boundedServer struct {
-	*ctrlwebhook.DefaultServer
-	started atomic.Bool
-}
-
-func newBoundedServer(options ctrlwebhook.Options) *boundedServer {
-	return &boundedServer{DefaultServer: &ctrlwebhook.DefaultServer{Options: options}}
-}
-
-// StartedChecker reports whether the server listens. It does not open a connection, because a crowded server should not be replaced.
-func (s *boundedServer) StartedChecker() healthz.Checker {
-	return func(*http.Request) error {
-		if !s.started.Load() {
-			return errors.New("the webhook server has not been started yet")
-		}
-		return nil
-	}
-}
-
-// Start implements ctrlwebhook.Server.
-func (s *boundedServer) Start(ctx context.Context) error {
-	options := &s.Options
-	certificate, key := filepath.Join(options.CertDir, options.CertName), filepath.Join(options.CertDir, options.KeyName)
-	certificates, err := certwatcher.New(certificate, key)
+// listen returns the server of the webhooks, whose port is open: what connects before the server starts waits for it. The server of
+// controller-runtime has no limits, so that a client that opens many connections, or is slow, would block the API servers.
+func (s *Server) listen(ctx context.Context, handler http.Handler, bounds *sdktls.TLSConfig) (*manager.Server, error) {
+	dir := s.Options.certDir()
+	certificates, err := certwatcher.New(filepath.Join(dir, certName), filepath.Join(dir, keyName))
 	if err != nil {
-		return fmt.Errorf("reading the serving certificate: %w", err)
+		return nil, fmt.Errorf("reading the serving certificate: %w", err)
 	}
-	config := &tls.Config{NextProtos: []string{"h2"}, GetCertificate: certificates.GetCertificate}
-	for _, option := range options.TLSOpts {
-		option(config)
+	config := &tls.Config{NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12, GetCertificate: certificates.GetCertificate}
+	sdktls.ConfigToFunc(bounds)(config)
+	if config.ClientCAs, err = s.Options.clientCAs(); err != nil {
+		return nil, err
 	}
-	listener, err := net.Listen("tcp", fmt.Sprintf("%s:%d", options.Host, options.Port))
+	if config.ClientCAs != nil {
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	listener, err := net.Listen("tcp", fmt.Sprintf(":%d", s.Options.Port))
 	if err != nil {
-		return fmt.Errorf("listening at --port: %w", err)
+		return nil, fmt.Errorf("listening at --port: %w", err)
 	}
 	go func() {
 		if err := certificates.Start(ctx); err != nil {
 			klog.FromContext(ctx).Error(err, "Changes of the serving certificate are not seen any more")
 		}
 	}()
-	return s.serve(ctx, tls.NewListener(netutil.LimitListener(listener, maxConnections), config))
+	limited := netutil.LimitListener(listener, maxConnections)
+	return &manager.Server{Name: "webhooks", Server: newHTTPServer(handler), Listener: tls.NewListener(limited, config)}, nil
 }
 
-// serve answers requests until the context ends, and then finishes the requests in progress.
-func (s *boundedServer) serve(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{
-		Handler: s.WebhookMux(), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: maxHandshake, IdleTimeout: maxIdle, WriteTimeout: maxAnswering,
+// newHTTPServer returns a server that limits the size of a request and the time that it takes.
+func newHTTPServer(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler: http.MaxBytesHandler(handler, maxRequest), MaxHeaderBytes: maxHeader,
+		ReadTimeout: maxReading, WriteTimeout: maxAnswering, IdleTimeout: maxIdle,
 	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		<-ctx.Done()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxShutdown)
-		defer cancel()
-		if err := server.Shutdown(ctx); err != nil {
-			klog.FromContext(ctx).Error(err, "Reviews were under way when the webhook server ended")
-		}
-	}()
-	s.started.Store(true)
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	<-ended
-	return nil
 }

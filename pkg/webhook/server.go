@@ -2,9 +2,9 @@ package webhook
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -42,57 +42,39 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if bounds == nil {
-		bounds = sdktls.GetDefaultTLSConfig()
-	}
-	webhookTLS, err := s.webhookTLS(bounds)
-	if err != nil {
-		return err
-	}
 	client, err := kubernetes.NewForConfig(s.Config)
 	if err != nil {
 		return fmt.Errorf("making a client of the hub: %w", err)
 	}
 	// The manager needs no permissions on the hub: it caches nothing, and elects no leader.
 	mgr, err := manager.New(s.Config, manager.Options{
-		Logger:                 logger,
-		Metrics:                s.metrics(sdktls.ConfigToFunc(bounds)),
-		HealthProbeBindAddress: s.Options.healthAddress(),
-		WebhookServer: newBoundedServer(ctrlwebhook.Options{
-			Port: s.Options.Port, CertDir: s.Options.certDir(), CertName: certName, KeyName: keyName,
-			TLSOpts: webhookTLS,
-		}),
+		Logger: logger, Metrics: s.metrics(sdktls.ConfigToFunc(bounds)), HealthProbeBindAddress: s.Options.healthAddress(),
 	})
 	if err != nil {
 		return fmt.Errorf("making the server (metrics at %s, health at %s: see --metrics-port and --health-probe-port): %w",
 			s.Options.metricsAddress(), s.Options.healthAddress(), err)
 	}
-	// The call makes the manager start the server.
-	server := mgr.GetWebhookServer()
-	err = errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("serving", server.StartedChecker()))
+	server, err := s.listen(ctx, s.handler(client), bounds)
 	if err != nil {
-		return fmt.Errorf("adding the health checks: %w", err)
+		return err
 	}
-	limit := s.Options.ManifestLimit
-	server.Register(WorkPath, newThrottle(&admission.Webhook{Handler: &works{
-		limit: limit, nilExecutor: s.NilExecutor, reviews: client.AuthorizationV1().SubjectAccessReviews(),
-	}}, limit))
-	if s.ReplicaSets {
-		server.Register(ReplicaSetPath, newThrottle(&admission.Webhook{Handler: &replicaSets{limit: limit}}, limit))
+	// The port is open already. The check opens no connection, because a crowded server should not be replaced.
+	err = errors.Join(mgr.Add(server), mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("serving", healthz.Ping))
+	if err != nil {
+		return fmt.Errorf("adding the server and the health checks: %w", err)
 	}
 	return mgr.Start(ctx)
 }
 
-// webhookTLS is how the webhooks are served: within the bounds of the flags, and to clients with a certificate where the hub has
-// authorities for them.
-func (s *Server) webhookTLS(bounds *sdktls.TLSConfig) ([]func(*tls.Config), error) {
-	options := []func(*tls.Config){sdktls.ConfigToFunc(bounds)}
-	authorities, err := s.Options.clientCAs()
-	if err != nil {
-		return nil, err
+// handler returns the webhooks. Controller-runtime's server, which counts the requests, is not started: see listen.
+func (s *Server) handler(client kubernetes.Interface) http.Handler {
+	limit := s.Options.ManifestLimit
+	hooks := ctrlwebhook.NewServer(ctrlwebhook.Options{})
+	hooks.Register(WorkPath, newThrottle(&admission.Webhook{Handler: &works{
+		limit: limit, nilExecutor: s.NilExecutor, reviews: client.AuthorizationV1().SubjectAccessReviews(),
+	}}, limit))
+	if s.ReplicaSets {
+		hooks.Register(ReplicaSetPath, newThrottle(&admission.Webhook{Handler: &replicaSets{limit: limit}}, limit))
 	}
-	if authorities != nil {
-		options = append(options, askForCertificates(authorities))
-	}
-	return options, nil
+	return hooks.WebhookMux()
 }

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +18,7 @@ import (
 // long is what no test waits for.
 const long = time.Hour
 
-// blocking is a webhook whose reviews end when the test lets them.
+// blocking is a webhook whose reviews end when the test lets them, or nobody waits any more.
 type blocking struct {
 	began chan string
 	end   chan struct{}
@@ -32,12 +31,15 @@ func newBlocking() *blocking {
 func (b *blocking) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	b.began <- string(body)
-	<-b.end
+	select {
+	case <-b.end:
+	case <-r.Context().Done():
+	}
 }
 
 func newTestThrottle(next http.Handler) *throttle {
 	t := newThrottle(next, 1000)
-	t.patience, t.reading = long, long
+	t.patience = long
 	return t
 }
 
@@ -46,6 +48,17 @@ func send(t *throttle, ctx context.Context, body io.Reader) *httptest.ResponseRe
 	answer := httptest.NewRecorder()
 	t.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodPost, "/", body))
 	return answer
+}
+
+// refused returns the text of the answer that sends a request away.
+func refused(t *testing.T, throttle *throttle, body io.Reader) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	answer := send(throttle, ctx, body)
+	require.Equal(t, http.StatusTooManyRequests, answer.Code)
+	require.Equal(t, "1", answer.Header().Get("Retry-After"), "API servers ask again by themselves")
+	return answer.Body.String()
 }
 
 // TestReviewsAreThrottled: no more reviews are under way than there are slots; the next one waits, and is sent away where that takes too
@@ -69,10 +82,7 @@ func TestReviewsAreThrottled(t *testing.T) {
 
 	throttle.patience = time.Millisecond
 	for _, body := range []io.Reader{strings.NewReader(small), strings.NewReader(large), io.MultiReader(strings.NewReader(small))} {
-		answer := send(throttle, t.Context(), body)
-		require.Equal(t, http.StatusTooManyRequests, answer.Code)
-		require.Equal(t, "1", answer.Header().Get("Retry-After"), "API servers ask again by themselves")
-		require.Contains(t, answer.Body.String(), "none of them ended within 1ms: try again")
+		require.Contains(t, refused(t, throttle, body), "none of them ended within 1ms: try again")
 	}
 	require.Empty(t, reviews.began)
 
@@ -92,34 +102,21 @@ func TestReviewsAreThrottled(t *testing.T) {
 	require.True(t, throttle.large.TryAcquire(largeReviews))
 }
 
-// TestRequestsHaveASize: more than an API server can send is not read to its end.
-func TestRequestsHaveASize(t *testing.T) {
-	throttle := newTestThrottle(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		require.NoError(t, err)
-		require.Len(t, body, maxRequest)
-	}))
-	whole := bytes.Repeat([]byte("x"), maxRequest+1)
-	require.Equal(t, http.StatusOK, send(throttle, t.Context(), bytes.NewReader(whole[1:])).Code)
-	for _, body := range []io.Reader{bytes.NewReader(whole), io.MultiReader(bytes.NewReader(whole))} {
-		answer := send(throttle, t.Context(), body)
-		require.Equal(t, http.StatusRequestEntityTooLarge, answer.Code)
-		require.Contains(t, answer.Body.String(), "a review may have 7340032 bytes")
-	}
-}
-
-// served calls a throttle by HTTP/1.1 and HTTP/2.
-func served(t *testing.T, throttle *throttle, check func(t *testing.T, server *httptest.Server)) {
+// served calls a throttle behind the server by HTTP/1.1 and HTTP/2.
+func served(t *testing.T, throttle *throttle, reading time.Duration, check func(t *testing.T, server *httptest.Server)) {
 	t.Helper()
 	for _, version := range []int{1, 2} {
 		t.Run(fmt.Sprintf("HTTP/%d", version), func(t *testing.T) {
-			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := httptest.NewUnstartedServer(nil)
+			server.Config = newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.ProtoMajor != version {
 					w.WriteHeader(http.StatusHTTPVersionNotSupported)
 					return
 				}
 				throttle.ServeHTTP(w, r)
 			}))
+			require.Equal(t, maxReading, server.Config.ReadTimeout)
+			server.Config.ReadTimeout = reading
 			server.EnableHTTP2 = version == 2
 			server.StartTLS()
 			defer server.Close()
@@ -128,24 +125,54 @@ func served(t *testing.T, throttle *throttle, check func(t *testing.T, server *h
 	}
 }
 
+// answered returns the code and the text of the answer to a request with this body.
+func answered(t *testing.T, server *httptest.Server, body io.Reader, length int64) (int, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, body)
+	require.NoError(t, err)
+	request.ContentLength = length
+	answer, err := server.Client().Do(request)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return answer.StatusCode, string(content)
+}
+
+// TestRequestsHaveASize: more than an API server can send is not read to its end.
+func TestRequestsHaveASize(t *testing.T) {
+	throttle := newTestThrottle(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(w, r.Body)
+	}))
+	whole := strings.Repeat("x", maxRequest+1)
+	served(t, throttle, maxReading, func(t *testing.T, server *httptest.Server) {
+		code, text := answered(t, server, strings.NewReader(whole[1:]), maxRequest)
+		require.Equal(t, http.StatusOK, code)
+		require.Len(t, text, maxRequest)
+		for _, length := range []int64{maxRequest + 1, -1} {
+			code, text := answered(t, server, strings.NewReader(whole), length)
+			require.Equal(t, http.StatusRequestEntityTooLarge, code)
+			require.Contains(t, text, "a review may have 7340032 bytes")
+		}
+		require.True(t, throttle.bytes.TryAcquire(maxBytes), "no byte is held")
+		throttle.bytes.Release(maxBytes)
+	})
+	answer, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(whole))
+	request.ContentLength = maxBytes
+	newHTTPServer(throttle).Handler.ServeHTTP(answer, request)
+	require.Equal(t, http.StatusRequestEntityTooLarge, answer.Code, "whatever it announces")
+}
+
 // TestSlowRequestHoldsNoSlot: whoever sends half of a request keeps nobody waiting for long.
 func TestSlowRequestHoldsNoSlot(t *testing.T) {
 	throttle := newTestThrottle(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	throttle.reading = 50 * time.Millisecond
-	served(t, throttle, func(t *testing.T, server *httptest.Server) {
+	served(t, throttle, 50*time.Millisecond, func(t *testing.T, server *httptest.Server) {
 		body, writer := io.Pipe()
 		defer writer.CloseWithError(errors.New("the test is over"))
 		go func() { _, _ = writer.Write([]byte("half")) }()
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, body)
-		require.NoError(t, err)
-		request.ContentLength = 100
-		answer, err := server.Client().Do(request)
-		require.NoError(t, err)
-		defer answer.Body.Close()
-		require.Equal(t, http.StatusBadRequest, answer.StatusCode)
-		content, err := io.ReadAll(answer.Body)
-		require.NoError(t, err)
-		require.Contains(t, string(content), "reading the request, send it within 50ms")
+		code, text := answered(t, server, body, 100)
+		require.Equal(t, http.StatusBadRequest, code)
+		require.Contains(t, text, "reading the request, send it within 5s")
 		require.True(t, throttle.small.TryAcquire(smallReviews), "no turn is taken")
 		throttle.small.Release(smallReviews)
 	})
@@ -155,7 +182,7 @@ func TestSlowRequestHoldsNoSlot(t *testing.T) {
 func TestSlowConnectionsRefuseNoReview(t *testing.T) {
 	throttle := newTestThrottle(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	throttle.patience = time.Millisecond
-	served(t, throttle, func(t *testing.T, server *httptest.Server) {
+	served(t, throttle, long, func(t *testing.T, server *httptest.Server) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		began := make(chan struct{}, 100)
@@ -174,10 +201,8 @@ func TestSlowConnectionsRefuseNoReview(t *testing.T) {
 			<-began
 		}
 		for range 20 {
-			answer, err := server.Client().Post(server.URL, "application/json", strings.NewReader("{}"))
-			require.NoError(t, err)
-			_ = answer.Body.Close()
-			require.Equal(t, http.StatusOK, answer.StatusCode)
+			code, _ := answered(t, server, strings.NewReader("{}"), 2)
+			require.Equal(t, http.StatusOK, code)
 		}
 	})
 }
@@ -194,34 +219,30 @@ func (b *blockedReader) Read([]byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// TestRequestsAreBounded: no more requests and bytes are held than the bounds allow, and a request that ends makes room.
+// TestRequestsAreBounded: no more bytes are held than the bound allows. A request counts as much as it announces, and one of unknown length
+// as the largest. A request that ends makes room.
 func TestRequestsAreBounded(t *testing.T) {
 	reviews := newBlocking()
 	throttle := newTestThrottle(reviews)
-	throttle.requests, throttle.bytes = semaphore.NewWeighted(2), semaphore.NewWeighted(10)
+	throttle.bytes = semaphore.NewWeighted(maxRequest + 2*beside)
 	answers := make(chan int, 10)
-	ask := func(body string) int {
-		answer := send(throttle, t.Context(), strings.NewReader(body))
-		if answer.Code == http.StatusTooManyRequests {
-			require.Equal(t, "1", answer.Header().Get("Retry-After"))
-		}
-		return answer.Code
-	}
-	begin := func(body string) {
-		go func() { answers <- ask(body) }()
+	begin := func(body io.Reader) {
+		go func() { answers <- send(throttle, t.Context(), body).Code }()
 		<-reviews.began
 	}
-	begin("12345")
-	require.Equal(t, http.StatusTooManyRequests, ask("123456"), "bytes")
-	begin("12345")
-	require.Equal(t, http.StatusTooManyRequests, ask(""), "requests")
+	begin(http.NoBody)
+	begin(io.MultiReader(strings.NewReader("of unknown length")))
+	for _, body := range []io.Reader{strings.NewReader("x"), http.NoBody} {
+		require.Contains(t, refused(t, throttle, body), "too many bytes of other requests are held: try again")
+	}
 	close(reviews.end)
 	for range 2 {
 		require.Equal(t, http.StatusOK, <-answers)
 	}
-	require.Equal(t, http.StatusOK, ask("1234567890"))
-	require.True(t, throttle.requests.TryAcquire(2))
-	require.True(t, throttle.bytes.TryAcquire(10))
+	require.True(t, throttle.bytes.TryAcquire(maxRequest+1))
+	require.NotEmpty(t, refused(t, throttle, strings.NewReader(strings.Repeat("x", beside))))
+	require.Equal(t, http.StatusOK, send(throttle, t.Context(), strings.NewReader(strings.Repeat("x", beside-1))).Code)
+	require.True(t, throttle.bytes.TryAcquire(2*beside-1), "no byte is held")
 }
 
 // TestReviewMayTakeLongerThanReading: the time for the body ends with the body.
@@ -234,11 +255,8 @@ func TestReviewMayTakeLongerThanReading(t *testing.T) {
 		case <-time.After(time.Second):
 		}
 	}))
-	throttle.reading = 500 * time.Millisecond
-	served(t, throttle, func(t *testing.T, server *httptest.Server) {
-		answer, err := server.Client().Post(server.URL, "application/json", strings.NewReader("{}"))
-		require.NoError(t, err)
-		defer answer.Body.Close()
-		require.Equal(t, http.StatusOK, answer.StatusCode)
+	served(t, throttle, 500*time.Millisecond, func(t *testing.T, server *httptest.Server) {
+		code, _ := answered(t, server, strings.NewReader("{}"), 2)
+		require.Equal(t, http.StatusOK, code)
 	})
 }
