@@ -4,6 +4,7 @@ package policy
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -102,61 +103,35 @@ func validation(r *rule.Rule, check *rule.Check, action admissionregistrationv1.
 	}
 }
 
+// verbs matches what fmt.Sprintf replaces in the text of a rule.
+var verbs = regexp.MustCompile("%[qsd%]")
+
 // expression returns a text for fmt.Sprintf as a CEL expression.
 func expression(text string, args []string) string {
-	var terms []string
-	for _, piece := range pieces(text) {
-		switch piece {
-		case "%q":
-			terms, args = append(terms, "strings.quote("+args[0]+")"), args[1:]
-		case "%s", "%d":
-			terms, args = append(terms, "string("+args[0]+")"), args[1:]
-		case "":
-		default:
-			terms = append(terms, literal(piece))
+	literal := "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
+	out := verbs.ReplaceAllStringFunc(literal, func(verb string) string {
+		if verb == "%%" {
+			return "%"
 		}
-	}
+		function, arg := "string", args[0]
+		if verb == "%q" {
+			function = "strings.quote"
+		}
+		args = args[1:]
+		return "' + " + function + "(" + arg + ") + '"
+	})
 	if len(args) > 0 {
 		panic(fmt.Sprintf("%d arguments too many for %q", len(args), text))
 	}
-	return strings.Join(terms, " + ")
+	return strings.TrimSuffix(out, " + ''")
 }
 
 // withoutArguments returns a text with "…" for each argument.
 func withoutArguments(text string) string {
-	var out strings.Builder
-	for _, piece := range pieces(text) {
-		switch piece {
-		case "%q", "%s", "%d":
-			piece = "…"
+	return verbs.ReplaceAllStringFunc(text, func(verb string) string {
+		if verb == "%%" {
+			return "%"
 		}
-		out.WriteString(piece)
-	}
-	return out.String()
-}
-
-// pieces returns the verbs of a text for fmt.Sprintf, and the text between them.
-func pieces(text string) []string {
-	var out []string
-	var plain strings.Builder
-	for rest := text; rest != ""; {
-		before, after, found := strings.Cut(rest, "%")
-		plain.WriteString(before)
-		if !found {
-			break
-		}
-		if verb := after[:1]; verb == "%" {
-			plain.WriteString(verb)
-		} else {
-			out = append(out, plain.String(), "%"+verb)
-			plain.Reset()
-		}
-		rest = after[1:]
-	}
-	return append(out, plain.String())
-}
-
-// literal returns a CEL string literal.
-func literal(text string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
+		return "…"
+	})
 }

@@ -15,31 +15,15 @@ func YAML() ([]byte, error) {
 	out := bytes.NewBufferString(header)
 	for i, policy := range []Policy{Refusals(), Warnings()} {
 		for j, object := range []any{policy.ValidatingAdmissionPolicy, policy.Binding} {
-			data, err := marshal(object)
+			data, err := yaml.Marshal(object)
 			if err != nil {
 				return nil, err
 			}
 			if i+j > 0 {
 				out.WriteString("---\n")
 			}
-			out.Write(data)
+			out.Write(bytes.TrimSuffix(data, []byte("status: {}\n"))) // Only an API server writes it.
 		}
 	}
 	return out.Bytes(), nil
-}
-
-// marshal omits the fields that only an API server writes.
-func marshal(object any) ([]byte, error) {
-	data, err := yaml.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
-	var content map[string]any
-	if err := yaml.Unmarshal(data, &content); err != nil {
-		return nil, err
-	}
-	delete(content, "status")
-	metadata, _ := content["metadata"].(map[string]any)
-	delete(metadata, "creationTimestamp")
-	return yaml.Marshal(content)
 }
