@@ -6,8 +6,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
 )
 
 const (
@@ -110,7 +113,9 @@ func TestEachPartEndsWhenNobodyWaits(t *testing.T) {
 	require.Empty(t, duplicates(workManifestsPath, []workv1.Manifest{definition, definition}, gone, onCluster))
 	require.Empty(t, refProblems(mwrs.Spec.PlacementRefs, gone))
 	require.Empty(t, surprises(nil, mwrs, gone))
-	require.Empty(t, templateSurprises(&mwrs.Spec.ManifestWorkTemplate, gone))
+	kind := schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+	require.Len(t, kindSurprises(&rule.Definition, &mwrs.Spec.ManifestWorkTemplate, kind, Limits{}), 1)
+	require.Empty(t, kindSurprises(&rule.Definition, &mwrs.Spec.ManifestWorkTemplate, kind, gone))
 }
 
 func TestBounded(t *testing.T) {

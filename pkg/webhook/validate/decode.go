@@ -48,26 +48,18 @@ func explain(spec map[string]any, err error) error {
 // doesn't use keeps the object from being decoded.
 func dropDurations(spec map[string]any) []problem {
 	var problems []problem
-	refs, _, _ := unstructured.NestedSlice(spec, "placementRefs")
+	refs, _ := spec["placementRefs"].([]any)
 	for i := range refs {
 		ref, _ := refs[i].(map[string]any)
 		for _, part := range []string{"all", "progressive", "progressivePerGroup"} {
-			value, found, err := unstructured.NestedFieldNoCopy(ref, "rolloutStrategy", part, "minSuccessTime")
-			text, isText := value.(string)
-			if err != nil || !found || !isText {
-				continue
-			}
-			if _, err := time.ParseDuration(text); err == nil {
+			text, found, err := unstructured.NestedString(ref, "rolloutStrategy", part, "minSuccessTime")
+			if _, invalid := time.ParseDuration(text); err != nil || !found || invalid == nil {
 				continue
 			}
 			path := refsPath.Index(i).Child("rolloutStrategy", part, "minSuccessTime")
-			problems = append(problems, inRef(i, fmt.Sprint(ref["name"]),
-				rule.BadSoak.Error(path, shorten(text))))
+			problems = append(problems, inRef(i, fmt.Sprint(ref["name"]), rule.BadSoak.Error(path, shorten(text))))
 			unstructured.RemoveNestedField(ref, "rolloutStrategy", part, "minSuccessTime")
 		}
-	}
-	if len(problems) > 0 {
-		spec["placementRefs"] = refs
 	}
 	return problems
 }

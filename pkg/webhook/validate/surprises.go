@@ -20,7 +20,7 @@ import (
 // surprises are warnings of what is legal and probably not what its author thinks it is.
 func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []string {
 	var out []string
-	aborts := false
+	template, aborts := &mwrs.Spec.ManifestWorkTemplate, false
 	for i := range mwrs.Spec.PlacementRefs {
 		if limits.gone() {
 			break
@@ -30,14 +30,19 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 		aborts = aborts || traits.AbortAll
 	}
 	if mwrs.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable {
-		if problem := handover.Prevented(&mwrs.Spec.ManifestWorkTemplate); problem != "" {
+		if problem := handover.Prevented(template); problem != "" {
 			out = append(out, keepsNothing(problem))
 		}
 		out = append(out, droppedSurprises(old, mwrs, limits)...)
 	}
-	out = append(out, secretSurprises(&mwrs.Spec.ManifestWorkTemplate, limits)...)
+	// Kubernetes' role view reads ControllerRevisions, and no Secrets.
+	out = append(out, kindSurprises(&rule.Secret, template, schema.GroupKind{Kind: "Secret"}, limits)...)
 	if aborts {
-		out = append(out, templateSurprises(&mwrs.Spec.ManifestWorkTemplate, limits)...)
+		if !reportsHealth(template) {
+			out = append(out, rule.NoHealth.Warning(templatePath.Child("manifestConfigs")))
+		}
+		definition := schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
+		out = append(out, kindSurprises(&rule.Definition, template, definition, limits)...)
 	}
 	return out
 }
@@ -63,20 +68,6 @@ func keepsNothing(why string) string {
 	return fmt.Sprintf("%s: %s%s", field.NewPath("spec", "pruneStrategy"), rule.KeepsNothing, why)
 }
 
-// secretSurprises are those of a template that holds Secrets. Kubernetes' role view reads ControllerRevisions, and no Secrets.
-func secretSurprises(template *workv1.ManifestWorkSpec, limits Limits) []string {
-	var out []string
-	for i := range template.Workload.Manifests {
-		if limits.gone() {
-			break
-		}
-		if isKind(&template.Workload.Manifests[i], schema.GroupKind{Kind: "Secret"}) {
-			out = append(out, rule.Secret.Warning(templatePath.Child("workload", "manifests").Index(i)))
-		}
-	}
-	return out
-}
-
 func strategySurprises(path *field.Path, traits placement.Traits) []string {
 	var out []string
 	if traits.AbortAll && traits.NoDeadline {
@@ -94,23 +85,6 @@ func strategySurprises(path *field.Path, traits placement.Traits) []string {
 	return out
 }
 
-// templateSurprises are those of a template that AbortAll may take back.
-func templateSurprises(template *workv1.ManifestWorkSpec, limits Limits) []string {
-	var out []string
-	if !reportsHealth(template) {
-		out = append(out, rule.NoHealth.Warning(templatePath.Child("manifestConfigs")))
-	}
-	for i := range template.Workload.Manifests {
-		if limits.gone() {
-			break
-		}
-		if isKind(&template.Workload.Manifests[i], customResourceDefinition) {
-			out = append(out, rule.Definition.Warning(templatePath.Child("workload", "manifests").Index(i)))
-		}
-	}
-	return out
-}
-
 // reportsHealth reports whether a rule makes the agents report Progressing or Degraded: by themselves they report neither.
 func reportsHealth(template *workv1.ManifestWorkSpec) bool {
 	for i := range template.ManifestConfigs {
@@ -123,10 +97,17 @@ func reportsHealth(template *workv1.ManifestWorkSpec) bool {
 	return false
 }
 
-var customResourceDefinition = schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
-
-// isKind reports whether a manifest is of a kind, whatever else is in it.
-func isKind(manifest *workv1.Manifest, wanted schema.GroupKind) bool {
-	var kind metav1.TypeMeta
-	return json.Unmarshal(manifest.Raw, &kind) == nil && kind.GroupVersionKind().GroupKind() == wanted
+// kindSurprises returns the warnings of a rule about each manifest of a kind, whatever else is in it.
+func kindSurprises(about *rule.Rule, template *workv1.ManifestWorkSpec, kind schema.GroupKind, limits Limits) []string {
+	var out []string
+	for i := range template.Workload.Manifests {
+		if limits.gone() {
+			break
+		}
+		var meta metav1.TypeMeta
+		if json.Unmarshal(template.Workload.Manifests[i].Raw, &meta) == nil && meta.GroupVersionKind().GroupKind() == kind {
+			out = append(out, about.Warning(templatePath.Child("workload", "manifests").Index(i)))
+		}
+	}
+	return out
 }
