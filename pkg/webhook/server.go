@@ -15,12 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/registration"
 )
 
 // Paths of the webhooks, as the ValidatingWebhookConfiguration of the operator (and ours) names them.
 const (
 	WorkPath       = "/validate-work-open-cluster-management-io-v1-manifestwork"
-	ReplicaSetPath = "/validate-work-open-cluster-management-io-v1alpha1-manifestworkreplicaset"
+	ReplicaSetPath = registration.Path
 )
 
 // Server serves the webhooks.

@@ -29,6 +29,9 @@ const (
 	// Ours is the one of deploy/webhooks.
 	Ours = "manifestworkreplicasetvalidators.admission.work.open-cluster-management.io"
 
+	// Path is the path of our webhook at the address of theirs.
+	Path = "/validate-work-open-cluster-management-io-v1alpha1-manifestworkreplicaset"
+
 	interval = time.Minute
 	// patience limits the time of the requests of one check.
 	patience = 30 * time.Second
@@ -113,8 +116,16 @@ func Follow(theirs, ours *admissionregistrationv1.ValidatingWebhookConfiguration
 	if len(wanted.CABundle) == 0 {
 		return nil, errors.New(theirs.Name + " has no CA yet")
 	}
-	if err := setPath(wanted, &ours.Webhooks[0].ClientConfig); err != nil {
-		return nil, err
+	if wanted.Service != nil {
+		wanted.Service.Path = ptr.To(Path)
+	}
+	if wanted.URL != nil {
+		address, err := url.Parse(*wanted.URL)
+		if err != nil {
+			return nil, fmt.Errorf("the URL of %s: %w", Theirs, err)
+		}
+		address.Path = Path
+		wanted.URL = ptr.To(address.String())
 	}
 	if equality.Semantic.DeepEqual(*wanted, ours.Webhooks[0].ClientConfig) {
 		return nil, nil
@@ -123,34 +134,4 @@ func Follow(theirs, ours *admissionregistrationv1.ValidatingWebhookConfiguration
 		{"op": "test", "path": "/metadata/resourceVersion", "value": ours.ResourceVersion},
 		{"op": "replace", "path": "/webhooks/0/clientConfig", "value": wanted},
 	})
-}
-
-// setPath gives an address the path of another one.
-func setPath(address, other *admissionregistrationv1.WebhookClientConfig) error {
-	path := ""
-	switch {
-	case other.Service != nil:
-		path = ptr.Deref(other.Service.Path, "")
-	case other.URL != nil:
-		parsed, err := url.Parse(*other.URL)
-		if err != nil {
-			return fmt.Errorf("the URL of %s: %w", Ours, err)
-		}
-		path = parsed.Path
-	}
-	if path == "" {
-		return errors.New(Ours + " has no path: apply deploy/webhooks again")
-	}
-	switch {
-	case address.Service != nil:
-		address.Service.Path = ptr.To(path)
-	case address.URL != nil:
-		parsed, err := url.Parse(*address.URL)
-		if err != nil {
-			return fmt.Errorf("the URL of %s: %w", Theirs, err)
-		}
-		parsed.Path = path
-		address.URL = ptr.To(parsed.String())
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package registration
+package registration_test
 
 import (
 	"testing"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/deploy/webhooks"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook"
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/registration"
 )
 
 func configuration(name string, client admissionregistrationv1.WebhookClientConfig) *admissionregistrationv1.ValidatingWebhookConfiguration {
@@ -42,20 +43,20 @@ func hub(may bool, configurations ...runtime.Object) *fake.Clientset {
 func TestKeepsTheCA(t *testing.T) {
 	ours := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	require.NoError(t, yaml.UnmarshalStrict(webhooks.ReplicaSets, ours))
-	require.Equal(t, Ours, ours.Name)
+	require.Equal(t, registration.Ours, ours.Name)
 	ours.ResourceVersion = "1"
 	require.Equal(t, webhook.ReplicaSetPath, *ours.Webhooks[0].ClientConfig.Service.Path)
 	// In Hosted mode the namespace is another one too.
-	client := hub(true, ours, configuration(Theirs, service("my-hosted-hub", webhook.WorkPath, "first")))
-	keeper := &Keeper{Client: client}
+	client := hub(true, ours, configuration(registration.Theirs, service("my-hosted-hub", webhook.WorkPath, "first")))
+	keeper := &registration.Keeper{Client: client}
 	configurations := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	for _, ca := range []string{"first", "second"} {
-		_, err := configurations.Update(t.Context(), configuration(Theirs, service("my-hosted-hub", webhook.WorkPath, ca)), metav1.UpdateOptions{})
+		_, err := configurations.Update(t.Context(), configuration(registration.Theirs, service("my-hosted-hub", webhook.WorkPath, ca)), metav1.UpdateOptions{})
 		require.NoError(t, err)
 		changed, err := keeper.Once(t.Context())
 		require.NoError(t, err)
 		require.True(t, changed)
-		kept, err := configurations.Get(t.Context(), Ours, metav1.GetOptions{})
+		kept, err := configurations.Get(t.Context(), registration.Ours, metav1.GetOptions{})
 		require.NoError(t, err)
 		require.Equal(t, service("my-hosted-hub", webhook.ReplicaSetPath, ca), kept.Webhooks[0].ClientConfig)
 		require.Equal(t, ours.Webhooks[0].Rules, kept.Webhooks[0].Rules)
@@ -66,8 +67,8 @@ func TestKeepsTheCA(t *testing.T) {
 }
 
 func TestNothingToKeep(t *testing.T) {
-	theirs := configuration(Theirs, service("a", webhook.WorkPath, "ca"))
-	ours := configuration(Ours, service("a", webhook.ReplicaSetPath, ""))
+	theirs := configuration(registration.Theirs, service("a", webhook.WorkPath, "ca"))
+	ours := configuration(registration.Ours, service("a", webhook.ReplicaSetPath, ""))
 	for name, tc := range map[string]struct {
 		client  *fake.Clientset
 		wantErr string
@@ -75,11 +76,11 @@ func TestNothingToKeep(t *testing.T) {
 		"no right":              {hub(false, theirs, ours), ""},
 		"not registered":        {hub(true, theirs), ""},
 		"no operator":           {hub(true, ours), "which OCM's operator makes"},
-		"no CA yet":             {hub(true, ours, configuration(Theirs, service("a", webhook.WorkPath, ""))), "has no CA yet"},
-		"an empty registration": {hub(true, theirs, &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: Ours}}), "apply deploy/webhooks again"},
+		"no CA yet":             {hub(true, ours, configuration(registration.Theirs, service("a", webhook.WorkPath, ""))), "has no CA yet"},
+		"an empty registration": {hub(true, theirs, &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: registration.Ours}}), "apply deploy/webhooks again"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			changed, err := (&Keeper{Client: tc.client}).Once(t.Context())
+			changed, err := (&registration.Keeper{Client: tc.client}).Once(t.Context())
 			require.False(t, changed)
 			if tc.wantErr == "" {
 				require.NoError(t, err)
@@ -94,13 +95,14 @@ func TestNothingToKeep(t *testing.T) {
 }
 
 func TestFollowsURLs(t *testing.T) {
-	theirs := configuration(Theirs, admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://10.0.0.1:9443" + webhook.WorkPath), CABundle: []byte("ca")})
-	patch, err := Follow(theirs, configuration(Ours, service("a", webhook.ReplicaSetPath, "ca")))
+	theirs := configuration(registration.Theirs, admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://10.0.0.1:9443" + webhook.WorkPath), CABundle: []byte("ca")})
+	patch, err := registration.Follow(theirs, configuration(registration.Ours, service("a", webhook.ReplicaSetPath, "ca")))
 	require.NoError(t, err)
 	require.Contains(t, string(patch), `"url":"https://10.0.0.1:9443`+webhook.ReplicaSetPath+`"`)
 	theirs.Webhooks[0].ClientConfig.URL = ptr.To("%")
-	_, err = Follow(theirs, configuration(Ours, service("a", webhook.ReplicaSetPath, "ca")))
+	_, err = registration.Follow(theirs, configuration(registration.Ours, service("a", webhook.ReplicaSetPath, "ca")))
 	require.Error(t, err)
-	_, err = Follow(configuration(Theirs, service("a", webhook.WorkPath, "ca")), configuration(Ours, service("a", "", "")))
-	require.ErrorContains(t, err, "has no path")
+	patch, err = registration.Follow(configuration(registration.Theirs, service("a", webhook.WorkPath, "ca")), configuration(registration.Ours, service("a", "", "ca")))
+	require.NoError(t, err)
+	require.Contains(t, string(patch), `"path":"`+webhook.ReplicaSetPath+`"`, "a path that is missing is added")
 }
