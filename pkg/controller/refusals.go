@@ -29,7 +29,7 @@ func clusterHash(cluster string) string { return "hash in cluster " + cluster }
 
 // targetOf returns the target of a write of a revision in this pass.
 func (p *pass) targetOf(rev *work.Revision) string {
-	return lifecycle.Target(rev, p.Snapshot.Aborted)
+	return lifecycle.Target(p.Snapshot, rev)
 }
 
 // abortOf returns the abort in which a work is rolled back to a revision.
@@ -113,6 +113,10 @@ func (c *Controller) triesAgain(p *pass, err error) bool {
 // namePersistentErrors notes the results of a pass's writes, and names those that keep failing: writes that the API server rejects, and
 // writes that fail in pass after pass although they are retried. It does not name a short disruption.
 func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attempted) {
+	for _, cluster := range p.plan.Postponed {
+		attempt := memory.Attempt{What: clusterWork(cluster), Cluster: cluster, Target: p.targetOf(p.Update)}
+		results = append(results, memory.Attempted{Attempt: attempt, Err: memory.ErrLater})
+	}
 	outcome := r.memory.Owners.Attempted(p.key, results, p.now)
 	if len(outcome.Refused) > 0 {
 		if !outcome.RetryAt.IsZero() {

@@ -108,16 +108,16 @@ func TestRefusals(t *testing.T) {
 	b := begin(abortedAt(0), "b")
 	b.Notes.Gap = rollout.UnknownGap(rt.At(time.Hour - lifecycle.StuckAfter))
 	b.Notes.Failures = []lifecycle.Failure{
-		{Cluster: "c1", Target: lifecycle.Target(b.Named(hashOf("a")), true), Message: "500", Since: rt.At(0)},
-		{Cluster: "c2", Target: lifecycle.Target(b.Named(hashOf("b")), false), Message: "403", Since: rt.At(0), RefusedSince: rt.At(time.Minute)},
+		{Cluster: "c1", Target: lifecycle.Target(&rollout.Snapshot{Aborted: true}, b.Named(hashOf("a"))), Message: "500", Since: rt.At(0)},
+		{Cluster: "c2", Target: lifecycle.Target(&rollout.Snapshot{Aborted: false}, b.Named(hashOf("b"))), Message: "403", Since: rt.At(0), RefusedSince: rt.At(time.Minute)},
 		{Target: "another write"},
 	}
 	require.Equal(t, map[string]rollout.Rejection{"c1": {Since: rt.At(0), Message: "500"}}, b.Snapshot(&b.found.Revisions, b.found.Update, true).Rejected)
 	require.Equal(t, map[string]rollout.Rejection{"c2": {Since: rt.At(time.Minute), Message: "403"}}, b.Snapshot(&b.found.Revisions, b.found.Update, false).Rejected)
 	b.Notes.Failures = []lifecycle.Failure{
-		{Cluster: "c1", Target: lifecycle.Target(b.Named(hashOf("b")), false), Message: "timeout", Since: b.Now.Add(-29 * time.Second)},
-		{Cluster: "c2", Target: lifecycle.Target(b.Named(hashOf("b")), false), Message: "timeout", Since: b.Now.Add(-30 * time.Second)},
-		{Cluster: "c3", Target: lifecycle.Target(b.Named(hashOf("b")), false), Message: "403", Since: b.Now, RefusedSince: b.Now},
+		{Cluster: "c1", Target: lifecycle.Target(&rollout.Snapshot{Aborted: false}, b.Named(hashOf("b"))), Message: "timeout", Since: b.Now.Add(-29 * time.Second)},
+		{Cluster: "c2", Target: lifecycle.Target(&rollout.Snapshot{Aborted: false}, b.Named(hashOf("b"))), Message: "timeout", Since: b.Now.Add(-30 * time.Second)},
+		{Cluster: "c3", Target: lifecycle.Target(&rollout.Snapshot{Aborted: false}, b.Named(hashOf("b"))), Message: "403", Since: b.Now, RefusedSince: b.Now},
 	}
 	require.Equal(t, map[string]bool{"c1": true}, b.Snapshot(&b.found.Revisions, b.found.Update, false).Unanswered)
 	b.Notes.Gap = rollout.UnknownGap(rt.At(time.Hour - time.Minute))

@@ -57,17 +57,22 @@ type WrittenBack struct {
 // StuckAfter is for how long a work must have failed to be written back, at each try, before an abort goes on without it.
 const StuckAfter = 2 * time.Minute
 
-// Target identifies a revision that works are to get, in a rollout or in an abort.
-func Target(rev *work.Revision, aborted bool) string {
-	if aborted {
-		return "abort/" + rev.Hash
+// Target identifies a revision that works are to get, in a rollout, in a retry of it, or in an abort.
+func Target(s *rollout.Snapshot, rev *work.Revision) string {
+	switch {
+	case s.Aborted:
+		return abortTarget(rev)
+	case !s.RetriedUntil.IsZero() && !s.Now.Before(s.RetriedUntil):
+		return rev.Hash + "/" + s.RetriedUntil.UTC().Format(time.RFC3339)
 	}
 	return rev.Hash
 }
 
+func abortTarget(rev *work.Revision) string { return "abort/" + rev.Hash }
+
 // AbortOf is an abort: what the works become, and when it began.
 func AbortOf(rev *work.Revision, began time.Time) string {
-	return Target(rev, true) + "/" + began.UTC().Format(time.RFC3339Nano)
+	return abortTarget(rev) + "/" + began.UTC().Format(time.RFC3339Nano)
 }
 
 // Snapshot is that of a rollout of one revision, aborted or not.
@@ -107,7 +112,7 @@ func (v *View) Snapshot(of *status.Revisions, update *work.Revision, aborted boo
 			s.WrittenBack = notes.WrittenBack.Clusters
 		}
 	}
-	target := Target(desired, aborted)
+	target := Target(s, desired)
 	s.Rejected, s.Unanswered = notes.Refusals(target, aborted, v.Now), notes.unanswered(target, v.Now)
 	return s
 }

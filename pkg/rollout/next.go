@@ -14,7 +14,7 @@ import (
 // Which clusters of a placementRef get the update revision next (R10):
 //
 //  1. A cluster whose work the API server rejects, or that failed and whose work somebody changed, gets the update revision again. That
-//     starts no other cluster.
+//     starts no other cluster. One that failed because of the rejection needs a free slot for it (retryFailed).
 //  2. A placementRef with too many failures starts nothing (verdict in failed.go).
 //  3. Candidates are the clusters that wait.
 //  4. Mandatory groups come first. The other groups follow when each cluster of the mandatory groups is done.
@@ -34,18 +34,41 @@ func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 			p.write(s, ps, m, s.Update, ps.why(s, m))
 		}
 	}
-	if outcome.Halted {
-		return
+	if !outcome.Halted {
+		next, err := ps.nextBatch(s)
+		if err != nil {
+			outcome.Err = err
+			return
+		}
+		p.Writes = slices.Grow(p.Writes, len(next))
+		for _, m := range next {
+			m.chosen = true
+			p.write(s, ps, m, s.Update, ps.why(s, m))
+		}
 	}
-	next, err := ps.nextBatch(s)
-	if err != nil {
-		outcome.Err = err
-		return
+	p.retryFailed(s, ps)
+}
+
+// retryFailed writes again to the clusters that failed because the API server rejects their works. They gave their slots back, so each needs a
+// free one: an API server that accepts everything again starts no more clusters than a batch has. Those that were tried longest ago come first.
+func (p *Plan) retryFailed(s *Snapshot, ps *placementState) {
+	var failed []*member
+	for _, m := range ps.members {
+		if m.rejection != nil && m.failed() && !m.written {
+			failed = append(failed, m)
+		}
 	}
-	p.Writes = slices.Grow(p.Writes, len(next))
-	for _, m := range next {
-		m.chosen = true
+	slices.SortStableFunc(failed, func(a, b *member) int { return a.rejection.TriedAt.Compare(b.rejection.TriedAt) })
+	free := len(failed)
+	if ps.strategy.Kind == clusterv1alpha1.Progressive {
+		taken := ps.countOptional(func(m *member) bool { return m.chosen })
+		free = min(free, max(0, ps.freeSlots()-taken))
+	}
+	for _, m := range failed[:free] {
 		p.write(s, ps, m, s.Update, ps.why(s, m))
+	}
+	for _, m := range failed[free:] {
+		p.Postponed = append(p.Postponed, m.cluster)
 	}
 }
 

@@ -206,7 +206,7 @@ func (m *member) failed() bool { return m.is().fails }
 // writtenAgain reports whether a member that was started gets the update revision again: the API server rejects the write, or the member
 // failed, and somebody changed its work since. This starts no further cluster, so neither a halt nor the order of groups prevents it.
 func (m *member) writtenAgain() bool {
-	return !m.written && (m.rejection != nil || m.phase == failedChanged)
+	return !m.written && (m.rejection != nil && !m.failed() || m.phase == failedChanged)
 }
 
 // writable reports whether a work can be written to the member's cluster.

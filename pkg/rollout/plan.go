@@ -153,6 +153,8 @@ type Plan struct {
 	IgnoredRefs int
 	// Counts is how many selected clusters are in each phase.
 	Counts map[Phase]int
+	// Postponed names the clusters whose rejected works wait for a free slot. What is known of their rejections stays.
+	Postponed []string
 	// Failing names the failed, unknown, degraded, rejected and completed clusters that count, and those whose deletion timed out, including
 	// those without a ref, sorted.
 	Failing []Failing

@@ -76,8 +76,11 @@ func (ps *placementState) recordOf(s *Snapshot, m *member) (record Failure, hold
 	}
 	record, holds = s.Records.Failures[m.cluster]
 	terminates := m.is().waitsFor == WaitDeletion
-	if record.Reason == workv1alpha1.FailureTerminationTimedOut {
+	switch {
+	case record.Reason == workv1alpha1.FailureTerminationTimedOut:
 		return record, holds && terminates && m.work.Deleting()
+	case record.Reason == workv1alpha1.FailureRejected && m.atUpdate && m.rejection == nil:
+		return record, false // The API server accepted the work since: the cluster is in flight.
 	}
 	return record, holds && (!m.owned || !terminates || m.work.PlacementName() == ps.ref.Name)
 }
