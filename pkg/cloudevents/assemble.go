@@ -33,7 +33,7 @@ func (d *Driver) Connect(ctx context.Context) error {
 	if err := d.link.Subscribe(ctx); err != nil {
 		return err
 	}
-	d.sends.Add(Task{})
+	d.sends.Add(askTask{})
 	return nil
 }
 

@@ -163,9 +163,9 @@ func TestMadeUpReportsHaveAMemory(t *testing.T) {
 	require.Positive(t, r.refusals.of(RefusedQuota))
 	r.wire.sends(r.large("c1", 0, 1000, 0), "c1")
 	r.eventually("another cluster's report is kept", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return len(r.unknown["c1"]) == 1
+		r.store.mu.Lock()
+		defer r.store.mu.Unlock()
+		return r.store.cluster("c1").unknown() == 1
 	})
 }
 
@@ -324,9 +324,10 @@ func TestLookWaitsForNoPace(t *testing.T) {
 	r.eventually("it is sent again", func() bool { return r.store.get(work.UID).Generation > work.Generation+1000 })
 	r.ahead(work, work.Generation+5000)
 	r.eventually("the next time it waits", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return !r.unexpectedSince[work.UID].IsZero()
+		r.store.mu.Lock()
+		defer r.store.mu.Unlock()
+		kept := r.store.reports[work.UID]
+		return kept != nil && !kept.kept.unexpected.IsZero()
 	})
 	_, err := r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})
 	require.NoError(t, err)
@@ -345,9 +346,16 @@ func TestMadeUpNamesOfAnOwner(t *testing.T) {
 	}
 	r.readAll()
 	r.eventually("the lane is empty", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return len(r.lanes.queued) == 0 && len(r.considered) > 40
+		r.store.mu.Lock()
+		defer r.store.mu.Unlock()
+		considered := 0
+		for _, record := range r.store.reports {
+			if record.kept.considered {
+				considered++
+			}
+		}
+		return len(r.store.cluster("c2").lane) == 0 && considered > 40
 	})
-	require.Len(t, r.store.ofCluster("c2"), maxOfOwner)
+	known, _ := r.store.in("c2")
+	require.Len(t, known, maxOfOwner)
 }

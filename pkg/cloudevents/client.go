@@ -41,6 +41,7 @@ func workUID(namespace, name string) types.UID {
 func (c *client) Create(ctx context.Context, work *workv1.ManifestWork, _ metav1.CreateOptions) (*workv1.ManifestWork, error) {
 	uid := c.uid(work.Name)
 	defer c.driver.lock(uid)()
+	defer c.driver.store.drop(uid) // If the write fails.
 	if c.driver.store.get(uid) != nil {
 		return nil, apierrors.NewAlreadyExists(common.ManifestWorkGR, work.Name)
 	}
@@ -50,7 +51,7 @@ func (c *client) Create(ctx context.Context, work *workv1.ManifestWork, _ metav1
 	what := c.driver.store.contents.of(&work.Spec)
 	created := &workv1.ManifestWork{ObjectMeta: *work.ObjectMeta.DeepCopy(), Spec: what.spec}
 	created.Namespace, created.UID = c.namespace, uid
-	created.Generation = c.driver.store.nextGeneration(uid, 0)
+	created.Generation = c.driver.store.nextGeneration(created, 0)
 	created.CreationTimestamp = metav1.NewTime(c.driver.clock.Now())
 	if err := c.driver.publishSpec(ctx, eventtypes.CreateRequestAction, created, what); err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func (c *client) write(ctx context.Context, before, changed *workv1.ManifestWork
 	changed.Name, changed.Namespace, changed.DeletionTimestamp = before.Name, before.Namespace, before.DeletionTimestamp
 	was, what := c.driver.store.contents.of(&before.Spec), c.driver.store.contents.of(&changed.Spec)
 	if was != what && !was.equals(what) {
-		changed.Generation = c.driver.store.nextGeneration(before.UID, 0)
+		changed.Generation = c.driver.store.nextGeneration(before, 0)
 	}
 	changed.Spec = what.spec
 	if err := c.driver.publishSpec(ctx, eventtypes.UpdateRequestAction, changed, what); err != nil {
@@ -169,7 +170,7 @@ func unchanged(work *workv1.ManifestWork, uid *types.UID, version *string) error
 // Get is for a caller that must be certain: it makes the agent report again, waits a moment for the answer, and reads all reports of the
 // work that have arrived. It fails while the broker is unreachable.
 func (c *client) Get(ctx context.Context, name string, _ metav1.GetOptions) (*workv1.ManifestWork, error) {
-	answered, forget := c.driver.expectReport(c.uid(name))
+	answered, forget := c.driver.expectReport(c.namespace, c.uid(name))
 	defer forget()
 	if err := c.driver.awaitReport(ctx, c.namespace, answered); err != nil {
 		return nil, refusal(name, err)

@@ -15,44 +15,64 @@ const (
 	// confirmAfter is how long an agent may take to report anything of what it was sent, at first. Each time that it is sent again it
 	// may take twice as long: most agents that say nothing are offline, and ask by themselves when they are back.
 	confirmAfter = 15 * time.Second
-	// maxDoublings bounds that: about a quarter of an hour.
-	maxDoublings = 6
 	// unsettledAfter is how long a cluster may be under way before its agent is asked, at first. Each time after that it may take twice as
 	// long.
 	unsettledAfter = time.Minute
-	// unsettledDoublings bounds that: about a quarter of an hour.
-	unsettledDoublings = 4
+	// longestPause bounds both.
+	longestPause = 16 * time.Minute
 	// auditInterval is how often all agents are asked what they have. An agent answers when it is asked, and otherwise says only what is
 	// new: what was lost would stay unknown for ever.
 	auditInterval = 30 * time.Minute
 )
 
-// expectWord starts the timer of a write. A timer of an older write of the same work does nothing from here on.
-func (d *Driver) expectWord(uid types.UID) { d.lookAfter(uid, d.confirmAfter) }
+// pause returns how long to wait after something was done a number of times in vain: twice as long each time.
+func pause(first, longest time.Duration, times int) time.Duration {
+	return min(first<<min(times, 16), longest)
+}
 
-// lookAfter starts the timer of a work, which takes the place of the one that it had.
-func (d *Driver) lookAfter(uid types.UID, wait time.Duration) {
-	d.mu.Lock()
-	d.lastWrite++
-	now := d.clock.Now()
-	d.writes[uid] = write{number: d.lastWrite, at: now, sent: now}
-	t := Task{uid: uid, write: d.lastWrite}
-	d.mu.Unlock()
-	d.sends.AddAfter(t, wait)
+// write is a write of a work that no agent has confirmed, or whose cluster is not settled.
+type write struct {
+	// at is the time of the first send, and sent the time of the last.
+	at, sent time.Time
+	// due is when to look whether it was confirmed, and looks how often that was done.
+	due   time.Time
+	looks int
+	// there is true if the agent, or its cluster, was connected when it was last sent again.
+	there bool
+}
+
+// lookAfter starts the timer of a write, which takes the place of an older write of the same work.
+func (d *Driver) lookAfter(work *workv1.ManifestWork, wait time.Duration) {
+	s, now := d.store, d.clock.Now()
+	s.mu.Lock()
+	s.record(work.Namespace, work.UID).write = &write{at: now, sent: now, due: now.Add(wait)}
+	s.mu.Unlock()
+	d.sends.AddAfter(confirmTask{work.UID}, wait)
+}
+
+// again returns when to look at a write the next time.
+func (d *Driver) again(w *write, there bool, wait time.Duration) time.Duration {
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	w.looks++
+	w.there, w.due = there, d.clock.Now().Add(wait)
+	return wait
 }
 
 // expectAnswers looks after all works, whose agents are about to be asked. An agent that was restarted has lost its works, and answers
 // nothing; where its own question was lost, nobody else would notice.
 func (d *Driver) expectAnswers() {
-	for _, work := range d.store.all() {
-		d.mu.Lock()
-		_, looked := d.writes[work.UID]
-		if confirmed(work) {
-			d.unanswered[work.UID] = true
+	works, _ := d.store.in(metav1.NamespaceAll)
+	for _, work := range works {
+		d.store.mu.Lock()
+		r := d.store.records[work.UID]
+		looked := r == nil || r.write != nil
+		if r != nil && confirmed(work) {
+			r.unanswered = true
 		}
-		d.mu.Unlock()
+		d.store.mu.Unlock()
 		if !looked {
-			d.lookAfter(work.UID, d.confirmAfter+d.link.agentReturn) // An agent that is on its way back asks by itself.
+			d.lookAfter(work, confirmAfter+d.link.agentReturn) // An agent that is on its way back asks by itself.
 		}
 	}
 }
@@ -61,65 +81,72 @@ func (d *Driver) expectAnswers() {
 // broker loses must not become a failed rollout (R11). The agent takes the same generation twice, and nothing happens. If a cluster has
 // been in progress for long, its agent is asked: the last report may have been lost. confirm takes a writer's lock only for a deletion,
 // because a writer may be waiting for the broker.
-func (d *Driver) confirm(ctx context.Context, t Task) error {
-	work := d.store.get(t.uid)
-	d.mu.Lock()
-	wait := d.confirmAfter
+func (d *Driver) confirm(ctx context.Context, uid types.UID) (again time.Duration, err error) {
+	s := d.store
+	s.mu.Lock()
+	r := s.records[uid]
+	if r == nil || r.write == nil {
+		s.mu.Unlock()
+		return 0, nil
+	}
+	w, was, work, unread := r.write, *r.write, r.work, r.kept != nil
+	arrived := work != nil && confirmed(work) && !r.unanswered
+	wait := was.due.Sub(d.clock.Now())
+	if wait <= 0 && (work == nil || arrived && settled(work)) {
+		r.write, r.unanswered = nil, false
+		d.echoed(r)
+		s.release(r)
+	}
+	s.mu.Unlock()
 	switch {
-	case d.writes[t.uid].number != t.write:
-		d.mu.Unlock()
-		return nil // A newer write has a timer of its own.
-	case work == nil || confirmed(work) && settled(work) && !d.unanswered[t.uid]:
-		delete(d.writes, t.uid)
-		delete(d.unanswered, t.uid)
-		d.mu.Unlock()
-		d.echoed(t.uid)
-		return nil
+	case wait > 0:
+		return wait, nil // This was the timer of an older write.
+	case work == nil || arrived && settled(work):
+		return 0, nil
+	case unread || !d.link.up.Load():
+		return confirmAfter, nil
+	case arrived:
+		return d.askUnsettled(ctx, w, was.looks, work.Namespace)
 	}
-	_, unread := d.reports[t.uid]
-	arrived := confirmed(work) && !d.unanswered[t.uid]
-	d.mu.Unlock()
-	if unread || !d.link.up.Load() {
-		d.sends.AddAfter(t, wait)
-		return nil
-	}
-	if arrived {
-		return d.askUnsettled(ctx, t, work.Namespace)
-	}
-	there := d.judgeReach(ctx, t, work)
+	there := d.judgeReach(ctx, r, was, work)
 	klog.FromContext(ctx).V(2).Info("Sending a ManifestWork again, its agent has not reported anything of it",
 		"cluster", work.Namespace, "name", work.Name, "generation", work.Generation)
-	if err := d.resend(ctx, t.uid); err != nil {
-		d.sends.AddAfter(t, wait)
-		return nil //nolint:nilerr // The writer got the error; here the write is only retried.
+	if err := d.resend(ctx, uid); err != nil {
+		return confirmAfter, nil //nolint:nilerr // The writer got the error; here the write is only retried.
 	}
 	d.metrics.EventResent()
-	d.noteSent(t)
-	again := Task{uid: t.uid, write: t.write, times: min(t.times+1, maxDoublings), there: there}
-	d.sends.AddAfter(again, wait<<again.times)
-	return d.ask(ctx, work.Namespace)
+	s.mu.Lock()
+	w.sent = d.clock.Now()
+	s.mu.Unlock()
+	if err := d.link.ask(ctx, work.Namespace); err != nil {
+		return 0, err
+	}
+	return d.again(w, there, pause(confirmAfter, longestPause, was.looks+1)), nil
 }
 
 // askUnsettled asks the agent of a cluster that is under way for long. At the first look it is not: most clusters are there soon.
-func (d *Driver) askUnsettled(ctx context.Context, t Task, cluster string) error {
-	again := Task{uid: t.uid, write: t.write, times: min(t.times+1, unsettledDoublings+1)}
-	d.sends.AddAfter(again, unsettledAfter<<(again.times-1))
-	if t.times == 0 || !d.mayAsk(cluster) {
-		return nil
+func (d *Driver) askUnsettled(ctx context.Context, w *write, looks int, cluster string) (again time.Duration, err error) {
+	again = d.again(w, false, pause(unsettledAfter, longestPause, looks))
+	if looks == 0 || !d.mayAsk(cluster) {
+		return again, nil
 	}
-	return d.ask(ctx, cluster)
+	return again, d.link.ask(ctx, cluster)
 }
 
 // mayAsk reports whether an agent was not asked a moment ago: it answers for all of its works at once.
 func (d *Driver) mayAsk(cluster string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	now := d.clock.Now()
-	if last, asked := d.askedAt[cluster]; asked && now.Sub(last) < d.confirmAfter {
-		return false
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	return elapsed(&d.store.cluster(cluster).asked, d.clock.Now(), confirmAfter) == 0
+}
+
+// elapsed returns how much longer to wait until an interval since the last time has passed. If that is zero, the last time is now.
+func elapsed(last *time.Time, now time.Time, interval time.Duration) (wait time.Duration) {
+	if wait = last.Add(interval).Sub(now); wait > 0 {
+		return wait
 	}
-	d.askedAt[cluster] = now
-	return true
+	*last = now
+	return 0
 }
 
 // settled reports whether a cluster has got there, by what its agent said of today's generation.

@@ -29,10 +29,10 @@ func count(events []string, event string) int {
 func (r *rig) looked(uid types.UID) {
 	r.t.Helper()
 	r.eventually("its write is confirmed", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		_, looked := r.writes[uid]
-		return !looked
+		r.store.mu.Lock()
+		defer r.store.mu.Unlock()
+		record := r.store.records[uid]
+		return record == nil || record.write == nil
 	})
 }
 
@@ -61,7 +61,7 @@ func TestLostEventIsSentAgain(t *testing.T) {
 	})
 	require.Equal(t, work.Generation, r.store.get(work.UID).Generation)
 	r.answers(work.UID)
-	r.clock.Step(confirmAfter << maxDoublings)
+	r.clock.Step(longestPause)
 	r.looked(work.UID)
 
 	require.NoError(t, r.cluster("c1").Delete(t.Context(), "web", metav1.DeleteOptions{}))
@@ -138,9 +138,9 @@ func TestReportBeforeTheWriteHasEnded(t *testing.T) {
 			told.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied, told.Generation)}
 			r.wire.tell(t, told)
 			r.eventually("the report is at work", func() bool {
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				return r.reports[told.UID] != nil && r.tasks.Len() == 0
+				r.store.mu.Lock()
+				defer r.store.mu.Unlock()
+				return r.store.reports[told.UID] != nil && r.tasks.Len() == 0
 			})
 			for range 1000 {
 				runtime.Gosched()
@@ -159,15 +159,16 @@ func TestReportBeforeTheWriteHasEnded(t *testing.T) {
 func TestWriteThatArrivedAndFailed(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))
-	failed := r.store.nextGeneration(work.UID, 0) // What a patch does that fails.
+	failed := r.store.nextGeneration(work, 0) // What a patch does that fails.
 	told := work.DeepCopy()
 	told.Generation = failed
 	told.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied, failed)}
 	r.wire.tell(t, told)
 	r.eventually("the report is read", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return !r.unexpectedSince[work.UID].IsZero()
+		r.store.mu.Lock()
+		defer r.store.mu.Unlock()
+		kept := r.store.reports[work.UID]
+		return kept != nil && !kept.kept.unexpected.IsZero()
 	})
 	require.Equal(t, work.Generation, r.store.get(work.UID).Generation)
 	r.eventually("nobody tried again, so the cluster gets what the hub has", func() bool {
@@ -217,7 +218,7 @@ func TestGetWaitsForTheAnswer(t *testing.T) {
 	got, err := r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.True(t, confirmed(got))
-	require.Empty(t, r.expected)
+	require.Nil(t, r.store.records[workUID("c1", "web")].expected)
 }
 
 // An agent that is offline does not answer. What is known of its work counts.
@@ -228,5 +229,5 @@ func TestGetDoesNotWaitForLong(t *testing.T) {
 	got, err := r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.False(t, confirmed(got))
-	require.Empty(t, r.expected)
+	require.Nil(t, r.store.records[workUID("c1", "web")].expected)
 }

@@ -157,7 +157,9 @@ func TestRestoreWaitsForTheAPIServer(t *testing.T) {
 	r.eventually("the report has come", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return len(r.reports) == 1 && !r.asked.IsZero()
+		r.store.mu.Lock()
+		defer r.store.mu.Unlock()
+		return len(r.store.reports) == 1 && !r.asked.IsZero()
 	})
 	r.clock.SetTime(noon.Add(restorePatience - time.Second))
 	require.Len(t, r.missing(map[string]int{"ns.web": 1}), 1)
@@ -207,6 +209,7 @@ func TestUnwantedWorkGoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, owners)
 			report := owned("c1", "v1")
+			require.True(t, r.keep(report))
 			do := func() {
 				_, err := r.restore(t.Context(), report)
 				require.NoError(t, err)
@@ -237,9 +240,11 @@ func TestWorkOfAnAwayClusterStays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, fakeOwners{"ns/web": nil, "ns/web!c1": nil})
 			r.available = func(context.Context, string) (bool, bool) { return tc.available, tc.exists }
+			report := owned("c1", "v1")
+			require.True(t, r.keep(report))
 			for _, passed := range []time.Duration{0, unwantedFor, 2 * unwantedFor} {
 				r.clock.SetTime(noon.Add(passed))
-				_, err := r.restore(t.Context(), owned("c1", "v1"))
+				_, err := r.restore(t.Context(), report)
 				require.NoError(t, err)
 			}
 			require.Equal(t, tc.goes, slices.Contains(r.wire.said(), "spec delete_request c1"))

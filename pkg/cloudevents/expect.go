@@ -17,20 +17,22 @@ const answerPatience = 3 * time.Second
 const questions = 3
 
 // expectReport returns a channel that is closed when the next report of a work comes. The caller has to call forget.
-func (d *Driver) expectReport(uid types.UID) (answered <-chan struct{}, forget func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	next := d.expected[uid]
-	if next == nil {
-		next = make(chan struct{})
-		d.expected[uid] = next
+func (d *Driver) expectReport(cluster string, uid types.UID) (answered <-chan struct{}, forget func()) {
+	s := d.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.record(cluster, uid)
+	if r.expected == nil {
+		r.expected = make(chan struct{})
 	}
+	next := r.expected
 	return next, func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if d.expected[uid] == next {
-			delete(d.expected, uid)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if r.expected == next {
+			r.expected = nil
 		}
+		s.release(r)
 	}
 }
 
@@ -39,7 +41,7 @@ func (d *Driver) expectReport(uid types.UID) (answered <-chan struct{}, forget f
 // the agent says when it is asked again (R11).
 func (d *Driver) awaitReport(ctx context.Context, cluster string, answered <-chan struct{}) error {
 	for range questions {
-		if err := d.ask(ctx, cluster); err != nil {
+		if err := d.link.ask(ctx, cluster); err != nil {
 			return err
 		}
 		if d.await(ctx, answerPatience/questions, func() bool {

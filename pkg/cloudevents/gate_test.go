@@ -119,9 +119,10 @@ func TestTemplateStaysWithSelectedClusters(t *testing.T) {
 	claimed.Generation, claimed.Spec = 7, workv1.ManifestWorkSpec{}
 	r.wire.tell(t, claimed)
 	r.eventually("the claim is known", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return !r.unwanted[claimed.UID].IsZero()
+		r.store.mu.Lock()
+		defer r.store.mu.Unlock()
+		kept := r.store.reports[claimed.UID]
+		return kept != nil && !kept.kept.unwanted.IsZero()
 	})
 	r.wire.asks(t, "c2")
 	r.eventually("it is answered", func() bool { return count(r.wire.said(), "status resync_request c2") == 1 })
@@ -146,9 +147,9 @@ func TestUnknownWorksHaveAQuota(t *testing.T) {
 	}
 	r.wire.tell(t, madeUp("c1", 0))
 	r.eventually("another cluster's report is kept", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return len(r.reports) == maxUnknown+1 && len(r.unknown["c1"]) == 1
+		r.store.mu.Lock()
+		defer r.store.mu.Unlock()
+		return len(r.store.reports) == maxUnknown+1 && r.store.cluster("c1").unknown() == 1
 	})
 	own := r.create(owned("c2", "v1"))
 	r.answers(own.UID)

@@ -222,15 +222,15 @@ func (d *Driver) arrived(ctx context.Context, event cloudevents.Event) {
 		return
 	}
 	d.unread()
-	d.tasks.Add(Task{cluster: cluster, read: true})
+	d.tasks.Add(readTask{cluster})
 }
 
 // readTurn reads events of a cluster, and lets other clusters have their turn.
-func (d *Driver) readTurn(ctx context.Context, cluster string) error {
+func (d *Driver) readTurn(ctx context.Context, cluster string) {
 	for events, size := 0, 0; events < turnEvents && size < turnBytes; events++ {
 		l, found := d.inbox.next(cluster)
 		if !found {
-			return nil
+			return
 		}
 		of := ctx
 		if l.known {
@@ -245,6 +245,5 @@ func (d *Driver) readTurn(ctx context.Context, cluster string) error {
 			}
 		}
 	}
-	d.tasks.Add(Task{cluster: cluster, read: true})
-	return nil
+	d.tasks.Add(readTask{cluster})
 }

@@ -20,90 +20,91 @@ const (
 	repairsAtOnce    = 10
 )
 
-// lanes hold, for each cluster, the works whose reports can't be processed at once: the store does not know the work, or the agent does not
-// have the expected content. Processing them may wait for the API server or the broker. Clusters take turns, and other reports are not
-// delayed.
-type lanes struct {
-	// waiting are the works of each cluster in the order of their reports; queued holds the same works.
-	waiting map[string][]types.UID
-	queued  map[types.UID]bool
-	// repairs limit the actions that each cluster causes.
-	repairs map[string]*rate.Limiter
+// renewals is the pace at which a work is sent again if its agent reports a newer generation: immediately the first time, and then after a
+// delay that doubles with each such report.
+type renewals struct {
+	last  time.Time
+	times int
 }
 
-func newLanes() lanes {
-	return lanes{waiting: map[string][]types.UID{}, queued: map[types.UID]bool{}, repairs: map[string]*rate.Limiter{}}
+const (
+	// longestRenewal bounds that delay.
+	longestRenewal = longestPause / 2
+	// renewalsForgotten is the time without a renewal after which the next one is immediate again.
+	renewalsForgotten = 2 * longestPause
+)
+
+// wait returns how much longer the work has to wait.
+func (r renewals) wait(now time.Time) time.Duration {
+	if r.times == 0 {
+		return 0
+	}
+	return max(0, pause(confirmAfter, longestRenewal, r.times-1)-now.Sub(r.last))
 }
 
-// line adds a work, and reports whether it was not queued already.
-func (l *lanes) line(cluster string, uid types.UID) bool {
-	if l.queued[uid] {
-		return false
+// note counts a renewal.
+func (r *renewals) note(now time.Time) {
+	if now.Sub(r.last) >= renewalsForgotten {
+		r.times = 0
 	}
-	l.queued[uid] = true
-	l.waiting[cluster] = append(l.waiting[cluster], uid)
-	return true
-}
-
-// next removes the next work of a cluster, and reports whether there are more.
-func (l *lanes) next(cluster string) (uid types.UID, more bool) {
-	waiting := l.waiting[cluster]
-	if len(waiting) == 0 {
-		return "", false
-	}
-	uid = waiting[0]
-	delete(l.queued, uid)
-	if waiting = waiting[1:]; len(waiting) > 0 {
-		l.waiting[cluster] = waiting
-		return uid, true
-	}
-	delete(l.waiting, cluster)
-	return uid, false
+	r.last = now
+	r.times++
 }
 
 // mayRepair returns how much longer the reports of a cluster have to wait before they may cause an action. If that is zero, it counts the
 // action.
 func (d *Driver) mayRepair(cluster string) (wait time.Duration) {
 	now := d.clock.Now()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	limiter := d.lanes.repairs[cluster]
-	if limiter == nil {
-		limiter = rate.NewLimiter(repairsPerSecond, repairsAtOnce)
-		d.lanes.repairs[cluster] = limiter
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	c := d.store.cluster(cluster)
+	if c.repairs == nil {
+		c.repairs = rate.NewLimiter(repairsPerSecond, repairsAtOnce)
 	}
-	reservation := limiter.ReserveN(now, 1)
+	reservation := c.repairs.ReserveN(now, 1)
 	if wait = reservation.DelayFrom(now); wait > 0 {
 		reservation.CancelAt(now)
 	}
 	return wait
 }
 
-// linedUp puts the report of a work in its cluster's lane.
-func (d *Driver) linedUp(cluster string, uid types.UID) {
-	d.mu.Lock()
-	lined := d.lanes.line(cluster, uid)
-	d.mu.Unlock()
+// lineUp puts the record of a kept report, if there still is one, in the lane of its cluster. Processing the report may wait for the API
+// server or the broker: clusters take turns, and other reports are not delayed.
+func (d *Driver) lineUp(uid types.UID) {
+	d.store.mu.Lock()
+	r := d.store.reports[uid]
+	lined := r != nil && !r.queued
 	if lined {
-		d.mends.Add(Task{cluster: cluster, mend: true})
+		r.queued = true
+		r.cluster.lane = append(r.cluster.lane, r)
+	}
+	d.store.mu.Unlock()
+	if lined {
+		d.mends.Add(mendTask{r.cluster})
 	}
 }
 
-// mendNext looks at the next report in the lane of a cluster, and lets other clusters have their turn.
-func (d *Driver) mendNext(ctx context.Context, cluster string) error {
-	d.mu.Lock()
-	uid, more := d.lanes.next(cluster)
-	report := d.reports[uid]
-	d.mu.Unlock()
+// mendNext processes the next report in the lane of a cluster, and lets other clusters have their turn.
+func (d *Driver) mendNext(ctx context.Context, c *cluster) {
+	s := d.store
+	s.mu.Lock()
+	if len(c.lane) == 0 {
+		s.mu.Unlock()
+		return
+	}
+	r := c.lane[0]
+	r.queued, c.lane[0] = false, nil
+	c.lane = c.lane[1:]
+	more, next := len(c.lane) > 0, r.kept
+	s.release(r)
+	s.mu.Unlock()
 	if more {
-		d.mends.Add(Task{cluster: cluster, mend: true})
+		d.mends.Add(mendTask{c})
 	}
-	if report == nil {
-		return nil
+	if next != nil {
+		again, err := d.mend(ctx, next.report)
+		d.later(ctx, d.mends, reportTask{r.uid}, again, err)
 	}
-	again, err := d.mend(ctx, report)
-	d.later(ctx, d.mends, Task{uid: uid}, again, err)
-	return nil
 }
 
 // mend processes a report that could not be processed at once.
@@ -124,9 +125,7 @@ func (d *Driver) mend(ctx context.Context, report *workv1.ManifestWork) (again t
 	case again == 0:
 		d.done(report)
 	default:
-		d.mu.Lock()
-		d.considered[report.UID] = true
-		d.mu.Unlock()
+		d.store.onKept(report.UID, func(k *kept) { k.considered = true })
 	}
 	return again, err
 }
@@ -146,9 +145,11 @@ func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again 
 	case noted:
 		return 0, nil
 	case unknown:
-		return d.confirmAfter, nil
+		return confirmAfter, nil
 	case unsure:
-		if wait := d.retryFirst(report.UID); wait > 0 {
+		// The write failed, but the agent has the new content. Its writer retries: sending the work that the hub still holds would revert the
+		// cluster for a moment (P5).
+		if wait := confirmAfter - d.unexpectedFor(report.UID); wait > 0 {
 			return wait, nil
 		}
 	}
@@ -159,11 +160,10 @@ func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again 
 	if wait := d.renewPause(report); wait > 0 {
 		return wait, nil
 	}
-	d.store.renewed(report.UID, d.confirmAfter)
 	klog.FromContext(ctx).Info("Sending a ManifestWork again, its agent does not have what it should have",
 		"cluster", before.Namespace, "name", before.Name, "generation", before.Generation, "agents", report.Generation)
 	renewed := copyOf(before)
-	renewed.Generation = d.store.nextGeneration(report.UID, report.Generation+1)
+	renewed.Generation = d.store.nextGeneration(before, report.Generation+1)
 	if _, bears := renewed.Annotations[workv1alpha1.AnnotationAppliedAt]; bears {
 		renewed.Annotations[workv1alpha1.AnnotationAppliedAt] = d.clock.Now().UTC().Format(time.RFC3339Nano)
 	}
@@ -174,31 +174,39 @@ func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again 
 	return 0, nil
 }
 
-// renewPause returns how much longer a work has to wait before it is sent again. Reports of its agent during that time contain nothing new,
-// and nothing waits for them.
-func (d *Driver) renewPause(report *workv1.ManifestWork) time.Duration {
-	wait := d.store.renewPause(report.UID, d.confirmAfter)
+// renewPause returns how much longer a work has to wait before it is sent again. If that is zero, it counts that it is. Reports of its agent
+// during that time contain nothing new, and nothing waits for them.
+func (d *Driver) renewPause(report *workv1.ManifestWork) (wait time.Duration) {
+	s, now := d.store, d.clock.Now()
+	s.mu.Lock()
+	r := s.records[report.UID]
+	if r != nil {
+		wait = r.renewals.wait(now)
+	}
+	s.mu.Unlock()
 	if wait == 0 {
 		wait = d.mayRepair(report.Namespace)
 	}
 	if wait > 0 {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if _, seen := d.unexpectedSince[report.UID]; !seen {
-			d.unexpectedSince[report.UID] = d.clock.Now()
-		}
+		d.unexpectedFor(report.UID)
+		return wait
 	}
-	return wait
+	if r != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		r.renewals.note(now)
+	}
+	return 0
 }
 
-// retryFirst is how much longer the writer of a work may take to retry. The write failed, but the agent has the new content: sending the
-// work that the hub still holds would revert the cluster for a moment (P5).
-func (d *Driver) retryFirst(uid types.UID) time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// unexpectedFor returns for how long the agent of a work has reported content that the hub does not expect.
+func (d *Driver) unexpectedFor(uid types.UID) (since time.Duration) {
 	now := d.clock.Now()
-	if _, seen := d.unexpectedSince[uid]; !seen {
-		d.unexpectedSince[uid] = now
-	}
-	return d.confirmAfter - now.Sub(d.unexpectedSince[uid])
+	d.store.onKept(uid, func(k *kept) {
+		if k.unexpected.IsZero() {
+			k.unexpected = now
+		}
+		since = now.Sub(k.unexpected)
+	})
+	return since
 }

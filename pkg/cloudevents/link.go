@@ -28,8 +28,8 @@ type link struct {
 	agentReturn time.Duration
 	// gate lets in what agents may say.
 	gate *gate
-	// heard takes down which agents send anything.
-	heard *heard
+	// heard notes that the agent of a cluster sent something.
+	heard func(cluster string)
 	// rush notices that many of them report at once.
 	rush *rush
 	// returned is called when an agent asks for its works: it was away, or is new.
@@ -115,7 +115,7 @@ func (l *link) read(ctx context.Context, event cloudevents.Event) {
 	if !ok {
 		return
 	}
-	l.heard.note(cluster)
+	l.heard(cluster)
 	l.rush.note(cluster)
 	if asks {
 		l.metrics.EventReceived(ReceivedQuestion)

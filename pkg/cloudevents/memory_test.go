@@ -67,9 +67,14 @@ func (r *rig) rollOut(lister worklisters.ManifestWorkLister, version int, write 
 	})
 	r.eventually("no timer looks after a work", func() bool {
 		r.clock.Step(confirmAfter)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return len(r.writes) == 0
+		r.store.mu.Lock()
+		defer r.store.mu.Unlock()
+		for _, record := range r.store.records {
+			if record.write != nil {
+				return false
+			}
+		}
+		return true
 	})
 }
 

@@ -1,11 +1,8 @@
 package cloudevents
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
 )
@@ -51,27 +48,27 @@ func (s *store) judge(reported *workv1.ManifestWork) (verdict, *observed) {
 	gone := meta.IsStatusConditionTrue(reported.Status.Conditions, common.ResourceDeleted)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.works[reported.UID]
-	if h == nil {
+	r := s.records[reported.UID]
+	if r == nil || r.work == nil {
 		if gone {
 			return noted, nil
 		}
 		return unknown, nil
 	}
-	h.wordAt = s.clock.Now()
-	switch alive := h.work.DeletionTimestamp.IsZero(); {
+	r.wordAt = s.clock.Now()
+	switch alive := r.work.DeletionTimestamp.IsZero(); {
 	case gone && alive:
 		return unexpectedGeneration, nil
 	case gone:
-		s.forget(h)
+		s.forget(r)
 		return noted, nil
-	case alive && reported.Generation > h.work.Generation:
-		if reported.Generation <= s.generations[h.work.UID] {
+	case alive && reported.Generation > r.work.Generation:
+		if reported.Generation <= r.given {
 			return unsure, nil
 		}
 		return unexpectedGeneration, nil
 	}
-	return noted, &observed{work: h.work, sequence: h.sequence, reported: h.reported}
+	return noted, &observed{work: r.work, sequence: r.sequence, reported: r.reported}
 }
 
 // merged is the result of merging a report into a work.
@@ -103,76 +100,13 @@ func (o *observed) observe(reported *workv1.ManifestWork) merged {
 func (s *store) replace(before *observed, now merged) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.works[before.work.UID]
-	if h == nil || h.work != before.work || h.sequence != before.sequence {
+	r := s.records[before.work.UID]
+	if r == nil || r.work != before.work || r.sequence != before.sequence {
 		return false
 	}
-	h.sequence, h.reported = now.sequence, now.reported
+	r.sequence, r.reported = now.sequence, now.reported
 	if now.work != nil {
-		s.store(now.work, h.content)
+		s.store(r, now.work, r.content)
 	}
 	return true
-}
-
-// renewals is the pace at which a work is sent again if its agent reports a newer generation: immediately the first time, and then after a
-// delay that doubles with each such report.
-type renewals struct {
-	last  time.Time
-	times int
-}
-
-// renewPause returns how much longer a work has to wait before it is sent again.
-func (s *store) renewPause(uid types.UID, first time.Duration) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h := s.works[uid]
-	if h == nil || h.renewals.times == 0 {
-		return 0
-	}
-	return max(0, first<<(h.renewals.times-1)-s.clock.Since(h.renewals.last))
-}
-
-// renewed counts that a work is sent again. After a period without renewals the pace is reset.
-func (s *store) renewed(uid types.UID, first time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h := s.works[uid]
-	if h == nil {
-		return
-	}
-	r, now := &h.renewals, s.clock.Now()
-	if now.Sub(r.last) >= first<<(maxDoublings+1) {
-		r.times = 0
-	}
-	r.last, r.times = now, min(r.times+1, maxDoublings)
-}
-
-// wordOf returns the time of the agent's last report of a work; zero for never.
-func (s *store) wordOf(uid types.UID) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h := s.works[uid]; h != nil {
-		return h.wordAt
-	}
-	return time.Time{}
-}
-
-// reportedGeneration returns the generation of the agent's last report of a work; zero for none.
-func (s *store) reportedGeneration(uid types.UID) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h := s.works[uid]; h != nil {
-		return h.reported
-	}
-	return 0
-}
-
-// touch gives a work a new version without changing it, so that watchers process it again.
-func (s *store) touch(uid types.UID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h := s.works[uid]; h != nil {
-		same := *h.work
-		s.store(&same, h.content)
-	}
 }

@@ -34,14 +34,13 @@ func (d *Driver) received(ctx context.Context, event *cloudevents.Event) {
 	d.noteWord(work.UID)
 	if d.store.report(work) == noted {
 		d.done(work)
-		d.echoed(work.UID)
 		return
 	}
 	if !d.keep(work) {
 		d.metrics.EventRefused(string(RefusedQuota))
 		return
 	}
-	d.linedUp(work.Namespace, work.UID)
+	d.lineUp(work.UID)
 }
 
 // readOutPatience is how long reports may take to be read before who waits for them has to try again.
@@ -62,10 +61,10 @@ func (d *Driver) readOut(ctx context.Context, cluster string, uid types.UID) err
 		if !isRead() {
 			return false
 		}
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		_, unread := d.reports[uid]
-		return !unread || !d.unexpectedSince[uid].IsZero()
+		d.store.mu.Lock()
+		defer d.store.mu.Unlock()
+		r := d.store.reports[uid]
+		return r == nil || !r.kept.unexpected.IsZero()
 	})
 	if !read {
 		return fmt.Errorf("not within %s", readOutPatience)
@@ -76,23 +75,49 @@ func (d *Driver) readOut(ctx context.Context, cluster string, uid types.UID) err
 // unread notes how many reports are not taken over.
 func (d *Driver) unread() {
 	arrived, handled := d.link.progress()
-	d.mu.Lock()
-	kept := len(d.reports)
-	d.mu.Unlock()
+	d.store.mu.Lock()
+	kept := len(d.store.reports)
+	d.store.mu.Unlock()
 	d.metrics.ReportsUnread(int(arrived-handled) + d.inbox.count() + kept)
 }
 
 // maxUnknown is how many works a cluster may report at once that this hub does not know: more than that are made up.
 const maxUnknown = 500
 
+// kept is a report that was not processed yet.
+type kept struct {
+	report *workv1.ManifestWork
+	// cost is its size in memory.
+	cost int
+	// considered is true if the work was checked and can't be restored.
+	considered bool
+	// unwanted is the time since when the owner of the work is missing, or does not select the cluster; zero if it is not.
+	unwanted time.Time
+	// unexpected is the time since when the agent reports content that the hub does not expect; zero if it does not.
+	unexpected time.Time
+}
+
+// onKept does something with what is kept of a report, if it still is.
+func (s *store) onKept(uid types.UID, do func(*kept)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.reports[uid]; r != nil {
+		do(r.kept)
+	}
+}
+
 // noteWord notes that the agent of a work has reported it.
 func (d *Driver) noteWord(uid types.UID) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.unanswered, uid)
-	if answered := d.expected[uid]; answered != nil {
-		close(answered)
-		delete(d.expected, uid)
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	r := d.store.records[uid]
+	if r == nil {
+		return
+	}
+	r.unanswered = false
+	if r.expected != nil {
+		close(r.expected)
+		r.expected = nil
 	}
 }
 
@@ -101,112 +126,59 @@ func (d *Driver) noteWord(uid types.UID) {
 func (d *Driver) keep(work *workv1.ManifestWork) bool {
 	work.Spec = workv1.ManifestWorkSpec{} // What an agent says of that does not count.
 	bare(&work.Status)
-	known, cost := d.store.get(work.UID) != nil, costOf(work)
+	cost, s := costOf(work), d.store
 	defer d.unread()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	unknown := d.unknown[work.Namespace]
-	if d.reports[work.UID] == nil && !known && len(unknown) >= maxUnknown {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var k kept
+	if r := s.records[work.UID]; r != nil && r.kept != nil {
+		k = *r.kept
+	} else if (r == nil || r.work == nil) && s.cluster(work.Namespace).unknown() >= maxUnknown {
 		return false
 	}
-	before := d.kept[work.UID]
-	d.memory.give(work.Namespace, before)
+	d.memory.give(work.Namespace, k.cost)
 	if !d.memory.take(work.Namespace, cost) {
-		d.memory.take(work.Namespace, before)
+		d.memory.take(work.Namespace, k.cost)
 		return false
 	}
-	if d.reports[work.UID] == nil && !known {
-		if unknown == nil {
-			unknown = map[types.UID]bool{}
-			d.unknown[work.Namespace] = unknown
+	k.report, k.cost = work, cost
+	r := s.record(work.Namespace, work.UID)
+	r.kept, s.reports[work.UID] = &k, r
+	return true
+}
+
+// unknown returns the number of kept reports of works that the hub does not know.
+func (c *cluster) unknown() (n int) {
+	for _, r := range c.records {
+		if r.work == nil && r.kept != nil {
+			n++
 		}
-		unknown[work.UID] = true
 	}
-	d.reports[work.UID], d.kept[work.UID] = work, cost
-	return true
-}
-
-// Do does the next task of one of the driver's queues. It reports whether there may be another.
-func (d *Driver) Do(ctx context.Context, queue Queue) bool {
-	t, over := queue.Get()
-	if over {
-		return false
-	}
-	defer queue.Done(t)
-	if t.isReport() {
-		d.lineUp(t.uid) // What becomes of it there decides when it is tried again, and how often it failed.
-		return true
-	}
-	again, err := d.do(ctx, t)
-	d.later(ctx, queue, t, again, err)
-	return true
-}
-
-// later has a task done again: after a time, or because it failed.
-func (d *Driver) later(ctx context.Context, queue Queue, t Task, again time.Duration, err error) {
-	switch {
-	case err != nil && !d.Reachable():
-		queue.AddAfter(t, answerInterval) // The log has a line for the outage, and none for each work.
-	case err != nil:
-		klog.FromContext(ctx).Error(err, "Working on an agent's report", "uid", t.uid, "cluster", t.cluster)
-		queue.AddRateLimited(t)
-	case again > 0:
-		queue.Forget(t)
-		queue.AddAfter(t, again)
-	default:
-		queue.Forget(t)
-	}
-}
-
-func (d *Driver) do(ctx context.Context, t Task) (again time.Duration, err error) {
-	switch {
-	case t.read:
-		return 0, d.readTurn(ctx, t.cluster)
-	case t.mend:
-		return 0, d.mendNext(ctx, t.cluster)
-	case t.answer:
-		return d.answer(ctx, t.cluster)
-	case t.uid == "":
-		return d.askAll(ctx)
-	case t.write > 0:
-		return 0, d.confirm(ctx, t)
-	}
-	return 0, nil
-}
-
-// isReport reports whether a task is about the report of a work.
-func (t Task) isReport() bool { return t.uid != "" && t.write == 0 && !t.read && !t.mend && !t.answer }
-
-// lineUp puts the report of a work, if there is one, in the lane of its cluster.
-func (d *Driver) lineUp(uid types.UID) {
-	d.mu.Lock()
-	report := d.reports[uid]
-	d.mu.Unlock()
-	if report != nil {
-		d.linedUp(report.Namespace, report.UID)
-	}
+	return n
 }
 
 // done drops what is kept of the reports of a work, unless there is a newer one than this.
 func (d *Driver) done(report *workv1.ManifestWork) {
 	defer d.unread()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.unwanted, report.UID)
-	delete(d.considered, report.UID)
-	delete(d.unexpectedSince, report.UID)
-	kept := d.reports[report.UID]
-	if kept == nil || kept != report && !newer(report, kept) {
+	s := d.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.records[report.UID]
+	if r == nil {
 		return
 	}
-	delete(d.reports, report.UID)
-	d.memory.give(kept.Namespace, d.kept[report.UID])
-	delete(d.kept, report.UID)
-	if unknown := d.unknown[kept.Namespace]; unknown != nil {
-		if delete(unknown, report.UID); len(unknown) == 0 {
-			delete(d.unknown, kept.Namespace)
-		}
+	d.echoed(r)
+	if r.kept == nil {
+		return
 	}
+	if r.kept.report != report && !newer(report, r.kept.report) {
+		r.kept = &kept{report: r.kept.report, cost: r.kept.cost}
+		return
+	}
+	d.memory.give(r.kept.report.Namespace, r.kept.cost)
+	r.kept = nil
+	delete(s.reports, report.UID)
+	s.release(r)
 }
 
 // newer reports whether a report is later than another one of the same work.
@@ -221,23 +193,23 @@ func (d *Driver) askAll(ctx context.Context) (again time.Duration, err error) {
 		return auditInterval, nil
 	}
 	d.expectAnswers()
-	return auditInterval, d.askAgain(ctx, eventtypes.ClusterAll)
+	if err := d.link.ask(ctx, eventtypes.ClusterAll); err != nil {
+		return 0, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.asked.IsZero() {
+		d.asked = d.clock.Now()
+	}
+	return auditInterval, nil
 }
 
-// askAgain asks what agents have. Where the broker is away there is no need to try again: they are asked when it is back.
+// askAgain asks what the agent of a cluster has. Where the broker is away there is no need to: all are asked when it is back.
 func (d *Driver) askAgain(ctx context.Context, cluster string) error {
 	if !d.link.up.Load() {
 		return nil
 	}
-	if err := d.ask(ctx, cluster); err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if cluster == eventtypes.ClusterAll && d.asked.IsZero() {
-		d.asked = d.clock.Now()
-	}
-	return nil
+	return d.link.ask(ctx, cluster)
 }
 
 // answerInterval is how often an agent that asks and asks is sent all that the hub has for it.
@@ -246,15 +218,14 @@ const answerInterval = 5 * time.Second
 // answer sends the agent of a cluster all that the hub has for it, and asks what it has. What the agent has, and this hub does not know, is
 // not deleted: a hub that was just restarted does not know yet what it had.
 func (d *Driver) answer(ctx context.Context, cluster string) (again time.Duration, err error) {
-	d.mu.Lock()
-	now := d.clock.Now()
-	if wait := d.answered[cluster].Add(answerInterval).Sub(now); wait > 0 {
-		d.mu.Unlock()
+	d.store.mu.Lock()
+	wait := elapsed(&d.store.cluster(cluster).answered, d.clock.Now(), answerInterval)
+	d.store.mu.Unlock()
+	if wait > 0 {
 		return wait, nil
 	}
-	d.answered[cluster] = now
-	d.mu.Unlock()
-	for _, work := range d.store.ofCluster(cluster) {
+	works, _ := d.store.in(cluster)
+	for _, work := range works {
 		// A work that the broker does not take any more, because its limit was lowered, must not keep the agent from the others.
 		if err := d.resend(ctx, work.UID); err != nil && !apierrors.IsRequestEntityTooLargeError(err) {
 			return answerInterval, nil //nolint:nilerr // An agent asks when the broker is back, too.
@@ -262,5 +233,3 @@ func (d *Driver) answer(ctx context.Context, cluster string) (again time.Duratio
 	}
 	return 0, d.askAgain(ctx, cluster)
 }
-
-func (d *Driver) ask(ctx context.Context, cluster string) error { return d.link.ask(ctx, cluster) }

@@ -82,11 +82,11 @@ func (d *Driver) missing(expected map[string]int) map[string]int {
 	for owner, n := range d.store.owners() {
 		missing[owner] -= n
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for uid, report := range d.reports {
-		if d.considered[uid] && d.store.get(uid) == nil {
-			missing[report.Labels[workv1alpha1.LabelReplicaSet]]-- // Its agent reported it, and it can't be restored.
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	for _, r := range d.store.reports {
+		if r.work == nil && r.kept.considered {
+			missing[r.kept.report.Labels[workv1alpha1.LabelReplicaSet]]-- // Its agent reported it, and it can't be restored.
 		}
 	}
 	maps.DeleteFunc(missing, func(_ string, n int) bool { return n <= 0 })
@@ -112,9 +112,7 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 	case !owner.Exists || owner.Selection == Unselected && report.DeletionTimestamp.IsZero():
 		return d.removeUnwanted(ctx, report, claim, owner.Exists && d.isAway(ctx, claim.Cluster))
 	}
-	d.mu.Lock()
-	delete(d.unwanted, report.UID)
-	d.mu.Unlock()
+	d.store.onKept(report.UID, func(k *kept) { k.unwanted = time.Time{} })
 	// For a work that is being deleted, only the deletion is sent. The work counts even if no Placement selects its cluster (R8).
 	switch alive := report.DeletionTimestamp.IsZero(); {
 	case alive && owner.Selection == SelectionUnknown:
@@ -136,7 +134,7 @@ func (d *Driver) restoreAs(report *workv1.ManifestWork, template *workv1.Manifes
 	defer d.lock(report.UID)()
 	if d.store.get(report.UID) != nil {
 		if d.store.report(report) != noted { // It was written in the meantime.
-			return d.confirmAfter
+			return confirmAfter
 		}
 		return 0
 	}
@@ -146,7 +144,7 @@ func (d *Driver) restoreAs(report *workv1.ManifestWork, template *workv1.Manifes
 	}
 	d.store.restore(work, sequence)
 	if !settled(work) {
-		d.expectWord(work.UID) // The process that wrote it looks after it no more.
+		d.lookAfter(work, confirmAfter) // The process that wrote it looks after it no more.
 	}
 	d.mu.Lock()
 	now := d.clock.Now()
@@ -221,13 +219,13 @@ func (d *Driver) isUnwanted(ctx context.Context, claim Claim) (bool, error) {
 // was disconnected. It waits for unwantedFor, and checks again before it deletes. The wait starts again while the cluster is away (R8a).
 func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork, claim Claim, away bool) (again time.Duration, err error) {
 	now := d.clock.Now()
-	d.mu.Lock()
-	since, seen := d.unwanted[report.UID]
-	if !seen || away {
-		since = now
-		d.unwanted[report.UID] = now
-	}
-	d.mu.Unlock()
+	since := now
+	d.store.onKept(report.UID, func(k *kept) {
+		if k.unwanted.IsZero() || away {
+			k.unwanted = now
+		}
+		since = k.unwanted
+	})
 	if now.Sub(since) < unwantedFor || d.store.count(report.Namespace, isDeleting) >= maxUnwanted {
 		return unknownInterval, nil
 	}

@@ -39,7 +39,7 @@ func (d *Driver) publish(ctx context.Context, action eventtypes.EventAction, wor
 	if err := d.send(ctx, action, work, what); err != nil {
 		return err
 	}
-	d.expectWord(work.UID)
+	d.lookAfter(work, confirmAfter)
 	return nil
 }
 

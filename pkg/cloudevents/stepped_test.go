@@ -84,7 +84,7 @@ func TestClusterThatIsUnderWayForLongIsAsked(t *testing.T) {
 	require.Equal(t, 2, asked())
 	s.tell(work, metav1.ConditionFalse)
 	for range 4 {
-		s.after(unsettledAfter << unsettledDoublings)
+		s.after(longestPause)
 		s.tell(work, metav1.ConditionFalse)
 	}
 	require.Equal(t, 2, asked(), "it is there")

@@ -1,6 +1,8 @@
 package cloudevents
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -8,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -19,16 +22,12 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// firstVersion is the first resourceVersion. It is greater than any generation, because sdk-go compares the two. So when an agent asks for
-// its works, sdk-go sends all that the hub has for it.
-const firstVersion = int64(1) << 32
-
 // epoch is the start of generations. A generation is the number of seconds since then: an event holds 32 bits of it, and generations must
 // grow even if a restart has forgotten them. An agent ignores a work with a lower generation than its own.
 var epoch = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// store keeps the works. The works that it returns are never changed. At rest, a work takes the memory of its metadata and its trimmed
-// status: works of one revision share its content.
+// store keeps what the hub knows of works and clusters. The works that it returns are never changed. At rest, a work takes the memory of its
+// metadata and its trimmed status: works of one revision share its content.
 type store struct {
 	clock    clock.PassiveClock
 	contents *contents
@@ -37,49 +36,122 @@ type store struct {
 	version int64
 	// lastDeletion is the version at which a work was last deleted.
 	lastDeletion int64
-	works        map[types.UID]*held
-	// clusters holds the works of each cluster.
-	clusters map[string][]*held
-	// generations maps each work that ever existed to its last generation: a generation that an agent may have seen is never used for other
-	// content.
-	generations map[types.UID]int64
-	watchers    map[*watcher]bool
+	records      map[types.UID]*record
+	// clusters stay for as long as the process: when an agent was first heard decides (R11).
+	clusters map[string]*cluster
+	// reports are the records that keep a report.
+	reports map[types.UID]*record
+	// unreached is the number of clusters with unreached works.
+	unreached int
+	watchers  map[*watcher]bool
 }
 
-// held is the store's record of a work.
-type held struct {
+// record is all that the hub keeps of a work. It goes away when it says nothing any more.
+type record struct {
+	uid     types.UID
+	cluster *cluster
+
+	// work is nil if the hub does not have the work.
 	work *workv1.ManifestWork
 	// content shares its memory with the spec of the work.
 	content *content
+	// given is the last generation that the hub gave the work, if only in a write that failed.
+	given int64
+
+	word
+	// write is the last write that no agent has confirmed, or that is not settled; nil for none.
+	write *write
+	// unanswered is true if all agents were asked, and none has reported the work since.
+	unanswered bool
+	// unreached is true if the agent is connected, and did not get the last write.
+	unreached bool
+
+	// kept is a report that was not processed yet; nil for none.
+	kept *kept
+	// queued is true while the record is in the lane of its cluster.
+	queued bool
+	// expected is closed when the next report arrives; nil if nobody waits for it.
+	expected chan struct{}
+}
+
+// word is what an agent last reported of a work that the hub has.
+type word struct {
 	// sequence is the sequence ID of the last report.
 	sequence string
 	// reported is the generation of the last report.
 	reported int64
+	// wordAt is the time of the last report; zero if there was none.
+	wordAt time.Time
 	// renewals is the pace at which the work is sent again because its agent reports a newer generation.
 	renewals renewals
-	// wordAt is the time of the agent's last report of the work; zero if there was none.
-	wordAt time.Time
+}
+
+// cluster is all that the hub keeps of a cluster.
+type cluster struct {
+	// records are those of its works.
+	records []*record
+	// spent is the last generation of the works that have no record any more.
+	spent int64
+	// heardSince is when its agent was first heard, and heardLast when last; zero for never.
+	heardSince, heardLast time.Time
+	// answered is when its agent was last sent the works that it asked for.
+	answered time.Time
+	// asked is when its agent was last asked because a work has been in flight for long, or because events were dropped.
+	asked time.Time
+	// unreached is the number of works that its agent did not get although it is connected.
+	unreached int
+	// lane holds the works whose reports are to be mended, in the order of their reports.
+	lane []*record
+	// repairs limit the actions that its reports cause; nil for none so far.
+	repairs *rate.Limiter
 }
 
 func newStore(clk clock.PassiveClock) *store {
 	return &store{
-		clock: clk, contents: newContents(), version: firstVersion,
-		works: map[types.UID]*held{}, clusters: map[string][]*held{},
-		generations: map[types.UID]int64{}, watchers: map[*watcher]bool{},
+		clock: clk, contents: newContents(), version: 1, records: map[types.UID]*record{}, clusters: map[string]*cluster{},
+		reports: map[types.UID]*record{}, watchers: map[*watcher]bool{},
 	}
+}
+
+// cluster returns what is kept of a cluster. The caller holds mu.
+func (s *store) cluster(name string) *cluster {
+	c := s.clusters[name]
+	if c == nil {
+		c = &cluster{}
+		s.clusters[name] = c
+	}
+	return c
+}
+
+// record returns the record of a work, which may be new. The caller holds mu.
+func (s *store) record(name string, uid types.UID) *record {
+	r := s.records[uid]
+	if r == nil {
+		r = &record{uid: uid, cluster: s.cluster(name)}
+		s.records[uid] = r
+		r.cluster.records = append(r.cluster.records, r)
+	}
+	return r
+}
+
+// release drops a record that says nothing any more. A generation that an agent may have seen is never used for other content. The caller
+// holds mu.
+func (s *store) release(r *record) {
+	if r.work != nil || r.write != nil || r.kept != nil || r.queued || r.expected != nil || s.records[r.uid] != r {
+		return
+	}
+	c := r.cluster
+	c.spent = max(c.spent, r.given)
+	c.records = slices.DeleteFunc(c.records, func(other *record) bool { return other == r })
+	delete(s.records, r.uid)
 }
 
 // get returns a work, or nil if there is none. The work belongs to the store, and must not be changed.
 func (s *store) get(uid types.UID) *workv1.ManifestWork {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.find(uid)
-}
-
-// find is get for a caller that holds mu.
-func (s *store) find(uid types.UID) *workv1.ManifestWork {
-	if found := s.works[uid]; found != nil {
-		return found.work
+	if r := s.records[uid]; r != nil {
+		return r.work
 	}
 	return nil
 }
@@ -88,7 +160,7 @@ func (s *store) find(uid types.UID) *workv1.ManifestWork {
 func (s *store) list(namespace string, selector labels.Selector) *workv1.ManifestWorkList {
 	found, version := s.in(namespace)
 	list := &workv1.ManifestWorkList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.FormatInt(version, 10)}}
-	for _, work := range slices.SortedFunc(slices.Values(found), byUID) {
+	for _, work := range found {
 		if selector.Matches(labels.Set(work.Labels)) {
 			list.Items = append(list.Items, *copyOf(work))
 		}
@@ -96,42 +168,38 @@ func (s *store) list(namespace string, selector labels.Selector) *workv1.Manifes
 	return list
 }
 
-func byUID(a, b *workv1.ManifestWork) int { return strings.Compare(string(a.UID), string(b.UID)) }
-
-// in returns the works of a cluster, or of all clusters, in no order, and the version of the store. It copies them without the lock.
+// in returns the works of a cluster, or of all clusters, in the order of their names, and the version of the store. It copies and sorts
+// them without the lock.
 func (s *store) in(namespace string) (works []*workv1.ManifestWork, version int64) {
+	works, version = s.unsorted(namespace)
+	slices.SortFunc(works, func(a, b *workv1.ManifestWork) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return works, version
+}
+
+func (s *store) unsorted(namespace string) (works []*workv1.ManifestWork, version int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	records := maps.Values(s.records)
 	if namespace != metav1.NamespaceAll {
-		for _, h := range s.clusters[namespace] {
-			works = append(works, h.work)
+		var of []*record
+		if c := s.clusters[namespace]; c != nil {
+			of = c.records
 		}
-		return works, s.version
+		records = slices.Values(of)
 	}
-	works = make([]*workv1.ManifestWork, 0, len(s.works))
-	for _, h := range s.works {
-		works = append(works, h.work)
+	for r := range records {
+		if r.work != nil {
+			works = append(works, r.work)
+		}
 	}
 	return works, s.version
 }
 
-// ofCluster returns the works of a cluster, in the order of their names.
-func (s *store) ofCluster(cluster string) []*workv1.ManifestWork {
-	works, _ := s.in(cluster)
-	slices.SortFunc(works, func(a, b *workv1.ManifestWork) int { return strings.Compare(a.Name, b.Name) })
-	return works
-}
-
-// all returns the works of all clusters, in the order of their UIDs.
-func (s *store) all() []*workv1.ManifestWork {
-	works, _ := s.in(metav1.NamespaceAll)
-	slices.SortFunc(works, byUID)
-	return works
-}
-
 // count returns the number of works of a cluster that match.
 func (s *store) count(cluster string, is func(*workv1.ManifestWork) bool) (n int) {
-	works, _ := s.in(cluster)
+	works, _ := s.unsorted(cluster)
 	for _, work := range works {
 		if is(work) {
 			n++
@@ -145,8 +213,10 @@ func (s *store) owners() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	counts := map[string]int{}
-	for _, h := range s.works {
-		counts[h.work.Labels[workv1alpha1.LabelReplicaSet]]++
+	for _, r := range s.records {
+		if r.work != nil {
+			counts[r.work.Labels[workv1alpha1.LabelReplicaSet]]++
+		}
 	}
 	return counts
 }
@@ -169,9 +239,12 @@ func (s *store) watch(since string) (*watcher, error) {
 	}
 	w := newWatcher(s.unwatch)
 	s.watchers[w] = true
-	for _, h := range s.works {
-		if version, _ := strconv.ParseInt(h.work.ResourceVersion, 10, 64); version > from {
-			w.send(watch.Event{Type: watch.Modified, Object: copyOf(h.work)})
+	for _, r := range s.records {
+		if r.work == nil {
+			continue
+		}
+		if version, _ := strconv.ParseInt(r.work.ResourceVersion, 10, 64); version > from {
+			w.send(watch.Event{Type: watch.Modified, Object: copyOf(r.work)})
 		}
 	}
 	return w, nil
@@ -183,17 +256,14 @@ func (s *store) unwatch(w *watcher) {
 	delete(s.watchers, w)
 }
 
-// nextGeneration returns a generation greater than any that the work has had, including those of earlier processes.
-func (s *store) nextGeneration(uid types.UID, atLeast int64) int64 {
+// nextGeneration returns a generation greater than any that a work has had, including those of earlier processes.
+func (s *store) nextGeneration(of *workv1.ManifestWork, atLeast int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := max(s.generations[uid]+1, atLeast, int64(s.clock.Since(epoch)/time.Second))
-	if work := s.find(uid); work != nil {
-		next = max(next, work.Generation+1)
-	}
-	next = min(next, math.MaxInt32) // Reports that would lead there are refused.
-	s.generations[uid] = next
-	return next
+	r := s.record(of.Namespace, of.UID)
+	r.given = max(r.given+1, r.cluster.spent+1, atLeast, int64(s.clock.Since(epoch)/time.Second))
+	r.given = min(r.given, math.MaxInt32) // Reports that would lead there are refused.
+	return r.given
 }
 
 // put stores a write of this hub, and gives it its version. The status belongs to the agent: a report that arrived in between stays.
@@ -202,27 +272,25 @@ func (s *store) put(work *workv1.ManifestWork) *workv1.ManifestWork {
 	shareMeta(&work.ObjectMeta)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if before := s.find(work.UID); before != nil {
-		work.Status, work.Finalizers = before.Status, before.Finalizers
+	r := s.record(work.Namespace, work.UID)
+	if r.work != nil {
+		work.Status, work.Finalizers = r.work.Status, r.work.Finalizers
 	}
-	return s.store(work, content)
+	s.store(r, work, content)
+	return work
 }
 
 // store gives a work its version and notifies the watchers. The caller holds mu, and gives the work away. Its spec is the content.
-func (s *store) store(work *workv1.ManifestWork, content *content) *workv1.ManifestWork {
-	h, what := s.works[work.UID], watch.Modified
-	if h == nil {
-		h, what = &held{}, watch.Added
-		s.works[work.UID] = h
-		s.clusters[work.Namespace] = append(s.clusters[work.Namespace], h)
+func (s *store) store(r *record, work *workv1.ManifestWork, content *content) {
+	what := watch.Modified
+	if r.work == nil {
+		what = watch.Added
 	}
 	s.version++
 	work.ResourceVersion = strconv.FormatInt(s.version, 10)
 	work.Spec = content.spec
-	h.work, h.content = work, content
-	s.generations[work.UID] = max(s.generations[work.UID], work.Generation)
+	r.work, r.content, r.given = work, content, max(r.given, work.Generation)
 	s.notify(what, work)
-	return work
 }
 
 // restore stores a reported work that the store does not have.
@@ -232,32 +300,46 @@ func (s *store) restore(work *workv1.ManifestWork, sequence string) {
 	content := s.contents.of(&work.Spec)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.store(work, content)
-	h := s.works[work.UID]
-	h.sequence, h.reported, h.wordAt = sequence, work.Generation, s.clock.Now()
+	r := s.record(work.Namespace, work.UID)
+	s.store(r, work, content)
+	r.sequence, r.reported, r.wordAt = sequence, work.Generation, s.clock.Now()
 }
 
-// remove forgets a work that is deleted from its cluster, or that never existed.
+// touch gives a work a new version without changing it, so that watchers process it again. The caller holds mu.
+func (s *store) touch(r *record) {
+	if r.work != nil {
+		same := *r.work
+		s.store(r, &same, r.content)
+	}
+}
+
+// drop releases the record of a work, if there is one.
+func (s *store) drop(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.records[uid]; r != nil {
+		s.release(r)
+	}
+}
+
+// remove forgets a work that no agent ever had.
 func (s *store) remove(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h := s.works[uid]; h != nil {
-		s.forget(h)
+	if r := s.records[uid]; r != nil && r.work != nil {
+		s.forget(r)
 	}
 }
 
-func (s *store) forget(h *held) {
-	cluster := h.work.Namespace
-	delete(s.works, h.work.UID)
-	s.clusters[cluster] = slices.DeleteFunc(s.clusters[cluster], func(other *held) bool { return other == h })
-	if len(s.clusters[cluster]) == 0 {
-		delete(s.clusters, cluster)
-	}
-	last := copyOf(h.work)
+// forget forgets a work that is gone. The caller holds mu.
+func (s *store) forget(r *record) {
+	last := copyOf(r.work)
+	r.work, r.content, r.word = nil, nil, word{}
 	s.version++
 	s.lastDeletion = s.version
 	last.ResourceVersion = strconv.FormatInt(s.version, 10)
 	s.notify(watch.Deleted, last)
+	s.release(r)
 }
 
 func (s *store) notify(what watch.EventType, work *workv1.ManifestWork) {

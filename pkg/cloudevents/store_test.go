@@ -51,22 +51,25 @@ func conditionTypes(work *workv1.ManifestWork) []string {
 // An agent ignores a generation that is less than the one that it has, and a hub forgets them when it is restarted.
 func TestGenerationsGrowOverRestarts(t *testing.T) {
 	s, clk := newTestStore()
-	uid := workUID("c1", "web")
-	first := s.nextGeneration(uid, 0)
+	work := testWork("c1", 0)
+	first := s.nextGeneration(work, 0)
 	require.Greater(t, first, int64(0))
 	require.Less(t, first, int64(1)<<31, "an event holds 32 bits of it")
-	second := s.nextGeneration(uid, 0)
+	second := s.nextGeneration(work, 0)
 	require.Greater(t, second, first, "also where the first one was never stored: the agent may have seen it")
-	require.Equal(t, second+100, s.nextGeneration(uid, second+100))
+	require.Equal(t, second+100, s.nextGeneration(work, second+100))
+	s.drop(work.UID)
+	require.Empty(t, s.records)
+	require.Greater(t, s.nextGeneration(work, 0), second+100, "also where the work is forgotten")
 
 	clk.SetTime(noon.Add(time.Hour))
 	restarted := newStore(clk)
-	require.Greater(t, restarted.nextGeneration(uid, 0), second)
+	require.Greater(t, restarted.nextGeneration(work, 0), second)
 
 	clk.SetTime(noon.Add(-time.Hour))
 	backward := newStore(clk)
 	backward.put(testWork("c1", second))
-	require.Greater(t, backward.nextGeneration(uid, 0), second, "also where the clock went back")
+	require.Greater(t, backward.nextGeneration(work, 0), second, "also where the clock went back")
 }
 
 func TestReports(t *testing.T) {

@@ -2,91 +2,73 @@ package cloudevents
 
 import (
 	"context"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// write is a write of a work that no agent has confirmed.
-type write struct {
-	number uint64
-	// at is the time of the first send, and sent the time of the last.
-	at, sent time.Time
-}
-
 // judgeReach notes whether an agent that has not confirmed a write is unreached. An agent is unreached if its work was sent again and its
 // state requested, the agent or its cluster has been available since then, and the agent still does not report the write. Then another
 // client has its client ID, or it lost its connection and did not notice. An agent that is offline is not unreached. judgeReach reports
 // whether the agent or its cluster is available.
-func (d *Driver) judgeReach(ctx context.Context, t Task, work *workv1.ManifestWork) (there bool) {
-	d.mu.Lock()
-	w := d.writes[t.uid]
-	d.mu.Unlock()
+func (d *Driver) judgeReach(ctx context.Context, r *record, w write, work *workv1.ManifestWork) (there bool) {
 	if up := d.link.upSince.Load(); up != nil && d.clock.Since(*up) < d.link.agentReturn {
 		return false // Agents are reconnecting.
 	}
-	if there = d.heard.after(work.Namespace, w.sent); !there && t.times > 0 && d.available != nil {
+	s := d.store
+	s.mu.Lock()
+	there = r.cluster.heardLast.After(w.sent)
+	s.mu.Unlock()
+	if !there && w.looks > 0 && d.available != nil {
 		there, _ = d.available(ctx, work.Namespace)
 	}
-	reported := d.store.wordOf(t.uid).After(w.at)
-	if !there || !t.there || reported && (!work.DeletionTimestamp.IsZero() || d.store.reportedGeneration(t.uid) >= work.Generation) {
-		return there // A slow agent, or one that reports nothing new until its deletion is done.
-	}
-	d.mu.Lock()
-	_, known := d.unreached[t.uid]
-	d.unreached[t.uid] = work.Namespace
-	d.mu.Unlock()
-	if known {
+	if !there || !w.there || !d.noteUnreached(r, w, work) {
 		return there
 	}
 	klog.FromContext(ctx).Info("An agent does not receive what the hub sends: restart it, and check that no other client uses its client ID",
 		"cluster", work.Namespace, "name", work.Name, "generation", work.Generation)
-	d.countUnreached()
-	d.store.touch(t.uid)
 	return there
 }
 
-// noteSent records that a write was sent again.
-func (d *Driver) noteSent(t Task) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if w := d.writes[t.uid]; w.number == t.write {
-		w.sent = d.clock.Now()
-		d.writes[t.uid] = w
+// noteUnreached marks a work whose agent is there as unreached, unless the agent has reported since the write. It reports whether the work
+// was not marked yet.
+func (d *Driver) noteUnreached(r *record, w write, work *workv1.ManifestWork) bool {
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	reported := r.wordAt.After(w.at)
+	if r.unreached || reported && (!work.DeletionTimestamp.IsZero() || r.reported >= work.Generation) {
+		return false // A slow agent, or one that reports nothing new until its deletion is done.
+	}
+	d.setUnreached(r, true)
+	return true
+}
+
+// echoed records that the agent of a work may have confirmed the last write. The caller holds the store's mutex.
+func (d *Driver) echoed(r *record) {
+	if r.unreached && (r.work == nil || confirmed(r.work)) {
+		d.setUnreached(r, false)
 	}
 }
 
-// echoed records that the agent of a work may have confirmed the last write.
-func (d *Driver) echoed(uid types.UID) {
-	d.mu.Lock()
-	_, known := d.unreached[uid]
-	d.mu.Unlock()
-	if work := d.store.get(uid); !known || work != nil && !confirmed(work) {
-		return
+// setUnreached marks a work, and counts the clusters with marked works. The caller holds the store's mutex.
+func (d *Driver) setUnreached(r *record, unreached bool) {
+	r.unreached = unreached
+	change, counts := 1, 1
+	if !unreached {
+		change, counts = -1, 0
 	}
-	d.mu.Lock()
-	delete(d.unreached, uid)
-	d.mu.Unlock()
-	d.countUnreached()
-	d.store.touch(uid)
-}
-
-func (d *Driver) countUnreached() {
-	d.mu.Lock()
-	clusters := map[string]bool{}
-	for _, cluster := range d.unreached {
-		clusters[cluster] = true
+	if r.cluster.unreached += change; r.cluster.unreached == counts {
+		d.store.unreached += change
+		d.metrics.AgentsUnreached(d.store.unreached)
 	}
-	d.mu.Unlock()
-	d.metrics.AgentsUnreached(len(clusters))
+	d.store.touch(r)
 }
 
 // Unreached reports whether the agent of a work is available but does not receive the hub's events.
 func (d *Driver) Unreached(work types.UID) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, unreached := d.unreached[work]
-	return unreached
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	r := d.store.records[work]
+	return r != nil && r.unreached
 }
