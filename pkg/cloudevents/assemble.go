@@ -41,7 +41,7 @@ func (d *Driver) Connect(ctx context.Context) error {
 func (d *Driver) Disconnect(ctx context.Context) error { return d.link.Close(ctx) }
 
 // Receive takes an event of an agent.
-func (d *Driver) Receive(ctx context.Context, event cloudevents.Event) { d.link.take(ctx, event) }
+func (d *Driver) Receive(ctx context.Context, event cloudevents.Event) { d.arrived(ctx, event) }
 
 // Knows reports whether Restore would return now.
 func (d *Driver) Knows(ctx context.Context, expected map[string]int) bool {

@@ -108,7 +108,7 @@ func TestTaskWaitsForTheBroker(t *testing.T) {
 	ahead := work.DeepCopy()
 	ahead.Generation += 1000
 	event := r.wire.report(t, ahead)
-	r.received(t.Context(), &event)
+	r.received(t.Context(), &event, "c1")
 	r.eventually("the task waits", func() bool { return r.tasks.Len() == 0 && r.clock.HasWaiters() })
 	require.Equal(t, work.Generation, r.store.get(work.UID).Generation)
 	require.NoError(t, r.link.Subscribe(t.Context()))

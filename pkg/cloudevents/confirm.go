@@ -82,55 +82,73 @@ func (d *Driver) expectAnswers() {
 // been in progress for long, its agent is asked: the last report may have been lost. confirm takes a writer's lock only for a deletion,
 // because a writer may be waiting for the broker.
 func (d *Driver) confirm(ctx context.Context, uid types.UID) (again time.Duration, err error) {
-	s := d.store
-	s.mu.Lock()
-	r := s.records[uid]
-	if r == nil || r.write == nil {
-		s.mu.Unlock()
-		return 0, nil
-	}
-	w, was, work, unread := r.write, *r.write, r.work, r.kept != nil
-	arrived := work != nil && confirmed(work) && !r.unanswered
-	wait := was.due.Sub(d.clock.Now())
-	if wait <= 0 && (work == nil || arrived && settled(work)) {
-		r.write, r.unanswered = nil, false
-		d.echoed(r)
-		s.release(r)
-	}
-	s.mu.Unlock()
+	l := d.look(uid)
 	switch {
-	case wait > 0:
-		return wait, nil // This was the timer of an older write.
-	case work == nil || arrived && settled(work):
-		return 0, nil
-	case unread || !d.link.up.Load():
+	case l.write == nil || l.wait > 0:
+		return l.wait, nil
+	case l.unread || !d.link.up.Load():
 		return confirmAfter, nil
-	case arrived:
-		return d.askUnsettled(ctx, w, was.looks, work.Namespace)
+	case l.arrived:
+		return d.askUnsettled(ctx, l)
 	}
-	there := d.judgeReach(ctx, r, was, work)
+	there := d.judgeReach(ctx, l)
 	klog.FromContext(ctx).V(2).Info("Sending a ManifestWork again, its agent has not reported anything of it",
-		"cluster", work.Namespace, "name", work.Name, "generation", work.Generation)
+		"cluster", l.work.Namespace, "name", l.work.Name, "generation", l.work.Generation)
 	if err := d.resend(ctx, uid); err != nil {
 		return confirmAfter, nil //nolint:nilerr // The writer got the error; here the write is only retried.
 	}
 	d.metrics.EventResent()
-	s.mu.Lock()
-	w.sent = d.clock.Now()
-	s.mu.Unlock()
-	if err := d.link.ask(ctx, work.Namespace); err != nil {
+	d.store.mu.Lock()
+	l.write.sent = d.clock.Now()
+	d.store.mu.Unlock()
+	if err := d.link.ask(ctx, l.work.Namespace); err != nil {
 		return 0, err
 	}
-	return d.again(w, there, pause(confirmAfter, longestPause, was.looks+1)), nil
+	return d.again(l.write, there, pause(confirmAfter, longestPause, l.was.looks+1)), nil
+}
+
+// look is what is known of a write when its timer fires.
+type look struct {
+	record *record
+	work   *workv1.ManifestWork
+	// write is nil if there is nothing to confirm, and was its content.
+	write *write
+	was   write
+	// wait is for how much longer nothing is to be done, because this was the timer of an older write.
+	wait time.Duration
+	// arrived is true if the agent reported the write, and unread if it reported something that is not processed yet.
+	arrived, unread bool
+}
+
+// look looks whether a write was confirmed. If it was, and the cluster has settled, the write is done.
+func (d *Driver) look(uid types.UID) (l look) {
+	s := d.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.records[uid]
+	if r == nil || r.write == nil {
+		return look{}
+	}
+	if wait := r.write.due.Sub(d.clock.Now()); wait > 0 {
+		return look{wait: wait}
+	}
+	arrived := r.work != nil && confirmed(r.work) && !r.unanswered
+	if r.work == nil || arrived && settled(r.work) {
+		r.write, r.unanswered = nil, false
+		d.echoed(r)
+		s.release(r)
+		return look{}
+	}
+	return look{record: r, work: r.work, write: r.write, was: *r.write, arrived: arrived, unread: r.kept != nil}
 }
 
 // askUnsettled asks the agent of a cluster that is under way for long. At the first look it is not: most clusters are there soon.
-func (d *Driver) askUnsettled(ctx context.Context, w *write, looks int, cluster string) (again time.Duration, err error) {
-	again = d.again(w, false, pause(unsettledAfter, longestPause, looks))
-	if looks == 0 || !d.mayAsk(cluster) {
+func (d *Driver) askUnsettled(ctx context.Context, l look) (again time.Duration, err error) {
+	again = d.again(l.write, false, pause(unsettledAfter, longestPause, l.was.looks))
+	if l.was.looks == 0 || !d.mayAsk(l.work.Namespace) {
 		return again, nil
 	}
-	return again, d.link.ask(ctx, cluster)
+	return again, d.link.ask(ctx, l.work.Namespace)
 }
 
 // mayAsk reports whether an agent was not asked a moment ago: it answers for all of its works at once.

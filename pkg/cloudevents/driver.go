@@ -33,10 +33,13 @@ const workers = 4
 
 // Driver carries works to agents, and their reports back.
 type Driver struct {
-	clock   clock.PassiveClock
-	owners  Owners
-	store   *store
-	link    *link
+	clock  clock.PassiveClock
+	owners Owners
+	store  *store
+	link   *link
+	// gate lets in what agents may say, and rush notices that many of them report at once.
+	gate    *gate
+	rush    *rush
 	metrics Metrics
 	// connecting is sdk-go's client. It keeps the connection, and carries no events: it would keep a counter for each cluster.
 	connecting generic.CloudEventsClient[*workv1.ManifestWork]
@@ -99,7 +102,7 @@ func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOp
 // newDriver returns a driver that is not started.
 func newDriver(o Options, transport options.CloudEventTransport, tasks, mends, sends Queue, await await) *Driver {
 	d := &Driver{
-		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), locks: keymutex.NewHashed(1024),
+		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), rush: newRush(o.Clock), locks: keymutex.NewHashed(1024),
 		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS), memory: &memory{used: map[string]int{}},
 		metrics: o.Metrics, tasks: tasks, mends: mends, sends: sends, await: await, available: o.Available,
 	}
@@ -107,12 +110,10 @@ func newDriver(o Options, transport options.CloudEventTransport, tasks, mends, s
 		d.metrics = noMetrics{}
 	}
 	d.inbox = newInbox(d.memory)
+	d.gate = &gate{clock: o.Clock, clusterOf: d.store.clusterOf}
 	d.link = &link{
-		clock: o.Clock, arrived: d.arrived,
-		CloudEventTransport: transport, name: "broker", connection: o.Connection, agentReturn: o.AgentReturn,
-		heard: d.store.hear, rush: newRush(o.Clock), reported: d.received, metrics: d.metrics, outages: &outages{clock: o.Clock},
-		gate:     &gate{clock: o.Clock, clusterOf: d.store.clusterOf, refused: func(why Refusal) { d.metrics.EventRefused(string(why)) }},
-		returned: func(cluster string) { d.sends.Add(answerTask{cluster}) },
+		CloudEventTransport: transport, clock: o.Clock, name: "broker", connection: o.Connection, agentReturn: o.AgentReturn,
+		receive: d.arrived, metrics: d.metrics, outages: &outages{clock: o.Clock},
 	}
 	return d
 }

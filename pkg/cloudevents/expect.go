@@ -65,7 +65,7 @@ func (d *Driver) excused(cluster string, answered <-chan struct{}) error {
 		return nil
 	default:
 	}
-	if !d.link.rush.excuses() {
+	if !d.rush.excuses() {
 		return nil
 	}
 	return fmt.Errorf("many agents report at once, and that of cluster %s has not answered within %s; it is asked again",

@@ -83,7 +83,7 @@ func FuzzGate(f *testing.F) {
 			return
 		}
 		g := &gate{
-			clock: clocktesting.NewFakePassiveClock(noon), refused: func(Refusal) {},
+			clock: clocktesting.NewFakePassiveClock(noon),
 			clusterOf: func(uid types.UID) string {
 				if uid == workUID("c2", "web") {
 					return "c2"
@@ -92,8 +92,8 @@ func FuzzGate(f *testing.F) {
 			},
 		}
 		spend(t, len(kind)+len(cluster)+len(id)+len(meta)+len(sequence)+len(data), func() {
-			_, from, asks, ok := g.admit(withSender(t.Context(), "c1"), event)
-			if ok {
+			from, asks, why := g.judge(withSender(t.Context(), "c1"), &event)
+			if why == "" {
 				require.Equal(t, "c1", from)
 				require.Equal(t, "c1", cluster)
 				require.True(t, asks || types.UID(id) != workUID("c2", "web"), fmt.Sprintf("%q", id))

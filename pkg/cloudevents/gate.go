@@ -10,7 +10,6 @@ import (
 	cloudeventstypes "github.com/cloudevents/sdk-go/v2/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
@@ -53,24 +52,6 @@ type gate struct {
 	clock clock.PassiveClock
 	// clusterOf is the cluster of a work that the hub has; empty where it has none.
 	clusterOf func(types.UID) string
-	// refused counts what is dropped.
-	refused func(Refusal)
-}
-
-// admit reads the cluster that an event is from, and whether its agent asks for its works. What it returns has no name that an agent
-// chose: sdk-go keeps a counter for each.
-func (g *gate) admit(ctx context.Context, event cloudevents.Event) (admitted cloudevents.Event, cluster string, asks, ok bool) {
-	cluster, asks, why := g.judge(ctx, &event)
-	if why != "" {
-		g.refused(why)
-		klog.FromContext(ctx).V(2).Info("Ignoring an event of an agent", "reason", why, "cluster", cluster)
-		return event, cluster, false, false
-	}
-	if event.Source() != cluster {
-		event = event.Clone()
-		event.SetSource(cluster)
-	}
-	return event, cluster, asks, true
 }
 
 // judge returns the cluster that an event is from, whether its agent asks for its works, and why the event is dropped, if it is.

@@ -78,14 +78,15 @@ func TestEventWithoutATopic(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))
 	event := r.wire.report(t, work)
-	_, cluster, _, ok := r.link.gate.admit(t.Context(), event)
-	require.True(t, ok)
+	cluster, _, why := r.gate.judge(t.Context(), &event)
+	require.Empty(t, why)
 	require.Equal(t, "c1", cluster)
 	event.SetExtension(eventtypes.ExtensionClusterName, "c2")
-	_, _, _, ok = r.link.gate.admit(t.Context(), event)
-	require.False(t, ok)
-	_, _, _, ok = r.link.gate.admit(t.Context(), question(t, ""))
-	require.False(t, ok)
+	_, _, why = r.gate.judge(t.Context(), &event)
+	require.Equal(t, RefusedWork, why)
+	asked := question(t, "")
+	_, _, why = r.gate.judge(t.Context(), &asked)
+	require.Equal(t, RefusedCluster, why)
 }
 
 // A report with a sequence ID that no clock makes would be the last one that ever counts.
@@ -99,16 +100,6 @@ func TestImplausibleSequence(t *testing.T) {
 	}
 	r.clock.SetTime(noon.Add(-maxAhead + time.Minute))
 	r.answers(work.UID) // Its clock is ahead, and not that far.
-}
-
-// What an agent calls itself is no name of anything here: a counter for each would grow for ever.
-func TestNamesOfAgentsAreNotKept(t *testing.T) {
-	r := newRig(t, nil)
-	event := r.wire.report(t, r.create(owned("c1", "v1")))
-	event.SetSource("whatever I like")
-	admitted, _, _, ok := r.link.gate.admit(t.Context(), event)
-	require.True(t, ok)
-	require.Equal(t, "c1", admitted.Source())
 }
 
 // An agent that claims a work of an owner that does not select its cluster is sent no template.

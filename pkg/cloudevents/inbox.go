@@ -217,8 +217,7 @@ func (d *Driver) arrived(ctx context.Context, event cloudevents.Event) {
 		why = RefusedQuota
 	}
 	if why != "" {
-		d.metrics.EventRefused(string(why))
-		klog.FromContext(ctx).V(2).Info("Ignoring an event of an agent", "reason", why, "cluster", cluster, "bytes", size)
+		d.refuse(ctx, why, cluster, "bytes", size)
 		return
 	}
 	d.unread()
@@ -236,7 +235,7 @@ func (d *Driver) readTurn(ctx context.Context, cluster string) {
 		if l.known {
 			of = withSender(ctx, l.sender)
 		}
-		d.link.read(of, l.event)
+		d.read(of, &l.event)
 		size += l.size
 		if d.inbox.done(cluster, l) && d.mayAsk(cluster) {
 			// Ask for the dropped events, now that there is memory again.
@@ -246,4 +245,28 @@ func (d *Driver) readTurn(ctx context.Context, cluster string) {
 		}
 	}
 	d.tasks.Add(readTask{cluster})
+}
+
+// read lets an event of an agent in.
+func (d *Driver) read(ctx context.Context, event *cloudevents.Event) {
+	cluster, asks, why := d.gate.judge(ctx, event)
+	if why != "" {
+		d.refuse(ctx, why, cluster)
+		return
+	}
+	d.store.hear(cluster)
+	d.rush.note(cluster)
+	if asks {
+		d.metrics.EventReceived(ReceivedQuestion)
+		d.sends.Add(answerTask{cluster})
+		return
+	}
+	d.metrics.EventReceived(ReceivedReport)
+	d.received(ctx, event, cluster)
+}
+
+// refuse counts an event that is dropped.
+func (d *Driver) refuse(ctx context.Context, why Refusal, cluster string, details ...any) {
+	d.metrics.EventRefused(string(why))
+	klog.FromContext(ctx).V(2).Info("Ignoring an event of an agent", append(details, "reason", why, "cluster", cluster)...)
 }

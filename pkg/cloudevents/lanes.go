@@ -174,8 +174,8 @@ func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again 
 	return 0, nil
 }
 
-// renewPause returns how much longer a work has to wait before it is sent again. If that is zero, it counts that it is. Reports of its agent
-// during that time contain nothing new, and nothing waits for them.
+// renewPause returns how much longer a work has to wait before it is sent again. If that is zero, it counts that it is. Until then, its
+// agent reports nothing new, and nothing waits for its reports.
 func (d *Driver) renewPause(report *workv1.ManifestWork) (wait time.Duration) {
 	s, now := d.store, d.clock.Now()
 	s.mu.Lock()

@@ -2,11 +2,11 @@ package cloudevents
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 )
@@ -22,47 +22,40 @@ const (
 	leaseFreshness = confirmAfter
 )
 
+// maxLeases limits the number of remembered Leases.
+const maxLeases = 10000
+
 // Leases reports, from the API server, which clusters are available, independently of their work agents.
 type Leases struct {
 	client kubernetes.Interface
 	clock  clock.PassiveClock
-
-	mu sync.Mutex
-	// seen holds the last result for each cluster.
-	seen map[string]readLease
+	// read holds the last result for each cluster.
+	read *cache.LRUExpireCache
 }
 
-type readLease struct {
-	at                time.Time
-	available, exists bool
-}
+type readLease struct{ available, exists bool }
 
 // NewLeases returns new Leases.
 func NewLeases(client kubernetes.Interface, clk clock.PassiveClock) *Leases {
-	return &Leases{client: client, clock: clk, seen: map[string]readLease{}}
+	return &Leases{client: client, clock: clk, read: cache.NewLRUExpireCacheWithClock(maxLeases, clk)}
 }
 
 // Available reports whether the registration agent of a cluster renews its Lease, and whether there is a Lease. If the Lease can't be read,
 // it counts as one that is not renewed.
 func (l *Leases) Available(ctx context.Context, cluster string) (available, exists bool) {
-	now := l.clock.Now()
-	l.mu.Lock()
-	seen, known := l.seen[cluster]
-	l.mu.Unlock()
-	if known && now.Sub(seen.at) < leaseFreshness {
-		return seen.available, seen.exists
+	if known, ok := l.read.Get(cluster); ok {
+		return known.(readLease).available, known.(readLease).exists
 	}
+	now := l.clock.Now()
 	lease, err := l.client.CoordinationV1().Leases(cluster).Get(ctx, clusterLease, metav1.GetOptions{})
-	seen = readLease{at: now, exists: !apierrors.IsNotFound(err)}
+	exists = !apierrors.IsNotFound(err)
 	if err == nil && lease.Spec.RenewTime != nil {
 		every := defaultLease
 		if seconds := lease.Spec.LeaseDurationSeconds; seconds != nil && *seconds > 0 {
 			every = time.Duration(*seconds) * time.Second
 		}
-		seen.available = now.Sub(lease.Spec.RenewTime.Time) < leaseGrace*every
+		available = now.Sub(lease.Spec.RenewTime.Time) < leaseGrace*every
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.seen[cluster] = seen
-	return seen.available, seen.exists
+	l.read.Add(cluster, readLease{available, exists}, leaseFreshness)
+	return available, exists
 }

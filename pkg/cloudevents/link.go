@@ -19,28 +19,17 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// link is a transport that reports its coming and going, and of agents that were away.
+// link is a transport that reports its coming and going.
 type link struct {
 	options.CloudEventTransport
 
 	name        string
 	connection  Connection
 	agentReturn time.Duration
-	// gate lets in what agents may say.
-	gate *gate
-	// heard notes that the agent of a cluster sent something.
-	heard func(cluster string)
-	// rush notices that many of them report at once.
-	rush *rush
-	// returned is called when an agent asks for its works: it was away, or is new.
-	returned func(cluster string)
-
-	// arrived is called with each event, before anything is known of it.
-	arrived func(ctx context.Context, event cloudevents.Event)
-	// reported is called with each report of an agent.
-	reported func(ctx context.Context, event *cloudevents.Event)
-	metrics  Metrics
-	outages  *outages
+	// receive is called with each event of an agent. It must not block.
+	receive func(ctx context.Context, event cloudevents.Event)
+	metrics Metrics
+	outages *outages
 
 	// connected says that events can be sent, up that agents can be heard, too.
 	connected, up atomic.Bool
@@ -103,27 +92,7 @@ func (l *link) Receive(ctx context.Context, _ options.ReceiveHandlerFn) error {
 	if ctx == nil {
 		return nil
 	}
-	return l.CloudEventTransport.Receive(ctx, l.take)
-}
-
-// take takes an event of an agent in. It is read when it is the turn of its cluster.
-func (l *link) take(ctx context.Context, event cloudevents.Event) { l.arrived(ctx, event) }
-
-// read lets an event of an agent in.
-func (l *link) read(ctx context.Context, event cloudevents.Event) {
-	admitted, cluster, asks, ok := l.gate.admit(ctx, event)
-	if !ok {
-		return
-	}
-	l.heard(cluster)
-	l.rush.note(cluster)
-	if asks {
-		l.metrics.EventReceived(ReceivedQuestion)
-		l.returned(cluster)
-		return
-	}
-	l.metrics.EventReceived(ReceivedReport)
-	l.reported(ctx, &admitted)
+	return l.CloudEventTransport.Receive(ctx, l.receive)
 }
 
 // sendPatience is the maximum time for a broker to accept an event. sdk-go's gRPC transport can't be closed while it sends. Without a

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
@@ -80,21 +81,19 @@ type LiveOwners struct {
 	listing sync.Mutex
 	listed  *view
 
-	mu sync.Mutex
 	// revisions caches recent reads of revisions, including that a revision does not exist.
-	revisions map[string]readRevision
+	revisions *cache.LRUExpireCache
 }
 
-type readRevision struct {
-	at    time.Time
-	owner types.UID
-	// template is nil if there is no such revision that the owner controls.
-	template *workv1.ManifestWorkSpec
+// revisionKey identifies a revision, and the owner that has to control it.
+type revisionKey struct {
+	namespace, name string
+	owner           types.UID
 }
 
 // NewLiveOwners returns LiveOwners without informers.
 func NewLiveOwners(client dynamic.Interface, kube kubernetes.Interface, clk clock.PassiveClock) *LiveOwners {
-	return &LiveOwners{client: client, kube: kube, clock: clk, revisions: map[string]readRevision{}}
+	return &LiveOwners{client: client, kube: kube, clock: clk, revisions: cache.NewLRUExpireCacheWithClock(maxRevisions, clk)}
 }
 
 // Find implements Owners. It returns no template of a revision that the owner does not control, and none for a cluster that the owner does
@@ -134,42 +133,23 @@ func (o *LiveOwners) Gone(ctx context.Context, namespace, name string) (bool, er
 
 // template returns the content of the owner's revision with a hash; nil if there is none that the owner controls.
 func (o *LiveOwners) template(ctx context.Context, claim Claim, owner types.UID) (*workv1.ManifestWorkSpec, error) {
-	key := claim.Namespace + "/" + revision.Name(claim.Name, claim.Hash)
-	o.mu.Lock()
-	read, known := o.revisions[key]
-	o.mu.Unlock()
-	if !known || read.owner != owner || o.clock.Since(read.at) >= ownerFreshness {
-		var err error
-		if read, err = o.readRevision(ctx, claim, owner); err != nil {
-			return nil, err
+	key := revisionKey{claim.Namespace, revision.Name(claim.Name, claim.Hash), owner}
+	if known, ok := o.revisions.Get(key); ok {
+		return known.(*workv1.ManifestWorkSpec), nil
+	}
+	object, err := o.kube.AppsV1().ControllerRevisions(key.namespace).Get(ctx, key.name, metav1.GetOptions{})
+	var template *workv1.ManifestWorkSpec
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return nil, fmt.Errorf("asking for ControllerRevision %s/%s: %w", key.namespace, key.name, err)
+	case metav1.IsControlledBy(object, &metav1.ObjectMeta{UID: owner}):
+		if decoded := revision.Decode(object); decoded.Err == nil && decoded.Hash == claim.Hash {
+			template = decoded.Template
 		}
-		o.mu.Lock()
-		if len(o.revisions) >= maxRevisions {
-			o.revisions = map[string]readRevision{}
-		}
-		o.revisions[key] = read
-		o.mu.Unlock()
 	}
-	return read.template, nil
-}
-
-func (o *LiveOwners) readRevision(ctx context.Context, claim Claim, owner types.UID) (readRevision, error) {
-	read := readRevision{at: o.clock.Now(), owner: owner}
-	name := revision.Name(claim.Name, claim.Hash)
-	object, err := o.kube.AppsV1().ControllerRevisions(claim.Namespace).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return read, nil
-	}
-	if err != nil {
-		return read, fmt.Errorf("asking for ControllerRevision %s/%s: %w", claim.Namespace, name, err)
-	}
-	if controller := metav1.GetControllerOfNoCopy(object); controller == nil || controller.UID != owner {
-		return read, nil
-	}
-	if decoded := revision.Decode(object); decoded.Err == nil && decoded.Hash == claim.Hash {
-		read.template = decoded.Template
-	}
-	return read, nil
+	o.revisions.Add(key, template, ownerFreshness)
+	return template, nil
 }
 
 // Expected returns the number of works that each owner's status counts, by the value of the owner label. If the status was lost, the number

@@ -192,12 +192,12 @@ func TestOwnersThatAreMadeUp(t *testing.T) {
 func TestRevisionsThatAreMadeUp(t *testing.T) {
 	owners := newOwners(t)
 	for i := range maxRevisions {
-		owners.revisions[fmt.Sprint(i)] = readRevision{}
+		owners.revisions.Add(i, nil, time.Hour)
 	}
 	owner, err := owners.Find(t.Context(), Claim{Namespace: "ns", Name: "web", Hash: "made-up", Cluster: "c1"})
 	require.NoError(t, err)
 	require.Nil(t, owner.Template)
-	require.LessOrEqual(t, len(owners.revisions), maxRevisions)
+	require.LessOrEqual(t, len(owners.revisions.Keys()), maxRevisions)
 }
 
 // Only an API server that knows ManifestWorkReplicaSets can say that one is not there.

@@ -9,7 +9,6 @@ import (
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
@@ -20,27 +19,25 @@ import (
 const maxGeneration = math.MaxInt32 - 1<<24
 
 // received takes a report over, or keeps it where that has to wait.
-func (d *Driver) received(ctx context.Context, event *cloudevents.Event) {
+func (d *Driver) received(ctx context.Context, event *cloudevents.Event, cluster string) {
 	work, err := d.codec.Decode(event)
 	switch {
 	case err != nil:
-		d.metrics.EventRefused(string(RefusedKind))
-		klog.FromContext(ctx).V(2).Info("Ignoring the report of an agent that can't be read", "error", err.Error())
+		d.refuse(ctx, RefusedKind, cluster, "error", err.Error())
 		return
 	case work.Generation < 0 || work.Generation > maxGeneration:
-		d.metrics.EventRefused(string(RefusedGeneration))
+		d.refuse(ctx, RefusedGeneration, cluster)
 		return
 	}
 	d.noteWord(work.UID)
-	if d.store.report(work) == noted {
+	switch {
+	case d.store.report(work) == noted:
 		d.done(work)
-		return
+	case d.keep(work):
+		d.lineUp(work.UID)
+	default:
+		d.refuse(ctx, RefusedQuota, cluster)
 	}
-	if !d.keep(work) {
-		d.metrics.EventRefused(string(RefusedQuota))
-		return
-	}
-	d.lineUp(work.UID)
 }
 
 // readOutPatience is how long reports may take to be read before who waits for them has to try again.

@@ -48,7 +48,7 @@ func TestGetInARush(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	r.create(owned("c1", "v1"))
-	reportTogether(r.link.rush, rushClusters)
+	reportTogether(r.rush, rushClusters)
 	_, err := r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})
 	require.True(t, apierrors.IsServiceUnavailable(err), "%v", err)
 	require.ErrorContains(t, err, "c1")

@@ -26,8 +26,8 @@ import (
 // grow even if a restart has forgotten them. An agent ignores a work with a lower generation than its own.
 var epoch = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// store keeps what the hub knows of works and clusters. The works that it returns are never changed. At rest, a work takes the memory of its
-// metadata and its trimmed status: works of one revision share its content.
+// store keeps what the hub knows of works and clusters. The works that it returns are never changed. At rest, a work takes the memory of
+// its metadata and its trimmed status: works of one revision share its content.
 type store struct {
 	clock    clock.PassiveClock
 	contents *contents

@@ -5,39 +5,38 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
-	workv1 "open-cluster-management.io/api/work/v1"
 )
 
 // judgeReach notes whether an agent that has not confirmed a write is unreached. An agent is unreached if its work was sent again and its
 // state requested, the agent or its cluster has been available since then, and the agent still does not report the write. Then another
 // client has its client ID, or it lost its connection and did not notice. An agent that is offline is not unreached. judgeReach reports
 // whether the agent or its cluster is available.
-func (d *Driver) judgeReach(ctx context.Context, r *record, w write, work *workv1.ManifestWork) (there bool) {
+func (d *Driver) judgeReach(ctx context.Context, l look) (there bool) {
 	if up := d.link.upSince.Load(); up != nil && d.clock.Since(*up) < d.link.agentReturn {
 		return false // Agents are reconnecting.
 	}
-	s := d.store
-	s.mu.Lock()
-	there = r.cluster.heardLast.After(w.sent)
-	s.mu.Unlock()
-	if !there && w.looks > 0 && d.available != nil {
-		there, _ = d.available(ctx, work.Namespace)
+	d.store.mu.Lock()
+	there = l.record.cluster.heardLast.After(l.was.sent)
+	d.store.mu.Unlock()
+	if !there && l.was.looks > 0 && d.available != nil {
+		there, _ = d.available(ctx, l.work.Namespace)
 	}
-	if !there || !w.there || !d.noteUnreached(r, w, work) {
+	if !there || !l.was.there || !d.noteUnreached(l) {
 		return there
 	}
 	klog.FromContext(ctx).Info("An agent does not receive what the hub sends: restart it, and check that no other client uses its client ID",
-		"cluster", work.Namespace, "name", work.Name, "generation", work.Generation)
+		"cluster", l.work.Namespace, "name", l.work.Name, "generation", l.work.Generation)
 	return there
 }
 
 // noteUnreached marks a work whose agent is there as unreached, unless the agent has reported since the write. It reports whether the work
 // was not marked yet.
-func (d *Driver) noteUnreached(r *record, w write, work *workv1.ManifestWork) bool {
+func (d *Driver) noteUnreached(l look) bool {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
-	reported := r.wordAt.After(w.at)
-	if r.unreached || reported && (!work.DeletionTimestamp.IsZero() || r.reported >= work.Generation) {
+	r := l.record
+	reported := r.wordAt.After(l.was.at)
+	if r.unreached || reported && (isDeleting(l.work) || r.reported >= l.work.Generation) {
 		return false // A slow agent, or one that reports nothing new until its deletion is done.
 	}
 	d.setUnreached(r, true)
