@@ -6,6 +6,8 @@ import (
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/keymutex"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/source/codec"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
 )
 
@@ -22,7 +24,21 @@ type Parts struct {
 
 // Assemble returns a driver that is not connected, and that does nothing by itself: its caller connects it and calls Do.
 func Assemble(o Options, parts Parts) *Driver {
-	return newDriver(o, parts.Transport, parts.Tasks, parts.Mends, parts.Sends, parts.Await)
+	d := &Driver{
+		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), rush: newRush(o.Clock), locks: keymutex.NewHashed(1024),
+		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS), memory: &memory{used: map[string]int{}},
+		metrics: o.Metrics, tasks: parts.Tasks, mends: parts.Mends, sends: parts.Sends, await: parts.Await, available: o.Available,
+	}
+	if d.metrics == nil {
+		d.metrics = noMetrics{}
+	}
+	d.inbox = newInbox(d.memory)
+	d.gate = &gate{clock: o.Clock, clusterOf: d.store.clusterOf}
+	d.link = &link{
+		CloudEventTransport: parts.Transport, clock: o.Clock, name: "broker", connection: o.Connection, agentReturn: o.AgentReturn,
+		receive: d.arrived, metrics: d.metrics, outages: &outages{clock: o.Clock},
+	}
+	return d
 }
 
 // Connect connects and subscribes, as sdk-go's client does whenever it can.

@@ -54,7 +54,7 @@ func TestNothingIsEncodedWhileTheBrokerIsAway(t *testing.T) {
 	require.True(t, apierrors.IsServiceUnavailable(err), err)
 	require.ErrorContains(t, err, "the broker is not connected")
 	r.clock.Step(confirmAfter)
-	again, err := r.answer(t.Context(), "c1")
+	again, err := answerTask{"c1"}.do(t.Context(), r.Driver)
 	require.NoError(t, err)
 	require.Equal(t, answerInterval, again)
 

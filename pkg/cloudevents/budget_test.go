@@ -113,7 +113,7 @@ func TestMergeIntoWhatWasWritten(t *testing.T) {
 	changed := testWork("c1", 6)
 	changed.Labels = map[string]string{"a": "b"}
 	s.put(changed)
-	require.False(t, s.replace(before, before.observe(report)))
+	require.False(t, s.replace(before, before.merge(report)))
 	require.Equal(t, noted, s.report(report))
 	now := s.get(changed.UID)
 	require.Equal(t, int64(6), now.Generation)

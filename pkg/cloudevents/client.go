@@ -65,13 +65,9 @@ func (c *client) Patch(ctx context.Context, name string, kind types.PatchType, d
 	if len(subresources) > 0 {
 		return nil, apierrors.NewMethodNotSupported(common.ManifestWorkGR, "patch of a subresource")
 	}
-	uid := c.uid(name)
-	defer c.driver.lock(uid)()
-	before := c.driver.store.get(uid)
-	if before == nil {
-		return nil, apierrors.NewNotFound(common.ManifestWorkGR, name)
-	}
-	if err := c.driver.reachable(); err != nil {
+	defer c.driver.lock(c.uid(name))()
+	before, err := c.known(name)
+	if err != nil {
 		return nil, err
 	}
 	changed, err := patched(kind, before, data)
@@ -87,13 +83,9 @@ func (c *client) Patch(ctx context.Context, name string, kind types.PatchType, d
 // Update publishes a whole work, so that no difference has to be found in 20 kB of JSON. It takes labels, annotations, owners and the spec
 // from the work, if the work has the version that the hub has (R15).
 func (c *client) Update(ctx context.Context, work *workv1.ManifestWork, _ metav1.UpdateOptions) (*workv1.ManifestWork, error) {
-	uid := c.uid(work.Name)
-	defer c.driver.lock(uid)()
-	before := c.driver.store.get(uid)
-	if before == nil {
-		return nil, apierrors.NewNotFound(common.ManifestWorkGR, work.Name)
-	}
-	if err := c.driver.reachable(); err != nil {
+	defer c.driver.lock(c.uid(work.Name))()
+	before, err := c.known(work.Name)
+	if err != nil {
 		return nil, err
 	}
 	if err := unchanged(before, &work.UID, &work.ResourceVersion); err != nil {
@@ -103,6 +95,15 @@ func (c *client) Update(ctx context.Context, work *workv1.ManifestWork, _ metav1
 	changed.Labels, changed.Annotations, changed.OwnerReferences = given.Labels, given.Annotations, given.OwnerReferences
 	changed.Spec = work.Spec
 	return c.write(ctx, before, &changed)
+}
+
+// known returns a work that can be written now.
+func (c *client) known(name string) (*workv1.ManifestWork, error) {
+	work := c.driver.store.get(c.uid(name))
+	if work == nil {
+		return nil, apierrors.NewNotFound(common.ManifestWorkGR, name)
+	}
+	return work, c.driver.reachable()
 }
 
 // write publishes a changed work. A change of the metadata alone does not change the generation.

@@ -77,12 +77,14 @@ func (d *Driver) expectAnswers() {
 	}
 }
 
-// confirm sends a work again whose agent has said nothing about its generation, or that was deleted and is not gone: an event that a
+// confirmTask sends a work again whose agent has said nothing about its generation, or that was deleted and is not gone: an event that a
 // broker loses must not become a failed rollout (R11). The agent takes the same generation twice, and nothing happens. If a cluster has
-// been in progress for long, its agent is asked: the last report may have been lost. confirm takes a writer's lock only for a deletion,
-// because a writer may be waiting for the broker.
-func (d *Driver) confirm(ctx context.Context, uid types.UID) (again time.Duration, err error) {
-	l := d.look(uid)
+// been in progress for long, its agent is asked: the last report may have been lost. A writer's lock is taken only for a deletion, because
+// a writer may be waiting for the broker.
+type confirmTask struct{ uid types.UID }
+
+func (t confirmTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
+	l := d.look(t.uid)
 	switch {
 	case l.write == nil || l.wait > 0:
 		return l.wait, nil
@@ -94,7 +96,7 @@ func (d *Driver) confirm(ctx context.Context, uid types.UID) (again time.Duratio
 	there := d.judgeReach(ctx, l)
 	klog.FromContext(ctx).V(2).Info("Sending a ManifestWork again, its agent has not reported anything of it",
 		"cluster", l.work.Namespace, "name", l.work.Name, "generation", l.work.Generation)
-	if err := d.resend(ctx, uid); err != nil {
+	if err := d.resend(ctx, t.uid); err != nil {
 		return confirmAfter, nil //nolint:nilerr // The writer got the error; here the write is only retried.
 	}
 	d.metrics.EventResent()
@@ -155,11 +157,11 @@ func (d *Driver) askUnsettled(ctx context.Context, l look) (again time.Duration,
 func (d *Driver) mayAsk(cluster string) bool {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
-	return elapsed(&d.store.cluster(cluster).asked, d.clock.Now(), confirmAfter) == 0
+	return remaining(&d.store.cluster(cluster).asked, d.clock.Now(), confirmAfter) == 0
 }
 
-// elapsed returns how much longer to wait until an interval since the last time has passed. If that is zero, the last time is now.
-func elapsed(last *time.Time, now time.Time, interval time.Duration) (wait time.Duration) {
+// remaining returns how much longer to wait until an interval since the last time has passed. If that is zero, the last time is now.
+func remaining(last *time.Time, now time.Time, interval time.Duration) (wait time.Duration) {
 	if wait = last.Add(interval).Sub(now); wait > 0 {
 		return wait
 	}

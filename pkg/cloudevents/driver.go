@@ -14,7 +14,6 @@ import (
 	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/statushash"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/source/codec"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/clients"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
@@ -88,7 +87,9 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 }
 
 func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOptions) (*Driver, error) {
-	d := newDriver(o, source.CloudEventsTransport, newTasks(o.Clock), newTasks(o.Clock), newTasks(o.Clock), poll)
+	d := Assemble(o, Parts{
+		Transport: source.CloudEventsTransport, Tasks: newTasks(o.Clock), Mends: newTasks(o.Clock), Sends: newTasks(o.Clock), Await: poll,
+	})
 	source.CloudEventsTransport = d.link
 	var err error
 	d.connecting, err = clients.NewCloudEventSourceClient(ctx, source, d, statushash.StatusHash[*workv1.ManifestWork], d.codec)
@@ -97,25 +98,6 @@ func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOp
 	}
 	d.run(ctx)
 	return d, nil
-}
-
-// newDriver returns a driver that is not started.
-func newDriver(o Options, transport options.CloudEventTransport, tasks, mends, sends Queue, await await) *Driver {
-	d := &Driver{
-		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), rush: newRush(o.Clock), locks: keymutex.NewHashed(1024),
-		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS), memory: &memory{used: map[string]int{}},
-		metrics: o.Metrics, tasks: tasks, mends: mends, sends: sends, await: await, available: o.Available,
-	}
-	if d.metrics == nil {
-		d.metrics = noMetrics{}
-	}
-	d.inbox = newInbox(d.memory)
-	d.gate = &gate{clock: o.Clock, clusterOf: d.store.clusterOf}
-	d.link = &link{
-		CloudEventTransport: transport, clock: o.Clock, name: "broker", connection: o.Connection, agentReturn: o.AgentReturn,
-		receive: d.arrived, metrics: d.metrics, outages: &outages{clock: o.Clock},
-	}
-	return d
 }
 
 func (d *Driver) run(ctx context.Context) {

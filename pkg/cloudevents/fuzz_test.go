@@ -92,8 +92,11 @@ func FuzzGate(f *testing.F) {
 			},
 		}
 		spend(t, len(kind)+len(cluster)+len(id)+len(meta)+len(sequence)+len(data), func() {
-			from, asks, why := g.judge(withSender(t.Context(), "c1"), &event)
-			if why == "" {
+			from, named := namedCluster(withSender(t.Context(), "c1"), &event)
+			if !named {
+				return
+			}
+			if asks, why := g.judge(from, &event); why == "" {
 				require.Equal(t, "c1", from)
 				require.Equal(t, "c1", cluster)
 				require.True(t, asks || types.UID(id) != workUID("c2", "web"), fmt.Sprintf("%q", id))

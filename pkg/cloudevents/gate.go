@@ -54,20 +54,16 @@ type gate struct {
 	clusterOf func(types.UID) string
 }
 
-// judge returns the cluster that an event is from, whether its agent asks for its works, and why the event is dropped, if it is.
-func (g *gate) judge(ctx context.Context, event *cloudevents.Event) (cluster string, asks bool, why Refusal) {
-	cluster, known := namedCluster(ctx, event)
-	if !known {
-		return cluster, false, RefusedCluster
-	}
+// judge reports whether the agent of a cluster asks for its works, or why its event is dropped.
+func (g *gate) judge(cluster string, event *cloudevents.Event) (asks bool, why Refusal) {
 	kind, err := eventtypes.ParseCloudEventsType(event.Type())
 	if err != nil || kind.CloudEventsDataType != payload.ManifestBundleEventDataType {
-		return cluster, false, RefusedKind
+		return false, RefusedKind
 	}
 	if kind.SubResource == eventtypes.SubResourceSpec && kind.Action == eventtypes.ResyncRequestAction {
-		return cluster, true, ""
+		return true, ""
 	}
-	return cluster, false, g.judgeReport(kind, event.Extensions(), cluster)
+	return false, g.judgeReport(kind, event.Extensions(), cluster)
 }
 
 // judgeReport returns why an event that does not ask for works is dropped.

@@ -78,15 +78,16 @@ func TestEventWithoutATopic(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))
 	event := r.wire.report(t, work)
-	cluster, _, why := r.gate.judge(t.Context(), &event)
-	require.Empty(t, why)
+	cluster, ok := namedCluster(t.Context(), &event)
+	require.True(t, ok)
 	require.Equal(t, "c1", cluster)
-	event.SetExtension(eventtypes.ExtensionClusterName, "c2")
-	_, _, why = r.gate.judge(t.Context(), &event)
+	_, why := r.gate.judge(cluster, &event)
+	require.Empty(t, why)
+	_, why = r.gate.judge("c2", &event)
 	require.Equal(t, RefusedWork, why)
 	asked := question(t, "")
-	_, _, why = r.gate.judge(t.Context(), &asked)
-	require.Equal(t, RefusedCluster, why)
+	_, ok = namedCluster(t.Context(), &asked)
+	require.False(t, ok)
 }
 
 // A report with a sequence ID that no clock makes would be the last one that ever counts.

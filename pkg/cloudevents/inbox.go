@@ -3,6 +3,7 @@ package cloudevents
 import (
 	"context"
 	"sync"
+	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,10 +61,7 @@ func (m *memory) give(cluster string, n int) {
 // letter is an event that waits to be read.
 type letter struct {
 	event cloudevents.Event
-	// sender is the cluster that sent the event, according to the transport; known is false if the transport does not know the cluster.
-	sender string
-	known  bool
-	size   int
+	size  int
 }
 
 // inbox holds the events of each cluster until they are read. Clusters take turns, so that a cluster that sends a lot does not delay the
@@ -205,15 +203,13 @@ func costOf(work *workv1.ManifestWork) int {
 func (d *Driver) arrived(ctx context.Context, event cloudevents.Event) {
 	cluster, ok := namedCluster(ctx, &event)
 	size, meta := sizeOf(&event)
-	l := letter{event: event, size: size}
-	l.sender, l.known = senderOf(ctx)
 	why := Refusal("")
 	switch {
 	case !ok:
 		why = RefusedCluster
 	case size > maxEvent || meta > maxWorkMeta:
 		why = RefusedSize
-	case !d.inbox.put(cluster, l):
+	case !d.inbox.put(cluster, letter{event, size}):
 		why = RefusedQuota
 	}
 	if why != "" {
@@ -224,32 +220,31 @@ func (d *Driver) arrived(ctx context.Context, event cloudevents.Event) {
 	d.tasks.Add(readTask{cluster})
 }
 
-// readTurn reads events of a cluster, and lets other clusters have their turn.
-func (d *Driver) readTurn(ctx context.Context, cluster string) {
+// readTask reads events of a cluster, and lets other clusters have their turn.
+type readTask struct{ cluster string }
+
+func (t readTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
 	for events, size := 0, 0; events < turnEvents && size < turnBytes; events++ {
-		l, found := d.inbox.next(cluster)
+		l, found := d.inbox.next(t.cluster)
 		if !found {
-			return
+			return 0, nil
 		}
-		of := ctx
-		if l.known {
-			of = withSender(ctx, l.sender)
-		}
-		d.read(of, &l.event)
+		d.read(ctx, t.cluster, &l.event)
 		size += l.size
-		if d.inbox.done(cluster, l) && d.mayAsk(cluster) {
+		if d.inbox.done(t.cluster, l) && d.mayAsk(t.cluster) {
 			// Ask for the dropped events, now that there is memory again.
-			if err := d.askAgain(ctx, cluster); err != nil {
-				klog.FromContext(ctx).V(2).Info("The agent was not asked again", "cluster", cluster, "error", err.Error())
+			if err := d.askAgain(ctx, t.cluster); err != nil {
+				klog.FromContext(ctx).V(2).Info("The agent was not asked again", "cluster", t.cluster, "error", err.Error())
 			}
 		}
 	}
-	d.tasks.Add(readTask{cluster})
+	d.tasks.Add(t)
+	return 0, nil
 }
 
 // read lets an event of an agent in.
-func (d *Driver) read(ctx context.Context, event *cloudevents.Event) {
-	cluster, asks, why := d.gate.judge(ctx, event)
+func (d *Driver) read(ctx context.Context, cluster string, event *cloudevents.Event) {
+	asks, why := d.gate.judge(cluster, event)
 	if why != "" {
 		d.refuse(ctx, why, cluster)
 		return

@@ -68,43 +68,55 @@ func (d *Driver) mayRepair(cluster string) (wait time.Duration) {
 	return wait
 }
 
+// reportTask puts a report that has to wait in the lane of its cluster again.
+type reportTask struct{ uid types.UID }
+
+func (t reportTask) do(_ context.Context, d *Driver) (again time.Duration, err error) {
+	d.lineUp(t.uid)
+	return 0, nil
+}
+
 // lineUp puts the record of a kept report, if there still is one, in the lane of its cluster. Processing the report may wait for the API
 // server or the broker: clusters take turns, and other reports are not delayed.
 func (d *Driver) lineUp(uid types.UID) {
 	d.store.mu.Lock()
-	r := d.store.reports[uid]
-	lined := r != nil && !r.queued
-	if lined {
+	defer d.store.mu.Unlock()
+	if r := d.store.reports[uid]; r != nil && !r.queued {
 		r.queued = true
 		r.cluster.lane = append(r.cluster.lane, r)
-	}
-	d.store.mu.Unlock()
-	if lined {
 		d.mends.Add(mendTask{r.cluster})
 	}
 }
 
-// mendNext processes the next report in the lane of a cluster, and lets other clusters have their turn.
-func (d *Driver) mendNext(ctx context.Context, c *cluster) {
-	s := d.store
-	s.mu.Lock()
+// mendTask processes the next report in the lane of a cluster, and lets other clusters have their turn.
+type mendTask struct{ cluster *cluster }
+
+func (t mendTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
+	uid, report := d.nextInLane(t.cluster)
+	if report != nil {
+		again, err := d.mend(ctx, report)
+		d.later(ctx, d.mends, reportTask{uid}, again, err)
+	}
+	return 0, nil
+}
+
+// nextInLane takes the next record from the lane of a cluster, and returns its report; nil if it keeps none any more.
+func (d *Driver) nextInLane(c *cluster) (types.UID, *workv1.ManifestWork) {
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
 	if len(c.lane) == 0 {
-		s.mu.Unlock()
-		return
+		return "", nil
 	}
 	r := c.lane[0]
 	r.queued, c.lane[0] = false, nil
-	c.lane = c.lane[1:]
-	more, next := len(c.lane) > 0, r.kept
-	s.release(r)
-	s.mu.Unlock()
-	if more {
+	if c.lane = c.lane[1:]; len(c.lane) > 0 {
 		d.mends.Add(mendTask{c})
 	}
-	if next != nil {
-		again, err := d.mend(ctx, next.report)
-		d.later(ctx, d.mends, reportTask{r.uid}, again, err)
+	if r.kept == nil {
+		d.store.release(r)
+		return "", nil
 	}
+	return r.uid, r.kept.report
 }
 
 // mend processes a report that could not be processed at once.

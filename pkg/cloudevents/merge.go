@@ -29,18 +29,18 @@ func (s *store) report(reported *workv1.ManifestWork) verdict {
 		if before == nil {
 			return found
 		}
-		if s.replace(before, before.observe(reported)) {
+		if s.replace(before, before.merge(reported)) {
 			return noted
 		}
 	}
 }
 
-// observed is a work before a report is merged into it.
+// observed is a work, and the report that was last merged into it.
 type observed struct {
 	work     *workv1.ManifestWork
 	sequence string
-	// reported is the generation in the last report. A report with a higher generation is always newer.
-	reported int64
+	// generation is that of the report. A report with a higher generation is always newer.
+	generation int64
 }
 
 // judge returns the meaning of a report, and the work whose status it changes; nil if it changes none.
@@ -68,44 +68,37 @@ func (s *store) judge(reported *workv1.ManifestWork) (verdict, *observed) {
 		}
 		return unexpectedGeneration, nil
 	}
-	return noted, &observed{work: r.work, sequence: r.sequence, reported: r.reported}
+	return noted, &observed{r.work, r.sequence, r.reported}
 }
 
-// merged is the result of merging a report into a work.
-type merged struct {
-	// work is nil if the report contains nothing new.
-	work     *workv1.ManifestWork
-	sequence string
-	reported int64
-}
-
-// observe merges a report into the status of a work, unless a later one was merged before.
-func (o *observed) observe(reported *workv1.ManifestWork) merged {
+// merge merges a report into the status of a work, unless a later one was merged before.
+func (o observed) merge(reported *workv1.ManifestWork) observed {
 	sequence := reported.Annotations[common.CloudEventsSequenceIDAnnotationKey]
-	if reported.Generation <= o.reported && !isLater(o.sequence, sequence) {
-		return merged{sequence: o.sequence, reported: o.reported}
+	if reported.Generation <= o.generation && !isLater(o.sequence, sequence) {
+		return o
 	}
 	status := mergeStatus(&o.work.Status, &reported.Status, o.work.Generation, mostManifests(o.work))
-	if len(o.work.Finalizers) > 0 && equality.Semantic.DeepEqual(o.work.Status, status) {
-		return merged{sequence: sequence, reported: reported.Generation}
+	o.sequence, o.generation = sequence, reported.Generation
+	if len(o.work.Finalizers) == 0 || !equality.Semantic.DeepEqual(o.work.Status, status) {
+		changed := *o.work
+		changed.Status = status
+		// The work is on the cluster, so a deletion has to wait for the agent.
+		changed.Finalizers = []string{workv1.ManifestWorkFinalizer}
+		o.work = &changed
 	}
-	changed := *o.work
-	changed.Status = status
-	// The work is on the cluster, so a deletion has to wait for the agent.
-	changed.Finalizers = []string{workv1.ManifestWorkFinalizer}
-	return merged{work: &changed, sequence: sequence, reported: reported.Generation}
+	return o
 }
 
 // replace stores a merged status, and reports whether the work had not changed since the merge.
-func (s *store) replace(before *observed, now merged) bool {
+func (s *store) replace(before *observed, now observed) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.records[before.work.UID]
 	if r == nil || r.work != before.work || r.sequence != before.sequence {
 		return false
 	}
-	r.sequence, r.reported = now.sequence, now.reported
-	if now.work != nil {
+	r.sequence, r.reported = now.sequence, now.generation
+	if now.work != before.work {
 		s.store(r, now.work, r.content)
 	}
 	return true

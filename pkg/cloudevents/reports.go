@@ -184,8 +184,10 @@ func newer(report, than *workv1.ManifestWork) bool {
 		report.Annotations[common.CloudEventsSequenceIDAnnotationKey])
 }
 
-// askAll asks all agents what they have, now and again. Where the broker is away they are asked when it is back.
-func (d *Driver) askAll(ctx context.Context) (again time.Duration, err error) {
+// askTask asks all agents what they have, now and again. Where the broker is away they are asked when it is back.
+type askTask struct{}
+
+func (askTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
 	if !d.link.up.Load() {
 		return auditInterval, nil
 	}
@@ -212,21 +214,23 @@ func (d *Driver) askAgain(ctx context.Context, cluster string) error {
 // answerInterval is how often an agent that asks and asks is sent all that the hub has for it.
 const answerInterval = 5 * time.Second
 
-// answer sends the agent of a cluster all that the hub has for it, and asks what it has. What the agent has, and this hub does not know, is
-// not deleted: a hub that was just restarted does not know yet what it had.
-func (d *Driver) answer(ctx context.Context, cluster string) (again time.Duration, err error) {
+// answerTask sends the agent of a cluster all that the hub has for it, and asks what it has. What the agent has, and this hub does not know,
+// is not deleted: a hub that was just restarted does not know yet what it had.
+type answerTask struct{ cluster string }
+
+func (t answerTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
 	d.store.mu.Lock()
-	wait := elapsed(&d.store.cluster(cluster).answered, d.clock.Now(), answerInterval)
+	wait := remaining(&d.store.cluster(t.cluster).answered, d.clock.Now(), answerInterval)
 	d.store.mu.Unlock()
 	if wait > 0 {
 		return wait, nil
 	}
-	works, _ := d.store.in(cluster)
+	works, _ := d.store.in(t.cluster)
 	for _, work := range works {
 		// A work that the broker does not take any more, because its limit was lowered, must not keep the agent from the others.
 		if err := d.resend(ctx, work.UID); err != nil && !apierrors.IsRequestEntityTooLargeError(err) {
 			return answerInterval, nil //nolint:nilerr // An agent asks when the broker is back, too.
 		}
 	}
-	return 0, d.askAgain(ctx, cluster)
+	return 0, d.askAgain(ctx, t.cluster)
 }

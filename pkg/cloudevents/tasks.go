@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -16,46 +15,6 @@ type Task interface {
 	// do does it, and returns when to do it again; zero for never.
 	do(ctx context.Context, d *Driver) (again time.Duration, err error)
 }
-
-type (
-	// readTask reads the events of a cluster.
-	readTask struct{ cluster string }
-	// mendTask processes the next report in the lane of a cluster.
-	mendTask struct{ cluster *cluster }
-	// reportTask puts a report that has to wait in the lane of its cluster again.
-	reportTask struct{ uid types.UID }
-	// confirmTask checks whether a write arrived.
-	confirmTask struct{ uid types.UID }
-	// answerTask answers the agent of a cluster that asks for its works.
-	answerTask struct{ cluster string }
-	// askTask asks all agents for their works.
-	askTask struct{}
-)
-
-func (t readTask) do(ctx context.Context, d *Driver) (time.Duration, error) {
-	d.readTurn(ctx, t.cluster)
-	return 0, nil
-}
-
-func (t mendTask) do(ctx context.Context, d *Driver) (time.Duration, error) {
-	d.mendNext(ctx, t.cluster)
-	return 0, nil
-}
-
-func (t reportTask) do(_ context.Context, d *Driver) (time.Duration, error) {
-	d.lineUp(t.uid)
-	return 0, nil
-}
-
-func (t confirmTask) do(ctx context.Context, d *Driver) (time.Duration, error) {
-	return d.confirm(ctx, t.uid)
-}
-
-func (t answerTask) do(ctx context.Context, d *Driver) (time.Duration, error) {
-	return d.answer(ctx, t.cluster)
-}
-
-func (askTask) do(ctx context.Context, d *Driver) (time.Duration, error) { return d.askAll(ctx) }
 
 // Queue holds tasks until they are due.
 type Queue interface {
