@@ -26,13 +26,12 @@ type Parts struct {
 func Assemble(o Options, parts Parts) *Driver {
 	d := &Driver{
 		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), rush: newRush(o.Clock), locks: keymutex.NewHashed(1024),
-		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS), memory: &memory{used: map[string]int{}},
+		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS),
 		metrics: o.Metrics, tasks: parts.Tasks, mends: parts.Mends, sends: parts.Sends, await: parts.Await, available: o.Available,
 	}
 	if d.metrics == nil {
 		d.metrics = noMetrics{}
 	}
-	d.inbox = newInbox(d.memory)
 	d.gate = &gate{clock: o.Clock, clusterOf: d.store.clusterOf}
 	d.link = &link{
 		CloudEventTransport: parts.Transport, clock: o.Clock, name: "broker", connection: o.Connection, agentReturn: o.AgentReturn,

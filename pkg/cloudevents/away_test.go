@@ -69,7 +69,7 @@ func TestNothingIsEncodedWhileTheBrokerIsAway(t *testing.T) {
 func TestBrokerThatHangsUpBeforeTheReceiverStarts(t *testing.T) {
 	r := newRig(t, nil)
 	var none context.Context
-	require.NoError(t, r.link.Receive(none, nil))
+	require.NoError(t, guarded{r.link}.Receive(none, nil))
 }
 
 // An outage is a line in the log, and not one for each work; a connection that comes and goes is one a minute.
@@ -171,7 +171,7 @@ func TestLimiter(t *testing.T) {
 func TestHubThatEndedDoesNotConnect(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	end()
-	l := &link{} // Its transport would be called.
+	l := guarded{&link{}} // Its transport would be called.
 	require.NoError(t, l.Connect(ctx))
 	require.False(t, l.connected.Load())
 }

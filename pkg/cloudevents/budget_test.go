@@ -139,7 +139,9 @@ func (r *rig) readAll() {
 	r.t.Helper()
 	r.eventually("every event is read", func() bool {
 		arrived, handled := r.wire.Progress()
-		return arrived == handled && r.inbox.count() == 0
+		r.store.mu.Lock()
+		defer r.store.mu.Unlock()
+		return arrived == handled && r.store.unread == 0
 	})
 }
 
@@ -171,14 +173,15 @@ func TestMadeUpReportsHaveAMemory(t *testing.T) {
 
 // Many agents together also hold a bounded amount, and each agent can still hold a little beyond that bound.
 func TestMemoryOfAllClusters(t *testing.T) {
-	m := &memory{used: map[string]int{}}
-	for i := 0; m.take(fmt.Sprint("greedy", i/16), 1<<20); i++ {
+	s, _ := newTestStore()
+	for i := 0; s.take(s.cluster(fmt.Sprint("greedy", i/16)), 1<<20); i++ {
 	}
-	require.LessOrEqual(t, m.all, allBytes)
-	require.True(t, m.take("c1", assuredBytes))
-	require.False(t, m.take("c1", 1))
-	m.give("c1", assuredBytes)
-	require.NotContains(t, m.used, "c1")
+	require.LessOrEqual(t, s.bytes, allBytes)
+	c1 := s.cluster("c1")
+	require.True(t, s.take(c1, assuredBytes))
+	require.False(t, s.take(c1, 1))
+	s.give(c1, assuredBytes)
+	require.Zero(t, c1.bytes)
 }
 
 // slowOwners take their time, as an API server may.

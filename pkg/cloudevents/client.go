@@ -176,9 +176,6 @@ func (c *client) Get(ctx context.Context, name string, _ metav1.GetOptions) (*wo
 	if err := c.driver.awaitReport(ctx, c.namespace, answered); err != nil {
 		return nil, refusal(name, err)
 	}
-	if err := c.driver.excused(c.namespace, answered); err != nil {
-		return nil, apierrors.NewServiceUnavailable(err.Error())
-	}
 	if err := c.driver.readOut(ctx, c.namespace, c.uid(name)); err != nil {
 		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("reports of agents wait to be read: %v", err))
 	}

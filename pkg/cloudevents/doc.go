@@ -8,5 +8,26 @@
 //     as many works as the ManifestWorkReplicaSets had, or until a timeout (Driver.Restore).
 //   - It reports to the Connection when the broker is unreachable, and when it is reachable again (R11).
 //
+// The store has a record for each work, and a cluster for each cluster. A broker loses events, so the driver looks after each write until its
+// work has settled (confirmTask). These are the states of a work:
+//
+//	                report of its             available, not
+//	write ─► written ─ generation ─► confirmed ─ progressing ─► settled ◄──────────┐
+//	          │                          ▲                         │             report
+//	      sent again,                    │                     all agents          │
+//	 its agent is there                  │                     are asked           │
+//	          └──────► unreached ─ report of its generation        └──► unanswered ┘
+//
+// While a work is in a state:
+//
+//   - written: without a report for 15 seconds, the work is sent again and its agent is asked. Each pause is twice as long as the last. A
+//     deleted work is written until its agent reports that it is gone.
+//   - confirmed: if the cluster is under way for long, its agent is asked.
+//   - settled: nothing is done. The record has no write.
+//   - unanswered: if the agent does not report, it has lost the work, or it is offline. The work is sent again, as a written one.
+//   - unreached: the work is sent again, and a condition and a metric name its cluster.
+//
+// A write makes every work written. Nothing is done while a report of the work waits to be processed, or while the broker is away.
+//
 // docs/cloudevents.md lists the differences that remain.
 package cloudevents

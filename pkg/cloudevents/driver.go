@@ -17,7 +17,6 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/clients"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
-	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
 // SourceID is the name of upstream's hub toward agents and brokers. With the same name, this hub owns the works that upstream's published.
@@ -45,9 +44,6 @@ type Driver struct {
 	codec      generic.Codec[*workv1.ManifestWork]
 	limiter    flowcontrol.RateLimiter
 	locks      keymutex.KeyMutex
-	// inbox holds the events to read, and memory counts the bytes of these and of the kept reports.
-	inbox  *inbox
-	memory *memory
 	// tasks are the clusters whose events are to be read.
 	tasks Queue
 	// mends are reports that can't be processed at once. They may take a while, and no other report waits for them.
@@ -90,9 +86,9 @@ func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOp
 	d := Assemble(o, Parts{
 		Transport: source.CloudEventsTransport, Tasks: newTasks(o.Clock), Mends: newTasks(o.Clock), Sends: newTasks(o.Clock), Await: poll,
 	})
-	source.CloudEventsTransport = d.link
+	source.CloudEventsTransport = guarded{d.link}
 	var err error
-	d.connecting, err = clients.NewCloudEventSourceClient(ctx, source, d, statushash.StatusHash[*workv1.ManifestWork], d.codec)
+	d.connecting, err = clients.NewCloudEventSourceClient(ctx, source, noWorks{}, statushash.StatusHash[*workv1.ManifestWork], d.codec)
 	if err != nil {
 		return nil, fmt.Errorf("connecting by %s: %w", o.Type, err)
 	}
@@ -127,11 +123,6 @@ func (d *Driver) run(ctx context.Context) {
 
 // Works returns the client of the ManifestWorks.
 func (d *Driver) Works() workclientset.Interface { return &clientset{driver: d} }
-
-// List is for sdk-go, which does not call it: the link hands it no event.
-func (d *Driver) List(context.Context, eventtypes.ListOptions) ([]*workv1.ManifestWork, error) {
-	return nil, nil
-}
 
 func (d *Driver) lock(uid types.UID) (unlock func()) {
 	d.locks.LockKey(string(uid))

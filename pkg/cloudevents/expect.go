@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
@@ -38,38 +39,30 @@ func (d *Driver) expectReport(cluster string, uid types.UID) (answered <-chan st
 
 // awaitReport asks an agent, and waits for its answer for as long as one that is connected may take. A broker can lose a report, and an
 // agent that answers one question while it reports something else can send the older of the two last: what the hub holds then is not what
-// the agent says when it is asked again (R11).
+// the agent says when it is asked again (R11). awaitReport fails where an agent does not answer while many agents report at once: it may do
+// so yet.
 func (d *Driver) awaitReport(ctx context.Context, cluster string, answered <-chan struct{}) error {
+	heard := func() bool {
+		select {
+		case <-answered:
+			return true
+		default:
+			return false
+		}
+	}
 	for range questions {
 		if err := d.link.ask(ctx, cluster); err != nil {
 			return err
 		}
-		if d.await(ctx, answerPatience/questions, func() bool {
-			select {
-			case <-answered:
-				return true
-			default:
-				return false
-			}
-		}) {
+		if d.await(ctx, answerPatience/questions, heard) {
 			return nil
 		}
 	}
+	if !heard() && d.rush.excuses() {
+		return apierrors.NewServiceUnavailable(fmt.Sprintf(
+			"many agents report at once, and that of cluster %s has not answered within %s; it is asked again", cluster, answerPatience))
+	}
 	return nil
-}
-
-// excused returns an error where an agent has not answered while many agents report at once: it may do so yet.
-func (d *Driver) excused(cluster string, answered <-chan struct{}) error {
-	select {
-	case <-answered:
-		return nil
-	default:
-	}
-	if !d.rush.excuses() {
-		return nil
-	}
-	return fmt.Errorf("many agents report at once, and that of cluster %s has not answered within %s; it is asked again",
-		cluster, answerPatience)
 }
 
 // await waits until what it asks about is true, for as long as patience lasts. It reports whether it is true.

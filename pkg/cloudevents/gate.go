@@ -10,6 +10,7 @@ import (
 	cloudeventstypes "github.com/cloudevents/sdk-go/v2/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
@@ -69,7 +70,7 @@ func (g *gate) judge(cluster string, event *cloudevents.Event) (asks bool, why R
 // judgeReport returns why an event that does not ask for works is dropped.
 func (g *gate) judgeReport(kind *eventtypes.CloudEventsType, extensions map[string]any, cluster string) Refusal {
 	switch {
-	case kind.SubResource != eventtypes.SubResourceStatus || !reports(kind.Action):
+	case kind.SubResource != eventtypes.SubResourceStatus || !reports.Has(kind.Action):
 		return RefusedKind
 	case !g.ownWork(extensions, cluster):
 		return RefusedWork
@@ -89,14 +90,9 @@ func namedCluster(ctx context.Context, event *cloudevents.Event) (cluster string
 	return cluster, true
 }
 
-// reports reports whether an agent sends its status by this action.
-func reports(action eventtypes.EventAction) bool {
-	switch action {
-	case eventtypes.CreateRequestAction, eventtypes.UpdateRequestAction, eventtypes.DeleteRequestAction, eventtypes.ResyncResponseAction:
-		return true
-	}
-	return false
-}
+// reports are the actions by which an agent sends its status.
+var reports = sets.New(eventtypes.CreateRequestAction, eventtypes.UpdateRequestAction, eventtypes.DeleteRequestAction,
+	eventtypes.ResyncResponseAction)
 
 // ownWork reports whether a report is about a work of the cluster that it came from, and of this source: its UID is made of both.
 func (g *gate) ownWork(extensions map[string]any, cluster string) bool {

@@ -2,7 +2,6 @@ package cloudevents
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
@@ -29,135 +28,90 @@ const (
 	turnBytes  = 256 << 10
 )
 
-// memory counts the bytes that the events of each cluster hold.
-type memory struct {
-	mu   sync.Mutex
-	used map[string]int
-	all  int
-}
-
-// take reserves memory for a cluster, and reports whether enough was left.
-func (m *memory) take(cluster string, n int) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	used := m.used[cluster] + n
-	if used > clusterBytes || m.all+n > allBytes && used > assuredBytes {
-		return false
-	}
-	m.used[cluster], m.all = used, m.all+n
-	return true
-}
-
-// give releases memory.
-func (m *memory) give(cluster string, n int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.all -= n
-	if m.used[cluster] -= n; m.used[cluster] == 0 {
-		delete(m.used, cluster)
-	}
-}
-
 // letter is an event that waits to be read.
 type letter struct {
 	event cloudevents.Event
 	size  int
 }
 
-// inbox holds the events of each cluster until they are read. Clusters take turns, so that a cluster that sends a lot does not delay the
+// inbox holds the events of a cluster until they are read. Clusters take turns, so that a cluster that sends a lot does not delay the
 // others.
 type inbox struct {
-	memory *memory
-
-	mu    sync.Mutex
-	trays map[string]*tray
-	// unread is the number of events of all clusters.
-	unread int
-}
-
-// tray holds the events of a cluster.
-type tray struct {
 	waiting []letter
-	// came and read count its events since the tray was last empty.
+	// came and read count the events.
 	came, read int64
-	// lost is true if an event was dropped for lack of memory since the tray was last empty.
+	// lost is true if an event was dropped for lack of memory while others waited.
 	lost bool
 }
 
-func newInbox(m *memory) *inbox { return &inbox{memory: m, trays: map[string]*tray{}} }
-
-// put adds an event, and reports whether there was memory for it.
-func (b *inbox) put(cluster string, l letter) bool {
-	fits := b.memory.take(cluster, l.size)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	t := b.trays[cluster]
-	if !fits {
-		if t != nil {
-			t.lost = true
-		}
+// take reserves memory for a cluster, and reports whether enough was left. The caller holds mu.
+func (s *store) take(c *cluster, n int) bool {
+	used := c.bytes + n
+	if used > clusterBytes || s.bytes+n > allBytes && used > assuredBytes {
 		return false
 	}
-	if t == nil {
-		t = &tray{}
-		b.trays[cluster] = t
-	}
-	t.waiting = append(t.waiting, l)
-	t.came++
-	b.unread++
+	c.bytes, s.bytes = used, s.bytes+n
 	return true
 }
 
-// next returns the next event of a cluster; false if there is none.
-func (b *inbox) next(cluster string) (letter, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	t := b.trays[cluster]
-	if t == nil || len(t.waiting) == 0 {
+// give releases memory. The caller holds mu.
+func (s *store) give(c *cluster, n int) { c.bytes, s.bytes = c.bytes-n, s.bytes-n }
+
+// post adds an event, and reports whether there was memory for it.
+func (s *store) post(name string, l letter) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.cluster(name)
+	if !s.take(c, l.size) {
+		c.lost = c.came > c.read
+		return false
+	}
+	c.waiting = append(c.waiting, l)
+	c.came++
+	s.unread++
+	return true
+}
+
+// nextLetter returns the next event of a cluster; false if there is none.
+func (s *store) nextLetter(name string) (l letter, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.cluster(name)
+	if len(c.waiting) == 0 {
 		return letter{}, false
 	}
-	l := t.waiting[0]
-	t.waiting[0] = letter{}
-	t.waiting = t.waiting[1:]
+	l, c.waiting[0] = c.waiting[0], letter{}
+	c.waiting = c.waiting[1:]
 	return l, true
 }
 
-// done notes that an event of a cluster was read. It reports whether that was the last event and earlier events were dropped.
-func (b *inbox) done(cluster string, l letter) (lost bool) {
-	b.memory.give(cluster, l.size)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	t := b.trays[cluster]
-	t.read++
-	b.unread--
-	if t.read < t.came {
+// isRead notes that an event of a cluster was read. It reports whether that was the last event and earlier events were dropped.
+func (s *store) isRead(name string, l letter) (lost bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.cluster(name)
+	s.give(c, l.size)
+	c.read++
+	s.unread--
+	if c.read < c.came {
 		return false
 	}
-	delete(b.trays, cluster)
-	return t.lost
+	lost = c.lost
+	c.waiting, c.lost = nil, false
+	return lost
 }
 
 // mark returns a function that reports whether all events that a cluster has sent so far are read.
-func (b *inbox) mark(cluster string) (isRead func() bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	t := b.trays[cluster]
-	if t == nil {
-		return func() bool { return true }
-	}
-	came := t.came
+func (s *store) mark(name string) (isRead func() bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.cluster(name)
+	came := c.came
 	return func() bool {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		return t.read >= came
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return c.read >= came
 	}
-}
-
-// count returns the number of waiting events.
-func (b *inbox) count() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.unread
 }
 
 // sizeOf returns the memory for an event, and the part of it for the metadata of its work.
@@ -209,7 +163,7 @@ func (d *Driver) arrived(ctx context.Context, event cloudevents.Event) {
 		why = RefusedCluster
 	case size > maxEvent || meta > maxWorkMeta:
 		why = RefusedSize
-	case !d.inbox.put(cluster, letter{event, size}):
+	case !d.store.post(cluster, letter{event, size}):
 		why = RefusedQuota
 	}
 	if why != "" {
@@ -225,13 +179,13 @@ type readTask struct{ cluster string }
 
 func (t readTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
 	for events, size := 0, 0; events < turnEvents && size < turnBytes; events++ {
-		l, found := d.inbox.next(t.cluster)
+		l, found := d.store.nextLetter(t.cluster)
 		if !found {
 			return 0, nil
 		}
 		d.read(ctx, t.cluster, &l.event)
 		size += l.size
-		if d.inbox.done(t.cluster, l) && d.mayAsk(t.cluster) {
+		if d.store.isRead(t.cluster, l) && d.mayAsk(t.cluster) {
 			// Ask for the dropped events, now that there is memory again.
 			if err := d.askAgain(ctx, t.cluster); err != nil {
 				klog.FromContext(ctx).V(2).Info("The agent was not asked again", "cluster", t.cluster, "error", err.Error())

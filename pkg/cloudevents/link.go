@@ -38,12 +38,8 @@ type link struct {
 	clock   clock.PassiveClock
 }
 
-// Connect implements options.CloudEventTransport. sdk-go tries to connect until it succeeds, also after the context has ended, and would
-// take the connection of the next hub over. It sees that the context has ended when Connect returns no error.
+// Connect implements options.CloudEventTransport.
 func (l *link) Connect(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return nil
-	}
 	if err := l.CloudEventTransport.Connect(ctx); err != nil {
 		l.lost(ctx)
 		return err
@@ -83,22 +79,6 @@ func (l *link) lost(ctx context.Context) {
 	l.connection.Lost(l.name)
 }
 
-// Receive implements options.CloudEventTransport. It does not wait for anything: what an agent asks for is answered elsewhere. sdk-go is
-// handed no event: it would keep a counter for each cluster that nobody reads.
-//
-// A connection that fails before its receiver has started leaves sdk-go without a context to pass. There is nothing to receive then: the
-// next connection starts a receiver of its own.
-func (l *link) Receive(ctx context.Context, _ options.ReceiveHandlerFn) error {
-	if ctx == nil {
-		return nil
-	}
-	return l.CloudEventTransport.Receive(ctx, l.receive)
-}
-
-// sendPatience is the maximum time for a broker to accept an event. sdk-go's gRPC transport can't be closed while it sends. Without a
-// limit, a server that stops responding would block the hub, even if another server is available.
-const sendPatience = 10 * time.Second
-
 // Send implements options.CloudEventTransport. It sends nothing to a name that no cluster can have. In an MQTT topic, "+" and "#" would
 // make the broker end the connection, which carries the works of all clusters, and "/" would lead to another topic. A gRPC server may use
 // the name in the same way.
@@ -107,9 +87,7 @@ func (l *link) Send(ctx context.Context, event cloudevents.Event) error {
 	if err != nil || cluster != eventtypes.ClusterAll && !placement.IsClusterName(cluster) {
 		return apierrors.NewBadRequest(fmt.Sprintf("%.64q is not the name of a cluster", cluster))
 	}
-	ctx, cancel := context.WithTimeout(ctx, sendPatience)
-	defer cancel()
-	return l.CloudEventTransport.Send(ctx, event)
+	return sendInTime(ctx, l.CloudEventTransport, event)
 }
 
 // progress is how many events came so far, and how many of them were handled, where the transport keeps any unhandled.

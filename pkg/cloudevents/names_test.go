@@ -38,7 +38,6 @@ func TestMadeUpNameIsNotHeard(t *testing.T) {
 		_, heard := r.HeardSince(name)
 		require.False(t, heard)
 	}
-	require.Empty(t, r.memory.used)
-	require.Empty(t, r.inbox.trays)
+	require.Empty(t, r.store.clusters)
 	require.Equal(t, 0, r.refusals.counted(fmt.Sprint("received ", ReceivedQuestion)))
 }

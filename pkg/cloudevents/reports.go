@@ -53,7 +53,7 @@ func (d *Driver) readOut(ctx context.Context, cluster string, uid types.UID) err
 			return false
 		}
 		if isRead == nil {
-			isRead = d.inbox.mark(cluster)
+			isRead = d.store.mark(cluster)
 		}
 		if !isRead() {
 			return false
@@ -73,9 +73,9 @@ func (d *Driver) readOut(ctx context.Context, cluster string, uid types.UID) err
 func (d *Driver) unread() {
 	arrived, handled := d.link.progress()
 	d.store.mu.Lock()
-	kept := len(d.store.reports)
+	waiting := d.store.unread + len(d.store.reports)
 	d.store.mu.Unlock()
-	d.metrics.ReportsUnread(int(arrived-handled) + d.inbox.count() + kept)
+	d.metrics.ReportsUnread(int(arrived-handled) + waiting)
 }
 
 // maxUnknown is how many works a cluster may report at once that this hub does not know: more than that are made up.
@@ -127,19 +127,20 @@ func (d *Driver) keep(work *workv1.ManifestWork) bool {
 	defer d.unread()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	r := s.record(work.Namespace, work.UID)
+	defer s.release(r) // If the report is not kept.
 	var k kept
-	if r := s.records[work.UID]; r != nil && r.kept != nil {
+	if r.kept != nil {
 		k = *r.kept
-	} else if (r == nil || r.work == nil) && s.cluster(work.Namespace).unknown() >= maxUnknown {
+	} else if r.work == nil && r.cluster.unknown() >= maxUnknown {
 		return false
 	}
-	d.memory.give(work.Namespace, k.cost)
-	if !d.memory.take(work.Namespace, cost) {
-		d.memory.take(work.Namespace, k.cost)
+	s.give(r.cluster, k.cost)
+	if !s.take(r.cluster, cost) {
+		s.take(r.cluster, k.cost)
 		return false
 	}
 	k.report, k.cost = work, cost
-	r := s.record(work.Namespace, work.UID)
 	r.kept, s.reports[work.UID] = &k, r
 	return true
 }
@@ -172,7 +173,7 @@ func (d *Driver) done(report *workv1.ManifestWork) {
 		r.kept = &kept{report: r.kept.report, cost: r.kept.cost}
 		return
 	}
-	d.memory.give(r.kept.report.Namespace, r.kept.cost)
+	s.give(r.cluster, r.kept.cost)
 	r.kept = nil
 	delete(s.reports, report.UID)
 	s.release(r)

@@ -91,8 +91,9 @@ func (d *Driver) encode(action eventtypes.EventAction, work *workv1.ManifestWork
 	return event, err
 }
 
+// refusal returns an error of sending as an API server would word it.
 func refusal(name string, err error) error {
-	if apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsBadRequest(err) {
+	if apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsBadRequest(err) || apierrors.IsServiceUnavailable(err) {
 		return err
 	}
 	if said := cloudeventserrors.ToStatusError(common.ManifestWorkGR, name, err); !cloudeventserrors.IsPublishError(said) {

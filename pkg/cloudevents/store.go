@@ -41,6 +41,8 @@ type store struct {
 	clusters map[string]*cluster
 	// reports are the records that keep a report.
 	reports map[types.UID]*record
+	// unread is the number of events that wait to be read, and bytes the memory for these and for the kept reports.
+	unread, bytes int
 	// unreached is the number of clusters with unreached works.
 	unreached int
 	watchers  map[*watcher]bool
@@ -90,6 +92,9 @@ type word struct {
 type cluster struct {
 	// records are those of its works.
 	records []*record
+	inbox
+	// bytes is the memory for its events that wait to be read, and for its kept reports.
+	bytes int
 	// spent is the last generation of the works that have no record any more.
 	spent int64
 	// heardSince is when its agent was first heard, and heardLast when last; zero for never.

@@ -35,5 +35,5 @@ func TestReportOfAnUnknownWorkTakesLittleMemory(t *testing.T) {
 	s.Receive(t.Context(), s.wire.report(t, work))
 	s.work()
 	require.NotNil(t, s.store.reports[work.UID], "it is kept")
-	require.Less(t, s.memory.all, 5<<10, "bytes")
+	require.Less(t, s.store.bytes, 5<<10, "bytes")
 }
