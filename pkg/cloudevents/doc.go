@@ -8,8 +8,8 @@
 //     as many works as the ManifestWorkReplicaSets had, or until a timeout (Driver.Restore).
 //   - It reports to the Connection when the broker is unreachable, and when it is reachable again (R11).
 //
-// The store has a record for each work, and a cluster for each cluster. A broker loses events, so the driver looks after each write until its
-// work has settled (confirmTask). These are the states of a work:
+// The store has a record for each work, and a cluster for each cluster. A broker loses events, so the driver looks after each write until
+// its work has settled (confirmTask). These are the states of a work:
 //
 //	                report of its             available, not
 //	write ─► written ─ generation ─► confirmed ─ progressing ─► settled ◄──────────┐

@@ -192,6 +192,7 @@ func (askTask) do(ctx context.Context, d *Driver) (again time.Duration, err erro
 	if !d.link.up.Load() {
 		return auditInterval, nil
 	}
+	d.store.sweep()
 	d.expectAnswers()
 	if err := d.link.ask(ctx, eventtypes.ClusterAll); err != nil {
 		return 0, err
@@ -215,8 +216,8 @@ func (d *Driver) askAgain(ctx context.Context, cluster string) error {
 // answerInterval is how often an agent that asks and asks is sent all that the hub has for it.
 const answerInterval = 5 * time.Second
 
-// answerTask sends the agent of a cluster all that the hub has for it, and asks what it has. What the agent has, and this hub does not know,
-// is not deleted: a hub that was just restarted does not know yet what it had.
+// answerTask sends the agent of a cluster all that the hub has for it, and asks what it has. What the agent has, and this hub does not
+// know, is not deleted: a hub that was just restarted does not know yet what it had.
 type answerTask struct{ cluster string }
 
 func (t answerTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {

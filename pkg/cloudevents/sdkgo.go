@@ -10,9 +10,9 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// This file has what exists only because of defects of sdk-go's clients and of its gRPC transport, in v1.3.0. It can go when sdk-go is mended.
-// sdk-go's MQTT transport is replaced by the one in mqtt.go: it drops the topic of an event, and can deadlock when it is closed
-// (docs/contributing/upstream.md, "Agents that stay deaf").
+// This file has what exists only because of defects of sdk-go v1.3.0, in its client and in its gRPC transport. It can go when they are
+// mended. mqtt.go replaces sdk-go's MQTT transport, which drops the topic of an event, and can deadlock when it is closed
+// (docs/contributing/upstream.md#agents-that-stay-deaf).
 
 // guarded is a link that sdk-go's client can use.
 type guarded struct{ *link }

@@ -37,8 +37,7 @@ type store struct {
 	// lastDeletion is the version at which a work was last deleted.
 	lastDeletion int64
 	records      map[types.UID]*record
-	// clusters stay for as long as the process: when an agent was first heard decides (R11).
-	clusters map[string]*cluster
+	clusters     map[string]*cluster
 	// reports are the records that keep a report.
 	reports map[types.UID]*record
 	// unread is the number of events that wait to be read, and bytes the memory for these and for the kept reports.
@@ -88,7 +87,7 @@ type word struct {
 	renewals renewals
 }
 
-// cluster is all that the hub keeps of a cluster.
+// cluster is all that the hub keeps of a cluster. It stays for as long as the process if its agent was heard (R11).
 type cluster struct {
 	// records are those of its works.
 	records []*record
@@ -150,6 +149,26 @@ func (s *store) release(r *record) {
 	c.records = slices.DeleteFunc(c.records, func(other *record) bool { return other == r })
 	delete(s.records, r.uid)
 }
+
+// sweep drops limiters that limit nothing any more, and clusters of which nothing is known. A generation that was given long ago is less
+// than the next one, unless the clock is set back by that much.
+func (s *store) sweep() {
+	now := s.clock.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, c := range s.clusters {
+		if c.repairs != nil && c.repairs.TokensAt(now) >= repairsAtOnce {
+			c.repairs = nil
+		}
+		isOld := generationAt(now.Add(-maxAhead)) > c.spent
+		if len(c.records) == 0 && c.came == c.read && c.heardSince.IsZero() && isOld {
+			delete(s.clusters, name)
+		}
+	}
+}
+
+// generationAt returns the least generation that is given at a time.
+func generationAt(now time.Time) int64 { return int64(now.Sub(epoch) / time.Second) }
 
 // get returns a work, or nil if there is none. The work belongs to the store, and must not be changed.
 func (s *store) get(uid types.UID) *workv1.ManifestWork {
@@ -266,7 +285,7 @@ func (s *store) nextGeneration(of *workv1.ManifestWork, atLeast int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.record(of.Namespace, of.UID)
-	r.given = max(r.given+1, r.cluster.spent+1, atLeast, int64(s.clock.Since(epoch)/time.Second))
+	r.given = max(r.given+1, r.cluster.spent+1, atLeast, generationAt(s.clock.Now()))
 	r.given = min(r.given, math.MaxInt32) // Reports that would lead there are refused.
 	return r.given
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -70,6 +71,27 @@ func TestGenerationsGrowOverRestarts(t *testing.T) {
 	backward := newStore(clk)
 	backward.put(testWork("c1", second))
 	require.Greater(t, backward.nextGeneration(work, 0), second, "also where the clock went back")
+}
+
+// What is remembered of a cluster goes when nothing depends on it any more.
+func TestClustersAreForgotten(t *testing.T) {
+	s, clk := newTestStore()
+	for _, cluster := range []string{"never-heard", "heard"} {
+		s.nextGeneration(testWork(cluster, 0), 0)
+		s.drop(workUID(cluster, "web"))
+	}
+	s.hear("heard")
+	s.cluster("heard").repairs = rate.NewLimiter(repairsPerSecond, repairsAtOnce)
+	s.cluster("heard").repairs.AllowN(noon, repairsAtOnce)
+	s.put(testWork("has-a-work", 5))
+	s.sweep()
+	require.Len(t, s.clusters, 3, "the generations may be those of the next second")
+	require.NotNil(t, s.clusters["heard"].repairs)
+	clk.SetTime(noon.Add(maxAhead + time.Second))
+	s.sweep()
+	require.NotContains(t, s.clusters, "never-heard")
+	require.Len(t, s.clusters, 2)
+	require.Nil(t, s.clusters["heard"].repairs)
 }
 
 func TestReports(t *testing.T) {
