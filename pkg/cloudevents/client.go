@@ -19,7 +19,7 @@ import (
 )
 
 // client is the client of the ManifestWorks of one cluster, or of all clusters if the namespace is empty. It answers as an API server
-// would, and does what sdk-go's source client does not: it rejects a patch or a deletion that was decided on an older version (R15),
+// would, and does what sdk-go's source client does not: it rejects a patch or a deletion that was decided on an older version,
 // increments the generation with each change of the spec, and keeps a report that arrives while it writes.
 type client struct {
 	driver    *Driver
@@ -81,7 +81,7 @@ func (c *client) Patch(ctx context.Context, name string, kind types.PatchType, d
 }
 
 // Update publishes a whole work, so that no difference has to be found in 20 kB of JSON. It takes labels, annotations, owners and the spec
-// from the work, if the work has the version that the hub has (R15).
+// from the work, if the work has the version that the hub has.
 func (c *client) Update(ctx context.Context, work *workv1.ManifestWork, _ metav1.UpdateOptions) (*workv1.ManifestWork, error) {
 	defer c.driver.lock(c.uid(work.Name))()
 	before, err := c.known(work.Name)

@@ -78,7 +78,7 @@ func (d *Driver) expectAnswers() {
 }
 
 // confirmTask sends a work again whose agent has said nothing about its generation, or that was deleted and is not gone: an event that a
-// broker loses must not become a failed rollout (R11). The agent takes the same generation twice, and nothing happens. If a cluster has
+// broker loses must not become a failed rollout. The agent takes the same generation twice, and nothing happens. If a cluster has
 // been in progress for long, its agent is asked: the last report may have been lost. A writer's lock is taken only for a deletion, because
 // a writer may be waiting for the broker.
 type confirmTask struct{ uid types.UID }

@@ -178,7 +178,7 @@ func TestWriteThatArrivedAndFailed(t *testing.T) {
 	require.Contains(t, r.wire.said(), "spec update_request c1")
 }
 
-// Who asks before an abort gets what has come, also where it is not read yet (R11).
+// Who asks before an abort gets what has come, also where it is not read yet.
 func TestGetReadsWhatHasCome(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))
@@ -203,7 +203,7 @@ func TestGetReadsWhatHasCome(t *testing.T) {
 	require.True(t, confirmed(<-found))
 }
 
-// A report that the broker lost, or that an older one overtook, comes when the agent is asked again: before that no failure is one (R11).
+// A report that the broker lost, or that an older one overtook, comes when the agent is asked again: before that no failure is one.
 func TestGetWaitsForTheAnswer(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))

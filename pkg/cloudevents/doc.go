@@ -6,7 +6,7 @@
 //   - After a restart the memory is empty. The hub asks the agents for their works (link). Each agent reports the metadata and the status
 //     of its works; the content is that of the revision whose hash a work has (restore). No decision is made until the agents have reported
 //     as many works as the ManifestWorkReplicaSets had, or until a timeout (Driver.Restore).
-//   - It reports to the Connection when the broker is unreachable, and when it is reachable again (R11).
+//   - It reports to the Connection when the broker is unreachable, and when it is reachable again.
 //
 // The store has a record for each work, and a cluster for each cluster. A broker loses events, so the driver looks after each write until
 // its work has settled (confirmTask). These are the states of a work:

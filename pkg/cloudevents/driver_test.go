@@ -44,7 +44,7 @@ func TestClientIsAnAPIServer(t *testing.T) {
 	require.Greater(t, changed.Generation, created.Generation)
 	require.Equal(t, workv1.DeletePropagationPolicyTypeOrphan, r.wire.last(t).Spec.DeleteOption.PropagationPolicy)
 
-	// A JSON patch is taken literally: what a null in a manifest needs (R1).
+	// A JSON patch is taken literally: what a null in a manifest needs.
 	_, err = r.jsonPatch(created, fmt.Sprintf(`[{"op":"add","path":"/metadata/uid","value":%q},{"op":"add","path":"/metadata/resourceVersion","value":"1"}]`, created.UID))
 	require.True(t, apierrors.IsConflict(err), "R15: %v", err)
 	withNull := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"demo","namespace":"default"},"data":null}`
@@ -172,7 +172,7 @@ func TestRestoreWaitsForTheAPIServer(t *testing.T) {
 	require.NoError(t, <-restored)
 }
 
-// A work that is being deleted counts until it is gone, also where nothing selects its cluster any more (R8).
+// A work that is being deleted counts until it is gone, also where nothing selects its cluster any more.
 func TestDeletingWorkIsRestored(t *testing.T) {
 	r := newRig(t, fakeOwners{"ns/web": nil, "ns/web!c1": nil})
 	told := owned("c1", "v1")
@@ -227,7 +227,7 @@ func TestUnwantedWorkGoes(t *testing.T) {
 	}
 }
 
-// The work of a cluster that is away, or of which nobody knows whether it is, stays as long as that lasts (R8a). A cluster without a Lease is
+// The work of a cluster that is away, or of which nobody knows whether it is, stays as long as that lasts. A cluster without a Lease is
 // not away.
 func TestWorkOfAnAwayClusterStays(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -325,7 +325,7 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// Any message of an agent makes it one that this process has heard, from then on (R11).
+// Any message of an agent makes it one that this process has heard, from then on.
 func TestAgentIsHeard(t *testing.T) {
 	r := newRig(t, fakeOwners{"ns/web": nil})
 	work := r.create(owned("c1", "v1"))

@@ -39,7 +39,7 @@ func (d *Driver) expectReport(cluster string, uid types.UID) (answered <-chan st
 
 // awaitReport asks an agent, and waits for its answer for as long as one that is connected may take. A broker can lose a report, and an
 // agent that answers one question while it reports something else can send the older of the two last: what the hub holds then is not what
-// the agent says when it is asked again (R11). awaitReport fails where an agent does not answer while many agents report at once: it may do
+// the agent says when it is asked again. awaitReport fails where an agent does not answer while many agents report at once: it may do
 // so yet.
 func (d *Driver) awaitReport(ctx context.Context, cluster string, answered <-chan struct{}) error {
 	heard := func() bool {

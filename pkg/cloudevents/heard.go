@@ -18,7 +18,7 @@ func (s *store) hear(name string) {
 }
 
 // HeardSince reports since when this process has heard the agent of a cluster; false when it has not. A broker keeps no reports: a cluster
-// that was not heard may have succeeded long ago (R11).
+// that was not heard may have succeeded long ago.
 func (d *Driver) HeardSince(cluster string) (time.Time, bool) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Connection is notified when the connection to the broker is lost, and when it is restored (R11).
+// Connection is notified when the connection to the broker is lost, and when it is restored.
 type Connection interface {
 	// Lost notes that the named source can't be heard.
 	Lost(name string)

@@ -55,11 +55,11 @@ type Owner struct {
 type Selection int
 
 const (
-	// SelectionUnknown means that a Placement is missing, or has not made all of its decisions (R8).
+	// SelectionUnknown means that a Placement is missing, or has not made all of its decisions.
 	SelectionUnknown Selection = iota
 	// Unselected means that no Placement of the owner selects the cluster.
 	Unselected
-	// Selected means that a Placement does, or that the owner keeps the work because the cluster is away (R8a).
+	// Selected means that a Placement does, or that the owner keeps the work because the cluster is away.
 	Selected
 )
 

@@ -128,7 +128,7 @@ func TestOwnersAreFound(t *testing.T) {
 	}
 }
 
-// While a Placement is missing, or decisions of it are, nobody knows that a cluster is not selected (R8).
+// While a Placement is missing, or decisions of it are, nobody knows that a cluster is not selected.
 func TestSelectionIsNotKnown(t *testing.T) {
 	resource := schema.GroupVersionResource{Group: "cluster.open-cluster-management.io", Version: "v1beta1", Resource: "placements"}
 	for name, change := range map[string]func(*testing.T, *ownersRig){

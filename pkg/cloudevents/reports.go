@@ -44,7 +44,7 @@ func (d *Driver) received(ctx context.Context, event *cloudevents.Event, cluster
 const readOutPatience = 5 * time.Second
 
 // readOut waits until every event that has come so far is handled, and the report of a work taken over. What the hub has not read yet is
-// not silence (R11).
+// not silence.
 func (d *Driver) readOut(ctx context.Context, cluster string, uid types.UID) error {
 	arrived, _ := d.link.progress()
 	var isRead func() bool

@@ -40,7 +40,7 @@ const (
 )
 
 // Restore returns when the works that this hub had before its restart are known again: as many as each owner's status counts, and nothing
-// new for a moment. It does not wait long for offline agents. Nothing must be decided before it returns (R15).
+// new for a moment. It does not wait long for offline agents. Nothing must be decided before it returns.
 func (d *Driver) Restore(ctx context.Context, expected map[string]int) error {
 	if len(expected) == 0 {
 		return nil
@@ -113,7 +113,7 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 		return d.removeUnwanted(ctx, report, claim, owner.Exists && d.isAway(ctx, claim.Cluster))
 	}
 	d.store.onKept(report.UID, func(k *kept) { k.unwanted = time.Time{} })
-	// For a work that is being deleted, only the deletion is sent. The work counts even if no Placement selects its cluster (R8).
+	// For a work that is being deleted, only the deletion is sent. The work counts even if no Placement selects its cluster.
 	switch alive := report.DeletionTimestamp.IsZero(); {
 	case alive && owner.Selection == SelectionUnknown:
 		return unknownInterval, nil
@@ -216,7 +216,7 @@ func (d *Driver) isUnwanted(ctx context.Context, claim Claim) (bool, error) {
 }
 
 // removeUnwanted deletes a work from its cluster if its owner was deleted, or no longer selects the cluster, while its agent or this hub
-// was disconnected. It waits for unwantedFor, and checks again before it deletes. The wait starts again while the cluster is away (R8a).
+// was disconnected. It waits for unwantedFor, and checks again before it deletes. The wait starts again while the cluster is away.
 func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork, claim Claim, away bool) (again time.Duration, err error) {
 	now := d.clock.Now()
 	since := now

@@ -18,7 +18,7 @@ const (
 )
 
 // rush notices that many agents report at once. An answer then comes behind their reports, in the agents and in the broker, where the hub
-// can't see it: that an agent has not answered says nothing yet (R11). It counts clusters and not events, so that one agent can't make a
+// can't see it: that an agent has not answered says nothing yet. It counts clusters and not events, so that one agent can't make a
 // rush.
 type rush struct {
 	clock clock.PassiveClock

@@ -43,7 +43,7 @@ func TestRush(t *testing.T) {
 }
 
 // TestGetInARush: while many agents report at once, an agent that does not answer may not have been heard yet: nothing is decided on what the
-// hub holds (R11). When the rush is over, silence counts again.
+// hub holds. When the rush is over, silence counts again.
 func TestGetInARush(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)

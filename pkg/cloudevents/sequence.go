@@ -13,7 +13,7 @@ const maxLate = time.Minute
 
 // isLater reports whether a report with the given sequence ID is later than an earlier report. An agent derives its sequence IDs from the
 // clock at the time the agent starts. If an ID is far behind, the agent has restarted, and its clock was wrong before or after the
-// restart. If the hub ignored such reports, the cluster would fail (R11).
+// restart. If the hub ignored such reports, the cluster would fail.
 func isLater(earlier, sequence string) bool {
 	later, err := utils.CompareSnowflakeSequenceIDs(earlier, sequence)
 	if err != nil || later {

@@ -24,7 +24,7 @@ const (
 	spareManifests = 8
 )
 
-// readConditions are the types of a work's conditions that decisions use (R10, R17), and those by which an agent reports that a work is
+// readConditions are the types of a work's conditions that decisions use, and those by which an agent reports that a work is
 // deleted.
 var readConditions = sets.New(workv1.WorkApplied, workv1.WorkAvailable, workv1.WorkProgressing, workv1.WorkDegraded, workv1.WorkComplete,
 	common.ResourceDeleted)
@@ -36,7 +36,7 @@ func mostManifests(work *workv1.ManifestWork) int {
 
 // mergeStatus returns the status that an API server would hold after a report. A restarted agent has forgotten its conditions, and reports
 // them again one after another. Conditions of the current generation that it has not reported yet are taken from the last status. Otherwise
-// a cluster that succeeded long ago would briefly seem never to have answered, and be past its deadline (R11). The size of the result is
+// a cluster that succeeded long ago would briefly seem never to have answered, and be past its deadline. The size of the result is
 // bounded, so the cost is linear in the size of the report.
 func mergeStatus(before, reported *workv1.ManifestWorkStatus, generation int64, manifests int) workv1.ManifestWorkStatus {
 	conditions := keepUnreported(before.Conditions, boundConditions(reported.Conditions), generation)

@@ -132,7 +132,7 @@ func TestAgentThatHasLostItsWorks(t *testing.T) {
 	require.Equal(t, 2, count(s.wire.said(), "spec resync_response c1"), "the question may have come while the hub was away")
 }
 
-// A question that is lost is asked again before a failure counts as one (R11).
+// A question that is lost is asked again before a failure counts as one.
 func TestGetAsksAgain(t *testing.T) {
 	s := newSteps(t)
 	work := s.create(owned("c1", "v1"))

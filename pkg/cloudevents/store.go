@@ -87,7 +87,7 @@ type word struct {
 	renewals renewals
 }
 
-// cluster is all that the hub keeps of a cluster. It stays for as long as the process if its agent was heard (R11).
+// cluster is all that the hub keeps of a cluster. It stays for as long as the process if its agent was heard.
 type cluster struct {
 	// records are those of its works.
 	records []*record

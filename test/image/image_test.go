@@ -99,7 +99,7 @@ func TestAnEngineThatFails(t *testing.T) {
 	require.Contains(t, string(output), "false could not build registry.example.com/work:v1")
 }
 
-// A version that the hub can't read would make it a development build, which takes no snapshots (R35).
+// A version that the hub can't read would make it a development build, which takes no snapshots.
 func TestVersionOfAnImage(t *testing.T) {
 	build := exec.CommandContext(t.Context(), "bash", script, "registry.example.com/work:v1")
 	build.Env = append(os.Environ(), "ENGINE=true", "VERSION=v1.3")

@@ -19,7 +19,7 @@ func completes() []workv1.ConditionRule {
 }
 
 // Quirk: the agent takes no new spec of a work that is complete. Such a cluster has not failed at the new revision, and has not
-// succeeded at it either (R17).
+// succeeded at it either.
 func TestCompletedWorkOfARealAgent(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		f := newLabFleet(t, labOptions{})
@@ -120,7 +120,7 @@ func (f *labFleet) back() {
 }
 
 // Quirk: the agent holds a finalizer, also while it is offline. A cluster that has the update revision, never succeeded with it, and was dropped
-// by its Placement fails at its deadline while its work is there (R8a).
+// by its Placement fails at its deadline while its work is there.
 func TestClusterThatWasCutOffAndDroppedFails(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		const deadline = 12 * time.Second

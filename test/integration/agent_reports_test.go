@@ -101,7 +101,7 @@ func TestLateSuccessIsHeardByThePoll(t *testing.T) {
 }
 
 // A failure that comes after a success is heard by the poll too, and counts as long as the rollout is under way: under Progressive
-// minSuccessTime, longer than the poll, waits for it (R10), and under All another cluster still has to answer.
+// minSuccessTime, longer than the poll, waits for it, and under All another cluster still has to answer.
 func TestLateFailureIsHeardByThePoll(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		f := newLabFleet(t, labOptions{statusSync: poll})

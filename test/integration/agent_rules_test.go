@@ -109,7 +109,7 @@ func (f *labFleet) degraded(way way, deadline string) {
 		"the work's own condition does not tell")
 }
 
-// Quirk: a work is Degraded only when all of its manifests are. One is enough to fail (R10).
+// Quirk: a work is Degraded only when all of its manifests are. One is enough to fail.
 func TestOneDegradedManifestIsAFailure(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		f := newLabFleet(t, labOptions{})

@@ -105,7 +105,7 @@ func (l *liar) speak() (late *hold) {
 }
 
 // Quirk: the agent stamps the new generation on conditions that it read from the old object. An old success counts for
-// nothing, though the hub hears of it, and the failure that follows is one (R10).
+// nothing, though the hub hears of it, and the failure that follows is one.
 func TestOldSuccessUnderTheNewGeneration(t *testing.T) {
 	shares(t)
 	underBoth(t, func(t *testing.T, way way) {

@@ -218,7 +218,7 @@ func (f *managedFleet) confirmedBy(clusters string) {
 }
 
 // TestClustersThatAreCutOffKeepTheirPods: OCM's own controllers find a cluster unavailable, taint it and drop it. Its work stays, and so do its
-// Pods. A revision that cuts clusters off one after the other is aborted at the first of them (R8a, P12).
+// Pods. A revision that cuts clusters off one after the other is aborted at the first of them.
 func TestClustersThatAreCutOffKeepTheirPods(t *testing.T) {
 	t.Parallel()
 	f := newManagedFleet(t, "c1", "c2", "c3")

@@ -28,7 +28,7 @@ func (f *fleet) waiting(namespace string) *fleet {
 }
 
 // away takes the hub's manager away from its API server for longer than every deadline. One agent answers in that time, one when the
-// manager is back, and one never: only that is a failure, and not before its agent had the time to report (R11). back begins the
+// manager is back, and one never: only that is a failure, and not before its agent had the time to report. back begins the
 // time.
 func away(t *testing.T, w *world, leave, back func()) {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 )
 
 // Upstream's hub put everything there, by the same broker. Its works have no hash, so nobody knows what they hold: each cluster is sent
-// the template when its turn comes, and nothing changes there (R6).
+// the template when its turn comes, and nothing changes there.
 func TestCloudEventsTakesOverFromUpstream(t *testing.T) {
 	t.Parallel()
 	f, b := newMQTTFleet(t, "mqtt-takeover")

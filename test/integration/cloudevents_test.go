@@ -112,7 +112,7 @@ func TestCloudEventsHubForgetsInTheMiddle(t *testing.T) {
 	require.Len(t, f.sent.works(), len(before)+1)
 }
 
-// While the broker is away no report reaches the hub: that a cluster succeeded in that time must not be a failure (R11). A failure
+// While the broker is away no report reaches the hub: that a cluster succeeded in that time must not be a failure. A failure
 // that is one is still one afterwards.
 func TestCloudEventsBrokerAway(t *testing.T) {
 	t.Parallel()

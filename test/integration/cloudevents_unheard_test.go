@@ -13,7 +13,7 @@ import (
 )
 
 // A hub that was restarted in the middle of a rollout has not heard the agent of a cluster that had succeeded and is offline now. The
-// deadline of that cluster does not fire, and the fleet is not aborted (R11).
+// deadline of that cluster does not fire, and the fleet is not aborted.
 func TestCloudEventsUnheardClusterIsNoFailure(t *testing.T) {
 	t.Parallel()
 	f, _ := newMQTTFleet(t, "mqtt-unheard")

@@ -13,7 +13,7 @@ import (
 )
 
 // The controller runs inside OCM's own manager, on its informers and beside its garbage collection, which reads whole works. It hears by
-// OCM's clients whether the API server is there (R11).
+// OCM's clients whether the API server is there.
 func TestControllerInsideOCMsManager(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "embedded")

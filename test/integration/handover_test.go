@@ -174,7 +174,7 @@ func (f *handing) keeps(deleted ...string) {
 }
 
 // The second revision is never available: the workload of the first one serves until the third one is, and that of the second one goes as soon as the
-// third one comes. The ConfigMap that all of them have is patched, and never deleted (R27, R28, R31).
+// third one comes. The ConfigMap that all of them have is patched, and never deleted.
 func TestHandoverOfThreeRevisions(t *testing.T) {
 	t.Parallel()
 	f := newHanding(t)
@@ -220,7 +220,7 @@ func TestHandoverToAnotherKind(t *testing.T) {
 	f.runs("StatefulSet web")
 }
 
-// A kept object that somebody deletes, or that can't be applied any more, holds nothing up (R30).
+// A kept object that somebody deletes, or that can't be applied any more, holds nothing up.
 func TestHandoverOfWhatSomebodyChanged(t *testing.T) {
 	t.Parallel()
 	f := newHanding(t)

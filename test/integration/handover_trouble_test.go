@@ -11,7 +11,7 @@ import (
 
 // What a handover meets, with OCM's own agents: the way back before and after the old objects went, clusters that join, and a hub that dies.
 
-// An abort before any cluster was trimmed: the workloads that were kept are those that serve on, and nothing of them was touched (R32).
+// An abort before any cluster was trimmed: the workloads that were kept are those that serve on, and nothing of them was touched.
 func TestHandoverAbortBeforeTheTrim(t *testing.T) {
 	t.Parallel()
 	f := newHanding(t)
@@ -34,7 +34,7 @@ func TestHandoverAbortBeforeTheTrim(t *testing.T) {
 }
 
 // An abort after a cluster was trimmed: there the new revision served last, and its workload stays until the one of the stable revision, which is
-// made again, serves. The other cluster goes back to the workload that was kept (R27, R32).
+// made again, serves. The other cluster goes back to the workload that was kept.
 func TestHandoverAbortAfterTheTrim(t *testing.T) {
 	t.Parallel()
 	f := newHanding(t)

@@ -36,7 +36,7 @@ func (f *fleet) paused(words string) *workv1alpha1.ManifestWorkReplicaSet {
 }
 
 // A rollout on OCM's own agents stops in the middle: they report as ever, and nothing is written to a cluster, also where somebody edits its work. The
-// edits of the template are one rollout after the pause (R22, R23, P9).
+// edits of the template are one rollout after the pause.
 func TestPausedRollout(t *testing.T) {
 	t.Parallel()
 	f := newLabFleet(t, labOptions{})

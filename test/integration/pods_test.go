@@ -87,7 +87,7 @@ func (f *podFleet) runs(of string, number int) map[string]string {
 	return found
 }
 
-// No Pod restarts while its ManifestWorkReplicaSet is deleted and created again (R20, P11).
+// No Pod restarts while its ManifestWorkReplicaSet is deleted and created again.
 func TestPodsThroughDeletionAndCreation(t *testing.T) {
 	t.Parallel()
 	f := newPodFleet(t)

@@ -23,7 +23,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Workloads stay on clusters with OCM's own agents when their ManifestWorkReplicaSet is deleted, and are taken over by the next one (R20, R21, P11).
+// Workloads stay on clusters with OCM's own agents when their ManifestWorkReplicaSet is deleted, and are taken over by the next one.
 func TestPreservingOnRealAgents(t *testing.T) {
 	t.Parallel()
 	for name, play := range map[string]func(*labFleet){

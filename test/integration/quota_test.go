@@ -50,7 +50,7 @@ func (f *fleet) limitRevisions(hard, used int64) (change func(hard int64)) {
 }
 
 // TestQuotaOfRevisions: where a quota is used up, a new template is not rolled out, and the condition has the API server's words. An undo needs no new
-// revision. Once the quota has room the hub goes on by itself (R2, R3).
+// revision. Once the quota has room the hub goes on by itself.
 func TestQuotaOfRevisions(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 1, all("None", 0))

@@ -40,7 +40,7 @@ func (f *fleet) in(namespace string) *fleet {
 }
 
 // P5: a manager that is stopped in the middle of everything, and started again some time later, goes on where it was: no cluster
-// is restarted, nothing is forgotten, and no deadline fires that the agents had no chance to meet (R11).
+// is restarted, nothing is forgotten, and no deadline fires that the agents had no chance to meet.
 func TestRestartInTheMiddleOfEverything(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "restart")

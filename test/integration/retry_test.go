@@ -19,7 +19,7 @@ func (f *fleet) retryFromGit(at time.Time) {
 	})
 }
 
-// TestRetryFromGit: the annotation retries an aborted rollout once. A new value retries it again (R4).
+// TestRetryFromGit: the annotation retries an aborted rollout once. A new value retries it again.
 func TestRetryFromGit(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 2, all("3s", 0, abortAll))

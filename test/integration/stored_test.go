@@ -102,7 +102,7 @@ func TestNullsInManifestsAreStoredAsWritten(t *testing.T) {
 	f.quiet()
 	require.Equal(t, map[string]int64{"c1": 3, "c2": 3}, f.generations())
 
-	// The API server takes what a JSON patch says of a version for what the patch was decided on (R15).
+	// The API server takes what a JSON patch says of a version for what the patch was decided on.
 	work := f.work("c1")
 	for _, uid := range []types.UID{work.UID, "other"} {
 		patch := fmt.Sprintf(`[{"op":"add","path":"/metadata/uid","value":%q},{"op":"add","path":"/metadata/resourceVersion","value":"1"}]`, uid)

@@ -17,7 +17,7 @@ import (
 )
 
 // onClusters returns each cluster's work, how often it was written, and which version of its object each cluster has: what a hub that only
-// takes over must leave alone (R6).
+// takes over must leave alone.
 func (f *realFleet) onClusters() map[string]string {
 	f.t.Helper()
 	found := map[string]string{}
@@ -117,7 +117,7 @@ func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 	require.Len(t, f.revisions(), 3)
 	stop()
 
-	// What upstream's rolls out has nothing of this hub's: so it is known that v3 was left, and v4 is taken over as it is (R6).
+	// What upstream's rolls out has nothing of this hub's: so it is known that v3 was left, and v4 is taken over as it is.
 	stop = f.w.startUpstream(ctx)
 	f.roll("v4", true)
 	f.deploys(map[string]string{"c1": "v4", "c2": "v4"})
@@ -155,7 +155,7 @@ func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 }
 
 // The hub of OCM 1.3 leaves the end of a work's name to the API server. Its works are adopted under the names that they have: nothing is written
-// to a cluster, and rollout, abort and deletion go on with the same works (R6, R8).
+// to a cluster, and rollout, abort and deletion go on with the same works.
 func TestTakingOverGeneratedNames(t *testing.T) {
 	t.Parallel()
 	f := newRealClusters(t, "generated")

@@ -215,7 +215,7 @@ func (f *parts) generation(wanted int64) func() error {
 }
 
 // A change of one manifest leaves the other objects on the clusters alone, whatever their kind and however they are applied; a change of a
-// placementRef or of a label leaves all of them alone (R39).
+// placementRef or of a label leaves all of them alone.
 func TestUnchangedParts(t *testing.T) {
 	t.Parallel()
 	f := newParts(t)

@@ -115,7 +115,7 @@ func (w *world) startVersion(t *testing.T, version string, wrappers ...func(http
 
 const snapshotOf900 = workv1alpha1.AnnotationSnapshotPrefix + "v9.0.0"
 
-// The newer version leaves snapshots, and loses an abort; the older one restores it, and touches no cluster for that (R36, R37).
+// The newer version leaves snapshots, and loses an abort; the older one restores it, and touches no cluster for that.
 func TestHubGoesUpAndDown(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "updown")
@@ -232,7 +232,7 @@ func TestVersionsKilledAfterEveryWrite(t *testing.T) {
 }
 
 // Replicas of two versions hand the lease to each other, and somebody edits the template in between: the edit and its rollout stay. So does
-// everything where a GitOps tool removes the annotation (R37).
+// everything where a GitOps tool removes the annotation.
 func TestLeaseBetweenVersions(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "lease")
@@ -277,7 +277,7 @@ func TestLeaseBetweenVersions(t *testing.T) {
 }
 
 // A version without snapshots does not reconcile ManifestWorkReplicaSets, and collects completed works all the same. It continues when a person
-// deletes the ConfigMap (R34, R38).
+// deletes the ConfigMap.
 func TestDowngradeIsRefused(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "refused")
@@ -321,7 +321,7 @@ func TestDowngradeIsRefused(t *testing.T) {
 }
 
 // With the rights of OCM's role, and those on ControllerRevisions, but none on the ConfigMap, the hub rolls out, and says what is missing. With
-// the Role of deploy/ it records its version (R33).
+// the Role of deploy/ it records its version.
 func TestVersionNeedsARight(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "versionright")

@@ -47,7 +47,7 @@ func (w *World) checkAborted() error {
 	return fmt.Errorf("aborted, and in no placementRef with AbortAll have too many clusters failed")
 }
 
-// abortDue reports whether more clusters of a placementRef with AbortAll have failed than it tolerates (R12).
+// abortDue reports whether more clusters of a placementRef with AbortAll have failed than it tolerates.
 func (w *World) abortDue(owner *workv1alpha1.ManifestWorkReplicaSet) bool {
 	return slices.ContainsFunc(owner.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
 		return ref.RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll && w.exceeds(owner, &ref)
@@ -80,7 +80,7 @@ func (w *World) exceeds(owner *workv1alpha1.ManifestWorkReplicaSet, ref *workv1a
 	return !perGroup && all > allowed
 }
 
-// selectsBefore reports whether a placementRef before another one selects a cluster: it counts there (R8).
+// selectsBefore reports whether a placementRef before another one selects a cluster: it counts there.
 func (w *World) selectsBefore(owner *workv1alpha1.ManifestWorkReplicaSet, placement, cluster string) bool {
 	for i := range owner.Spec.PlacementRefs {
 		name := owner.Spec.PlacementRefs[i].Name
@@ -131,7 +131,7 @@ func (w *World) pastDeadline(object *workv1alpha1.ManifestWorkReplicaSet, work *
 }
 
 // mayStillSelect reports whether the hub does not know what a placement selects that comes before another one: its clusters do not fail for the
-// other one (R11).
+// other one.
 func (w *World) mayStillSelect(owner *workv1alpha1.ManifestWorkReplicaSet, placement, other string) bool {
 	index := func(name string) int {
 		return slices.IndexFunc(owner.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool { return ref.Name == name })
@@ -141,7 +141,7 @@ func (w *World) mayStillSelect(owner *workv1alpha1.ManifestWorkReplicaSet, place
 	return unknown && index(placement) >= 0 && index(placement) < index(other)
 }
 
-// undoes reports whether a rollout goes back to a revision that was the current one, and was made before today's current one (R12). What was
+// undoes reports whether a rollout goes back to a revision that was the current one, and was made before today's current one. What was
 // deleted and rebuilt does not tell.
 func (w *World) undoes(current, update string) bool {
 	if w.Irreparable.HasAny(current, update) {

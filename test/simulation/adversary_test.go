@@ -47,7 +47,7 @@ func stableFleet(t *testing.T, maxFailures int32) *teller {
 }
 
 // The agent of a cluster that nothing selects gives a work of another owner the marks of the rollout, and reports it as failed: it counts for
-// nobody (R8).
+// nobody.
 func TestAgentOfAnUnselectedClusterAbortsNothing(t *testing.T) {
 	s := stableFleet(t, 0)
 	s.Corrupt("c9")
@@ -75,7 +75,7 @@ func TestAgentOfAnUnselectedClusterAbortsNothing(t *testing.T) {
 }
 
 // An agent that writes its status again and again, so that the cache never shows what the API server has, keeps no failure of the others from
-// aborting (R11, R12).
+// aborting.
 func TestAgentThatNeverRestsHoldsNoAbortUp(t *testing.T) {
 	s := stableFleet(t, 1)
 	s.Edit("all at once", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
@@ -102,7 +102,7 @@ func TestAgentThatNeverRestsHoldsNoAbortUp(t *testing.T) {
 	s.has("v1", "c2", "c3")
 }
 
-// An agent that undoes each write of an abort, or gets in before each, keeps no newer template from being rolled out to the others (R4).
+// An agent that undoes each write of an abort, or gets in before each, keeps no newer template from being rolled out to the others.
 func TestAgentThatUndoesAnAbortHoldsNoRolloutUp(t *testing.T) {
 	for name, before := range map[string]bool{"after each write": false, "before each write": true} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestAgentThatUndoesAnAbortHoldsNoRolloutUp(t *testing.T) {
 }
 
 // The agent of the only selected cluster can't pass its content for another hub's: it would be the stable revision when others are selected. What
-// it can do is to leave the object without a stable revision until a rollout is complete, as another hub's rollout does there (R6).
+// it can do is to leave the object without a stable revision until a rollout is complete, as another hub's rollout does there.
 func TestAgentOfTheOnlyClusterMakesNoHistory(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1"})
@@ -170,7 +170,7 @@ func TestAgentOfTheOnlyClusterMakesNoHistory(t *testing.T) {
 	s.has("v2", "c1", "c2", "c3")
 }
 
-// What was found on one cluster alone at first sight goes back to no other cluster (R6).
+// What was found on one cluster alone at first sight goes back to no other cluster.
 func TestFirstSightOfOneClusterIsForThatClusterOnly(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Away = true
@@ -192,7 +192,7 @@ func TestFirstSightOfOneClusterIsForThatClusterOnly(t *testing.T) {
 	s.says(workv1alpha1.ConditionProgressing, "was found on cluster c1 alone")
 }
 
-// A time to come that an agent writes on its work takes no slot for ever: maxFailures tolerates the cluster when its deadline is over (R10, R11).
+// A time to come that an agent writes on its work takes no slot for ever: maxFailures tolerates the cluster when its deadline is over.
 func TestForgedTimeHoldsNoRolloutUp(t *testing.T) {
 	s := stableFleet(t, 1)
 	s.Report("c1", "v2", Hangs)
@@ -208,7 +208,7 @@ func TestForgedTimeHoldsNoRolloutUp(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// An agent that gives a work of another owner this one's label, and doesn't let it go, keeps nobody from deleting the ManifestWorkReplicaSet (R18).
+// An agent that gives a work of another owner this one's label, and doesn't let it go, keeps nobody from deleting the ManifestWorkReplicaSet.
 func TestAgentHoldsNoDeletionUp(t *testing.T) {
 	s := stableFleet(t, 0)
 	s.Edit("deletes in the foreground", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.CascadeDeletionPolicy = upstream.Foreground })

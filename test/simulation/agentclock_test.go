@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// An agent whose clock was ahead and that restarts with the correct time is still heard: its success does not count as a failure (R11).
+// An agent whose clock was ahead and that restarts with the correct time is still heard: its success does not count as a failure.
 func TestAgentWithTheRightClockAtLast(t *testing.T) {
 	s := overBroker(t)
 	s.Place("p1", []string{"c1", "c2"})

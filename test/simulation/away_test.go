@@ -42,7 +42,7 @@ func (s *teller) cutOff(version string, clusters ...string) {
 	require.Len(s.t, lost, 1, "the first cluster that is cut off stops the rollout")
 }
 
-// TestRevisionThatCutsClustersOff: a revision that cuts clusters off is aborted at the deadline of the first of them (R8a).
+// TestRevisionThatCutsClustersOff: a revision that cuts clusters off is aborted at the deadline of the first of them.
 func TestRevisionThatCutsClustersOff(t *testing.T) {
 	for name, join := range map[string]func(*teller){
 		"the hub reads ManagedClusters": func(s *teller) { s.Join("c1", "c2", "c3", "c4") },
@@ -90,7 +90,7 @@ func (s *teller) awayNames() (names []string) {
 	return names
 }
 
-// TestStoriesOfAway plays named stories of clusters that are away, as TestStories does (R8a, P12).
+// TestStoriesOfAway plays named stories of clusters that are away, as TestStories does.
 func TestStoriesOfAway(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"a cluster is cut off and dropped, and comes back": func(s *teller) {
@@ -180,7 +180,7 @@ func TestStoriesOfAway(t *testing.T) {
 	})
 }
 
-// TestAwayWithoutTheRight: without the permission to read ManagedClusters the hub says so, and rolls out (R8a).
+// TestAwayWithoutTheRight: without the permission to read ManagedClusters the hub says so, and rolls out.
 func TestAwayWithoutTheRight(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2")
@@ -198,7 +198,7 @@ func TestAwayWithoutTheRight(t *testing.T) {
 }
 
 // TestAwayWhileTheRightIsRevoked: a cluster that is away when the hub loses the permission to read ManagedClusters stays away until the hub has it
-// again (R8a, P12).
+// again.
 func TestAwayWhileTheRightIsRevoked(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2")
@@ -244,7 +244,7 @@ func (s *teller) restored() time.Time {
 	return time.Time{}
 }
 
-// TestAbortWaitsForClustersThatAreAway: a cluster that is away counts among those that confirm an abort, until its ManagedCluster is gone (R8a, R12).
+// TestAbortWaitsForClustersThatAreAway: a cluster that is away counts among those that confirm an abort, until its ManagedCluster is gone.
 func TestAbortWaitsForClustersThatAreAway(t *testing.T) {
 	for name, tc := range map[string]struct {
 		end       func(*teller)
@@ -280,7 +280,7 @@ func TestAbortWaitsForClustersThatAreAway(t *testing.T) {
 	}
 }
 
-// TestHeartbeatsMakeNoPass: no report of a ManagedCluster that does not change its availability leads to a pass, wherever its works are (R8a, P7).
+// TestHeartbeatsMakeNoPass: no report of a ManagedCluster that does not change its availability leads to a pass, wherever its works are.
 func TestHeartbeatsMakeNoPass(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2")
@@ -306,7 +306,7 @@ func TestHeartbeatsMakeNoPass(t *testing.T) {
 }
 
 // TestAwayOverABroker: a hub that was restarted does not know the work of a cluster that is away before the agent reports it. Meanwhile the cluster
-// stays away, and its workloads stay (R8a, P12).
+// stays away, and its workloads stay.
 func TestAwayOverABroker(t *testing.T) {
 	for name, end := range map[string]func(*teller){
 		"it is selected again": func(s *teller) {
@@ -353,7 +353,7 @@ func TestAwayOverABroker(t *testing.T) {
 }
 
 // TestAwayClusterThatReturnsTakesASlot: when the template returns to the current revision, a cluster that is away gets it back at once. No other
-// cluster is started beside it (R8a, R12, P4).
+// cluster is started beside it.
 func TestAwayClusterThatReturnsTakesASlot(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2", "c3")
@@ -367,8 +367,7 @@ func TestAwayClusterThatReturnsTakesASlot(t *testing.T) {
 	require.Empty(t, s.held("c3"), s.story())
 }
 
-// away adds what makes clusters unavailable to the actions of a story, with the drops and returns of OCM's placement controller in any order
-// (R8a, P12).
+// away adds what makes clusters unavailable to the actions of a story, with the drops and returns of OCM's placement controller in any order.
 func (m *model) away(actions map[string]func(*rapid.T)) {
 	actions["a cluster is cut off"] = func(t *rapid.T) {
 		cluster := rapid.SampledFrom(clusterNames).Draw(t, "cluster")

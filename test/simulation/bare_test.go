@@ -17,7 +17,7 @@ func (s *teller) loses(cluster string) {
 }
 
 // TestClusterWithoutAWorkWhileHalted: a cluster that has no work gets the stable revision while the rollout starts nothing, and the new one
-// in its turn (R8).
+// in its turn.
 func TestClusterWithoutAWorkWhileHalted(t *testing.T) {
 	for name, restart := range map[string]bool{"one process": false, "two processes": true} {
 		t.Run(name, func(t *testing.T) {

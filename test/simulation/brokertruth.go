@@ -94,7 +94,7 @@ func (n *Network) alone(work *workv1.ManifestWork, deadline time.Duration) bool 
 		a.unsettled.Before(at) && n.hub.away.Before(at)
 }
 
-// failed reports whether a work is past a deadline, and for another reason than the network's alone (R11): what its agent said before the hub
+// failed reports whether a work is past a deadline, and for another reason than the network's alone: what its agent said before the hub
 // asked is not silence, nor is what was lost on the way.
 func (n *Network) failed(object *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) bool {
 	deadline, past := n.world.pastDeadline(object, work)

@@ -102,7 +102,7 @@ func (w *World) trueTime(object, stamp string) (at time.Time, known bool) {
 }
 
 // hubSettled reports whether the hub has counted for a time since its clock was last set back: what it wrote before may be in its future, and
-// then counts from when each of its processes first saw it (R10).
+// then counts from when each of its processes first saw it.
 func (w *World) hubSettled(during time.Duration) bool {
 	n := len(w.clocks.setBacks)
 	return n == 0 || w.Clock.Since(w.clocks.setBacks[n-1].at) >= during && w.Clock.Since(w.Hub.began) >= during

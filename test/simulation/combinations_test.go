@@ -11,7 +11,7 @@ import (
 )
 
 // TestAfterAToleratedFailure: whatever follows a rollout that is complete without an offline cluster goes back to that revision, or
-// keeps it (R11, R13).
+// keeps it.
 func TestAfterAToleratedFailure(t *testing.T) {
 	for name, follows := range map[string]func(*teller) (version string){
 		"a new template": func(s *teller) string {
@@ -79,7 +79,7 @@ func TestAfterAToleratedFailure(t *testing.T) {
 	}
 }
 
-// TestRevertInHandover: a template that returns to the current revision while clusters keep objects of it (R12b, R27).
+// TestRevertInHandover: a template that returns to the current revision while clusters keep objects of it.
 func TestRevertInHandover(t *testing.T) {
 	for name, happens := range map[string]func(*teller){
 		"alone":                                func(*teller) {},
@@ -117,7 +117,7 @@ func TestRevertInHandover(t *testing.T) {
 	}
 }
 
-// TestFailureOutlivesAnotherStrategy: other fields of the strategy change what failures mean, and not which there are (R11).
+// TestFailureOutlivesAnotherStrategy: other fields of the strategy change what failures mean, and not which there are.
 func TestFailureOutlivesAnotherStrategy(t *testing.T) {
 	for name, ref := range map[string]workv1alpha1.LocalPlacementReference{
 		"no deadline":            progressive("p1", 2, "None", 0, false),
@@ -140,7 +140,7 @@ func TestFailureOutlivesAnotherStrategy(t *testing.T) {
 }
 
 // TestFailureOutlivesAPauseWithAnotherTemplate: a cluster fails during a pause, the template changes and changes back, and the hub
-// restarts (R11, R23, R24).
+// restarts.
 func TestFailureOutlivesAPauseWithAnotherTemplate(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3", "c4", "c5", "c6"})
@@ -166,7 +166,7 @@ func TestFailureOutlivesAPauseWithAnotherTemplate(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// TestRevertsDuringPausesAndRejections: the template returns twice, during a pause and while a work can't be written (R12b, R22).
+// TestRevertsDuringPausesAndRejections: the template returns twice, during a pause and while a work can't be written.
 func TestRevertsDuringPausesAndRejections(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
@@ -193,8 +193,7 @@ func TestRevertsDuringPausesAndRejections(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// TestFailureOutlivesItsHistory: ControllerRevisions that are deleted, that can't be read, and a status that is wiped again and again
-// (R7, R11, R16).
+// TestFailureOutlivesItsHistory: ControllerRevisions that are deleted, that can't be read, and a status that is wiped again and again.
 func TestFailureOutlivesItsHistory(t *testing.T) {
 	for name, happens := range map[string]func(*teller){
 		"deleted": func(s *teller) {
@@ -232,7 +231,7 @@ func TestFailureOutlivesItsHistory(t *testing.T) {
 	}
 }
 
-// TestStalledOverABroker: a restart, a revert and a lost status of a stalled rollout where works travel over a broker (R11, R12b, R16).
+// TestStalledOverABroker: a restart, a revert and a lost status of a stalled rollout where works travel over a broker.
 func TestStalledOverABroker(t *testing.T) {
 	for name, happens := range map[string]struct {
 		do      func(*teller)

@@ -29,7 +29,7 @@ func (w *World) noteEmptied(placement string) {
 	w.emptied[placement] = emptied{since: w.Clock.Now(), clusters: decidedFor(placement, decisions).Intersection(seen)}
 }
 
-// checkRemoved checks that no work is deleted while OCM writes the decisions that select its cluster (R8).
+// checkRemoved checks that no work is deleted while OCM writes the decisions that select its cluster.
 func (w *World) checkRemoved(name string) error {
 	cluster, work, _ := strings.Cut(name, "/")
 	owner := w.seen()

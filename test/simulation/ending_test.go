@@ -14,7 +14,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// ends is the last chapter of each generated story: the object is deleted, in half of the stories so that the workloads stay (R19 to R21). Agents
+// ends is the last chapter of each generated story: the object is deleted, in half of the stories so that the workloads stay. Agents
 // are offline for a while, give up nothing, or lose their work; the hub dies and starts again; a person gives up. CheckWrite holds each
 // deletion of a work to P11. In the end all is gone but for what stays, and that is taken over by the next one.
 func (m *model) ends(t *rapid.T) {
@@ -47,7 +47,7 @@ func (m *model) ends(t *rapid.T) {
 	m.takenOver()
 }
 
-// toggle sets the field while all is quiet: no work is written, and no revision made (R19).
+// toggle sets the field while all is quiet: no work is written, and no revision made.
 func (m *model) toggle(t *rapid.T, preserve bool) {
 	versions := func() []string {
 		var all []string

@@ -18,7 +18,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/testwork"
 )
 
-// The test's own view of failures (R11): a cluster that was overdue at a pass of the hub has failed, regardless of the hub's state, until
+// The test's own view of failures: a cluster that was overdue at a pass of the hub has failed, regardless of the hub's state, until
 // its agent succeeds or another rollout begins. Restarts, stalls, edits and deletions do not change that.
 
 // fact is a cluster that was overdue at a pass.
@@ -56,7 +56,7 @@ func (w *World) noteFacts() {
 }
 
 // forgetLostFacts forgets the facts that nothing can know any more: somebody wiped the status, or restored an older one, before a new process
-// had read it, or deleted the revision as well (R16).
+// had read it, or deleted the revision as well.
 func (w *World) forgetLostFacts() {
 	owner := w.Object()
 	if owner == nil || owner.Status.UpdateRevision != "" && !w.restored {
@@ -93,7 +93,7 @@ func (w *World) noteOverdue(owner *workv1alpha1.ManifestWorkReplicaSet) {
 }
 
 // isOverdue reports whether a cluster is past its deadline at the update revision, or the API server has rejected its work for that long. If the
-// network lost the report of a success, the failure is still a fact for the hub (R11).
+// network lost the report of a success, the failure is still a fact for the hub.
 func (w *World) isOverdue(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) bool {
 	switch {
 	case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision:
@@ -226,7 +226,7 @@ func tolerated(owner *workv1alpha1.ManifestWorkReplicaSet, placement string, siz
 	return allowed, perGroup
 }
 
-// returnsHere reports whether a write takes a cluster back to the revision that it left and that the template has returned to (R12b).
+// returnsHere reports whether a write takes a cluster back to the revision that it left and that the template has returned to.
 func (w *World) returnsHere(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork, before string) bool {
 	hash, of := strings.CutPrefix(before, string(started.UID))
 	return of && owner.Status.CurrentRevision == owner.Status.UpdateRevision && !strings.HasPrefix(hash, owner.Status.UpdateRevision)

@@ -48,7 +48,7 @@ func (s *teller) failed() (clusters []string) {
 	return clusters
 }
 
-// TestFailureIsAFact: none of these events revokes a failure (R11).
+// TestFailureIsAFact: none of these events revokes a failure.
 func TestFailureIsAFact(t *testing.T) {
 	for name, happens := range map[string]func(*teller){
 		"the hub restarts":               func(s *teller) { s.Restart() },
@@ -109,7 +109,7 @@ func TestUpgradeInAStalledRollout(t *testing.T) {
 	require.Equal(t, []string{"c1", "c2"}, s.failed())
 }
 
-// TestFormChangeTakesNoFailureBack: switching off a handover does not turn a failed cluster into a waiting one (R11, R31).
+// TestFormChangeTakesNoFailureBack: switching off a handover does not turn a failed cluster into a waiting one.
 func TestFormChangeTakesNoFailureBack(t *testing.T) {
 	s := stalledOn(t, func(s *teller) { s.Drops = true }, "c1", "c2", "c3", "c4")
 	s.Edit("sets pruneStrategy to Immediate", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PruneStrategy = workv1alpha1.PruneImmediate })
@@ -118,7 +118,7 @@ func TestFormChangeTakesNoFailureBack(t *testing.T) {
 	require.Equal(t, []string{"c1", "c2"}, s.failed())
 }
 
-// TestDeselectedClusterAbortsNothing: a cluster that had succeeded, and is deleted slowly, does not fail the rollout (R11).
+// TestDeselectedClusterAbortsNothing: a cluster that had succeeded, and is deleted slowly, does not fail the rollout.
 func TestDeselectedClusterAbortsNothing(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3"})
@@ -148,8 +148,7 @@ func (s *teller) turns(cluster, conditionType string) {
 	s.Tell("agents: %s reports %s=False", cluster, conditionType)
 }
 
-// TestShortRejectionAbortsNothing: a rejected write is retried several times within its deadline, and once more before it leads to an abort
-// (R11).
+// TestShortRejectionAbortsNothing: a rejected write is retried several times within its deadline, and once more before it leads to an abort.
 func TestShortRejectionAbortsNothing(t *testing.T) {
 	for _, rejected := range []time.Duration{10 * time.Second, 44 * time.Second} {
 		s := checkedStory(t)
@@ -168,7 +167,7 @@ func TestShortRejectionAbortsNothing(t *testing.T) {
 	}
 }
 
-// TestLastingRejectionIsTriedFiveTimes: a lasting rejection leads to an abort after five tries (R11).
+// TestLastingRejectionIsTriedFiveTimes: a lasting rejection leads to an abort after five tries.
 func TestLastingRejectionIsTriedFiveTimes(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2"})
@@ -182,7 +181,7 @@ func TestLastingRejectionIsTriedFiveTimes(t *testing.T) {
 	require.Equal(t, workv1alpha1.FailureRejected, s.Object().Status.Failures[0].Reason)
 }
 
-// TestRevertInMidRollout: a template that returns to the current revision reaches every cluster that left it at once (R12b).
+// TestRevertInMidRollout: a template that returns to the current revision reaches every cluster that left it at once.
 func TestRevertInMidRollout(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
@@ -211,7 +210,7 @@ func TestRevertInMidRollout(t *testing.T) {
 	}
 }
 
-// TestToleratedFailureCompletes: an offline cluster does not prevent a revision from becoming the stable one (R13).
+// TestToleratedFailureCompletes: an offline cluster does not prevent a revision from becoming the stable one.
 func TestToleratedFailureCompletes(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
@@ -243,7 +242,7 @@ func TestToleratedFailureCompletes(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// TestRetryOfSingleClusters: removing a cluster from status.failures gives it a new deadline, and the others stay failed (R11).
+// TestRetryOfSingleClusters: removing a cluster from status.failures gives it a new deadline, and the others stay failed.
 func TestRetryOfSingleClusters(t *testing.T) {
 	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
 	s.settle(time.Hour)
@@ -291,7 +290,7 @@ func (s *teller) forgive(cluster string) {
 	s.Tell("user: takes %s out of status.failures", cluster)
 }
 
-// TestRollbackWindow: an undo within the window reaches every cluster at once, and an undo to an aborted revision does not (R12c).
+// TestRollbackWindow: an undo within the window reaches every cluster at once, and an undo to an aborted revision does not.
 func TestRollbackWindow(t *testing.T) {
 	for window, atOnce := range map[int32]bool{0: false, 1: false, 2: true} {
 		s := &teller{World: NewWorld(), t: t}

@@ -25,7 +25,7 @@ func firstSight(w *World) {
 	w.Upstream("p1", "v1", "c4")
 }
 
-// Every version that another hub left on clusters is recorded before any cluster is touched, and stays as long as a cluster has it (R5, R6).
+// Every version that another hub left on clusters is recorded before any cluster is touched, and stays as long as a cluster has it.
 func TestFirstSightRecordsAll(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	firstSight(s.World)
@@ -37,7 +37,7 @@ func TestFirstSightRecordsAll(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime)
 }
 
-// An agent that takes the marks off its own work is no other hub: what is stable stays so, also between two templates (R6).
+// An agent that takes the marks off its own work is no other hub: what is stable stays so, also between two templates.
 func TestAgentThatStripsItsWorkHidesNoStableRevision(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2", "c3"})
@@ -70,7 +70,7 @@ func (s *teller) forge(cluster, version string) {
 	s.Tell("agent of %s: edits its work to %s", cluster, version)
 }
 
-// At first sight one agent that edits its own work does not decide what the fleet goes back to. A person can name it (R6).
+// At first sight one agent that edits its own work does not decide what the fleet goes back to. A person can name it.
 func TestOneEditedWorkAtFirstSightIsNotStable(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Away = true
@@ -90,7 +90,7 @@ func TestOneEditedWorkAtFirstSightIsNotStable(t *testing.T) {
 	require.Contains(t, s.story(), "write its hash into status.currentRevision ("+s.hashOf("forged")+")")
 }
 
-// What an agent puts into works that nothing selects, or that no hub has named, is no history (R6).
+// What an agent puts into works that nothing selects, or that no hub has named, is no history.
 func TestForgedWorksAtFirstSightAreNoHistory(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Away = true
@@ -112,7 +112,7 @@ func TestForgedWorksAtFirstSightAreNoHistory(t *testing.T) {
 	s.has("v1", "c1", "c2", "c3")
 }
 
-// Two clusters that had the same version are enough, also where OCM's hub generated the names of their works (R6).
+// Two clusters that had the same version are enough, also where OCM's hub generated the names of their works.
 func TestStableAtFirstSight(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Away = true
@@ -129,14 +129,14 @@ func TestStableAtFirstSight(t *testing.T) {
 	require.Len(t, s.Works(), 3)
 	s.has("v1", "c1", "c2", "c3")
 
-	// One of them loses its owner label: there is no second work for it (R9).
+	// One of them loses its owner label: there is no second work for it.
 	require.NotEqual(t, Name, s.Works()[1].Name)
 	s.patch(Works, "c2", s.Works()[1].Name, map[string]any{"metadata": map[string]any{"labels": map[string]any{workv1alpha1.LabelReplicaSet: nil}}}, false)
 	s.quiet()
 	require.Len(t, s.Works(), 3, s.story())
 }
 
-// An agent that strips and edits its work at each new template gets nothing recorded, and prunes nothing (R5, R6).
+// An agent that strips and edits its work at each new template gets nothing recorded, and prunes nothing.
 func TestAgentWipesNoHistory(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2", "c3"})
@@ -158,7 +158,7 @@ func TestAgentWipesNoHistory(t *testing.T) {
 	require.NotEmpty(t, s.hashOf("v4"))
 }
 
-// No more than ten versions that another hub left are recorded (R6).
+// No more than ten versions that another hub left are recorded.
 func TestFirstSightRecordsTen(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Away = true

@@ -45,7 +45,7 @@ func rolling(t *testing.T, concurrency int32) *teller {
 }
 
 // A status writer and an agent together put no content on the other clusters: a hash that no revision has, and no revision remembers, is put
-// back, and no work is believed for it (R6, R7).
+// back, and no work is believed for it.
 func TestForgedCurrentRevisionIsPutBack(t *testing.T) {
 	s := rolling(t, 1)
 	stable := s.hashOf("v1")
@@ -59,7 +59,7 @@ func TestForgedCurrentRevisionIsPutBack(t *testing.T) {
 	s.has("v1", "c1", "c2", "c3")
 }
 
-// What is not the current one and never was does not become it because a status says so, nor does none (R6).
+// What is not the current one and never was does not become it because a status says so, nor does none.
 func TestCurrentRevisionThatNeverWasIsPutBack(t *testing.T) {
 	for name, named := range map[string]string{"the update revision": "v2", "an aborted one": "v0", "none": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestCurrentRevisionThatNeverWasIsPutBack(t *testing.T) {
 	}
 }
 
-// A person names a revision that was the current one before: the next abort goes there, also after the status was lost (R6, R16).
+// A person names a revision that was the current one before: the next abort goes there, also after the status was lost.
 func TestFormerCurrentRevisionIsNamedByHand(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2", "c3"})
@@ -101,7 +101,7 @@ func TestFormerCurrentRevisionIsNamedByHand(t *testing.T) {
 	s.has("v1", "c1", "c2", "c3")
 }
 
-// Where no revision ever was the current one, a person names one of the history (R6).
+// Where no revision ever was the current one, a person names one of the history.
 func TestCurrentRevisionIsNamedAfterFirstSight(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	firstSight(s.World)
@@ -143,7 +143,7 @@ func TestDeletedStableRevision(t *testing.T) {
 	}
 }
 
-// If all revisions are deleted, only that of the template in the spec is created again (R7).
+// If all revisions are deleted, only that of the template in the spec is created again.
 func TestAllRevisionsAreDeleted(t *testing.T) {
 	s := rolling(t, 1)
 	stable := s.hashOf("v1")

@@ -15,7 +15,7 @@ import (
 )
 
 // checkForged checks that nothing which an adversary made up is on another cluster, and that it is in the history only where this hub knows
-// nothing: at first sight, or where another hub may have written all works (R6). There it is older than all that this hub rolled out.
+// nothing: at first sight, or where another hub may have written all works. There it is older than all that this hub rolled out.
 func (w *World) checkForged() error {
 	for _, work := range w.Works() {
 		if version := Version(work); !w.corrupt(work) && strings.HasPrefix(version, forgedPrefix) && w.adversaries.clusters.Len() > 0 {
@@ -60,7 +60,7 @@ func (w *World) knowsNothing(recorded *appsv1.ControllerRevision) bool {
 	return lying.Len() > 1
 }
 
-// checkPruned checks that no more of the history goes than its limit says (R5), by the status that the hub's cache shows, or by what the same pass wrote
+// checkPruned checks that no more of the history goes than its limit says, by the status that the hub's cache shows, or by what the same pass wrote
 // of it just before.
 func (w *World) checkPruned(write string) error {
 	object := w.seen()

@@ -52,7 +52,7 @@ func generated(t *testing.T) *teller {
 	return s
 }
 
-// Works that the hub of OCM 1.3 named are taken over as they are, and keep their names through rollout, abort and undo (R6, R8, R9).
+// Works that the hub of OCM 1.3 named are taken over as they are, and keep their names through rollout, abort and undo.
 func TestTakesOverGeneratedNames(t *testing.T) {
 	s := generated(t)
 	before := s.identities()
@@ -79,7 +79,7 @@ func TestTakesOverGeneratedNames(t *testing.T) {
 }
 
 // The upgrade comes in the middle of a rollout of OCM 1.3: what most clusters have is the stable one, although the names of its works are not
-// this hub's (R6).
+// this hub's.
 func TestTakesOverGeneratedNamesInTheMiddle(t *testing.T) {
 	s := generated(t)
 	s.Report("c1", "v2", Hangs)

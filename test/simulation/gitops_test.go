@@ -41,7 +41,7 @@ func (s *teller) asOlder() {
 }
 
 // Works of an older release are protected at whatever stage the upgrade meets them, by a write of their metadata: no cluster is restarted, no
-// deadline begins again, nothing else of the story changes, and after that nothing is written (R9, P7).
+// deadline begins again, nothing else of the story changes, and after that nothing is written.
 func TestUpgradeProtectsWorksFromPruning(t *testing.T) {
 	for name, stage := range map[string]struct {
 		before func(*teller)

@@ -10,7 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestStoriesOfHandover plays the stories in which versions drop objects of each other, as TestStories does (R27 to R32, P10).
+// TestStoriesOfHandover plays the stories in which versions drop objects of each other, as TestStories does.
 func TestStoriesOfHandover(t *testing.T) {
 	for name, play := range map[string]func(*teller){
 		"handover of three versions, the second one never available": func(s *teller) {

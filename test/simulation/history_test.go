@@ -39,7 +39,7 @@ func (s *teller) keepsOlder(limit int32) {
 }
 
 // TestStoredHistoryLimitAboveTheBound: of an object that an older CRD stored with a larger revisionHistoryLimit, 100 counts. The upgrade deletes the
-// oldest revisions above it, once, and touches no cluster; Progressing says so for as long as the spec has it; the rest of the history works (R5).
+// oldest revisions above it, once, and touches no cluster; Progressing says so for as long as the spec has it; the rest of the history works.
 func TestStoredHistoryLimitAboveTheBound(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2"})

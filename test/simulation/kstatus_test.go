@@ -16,7 +16,7 @@ func (s *teller) kstatus(want status.Status) {
 	require.Equal(s.t, want, got, s.story())
 }
 
-// A template that comes while an abort is being carried out waits for it (R4). Meanwhile the status does not observe its generation,
+// A template that comes while an abort is being carried out waits for it. Meanwhile the status does not observe its generation,
 // so that no tool takes the abort of the older template for a failure of the new one.
 func TestKstatusOfATemplateThatWaitsForAnAbort(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}

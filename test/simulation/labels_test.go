@@ -15,7 +15,7 @@ import (
 )
 
 // The stable revision gets labels back that someone took away: a rollout that fails goes back to it, also where no work has its
-// hash any more (R7).
+// hash any more.
 func TestStableRevisionThatLostItsLabels(t *testing.T) {
 	for name, label := range map[string]string{"owner": workv1alpha1.LabelReplicaSet, "hash": workv1alpha1.LabelControllerHash} {
 		for when, concurrency := range map[string]int32{"a work bears it": 1, "no work bears it": 2} {
@@ -54,7 +54,7 @@ func TestStableRevisionThatIsGone(t *testing.T) {
 	require.Contains(t, s.story(), "there is no ControllerRevision "+stable+" to go back to: it was deleted")
 }
 
-// A work that loses its owner label gets it back: there is never a second work on its cluster (R9).
+// A work that loses its owner label gets it back: there is never a second work on its cluster.
 func TestOwnerLabelIsPutBack(t *testing.T) {
 	strip := (*teller).stripOwner
 	one := func(s *teller, cluster string) {
@@ -107,7 +107,7 @@ func TestOwnerLabelIsPutBack(t *testing.T) {
 	}
 }
 
-// Somebody else's work that looks like one of this hub's stays what it is: it has no hash of the history (R9).
+// Somebody else's work that looks like one of this hub's stays what it is: it has no hash of the history.
 func TestForeignWorkWithoutOwnerStays(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	_, err := s.API.Create(Works, from(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{

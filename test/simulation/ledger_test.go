@@ -150,7 +150,7 @@ func TestCompletionWhoseMarkFails(t *testing.T) {
 }
 
 // TestRecordedHaltHolds: one cluster has failed, which is tolerated, and another one is degraded. Whatever happens to the latter, the halt stays a
-// fact, and no further cluster is started (R11).
+// fact, and no further cluster is started.
 func TestRecordedHaltHolds(t *testing.T) {
 	const edit, restart = "its work is edited", "the hub restarts while it is away"
 	for name, story := range map[string]struct {

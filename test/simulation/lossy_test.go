@@ -37,7 +37,7 @@ func loseOnce(kinds map[string]int) func(string) []time.Duration {
 	}
 }
 
-// A success whose report is lost is no failure. It is none either where the question that follows is lost as well (R11).
+// A success whose report is lost is no failure. It is none either where the question that follows is lost as well.
 func TestLostReportLeadsToNoAbort(t *testing.T) {
 	s := complete(t)
 	s.Network.Fate = loseOnce(map[string]int{"from c2: status update_request": 2, "to c2: status resync_request": 1})
@@ -47,7 +47,7 @@ func TestLostReportLeadsToNoAbort(t *testing.T) {
 	s.quiet()
 }
 
-// A success that has arrived, and that the hub has not read yet, is no failure (R11).
+// A success that has arrived, and that the hub has not read yet, is no failure.
 func TestUnreadReportLeadsToNoAbort(t *testing.T) {
 	s := complete(t)
 	s.Report("c2", "v2", Hangs)
@@ -61,7 +61,7 @@ func TestUnreadReportLeadsToNoAbort(t *testing.T) {
 	s.quiet()
 }
 
-// A report that arrives twice, the second time after newer ones, takes nothing back (R11).
+// A report that arrives twice, the second time after newer ones, takes nothing back.
 func TestOlderReportTakesNothingBack(t *testing.T) {
 	s := complete(t)
 	first := true

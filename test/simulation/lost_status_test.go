@@ -49,7 +49,7 @@ func TestLostStatusAfterTheAbortOfAnUndo(t *testing.T) {
 	s.Report("c1", "v1", Hangs)
 	s.Update("v1")
 	s.quiet()
-	s.AbortByHand() // An undo is not aborted by itself (R12).
+	s.AbortByHand() // An undo is not aborted by itself.
 	s.quiet()
 	s.everywhere("v2")
 	before := s.Object().Status
@@ -109,7 +109,7 @@ func TestUpdateBeforeTheStatusShowsTheCompletion(t *testing.T) {
 				s.quiet()
 				require.Equal(t, v2, s.Object().Status.CurrentRevision, s.story())
 				if next == "v1" {
-					s.AbortByHand() // An undo is not aborted by itself (R12).
+					s.AbortByHand() // An undo is not aborted by itself.
 					s.quiet()
 				}
 				require.NotNil(t, s.Object().Status.AbortedTime, s.story())

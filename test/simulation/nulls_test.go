@@ -22,7 +22,7 @@ func withNulls(version string) workv1.ManifestWorkSpec {
 }
 
 // A null in a manifest gets to every cluster as it was written, also where a work is patched: a work that is stored differently from its
-// template would be rolled out again by each hub that starts (R1, R10).
+// template would be rolled out again by each hub that starts.
 func TestNullsInManifests(t *testing.T) {
 	w := NewWorld()
 	w.Place("p1", []string{"c1", "c2", "c3"})

@@ -40,8 +40,8 @@ func (w *World) annotateRetry(value any) {
 	w.Tell("user: sets the annotation retry to %v", value)
 }
 
-// checkPaused checks P9 at each write: from the first pass on whose caches show spec.paused no work is written and no abort is decided (R22, R24),
-// and an update revision that exists stays (R23). What a person did shows in the caches before the hub writes the status.
+// checkPaused checks P9 at each write: from the first pass on whose caches show spec.paused no work is written and no abort is decided,
+// and an update revision that exists stays. What a person did shows in the caches before the hub writes the status.
 func (w *World) checkPaused(write string) error {
 	cached, exists, err := w.Hub.stores.ReplicaSets.GetByKey(Namespace + "/" + Name)
 	if err != nil || !exists {
@@ -98,11 +98,11 @@ func (w *World) templateWaits() bool {
 	if object == nil || !object.Spec.Paused || object.Status.UpdateRevision == "" {
 		return false
 	}
-	return w.contents()[object.Status.UpdateRevision] != templateVersion(object) // One that somebody deleted can be made again from the spec only (R7).
+	return w.contents()[object.Status.UpdateRevision] != templateVersion(object) // One that somebody deleted can be made again from the spec only.
 }
 
 // awaited are the hashes of the revisions that are in use once a pause is over: the template's, the newest, and those that works without a hash have
-// the content of (R5).
+// the content of.
 func (w *World) awaited() sets.Set[string] {
 	hashes := sets.New[string]()
 	object := w.Object()

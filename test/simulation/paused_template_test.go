@@ -10,7 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestStoriesOfPausedTemplates plays named stories of templates that are edited while paused, as TestStories does (R23).
+// TestStoriesOfPausedTemplates plays named stories of templates that are edited while paused, as TestStories does.
 func TestStoriesOfPausedTemplates(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"several edits while it is paused are one rollout": func(s *teller) {

@@ -42,7 +42,7 @@ func (s *teller) pausedUntilItFails(abort bool) {
 	s.quiet()
 }
 
-// TestStoriesOfPauses plays named stories of objects that are paused, as TestStories does (R22, R23, R24, P9).
+// TestStoriesOfPauses plays named stories of objects that are paused, as TestStories does.
 func TestStoriesOfPauses(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"paused in the middle of a rollout": func(s *teller) {
@@ -227,7 +227,7 @@ func TestStoriesOfPauses(t *testing.T) {
 	})
 }
 
-// A pause that comes when the hub was away is kept to from the first pass on, whatever is due by then (R22).
+// A pause that comes when the hub was away is kept to from the first pass on, whatever is due by then.
 func TestPauseAfterAnOutage(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2", "c3"})
@@ -243,7 +243,7 @@ func TestPauseAfterAnOutage(t *testing.T) {
 	s.versions("v1", "v1", "v1")
 }
 
-// An older hub's works are recorded while it is paused, and get their hashes after it (R6, R22).
+// An older hub's works are recorded while it is paused, and get their hashes after it.
 func TestTakeoverWhileItIsPaused(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Away = true

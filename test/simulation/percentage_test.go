@@ -11,7 +11,7 @@ import (
 )
 
 // TestPercentageOfAPlacementThatShrinks: maxFailures is a percentage of the largest number of clusters that counted for the placementRef
-// since the rollout began. So a Placement that shrinks does not abort it, whatever the hub has lost (R11).
+// since the rollout began. So a Placement that shrinks does not abort it, whatever the hub has lost.
 func TestPercentageOfAPlacementThatShrinks(t *testing.T) {
 	parallel := progressive("p1", 4, "30s", 0, true)
 	parallel.RolloutStrategy.Progressive.MaxFailures = intstr.FromString("25%")

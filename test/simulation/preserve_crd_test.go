@@ -11,7 +11,7 @@ import (
 )
 
 // An object is being deleted, its workloads stay, and the hub waits for the agent of c1. OCM's operator writes its CRD, which drops
-// spec.preserveResourcesOnDeletion. Nobody set it to false: the workloads still stay (R20).
+// spec.preserveResourcesOnDeletion. Nobody set it to false: the workloads still stay.
 func TestOlderCRDDuringAPreservingDeletion(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1"})

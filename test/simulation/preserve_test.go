@@ -14,7 +14,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestStoriesOfPreserving plays deletions that leave the workloads on the clusters (R19 to R21, P11).
+// TestStoriesOfPreserving plays deletions that leave the workloads on the clusters.
 func TestStoriesOfPreserving(t *testing.T) {
 	for name, play := range map[string]func(*teller){
 		"workloads stay and an agent is offline": func(s *teller) {
@@ -135,7 +135,7 @@ func (s *teller) gone() {
 	}
 }
 
-// Toggling the field writes no work and makes no revision (R19).
+// Toggling the field writes no work and makes no revision.
 func TestTogglingPreserveWritesNoWork(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2", "c3"})
@@ -159,7 +159,7 @@ func TestTogglingPreserveWritesNoWork(t *testing.T) {
 	require.Nil(t, meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionDeleting))
 }
 
-// A work in handover leaves the objects that it keeps behind, too, and a pause holds no deletion up (R21, R22, R28).
+// A work in handover leaves the objects that it keeps behind, too, and a pause holds no deletion up.
 func TestPreservingInHandover(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Drops = true
@@ -179,7 +179,7 @@ func TestPreservingInHandover(t *testing.T) {
 	require.Equal(t, before, s.objects.uids(), s.story())
 }
 
-// Over a broker nothing is deleted as long as the workloads shall stay, and the condition says how they can (R21).
+// Over a broker nothing is deleted as long as the workloads shall stay, and the condition says how they can.
 func TestPreservingOverBroker(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.OverBroker()

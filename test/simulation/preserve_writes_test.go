@@ -21,8 +21,7 @@ func leaves(t *testing.T) *teller {
 	return s
 }
 
-// A deletion that preserves the workloads writes each work once, reads it live once after its agent has answered, and deletes it once
-// (R20).
+// A deletion that preserves the workloads writes each work once, reads it live once after its agent has answered, and deletes it once.
 func TestPreservingWritesEachWorkTwice(t *testing.T) {
 	s := leaves(t)
 	reads, began := 0, len(s.Story)
@@ -90,7 +89,7 @@ func TestPreservingWhereWorksAreStoredOtherwise(t *testing.T) {
 }
 
 // A work that appears while the object is being deleted is found before the object is gone. The deletion does not wait for a work under a
-// name that no hub gives (R18).
+// name that no hub gives.
 func TestPreservingFindsOtherWorksAtItsEnd(t *testing.T) {
 	s := leaves(t)
 	s.Report("c3", "", Silent)

@@ -127,7 +127,7 @@ func (w *World) checkVersions(wanted string, aborted bool) error {
 			return err
 		}
 	}
-	// A selected cluster whose work is being deleted waits until its agent has let it go (R8).
+	// A selected cluster whose work is being deleted waits until its agent has let it go.
 	if selected := w.selected().Difference(w.adversaries.clusters); !clusters.Union(leaving.Intersection(selected)).Equal(selected) && w.allPlaced() {
 		return fmt.Errorf("quiet: works in %v, selected %v", sets.List(clusters), sets.List(selected))
 	}
@@ -188,7 +188,7 @@ func (w *World) allWell(version string) bool {
 	}
 	for _, work := range w.Works() {
 		o := w.outcome(work.Namespace, Version(work))
-		if owned(work) && (o == Silent || o != Succeeds && o != Lies && w.staysAway(work.Namespace)) { // One that is away fails, too (R8a).
+		if owned(work) && (o == Silent || o != Succeeds && o != Lies && w.staysAway(work.Namespace)) { // One that is away fails, too.
 			return false
 		}
 	}
@@ -232,8 +232,8 @@ func (w *World) checkHistory() error {
 	for _, rev := range w.Revisions() {
 		there.Insert(rev.Labels[workv1alpha1.LabelControllerHash])
 	}
-	// Works prove nothing of what was never recorded (R7). The spec shows what the update revision holds, unless somebody edited it during a
-	// pause (R23).
+	// Works prove nothing of what was never recorded. The spec shows what the update revision holds, unless somebody edited it during a
+	// pause.
 	lost := w.unrecorded
 	if !object.Spec.Paused {
 		lost = lost.Difference(sets.New(object.Status.UpdateRevision))
@@ -248,7 +248,7 @@ func (w *World) checkHistory() error {
 	return nil
 }
 
-// historyLimit is how many revisions beside the live ones a ManifestWorkReplicaSet keeps (R5).
+// historyLimit is how many revisions beside the live ones a ManifestWorkReplicaSet keeps.
 func historyLimit(object *workv1alpha1.ManifestWorkReplicaSet) int {
 	return min(int(ptr.Deref(object.Spec.RevisionHistoryLimit, workv1alpha1.DefaultRevisionHistoryLimit)), workv1alpha1.MaxRevisionHistoryLimit)
 }

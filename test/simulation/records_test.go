@@ -9,7 +9,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestZeroTimeInTheRecords: the API server accepts a record that has the zero time. The hub reads it, and continues (R11).
+// TestZeroTimeInTheRecords: the API server accepts a record that has the zero time. The hub reads it, and continues.
 func TestZeroTimeInTheRecords(t *testing.T) {
 	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
 	s.Refuse("c3", Denied)
@@ -26,7 +26,7 @@ func TestZeroTimeInTheRecords(t *testing.T) {
 }
 
 // TestRestoredStatusBeginsNoRolloutAgain: a status from a backup is older than the revisions. What was aborted stays aborted, and what is
-// complete is not aborted to the revision before the last (R16).
+// complete is not aborted to the revision before the last.
 func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
 		t.Run("aborted, "+name, func(t *testing.T) {
@@ -85,8 +85,8 @@ func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 	}
 }
 
-// TestStatusIsNotOlderDuringAPause: a user deletes the aborted revision during a pause. The update revision stays until the pause ends
-// (R23). A status from a backup that is restored during a pause begins no aborted rollout after the pause (R16).
+// TestStatusIsNotOlderDuringAPause: a user deletes the aborted revision during a pause. The update revision stays until the pause ends.
+// A status from a backup that is restored during a pause begins no aborted rollout after the pause.
 func TestStatusIsNotOlderDuringAPause(t *testing.T) {
 	t.Run("a deleted revision", func(t *testing.T) {
 		s, _ := abortedStory(t)
@@ -132,7 +132,7 @@ func abortedStory(t *testing.T) (s *teller, saved *workv1alpha1.ManifestWorkRepl
 }
 
 // TestUpgradeInTheMiddleOfARolloutWithAFailure: a release without records wrote the status while one cluster had failed and another one
-// was soaking. Nothing is started until the deadlines count again (R16).
+// was soaking. Nothing is started until the deadlines count again.
 func TestUpgradeInTheMiddleOfARolloutWithAFailure(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
@@ -156,7 +156,7 @@ func TestUpgradeInTheMiddleOfARolloutWithAFailure(t *testing.T) {
 }
 
 // TestErrorIsNotTheLastTryOfARejectedWrite: the API server rejects a write, and answers the try after the deadline with an error that
-// passes. Only a rejection leads to an abort (R11).
+// passes. Only a rejection leads to an abort.
 func TestErrorIsNotTheLastTryOfARejectedWrite(t *testing.T) {
 	for _, answer := range []Fault{Refused, Throttled, Conflicted} {
 		t.Run(string(answer), func(t *testing.T) {
@@ -179,7 +179,7 @@ func TestErrorIsNotTheLastTryOfARejectedWrite(t *testing.T) {
 }
 
 // TestFailureWithoutARevisionOfTheTemplate: the API server rejects the revision of a new template, and the rollout before it goes on. A
-// cluster that fails meanwhile has failed, also for the next process (R11).
+// cluster that fails meanwhile has failed, also for the next process.
 func TestFailureWithoutARevisionOfTheTemplate(t *testing.T) {
 	s := checkedStory(t)
 	clusters := []string{"c1", "c2", "c3", "c4", "c5", "c6"}
@@ -204,7 +204,7 @@ func TestFailureWithoutARevisionOfTheTemplate(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// TestAbortWithoutARevisionOfTheTemplateLooksLive: there, too, a cache whose watch is dead leads to no abort (R11).
+// TestAbortWithoutARevisionOfTheTemplateLooksLive: there, too, a cache whose watch is dead leads to no abort.
 func TestAbortWithoutARevisionOfTheTemplateLooksLive(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2"})
@@ -237,7 +237,7 @@ func TestAbortWithoutARevisionOfTheTemplateLooksLive(t *testing.T) {
 }
 
 // TestStalledStatusKeepsTheRecords: a process that began a moment ago reports a stalled rollout as if it had watched for long. A
-// success that has not settled revokes no failure meanwhile, and the deadlines that do not count yet make none (R11).
+// success that has not settled revokes no failure meanwhile, and the deadlines that do not count yet make none.
 func TestStalledStatusKeepsTheRecords(t *testing.T) {
 	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
 	s.Restart()

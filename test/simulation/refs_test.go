@@ -30,7 +30,7 @@ func (s *teller) thin() {
 }
 
 // TestIgnoredPlacementRefs: of more than 64 placementRefs the first 64 count. A cluster that only the others select keeps its work, whatever goes
-// away; it gets no new revision, and no rollout completes without it; but an abort takes it back (R8, R12, R13).
+// away; it gets no new revision, and no rollout completes without it; but an abort takes it back.
 func TestIgnoredPlacementRefs(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2"})

@@ -13,7 +13,7 @@ import (
 
 const c1Refused = "the API server rejects the ManifestWork of cluster c1: forbidden: simulated, request 1; fix the cause, the hub retries the write at least once a minute"
 
-// TestStoriesOfRefusedWorks plays what the API server's refusals do to a rollout (R11, R14), to an abort (R4), and to the status (P7).
+// TestStoriesOfRefusedWorks plays what the API server's refusals do to a rollout, to an abort, and to the status (P7).
 func TestStoriesOfRefusedWorks(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"a refused cluster holds a slot until its deadline": func(s *teller) {
@@ -240,7 +240,7 @@ func (s *teller) hold(wanted ...string) {
 }
 
 // TestRefusedWhileOthersHalt: c2 fails and halts the placement. The write of c1 is still tried, so c1 fails at its deadline, and the status
-// counts it only when it is recorded, even in the first minutes of a restarted hub (R11, P7).
+// counts it only when it is recorded, even in the first minutes of a restarted hub.
 func TestRefusedWhileOthersHalt(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2"})

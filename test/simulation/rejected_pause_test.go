@@ -21,7 +21,7 @@ func rejects(t *testing.T) *teller {
 	return s
 }
 
-// TestDeadlineOfARejectedWork: it runs from the first rejected try of the revision, and an edit elsewhere in the spec renews nothing (R11).
+// TestDeadlineOfARejectedWork: it runs from the first rejected try of the revision, and an edit elsewhere in the spec renews nothing.
 func TestDeadlineOfARejectedWork(t *testing.T) {
 	s := rejects(t)
 	s.settle(50 * time.Second)
@@ -54,7 +54,7 @@ func TestDeadlineOfAWorkThatAPauseHeldBack(t *testing.T) {
 	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// TestDeadlineOfARejectedWorkDuringAPause: it runs on, and the first rejected try after it makes the cluster fail (R24).
+// TestDeadlineOfARejectedWorkDuringAPause: it runs on, and the first rejected try after it makes the cluster fail.
 func TestDeadlineOfARejectedWorkDuringAPause(t *testing.T) {
 	s := rejects(t)
 	s.settle(5 * time.Second)

@@ -44,7 +44,7 @@ func checkedAbort(t *testing.T, clusters ...string) *teller {
 	return s
 }
 
-// TestRetryByAnnotation: an annotation retries an aborted rollout once (R4). The hub stops after each of its writes in turn.
+// TestRetryByAnnotation: an annotation retries an aborted rollout once. The hub stops after each of its writes in turn.
 func TestRetryByAnnotation(t *testing.T) {
 	for write := range 6 {
 		s := checkedAbort(t, "c1", "c2", "c3")
@@ -72,7 +72,7 @@ func TestRetryByAnnotation(t *testing.T) {
 	}
 }
 
-// TestRetryByAnnotationOfAStalledRollout: each failed cluster gets one new deadline, and those that succeeded are left alone (R11).
+// TestRetryByAnnotationOfAStalledRollout: each failed cluster gets one new deadline, and those that succeeded are left alone.
 func TestRetryByAnnotationOfAStalledRollout(t *testing.T) {
 	for name, during := range map[string]func(*teller){
 		"it stays":         func(*teller) {},
@@ -112,7 +112,7 @@ func TestRetryByAnnotationOfAStalledRollout(t *testing.T) {
 	}
 }
 
-// TestRetryByAnnotationOfARejectedWork: the write is tried at once, and has a new deadline (R11).
+// TestRetryByAnnotationOfARejectedWork: the write is tried at once, and has a new deadline.
 func TestRetryByAnnotationOfARejectedWork(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2"})
@@ -139,7 +139,7 @@ func TestRetryByAnnotationOfARejectedWork(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// TestRetryByAnnotationOnAnOlderCRD: the revisions hold what the status can't (R16).
+// TestRetryByAnnotationOnAnOlderCRD: the revisions hold what the status can't.
 func TestRetryByAnnotationOnAnOlderCRD(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.API.OlderCRD = true

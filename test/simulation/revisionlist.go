@@ -116,7 +116,7 @@ func (w *World) reaches() map[string]*reach {
 }
 
 // keepsOfTheLost reports whether a work keeps objects of a revision that is gone: without that, the work can't be compared with what the hub
-// wrote, and is no success (R29).
+// wrote, and is no success.
 func keepsOfTheLost(work *workv1.ManifestWork, contents map[string]string) bool {
 	kept := work.Annotations[workv1alpha1.AnnotationKeptRevision]
 	return kept != "" && contents[kept] == ""

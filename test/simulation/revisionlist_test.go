@@ -12,7 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestStoriesOfRevisions plays what a revision goes through, and says in the golden traces each time that status.revisions changes (R25, R26).
+// TestStoriesOfRevisions plays what a revision goes through, and says in the golden traces each time that status.revisions changes.
 func TestStoriesOfRevisions(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"the life of a revision": func(s *teller) {
@@ -198,7 +198,7 @@ func TestFieldsThatAnOlderCRDDrops(t *testing.T) {
 	require.Equal(t, 1, dropped())
 }
 
-// P7: a change cause that changes while the template stays writes nothing, and makes no revision (R25).
+// P7: a change cause that changes while the template stays writes nothing, and makes no revision.
 func TestChangeCauseAlone(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2"})

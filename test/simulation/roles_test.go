@@ -28,7 +28,7 @@ func (s *teller) replaceRevision(version, content string, owner types.UID) {
 }
 
 // A writer of ControllerRevisions decides what an abort writes, if the replaced revision names the ManifestWorkReplicaSet as its controller.
-// A revision that another object controls never reaches a cluster (R2).
+// A revision that another object controls never reaches a cluster.
 func TestReplacedRevisionIsWhatAnAbortWrites(t *testing.T) {
 	t.Run("controlled by the object", func(t *testing.T) {
 		s := rolling(t, 3)
@@ -47,7 +47,7 @@ func TestReplacedRevisionIsWhatAnAbortWrites(t *testing.T) {
 }
 
 // A status writer who names the update revision and forges the condition of a complete rollout holds no abort up: this hub judged that the
-// rollout is not complete, and the revision never was the current one (R6).
+// rollout is not complete, and the revision never was the current one.
 func TestForgedCompletionHoldsNoAbortUp(t *testing.T) {
 	s := rolling(t, 1)
 	stable, update := s.hashOf("v1"), s.hashOf("v2")
@@ -70,8 +70,7 @@ func TestForgedCompletionHoldsNoAbortUp(t *testing.T) {
 	s.warned(workv1alpha1.EventCurrentRevisionIgnored, `puts "`+stable+`" back`)
 }
 
-// An agent that forges the Complete condition takes its own cluster out of the failed count. A failure of another cluster aborts all the same
-// (R17).
+// An agent that forges the Complete condition takes its own cluster out of the failed count. A failure of another cluster aborts all the same.
 func TestForgedCompleteCountsForItsClusterOnly(t *testing.T) {
 	s := stableFleet(t, 0)
 	s.Corrupt("c1")

@@ -23,7 +23,7 @@ func (w *World) selected() sets.Set[string] {
 }
 
 // seenSelected are the same, by what the hub has seen. A cluster that moves from one Placement to another is in none of them for a
-// moment, and then does not count (R13).
+// moment, and then does not count.
 func (w *World) seenSelected() sets.Set[string] { return selectedBy(w.seen(), w.seenDecisions()) }
 
 func (w *World) seenDecisions() []*clusterv1beta1.PlacementDecision {
@@ -60,7 +60,7 @@ func decidedFor(placement string, decisions []*clusterv1beta1.PlacementDecision)
 }
 
 // unknownPlacement returns a Placement that, as far as the hub has seen, is missing, has no decision, or counts more clusters than its
-// decisions name; empty if there is none. Meanwhile, no cluster is started, and none fails (R8).
+// decisions name; empty if there is none. Meanwhile, no cluster is started, and none fails.
 func (w *World) unknownPlacement(owner *workv1alpha1.ManifestWorkReplicaSet) string {
 	decisions := w.seenDecisions()
 	for _, ref := range owner.Spec.PlacementRefs {
@@ -76,7 +76,7 @@ func (w *World) unknownPlacement(owner *workv1alpha1.ManifestWorkReplicaSet) str
 }
 
 // countedUnder is the placement that a work counts under for the hub, by what it has seen: the first that selects the cluster,
-// or the one that the work has. A work whose cluster is away stays with its placement (R8a).
+// or the one that the work has. A work whose cluster is away stays with its placement.
 func (w *World) countedUnder(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) string {
 	label := work.Labels[workv1alpha1.LabelPlacement]
 	decisions := w.seenDecisions()

@@ -77,7 +77,7 @@ func (w *World) forgetServed(work *workv1.ManifestWork) {
 	o.served, o.since = "", time.Time{}
 }
 
-// noteBlindWrite has a work keep nothing that was written while the history could not be read: its agent may apply it once it can be (R28).
+// noteBlindWrite has a work keep nothing that was written while the history could not be read: its agent may apply it once it can be.
 func (w *World) noteBlindWrite(name string) {
 	if cluster, work, _ := strings.Cut(name, "/"); w.API.NoHistory {
 		o := w.objectsOf(cluster, work)

@@ -11,7 +11,7 @@ import (
 )
 
 // A webhook removes the time of the write from each work. The cluster has the revision but makes no progress. The condition names the
-// removed annotation, the work is not rewritten in every pass, and the deadline leads to an abort (R10).
+// removed annotation, the work is not rewritten in every pass, and the deadline leads to an abort.
 func TestWebhookThatTakesTheTimeOfTheWrite(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2"})

@@ -73,7 +73,7 @@ func each(t *testing.T, play func(*teller)) {
 	}
 }
 
-// What upstream's hub rolled out everywhere since this one was away is nobody's to undo: what was current before was left long ago (R6).
+// What upstream's hub rolled out everywhere since this one was away is nobody's to undo: what was current before was left long ago.
 func TestStayThatRolledOut(t *testing.T) {
 	for name, version := range map[string]string{"a new template": "v3", "an older template": "v1"} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestStayThatRolledOut(t *testing.T) {
 	}
 }
 
-// Where one cluster is selected, its work alone reports another hub's rollout: no abort takes the cluster back past it (R6).
+// Where one cluster is selected, its work alone reports another hub's rollout: no abort takes the cluster back past it.
 func TestStayOfOneCluster(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1"})
@@ -132,7 +132,7 @@ func TestStayOfOneCluster(t *testing.T) {
 	s.has("v3", "c1")
 }
 
-// The stay ended in the middle of a rollout: who has the stable one still is what reports that it is (R6).
+// The stay ended in the middle of a rollout: who has the stable one still is what reports that it is.
 func TestStayThatEndsInTheMiddle(t *testing.T) {
 	each(t, func(s *teller) {
 		s.Upstream("p1", "v2", "c2")
@@ -148,7 +148,7 @@ func TestStayThatEndsInTheMiddle(t *testing.T) {
 	})
 }
 
-// Upstream's hub completed v3 and is in the middle of v4: v3 is the stable one, whether this hub knows it already or not (R6).
+// Upstream's hub completed v3 and is in the middle of v4: v3 is the stable one, whether this hub knows it already or not.
 func TestStayOfTwoRollouts(t *testing.T) {
 	for name, version := range map[string]string{"a new template": "v3", "an older template": "v1"} {
 		t.Run(name, func(t *testing.T) {

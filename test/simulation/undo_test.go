@@ -18,7 +18,7 @@ func (s *teller) window(size int32) {
 }
 
 // TestRollbackWindowIsAskedOnce: whether an undo reaches every cluster at once is decided when it begins. A window that is set later does not
-// send a revision everywhere that fails on the first cluster (R12c).
+// send a revision everywhere that fails on the first cluster.
 func TestRollbackWindowIsAskedOnce(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
@@ -46,7 +46,7 @@ func TestRollbackWindowIsAskedOnce(t *testing.T) {
 	s.everywhere("v1")
 }
 
-// TestRetryOfAnUndoAtOnce: the retry of an undo that was aborted follows the strategies (R12c).
+// TestRetryOfAnUndoAtOnce: the retry of an undo that was aborted follows the strategies.
 func TestRetryOfAnUndoAtOnce(t *testing.T) {
 	for name, retry := range map[string]func(s *teller){
 		"by hand":       func(s *teller) { s.Retry() },
@@ -82,7 +82,7 @@ func TestRetryOfAnUndoAtOnce(t *testing.T) {
 }
 
 // TestUndoAfterTheClockWasSetBack: an undo is known as one, so it is not aborted by itself, although the API server's clock was set back
-// between the two revisions (R12).
+// between the two revisions.
 func TestUndoAfterTheClockWasSetBack(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3"})
@@ -105,7 +105,7 @@ func TestUndoAfterTheClockWasSetBack(t *testing.T) {
 }
 
 // TestCompletionAfterTheClockWasSetBack: a revision that becomes the current one after the hub's clock was set back is the last one that did,
-// although somebody deleted the one before (R7, R13).
+// although somebody deleted the one before.
 func TestCompletionAfterTheClockWasSetBack(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")

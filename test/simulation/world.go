@@ -47,7 +47,7 @@ type World struct {
 	// Refusals is what the API server answers to writes of the works of a cluster, until it is taken out again: a quota, a policy, a webhook
 	// that is down.
 	Refusals map[string]Fault
-	// Irreparable are the hashes of revisions that a user deleted: only that of the template in the spec is created again (R7).
+	// Irreparable are the hashes of revisions that a user deleted: only that of the template in the spec is created again.
 	Irreparable sets.Set[string]
 	// unrecorded are the hashes of revisions that were rolled out while no ControllerRevision could be made.
 	unrecorded sets.Set[string]

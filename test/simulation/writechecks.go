@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// noteRecords follows which revisions were rolled out without a ControllerRevision, for lack of the permission (R7).
+// noteRecords follows which revisions were rolled out without a ControllerRevision, for lack of the permission.
 func (w *World) noteRecords() {
 	object := w.Object()
 	if object == nil {
@@ -110,7 +110,7 @@ func (w *World) checkSucceeded(name, hash string) error {
 		}
 		if !work.DeletionTimestamp.IsZero() {
 			if work.Labels[workv1alpha1.LabelControllerHash] == hash && w.reached(work) {
-				succeeded++ // It counts until it is gone (R8).
+				succeeded++ // It counts until it is gone.
 			}
 			continue
 		}
@@ -120,7 +120,7 @@ func (w *World) checkSucceeded(name, hash string) error {
 		}
 		if work.Labels[workv1alpha1.LabelControllerHash] != hash {
 			if w.leftAlone(work) {
-				continue // Nothing waits for it (R8a).
+				continue // Nothing waits for it.
 			}
 			failed[work.Namespace] = fmt.Errorf("%s became current, and the work of cluster %s has hash %s", name, work.Namespace, work.Labels[workv1alpha1.LabelControllerHash])
 			continue
@@ -214,7 +214,7 @@ func (w *World) inFlight(owner *workv1alpha1.ManifestWorkReplicaSet, started *wo
 		if label := work.Labels[workv1alpha1.LabelPlacement]; label != started.Labels[workv1alpha1.LabelPlacement] && refersTo(owner, label) {
 			continue // It counts there until it is handed over, which starts nothing.
 		}
-		// What someone edited by hand is not at the revision (R10).
+		// What someone edited by hand is not at the revision.
 		if w.countedUnder(owner, work) != started.Labels[workv1alpha1.LabelPlacement] ||
 			work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision || Version(work) != Version(started) {
 			continue

@@ -15,7 +15,7 @@ import (
 )
 
 // TestCrowdedObjectsStayWritable: an object that an older CRD stored with more placementRefs than this one allows can be labelled, edited elsewhere,
-// given a status, and deleted with its finalizers. Only its placementRefs can't be changed for as many (R8). No other test runs beside this one.
+// given a status, and deleted with its finalizers. Only its placementRefs can't be changed for as many. No other test runs beside this one.
 func TestCrowdedObjectsStayWritable(t *testing.T) {
 	c := as(t, hub.config, namespace(t, nobody))
 	dry := as(t, hub.config, c.namespace)
@@ -51,7 +51,7 @@ func (c *client) staysWritable(dry *client, name, other, over, within string) {
 }
 
 // TestLongHistoriesStayWritable: the same for an object that an older CRD stored with a larger revisionHistoryLimit. The limit can be lowered to what is
-// allowed, and to nothing above it (R5).
+// allowed, and to nothing above it.
 func TestLongHistoriesStayWritable(t *testing.T) {
 	c := as(t, hub.config, namespace(t, nobody))
 	dry := as(t, hub.config, c.namespace)

@@ -12,7 +12,7 @@ import (
 // budget.
 const MaxCompared = 100
 
-// LongName is about a name whose works could not be found again (R9): the label, its value, the length of the value, and the limit. A name
+// LongName is about a name whose works could not be found again: the label, its value, the length of the value, and the limit. A name
 // can't change, so only creations are rejected.
 var LongName = Rule{
 	Name: "longName",
@@ -129,7 +129,7 @@ var TooManyConfigs = Rule{
 	}},
 }
 
-// TooManyRefs is about the number of placementRefs, and the limit (R8). The schema of the CRD refuses them before a policy could.
+// TooManyRefs is about the number of placementRefs, and the limit. The schema of the CRD refuses them before a policy could.
 var TooManyRefs = Rule{
 	Name: "tooManyRefs",
 	Text: "has %d entries, and at most %d are allowed: select more clusters with each Placement, or make several ManifestWorkReplicaSets",

@@ -15,7 +15,7 @@ const (
 // ChangesRetry is a condition on updates that change the annotation that asks for a retry.
 const ChangesRetry = "(" + retry + " != " + oldRetry + ")"
 
-// BadRetry is about a retry annotation that is not a time (R4).
+// BadRetry is about a retry annotation that is not a time.
 var BadRetry = Rule{
 	Name: "badRetry",
 	Text: "%q is not a time, so nothing would be retried: use the current time in RFC 3339, for example 2026-11-25T10:00:00Z",

@@ -113,7 +113,7 @@ func kindCheck(name, surprising string) Check {
 	}
 }
 
-// AbortWhilePaused is about a pause during an abort (R24).
+// AbortWhilePaused is about a pause during an abort.
 var AbortWhilePaused = Rule{
 	Name: "abortWhilePaused",
 	Text: "an abort is under way, and stops where it is: clusters that are not rolled back yet keep the revision " +

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever pauses an object in the middle of an abort learns that the abort stops (R24).
+// Whoever pauses an object in the middle of an abort learns that the abort stops.
 func TestPauseOfAnAbort(t *testing.T) {
 	const warning = "spec.paused: an abort is under way, and stops where it is: clusters that are not rolled back yet keep the revision " +
 		"whose rollout is aborted, until spec.paused is false"

@@ -56,7 +56,7 @@ func inspect(object *unstructured.Unstructured, limits Limits, manifests manifes
 	return mwrs, append(problems, historyProblems(mwrs.Spec.RevisionHistoryLimit)...)
 }
 
-// historyProblems finds a number of old revisions that nobody can keep (R5).
+// historyProblems finds a number of old revisions that nobody can keep.
 func historyProblems(keep *int32) []problem {
 	remedy := ""
 	switch {
@@ -73,7 +73,7 @@ func historyProblems(keep *int32) []problem {
 	return []problem{inField(field.Invalid(specPath.Child("revisionHistoryLimit"), *keep, remedy))}
 }
 
-// ownerLabelProblems finds names whose works could not be found again (R9). A name can't be changed, so this refuses creations only.
+// ownerLabelProblems finds names whose works could not be found again. A name can't be changed, so this refuses creations only.
 func ownerLabelProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet) []problem {
 	value := workv1alpha1.OwnerLabelValue(mwrs.Namespace, mwrs.Name)
 	if len(value) <= workv1alpha1.MaxOwnerLabelLength {
@@ -135,7 +135,7 @@ func refProblems(refs []workv1alpha1.LocalPlacementReference, limits Limits) []p
 	return problems
 }
 
-// tooManyRefs is about the number of placementRefs: the hub ignores the surplus ones (R8).
+// tooManyRefs is about the number of placementRefs: the hub ignores the surplus ones.
 func tooManyRefs(n int) *field.Error {
 	return rule.TooManyRefs.Error(refsPath, n, workv1alpha1.MaxPlacementRefs)
 }

@@ -345,7 +345,7 @@ func TestSurprises(t *testing.T) {
 }
 
 // TestManifestConfigsAreBounded: too many manifestConfigs for the manifests are an error of the field, and an object that was stored with more
-// stays writable (R8).
+// stays writable.
 func TestManifestConfigsAreBounded(t *testing.T) {
 	large := Limits{ManifestBytes: 1 << 20}
 	of := func(manifests, configs int) []edit {
@@ -384,7 +384,7 @@ func TestManifestThatRulesAreForGoes(t *testing.T) {
 	require.Contains(t, verdict.Warnings[0], want)
 }
 
-// TestDropsBeyondTheBounds: an update that drops more than WhenAvailable can keep is told which field is too large (R28).
+// TestDropsBeyondTheBounds: an update that drops more than WhenAvailable can keep is told which field is too large.
 func TestDropsBeyondTheBounds(t *testing.T) {
 	keeps := set("spec.pruneStrategy", "WhenAvailable")
 	large := func(name string) edit {

@@ -47,7 +47,7 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 	return out
 }
 
-// droppedSurprises are those of an update that drops more than can be kept (R28).
+// droppedSurprises are those of an update that drops more than can be kept.
 func droppedSurprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []string {
 	if old == nil || limits.gone() {
 		return nil
