@@ -90,7 +90,7 @@ func kept(versions []Version, build Version) []Version {
 }
 
 const wayOut = "ManifestWorkReplicaSets are not reconciled; run the version that ran last, or delete the ConfigMap " + ConfigMap +
-	" to continue with the state that is there"
+	" in this hub's namespace to continue with the state that is there"
 
 func refusal(build, last Version, listed []Version) string {
 	there := "there are none of any version"
