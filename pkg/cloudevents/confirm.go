@@ -12,20 +12,19 @@ import (
 )
 
 const (
-	// confirmAfter is how long an agent may take to report anything of what it was sent, at first. Each time that it is sent again it
-	// may take twice as long: most agents that say nothing are offline, and ask by themselves when they are back.
+	// confirmAfter is how long an agent may take, at first, to report anything about a write. The time doubles each time the write is sent
+	// again: most silent agents are offline, and ask for their works when they are back.
 	confirmAfter = 15 * time.Second
-	// unsettledAfter is how long a cluster may be under way before its agent is asked, at first. Each time after that it may take twice as
-	// long.
+	// unsettledAfter is how long a cluster may be in progress, at first, before its agent is asked. The time doubles each time after that.
 	unsettledAfter = time.Minute
 	// longestPause bounds both.
 	longestPause = 16 * time.Minute
-	// auditInterval is how often all agents are asked what they have. An agent answers when it is asked, and otherwise says only what is
-	// new: what was lost would stay unknown for ever.
+	// auditInterval is how often all agents are asked for their works. An agent that is not asked reports only changes: a lost report would
+	// stay unknown forever.
 	auditInterval = 30 * time.Minute
 )
 
-// pause returns how long to wait after something was done a number of times in vain: twice as long each time.
+// pause returns the time to wait after a number of attempts without a result. It doubles with each attempt.
 func pause(first, longest time.Duration, times int) time.Duration {
 	return min(first<<min(times, 16), longest)
 }
@@ -34,14 +33,14 @@ func pause(first, longest time.Duration, times int) time.Duration {
 type write struct {
 	// at is the time of the first send, and sent the time of the last.
 	at, sent time.Time
-	// due is when to look whether it was confirmed, and looks how often that was done.
+	// due is when to check whether the write was confirmed, and looks is the number of checks so far.
 	due   time.Time
 	looks int
-	// there is true if the agent, or its cluster, was connected when it was last sent again.
+	// there is true if the agent, or its cluster, was connected when the write was last sent again.
 	there bool
 }
 
-// lookAfter starts the timer of a write, which takes the place of an older write of the same work.
+// lookAfter starts the timer of a write, which replaces an older write of the same work.
 func (d *Driver) lookAfter(work *workv1.ManifestWork, wait time.Duration) {
 	s, now := d.store, d.clock.Now()
 	s.mu.Lock()
@@ -50,7 +49,7 @@ func (d *Driver) lookAfter(work *workv1.ManifestWork, wait time.Duration) {
 	d.sends.AddAfter(confirmTask{work.UID}, wait)
 }
 
-// again returns when to look at a write the next time.
+// again schedules the next check of a write, and returns the time until then.
 func (d *Driver) again(w *write, there bool, wait time.Duration) time.Duration {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
@@ -59,8 +58,8 @@ func (d *Driver) again(w *write, there bool, wait time.Duration) time.Duration {
 	return wait
 }
 
-// expectAnswers looks after all works, whose agents are about to be asked. An agent that was restarted has lost its works, and answers
-// nothing; where its own question was lost, nobody else would notice.
+// expectAnswers starts the timers of all works, because their agents are about to be asked. A restarted agent has lost its works, and
+// answers nothing. If its own question was lost too, nothing else would reveal that.
 func (d *Driver) expectAnswers() {
 	works, _ := d.store.in(metav1.NamespaceAll)
 	for _, work := range works {
@@ -72,15 +71,15 @@ func (d *Driver) expectAnswers() {
 		}
 		d.store.mu.Unlock()
 		if !looked {
-			d.lookAfter(work, confirmAfter+d.link.agentReturn) // An agent that is on its way back asks by itself.
+			d.lookAfter(work, confirmAfter+d.link.agentReturn) // An agent that is reconnecting asks by itself.
 		}
 	}
 }
 
-// confirmTask sends a work again whose agent has said nothing about its generation, or that was deleted and is not gone: an event that a
-// broker loses must not become a failed rollout. The agent takes the same generation twice, and nothing happens. If a cluster has
-// been in progress for long, its agent is asked: the last report may have been lost. A writer's lock is taken only for a deletion, because
-// a writer may be waiting for the broker.
+// confirmTask sends a work again if its agent has not reported its generation, or if it was deleted and is not gone: an event that a broker
+// loses must not fail a rollout. An agent that receives the same generation twice does nothing. If a cluster has been in progress for long,
+// its agent is asked: the last report may have been lost. A writer's lock is taken only for a deletion, because a writer may be waiting for
+// the broker.
 type confirmTask struct{ uid types.UID }
 
 func (t confirmTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
@@ -94,7 +93,7 @@ func (t confirmTask) do(ctx context.Context, d *Driver) (again time.Duration, er
 		return d.askUnsettled(ctx, l)
 	}
 	there := d.judgeReach(ctx, l)
-	klog.FromContext(ctx).V(2).Info("Sending a ManifestWork again, its agent has not reported anything of it",
+	klog.FromContext(ctx).V(2).Info("Sending a ManifestWork again: its agent has reported nothing about it",
 		"cluster", l.work.Namespace, "name", l.work.Name, "generation", l.work.Generation)
 	if err := d.resend(ctx, t.uid); err != nil {
 		return confirmAfter, nil //nolint:nilerr // The writer got the error; here the write is only retried.
@@ -109,20 +108,20 @@ func (t confirmTask) do(ctx context.Context, d *Driver) (again time.Duration, er
 	return d.again(l.write, there, pause(confirmAfter, longestPause, l.was.looks+1)), nil
 }
 
-// look is what is known of a write when its timer fires.
+// look is the state of a write when its timer fires.
 type look struct {
 	record *record
 	work   *workv1.ManifestWork
-	// write is nil if there is nothing to confirm, and was its content.
+	// write is nil if there is nothing to confirm, and was is a copy of it.
 	write *write
 	was   write
-	// wait is for how much longer nothing is to be done, because this was the timer of an older write.
+	// wait is the remaining time of the current write, if the timer was that of an older write.
 	wait time.Duration
-	// arrived is true if the agent reported the write, and unread if it reported something that is not processed yet.
+	// arrived is true if the agent reported the write, and unread is true if a report of the work is not processed yet.
 	arrived, unread bool
 }
 
-// look looks whether a write was confirmed. If it was, and the cluster has settled, the write is done.
+// look checks whether a write was confirmed. If it was, and the cluster has settled, the write is done.
 func (d *Driver) look(uid types.UID) (l look) {
 	s := d.store
 	s.mu.Lock()
@@ -144,7 +143,7 @@ func (d *Driver) look(uid types.UID) (l look) {
 	return look{record: r, work: r.work, write: r.write, was: *r.write, arrived: arrived, unread: r.kept != nil}
 }
 
-// askUnsettled asks the agent of a cluster that is under way for long. At the first look it is not: most clusters are there soon.
+// askUnsettled asks the agent of a cluster that has been in progress for long. The first check asks nothing: most clusters settle soon.
 func (d *Driver) askUnsettled(ctx context.Context, l look) (again time.Duration, err error) {
 	again = d.again(l.write, false, pause(unsettledAfter, longestPause, l.was.looks))
 	if l.was.looks == 0 || !d.mayAsk(l.work.Namespace) {
@@ -153,14 +152,15 @@ func (d *Driver) askUnsettled(ctx context.Context, l look) (again time.Duration,
 	return again, d.link.ask(ctx, l.work.Namespace)
 }
 
-// mayAsk reports whether an agent was not asked a moment ago: it answers for all of its works at once.
+// mayAsk reports whether an agent may be asked. An agent answers for all of its works at once, so it is asked at most once per
+// confirmAfter.
 func (d *Driver) mayAsk(cluster string) bool {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
 	return remaining(&d.store.cluster(cluster).asked, d.clock.Now(), confirmAfter) == 0
 }
 
-// remaining returns how much longer to wait until an interval since the last time has passed. If that is zero, the last time is now.
+// remaining returns the time until an interval has passed since last. If no time remains, it sets last to now.
 func remaining(last *time.Time, now time.Time, interval time.Duration) (wait time.Duration) {
 	if wait = last.Add(interval).Sub(now); wait > 0 {
 		return wait
@@ -169,7 +169,7 @@ func remaining(last *time.Time, now time.Time, interval time.Duration) (wait tim
 	return 0
 }
 
-// settled reports whether a cluster has got there, by what its agent said of today's generation.
+// settled reports whether the agent reports the current generation of a work as available, and neither progressing nor degraded.
 func settled(work *workv1.ManifestWork) bool {
 	available := false
 	for i := range work.Status.Conditions {
@@ -214,7 +214,7 @@ func (d *Driver) resendDeletion(ctx context.Context, work *workv1.ManifestWork) 
 	return d.send(ctx, eventtypes.DeleteRequestAction, d.deleting(work), nil)
 }
 
-// confirmed reports whether an agent has said anything of what the work is by now.
+// confirmed reports whether an agent has reported anything about the current generation of a work.
 func confirmed(work *workv1.ManifestWork) bool {
 	if !work.DeletionTimestamp.IsZero() {
 		return false

@@ -21,13 +21,14 @@
 // While a work is in a state:
 //
 //   - written: without a report for 15 seconds, the work is sent again and its agent is asked. Each pause is twice as long as the last. A
-//     deleted work is written until its agent reports that it is gone.
-//   - confirmed: if the cluster is under way for long, its agent is asked.
+//     deleted work stays in this state until its agent reports that it is gone.
+//   - confirmed: if the cluster is in progress for long, its agent is asked.
 //   - settled: nothing is done. The record has no write.
-//   - unanswered: if the agent does not report, it has lost the work, or it is offline. The work is sent again, as a written one.
+//   - unanswered: if the agent does not report, it has lost the work or is offline. The work is sent again, like a written one.
 //   - unreached: the work is sent again, and a condition and a metric name its cluster.
 //
-// A write makes every work written. Nothing is done while a report of the work waits to be processed, or while the broker is away.
+// A write moves a work from any state to written. Nothing is done while a report of the work waits to be processed, or while the broker is
+// unreachable.
 //
 // docs/cloudevents.md lists the differences that remain.
 package cloudevents

@@ -35,7 +35,7 @@ type Driver struct {
 	owners Owners
 	store  *store
 	link   *link
-	// gate lets in what agents may say, and rush notices that many of them report at once.
+	// gate admits the events that agents may send, and rush detects that many agents report at once.
 	gate    *gate
 	rush    *rush
 	metrics Metrics
@@ -53,7 +53,7 @@ type Driver struct {
 	// await waits until a condition is true, at most for patience, and reports whether it is.
 	await await
 
-	// available is the one in Options.
+	// available is Options.Available.
 	available func(ctx context.Context, cluster string) (available, exists bool)
 
 	// mu guards the progress of the restore.

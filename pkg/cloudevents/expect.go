@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// answerPatience is how long an agent may take to answer before it counts as offline. Agents that are connected answer within a moment.
-// An abort that an agent is asked for first is late by this much where that agent is offline.
+// answerPatience is how long an agent may take to answer before it counts as offline. Agents that are connected answer within a moment. An
+// abort that has to ask an agent first is delayed by this time if the agent is offline.
 const answerPatience = 3 * time.Second
 
 // questions is how often an agent is asked in that time: a question may be lost, and so may an answer.
 const questions = 3
 
-// expectReport returns a channel that is closed when the next report of a work comes. The caller has to call forget.
+// expectReport returns a channel that is closed when the next report of a work arrives. The caller must call forget.
 func (d *Driver) expectReport(cluster string, uid types.UID) (answered <-chan struct{}, forget func()) {
 	s := d.store
 	s.mu.Lock()
@@ -37,10 +37,9 @@ func (d *Driver) expectReport(cluster string, uid types.UID) (answered <-chan st
 	}
 }
 
-// awaitReport asks an agent, and waits for its answer for as long as one that is connected may take. A broker can lose a report, and an
-// agent that answers one question while it reports something else can send the older of the two last: what the hub holds then is not what
-// the agent says when it is asked again. awaitReport fails where an agent does not answer while many agents report at once: it may do
-// so yet.
+// awaitReport asks an agent, and waits for as long as a connected agent may take to answer. A broker can lose a report. An agent that
+// answers a question while it sends another report can send the older of the two last. In both cases, the hub holds an outdated status
+// until the agent is asked again. awaitReport fails if an agent does not answer while many agents report at once: it may still answer.
 func (d *Driver) awaitReport(ctx context.Context, cluster string, answered <-chan struct{}) error {
 	heard := func() bool {
 		select {
@@ -60,18 +59,18 @@ func (d *Driver) awaitReport(ctx context.Context, cluster string, answered <-cha
 	}
 	if !heard() && d.rush.excuses() {
 		return apierrors.NewServiceUnavailable(fmt.Sprintf(
-			"many agents report at once, and that of cluster %s has not answered within %s; it is asked again", cluster, answerPatience))
+			"many agents report at once, and the agent of cluster %s has not answered within %s; it will be asked again", cluster, answerPatience))
 	}
 	return nil
 }
 
-// await waits until what it asks about is true, for as long as patience lasts. It reports whether it is true.
+// await waits until done returns true, at most for patience. It reports whether done returned true.
 type await func(ctx context.Context, patience time.Duration, done func() bool) bool
 
-// pollInterval is how often it is asked.
+// pollInterval is the time between two calls of done.
 const pollInterval = 10 * time.Millisecond
 
-// poll is the await of a hub that runs.
+// poll is the await of a running hub.
 func poll(ctx context.Context, patience time.Duration, done func() bool) bool {
 	return wait.PollUntilContextTimeout(ctx, pollInterval, patience, true, func(context.Context) (bool, error) { return done(), nil }) == nil
 }

@@ -18,18 +18,18 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// Refusal is why an event of an agent is dropped. There are few of them: they are the values of a metric's label.
+// Refusal is the reason why an event of an agent is dropped. There are only a few, because they are the values of a metric label.
 type Refusal string
 
 // The reasons to drop an event.
 const (
 	// RefusedKind means that it is neither a report nor a question of an agent, or can't be read.
 	RefusedKind Refusal = "kind"
-	// RefusedCluster means that it names no cluster, another one than that of the topic that it came by, or one that no cluster can be named.
+	// RefusedCluster means that it names no cluster, a cluster other than that of its topic, or a name that no cluster can have.
 	RefusedCluster Refusal = "cluster"
 	// RefusedWork means that it is about a work of another cluster, or of another source.
 	RefusedWork Refusal = "work"
-	// RefusedSequence means that its sequence ID is no number, or one of a day to come: no later report would ever count.
+	// RefusedSequence means that its sequence ID is not a number, or lies in the future: no later report would ever count.
 	RefusedSequence Refusal = "sequence"
 	// RefusedQuota means that its cluster reports too many works that this hub does not know, or more than it may hold in memory.
 	RefusedQuota Refusal = "quota"
@@ -48,10 +48,10 @@ const maxAhead = 24 * time.Hour
 // maxSequence is how many digits a sequence ID has at most.
 const maxSequence = 19
 
-// gate lets in what an agent may say: about its own cluster, and nothing else.
+// gate admits the events that an agent may send: those about its own cluster.
 type gate struct {
 	clock clock.PassiveClock
-	// clusterOf is the cluster of a work that the hub has; empty where it has none.
+	// clusterOf returns the cluster of a work; empty if the hub does not have the work.
 	clusterOf func(types.UID) string
 }
 
@@ -80,8 +80,8 @@ func (g *gate) judgeReport(kind *eventtypes.CloudEventsType, extensions map[stri
 	return ""
 }
 
-// namedCluster returns the cluster that an event names. Where that is none, another one than the sender's, or a name that no cluster can
-// have, it returns the sender's.
+// namedCluster returns the cluster that an event names. If the event names no cluster, a cluster other than the sender's, or a name that no
+// cluster can have, namedCluster returns the sender's cluster and false.
 func namedCluster(ctx context.Context, event *cloudevents.Event) (cluster string, ok bool) {
 	cluster, err := cloudeventstypes.ToString(event.Extensions()[eventtypes.ExtensionClusterName])
 	if sender, known := senderOf(ctx); err != nil || known && cluster != sender || !placement.IsClusterName(cluster) {
@@ -119,7 +119,7 @@ func (g *gate) ownWork(extensions map[string]any, cluster string) bool {
 	return meta.Namespace == cluster && types.UID(id) == workUID(cluster, meta.Name)
 }
 
-// plausible reports whether the sequence ID of a report may come from a clock that works.
+// plausible reports whether the sequence ID of a report may come from a working clock.
 func (g *gate) plausible(extensions map[string]any) bool {
 	text, err := cloudeventstypes.ToString(extensions[eventtypes.ExtensionStatusUpdateSequenceID])
 	if err != nil || len(text) > maxSequence {

@@ -17,8 +17,8 @@ func (s *store) hear(name string) {
 	}
 }
 
-// HeardSince reports since when this process has heard the agent of a cluster; false when it has not. A broker keeps no reports: a cluster
-// that was not heard may have succeeded long ago.
+// HeardSince returns when this process first heard the agent of a cluster; false if it has not. A broker keeps no reports: a cluster that
+// was not heard may have succeeded long ago.
 func (d *Driver) HeardSince(cluster string) (time.Time, bool) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
@@ -30,8 +30,8 @@ func (d *Driver) HeardSince(cluster string) (time.Time, bool) {
 }
 
 // Claimed returns the hashes of works that agents report as an owner's, and that this hub does not know: after a restart they can't be
-// restored while their revisions can't be read. counts reports whether the owner can have a work of that name in that cluster: agents
-// make up what they like.
+// restored while their revisions can't be read. counts reports whether the owner can have a work of that name in that cluster: agents can
+// report anything.
 func (d *Driver) Claimed(owner string, counts func(cluster, name string) bool) []string {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()

@@ -38,7 +38,7 @@ type letter struct {
 // others.
 type inbox struct {
 	waiting []letter
-	// came and read count the events.
+	// came is the number of events that have arrived, and read the number of those that were read.
 	came, read int64
 	// lost is true if an event was dropped for lack of memory while others waited.
 	lost bool
@@ -153,7 +153,7 @@ func costOf(work *workv1.ManifestWork) int {
 }
 
 // arrived adds an event of an agent, to be read when its cluster has its turn. It must not block, because the transport delivers one event
-// after the other.
+// at a time.
 func (d *Driver) arrived(ctx context.Context, event cloudevents.Event) {
 	cluster, ok := namedCluster(ctx, &event)
 	size, meta := sizeOf(&event)
@@ -196,7 +196,7 @@ func (t readTask) do(ctx context.Context, d *Driver) (again time.Duration, err e
 	return 0, nil
 }
 
-// read lets an event of an agent in.
+// read checks an event of an agent, and processes it if the gate admits it.
 func (d *Driver) read(ctx context.Context, cluster string, event *cloudevents.Event) {
 	asks, why := d.gate.judge(cluster, event)
 	if why != "" {
@@ -214,7 +214,7 @@ func (d *Driver) read(ctx context.Context, cluster string, event *cloudevents.Ev
 	d.received(ctx, event, cluster)
 }
 
-// refuse counts an event that is dropped.
+// refuse counts and logs a dropped event.
 func (d *Driver) refuse(ctx context.Context, why Refusal, cluster string, details ...any) {
 	d.metrics.EventRefused(string(why))
 	klog.FromContext(ctx).V(2).Info("Ignoring an event of an agent", append(details, "reason", why, "cluster", cluster)...)

@@ -41,7 +41,7 @@ func NewLeases(client kubernetes.Interface, clk clock.PassiveClock) *Leases {
 }
 
 // Available reports whether the registration agent of a cluster renews its Lease, and whether there is a Lease. If the Lease can't be read,
-// it counts as one that is not renewed.
+// it counts as not renewed.
 func (l *Leases) Available(ctx context.Context, cluster string) (available, exists bool) {
 	if known, ok := l.read.Get(cluster); ok {
 		return known.(readLease).available, known.(readLease).exists

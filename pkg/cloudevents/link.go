@@ -19,7 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// link is a transport that reports its coming and going.
+// link is a transport that reports when it connects and disconnects.
 type link struct {
 	options.CloudEventTransport
 
@@ -31,9 +31,9 @@ type link struct {
 	metrics Metrics
 	outages *outages
 
-	// connected says that events can be sent, up that agents can be heard, too.
+	// connected is true if events can be sent, and up is true if agents can be heard as well.
 	connected, up atomic.Bool
-	// upSince is since when that is so; nil before.
+	// upSince is when up last became true; nil before the first time.
 	upSince atomic.Pointer[time.Time]
 	clock   clock.PassiveClock
 }
@@ -48,13 +48,13 @@ func (l *link) Connect(ctx context.Context) error {
 	return nil
 }
 
-// Subscribe implements options.CloudEventTransport. From here on agents are heard.
+// Subscribe implements options.CloudEventTransport. After it, agents are heard.
 func (l *link) Subscribe(ctx context.Context) error {
 	if err := l.CloudEventTransport.Subscribe(ctx); err != nil {
 		l.lost(ctx)
 		return err
 	}
-	l.connected.Store(true) // An attempt to subscribe that failed had taken it back.
+	l.connected.Store(true) // A failed attempt to subscribe had reset it.
 	l.upSince.Store(ptr.To(l.clock.Now()))
 	l.up.Store(true)
 	l.metrics.Connected(true)
@@ -90,7 +90,8 @@ func (l *link) Send(ctx context.Context, event cloudevents.Event) error {
 	return sendInTime(ctx, l.CloudEventTransport, event)
 }
 
-// progress is how many events came so far, and how many of them were handled, where the transport keeps any unhandled.
+// progress returns how many events have arrived so far, and how many of them were handled; zeros if the transport keeps no unhandled
+// events.
 func (l *link) progress() (arrived, handled int64) {
 	if counts, ok := l.CloudEventTransport.(interface {
 		Progress() (arrived, handled int64)
@@ -100,7 +101,7 @@ func (l *link) progress() (arrived, handled int64) {
 	return 0, 0
 }
 
-// ask makes the agent of a cluster, or all of them, report all that they have.
+// ask asks the agent of a cluster, or all agents, to report all of their works.
 func (l *link) ask(ctx context.Context, cluster string) error {
 	if !l.up.Load() {
 		return errAway

@@ -68,7 +68,7 @@ func (d *Driver) mayRepair(cluster string) (wait time.Duration) {
 	return wait
 }
 
-// reportTask puts a report that has to wait in the lane of its cluster again.
+// reportTask puts a report that had to wait back in the lane of its cluster.
 type reportTask struct{ uid types.UID }
 
 func (t reportTask) do(_ context.Context, d *Driver) (again time.Duration, err error) {
@@ -100,7 +100,7 @@ func (t mendTask) do(ctx context.Context, d *Driver) (again time.Duration, err e
 	return 0, nil
 }
 
-// nextInLane takes the next record from the lane of a cluster, and returns its report; nil if it keeps none any more.
+// nextInLane takes the next record from the lane of a cluster, and returns its report; nil if the record no longer keeps one.
 func (d *Driver) nextInLane(c *cluster) (types.UID, *workv1.ManifestWork) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
@@ -152,7 +152,7 @@ func (d *Driver) afterWrite(report *workv1.ManifestWork) verdict {
 // that is newer than this hub's.
 func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again time.Duration, err error) {
 	defer d.lock(report.UID)()
-	// An agent may report new content before the write of it has ended. By this point it has ended (P5).
+	// An agent may report new content before the write of it has ended. With the lock held, the write has ended (P5).
 	switch d.store.report(report) {
 	case noted:
 		return 0, nil
@@ -172,7 +172,7 @@ func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again 
 	if wait := d.renewPause(report); wait > 0 {
 		return wait, nil
 	}
-	klog.FromContext(ctx).Info("Sending a ManifestWork again, its agent does not have what it should have",
+	klog.FromContext(ctx).Info("Sending a ManifestWork again: its agent does not have the expected content",
 		"cluster", before.Namespace, "name", before.Name, "generation", before.Generation, "agents", report.Generation)
 	renewed := copyOf(before)
 	renewed.Generation = d.store.nextGeneration(before, report.Generation+1)
@@ -186,8 +186,8 @@ func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again 
 	return 0, nil
 }
 
-// renewPause returns how much longer a work has to wait before it is sent again. If that is zero, it counts that it is. Until then, its
-// agent reports nothing new, and nothing waits for its reports.
+// renewPause returns how much longer a work has to wait before it is sent again. If that is zero, it counts the renewal. Until the work is
+// sent, its agent reports nothing new, and nothing waits for its reports.
 func (d *Driver) renewPause(report *workv1.ManifestWork) (wait time.Duration) {
 	s, now := d.store, d.clock.Now()
 	s.mu.Lock()

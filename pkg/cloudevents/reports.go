@@ -14,11 +14,11 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// maxGeneration is the largest generation that an agent may report. An event holds 31 bits of one, and above this this hub can still write
-// for as long as it lives.
+// maxGeneration is the largest generation that an agent may report. An event holds 31 bits of a generation. The generations above this one
+// are enough for this hub's own writes.
 const maxGeneration = math.MaxInt32 - 1<<24
 
-// received takes a report over, or keeps it where that has to wait.
+// received processes a report, or keeps it if the report has to wait.
 func (d *Driver) received(ctx context.Context, event *cloudevents.Event, cluster string) {
 	work, err := d.codec.Decode(event)
 	switch {
@@ -40,11 +40,11 @@ func (d *Driver) received(ctx context.Context, event *cloudevents.Event, cluster
 	}
 }
 
-// readOutPatience is how long reports may take to be read before who waits for them has to try again.
+// readOutPatience is how long reports may take to be read before the caller has to try again.
 const readOutPatience = 5 * time.Second
 
-// readOut waits until every event that has come so far is handled, and the report of a work taken over. What the hub has not read yet is
-// not silence.
+// readOut waits until every event that has arrived so far is handled, and the report of a work is processed. An agent is not silent while
+// the hub has events of it to read.
 func (d *Driver) readOut(ctx context.Context, cluster string, uid types.UID) error {
 	arrived, _ := d.link.progress()
 	var isRead func() bool
@@ -69,7 +69,7 @@ func (d *Driver) readOut(ctx context.Context, cluster string, uid types.UID) err
 	return nil
 }
 
-// unread notes how many reports are not taken over.
+// unread updates the metric of the reports that are not processed yet.
 func (d *Driver) unread() {
 	arrived, handled := d.link.progress()
 	d.store.mu.Lock()
@@ -78,7 +78,7 @@ func (d *Driver) unread() {
 	d.metrics.ReportsUnread(int(arrived-handled) + waiting)
 }
 
-// maxUnknown is how many works a cluster may report at once that this hub does not know: more than that are made up.
+// maxUnknown is the maximum number of works unknown to this hub that a cluster may report at once. If it reports more, they are invented.
 const maxUnknown = 500
 
 // kept is a report that was not processed yet.
@@ -88,13 +88,13 @@ type kept struct {
 	cost int
 	// considered is true if the work was checked and can't be restored.
 	considered bool
-	// unwanted is the time since when the owner of the work is missing, or does not select the cluster; zero if it is not.
+	// unwanted is the time since which the owner of the work has been missing, or has not selected the cluster; zero if neither applies.
 	unwanted time.Time
-	// unexpected is the time since when the agent reports content that the hub does not expect; zero if it does not.
+	// unexpected is the time since which the agent has reported content that the hub does not expect; zero if it does not.
 	unexpected time.Time
 }
 
-// onKept does something with what is kept of a report, if it still is.
+// onKept calls do with the kept report of a work, if there still is one.
 func (s *store) onKept(uid types.UID, do func(*kept)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,10 +118,10 @@ func (d *Driver) noteWord(uid types.UID) {
 	}
 }
 
-// keep keeps a report until it is taken over, unless the reports of its cluster take too much memory, or are of too many works that the hub
-// does not know.
+// keep keeps a report until it is processed, unless the reports of its cluster take too much memory, or are about too many works that the
+// hub does not know.
 func (d *Driver) keep(work *workv1.ManifestWork) bool {
-	work.Spec = workv1.ManifestWorkSpec{} // What an agent says of that does not count.
+	work.Spec = workv1.ManifestWorkSpec{} // The spec that an agent reports does not count.
 	bare(&work.Status)
 	cost, s := costOf(work), d.store
 	defer d.unread()
@@ -155,7 +155,7 @@ func (c *cluster) unknown() (n int) {
 	return n
 }
 
-// done drops what is kept of the reports of a work, unless there is a newer one than this.
+// done drops the kept report of a work, unless it is newer than this one.
 func (d *Driver) done(report *workv1.ManifestWork) {
 	defer d.unread()
 	s := d.store
@@ -179,13 +179,13 @@ func (d *Driver) done(report *workv1.ManifestWork) {
 	s.release(r)
 }
 
-// newer reports whether a report is later than another one of the same work.
+// newer reports whether a report is later than another of the same work.
 func newer(report, than *workv1.ManifestWork) bool {
 	return isLater(than.Annotations[common.CloudEventsSequenceIDAnnotationKey],
 		report.Annotations[common.CloudEventsSequenceIDAnnotationKey])
 }
 
-// askTask asks all agents what they have, now and again. Where the broker is away they are asked when it is back.
+// askTask asks all agents for their works once per auditInterval. If the broker is unreachable, they are asked when it is back.
 type askTask struct{}
 
 func (askTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
@@ -205,7 +205,7 @@ func (askTask) do(ctx context.Context, d *Driver) (again time.Duration, err erro
 	return auditInterval, nil
 }
 
-// askAgain asks what the agent of a cluster has. Where the broker is away there is no need to: all are asked when it is back.
+// askAgain asks the agent of a cluster for its works. If the broker is unreachable, there is no need: all agents are asked when it is back.
 func (d *Driver) askAgain(ctx context.Context, cluster string) error {
 	if !d.link.up.Load() {
 		return nil
@@ -213,11 +213,11 @@ func (d *Driver) askAgain(ctx context.Context, cluster string) error {
 	return d.link.ask(ctx, cluster)
 }
 
-// answerInterval is how often an agent that asks and asks is sent all that the hub has for it.
+// answerInterval is how often an agent that keeps asking is sent all of its works.
 const answerInterval = 5 * time.Second
 
-// answerTask sends the agent of a cluster all that the hub has for it, and asks what it has. What the agent has, and this hub does not
-// know, is not deleted: a hub that was just restarted does not know yet what it had.
+// answerTask sends the agent of a cluster all works that the hub has for it, and asks for the works that it has. A work that only the agent
+// has is not deleted: a hub that has just restarted does not know all of its works yet.
 type answerTask struct{ cluster string }
 
 func (t answerTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
@@ -229,7 +229,7 @@ func (t answerTask) do(ctx context.Context, d *Driver) (again time.Duration, err
 	}
 	works, _ := d.store.in(t.cluster)
 	for _, work := range works {
-		// A work that the broker does not take any more, because its limit was lowered, must not keep the agent from the others.
+		// A work that the broker no longer accepts, because its size limit was lowered, must not hold back the others.
 		if err := d.resend(ctx, work.UID); err != nil && !apierrors.IsRequestEntityTooLargeError(err) {
 			return answerInterval, nil //nolint:nilerr // An agent asks when the broker is back, too.
 		}

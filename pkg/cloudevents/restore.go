@@ -144,7 +144,7 @@ func (d *Driver) restoreAs(report *workv1.ManifestWork, template *workv1.Manifes
 	}
 	d.store.restore(work, sequence)
 	if !settled(work) {
-		d.lookAfter(work, confirmAfter) // The process that wrote it looks after it no more.
+		d.lookAfter(work, confirmAfter) // The process that wrote the work can no longer do this.
 	}
 	d.mu.Lock()
 	now := d.clock.Now()

@@ -8,18 +8,17 @@ import (
 )
 
 const (
-	// rushClusters is how many clusters report within a second when many agents report at once: they are all back after an outage, say.
+	// rushClusters is how many clusters must report within a second to count as many at once, for example after an outage.
 	rushClusters = 200
-	// rushPause is how long after such a second the broker may still have reports of it.
+	// rushPause is how long after such a second the broker may still hold reports of it.
 	rushPause = 5 * time.Second
-	// rushMost is for how long a rush excuses an agent that does not answer. A fleet that reports like that all the time keeps no abort
-	// waiting for longer.
+	// rushMost is for how long a rush excuses an agent that does not answer. A fleet that always reports at that rate delays no abort for
+	// longer.
 	rushMost = time.Minute
 )
 
-// rush notices that many agents report at once. An answer then comes behind their reports, in the agents and in the broker, where the hub
-// can't see it: that an agent has not answered says nothing yet. It counts clusters and not events, so that one agent can't make a
-// rush.
+// rush detects that many agents report at once. An answer then waits behind their reports, in the agents and in the broker, where the hub
+// can't see it: a missing answer means nothing yet. It counts clusters and not events, so that one agent can't make a rush.
 type rush struct {
 	clock clock.PassiveClock
 

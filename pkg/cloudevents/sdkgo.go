@@ -10,15 +10,15 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// This file has what exists only because of defects of sdk-go v1.3.0, in its client and in its gRPC transport. It can go when they are
-// mended. mqtt.go replaces sdk-go's MQTT transport, which drops the topic of an event, and can deadlock when it is closed
+// This file works around defects of sdk-go v1.3.0, in its client and in its gRPC transport. It can be removed when they are fixed. mqtt.go
+// replaces sdk-go's MQTT transport, which drops the topic of an event, and can deadlock when it is closed
 // (docs/contributing/upstream.md#agents-that-stay-deaf).
 
 // guarded is a link that sdk-go's client can use.
 type guarded struct{ *link }
 
-// Connect implements options.CloudEventTransport. sdk-go tries to connect until it succeeds, also after the context has ended, and would
-// take the connection of the next hub over. It sees that the context has ended when Connect returns no error.
+// Connect implements options.CloudEventTransport. sdk-go tries to connect until it succeeds, even after the context has ended, and would
+// take over the connection of the next hub. It notices that the context has ended only when Connect returns no error.
 func (g guarded) Connect(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
@@ -26,10 +26,11 @@ func (g guarded) Connect(ctx context.Context) error {
 	return g.link.Connect(ctx)
 }
 
-// Receive implements options.CloudEventTransport. sdk-go is handed no event: it would keep a counter for each cluster that nobody reads.
+// Receive implements options.CloudEventTransport. No event is passed to sdk-go, which would keep a counter for each cluster that nothing
+// reads.
 //
-// A connection that fails before its receiver has started leaves sdk-go without a context to pass. There is nothing to receive then: the
-// next connection starts a receiver of its own.
+// If a connection fails before its receiver has started, sdk-go passes a nil context. Then there is nothing to receive: the next connection
+// starts its own receiver.
 func (g guarded) Receive(ctx context.Context, _ options.ReceiveHandlerFn) error {
 	if ctx == nil {
 		return nil
@@ -37,7 +38,7 @@ func (g guarded) Receive(ctx context.Context, _ options.ReceiveHandlerFn) error 
 	return g.link.Receive(ctx, g.receive)
 }
 
-// noWorks has no works for sdk-go to list: because it is handed no event, it answers none.
+// noWorks lists no works: because sdk-go gets no event, it answers none.
 type noWorks struct{}
 
 func (noWorks) List(context.Context, eventtypes.ListOptions) ([]*workv1.ManifestWork, error) {

@@ -91,7 +91,7 @@ func (d *Driver) encode(action eventtypes.EventAction, work *workv1.ManifestWork
 	return event, err
 }
 
-// refusal returns an error of sending as an API server would word it.
+// refusal returns the error of a send as an API server would report it.
 func refusal(name string, err error) error {
 	if apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsBadRequest(err) || apierrors.IsServiceUnavailable(err) {
 		return err

@@ -47,7 +47,7 @@ type store struct {
 	watchers  map[*watcher]bool
 }
 
-// record is all that the hub keeps of a work. It goes away when it says nothing any more.
+// record is all that the hub keeps of a work. It is dropped when it holds nothing any more.
 type record struct {
 	uid     types.UID
 	cluster *cluster
@@ -71,11 +71,11 @@ type record struct {
 	kept *kept
 	// queued is true while the record is in the lane of its cluster.
 	queued bool
-	// expected is closed when the next report arrives; nil if nobody waits for it.
+	// expected is closed when the next report arrives; nil if nothing waits for it.
 	expected chan struct{}
 }
 
-// word is what an agent last reported of a work that the hub has.
+// word holds the facts about an agent's last report of a work that the hub has.
 type word struct {
 	// sequence is the sequence ID of the last report.
 	sequence string
@@ -87,14 +87,14 @@ type word struct {
 	renewals renewals
 }
 
-// cluster is all that the hub keeps of a cluster. It stays for as long as the process if its agent was heard.
+// cluster is all that the hub keeps of a cluster. If the agent of the cluster was heard, it stays as long as the process runs.
 type cluster struct {
 	// records are those of its works.
 	records []*record
 	inbox
 	// bytes is the memory for its events that wait to be read, and for its kept reports.
 	bytes int
-	// spent is the last generation of the works that have no record any more.
+	// spent is the highest generation of the works that have no record any more.
 	spent int64
 	// heardSince is when its agent was first heard, and heardLast when last; zero for never.
 	heardSince, heardLast time.Time
@@ -117,7 +117,7 @@ func newStore(clk clock.PassiveClock) *store {
 	}
 }
 
-// cluster returns what is kept of a cluster. The caller holds mu.
+// cluster returns the entry of a cluster, which may be new. The caller holds mu.
 func (s *store) cluster(name string) *cluster {
 	c := s.clusters[name]
 	if c == nil {
@@ -138,8 +138,8 @@ func (s *store) record(name string, uid types.UID) *record {
 	return r
 }
 
-// release drops a record that says nothing any more. A generation that an agent may have seen is never used for other content. The caller
-// holds mu.
+// release drops a record that holds nothing any more, and keeps its generation in the cluster: a generation that an agent may have seen is
+// never used for other content. The caller holds mu.
 func (s *store) release(r *record) {
 	if r.work != nil || r.write != nil || r.kept != nil || r.queued || r.expected != nil || s.records[r.uid] != r {
 		return
@@ -150,7 +150,7 @@ func (s *store) release(r *record) {
 	delete(s.records, r.uid)
 }
 
-// sweep drops limiters that limit nothing any more, and clusters of which nothing is known. A generation that was given long ago is less
+// sweep drops limiters that no longer limit anything, and clusters of which nothing is known. A generation that was given long ago is lower
 // than the next one, unless the clock is set back by that much.
 func (s *store) sweep() {
 	now := s.clock.Now()
@@ -167,7 +167,7 @@ func (s *store) sweep() {
 	}
 }
 
-// generationAt returns the least generation that is given at a time.
+// generationAt returns the lowest generation that is given at a time.
 func generationAt(now time.Time) int64 { return int64(now.Sub(epoch) / time.Second) }
 
 // get returns a work, or nil if there is none. The work belongs to the store, and must not be changed.

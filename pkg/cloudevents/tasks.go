@@ -10,9 +10,9 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Task is something that the driver has to do. Equal tasks in a queue are one.
+// Task is an action of the driver. A queue holds only one of several equal tasks.
 type Task interface {
-	// do does it, and returns when to do it again; zero for never.
+	// do performs the task, and returns the time after which to perform it again; zero for never.
 	do(ctx context.Context, d *Driver) (again time.Duration, err error)
 }
 
@@ -28,7 +28,7 @@ type Queue interface {
 	ShutDown()
 }
 
-// A failed task is retried after RetryAfter, and then after twice the time before, up to RetryAtMost.
+// A failed task is retried after RetryAfter. The delay doubles with each failure, up to RetryAtMost.
 const (
 	RetryAfter  = 100 * time.Millisecond
 	RetryAtMost = 30 * time.Second
@@ -44,7 +44,7 @@ func newTasks(clk clock.PassiveClock) Queue {
 		workqueue.NewTypedItemExponentialFailureRateLimiter[Task](RetryAfter, RetryAtMost), config)
 }
 
-// Do does the next task of one of the driver's queues. It reports whether there may be another.
+// Do performs the next task of one of the driver's queues. It reports whether there may be another.
 func (d *Driver) Do(ctx context.Context, queue Queue) bool {
 	t, over := queue.Get()
 	if over {
@@ -52,19 +52,19 @@ func (d *Driver) Do(ctx context.Context, queue Queue) bool {
 	}
 	defer queue.Done(t)
 	again, err := t.do(ctx, d)
-	if _, lined := t.(reportTask); !lined { // What becomes of it there decides when it is tried again, and how often it failed.
+	if _, lined := t.(reportTask); !lined { // mendTask decides when a report is tried again, and counts its failures.
 		d.later(ctx, queue, t, again, err)
 	}
 	return true
 }
 
-// later has a task done again: after a time, or because it failed.
+// later queues a task again: after a time, or because it failed.
 func (d *Driver) later(ctx context.Context, queue Queue, t Task, again time.Duration, err error) {
 	switch {
 	case err != nil && !d.Reachable():
-		queue.AddAfter(t, answerInterval) // The log has a line for the outage, and none for each work.
+		queue.AddAfter(t, answerInterval) // The log has one line for the outage, not one for each work.
 	case err != nil:
-		klog.FromContext(ctx).Error(err, "Working on an agent's report", "task", fmt.Sprintf("%T%+v", t, t))
+		klog.FromContext(ctx).Error(err, "A task failed and will be retried", "task", fmt.Sprintf("%T%+v", t, t))
 		queue.AddRateLimited(t)
 	case again > 0:
 		queue.Forget(t)

@@ -29,8 +29,8 @@ func (d *Driver) judgeReach(ctx context.Context, l look) (there bool) {
 	return there
 }
 
-// noteUnreached marks a work whose agent is there as unreached, unless the agent has reported since the write. It reports whether the work
-// was not marked yet.
+// noteUnreached marks a work whose agent is available as unreached, unless the agent has reported since the write. It reports whether it
+// marked the work.
 func (d *Driver) noteUnreached(l look) bool {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()

@@ -15,8 +15,8 @@
 // Write-ahead: a step that persists a decision ends the pass. The next pass begins when every cache shows that write
 // (internal/memory/expectations.go, R15). If a process is killed after any write, its successor finds everything that it needs.
 //
-// The controller holds no client of its own. Package internal/workwriter writes ManifestWorks, internal/revisionwriter writes ControllerRevisions,
-// and replicaset patches the object. Package workpatch makes the content of each write of a work.
+// The controller holds no client of its own. Package internal/workwriter writes ManifestWorks, internal/revisionwriter writes
+// ControllerRevisions, and replicaset patches the object. Package workpatch makes the content of each write of a work.
 //
 // Passes over several objects run at the same time. Passes that perform an abort have their own workers and write slots. Within each of
 // the two lanes, namespaces take turns (package internal/queue). A pass writes for a bounded time, and leaves the rest to the next one.

@@ -159,7 +159,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 		status.RecordClusters(wanted, &p.plan.Records)
 	}
 	if pruned {
-		status.KeepStored(wanted, &p.object.Status) // Nothing of an invalid object changes by itself (P7).
+		status.KeepStored(wanted, &p.object.Status) // An invalid object does not change by itself (P7).
 	}
 	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid, Paused: p.object.Spec.Paused})
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
@@ -172,7 +172,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	return err
 }
 
-// noteStored notes whether the API server stored a status that it was asked to store: its answer has the state, unless its CRD is OCM's own.
+// noteStored notes whether the API server stored the whole status: its answer has status.state, unless its CRD is OCM's own.
 func (c *Controller) noteStored(p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) {
 	c.memory.Owners.Prunes(p.key, p.answer.Status.State != wanted.State, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
 }
@@ -220,7 +220,7 @@ func (p *pass) reportedStanding() bool {
 		before.UpdateRevision == p.Revisions.UpdateRevision && before.AbortedTime == nil && !p.Snapshot.Aborted
 }
 
-// dropped returns the names of the fields that the API server was seen dropping, because its CRD is OCM's own; empty for none.
+// dropped returns the names of the fields that the API server dropped the last time, because its CRD is OCM's own; empty for none.
 func (c *Controller) dropped(p *pass) string {
 	if !c.memory.Owners.PrunedLast(p.key) {
 		return ""

@@ -52,8 +52,8 @@ func (c *chain) keepAbort(update *revision.Revision) {
 }
 
 // olderStatus treats a status that is older than the revisions as a lost one: somebody restored it from a backup. The rollout of today's
-// template has begun or ended since, so that it must not begin once more: it may have been aborted. During a pause, the update revision
-// stays, and no work is written: this waits for the end of the pause, unless neither revision of the status exists.
+// template has begun or ended since, so it must not begin again: it may have been aborted. During a pause, the update revision stays, and
+// no work is written: olderStatus waits for the end of the pause, unless neither revision of the status exists.
 func (c *chain) olderStatus() *Step {
 	newest := c.History.Newest()
 	if newest != nil && newest.Err == nil && newest.Hash == c.Revisions.UpdateRevision {

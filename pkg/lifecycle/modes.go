@@ -6,19 +6,19 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// mode is where a hub finds which revisions there are, and what became of their rollouts.
+// mode is the source from which a hub learns the revisions and the results of their rollouts.
 type mode interface {
-	// links decide which revision is that of today's template, in order.
+	// links find the revision of today's template, in order.
 	links() []link
-	// history holds the revisions that can be gone back to.
+	// history holds the revisions that can be restored.
 	history() *revision.History
-	// resumes reports whether a rollout goes on while today's template has no revision.
+	// resumes reports whether a rollout continues while today's template has no revision.
 	resumes(update string) bool
 	// current returns the stable revision for a rollout of update, which may be nil, or why there is none.
 	current(hash string, update *work.Revision) (*work.Revision, *rollout.Absence)
 	// waits reports whether today's template waits for the end of a pause.
 	waits(c *chain) bool
-	// paused is the update revision while it does, and whether that is another one.
+	// paused returns the update revision during the wait, and reports whether today's template needs another one.
 	paused(c *chain) (update *work.Revision, pending bool)
 	// complete records that the rollout of the update revision is complete.
 	complete(c *chain) *Step
@@ -32,7 +32,7 @@ func (v *View) mode() mode {
 	return recorded{v}
 }
 
-// recorded is the mode of a hub that may read and write ControllerRevisions: they hold all of it.
+// recorded is the mode of a hub that may read and write ControllerRevisions: they hold everything.
 type recorded struct{ *View }
 
 func (recorded) links() []link {
@@ -55,8 +55,8 @@ func (r recorded) history() *revision.History { return &r.History }
 
 func (recorded) resumes(update string) bool { return update != "" }
 
-// unrecorded is the mode of a hub that may not read ControllerRevisions: the works have the hashes, and this process remembers the rest. There is
-// nothing to go back to, so that a rollout which fails stops.
+// unrecorded is the mode of a hub that may not read ControllerRevisions: the works have the hashes, and this process remembers the rest.
+// There is no revision to restore, so a rollout that fails stops.
 type unrecorded struct{ *View }
 
 func (unrecorded) links() []link {

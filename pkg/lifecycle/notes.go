@@ -10,7 +10,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Notes are what this process knows of the works beside what they say, noted once in a pass. Asking for several snapshots changes nothing.
+// Notes is this process's knowledge about the works that the works do not hold, noted once per pass. Asking for several snapshots changes
+// nothing.
 type Notes struct {
 	// Works are those of the View, with what was seen of them.
 	Works []work.Work
@@ -18,15 +19,15 @@ type Notes struct {
 	Clusters placement.Clusters
 	// AwayUnheard are the clusters that the status lists as away and whose works this process does not know.
 	AwayUnheard []rollout.AwayCluster
-	// Heard is since when each agent was heard; nil where works don't travel over a broker.
+	// Heard is when each agent was first heard; nil if works don't travel over a broker.
 	Heard map[string]time.Time
-	// Unreached names the clusters whose agents are there, and do not get what they are sent over a broker, sorted.
+	// Unreached names the clusters, sorted, whose agents are available but do not receive the events that are sent over a broker.
 	Unreached []string
 	// Gap is the last period in which the agents' reports did not reach this process.
 	Gap rollout.Gap
 	// Settle is how long a success must last before it is settled.
 	Settle time.Duration
-	// Failures are the writes of works that failed when they were tried last.
+	// Failures are the writes of works that failed when they were last tried.
 	Failures []Failure
 	// Retried is when somebody removed the recorded failures of clusters from the status.
 	Retried map[string]time.Time
@@ -36,25 +37,25 @@ type Notes struct {
 	Handover *rollout.Handover
 }
 
-// Failure is a write that makes the work of a cluster the desired revision, and that failed.
+// Failure is a failed write of the desired revision to the work of a cluster.
 type Failure struct {
-	// Cluster is whose work it is, and Target what that was to become.
+	// Cluster is the cluster of the work, and Target is the intended result.
 	Cluster, Target string
-	// Message is the API server's.
+	// Message is the answer of the API server.
 	Message string
-	// Since is when it failed first, RefusedSince when the API server refused it first; the latter is zero where it did not.
+	// Since is when the write first failed, and RefusedSince is when the API server first rejected it; the latter is zero if it did not.
 	Since, RefusedSince time.Time
-	// TriedAt is when it was tried last.
+	// TriedAt is when the write was last tried.
 	TriedAt time.Time
 }
 
-// WrittenBack are clusters, by what their works were to become and when the abort began.
+// WrittenBack holds clusters, by the revision that their works were to get and the start of the abort.
 type WrittenBack struct {
 	Abort    string
 	Clusters map[string]bool
 }
 
-// StuckAfter is for how long a work must have failed to be written back, at each try, before an abort goes on without it.
+// StuckAfter is how long every try to restore a work must have failed before an abort continues without it.
 const StuckAfter = 2 * time.Minute
 
 // Target identifies a revision that works are to get, in a rollout, in a retry of it, or in an abort.
@@ -70,12 +71,12 @@ func Target(s *rollout.Snapshot, rev *work.Revision) string {
 
 func abortTarget(rev *work.Revision) string { return "abort/" + rev.Hash }
 
-// AbortOf is an abort: what the works become, and when it began.
+// AbortOf identifies an abort: by the revision that the works get, and by when the abort began.
 func AbortOf(rev *work.Revision, began time.Time) string {
 	return abortTarget(rev) + "/" + began.UTC().Format(time.RFC3339Nano)
 }
 
-// Snapshot is that of a rollout of one revision, aborted or not.
+// Snapshot returns the snapshot of the rollout of one revision, aborted or not.
 func (v *View) Snapshot(of *status.Revisions, update *work.Revision, aborted bool) *rollout.Snapshot {
 	notes := &v.Notes
 	s := &rollout.Snapshot{
@@ -137,8 +138,8 @@ func (n *Notes) unanswered(target string, now time.Time) map[string]bool {
 	return found
 }
 
-// Refusals are the clusters whose work the API server refuses at a target. Where an abort is carried out, clusters whose writes fail in another
-// way for long are among them.
+// Refusals returns the clusters whose work the API server rejects at a target. During an abort, it includes clusters whose writes have
+// failed in another way for long.
 func (n *Notes) Refusals(target string, aborted bool, now time.Time) map[string]rollout.Rejection {
 	var found map[string]rollout.Rejection
 	for i := range n.Failures {

@@ -4,9 +4,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// paused keeps the update revision what it is while spec.paused is true: a template that is edited meanwhile becomes a revision after the pause,
-// so that several edits are one rollout, and one that comes back to where it was is none. An object that is seen for the first time gets its
-// first revision.
+// paused keeps the update revision while spec.paused is true. A template that is edited during the pause becomes a revision after it:
+// several edits lead to one rollout, and an edit that is reverted leads to none. An object that is seen for the first time gets its first
+// revision.
 func (c *chain) paused() *Step {
 	if !c.Object.Spec.Paused || !c.mode().waits(c) {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// View is one observation of a ManifestWorkReplicaSet. Nothing changes it but for the answers to steps, which are appended.
+// View is one observation of a ManifestWorkReplicaSet. It never changes, except that the answers to steps are appended.
 type View struct {
 	// Now is the hub's clock.
 	Now time.Time
@@ -70,7 +70,7 @@ type Memory struct {
 	// Records are the facts about the rollout of a revision, as of the last pass. They count if the API server drops them, or the
 	// status lost them.
 	Records Recorded
-	// Pruned reports whether the API server was seen dropping the status fields that only our CRD has, and is not to be asked again yet.
+	// Pruned is true if the API server recently dropped the status fields that only our CRD has, and is not asked again yet.
 	Pruned bool
 }
 
@@ -94,32 +94,32 @@ func (a *Aborted) ReasonAt(at *metav1.Time) string {
 	return ""
 }
 
-// Result is what became of a request.
+// Result is the outcome of a request.
 type Result string
 
 // The results.
 const (
-	// Done means that the request was carried out.
+	// Done means that the request succeeded.
 	Done Result = "Done"
-	// Exists means that something has the name of what was to be created.
+	// Exists means that an object with the name of the object to create already exists.
 	Exists Result = "Exists"
 	// Missing means that there is no object with the name.
 	Missing Result = "Missing"
 	// Conflicted means that the object has changed since it was seen.
 	Conflicted Result = "Conflicted"
-	// Pruned means that the API server took the request, and dropped fields.
+	// Pruned means that the API server accepted the request, and dropped fields.
 	Pruned Result = "Pruned"
-	// Rejected means that the API server refuses the request: making it again changes nothing by itself.
+	// Rejected means that the API server rejects the request: a retry alone does not help.
 	Rejected Result = "Rejected"
 	// Failed means that the request failed in another way.
 	Failed Result = "Failed"
 )
 
-// Answer is what became of a step.
+// Answer is the outcome of a step.
 type Answer struct {
 	// Key is that of the step.
 	Key string
-	// Result is what became of it.
+	// Result is the outcome of its request.
 	Result Result
 	// Err is the error of a request that failed, in the words of the API server. Nothing is decided by it.
 	Err error
@@ -129,5 +129,5 @@ type Answer struct {
 	Spec *workv1.ManifestWorkSpec
 }
 
-// failed reports whether the request was not carried out.
+// failed reports whether the request did not succeed.
 func (a *Answer) failed() bool { return a.Result != Done && a.Result != Pruned }

@@ -14,7 +14,7 @@ import (
 // Which clusters of a placementRef get the update revision next (R10):
 //
 //  1. A cluster whose work the API server rejects, or that failed and whose work somebody changed, gets the update revision again. That
-//     starts no other cluster. One that failed because of the rejection needs a free slot for it (retryFailed).
+//     starts no other cluster. A cluster that failed because of the rejection needs a free slot (retryFailed).
 //  2. A placementRef with too many failures starts nothing (verdict in failed.go).
 //  3. Candidates are the clusters that wait.
 //  4. Mandatory groups come first. The other groups follow when each cluster of the mandatory groups is done.
@@ -49,8 +49,9 @@ func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 	p.retryFailed(s, ps)
 }
 
-// retryFailed writes again to the clusters that failed because the API server rejects their works. They gave their slots back, so each needs a
-// free one: an API server that accepts everything again starts no more clusters than a batch has. Those that were tried longest ago come first.
+// retryFailed writes again to the clusters that failed because the API server rejects their works. They gave their slots back, so each
+// needs a free one: when the API server accepts everything again, no more clusters are in flight than a batch has slots. The clusters that
+// were tried longest ago come first.
 func (p *Plan) retryFailed(s *Snapshot, ps *placementState) {
 	var failed []*member
 	for _, m := range ps.members {

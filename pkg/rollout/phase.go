@@ -175,8 +175,8 @@ type member struct {
 	reason workv1alpha1.FailureReason
 	// record is the recorded failure that holds for it; nil for none.
 	record *Failure
-	// rejection is the rejection of its work by the API server; nil if it is accepted. lastTry is true if the deadline has passed, and only a
-	// rejected try since then is missing for a failure.
+	// rejection is the rejection of its work by the API server; nil if it is accepted. lastTry is true if the deadline has passed, and one
+	// more rejection makes the member fail.
 	rejection *Rejection
 	lastTry   bool
 	// retriedAt is when a user retried the cluster; zero if that has not happened since the hub last wrote its work.

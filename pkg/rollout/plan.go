@@ -43,7 +43,7 @@ type Write struct {
 	Why string
 	// Retry is true if the API server rejected the write before, or the cluster has failed: the rollout does not depend on it.
 	Retry bool
-	// LastTry is true if the cluster fails should the API server reject this write too: the write waits no longer.
+	// LastTry is true if the cluster fails when the API server rejects this write too: the write is tried without a delay.
 	LastTry bool
 	// StandIn is true if a cluster without a work gets the current revision until its turn comes.
 	StandIn bool
@@ -153,7 +153,7 @@ type Plan struct {
 	IgnoredRefs int
 	// Counts is how many selected clusters are in each phase.
 	Counts map[Phase]int
-	// Postponed names the clusters whose rejected works wait for a free slot. What is known of their rejections stays.
+	// Postponed names the clusters whose rejected works wait for a free slot. Their rejections are kept.
 	Postponed []string
 	// Failing names the failed, unknown, degraded, rejected and completed clusters that count, and those whose deletion timed out, including
 	// those without a ref, sorted.

@@ -36,7 +36,8 @@ type Failure struct {
 type Records struct {
 	// Failures are the clusters that failed, at most MaxFailures, by name.
 	Failures map[string]Failure
-	// Rejections are the clusters in flight whose works the API server rejects, at most MaxFailures, by name: their deadlines run from then.
+	// Rejections are the clusters in flight whose works the API server rejects, at most MaxFailures, by name. Their deadlines run from the
+	// recorded times.
 	Rejections map[string]Failure
 	// Halted maps the name of the Placement of each halted placementRef to the time when the halt began.
 	Halted map[string]time.Time
@@ -140,8 +141,8 @@ func (m *member) failure(s *Snapshot, placement string, unknown bool) (Failure, 
 	return failure, true
 }
 
-// rejectionRecord returns the rejection to record for a member that has not failed. The status holds whole seconds: the time is rounded up, as
-// no deadline must fire too early.
+// rejectionRecord returns the rejection to record for a member that has not failed. The status holds whole seconds: the time is rounded up,
+// so that no deadline fires too early.
 func (m *member) rejectionRecord(s *Snapshot, placement string) Failure {
 	if record, known := s.Records.Rejections[m.cluster]; known {
 		return record

@@ -76,15 +76,15 @@ type Snapshot struct {
 	// restored again, and does not hold up the abort.
 	WrittenBack map[string]bool
 
-	// stillRejected is true if the API server is assumed to reject now what it rejected when it was asked last (At).
+	// stillRejected is true if the API server is assumed to still reject the writes that it rejected last (At).
 	stillRejected bool
 }
 
 // BeganLately reports whether the last gap is so recent that deadlines may not have fired yet.
 func (s *Snapshot) BeganLately() bool { return s.Now.Before(s.Gap.Over(unknownLength)) }
 
-// At returns the snapshot at a later time at which nothing is new: the API server still rejects what it rejects now, unless a pause keeps the
-// hub from trying.
+// At returns the snapshot at a later time if nothing else changes: the API server still rejects what it rejects now, unless a pause keeps
+// the hub from trying.
 func (s *Snapshot) At(at time.Time) *Snapshot {
 	then := *s
 	then.Now, then.stillRejected = at, !s.Paused

@@ -162,5 +162,5 @@ func rejected(plan *rollout.Plan) []string {
 		rollout.Names(names), names[0], words, RetryInterval)}
 }
 
-// RetryInterval says how often the hub retries a rejected write.
+// RetryInterval is how often the hub retries a rejected write, for messages.
 const RetryInterval = "at least once a minute"

@@ -117,7 +117,7 @@ func SameRecords(a, b *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
 		maps.EqualFunc(RecordsOf(a).Halted, RecordsOf(b).Halted, time.Time.Equal) && maps.Equal(RecordsOf(a).Counted, RecordsOf(b).Counted)
 }
 
-// KeepStored takes from the stored status all that OCM's own CRD does not have: an API server with that CRD drops it.
+// KeepStored takes from the stored status all fields that OCM's own CRD lacks, because an API server with that CRD drops them.
 func KeepStored(wanted, stored *workv1alpha1.ManifestWorkReplicaSetStatus) {
 	kept := stored.DeepCopy()
 	kept.Conditions = wanted.Conditions

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// maxConnections limits the open connections. An API server needs one, as it uses HTTP/2. Who may connect is for the client certificate
-	// and the NetworkPolicy to decide.
+	// maxConnections limits the open connections. An API server needs one, as it uses HTTP/2. The client certificate and the NetworkPolicy
+	// decide who may connect.
 	maxConnections = 1024
 	// maxReading limits the time for a TLS handshake, and for a request. API servers send a request at once.
 	maxReading = 5 * time.Second
@@ -33,8 +33,8 @@ const (
 	maxRequest = 7 << 20
 )
 
-// listen returns the server of the webhooks, whose port is open: what connects before the server starts waits for it. The server of
-// controller-runtime has no limits, so that a client that opens many connections, or is slow, would block the API servers.
+// listen opens the port, and returns the server of the webhooks. A client that connects before the server starts waits for it. The server
+// of controller-runtime has no limits: a client that opens many connections, or is slow, would block the API servers.
 func (s *Server) listen(ctx context.Context, handler http.Handler, bounds *sdktls.TLSConfig) (*manager.Server, error) {
 	dir := s.Options.certDir()
 	certificates, err := certwatcher.New(filepath.Join(dir, certName), filepath.Join(dir, keyName))
@@ -55,7 +55,7 @@ func (s *Server) listen(ctx context.Context, handler http.Handler, bounds *sdktl
 	}
 	go func() {
 		if err := certificates.Start(ctx); err != nil {
-			klog.FromContext(ctx).Error(err, "Changes of the serving certificate are not seen any more")
+			klog.FromContext(ctx).Error(err, "The serving certificate is no longer watched for changes")
 		}
 	}()
 	limited := netutil.LimitListener(listener, maxConnections)

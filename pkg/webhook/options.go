@@ -118,11 +118,11 @@ func (o *Options) certDir() string {
 	return filepath.Join(os.TempDir(), "k8s-webhook-server", "serving-certs")
 }
 
-// clientCAName is the file next to the serving certificate that is used if no flag names one. OCM's operator writes the arguments of its
-// Deployment and takes back what is edited there, but it keeps a key that somebody adds to the Secret of the serving certificate.
+// clientCAName is the file next to the serving certificate that is used if no flag names one. OCM's operator sets the arguments of its
+// Deployment and reverts edits to them, but it keeps a key that a user adds to the Secret of the serving certificate.
 const clientCAName = "client-ca.crt"
 
-// clientCAs returns the authorities whose certificates a client of the webhooks must present; nil if it need not present one.
+// clientCAs returns the authorities whose certificates a client of the webhooks must present; nil if no certificate is required.
 func (o *Options) clientCAs() (*x509.CertPool, error) {
 	path, optional := o.ClientCAFile, false
 	if path == "" {
@@ -137,7 +137,7 @@ func (o *Options) clientCAs() (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(content) {
-		return nil, fmt.Errorf("--client-ca-file=%s: no certificate is in it, name a file with the certificates of authorities in PEM", path)
+		return nil, fmt.Errorf("--client-ca-file=%s: the file has no certificate; name a file with the certificates of authorities in PEM", path)
 	}
 	return pool, nil
 }

@@ -60,7 +60,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The port is open already. The check opens no connection, because a crowded server should not be replaced.
+	// The port is open already. The checks open no connection, because a crowded server should stay in service.
 	err = errors.Join(mgr.Add(server), mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("serving", healthz.Ping))
 	if err != nil {
 		return fmt.Errorf("adding the server and the health checks: %w", err)

@@ -16,28 +16,28 @@ const (
 	// maxBytes limits the bytes of the requests that are being read or reviewed, or wait for that. An API server runs up to 200 writes at
 	// once by default.
 	maxBytes = 192 << 20
-	// beside is how many bytes each request counts beside its body. So there are at most 2,048 requests.
+	// beside is the number of bytes that each request counts in addition to its body. So there are at most 2,048 requests.
 	beside = 96 << 10
-	// smallReviews and largeReviews are how many reviews of each of the two sizes are under way at once. The small ones bound what a
-	// usual burst of writes costs; the large ones, which are refused for their size, never hold up a small one.
+	// smallReviews and largeReviews limit how many reviews of each of the two sizes run at once. The first limit bounds the cost of a usual
+	// burst of writes. Large reviews, which are refused for their size, never delay a small one.
 	smallReviews = 16
 	largeReviews = 2
-	// patience is how long a review waits for its turn. API servers wait 10 seconds for an answer, and ask again after this one.
+	// patience is how long a review waits for its turn. API servers wait 10 seconds for an answer, and retry after an answer with 429.
 	patience = 4 * time.Second
 )
 
-// throttle bounds how many reviews are under way. Each webhook has one of its own, so that reviews of ManifestWorkReplicaSets never hold up
-// those of ManifestWorks. A request is read before it waits for its turn, so a slow client holds no turn.
+// throttle limits how many reviews run at once. Each webhook has its own throttle, so that reviews of ManifestWorkReplicaSets never delay
+// those of ManifestWorks. A request is read before it waits for its turn, so a slow client does not use up a turn.
 type throttle struct {
 	next http.Handler
-	// above is the size in bytes from which on a request is large.
+	// above is the size in bytes above which a request is large.
 	above               int
 	small, large, bytes *semaphore.Weighted
 	patience            time.Duration
 }
 
-// newThrottle returns a throttle around a webhook whose manifests may have limit bytes. A request that holds two such objects, and half a
-// megabyte beside them, is a small one.
+// newThrottle returns a throttle around a webhook whose manifests may have limit bytes. A request that holds two such objects, and another
+// half a megabyte, is a small one.
 func newThrottle(next http.Handler, limit int) *throttle {
 	return &throttle{
 		next: next, above: 2*limit + 1<<19, patience: patience, bytes: semaphore.NewWeighted(maxBytes),
@@ -45,7 +45,7 @@ func newThrottle(next http.Handler, limit int) *throttle {
 	}
 }
 
-// ServeHTTP implements http.Handler. The server bounds the size of the body, and the time for it.
+// ServeHTTP implements http.Handler. The server bounds the size of the body, and the time to read it.
 func (t *throttle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	held := r.ContentLength
 	if held < 0 || held > maxRequest {
@@ -86,7 +86,7 @@ func (t *throttle) review(w http.ResponseWriter, r *http.Request, body []byte) {
 	t.next.ServeHTTP(w, r)
 }
 
-// tryAgain sends a request away for now. API servers read the header, and ask again by themselves as long as their user waits.
+// tryAgain rejects a request for now. API servers follow the header, and retry as long as their user waits.
 func tryAgain(w http.ResponseWriter, why string) {
 	w.Header().Set("Retry-After", "1")
 	http.Error(w, why+": try again", http.StatusTooManyRequests)

@@ -13,8 +13,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// remembered reports whether an abort is known: it was persisted, or a person asked for it. The hub may remember one whose status and revisions
-// somebody removed.
+// remembered reports whether an abort is known: it was persisted, or a user asked for it. The hub may remember one even if a user removed
+// its status and revisions.
 func (w *World) remembered(abort *metav1.Time) bool {
 	at := abort.UTC().Format(time.RFC3339)
 	before := w.aborts.Has(at)

@@ -40,8 +40,8 @@ func (w *World) annotateRetry(value any) {
 	w.Tell("user: sets the annotation retry to %v", value)
 }
 
-// checkPaused checks P9 at each write: from the first pass on whose caches show spec.paused no work is written and no abort is decided,
-// and an update revision that exists stays. What a person did shows in the caches before the hub writes the status.
+// checkPaused checks P9 at each write. From the first pass whose caches show spec.paused, no work is written, no abort is decided, and an
+// existing update revision stays. The caches show a user's edits before the hub writes the status.
 func (w *World) checkPaused(write string) error {
 	cached, exists, err := w.Hub.stores.ReplicaSets.GetByKey(Namespace + "/" + Name)
 	if err != nil || !exists {

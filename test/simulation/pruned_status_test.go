@@ -10,7 +10,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestStatusThatNamesAPrunedRevision: a status from a backup names a revision that was pruned since. It is put right, during a pause as well.
+// TestStatusThatNamesAPrunedRevision: a status from a backup names a revision that was pruned since. The hub corrects it, even during a
+// pause.
 func TestStatusThatNamesAPrunedRevision(t *testing.T) {
 	for name, paused := range map[string]bool{"paused": true, "not paused": false} {
 		for process, restart := range map[string]bool{"the same process": false, "another process": true} {

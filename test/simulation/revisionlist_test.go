@@ -103,8 +103,8 @@ func (s *teller) announceRevisions() {
 	}
 }
 
-// P7: an API server with OCM's own CRD is asked to store what that lacks now and then, and not in each pass: from the start, in the middle of a
-// rollout, and while the object is being deleted. The whole status is there once this hub's CRD is.
+// P7: an API server with OCM's own CRD is asked only now and then, not in each pass, to store what that CRD lacks: from the start, in the
+// middle of a rollout, and while the object is being deleted. The whole status is stored once this hub's CRD is applied.
 func TestUpstreamsCRD(t *testing.T) {
 	upstreams := func(s *teller) {
 		s.settle(time.Minute)

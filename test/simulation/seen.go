@@ -151,8 +151,8 @@ func (w *World) refusal(write string) Fault {
 	return NoFault
 }
 
-// noteRefusal follows since when the API server refuses the writes of a cluster's work, and in which rollout it did. One that fails in another way
-// was not refused, and not accepted either.
+// noteRefusal tracks since when the API server has rejected the writes of a cluster's work, and in which rollout. A write that fails in
+// another way was neither rejected nor accepted.
 func (w *World) noteRefusal(write string, fault Fault) {
 	cluster := clusterOfWrite(write)
 	if owner := w.Object(); owner != nil && cluster != "" && fault == Denied {

@@ -90,9 +90,9 @@ type World struct {
 	// agentsSaw and agentsDue spare the agents a look when nothing changed.
 	agentsSaw int64
 	agentsDue time.Time
-	// abortedTime is what the status had when the hub wrote it last.
+	// abortedTime is the value in the status that the hub last wrote.
 	abortedTime *metav1.Time
-	// aborts are the times of all aborts that were persisted, or that a person asked for.
+	// aborts are the times of all aborts that were persisted, or that a user asked for.
 	aborts sets.Set[string]
 	// facts are the clusters that were overdue at a pass of the hub.
 	facts map[string]fact

@@ -103,10 +103,10 @@ func validation(r *rule.Rule, check *rule.Check, action admissionregistrationv1.
 	}
 }
 
-// verbs matches what fmt.Sprintf replaces in the text of a rule.
+// verbs matches the verbs of fmt.Sprintf in the text of a rule.
 var verbs = regexp.MustCompile("%[qsd%]")
 
-// expression returns a text for fmt.Sprintf as a CEL expression.
+// expression returns a format for fmt.Sprintf as a CEL expression.
 func expression(text string, args []string) string {
 	literal := "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 	out := verbs.ReplaceAllStringFunc(literal, func(verb string) string {

@@ -17,7 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
 )
 
-// surprises are warnings of what is legal and probably not what its author thinks it is.
+// surprises returns the warnings about content that is legal, but probably not what its author intends.
 func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []string {
 	var out []string
 	template, aborts := &mwrs.Spec.ManifestWorkTemplate, false
@@ -35,7 +35,7 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 		}
 		out = append(out, droppedSurprises(old, mwrs, limits)...)
 	}
-	// Kubernetes' role view reads ControllerRevisions, and no Secrets.
+	// Kubernetes' view role can read ControllerRevisions, but not Secrets.
 	out = append(out, kindSurprises(&rule.Secret, template, schema.GroupKind{Kind: "Secret"}, limits)...)
 	if aborts {
 		if !reportsHealth(template) {
@@ -47,7 +47,7 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 	return out
 }
 
-// droppedSurprises are those of an update that drops more than can be kept.
+// droppedSurprises returns the warnings about an update that drops more than can be kept.
 func droppedSurprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []string {
 	if old == nil || limits.gone() {
 		return nil
@@ -97,7 +97,7 @@ func reportsHealth(template *workv1.ManifestWorkSpec) bool {
 	return false
 }
 
-// kindSurprises returns the warnings of a rule about each manifest of a kind, whatever else is in it.
+// kindSurprises returns a rule's warning for each manifest of a kind, regardless of the manifest's content.
 func kindSurprises(about *rule.Rule, template *workv1.ManifestWorkSpec, kind schema.GroupKind, limits Limits) []string {
 	var out []string
 	for i := range template.Workload.Manifests {

@@ -139,7 +139,7 @@ func (f *failure) backoff() time.Duration {
 	return min(max(f.triedAt.Sub(f.refusedSince), firstRetry), RefusedInterval)
 }
 
-// RefusedLately reports whether the API server rejected a write so lately that it is not tried again yet.
+// RefusedLately reports whether the API server rejected a write so recently that it is not retried yet.
 func (m *Owners) RefusedLately(owner string, a Attempt, now time.Time) bool {
 	f := m.failing(owner)[a.What]
 	return f != nil && f.target == a.Target && !f.refusedSince.IsZero() && lately(f.triedAt, now, f.backoff())

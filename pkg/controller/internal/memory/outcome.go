@@ -11,7 +11,7 @@ import (
 var (
 	// ErrLater is the error of a write that was left to the next pass.
 	ErrLater = errors.New("left to the next pass")
-	// ErrRefusedLately is the error of a write that was not tried because the API server rejected it lately.
+	// ErrRefusedLately is the error of a write that was not tried because the API server rejected it recently.
 	ErrRefusedLately = errors.New("refused lately")
 	// ErrUnseen is the error of a work of the owner that exists, but that the cache does not show yet.
 	ErrUnseen = errors.New("the cache has not shown the work yet")
