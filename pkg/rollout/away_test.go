@@ -127,6 +127,16 @@ func TestAwayCounts(t *testing.T) {
 	}
 }
 
+// TestRelapseWhileAway: a cluster that had succeeded, and that is degraded past its deadline while it is away, leaves the rollout complete.
+func TestRelapseWhileAway(t *testing.T) {
+	relapsed := broken("c2", rt.Unselected(0), rt.SettledAt(9*minute))
+	ref := rt.Ref("p1", rt.Progressive(1), rt.Deadline("20m"), rt.AbortAll(), rt.Clusters("c1"))
+	p := decide(rt.Now(hour), rt.Refs(ref), rt.Works(done("c1"), relapsed), rt.Unavailable(0, "c2"))
+	if !p.Complete || len(p.Failing) > 0 {
+		t.Errorf("complete %v, failing %+v", p.Complete, p.Failing)
+	}
+}
+
 // TestAwayIsRestored: an abort writes the work of a cluster that is away, whatever it has.
 func TestAwayIsRestored(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), rt.Unavailable(0, "c2", "c3"),

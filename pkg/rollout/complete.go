@@ -153,7 +153,7 @@ func (p *Plan) tallyAway(m *member, awaited bool) {
 	switch {
 	case row.tolerated:
 		p.awayTolerated++
-	case row.settled:
+	case row.settled, m.phase == overdueUnselected: // It had succeeded, and nothing selects it: a relapse does not count.
 		p.awaySettled++
 	}
 	if row.updated {
