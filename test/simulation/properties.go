@@ -271,8 +271,8 @@ func (w *World) checkSilence() error {
 
 // checkIdle checks P7 while the API server refuses writes: however often they are tried, nothing changes and nothing is said.
 func (w *World) checkIdle(during time.Duration) error {
-	version, told, story := w.API.version, len(w.events), len(w.Story)
-	if err := w.Settle(during); err != nil {
+	version, told, story, awaited := w.API.version, len(w.events), len(w.Story), w.clocks.retryAwaited
+	if err := w.Settle(during); err != nil || awaited { // The time of a retry may come.
 		return err
 	}
 	if w.API.version != version || len(w.events) != told {
