@@ -286,11 +286,7 @@ func (r *finalizeReconciler) reportDeleting(ctx context.Context, p *pass, told *
 	status.SetDeleting(wanted, told, p.object.Generation, p.transitionTime())
 	status.Reconciled(wanted)
 	wanted.State = workv1alpha1.StateDeleting
-	pruned := r.memory.Owners.PrunedLately(p.key, p.now)
-	if pruned {
-		status.KeepStored(wanted, &p.object.Status)
-		p.lookAgain(memory.PrunedInterval)
-	}
+	asked := r.askToStore(p, wanted)
 	r.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Deleting, DeletingSince: deletingSince(r.knownWorks(p))})
 	if wait := r.memory.Reports.ReportWait(p.key, &p.object.Status, wanted, p.now); wait > 0 {
 		p.lookAgain(wait)
@@ -300,8 +296,8 @@ func (r *finalizeReconciler) reportDeleting(ctx context.Context, p *pass, told *
 	if written {
 		r.memory.Reports.Reported(p.key, p.now)
 	}
-	if written && err == nil && !pruned {
-		r.noteStored(p, wanted)
+	if written && err == nil {
+		r.noteStored(p, asked, wanted)
 	}
 	return err
 }

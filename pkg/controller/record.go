@@ -32,7 +32,7 @@ func (r *deployReconciler) record(ctx context.Context, p *pass) (goOn bool, err 
 	if p.plan.Abort != nil {
 		return true, nil
 	}
-	unable := r.memory.Owners.PrunedLast(p.key)
+	unable := r.memory.Owners.PrunedLately(p.key, p.now) || r.memory.Owners.DroppedLately(p.key, memory.FailureList, p.now)
 	stored, found := status.RecordsOf(&p.object.Status), p.plan.Records
 	if p.TemplateHeld {
 		found.Halted = nil // The status that reports the problem of the template holds the clusters only.

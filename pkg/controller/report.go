@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -80,9 +81,10 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		Now:             p.transitionTime(),
 	})
 	if pruned {
-		status.KeepStored(&wanted, &p.object.Status)
+		wanted.CollisionCount, wanted.CurrentRevision, wanted.UpdateRevision, wanted.AbortedTime = nil, "", "", nil
 		p.lookAgain(memory.PrunedInterval)
 	}
+	asked := c.askToStore(p, &wanted)
 	if wait := c.memory.Reports.ReportWait(p.key, &p.object.Status, &wanted, p.now); wait > 0 {
 		p.lookAgain(wait)
 		return nil
@@ -92,9 +94,10 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		c.memory.Reports.Reported(p.key, p.now)
 	}
 	if err == nil && written && !pruned {
-		c.noteStored(p, &wanted)
+		c.memory.Owners.Prunes(p.key, p.answer.Status.UpdateRevision != wanted.UpdateRevision, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
 	}
 	if err == nil && written {
+		c.noteStored(p, asked, &wanted)
 		c.announce(p, abortReason)
 	}
 	return err
@@ -134,8 +137,8 @@ func (c *Controller) prunedNote(p *pass) string {
 
 // reportInvalid reports a spec that can't be rolled out. The conditions that need a rollout stay unchanged.
 func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.Condition) error {
-	wanted, pruned := p.object.Status.DeepCopy(), c.memory.Owners.PrunedLast(p.key)
-	if !pruned {
+	wanted := p.object.Status.DeepCopy()
+	if !c.memory.Owners.PrunedLast(p.key) {
 		wanted.CollisionCount, wanted.CurrentRevision = p.Revisions.CollisionCount, p.Revisions.CurrentRevision
 		wanted.UpdateRevision, wanted.AbortedTime = p.Revisions.UpdateRevision, p.Revisions.AbortedTime
 		status.KeepAbort(wanted, &p.object.Status)
@@ -155,26 +158,23 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	status.SetPaused(&wanted.Conditions, &status.Input{
 		Object: p.object.ManifestWorkReplicaSet, TemplatePending: p.TemplatePending, Snapshot: p.known(), Plan: p.plan, Now: p.transitionTime(),
 	})
+	if slices.Contains(c.memory.Owners.DroppedLast(p.key), memory.State) {
+		wanted.State = p.object.Status.State // An older CRD drops the state. Nothing else of an invalid object changes (P7).
+	}
 	if p.TemplateHeld && p.plan != nil {
 		status.RecordClusters(wanted, &p.plan.Records)
 	}
-	if pruned {
-		status.KeepStored(wanted, &p.object.Status) // An invalid object does not change by itself (P7).
-	}
+	asked := c.askToStore(p, wanted)
 	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid, Paused: p.object.Spec.Paused})
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
 	if err == nil && written {
+		c.noteStored(p, asked, wanted)
 		c.announcePause(p)
 	}
-	if err == nil && written && !pruned {
-		c.noteStored(p, wanted)
+	if err == nil && written && p.answer.Status.UpdateRevision != wanted.UpdateRevision {
+		c.memory.Owners.Prunes(p.key, true, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
 	}
 	return err
-}
-
-// noteStored notes whether the API server stored the whole status: its answer has status.state, unless its CRD is OCM's own.
-func (c *Controller) noteStored(p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) {
-	c.memory.Owners.Prunes(p.key, p.answer.Status.State != wanted.State, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
 }
 
 // known returns the snapshot of the rollout. A pass that ended without one knows at most the update revision.
@@ -220,10 +220,79 @@ func (p *pass) reportedStanding() bool {
 		before.UpdateRevision == p.Revisions.UpdateRevision && before.AbortedTime == nil && !p.Snapshot.Aborted
 }
 
-// dropped returns the names of the fields that the API server dropped the last time, because its CRD is OCM's own; empty for none.
-func (c *Controller) dropped(p *pass) string {
-	if !c.memory.Owners.PrunedLast(p.key) {
-		return ""
+type replicaSetStatus = workv1alpha1.ManifestWorkReplicaSetStatus
+
+// laterField is a field of the status that an older CRD of this project lacks. No decision depends on it.
+type laterField struct {
+	name memory.Field
+	// same reports whether the field is equal in two statuses.
+	same func(a, b *replicaSetStatus) bool
+	// take copies the field from another status.
+	take func(to, from *replicaSetStatus)
+}
+
+var laterFields = []laterField{
+	{
+		name: memory.ObservedGeneration,
+		same: func(a, b *replicaSetStatus) bool { return a.ObservedGeneration == b.ObservedGeneration },
+		take: func(to, from *replicaSetStatus) { to.ObservedGeneration = from.ObservedGeneration },
+	},
+	{
+		name: memory.RevisionList,
+		same: func(a, b *replicaSetStatus) bool { return equality.Semantic.DeepEqual(a.Revisions, b.Revisions) },
+		take: func(to, from *replicaSetStatus) { to.Revisions = from.Revisions },
+	},
+	{
+		name: memory.FailureList,
+		same: status.SameRecords,
+		take: status.TakeRecords,
+	},
+	{
+		name: memory.ClusterCounts,
+		same: status.SameCounts,
+		take: status.TakeCounts,
+	},
+	{
+		name: memory.State,
+		same: func(a, b *replicaSetStatus) bool { return a.State == b.State },
+		take: func(to, from *replicaSetStatus) { to.State = from.State },
+	},
+	{
+		name: memory.Away,
+		same: func(a, b *replicaSetStatus) bool { return equality.Semantic.DeepEqual(a.Away, b.Away) },
+		take: func(to, from *replicaSetStatus) { to.Away = from.Away },
+	},
+}
+
+// askToStore returns the later fields that the API server is asked to store. A field that it was seen dropping would be written in each
+// pass (P7). So that field stays as it is stored, and is tried again after a while.
+func (c *Controller) askToStore(p *pass, wanted *replicaSetStatus) (asked []laterField) {
+	for _, field := range laterFields {
+		if c.memory.Owners.PrunedLately(p.key, p.now) || c.memory.Owners.DroppedLately(p.key, field.name, p.now) {
+			field.take(wanted, &p.object.Status)
+			p.lookAgain(memory.PrunedInterval)
+		} else if !field.same(wanted, &p.object.Status) {
+			asked = append(asked, field)
+		}
 	}
-	return "status.currentRevision, status.updateRevision and status.abortedTime, and failureStrategy from the spec"
+	return asked
+}
+
+// noteStored notes whether the API server stored the fields that it was asked to store.
+func (c *Controller) noteStored(p *pass, asked []laterField, wanted *replicaSetStatus) {
+	for _, field := range asked {
+		c.memory.Owners.Dropped(p.key, field.name, !field.same(&p.answer.Status, wanted), p.now)
+	}
+}
+
+// dropped returns the names of the fields that an older CRD was seen dropping; empty for none.
+func (c *Controller) dropped(p *pass) string {
+	if c.memory.Owners.PrunedLast(p.key) {
+		return "status.currentRevision, status.updateRevision and status.abortedTime, and failureStrategy from the spec"
+	}
+	var names []string
+	for _, field := range c.memory.Owners.DroppedLast(p.key) {
+		names = append(names, string(field))
+	}
+	return strings.Join(names, " and ")
 }

@@ -19,7 +19,7 @@ func (v *View) records(of *status.Revisions) rollout.Records {
 		return *v.decided
 	case of.UpdateRevision == "" || stored.UpdateRevision != "" && stored.UpdateRevision != of.UpdateRevision || v.retries(of):
 		return rollout.Records{}
-	case (stored.UpdateRevision == "" || v.Memory.Pruned) && remembered.Revision == of.UpdateRevision:
+	case (stored.UpdateRevision == "" || v.Memory.RecordsDropped) && remembered.Revision == of.UpdateRevision:
 		found := remembered.Records
 		v.removeRetried(&found, of.UpdateRevision)
 		return found

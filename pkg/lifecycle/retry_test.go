@@ -117,7 +117,7 @@ func TestRetryByAnnotationRemovesFailures(t *testing.T) {
 
 	// A status that can't hold the records, and what this process remembers.
 	b := failing(20 * time.Minute)
-	b.Memory.Pruned = true
+	b.Memory.RecordsDropped = true
 	b.Memory.Records.Revision, b.Memory.Records.Records = hashOf("b"), status.RecordsOf(&b.Object.Status)
 	require.Len(t, step(t, b.next(), lifecycle.Proceed).Outcome.Snapshot.Records.Failures, 1)
 	require.Len(t, b.Memory.Records.Failures, 2, "what is remembered does not change")

@@ -67,10 +67,11 @@ type Memory struct {
 	Unrecorded map[string]revision.Digest
 	// Aborted is when and why a rollout was aborted: until the revision records it, nothing else does.
 	Aborted Aborted
-	// Records are the facts about the rollout of a revision, as of the last pass. They count if the API server drops them, or the
-	// status lost them.
-	Records Recorded
-	// Pruned is true if the API server recently dropped the status fields that only our CRD has, and is not asked again yet.
+	// Records are the facts about the rollout of a revision, as of the last pass. They count where the status can't hold them, as RecordsDropped
+	// reports, or lost them.
+	Records        Recorded
+	RecordsDropped bool
+	// Pruned reports whether the API server was seen dropping the status fields that only our CRD has, and is not to be asked again yet.
 	Pruned bool
 }
 

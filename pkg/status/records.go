@@ -117,17 +117,42 @@ func SameRecords(a, b *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
 		maps.EqualFunc(RecordsOf(a).Halted, RecordsOf(b).Halted, time.Time.Equal) && maps.Equal(RecordsOf(a).Counted, RecordsOf(b).Counted)
 }
 
-// KeepStored takes from the stored status all fields that OCM's own CRD lacks, because an API server with that CRD drops them.
-func KeepStored(wanted, stored *workv1alpha1.ManifestWorkReplicaSetStatus) {
-	kept := stored.DeepCopy()
-	kept.Conditions = wanted.Conditions
-	kept.Summary.ManifestWorkReplicaSetSummary = wanted.Summary.ManifestWorkReplicaSetSummary
-	kept.PlacementsSummary = make([]workv1alpha1.PlacementSummary, len(wanted.PlacementsSummary))
-	copy(kept.PlacementsSummary, stored.PlacementsSummary)
-	for i, placement := range wanted.PlacementsSummary {
-		summary := &kept.PlacementsSummary[i]
-		summary.Name, summary.AvailableDecisionGroups = placement.Name, placement.AvailableDecisionGroups
-		summary.Summary.ManifestWorkReplicaSetSummary = placement.Summary.ManifestWorkReplicaSetSummary
+// TakeRecords copies the facts about the rollout from another status.
+func TakeRecords(to, from *workv1alpha1.ManifestWorkReplicaSetStatus) {
+	to.Failures, to.Rejections = from.Failures, from.Rejections
+	records := RecordsOf(from)
+	for i := range to.PlacementsSummary {
+		to.PlacementsSummary[i].Counted = int32(records.Counted[to.PlacementsSummary[i].Name]) //nolint:gosec // The clusters of a Placement.
+		to.PlacementsSummary[i].HaltedTime = nil
+		if since, known := records.Halted[to.PlacementsSummary[i].Name]; known {
+			to.PlacementsSummary[i].HaltedTime = seconds(since)
+		}
 	}
-	*wanted = *kept
+}
+
+// SameCounts reports whether two statuses count the same clusters in each phase.
+func SameCounts(a, b *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
+	return counts(&a.Summary) == counts(&b.Summary) && slices.EqualFunc(a.PlacementsSummary, b.PlacementsSummary, func(a, b workv1alpha1.PlacementSummary) bool {
+		return counts(&a.Summary) == counts(&b.Summary)
+	})
+}
+
+// counts are the counts that upstream's summary does not have.
+func counts(summary *workv1alpha1.ManifestWorkReplicaSetSummary) [3]int {
+	return [3]int{summary.Failed, summary.Waiting, summary.InFlight}
+}
+
+// TakeCounts copies the counts from another status.
+func TakeCounts(to, from *workv1alpha1.ManifestWorkReplicaSetStatus) {
+	take := func(to, from *workv1alpha1.ManifestWorkReplicaSetSummary) {
+		to.Failed, to.Waiting, to.InFlight = from.Failed, from.Waiting, from.InFlight
+	}
+	take(&to.Summary, &from.Summary)
+	none := &workv1alpha1.ManifestWorkReplicaSetSummary{}
+	for i := range to.PlacementsSummary {
+		take(&to.PlacementsSummary[i].Summary, none)
+		if i < len(from.PlacementsSummary) {
+			take(&to.PlacementsSummary[i].Summary, &from.PlacementsSummary[i].Summary)
+		}
+	}
 }

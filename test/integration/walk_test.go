@@ -35,7 +35,7 @@ func TestWalk(t *testing.T) {
 	slow := walking(w, t, "slow", "25%", "10m")
 	fast := walking(w, t, "fast", "50%", "40s")
 	nextSecond(t)
-	slow.fallsSick("c04", "c05", "c06")
+	slow.fallsSick("c04", "c05")
 	fast.fallsSick("c04", "c05", "c06", "c07", "c08", "c09", "c10")
 	slow.quiet()
 	fast.quiet()

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -51,6 +50,12 @@ type API struct {
 	OlderCRD bool
 	// Strip are annotations that a webhook takes from every ManifestWork that is written.
 	Strip []string
+	// Unobserving drops status.observedGeneration and what came after it, as an API server does whose CRD has all other fields.
+	Unobserving bool
+	// Unlisting drops status.revisions alone, as an API server does whose CRD has all other fields.
+	Unlisting bool
+	// Lacks are fields of the status that the CRD does not have, beside those of the flags above.
+	Lacks []string
 	// NoHistory refuses the hub everything that it asks of ControllerRevisions.
 	NoHistory bool
 	// NoClusters refuses the hub everything that it asks of ManagedClusters.
@@ -252,32 +257,24 @@ func (a *API) admit(kind Kind, existing, merged *unstructured.Unstructured, stat
 	next := existing.DeepCopy()
 	next.Object["status"] = merged.Object["status"]
 	if kept, ok := next.Object["status"].(map[string]any); ok && kind == ReplicaSets {
-		if a.OlderCRD {
-			prune(kept)
+		for _, field := range append(a.pruned(), a.Lacks...) {
+			delete(kept, field)
 		}
 	}
 	return next
 }
 
-// prune removes from a status what OCM's own CRD does not have.
-func prune(status map[string]any) {
-	keep := func(fields map[string]any, names ...string) {
-		maps.DeleteFunc(fields, func(name string, _ any) bool { return !slices.Contains(names, name) })
+// pruned are the fields of the status that the CRD does not have.
+func (a *API) pruned() []string {
+	switch {
+	case a.OlderCRD:
+		return []string{"observedGeneration", "collisionCount", "currentRevision", "updateRevision", "abortedTime", "revisions", "state"}
+	case a.Unobserving:
+		return []string{"observedGeneration", "revisions", "state"}
+	case a.Unlisting:
+		return []string{"revisions"}
 	}
-	upstreams := func(summary any) {
-		if summary, ok := summary.(map[string]any); ok {
-			keep(summary, "total", "available", "progressing", "degraded", "applied", "desiredTotal", "updated")
-		}
-	}
-	keep(status, "conditions", "placementSummary", "summary")
-	upstreams(status["summary"])
-	placements, _ := status["placementSummary"].([]any)
-	for _, placement := range placements {
-		if placement, ok := placement.(map[string]any); ok {
-			keep(placement, "name", "availableDecisionGroups", "summary")
-			upstreams(placement["summary"])
-		}
-	}
+	return nil
 }
 
 // patched applies a JSON patch, which is a list, or a merge patch.

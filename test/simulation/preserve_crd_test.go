@@ -27,7 +27,9 @@ func TestOlderCRDDuringAPreservingDeletion(t *testing.T) {
 	s.must(err)
 	served := object.DeepCopy()
 	unstructured.RemoveNestedField(served.Object, "spec", "preserveResourcesOnDeletion")
-	prune(served.Object["status"].(map[string]any))
+	for _, field := range s.API.pruned() {
+		unstructured.RemoveNestedField(served.Object, "status", field)
+	}
 	s.API.store(ReplicaSets, served)
 	s.settle(time.Minute)
 	require.Nil(t, s.Works()[0].DeletionTimestamp, "its agent would delete the workloads")

@@ -125,7 +125,7 @@ func keepsOfTheLost(work *workv1.ManifestWork, contents map[string]string) bool 
 // checkRevisionList checks R25 and R26: the list has the revisions that are there, each in the state that the agents brought it to.
 func (w *World) checkRevisionList() error {
 	object := w.Object()
-	if object == nil || w.API.OlderCRD || invalidSpec(object) {
+	if object == nil || w.API.OlderCRD || w.API.Unobserving || w.API.Unlisting || invalidSpec(object) {
 		return nil
 	}
 	if w.API.NoHistory {

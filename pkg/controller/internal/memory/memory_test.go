@@ -101,6 +101,7 @@ func TestQuestionsLeaveNothingBehind(t *testing.T) {
 	m.Owners.StillFail("demo/web", []string{"patching"})
 	m.Owners.Prunes("demo/web", false, true, now)
 	m.Owners.Defaulted("demo/web")
+	m.Owners.Dropped("demo/web", RevisionList, false, now)
 	m.Owners.Note("demo/web", &lifecycle.Outcome{Incomplete: new(string)})
 	require.Empty(t, m.Owners.known)
 	require.Empty(t, m.Reports.known)

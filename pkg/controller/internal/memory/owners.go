@@ -27,6 +27,9 @@ type knownOwner struct {
 	answers map[string]*answer
 	// pruned records that the API server dropped the status fields that only our CRD has; nil if it kept them the last time.
 	pruned *pruning
+	// droppedAt is when the API server dropped a field of the status that an older CRD of ours may lack, by field. Without an entry it kept
+	// the field the last time.
+	droppedAt map[Field]time.Time
 	// revisions are the deciding fields of the status as of the last pass.
 	revisions status.Revisions
 	// completed is the hash of the revision whose rollout was complete, but which could not record that.
@@ -77,7 +80,7 @@ func (m *Owners) Defaulted(owner string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if known := m.known[owner]; known != nil && known.pruned != nil && !known.pruned.defaulted {
-		known.pruned = &pruning{}
+		known.pruned, known.droppedAt = &pruning{}, nil
 	}
 }
 
@@ -128,7 +131,7 @@ func (m *Owners) Recall(owner string, now time.Time) lifecycle.Memory {
 	known := m.look(owner)
 	return lifecycle.Memory{
 		Kept: known.revisions, Completed: known.completed, Incomplete: known.incomplete, Unrecorded: known.digests(),
-		Pruned: known.pruned.lately(now), Aborted: known.aborted, Records: known.records,
+		Pruned: known.pruned.lately(now), Aborted: known.aborted, Records: known.records, RecordsDropped: known.dropped(FailureList),
 	}
 }
 
@@ -149,7 +152,7 @@ func (m *Owners) Retries(owner string, stored lifecycle.Recorded, now time.Time)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.known[owner]
-	if known == nil || known.records.Revision != stored.Revision || known.pruned != nil {
+	if known == nil || known.records.Revision != stored.Revision || known.dropped(FailureList) {
 		return nil
 	}
 	removed := func(cluster string) bool {

@@ -26,11 +26,13 @@ func TestPruned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := &Owners{}
 			m.Prunes(owner, true, test.defaulted, rt.At(0))
+			m.Dropped(owner, ObservedGeneration, true, rt.At(0))
 			require.True(t, m.PrunedLately(owner, rt.At(0)))
 			if test.seen {
 				m.Defaulted(owner)
 			}
 			require.Equal(t, test.pruned, m.PrunedLately(owner, rt.At(test.later)))
+			require.Equal(t, test.pruned, m.DroppedLately(owner, ObservedGeneration, rt.At(test.later)), "status.observedGeneration")
 			require.True(t, m.PrunedLast(owner), "until the API server has answered")
 			m.Prunes(owner, false, test.defaulted, rt.At(test.later))
 			require.False(t, m.PrunedLast(owner))
