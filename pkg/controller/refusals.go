@@ -125,7 +125,7 @@ func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attemp
 		klog.Background().V(2).Info("The API server rejects ManifestWorks", "manifestWorkReplicaSet", p.key,
 			"count", len(outcome.Refused), "first", outcome.Refused[0])
 		p.problem(fmt.Sprintf("the API server rejects %s; fix the cause, each write is %s: %s",
-			countOf(len(outcome.Refused)), p.retried("retried "+status.RetryInterval), status.FirstOf(outcome.Refused)))
+			countOf(len(outcome.Refused)), p.retried("retried "+status.RetryInterval(p.plan)), status.FirstOf(outcome.Refused)))
 	}
 	if len(outcome.Persisting) > 0 {
 		p.problem(fmt.Sprintf("%s can't be written for some time; look at what the API server says, each write is %s: %s",

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"time"
 
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -124,6 +125,8 @@ func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m 
 	switch {
 	case written && p.Held != nil:
 		return WaitResume
+	case m.rejection != nil && slices.Contains(p.Postponed, m.cluster):
+		return WaitSlot
 	case m.rejection != nil:
 		return WaitAcceptance
 	case written, s.Aborted && wait != WaitDeletion:

@@ -128,6 +128,13 @@ func TestExplain(t *testing.T) {
 				Phase: rollout.PhaseInFlight, Since: rt.At(0), WaitsFor: rollout.WaitAcceptance, Rejection: "no quota in c1", ChangesAt: rt.At(5 * minute), Then: rollout.PhaseFailed,
 			},
 		},
+		"a rejection past the deadline, and no free slot": {
+			[]rt.SnapshotOption{
+				ref(rt.Progressive(1), rt.Deadline("20s"), rt.MaxFailures(1)), rt.Works(older("c1"), rt.Work("c2", rt.AtRevision("bbb"), rt.WrittenAt(80*second), rt.InFlight(80*second))),
+				rt.Rejected("c1", 0, 80*second),
+			},
+			rollout.Standing{Phase: rollout.PhaseFailed, Since: rt.At(0), WaitsFor: rollout.WaitSlot, Rejection: "no quota in c1", Failed: true, Halts: true},
+		},
 		"a deletion": {
 			[]rt.SnapshotOption{oneByOne, rt.Works(older("c1", rt.DeletedAt(0)))},
 			rollout.Standing{

@@ -156,11 +156,17 @@ func rejected(plan *rollout.Plan) []string {
 		return nil
 	case 1:
 		return []string{fmt.Sprintf("the API server rejects the ManifestWork of cluster %s: %s; fix the cause, the hub retries the write %s",
-			names[0], words, RetryInterval)}
+			names[0], words, RetryInterval(plan))}
 	}
 	return []string{fmt.Sprintf("the API server rejects the ManifestWorks of %s, in %s: %s; fix the cause, the hub retries each write %s",
-		rollout.Names(names), names[0], words, RetryInterval)}
+		rollout.Names(names), names[0], words, RetryInterval(plan))}
 }
 
-// RetryInterval is how often the hub retries a rejected write, for messages.
-const RetryInterval = "at least once a minute"
+// RetryInterval says how often the hub retries the rejected writes of a plan.
+func RetryInterval(plan *rollout.Plan) string {
+	failed := func(f rollout.Failing) bool { return f.Rejected != "" && f.Phase == rollout.PhaseFailed }
+	if slices.ContainsFunc(plan.Failing, failed) { // It gave its slot back, and needs one for each retry.
+		return "at least once a minute, as far as maxConcurrency allows"
+	}
+	return "at least once a minute"
+}
