@@ -1,8 +1,11 @@
 package cloudevents
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -88,6 +91,18 @@ func TestEventWithoutATopic(t *testing.T) {
 	asked := question(t, "")
 	_, ok = namedCluster(t.Context(), &asked)
 	require.False(t, ok)
+}
+
+// What an agent calls itself is no name of anything here: a record or a counter for each name would grow forever.
+func TestNamesOfAgentsAreNotKept(t *testing.T) {
+	r := newRig(t, nil)
+	event := r.wire.report(t, r.create(owned("c1", "v1")))
+	event.SetSource("whatever I like")
+	r.arrived(context.WithoutCancel(t.Context()), event)
+	r.eventually("the report counts", func() bool { return r.refusals.counted("received report") == 1 })
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	require.Equal(t, []string{"c1"}, slices.Collect(maps.Keys(r.store.clusters)))
 }
 
 // A report with a sequence ID that no clock makes would be the last one that ever counts.
