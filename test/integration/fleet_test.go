@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -137,10 +138,14 @@ func (f *fleet) get() *workv1alpha1.ManifestWorkReplicaSet {
 	return mwrs
 }
 
+// persistent repeats an edit until no write of the hub comes in between. On a busy machine, client-go's four tries in a third of a second can
+// all meet one.
+var persistent = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 15}
+
 // edit changes the spec, as a person would.
 func (f *fleet) edit(change func(*workv1alpha1.ManifestWorkReplicaSet)) {
 	f.t.Helper()
-	require.NoError(f.t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	require.NoError(f.t, retry.RetryOnConflict(persistent, func() error {
 		mwrs := f.get()
 		change(mwrs)
 		_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Update(f.t.Context(), mwrs, metav1.UpdateOptions{})
@@ -157,7 +162,7 @@ func (f *fleet) update(version string) {
 // editStatus changes the status behind the hub's back.
 func (f *fleet) editStatus(change func(*workv1alpha1.ManifestWorkReplicaSetStatus)) {
 	f.t.Helper()
-	require.NoError(f.t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	require.NoError(f.t, retry.RetryOnConflict(persistent, func() error {
 		mwrs := f.get()
 		change(&mwrs.Status)
 		_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).UpdateStatus(f.t.Context(), mwrs, metav1.UpdateOptions{})
@@ -251,7 +256,7 @@ func (f *fleet) work(short string) *workv1.ManifestWork {
 // editWork changes a cluster's work behind the hub's back.
 func (f *fleet) editWork(short string, change func(*workv1.ManifestWork)) {
 	f.t.Helper()
-	require.NoError(f.t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	require.NoError(f.t, retry.RetryOnConflict(persistent, func() error {
 		work := f.work(short)
 		change(work)
 		_, err := f.w.works.WorkV1().ManifestWorks(work.Namespace).Update(f.t.Context(), work, metav1.UpdateOptions{})
