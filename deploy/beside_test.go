@@ -1,22 +1,29 @@
 package deploy
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
 
+	"github.com/open-cluster-management-io/work-rollback/deploy/webhooks"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/ocm"
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook"
 )
 
 // beside renders the chart with values whose keys have the form `a.b`, as in `helm --set`.
@@ -197,6 +204,9 @@ func TestChartInHostedMode(t *testing.T) {
 func TestChartOptions(t *testing.T) {
 	more := beside(t, ChartNamespace, map[string]any{"replicas": int64(2), "networkPolicy.enabled": true, "serviceMonitor.enabled": true})
 	require.Subset(t, kinds(more), []string{"PodDisruptionBudget work-rollback", "NetworkPolicy work-rollback"})
+	require.NotContains(t, kinds(more), "Deployment work-rollback-webhook")
+	with := beside(t, ChartNamespace, map[string]any{"networkPolicy.enabled": true, "webhook.enabled": true})
+	require.Contains(t, kinds(with), "NetworkPolicy work-rollback-webhook")
 
 	policy := &networkingv1.NetworkPolicy{}
 	find(t, more, "NetworkPolicy", "work-rollback", policy)
@@ -222,6 +232,59 @@ func TestChartOptions(t *testing.T) {
 	require.Equal(t, "work-rollback", delegator.Subjects[0].Name)
 }
 
+// The webhook's registration and certificate are those of its Service, and its pods are like those of the operator's Deployment.
+func TestChartWebhook(t *testing.T) {
+	objects := beside(t, ChartNamespace, map[string]any{"webhook.enabled": true, "webhook.extraArgs": []any{"--manifestLimit=1000000"}})
+	registration, registered := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	find(t, objects, "ValidatingWebhookConfiguration", "manifestworkreplicasetvalidators.admission.work.open-cluster-management.io", registration)
+	require.NoError(t, yaml.UnmarshalStrict(webhooks.ReplicaSets, registered))
+	client := &registration.Webhooks[0].ClientConfig
+	require.Equal(t, "work-rollback-webhook", client.Service.Name)
+	roots := x509.NewCertPool()
+	require.True(t, roots.AppendCertsFromPEM(client.CABundle))
+	client.CABundle, client.Service.Name = nil, "cluster-manager-work-webhook"
+	require.Equal(t, registered, registration)
+
+	secret := &corev1.Secret{}
+	find(t, objects, "Secret", "work-rollback-webhook", secret)
+	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
+	require.NoError(t, err)
+	_, err = pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "work-rollback-webhook.open-cluster-management-hub.svc"})
+	require.NoError(t, err)
+
+	values := ocm.Defaults()
+	values["WorkFeatureGates"] = []string{"--feature-gates=ManifestWorkReplicaSet=true"}
+	theirs, ours := &appsv1.Deployment{}, &appsv1.Deployment{}
+	require.NoError(t, ocm.Render(ocm.WebhookDeployment, values, theirs))
+	find(t, objects, "Deployment", "work-rollback-webhook", ours)
+	their, our := theirs.Spec.Template.Spec.Containers[0], ours.Spec.Template.Spec.Containers[0]
+	require.Equal(t, their.VolumeMounts[0].MountPath, our.VolumeMounts[0].MountPath)
+	require.Equal(t, secret.Name, ours.Spec.Template.Spec.Volumes[0].Secret.SecretName)
+	require.Equal(t, their.Ports[0].ContainerPort, our.Ports[0].ContainerPort)
+	require.Equal(t, their.LivenessProbe.HTTPGet.Port, our.LivenessProbe.HTTPGet.Port)
+	require.Equal(t, []string{"/work", "webhook-server", "--feature-gates=ManifestWorkReplicaSet=true", "--v=2", "--manifestLimit=1000000"}, our.Args)
+	require.NoError(t, webhook.NewCommand().ParseFlags(our.Args[4:]))
+
+	service := &corev1.Service{}
+	find(t, objects, "Service", "work-rollback-webhook", service)
+	require.Equal(t, ours.Spec.Selector.MatchLabels, service.Spec.Selector)
+	require.Equal(t, *client.Service.Port, service.Spec.Ports[0].Port)
+}
+
+// With a certificate of the user's own, the chart creates none.
+func TestChartTakesACertificate(t *testing.T) {
+	objects := beside(t, ChartNamespace, map[string]any{
+		"webhook.enabled": true, "webhook.secret": "mine", "webhook.annotations": map[string]any{"cert-manager.io/inject-ca-from": "a/b"},
+	})
+	require.NotContains(t, strings.Join(kinds(objects), "\n"), "Secret ")
+	registration, deployment := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &appsv1.Deployment{}
+	find(t, objects, "ValidatingWebhookConfiguration", "manifestworkreplicasetvalidators.admission.work.open-cluster-management.io", registration)
+	require.Equal(t, map[string]string{"cert-manager.io/inject-ca-from": "a/b"}, registration.Annotations)
+	require.Empty(t, registration.Webhooks[0].ClientConfig.CABundle)
+	find(t, objects, "Deployment", "work-rollback-webhook", deployment)
+	require.Equal(t, "mine", deployment.Spec.Template.Spec.Volumes[0].Secret.SecretName)
+}
+
 // A value without an effect is an error. So is another namespace: there, the Lease would not keep OCM's hub from leading.
 func TestChartRejects(t *testing.T) {
 	for message, values := range map[string]map[string]any{
@@ -233,6 +296,8 @@ func TestChartRejects(t *testing.T) {
 		_, err := RenderChart("chart", ChartNamespace, values)
 		require.ErrorContains(t, err, message)
 	}
-	_, err := RenderChart("chart", "default", nil)
+	_, err := RenderChart("chart", "my-hub", map[string]any{"mode": "Hub", "webhook": map[string]any{"enabled": true}})
+	require.ErrorContains(t, err, "webhook.enabled requires mode Default")
+	_, err = RenderChart("chart", "default", nil)
 	require.ErrorContains(t, err, "install this chart in the namespace open-cluster-management-hub")
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -21,6 +22,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/tooltest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/registration"
 	"github.com/open-cluster-management-io/work-rollback/test/operator/operatortest"
 )
 
@@ -34,6 +36,8 @@ type besideHub struct {
 	kubeconfig string
 	// chart runs as the Deployment of the chart. hub.work runs as the Deployment of the operator.
 	chart *sandbox.WorkHub
+	// webhookPods runs the webhook as the Deployment of the chart.
+	webhookPods *sandbox.Kubelet
 }
 
 // TestBesideTheOperator is one story on one hub, like TestWithTheOperator: each part begins where the previous one ended.
@@ -52,6 +56,7 @@ func TestBesideTheOperator(t *testing.T) {
 		{"to the image in the operator's Deployment", b.movesIn},
 		{"and back to the chart", b.movesOut},
 		{"both at once", b.doctorReportsBoth},
+		{"the webhook", b.servesTheWebhook},
 	} {
 		if !t.Run(part.name, part.play) {
 			return
@@ -70,26 +75,29 @@ func (b *besideHub) runHubs(t *testing.T) {
 		require.NoError(t, err)
 		b.RunDeployment(t, deployment, *work)
 	}
+	b.webhook, err = sandbox.NewWebhookServer(b.Env.Group, binary)
+	require.NoError(t, err)
+	b.webhookPods = b.RunDeployment(t, release+"-webhook", b.webhook)
 }
 
-// runHelm runs the first command of docs/install.md that begins with these words.
-func (b *besideHub) runHelm(t *testing.T, words string) {
+// runHelm runs the first command of docs/install.md that begins with these words, with more arguments.
+func (b *besideHub) runHelm(t *testing.T, words string, more ...string) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/install.md")
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(page), words+" ")
 	require.True(t, found, "docs/install.md has no command %s", words)
 	line, _, _ := strings.Cut(strings.ReplaceAll(words+" "+rest, "\\\n", " "), "\n")
-	command := exec.CommandContext(t.Context(), b.helm, strings.Fields(line)[1:]...)
+	command := exec.CommandContext(t.Context(), b.helm, append(strings.Fields(line)[1:], more...)...)
 	command.Dir = "../.."
 	command.Env = append(os.Environ(), "KUBECONFIG="+b.kubeconfig, "HOME="+t.TempDir())
 	output, err := command.CombinedOutput()
 	require.NoError(t, err, "%s: %s", line, output)
 }
 
-func (b *besideHub) install(t *testing.T) {
+func (b *besideHub) install(t *testing.T, more ...string) {
 	t.Helper()
-	b.runHelm(t, "helm upgrade --install "+release)
+	b.runHelm(t, "helm upgrade --install "+release, more...)
 }
 
 // installs: the chart takes over OCM's CRD. Installing the chart again does not restart the hub.
@@ -239,4 +247,31 @@ func (b *besideHub) holder(t *testing.T) string {
 	lease, err := b.Kube.CoordinationV1().Leases(sandbox.HubNamespace).Get(context.WithoutCancel(t.Context()), "work-manager-lock", metav1.GetOptions{})
 	require.NoError(t, err)
 	return *lease.Spec.HolderIdentity
+}
+
+// servesTheWebhook: the webhook serves with the certificate of the chart, which an upgrade keeps. The test asks the server itself, because
+// the API server can't reach a Service here.
+func (b *besideHub) servesTheWebhook(t *testing.T) {
+	b.install(t, "--set", "webhook.enabled=true")
+	registered := b.registered(t)
+	waiting, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, b.webhookPods.WaitRunning(waiting))
+	good := web(t, "v1", true)
+	answer := b.ask(t, registered, "manifestworkreplicasets", "v1alpha1", "ManifestWorkReplicaSet", encode(t, good))
+	require.True(t, answer.Allowed, "%v", answer.Result)
+	good.Spec.ManifestWorkTemplate.Workload.Manifests = nil
+	answer = b.ask(t, registered, "manifestworkreplicasets", "v1alpha1", "ManifestWorkReplicaSet", encode(t, good))
+	require.False(t, answer.Allowed)
+
+	b.install(t, "--set", "webhook.enabled=true")
+	require.Equal(t, registered, b.registered(t))
+}
+
+// registered returns how an API server calls the webhook of ManifestWorkReplicaSets.
+func (b *besideHub) registered(t *testing.T) admissionregistrationv1.WebhookClientConfig {
+	t.Helper()
+	configuration, err := b.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), registration.Ours, metav1.GetOptions{})
+	require.NoError(t, err)
+	return configuration.Webhooks[0].ClientConfig
 }
