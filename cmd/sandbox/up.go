@@ -74,12 +74,12 @@ func printHints(out io.Writer, s *sandbox.Sandbox, samples []string) error {
 	}
 	fmt.Fprintf(out, "\nTry, on the hub (docs/tutorial.md has more):\n\n")
 	for _, hint := range []struct{ command, comment string }{
-		{"kubectl mwrs get web -w", "how the rollout goes"},
+		{"kubectl mwrs get web -w", "the progress of the rollout"},
 		{"kubectl mwrs clusters web", "which revision each cluster has"},
-		{"kubectl apply -f " + samples[1], "a version that is broken: the hub takes it back"},
+		{"kubectl apply -f " + samples[1], "a broken version: the hub aborts its rollout"},
 		{"kubectl mwrs why web cluster1", "the cause"},
-		{"kubectl apply -f " + samples[2], "a version that is good"},
-		{"kubectl apply -f " + samples[0], "back to the first: an undo"},
+		{"kubectl apply -f " + samples[2], "a good version"},
+		{"kubectl apply -f " + samples[0], "the first version again: an undo"},
 	} {
 		fmt.Fprintf(out, "  %s\n      # %s\n", hint.command, hint.comment)
 	}

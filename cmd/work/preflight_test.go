@@ -71,8 +71,8 @@ func TestPreflight(t *testing.T) {
 	found := lists(t, map[string]string{"manifestworkreplicasets": paused})
 	out, code = runPreflight(t, "--leaving", "--kubeconfig="+found)
 	require.Equal(t, 1, code, out)
-	require.Regexp(t, `(?m)^Error +Paused +team-a/web +it is paused: OCM's hub does not know spec.paused`, out)
-	require.Regexp(t, `(?m)^ +before: put the template into the spec`, out)
+	require.Regexp(t, `(?m)^Error +Paused +team-a/web +it is paused: OCM's hub ignores spec.paused`, out)
+	require.Regexp(t, `(?m)^ +before: put the template that the clusters have into the spec`, out)
 
 	out, code = runPreflight(t, "--leaving", "--kubeconfig="+found, "-o=json")
 	require.Equal(t, 1, code, out)

@@ -159,11 +159,11 @@ func (d *Driver) deleting(work *workv1.ManifestWork) *workv1.ManifestWork {
 
 func unchanged(work *workv1.ManifestWork, uid *types.UID, version *string) error {
 	if uid != nil && *uid != work.UID {
-		return apierrors.NewConflict(common.ManifestWorkGR, work.Name, errors.New("it is another one by now"))
+		return apierrors.NewConflict(common.ManifestWorkGR, work.Name, errors.New("the object was recreated"))
 	}
 	if version != nil && *version != work.ResourceVersion {
 		return apierrors.NewConflict(common.ManifestWorkGR, work.Name,
-			fmt.Errorf("this was decided on version %s, it is %s by now", *version, work.ResourceVersion))
+			fmt.Errorf("the decision was based on version %s, and the object is now at %s", *version, work.ResourceVersion))
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (c *client) Get(ctx context.Context, name string, _ metav1.GetOptions) (*wo
 		return nil, refusal(name, err)
 	}
 	if err := c.driver.readOut(ctx, c.namespace, c.uid(name)); err != nil {
-		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("reports of agents wait to be read: %v", err))
+		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("reports of agents are not yet processed: %v", err))
 	}
 	found := c.driver.store.get(c.uid(name))
 	if found == nil {

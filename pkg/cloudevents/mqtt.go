@@ -208,7 +208,7 @@ func (t *mqttTransport) Receive(ctx context.Context, handle options.ReceiveHandl
 		case message := <-s.received:
 			event, err := binding.ToEvent(ctx, cloudeventsmqtt.NewMessage(message))
 			if err != nil {
-				klog.FromContext(ctx).V(2).Info("Ignoring a message that is no CloudEvent", "topic", message.Topic, "error", err.Error())
+				klog.FromContext(ctx).V(2).Info("Ignoring a message that is not a CloudEvent", "topic", message.Topic, "error", err.Error())
 				event = &cloudevents.Event{} // It is refused, and counted.
 			}
 			handle(withSender(ctx, clusterOfTopic(message.Topic)), *event)

@@ -34,7 +34,7 @@ func (o *outages) began(ctx context.Context) {
 	o.since, o.named = now, o.logged.IsZero() || now.Sub(o.logged) >= outageLogInterval
 	if o.named {
 		o.logged = now
-		klog.FromContext(ctx).Info("The broker is not connected, nothing is written to any cluster until it is back")
+		klog.FromContext(ctx).Info("The broker is not connected: nothing is written to any cluster until the connection is restored")
 	}
 }
 

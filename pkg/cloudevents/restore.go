@@ -72,7 +72,7 @@ func (d *Driver) knows(ctx context.Context, expected map[string]int) bool {
 	if patient {
 		return false
 	}
-	klog.FromContext(ctx).Info("Some agents did not report what they have, their works are sent again when their turn comes", "works", missing)
+	klog.FromContext(ctx).Info("Some agents did not report their works, which are sent again when their turn comes", "works", missing)
 	return true
 }
 

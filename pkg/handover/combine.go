@@ -137,8 +137,8 @@ func (c *Combined) Trim() *workv1.ManifestWorkSpec {
 
 // What Prevented returns.
 const (
-	OrphansPrevent = "deleteOption.propagationPolicy of the new revision is Orphan, and an object that is kept under Orphan would stay on the " +
-		"cluster for good"
+	OrphansPrevent = "deleteOption.propagationPolicy of the new revision is Orphan, and an object that is kept under Orphan would never be " +
+		"deleted"
 	CompletionPrevents = "the new revision has a condition rule for Complete, and agents apply no new spec of a completed work"
 )
 

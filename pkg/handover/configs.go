@@ -26,7 +26,7 @@ func (c *combiner) unownedAs(o *object, resource string) bool {
 // freed returns why agents would let an object go instead of deleting it when it is trimmed; empty if they would delete it.
 func (c *combiner) freed(o *object, resources []string) string {
 	if slices.ContainsFunc(resources, func(resource string) bool { return c.orphaned[o.rule(resource)] }) {
-		return "deleteOption.selectivelyOrphans of the new revision names it, and an orphaned object would stay on the cluster for good"
+		return "deleteOption.selectivelyOrphans of the new revision names it, and an orphaned object would never be deleted"
 	}
 	return ""
 }

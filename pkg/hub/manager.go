@@ -246,8 +246,8 @@ func (h *hub) history(revisions cache.SharedIndexInformer) controller.History {
 	if !h.connection.Refused(revisionsResource) && (!h.withoutHistory || revisions.HasSynced()) {
 		return controller.History{}
 	}
-	return controller.History{Unavailable: true, Note: "there is no revision history, so that no rollout can be aborted: " +
-		"the API server does not let this hub read ControllerRevisions, apply the ClusterRole and its binding that came with this hub (deploy/)"}
+	return controller.History{Unavailable: true, Note: "there is no revision history, so no rollout can be aborted: " +
+		"the API server does not let this hub read ControllerRevisions. Apply the ClusterRole and its binding of this release (deploy/base)"}
 }
 
 // clustersNote returns why the hub can't read ManagedClusters, with the remedy; empty if it can.
@@ -255,17 +255,17 @@ func (h *hub) clustersNote(clusters cache.SharedIndexInformer) string {
 	if clusters.HasSynced() && !h.connection.Refused(availability.Resource) {
 		return ""
 	}
-	return "the hub can't tell a cluster that is away from one that left: the API server does not let it read ManagedClusters, apply the " +
-		"ClusterRole and its binding that came with this hub (deploy/)"
+	return "the hub can't tell a cluster that is away from one that left: the API server does not let it read ManagedClusters. " +
+		"Apply the ClusterRole and its binding of this release (deploy/base)"
 }
 
-// run fills the caches first: a controller that begins with half a cache would take what is missing for gone.
+// run fills the caches before it starts the controllers. With a partial cache, a controller would treat missing objects as deleted.
 func (h *hub) run(ctx context.Context) error {
 	if err := h.works.restore(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
-		return fmt.Errorf("learning which ManifestWorks there are: %w", err)
+		return fmt.Errorf("restoring the ManifestWorks from the agents' reports: %w", err)
 	}
 	if err := h.noticeLosses(); err != nil {
 		return err

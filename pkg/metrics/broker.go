@@ -32,29 +32,30 @@ func newBroker() *broker {
 	return &broker{
 		disconnected: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
 			Namespace: prefix, Name: "broker_disconnected", StabilityLevel: k8smetrics.ALPHA,
-			Help: "1 while works travel over a broker and this process has no connection to it: nothing is written, and no deadline fires.",
+			Help: "1 while ManifestWorks travel over a broker and this process has no connection to it: nothing is written, and no deadline fires.",
 		}),
 		reconnects: k8smetrics.NewCounter(counter("broker_reconnects_total",
-			"How often the connection to the broker came back after it was lost.")),
+			"Number of times that the connection to the broker was restored.")),
 		sent: k8smetrics.NewCounterVec(counter("broker_events_sent_total",
-			"Events that were sent over a broker, by action: create_request, update_request and delete_request (a write), "+
-				"resync_response (a work once more) or resync_request (an agent is asked what it has)."), []string{"action"}),
+			"Events sent over a broker, by action: create_request, update_request and delete_request (a write), "+
+				"resync_response (a ManifestWork again) or resync_request (a request to agents for their ManifestWorks)."), []string{"action"}),
 		received: k8smetrics.NewCounterVec(counter("broker_events_received_total",
-			"Events of agents that came over a broker and were let in, by kind: report (of a work) or question (for the works of a cluster)."),
+			"Events of agents that were accepted over a broker, by kind: "+
+				"report (of a ManifestWork) or question (for the ManifestWorks of a cluster)."),
 			[]string{"kind"}),
 		refused: k8smetrics.NewCounterVec(counter("broker_events_refused_total",
-			"Events of agents that were dropped, over a broker, by reason: kind (not one that agents send), cluster (not that of its topic), "+
-				"work (of another cluster), sequence (not plausible), quota (too many unknown works, or too much memory), "+
-				"size (larger than a report can be) or generation (none that this hub gives)."), []string{"reason"}),
+			"Events of agents that were dropped over a broker, by reason: kind (agents do not send it), cluster (not that of its topic), "+
+				"work (another cluster's), sequence (implausible), quota (too many unknown ManifestWorks, or too much memory), "+
+				"size (too large) or generation (unknown to this hub)."), []string{"reason"}),
 		resent: k8smetrics.NewCounter(counter("broker_events_resent_total",
-			"Works that were sent again over a broker, because their agent did not report anything of them.")),
+			"ManifestWorks that were sent again over a broker, because their agents did not report them.")),
 		reportsUnread: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
 			Namespace: prefix, Name: "broker_reports_unread", StabilityLevel: k8smetrics.ALPHA,
-			Help: "Reports of agents that came over a broker and are not taken over: how far this process is behind.",
+			Help: "Reports of agents that were received over a broker and are not processed yet.",
 		}),
 		unreached: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
 			Namespace: prefix, Name: "broker_agents_unreached", StabilityLevel: k8smetrics.ALPHA,
-			Help: "Agents that are there and do not get what this process sends them over a broker: restart them, and see that no other " +
+			Help: "Agents that are connected and do not receive this process's events: restart them, and make sure that no other " +
 				"client has their client ID.",
 		}),
 	}

@@ -122,22 +122,22 @@ func New() *Metrics {
 			Help: "1 while this process leads, has filled its caches and reconciles ManifestWorkReplicaSets.",
 		}),
 		started: k8smetrics.NewCounterVec(counter("rollouts_started_total",
-			"Rollouts that began, by what they are rollouts of: a template that was Created, one that was Found again (an undo), "+
-				"or an aborted one that was Retried."), []string{"reason"}),
+			"Rollouts that began, by reason: Created (a new template), Found (an undo) "+
+				"or Retried (after an abort)."), []string{"reason"}),
 		completed: k8smetrics.NewCounter(counter("rollouts_completed_total", "Rollouts whose revision every selected cluster reached.")),
 		aborted:   k8smetrics.NewCounter(counter("rollouts_aborted_total", "Rollouts that were aborted because clusters failed.")),
 		degraded: k8smetrics.NewCounter(counter("rollouts_degraded_total",
-			"Rollouts that stopped because clusters failed, and were not aborted.")),
+			"Rollouts that stalled because clusters failed.")),
 		restored: k8smetrics.NewHistogram(&k8smetrics.HistogramOpts{
 			Namespace: prefix, Name: "abort_restore_duration_seconds", StabilityLevel: k8smetrics.ALPHA, Buckets: restoreBuckets,
-			Help: "Time from the decision to abort until every selected cluster had confirmed the revision that it was brought back to.",
+			Help: "Time from the decision to abort until every selected cluster had confirmed the restored revision.",
 		}),
 		took: k8smetrics.NewHistogramVec(&k8smetrics.HistogramOpts{
 			Namespace: prefix, Name: "rollout_duration_seconds", StabilityLevel: k8smetrics.ALPHA, Buckets: rolloutBuckets,
 			Help: "Time from the start of a rollout until it was complete, or until the decision to abort it.",
 		}, []string{"result"}),
 		writes: k8smetrics.NewCounterVec(counter("work_writes_total",
-			"Attempts to write a ManifestWork, by verb and result: success, conflict, refused (until somebody fixes the cause) or "+
+			"Attempts to write a ManifestWork, by verb and result: success, conflict, refused (rejected by the API server) or "+
 				"failed (retried)."),
 			[]string{"verb", "result"}),
 		passes: k8smetrics.NewCounterVec(counter("reconciles_total",
@@ -228,7 +228,7 @@ func (m *Metrics) RolloutCompleted() { m.completed.Inc() }
 // RolloutAborted counts an abort that was decided.
 func (m *Metrics) RolloutAborted() { m.aborted.Inc() }
 
-// RolloutDegraded counts a rollout that does not go on.
+// RolloutDegraded counts a rollout that stalled.
 func (m *Metrics) RolloutDegraded() { m.degraded.Inc() }
 
 // Restored notes how long it took from the decision to abort until every cluster had confirmed the revision that it went back to.

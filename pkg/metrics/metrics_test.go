@@ -47,7 +47,7 @@ func series(t *testing.T, registry k8smetrics.Gatherer, metric, name string) (n 
 func TestCountersBeginAtZero(t *testing.T) {
 	_, registry := registered(t)
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP mwrs_rollouts_started_total [ALPHA] Rollouts that began, by what they are rollouts of: a template that was Created, one that was Found again (an undo), or an aborted one that was Retried.
+# HELP mwrs_rollouts_started_total [ALPHA] Rollouts that began, by reason: Created (a new template), Found (an undo) or Retried (after an abort).
 # TYPE mwrs_rollouts_started_total counter
 mwrs_rollouts_started_total{reason="Created"} 0
 mwrs_rollouts_started_total{reason="Found"} 0
@@ -118,10 +118,10 @@ mwrs_controller_running 1
 # HELP mwrs_clock_ahead_seconds [ALPHA] How far the clock of this machine is ahead of the API server's, negative if it is behind; 0 while the two differ by at most 10 s.
 # TYPE mwrs_clock_ahead_seconds gauge
 mwrs_clock_ahead_seconds -90
-# HELP mwrs_broker_disconnected [ALPHA] 1 while works travel over a broker and this process has no connection to it: nothing is written, and no deadline fires.
+# HELP mwrs_broker_disconnected [ALPHA] 1 while ManifestWorks travel over a broker and this process has no connection to it: nothing is written, and no deadline fires.
 # TYPE mwrs_broker_disconnected gauge
 mwrs_broker_disconnected 1
-# HELP mwrs_broker_reports_unread [ALPHA] Reports of agents that came over a broker and are not taken over: how far this process is behind.
+# HELP mwrs_broker_reports_unread [ALPHA] Reports of agents that were received over a broker and are not processed yet.
 # TYPE mwrs_broker_reports_unread gauge
 mwrs_broker_reports_unread 7
 `), "mwrs_controller_running", "mwrs_clock_ahead_seconds", "mwrs_broker_disconnected", "mwrs_broker_reports_unread"))
@@ -140,13 +140,13 @@ func TestReplicaSetsHaveSeriesOfTheirLastPass(t *testing.T) {
 	m.Observe("default/resumed", metrics.Observation{Stage: metrics.Invalid})
 	m.Observe("default/leaving", metrics.Observation{Stage: metrics.Deleting, DeletingSince: time.Unix(1000, 0)})
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP mwrs_stage [ALPHA] 1 for the stage that a ManifestWorkReplicaSet is in: RollingOut, Stalled, Complete, Aborting, Aborted, Invalid or Deleting.
+# HELP mwrs_stage [ALPHA] 1 for the stage of a ManifestWorkReplicaSet: RollingOut, Stalled, Complete, Aborting, Aborted, Invalid or Deleting.
 # TYPE mwrs_stage gauge
 mwrs_stage{mwrs_namespace="default",name="bad",stage="Invalid"} 1
 mwrs_stage{mwrs_namespace="default",name="leaving",stage="Deleting"} 1
 mwrs_stage{mwrs_namespace="default",name="resumed",stage="Invalid"} 1
 mwrs_stage{mwrs_namespace="default",name="web",stage="Aborted"} 1
-# HELP mwrs_clusters [ALPHA] Selected clusters of a ManifestWorkReplicaSet, by state. While it is aborted: Restoring or Restored.
+# HELP mwrs_clusters [ALPHA] Selected clusters of a ManifestWorkReplicaSet, by state. After an abort: Restoring or Restored.
 # TYPE mwrs_clusters gauge
 mwrs_clusters{mwrs_namespace="default",name="web",state="Completed"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Degraded"} 0
@@ -160,14 +160,14 @@ mwrs_clusters{mwrs_namespace="default",name="web",state="Stuck"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Succeeded"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Unheard"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Waiting"} 0
-# HELP mwrs_revisions [ALPHA] Revisions that are kept of a ManifestWorkReplicaSet.
+# HELP mwrs_revisions [ALPHA] Stored revisions of a ManifestWorkReplicaSet.
 # TYPE mwrs_revisions gauge
 mwrs_revisions{mwrs_namespace="default",name="web"} 2
 # HELP mwrs_paused [ALPHA] 1 for a ManifestWorkReplicaSet whose spec.paused is true: no ManifestWork of it is written or deleted. The others have no series.
 # TYPE mwrs_paused gauge
 mwrs_paused{mwrs_namespace="default",name="bad"} 1
 mwrs_paused{mwrs_namespace="default",name="web"} 1
-# HELP mwrs_work_deletion_timestamp_seconds [ALPHA] Unix time at which the first of the ManifestWorks that are being deleted was deleted. A ManifestWorkReplicaSet without such works has no series.
+# HELP mwrs_work_deletion_timestamp_seconds [ALPHA] Unix time of the earliest deletion among the terminating ManifestWorks. A ManifestWorkReplicaSet without such works has no series.
 # TYPE mwrs_work_deletion_timestamp_seconds gauge
 mwrs_work_deletion_timestamp_seconds{mwrs_namespace="default",name="leaving"} 1000
 `), "mwrs_stage", "mwrs_clusters", "mwrs_revisions", "mwrs_paused", "mwrs_work_deletion_timestamp_seconds"))
@@ -194,10 +194,10 @@ func TestRolloutsInProgressHaveSeries(t *testing.T) {
 	require.Equal(t, 3*metrics.MaxPlacements, n)
 	require.Equal(t, 5.0+2+1+metrics.MaxPlacements-1, sum)
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP mwrs_rollout_start_timestamp_seconds [ALPHA] Unix time at which the rollout that is in progress began. A ManifestWorkReplicaSet without one has no series.
+# HELP mwrs_rollout_start_timestamp_seconds [ALPHA] Unix time at which the rollout in progress began. A ManifestWorkReplicaSet without one has no series.
 # TYPE mwrs_rollout_start_timestamp_seconds gauge
 mwrs_rollout_start_timestamp_seconds{mwrs_namespace="default",name="web"} 1000
-# HELP mwrs_problem [ALPHA] 1 for what keeps the hub from doing its whole work for a ManifestWorkReplicaSet: FieldsLost, OlderCRD or HistoryUnavailable. Other problems have no series.
+# HELP mwrs_problem [ALPHA] 1 for a problem of a ManifestWorkReplicaSet that an administrator must solve: FieldsLost, OlderCRD or HistoryUnavailable. Other problems have no series.
 # TYPE mwrs_problem gauge
 mwrs_problem{mwrs_namespace="default",name="web",problem="OlderCRD"} 1
 `), "mwrs_rollout_start_timestamp_seconds", "mwrs_problem"))

@@ -118,21 +118,21 @@ func newReplicaSets() *replicaSets {
 		return k8smetrics.NewDesc(prefix+"_"+name, help, append([]string{"mwrs_namespace", "name"}, labels...), nil, k8smetrics.ALPHA, "")
 	}
 	return &replicaSets{
-		stage: desc("stage", "1 for the stage that a ManifestWorkReplicaSet is in: "+
+		stage: desc("stage", "1 for the stage of a ManifestWorkReplicaSet: "+
 			"RollingOut, Stalled, Complete, Aborting, Aborted, Invalid or Deleting.", "stage"),
-		clusters: desc("clusters", "Selected clusters of a ManifestWorkReplicaSet, by state. While it is aborted: Restoring or Restored.",
+		clusters: desc("clusters", "Selected clusters of a ManifestWorkReplicaSet, by state. After an abort: Restoring or Restored.",
 			"state"),
-		revisions: desc("revisions", "Revisions that are kept of a ManifestWorkReplicaSet."),
+		revisions: desc("revisions", "Stored revisions of a ManifestWorkReplicaSet."),
 		paused: desc("paused",
 			"1 for a ManifestWorkReplicaSet whose spec.paused is true: no ManifestWork of it is written or deleted. The others have no series."),
 		deleting: desc("work_deletion_timestamp_seconds",
-			"Unix time at which the first of the ManifestWorks that are being deleted was deleted. "+
+			"Unix time of the earliest deletion among the terminating ManifestWorks. "+
 				"A ManifestWorkReplicaSet without such works has no series."),
 		started: desc("rollout_start_timestamp_seconds",
-			"Unix time at which the rollout that is in progress began. A ManifestWorkReplicaSet without one has no series."),
-		problem: desc("problem", "1 for what keeps the hub from doing its whole work for a ManifestWorkReplicaSet: "+
+			"Unix time at which the rollout in progress began. A ManifestWorkReplicaSet without one has no series."),
+		problem: desc("problem", "1 for a problem of a ManifestWorkReplicaSet that an administrator must solve: "+
 			"FieldsLost, OlderCRD or HistoryUnavailable. Other problems have no series.", "problem"),
-		placement: desc("placement_clusters", "Clusters of a placementRef: Selected, and how many of them are Updated or Failing.",
+		placement: desc("placement_clusters", "Clusters of a placementRef: Selected, Updated or Failing.",
 			"placement", "state"),
 		known: map[string]*observed{},
 	}

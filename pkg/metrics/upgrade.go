@@ -53,11 +53,11 @@ func newUpgrade() *upgrade {
 	return &upgrade{
 		state: k8smetrics.NewGaugeVec(&k8smetrics.GaugeOpts{
 			Namespace: prefix, Name: "upgrade_state", StabilityLevel: k8smetrics.ALPHA,
-			Help: "1 for what this process knows of the version of the hub that ran before it, once it leads: Working (snapshots are taken or " +
+			Help: "1 for the state of upgrade snapshots, while this process leads: Working (snapshots are being taken or " +
 				"restored), Refused (a newer version ran, without snapshots of this one), Recorded, Unavailable or Development.",
 		}, []string{"state"}),
 		snapshots: k8smetrics.NewCounterVec(counter("upgrade_snapshots_total",
-			"Snapshots of ManifestWorkReplicaSets at a change of the hub's version, by result: taken, restored, "+
+			"Snapshots of ManifestWorkReplicaSets when the version of the hub changes, by result: taken, restored, "+
 				"ignored or rejected."), []string{"result"}),
 	}
 }

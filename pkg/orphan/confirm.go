@@ -49,7 +49,7 @@ func holds(work *workv1.ManifestWork, m *workv1.ManifestCondition, generation in
 	case result.Status != metav1.ConditionTrue:
 		return messageOf(result)
 	case strategyOf(work.Spec.ManifestConfigs, &m.ResourceMeta) == workv1.UpdateStrategyTypeReadOnly:
-		return "it is read only, and the agent does not say whether it is there"
+		return "it is read only, and the agent does not report whether it exists"
 	}
 	return ""
 }
@@ -111,7 +111,7 @@ func isReported(work *workv1.ManifestWork, id workv1.ResourceIdentifier) bool {
 
 func messageOf(result *metav1.Condition) string {
 	if result == nil || result.Message == "" {
-		return "the agent does not say why"
+		return "the agent gives no reason"
 	}
 	return result.Message
 }

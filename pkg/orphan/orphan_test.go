@@ -171,9 +171,9 @@ func TestNext(t *testing.T) {
 		"released, and its kind is unknown":                             {work(orphan, entry(0, "CreateOnly"), unknownKind(1)), Delete, ""},
 		"released, and its kind was known then":                         {work(written, unknownKind(1)), Wait, "ConfigMap default/demo-1: Failed to apply manifest: denied"},
 		"read only, and there":                                          {work(entry(0, "ReadOnly")), Release, ""},
-		"read only and released, and there":                             {work(orphan, entry(0, "ReadOnly"), entry(1, "CreateOnly")), Release, "ConfigMap default/demo-0: it is read only, and the agent does not say whether it is there"},
+		"read only and released, and there":                             {work(orphan, entry(0, "ReadOnly"), entry(1, "CreateOnly")), Release, "ConfigMap default/demo-0: it is read only, and the agent does not report whether it exists"},
 		"read only and released, and missing":                           {work(orphan, entry(0, "ReadOnly"), entry(1, "CreateOnly"), absent(0)), Delete, ""},
-		"read only and released, and the agent does not say if there":   {work(orphan, entry(0, "ReadOnly"), entry(1, "CreateOnly"), unavailable(0)), Wait, "ConfigMap default/demo-0: it is read only, and the agent does not say whether it is there"},
+		"read only and released, and the agent does not say if there":   {work(orphan, entry(0, "ReadOnly"), entry(1, "CreateOnly"), unavailable(0)), Wait, "ConfigMap default/demo-0: it is read only, and the agent does not report whether it exists"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			step := Next(test.work)

@@ -203,7 +203,7 @@ func deleting(_ *view, o *owner) []Finding {
 	if o.DeletionTimestamp.IsZero() || !status.Preserves(o.ManifestWorkReplicaSet) {
 		return nil
 	}
-	return o.finds(Error, Deleting, "it is being deleted, and its workloads are to stay: OCM's hub deletes them",
+	return o.finds(Error, Deleting, "it is being deleted, and its workloads must stay: OCM's hub deletes them",
 		"wait until it is gone; the condition Deleting names the clusters that it waits for")
 }
 
@@ -211,8 +211,9 @@ func paused(_ *view, o *owner) []Finding {
 	if !o.Spec.Paused {
 		return nil
 	}
-	return o.finds(Error, Paused, "it is paused: OCM's hub does not know spec.paused, and rolls out what is held back",
-		"put the template into the spec that the clusters have, and set spec.paused to false; the condition Paused counts what is held back")
+	return o.finds(Error, Paused, "it is paused: OCM's hub ignores spec.paused, and rolls out the template that is held back",
+		"put the template that the clusters have into the spec, and set spec.paused to false; "+
+			"the condition Paused counts the changes that are held back")
 }
 
 // aborted reports whether the rollout was aborted. An older CRD drops the time, and the conditions still say so.
@@ -245,9 +246,9 @@ func rollingOut(_ *view, o *owner) []Finding {
 	const unknown = "OCM's hub does not know which clusters failed, nor which revision is the stable one"
 	switch stage := status.StageOf(o.Status.Conditions); {
 	case o.Status.State == workv1alpha1.StateInvalid:
-		return o.finds(Warning, Invalid, "this hub can't roll its spec out: OCM's hub may do so", "correct the field that the conditions name")
+		return o.finds(Warning, Invalid, "this hub can't roll out its spec: OCM's hub may do so", "correct the field that the conditions name")
 	case stage == "" || o.Status.ObservedGeneration != o.Generation:
-		return o.finds(Warning, RollingOut, "this hub has not reported on today's spec: "+unknown,
+		return o.finds(Warning, RollingOut, "this hub has not observed the newest spec: "+unknown,
 			"wait until status.observedGeneration is metadata.generation")
 	case stage == status.Stalled:
 		return o.finds(Error, RollingOut, "its rollout is stalled: OCM's hub continues it, and "+unknown[len("OCM's hub "):],

@@ -97,7 +97,7 @@ func TestLeaving(t *testing.T) {
 		},
 		"paused in a rollout": {
 			objects: preflight.Objects{ReplicaSets: []object{complete("team-a", paused, reason(workv1alpha1.ReasonNewRevisionCreated))}},
-			want:    []string{"Error Paused team-a/web"}, says: "rolls out what is held back", remedy: "set spec.paused to false",
+			want:    []string{"Error Paused team-a/web"}, says: "rolls out the template that is held back", remedy: "set spec.paused to false",
 		},
 		"aborted": {
 			objects: preflight.Objects{ReplicaSets: []object{complete("team-a", aborted)}},
@@ -118,7 +118,7 @@ func TestLeaving(t *testing.T) {
 		},
 		"an edit that the hub has not seen": {
 			objects: preflight.Objects{ReplicaSets: []object{complete("team-a", func(o *object) { o.Generation = 4 })}},
-			want:    []string{"Warning RollingOut team-a/web"}, says: "has not reported on today's spec",
+			want:    []string{"Warning RollingOut team-a/web"}, says: "has not observed the newest spec",
 		},
 		"invalid": {
 			objects: preflight.Objects{ReplicaSets: []object{complete("team-a", func(o *object) { o.Status.State = workv1alpha1.StateInvalid })}},

@@ -57,7 +57,7 @@ func TestRejectedSnapshot(t *testing.T) {
 	require.Contains(t, w.get("b").Annotations, workv1alpha1.AnnotationSnapshotPrefix+"v1.0.0")
 	require.Equal(t, "v1.1.0", w.recorded()["version"])
 	said := strings.Join(w.events(), "\n")
-	require.Contains(t, said, "Warning SnapshotRejected the hub changes its version without the snapshot of this object: patching ManifestWorkReplicaSet default/a: ")
+	require.Contains(t, said, "Warning SnapshotRejected the upgrade continues without a snapshot of this object: patching ManifestWorkReplicaSet default/a: ")
 	require.Contains(t, said, "1 snapshots of ManifestWorkReplicaSets were taken, 1 were rejected")
 }
 

@@ -37,7 +37,7 @@ func (r *Runner) refuse(ctx context.Context, why string) {
 	if now := r.Clock.Now(); r.told.IsZero() || now.Sub(r.told) >= tellInterval {
 		r.told = now
 		if err := r.objects.stall(ctx, why, metav1.NewTime(now)); err != nil && ctx.Err() == nil {
-			logger.Error(err, "Not every ManifestWorkReplicaSet says that this version of the hub is refused; retrying")
+			logger.Error(err, "The condition Stalled could not be written to every ManifestWorkReplicaSet; retrying")
 		}
 	}
 }

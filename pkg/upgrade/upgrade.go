@@ -89,7 +89,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	logger := klog.FromContext(ctx).WithName("upgrade")
 	if _, released := plan.ParseVersion(r.Version); !released || r.Namespace == "" {
 		r.Metrics.Upgrade(metrics.UpgradeDevelopment)
-		logger.Info("No upgrade snapshots: this is no released version, or the namespace of the hub is not known",
+		logger.Info("No upgrade snapshots: this is not a released version, or the namespace of the hub is unknown",
 			"version", r.Version, "namespace", r.Namespace)
 		return nil
 	}
@@ -138,7 +138,7 @@ func (r *Runner) failed(ctx context.Context, err error) bool {
 	if errors.Is(err, errUnavailable) {
 		r.Metrics.Upgrade(metrics.UpgradeUnavailable)
 		note := "the hub cannot record its version: an upgrade takes no snapshots, and a downgrade restores nothing; " +
-			"apply the Role and its binding that came with this hub (deploy/), or fix what rejects the ConfigMap: " + err.Error()
+			"apply the Role and its binding of this release (deploy/base), or fix the cause of the rejection: " + err.Error()
 		logger.Info(note)
 		r.event(r.record.reference(), corev1.EventTypeWarning, workv1alpha1.EventSnapshotsUnavailable, "Record", note)
 		return true
@@ -163,7 +163,7 @@ func (r *Runner) recorded(ctx context.Context, d *plan.Decision) {
 		note = fmt.Sprintf("%s; the snapshots of %d ManifestWorkReplicaSets were restored, %d were ignored, %d were rejected", d.Why,
 			r.counted[metrics.SnapshotRestored], r.counted[metrics.SnapshotIgnored], r.counted[metrics.SnapshotRejected])
 	default:
-		note = d.Why + ": this one is from now on"
+		note = d.Why + "; the version of this hub is recorded from now on"
 	}
 	klog.FromContext(ctx).Info(note, "version", d.Build.String())
 	if reason != "" {
@@ -218,7 +218,7 @@ func (r *Runner) restore(ctx context.Context, d *plan.Decision, o *plan.Object) 
 		r.count(metrics.SnapshotRestored)
 		if restoration.Restored != "" {
 			r.event(o.ManifestWorkReplicaSet, corev1.EventTypeNormal, workv1alpha1.EventSnapshotRestored, "Restore",
-				fmt.Sprintf("version %s of the hub is back after version %s, and restored from its snapshot: %s",
+				fmt.Sprintf("version %s of the hub runs again after version %s, and restored from its snapshot: %s",
 					d.Build, d.Recorded, restoration.Restored))
 		}
 	}
@@ -235,12 +235,12 @@ func (r *Runner) settle(ctx context.Context, o *plan.Object, err error) error {
 	if !rejection.IsLasting(err) && !r.stuck(o.UID) {
 		return err
 	}
-	klog.FromContext(ctx).Error(err, "The upgrade continues without the snapshot of a ManifestWorkReplicaSet",
+	klog.FromContext(ctx).Error(err, "The upgrade continues without a snapshot of a ManifestWorkReplicaSet",
 		"namespace", o.Namespace, "name", o.Name)
 	if r.once(workv1alpha1.EventSnapshotRejected + string(o.UID)) {
 		r.count(metrics.SnapshotRejected)
 		r.event(o.ManifestWorkReplicaSet, corev1.EventTypeWarning, workv1alpha1.EventSnapshotRejected, "Upgrade",
-			"the hub changes its version without the snapshot of this object: "+err.Error())
+			"the upgrade continues without a snapshot of this object: "+err.Error())
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func TestUpAndDown(t *testing.T) {
 	require.Empty(t, w.get("b").Annotations)
 	said := w.events()
 	require.Len(t, said, 2)
-	require.Contains(t, said[0], "Normal SnapshotRestored version v1.0.0 of the hub is back after version v1.1.0, and restored from its snapshot: status.currentRevision")
+	require.Contains(t, said[0], "Normal SnapshotRestored version v1.0.0 of the hub runs again after version v1.1.0, and restored from its snapshot: status.currentRevision")
 	require.Contains(t, said[1], "Normal HubDowngraded version v1.1.0 ran last, and this hub is the older v1.0.0; the snapshots of 2 ManifestWorkReplicaSets were restored")
 
 	w.starts("v1.1.0")
@@ -108,7 +108,7 @@ func TestRefusal(t *testing.T) {
 	}
 	require.Equal(t, []string{"Warning DowngradeRefused this hub is v1.0.0, version v1.2.0 ran last, and there are no snapshots of v1.0.0 to restore " +
 		"(there are snapshots of v1.1.0): ManifestWorkReplicaSets are not reconciled; run the version that ran last, or delete the ConfigMap " +
-		"work-hub-current-version in this hub's namespace to continue with the state that is there"}, w.events(), "once")
+		"work-hub-current-version in this hub's namespace to continue with the existing state"}, w.events(), "once")
 	w.state(metrics.UpgradeRefused)
 	require.NoError(t, w.kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("configmaps"), hubNamespace, plan.ConfigMap))
 	require.NoError(t, <-done)

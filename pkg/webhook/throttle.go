@@ -78,7 +78,7 @@ func (t *throttle) review(w http.ResponseWriter, r *http.Request, body []byte) {
 	ctx, cancel := context.WithTimeout(r.Context(), t.patience)
 	defer cancel()
 	if !turns.TryAcquire(1) && turns.Acquire(ctx, 1) != nil {
-		tryAgain(w, fmt.Sprintf("other reviews of this size are under way, and none of them ended within %v", t.patience))
+		tryAgain(w, fmt.Sprintf("other reviews of this size are in progress, and none of them ended within %v", t.patience))
 		return
 	}
 	defer turns.Release(1)

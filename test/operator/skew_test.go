@@ -26,7 +26,7 @@ import (
 // What the hub says is missing, and how to add it.
 const (
 	missingCRD    = "its CRD of ManifestWorkReplicaSet is an older one, apply the one that came with this hub"
-	missingRights = "the API server does not let this hub read ControllerRevisions, apply the ClusterRole and its binding that came with this hub (deploy/)"
+	missingRights = "the API server does not let this hub read ControllerRevisions. Apply the ClusterRole and its binding of this release (deploy/base)"
 )
 
 // nameImage has the operator make the Deployments of deploy/, without the rest of it.

@@ -90,10 +90,10 @@ func kept(versions []Version, build Version) []Version {
 }
 
 const wayOut = "ManifestWorkReplicaSets are not reconciled; run the version that ran last, or delete the ConfigMap " + ConfigMap +
-	" in this hub's namespace to continue with the state that is there"
+	" in this hub's namespace to continue with the existing state"
 
 func refusal(build, last Version, listed []Version) string {
-	there := "there are none of any version"
+	there := "no version has snapshots"
 	if len(listed) > 0 {
 		there = "there are snapshots of " + join(listed, ", ")
 	}

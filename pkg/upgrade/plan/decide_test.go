@@ -53,8 +53,8 @@ func TestDecide(t *testing.T) {
 		"older by two":                  {"v1.0.0", "v1.2.0", "v1.1.0,v1.0.0", RestoreSnapshots, "", ""},
 		"older, and not listed": {"v1.0.0", "v1.2.0", "v1.1.0", Refuse, "v1.1.0", "this hub is v1.0.0, version v1.2.0 ran last, and there are no snapshots of v1.0.0 to restore " +
 			"(there are snapshots of v1.1.0): ManifestWorkReplicaSets are not reconciled; run the version that ran last, or delete the ConfigMap " +
-			"work-hub-current-version in this hub's namespace to continue with the state that is there"},
-		"older, and nothing is listed":   {"v1.0.0", "v1.2.0", "", Refuse, "", "there are none of any version"},
+			"work-hub-current-version in this hub's namespace to continue with the existing state"},
+		"older, and nothing is listed":   {"v1.0.0", "v1.2.0", "", Refuse, "", "no version has snapshots"},
 		"what is recorded is no release": {"v1.0.0", "latest", "", Refuse, "", `the version that is recorded, "latest", cannot be read`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -187,7 +187,7 @@ func TestRestoreOfAnotherTemplate(t *testing.T) {
 		"another object": {func(h *hub) {
 			h.object.UID = "other"
 		}, "the snapshot of version v1.0.0 was taken of another object with this name"},
-		"no snapshot": {func(h *hub) { h.object.Annotations[snapshotOf100] = "v1" }, "the annotation " + snapshotOf100 + " cannot be read: it is no snapshot"},
+		"no snapshot": {func(h *hub) { h.object.Annotations[snapshotOf100] = "v1" }, "the annotation " + snapshotOf100 + " cannot be read: it is not a snapshot"},
 		"null":        {func(h *hub) { h.object.Annotations[snapshotOf100] = "null" }, "was taken of another object"},
 		"nothing":     {func(h *hub) { h.object.Annotations[snapshotOf100] = "" }, "it is empty"},
 		"too much":    {func(h *hub) { h.object.Annotations[snapshotOf100] += strings.Repeat(" ", maxSnapshot) }, "and 16384 are allowed"},

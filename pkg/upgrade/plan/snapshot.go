@@ -72,7 +72,7 @@ func decode(text string) (*snapshot, error) {
 	}
 	s := &snapshot{}
 	if err := json.Unmarshal([]byte(text), s); err != nil {
-		return nil, fmt.Errorf("it is no snapshot: %w", err)
+		return nil, fmt.Errorf("it is not a snapshot: %w", err)
 	}
 	if len(s.Revisions) > maxRevisions {
 		return nil, fmt.Errorf("it has %d revisions, and %d are allowed", len(s.Revisions), maxRevisions)

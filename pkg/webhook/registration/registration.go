@@ -58,7 +58,7 @@ func (k *Keeper) Run(ctx context.Context) {
 			said = ""
 		case err.Error() != said:
 			said = err.Error()
-			logger.Info("The webhook of ManifestWorkReplicaSets keeps the address and the CA that it has: trying again every minute", "err", err)
+			logger.Info("The address and the CA of the webhook of ManifestWorkReplicaSets can't be updated; retrying every minute", "err", err)
 		}
 	}, interval, 0.1, true)
 }
@@ -80,7 +80,7 @@ func (k *Keeper) Once(ctx context.Context) (changed bool, err error) {
 	}
 	theirs, err := configurations.Get(ctx, Theirs, metav1.GetOptions{})
 	if err != nil {
-		return false, fmt.Errorf("reading %s, which OCM's operator makes: %w", Theirs, err)
+		return false, fmt.Errorf("reading %s, which OCM's operator creates: %w", Theirs, err)
 	}
 	patch, err := Follow(theirs, ours)
 	if err != nil || patch == nil {

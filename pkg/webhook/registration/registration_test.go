@@ -75,7 +75,7 @@ func TestNothingToKeep(t *testing.T) {
 	}{
 		"no right":              {hub(false, theirs, ours), ""},
 		"not registered":        {hub(true, theirs), ""},
-		"no operator":           {hub(true, ours), "which OCM's operator makes"},
+		"no operator":           {hub(true, ours), "which OCM's operator creates"},
 		"no CA yet":             {hub(true, ours, configuration(registration.Theirs, service("a", webhook.WorkPath, ""))), "has no CA yet"},
 		"an empty registration": {hub(true, theirs, &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: registration.Ours}}), "apply deploy/webhooks again"},
 	} {

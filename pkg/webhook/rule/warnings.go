@@ -78,7 +78,7 @@ var CompletionPrevents = prevents("completionPrevents", handover.CompletionPreve
 var Secret = Rule{
 	Name: "secret",
 	Text: "everyone who may read ControllerRevisions, as the role view may, can read this Secret, " +
-		"also later: use an ExternalSecret, a SealedSecret or the name of a Secret that the clusters have",
+		"even after it is removed: use an ExternalSecret, a SealedSecret or the name of a Secret that the clusters have",
 	Checks: []Check{kindCheck("secrets", "m.kind == 'Secret' && !m.apiVersion.contains('/')")},
 }
 
@@ -98,8 +98,8 @@ var NoHealth = Rule{
 // Definition is about AbortAll with a definition in the template.
 var Definition = Rule{
 	Name: "definition",
-	Text: "an abort writes the older CustomResourceDefinition back, which can lose data: " +
-		"give definitions a ManifestWorkReplicaSet of their own without AbortAll",
+	Text: "an abort restores the older CustomResourceDefinition, which can lose data: " +
+		"put CustomResourceDefinitions into a separate ManifestWorkReplicaSet without AbortAll",
 	Checks: []Check{kindCheck("definitions", "variables.aborts && m.kind == 'CustomResourceDefinition' && "+
 		"m.apiVersion.startsWith('apiextensions.k8s.io/')")},
 }
@@ -116,8 +116,8 @@ func kindCheck(name, surprising string) Check {
 // AbortWhilePaused is about a pause during an abort.
 var AbortWhilePaused = Rule{
 	Name: "abortWhilePaused",
-	Text: "an abort is under way, and stops where it is: clusters that are not rolled back yet keep the revision " +
-		"whose rollout is aborted, until spec.paused is false",
+	Text: "an abort is in progress, and the pause stops it: clusters that are not rolled back yet keep the revision " +
+		"whose rollout was aborted, until spec.paused is false",
 	Checks: []Check{{
 		Holds: "oldObject == null || !object.spec.?paused.orValue(false) || !oldObject.?status.?abortedTime.hasValue() || " +
 			"oldObject.?status.?conditions.orValue([]).exists(c, c.type == 'Progressing' && c.reason == 'RolloutAborted')",

@@ -8,8 +8,8 @@ import (
 
 // Whoever pauses an object in the middle of an abort learns that the abort stops.
 func TestPauseOfAnAbort(t *testing.T) {
-	const warning = "spec.paused: an abort is under way, and stops where it is: clusters that are not rolled back yet keep the revision " +
-		"whose rollout is aborted, until spec.paused is false"
+	const warning = "spec.paused: an abort is in progress, and the pause stops it: clusters that are not rolled back yet keep the revision " +
+		"whose rollout was aborted, until spec.paused is false"
 	require.LessOrEqual(t, len(warning), 256, "API servers cut warnings there")
 	const aborted, rolledOut = `abortedTime: "2026-01-02T03:04:05Z"`, "{type: PlacementRolledOut, status: \"False\", reason: Progressing}"
 	aborting := set("status", "{"+aborted+", conditions: [{type: Progressing, status: \"False\", reason: ProgressDeadlineExceeded}, "+rolledOut+"]}")

@@ -278,8 +278,8 @@ func TestSurprises(t *testing.T) {
 		"no deadline and no AbortAll": {[]edit{set("spec.placementRefs.1.rolloutStrategy.all.progressDeadline", "None")}, nil},
 		"AbortAll of a definition": {
 			[]edit{set(manifestsOf+".1", "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: xs.example.com}}")},
-			[]string{"spec.manifestWorkTemplate.workload.manifests[1]: an abort writes the older CustomResourceDefinition back, which can lose data: " +
-				"give definitions a ManifestWorkReplicaSet of their own without AbortAll"},
+			[]string{"spec.manifestWorkTemplate.workload.manifests[1]: an abort restores the older CustomResourceDefinition, which can lose data: " +
+				"put CustomResourceDefinitions into a separate ManifestWorkReplicaSet without AbortAll"},
 		},
 		"a definition without AbortAll": {[]edit{
 			set(manifestsOf+".1", "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: xs.example.com}}"),
@@ -309,7 +309,7 @@ func TestSurprises(t *testing.T) {
 		"WhenAvailable, and everything is orphaned": {
 			[]edit{set("spec.pruneStrategy", "WhenAvailable"), set("spec.manifestWorkTemplate.deleteOption", "{propagationPolicy: Orphan}")},
 			[]string{"spec.pruneStrategy: WhenAvailable keeps nothing: deleteOption.propagationPolicy of the new revision is Orphan, and an object that is kept under Orphan " +
-				"would stay on the cluster for good"},
+				"would never be deleted"},
 		},
 		"WhenAvailable, and it runs to completion": {
 			[]edit{
@@ -322,7 +322,7 @@ func TestSurprises(t *testing.T) {
 		"a Secret": {
 			[]edit{set(manifestsOf+".1", "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: default}, data: {password: c2VjcmV0}}")},
 			[]string{"spec.manifestWorkTemplate.workload.manifests[1]: everyone who may read ControllerRevisions, as the role view may, can read this Secret, " +
-				"also later: use an ExternalSecret, a SealedSecret or the name of a Secret that the clusters have"},
+				"even after it is removed: use an ExternalSecret, a SealedSecret or the name of a Secret that the clusters have"},
 		},
 		"a sealed one": {[]edit{set(manifestsOf+".1", "{apiVersion: bitnami.com/v1alpha1, kind: SealedSecret, metadata: {name: a, namespace: default}}")}, nil},
 		"all may fail": {

@@ -10,82 +10,80 @@ const (
 	// Reasons: AsExpected, PlacementDecisionNotFound, PlacementDecisionEmpty, NotAsExpected.
 	ConditionPlacementVerified = upstream.ManifestWorkReplicaSetConditionPlacementVerified
 
-	// ConditionManifestworkApplied reports whether every selected cluster has its ManifestWork as wanted.
+	// ConditionManifestworkApplied reports whether every selected cluster has the intended ManifestWork.
 	// Reasons: AsExpected, Processing, NotAsExpected, PlacementDecisionEmpty, InvalidManifestWorkName.
 	ConditionManifestworkApplied = upstream.ManifestWorkReplicaSetConditionManifestworkApplied
 
-	// ConditionPlacementRolledOut reports whether the rollout is over.
+	// ConditionPlacementRolledOut reports whether the clusters have the update revision.
 	// Reasons: Progressing, Complete, RolloutDegraded.
 	ConditionPlacementRolledOut = upstream.ManifestWorkReplicaSetConditionPlacementRolledOut
 
-	// ConditionProgressing says how the rollout of the update revision goes. It is False both when
-	// the rollout is complete and when it does not go on; the reason says which. It is Unknown where it
-	// would be True but for spec.paused.
+	// ConditionProgressing reports the rollout of the update revision. It is False both when the rollout is complete and when it does not
+	// continue; the reason distinguishes the two. It is Unknown while spec.paused holds back a rollout.
 	// Reasons: NewRevisionCreated, FoundNewRevision, NewManifestWorkAvailable, RolloutAborted,
 	// ProgressDeadlineExceeded.
 	ConditionProgressing = "Progressing"
 
-	// ConditionReconciling is True while a rollout or an abort is under way, and absent in every other state. kstatus,
-	// and what builds on it (Flux, Helm, kubectl wait scripts), reads it as "in progress".
+	// ConditionReconciling is True while a rollout or an abort is in progress, and absent otherwise. kstatus, and the tools that
+	// use it (Flux, Helm, scripts), read it as "in progress".
 	// Reasons: those of Progressing.
 	ConditionReconciling = "Reconciling"
 
-	// ConditionStalled is True while the rollout makes no progress without a person: it stalled, it was aborted, or
-	// the spec is invalid. It is absent in every other state, and never there together with Reconciling. kstatus reads
-	// it as "failed".
+	// ConditionStalled is True while the rollout does not continue until a user acts: it stalled, it was aborted, or the spec is invalid. It
+	// is absent otherwise, and never present together with Reconciling. kstatus reads it as "failed".
 	// Reasons: those of Progressing, of PlacementVerified and of ManifestworkApplied, and DowngradeRefused.
 	ConditionStalled = "Stalled"
 
-	// ConditionPaused is True while spec.paused is, and absent in every other state. The message counts what is held back.
+	// ConditionPaused is True while spec.paused is true, and absent otherwise. The message counts the writes that are held back.
 	// Reasons: Paused.
 	ConditionPaused = "Paused"
 
 	// ConditionDeleting is True while the deletion of the object waits because spec.preserveResourcesOnDeletion is set, and
-	// absent in every other state.
+	// absent otherwise.
 	// Reasons: ReleasingWorkloads, PreservingNotSupported.
 	ConditionDeleting = "Deleting"
 )
 
 // Reasons of the condition types above.
 const (
-	// ReasonAsExpected is the good reason of PlacementVerified and ManifestworkApplied.
+	// ReasonAsExpected is the reason of success of PlacementVerified and ManifestworkApplied.
 	ReasonAsExpected = upstream.ReasonAsExpected
-	// ReasonNotAsExpected means that something is not as the spec wants it; the message names it.
+	// ReasonNotAsExpected means that the state differs from the spec; the message names the cause.
 	ReasonNotAsExpected = upstream.ReasonNotAsExpected
-	// ReasonProcessing means that a rollout is under way (ManifestworkApplied).
+	// ReasonProcessing means that a rollout is in progress (ManifestworkApplied).
 	ReasonProcessing = upstream.ReasonProcessing
 	// ReasonPlacementDecisionNotFound means that a Placement does not exist, or that its decisions are missing or being written.
 	ReasonPlacementDecisionNotFound = upstream.ReasonPlacementDecisionNotFound
 	// ReasonPlacementDecisionEmpty means that the Placements select no cluster.
 	ReasonPlacementDecisionEmpty = upstream.ReasonPlacementDecisionEmpty
-	// ReasonProgressing means that the rollout, or an abort of it, is under way (PlacementRolledOut).
+	// ReasonProgressing means that the rollout, or an abort of it, is in progress (PlacementRolledOut).
 	ReasonProgressing = upstream.ReasonProgressing
 	// ReasonComplete means that every selected cluster has the update revision (PlacementRolledOut).
 	ReasonComplete = upstream.ReasonComplete
 	// ReasonRolloutDegraded means that the rollout stopped or was aborted (PlacementRolledOut).
 	ReasonRolloutDegraded = "RolloutDegraded"
-	// ReasonInvalidManifestWorkName means that the value of the owner label, namespace.name, is longer than a
-	// label value may be.
+	// ReasonInvalidManifestWorkName means that the value of the owner label, namespace.name, exceeds the length limit of
+	// a label value.
 	ReasonInvalidManifestWorkName = "InvalidManifestWorkName"
 
-	// ReasonNewRevisionCreated means that the rollout is one of a template that had no revision yet.
+	// ReasonNewRevisionCreated means that the template of the rollout had no revision before.
 	ReasonNewRevisionCreated = "NewRevisionCreated"
-	// ReasonFoundNewRevision means that the rollout is one of a template that had a revision already: an undo.
+	// ReasonFoundNewRevision means that the template of the rollout already had a revision: an undo.
 	ReasonFoundNewRevision = "FoundNewRevision"
 	// ReasonNewManifestWorkAvailable means that the rollout is complete.
 	ReasonNewManifestWorkAvailable = "NewManifestWorkAvailable"
-	// ReasonProgressDeadlineExceeded means that the rollout does not go on: clusters failed.
+	// ReasonProgressDeadlineExceeded means that the rollout is stalled, or an abort is in progress: clusters failed.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
-	// ReasonRolloutAborted means that the current revision was written back to every cluster.
+	// ReasonRolloutAborted means that the rollout was aborted, and the current revision was written to every cluster.
 	ReasonRolloutAborted = "RolloutAborted"
 
 	// ReasonPaused means that spec.paused is true.
 	ReasonPaused = "Paused"
 
-	// ReasonDowngradeRefused means that this version of the hub does not reconcile the object, as a newer one ran last.
+	// ReasonDowngradeRefused means that this version of the hub does not reconcile the object, because a newer one ran last.
 	ReasonDowngradeRefused = "DowngradeRefused"
 
-	// ReasonReleasingWorkloads means that agents have yet to give up the objects that stay on their clusters.
+	// ReasonReleasingWorkloads means that agents have not yet released the objects that stay on their clusters.
 	ReasonReleasingWorkloads = "ReleasingWorkloads"
 	// ReasonPreservingNotSupported means that works travel over a broker, where nothing can be preserved.
 	ReasonPreservingNotSupported = "PreservingNotSupported"

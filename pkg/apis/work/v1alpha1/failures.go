@@ -36,7 +36,7 @@ type ClusterFailure struct {
 	// +required
 	Cluster string `json:"cluster"`
 
-	// placement is the name of the Placement that the cluster counts for.
+	// placement is the name of the Placement to whose maxFailures the cluster counts.
 	// +optional
 	Placement string `json:"placement,omitempty"`
 
@@ -79,9 +79,9 @@ const (
 	StateInvalid State = "Invalid"
 	// StatePaused means that spec.paused is true.
 	StatePaused State = "Paused"
-	// StateAborting means that the rollout was aborted, and that ManifestWorks still have to be restored.
+	// StateAborting means that the rollout was aborted, and some ManifestWorks are not restored yet.
 	StateAborting State = "Aborting"
-	// StateAborted means that the rollout was aborted, and that every ManifestWork that can be written was restored.
+	// StateAborted means that the rollout was aborted, and every ManifestWork that can be written was restored.
 	StateAborted State = "Aborted"
 	// StateStalled means that the rollout does not continue by itself.
 	StateStalled State = "Stalled"

@@ -19,11 +19,11 @@ type RevisionState string
 const (
 	// RevisionAborted means that the last rollout of the revision was aborted.
 	RevisionAborted RevisionState = "Aborted"
-	// RevisionProgressing means that the revision is the update revision, and that its rollout is in progress.
+	// RevisionProgressing means that the revision is the update revision, and its rollout is in progress.
 	RevisionProgressing RevisionState = "Progressing"
 	// RevisionArchived means that no ManifestWork has the revision: it is kept so that the template can return to it.
 	RevisionArchived RevisionState = "Archived"
-	// RevisionNotReady means that the revision has not succeeded on every cluster that has it, or that its rollout is stalled.
+	// RevisionNotReady means that the revision has not succeeded on every cluster that has it, or its rollout is stalled.
 	RevisionNotReady RevisionState = "NotReady"
 	// RevisionAvailable means that the revision has succeeded on every cluster that has it.
 	RevisionAvailable RevisionState = "Available"

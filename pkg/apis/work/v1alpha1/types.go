@@ -102,8 +102,8 @@ type ManifestWorkReplicaSetSpec struct {
 
 // RollbackWindow selects the undos that are written to every cluster at once.
 type RollbackWindow struct {
-	// revisions is a number of revisions, between 0 and 100. If the template returns to one of that many revisions that were current
-	// before, and that is neither deleted nor aborted, it is written to every cluster at once. If it is unset or 0, no undo is.
+	// revisions is a number between 0 and 100. An undo to one of this many revisions, the last that were current before, is written to every
+	// cluster at once. A deleted or aborted revision does not qualify. If it is unset or 0, every undo follows the rollout strategies.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
@@ -115,9 +115,9 @@ type RollbackWindow struct {
 type PruneStrategy string
 
 const (
-	// PruneImmediate deletes them when the cluster gets the new revision, as OCM does.
+	// PruneImmediate means that a cluster loses the objects when it gets the new revision, as with OCM.
 	PruneImmediate PruneStrategy = "Immediate"
-	// PruneWhenAvailable keeps them until the new revision is available on the cluster.
+	// PruneWhenAvailable means that a cluster keeps the objects until the new revision is available there.
 	PruneWhenAvailable PruneStrategy = "WhenAvailable"
 )
 
@@ -140,7 +140,7 @@ type LocalPlacementReference struct {
 type RolloutStrategy struct {
 	clusterv1alpha1.RolloutStrategy `json:",inline"`
 
-	// failureStrategy is the reaction to a failed rollout. AbortAll writes the current revision, the last stable one, to every
+	// failureStrategy is the reaction to a failed rollout. AbortAll writes the current revision, the stable one, to every
 	// cluster of every placementRef at once, if more than maxFailures clusters did not succeed within progressDeadline. If it is
 	// unset, a failed rollout stops where it is. AbortAll has no effect if progressDeadline is None or maxFailures is 100%. Be
 	// careful with AbortAll if the template has CustomResourceDefinitions: the return to an older definition can lose data.
@@ -152,8 +152,10 @@ type RolloutStrategy struct {
 // +kubebuilder:validation:Enum=AbortAll
 type FailureStrategy string
 
-// AbortAll returns every cluster of the ManifestWorkReplicaSet to its current revision.
-const AbortAll FailureStrategy = "AbortAll"
+const (
+	// AbortAll means that every cluster of the object returns to the current revision at once.
+	AbortAll FailureStrategy = "AbortAll"
+)
 
 // MaxPlacementRefs is the number of placementRefs that count. If an object was stored with more, the first ones count.
 const MaxPlacementRefs = 64
