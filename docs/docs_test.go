@@ -185,6 +185,13 @@ func TestProseWraps(t *testing.T) {
 	}
 }
 
+// The README is short enough to be read.
+func TestReadmeIsShort(t *testing.T) {
+	pages, err := Pages(root)
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(strings.Fields(pages["README.md"])), 500)
+}
+
 func TestBlocks(t *testing.T) {
 	blocks, err := Blocks("x.md", "a\n\n   <!-- run: it -->\n   ```sh\n   one\n     two\n   ```\n```yaml\na: b\n```\n")
 	require.NoError(t, err)
