@@ -229,10 +229,10 @@ func (o *OwnerMetadata) Outdated(w *Work, placement string) string {
 		return "its labels changed"
 	}
 	if accepted := w.Accepted(); accepted != "" && w.Object.Annotations[workv1alpha1.AnnotationAccepted] != accepted {
-		return "the content that the API server stored is recorded"
+		return "what the API server made of it is recorded"
 	}
 	if !is.keptByTools {
-		return "GitOps tools could delete it"
+		return "nothing keeps GitOps tools from deleting it"
 	}
 	return ""
 }
