@@ -105,7 +105,7 @@ func (t *mqttTransport) Connect(ctx context.Context) error {
 func (t *mqttTransport) connectOption() *paho.Connect {
 	connect, largest := t.options.GetMQTTConnectOption(t.clientID), uint32(maxPacket)
 	if connect.Properties == nil {
-		// Without properties it is true. Where it is false, some brokers drop the headers of events.
+		// true is the default without properties. If it is false, some brokers drop the headers of events.
 		connect.Properties = &paho.ConnectProperties{RequestProblemInfo: true}
 	}
 	connect.Properties.MaximumPacketSize = &largest

@@ -17,9 +17,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/version"
 )
 
-// The defaults of --kube-api-qps and --kube-api-burst. An abort has to reach a thousand clusters within seconds, and upstream's
-// 50 and 100 hold it up. How many writes are under way at once is bounded beside this, so that an API server that is slower
-// than this sets the pace itself.
+// The defaults of --kube-api-qps and --kube-api-burst. An abort has to reach a thousand clusters within seconds, and upstream's 50
+// and 100 delay it. The number of writes in progress has a separate limit, so a slower API server is not overloaded.
 const (
 	defaultQPS   = 200
 	defaultBurst = 400

@@ -51,7 +51,7 @@ const workers = 5
 type Manager struct {
 	Options *Options
 	Clock   clock.PassiveClock
-	// Metrics are set by what the controllers do; nil for none.
+	// Metrics count what the controllers do; nil for no metrics.
 	Metrics *metrics.Metrics
 	// Version is that of this build. Upgrade snapshots need a released one.
 	Version string
@@ -115,7 +115,7 @@ type hub struct {
 	reconciles bool
 	// namespace is the hub's; empty if it is not known.
 	namespace string
-	// upgrade comes before the controller of ManifestWorkReplicaSets; nil without that.
+	// upgrade runs before the controller of ManifestWorkReplicaSets; nil if there is no such controller.
 	upgrade *upgrade.Runner
 }
 

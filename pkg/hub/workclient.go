@@ -83,8 +83,8 @@ func (kinds) Interpret(data []byte) (*schema.GroupVersionKind, error) {
 // eventSerializer takes a watch event apart without reading the object in it, which is read next.
 type eventSerializer struct{ runtime.Serializer }
 
-// Decode implements runtime.Decoder. The object of an event shares data, which is valid until the next event is decoded. It is
-// JSON if data is: whoever decodes it reports what is not.
+// Decode implements runtime.Decoder. The object of an event shares data, which is valid until the next event is decoded. The
+// decoder of the object reports data that is not JSON.
 func (s eventSerializer) Decode(
 	data []byte, defaults *schema.GroupVersionKind, into runtime.Object,
 ) (runtime.Object, *schema.GroupVersionKind, error) {

@@ -227,7 +227,7 @@ func (r *replicaSets) CollectWithStability(ch chan<- k8smetrics.Metric) {
 	}
 }
 
-// snapshot is a copy: who reads the channel may be slow, and passes should not wait for that.
+// snapshot is a copy: the reader of the channel may be slow, and passes should not wait for it.
 func (r *replicaSets) snapshot() map[string]observed {
 	r.mu.Lock()
 	defer r.mu.Unlock()

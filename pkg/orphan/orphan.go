@@ -81,8 +81,8 @@ func write(action Action, work *workv1.ManifestWork, spec *workv1.ManifestWorkSp
 	return Step{Action: action, Spec: spec}
 }
 
-// AwaitsAgent reports whether a ManifestWork is written as released, and its agent has not applied that: nothing else has to be known of
-// it. It reads what a trimmed cache keeps.
+// AwaitsAgent reports whether a ManifestWork was written as released, and its agent has not applied that yet. It needs only the fields that
+// a trimmed cache keeps.
 func AwaitsAgent(work *workv1.ManifestWork) bool {
 	return work.DeletionTimestamp.IsZero() && held(work) && orphans(&work.Spec) && !workCompleted(work) &&
 		!applied(work, work.Generation)

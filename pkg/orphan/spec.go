@@ -102,7 +102,7 @@ func ofTemplate(work *workv1.ManifestWork, id workv1.ResourceIdentifier) workv1.
 	return id
 }
 
-// describes reports whether what an agent says is about a manifest of the ManifestWork.
+// describes reports whether a condition that the agent reports belongs to a manifest of the ManifestWork.
 func describes(manifests []workv1.Manifest, of *workv1.ManifestResourceMeta) bool {
 	if of.Ordinal < 0 || int(of.Ordinal) >= len(manifests) {
 		return false

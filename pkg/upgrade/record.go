@@ -22,8 +22,8 @@ type record struct {
 	namespace string
 }
 
-// errUnavailable is in the errors of a hub that has no right on the ConfigMap, whose namespace does not exist, or whose writes of the
-// ConfigMap the API server rejects, because of a policy for example: rollouts and aborts must not wait for that.
+// errUnavailable marks an error that must not delay rollouts and aborts: the hub lacks the permissions on the ConfigMap, the namespace does
+// not exist, or the API server rejects the ConfigMap, for example because of a policy.
 var errUnavailable = errors.New("the ConfigMap is not available")
 
 // read returns the ConfigMap; nil if there is none.

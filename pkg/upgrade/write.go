@@ -39,7 +39,8 @@ func (c *objects) annotate(ctx context.Context, o *plan.Object, changes map[stri
 	return c.patch(ctx, o, patch)
 }
 
-// patchStatus sets deciding fields of an object as it was seen. What follows is about the object that the API server answers with.
+// patchStatus sets fields of the status that decisions depend on, if the object has not changed since it was read. The following steps use
+// the object that the API server returns.
 func (c *objects) patchStatus(ctx context.Context, o *plan.Object, wanted *status.Revisions) error {
 	fields := map[string]any{}
 	if wanted.CollisionCount != nil {

@@ -18,12 +18,12 @@ func concerns(request *admission.Request) bool {
 	return written && request.SubResource == ""
 }
 
-// limits are those of a request: the check ends when the API server waits no longer.
+// limits returns the limits of a request: its check ends when the API server stops waiting.
 func limits(ctx context.Context, manifestBytes int) validate.Limits {
 	return validate.Limits{ManifestBytes: manifestBytes, Gone: func() bool { return ctx.Err() != nil }}
 }
 
-// gone answers an API server that waits no longer.
+// gone answers an API server that has stopped waiting.
 func gone() admission.Response {
 	return refuse(apierrors.NewTimeoutError("the API server stopped waiting for this review", 1))
 }

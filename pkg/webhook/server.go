@@ -32,7 +32,7 @@ type Server struct {
 	Config *rest.Config
 	// ReplicaSets serves the webhook of ManifestWorkReplicaSets (feature gate ManifestWorkReplicaSet).
 	ReplicaSets bool
-	// NilExecutor asks also about works that name no executor (feature gate NilExecutorValidating).
+	// NilExecutor also checks the user of works that name no executor (feature gate NilExecutorValidating).
 	NilExecutor bool
 }
 

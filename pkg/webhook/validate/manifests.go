@@ -15,8 +15,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
 )
 
-// manifestProblems finds what OCM accepts in no ManifestWork: no manifest at all, more bytes in all than the limit, a manifest that is no
-// Kubernetes object with a name, and the same object twice. The size comes first: manifests that are too large are not read.
+// manifestProblems returns the problems for which OCM rejects every ManifestWork: an empty list, more bytes in total than the limit, a
+// manifest that is not a Kubernetes object with a name, and a duplicate object. It checks the size first, and does not read manifests that
+// are too large.
 func manifestProblems(path *field.Path, manifests []workv1.Manifest, limits Limits, name nameOf) []problem {
 	if len(manifests) == 0 {
 		return []problem{inField(rule.NoManifests.Error(path))}
