@@ -146,6 +146,38 @@ func (h *hub) catchesUp(t *testing.T, output string) {
 	h.isBack(t)
 }
 
+// pauses and resumes: a pause is why nothing happens.
+func (h *hub) pauses(t *testing.T) {
+	h.shell(t, "kubectl mwrs pause web && kubectl wait mwrs/web --for=condition=Paused --timeout=1m")
+}
+
+func (h *hub) resumes(t *testing.T, output string) {
+	h.shows("Paused", "kubectl mwrs resume web")(t, output)
+	h.shell(t, "kubectl mwrs resume web")
+	h.isBack(t)
+}
+
+// another runs the commands of a block for the object that deletesAnother makes.
+func another(_ *testing.T, commands string) string {
+	return strings.NewReplacer("mwrs get web", "mwrs get another", "default.web", "default.another").Replace(commands)
+}
+
+// deletesAnother deletes an object whose workloads must stay, while the agent of one cluster is stopped.
+func (h *hub) deletesAnother(t *testing.T) {
+	h.shell(t, "sed 's/: web\\b/: another/' docs/examples/web.yaml | kubectl apply -f - && "+
+		"kubectl wait mwrs/another --for=condition=PlacementRolledOut --timeout=2m")
+	h.Agents["cluster1"].Stop()
+	h.shell(t, `kubectl patch mwrs another --type=merge -p '{"spec":{"preserveResourcesOnDeletion":true}}' && `+
+		"kubectl delete mwrs another --wait=false && kubectl wait mwrs/another --for=condition=Deleting --timeout=1m")
+}
+
+// deletionEnds when the agent is back.
+func (h *hub) deletionEnds(t *testing.T, output string) {
+	h.shows("Deleting", "waiting for the agents of 1 cluster (cluster1)")(t, output)
+	h.Agents["cluster1"].Start()
+	h.shell(t, "kubectl wait mwrs/another --for=delete --timeout=2m")
+}
+
 // goesAway: once the Lease is late, the doctor notices that no hub leads.
 func (h *hub) goesAway(t *testing.T) {
 	h.disable(t)

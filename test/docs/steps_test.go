@@ -33,6 +33,8 @@ func (h *hub) steps() map[string]step {
 		"try":      {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v1") }},
 		"gate-off": {after: h.upgradesWithoutValues},
 		"gate-on":  {after: h.goesOnAfterTheUpgrade},
+		// docs/plugin.md
+		"doctor": {edit: tolerant, after: h.shows("crd-complete", "IgnoredField")},
 		// docs/operations.md
 		"roll-out":      {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v2") }},
 		"history":       {after: h.listsHistory},
@@ -41,6 +43,7 @@ func (h *hub) steps() map[string]step {
 		"undo":          {edit: h.withHash, after: h.isUndone},
 		"retry":         {before: h.aborts("v3"), after: h.isRetried},
 		"abort-by-hand": {before: h.rollsOut("v4", workv1alpha1.ReasonNewRevisionCreated), after: h.isAbortedByHand},
+		"abort-named":   {before: h.rollsOut("v4", workv1alpha1.ReasonFoundNewRevision), after: h.namesWhoAborted},
 		"pause":         {after: h.isPaused},
 		"resume":        {after: h.isResumed},
 		"hold":          {after: h.isHeld},
@@ -48,6 +51,7 @@ func (h *hub) steps() map[string]step {
 		"delete-work":   {before: h.rememberWork, after: h.worksAgain},
 		// docs/safe-rollouts.md
 		"no-abort":    {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, "") }},
+		"window":      {after: h.undoesAtOnce},
 		"abort-again": {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, workv1alpha1.AbortAll) }},
 		// docs/runbook.md
 		"look":          {before: h.aborts("v5"), after: h.shows("Aborted", "DeadlineExceeded", "kubectl mwrs undo web")},
@@ -60,8 +64,10 @@ func (h *hub) steps() map[string]step {
 		"restoring":     {before: h.abortsWhileOffline, after: h.restoresOnReturn},
 		"stalled":       {before: h.stalls, after: h.shows("Stalled", "cluster1", "stays like this until somebody acts")},
 		"abort-stalled": {after: h.leavesTheStall},
+		"takes-long":    {before: h.pauses, after: h.resumes},
 		"behind":        {before: h.fallsBehind, after: h.catchesUp},
 		"hub-away":      {before: h.goesAway, edit: tolerant, after: h.returns},
+		"deleting":      {before: h.deletesAnother, edit: another, after: h.deletionEnds},
 		// docs/rbac.md
 		"bind-role":  {after: func(t *testing.T, output string) { require.Contains(t, output, "yes\nno\n") }},
 		"let-view":   {after: h.letsView},
@@ -196,6 +202,20 @@ func (h *hub) isRetried(t *testing.T, _ string) {
 
 func (h *hub) failureStrategyIs(t *testing.T, wanted workv1alpha1.FailureStrategy) {
 	require.Equal(t, wanted, h.get(t).Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy)
+}
+
+// namesWhoAborted: the hub keeps both fields.
+func (h *hub) namesWhoAborted(t *testing.T, _ string) {
+	h.waitsFor(t, workv1alpha1.ReasonRolloutAborted)
+	status := h.get(t).Status
+	require.Equal(t, []string{"alice", "v4 leaks memory"}, []string{status.AbortedBy, status.AbortReason})
+	h.restores(t)
+}
+
+// undoesAtOnce removes the setting for the pages that follow.
+func (h *hub) undoesAtOnce(t *testing.T, _ string) {
+	require.EqualValues(t, 3, *h.get(t).Spec.RollbackWindow.Revisions)
+	h.shell(t, `kubectl patch mwrs web --type=merge -p '{"spec": {"rollbackWindow": null}}'`)
 }
 
 func (h *hub) isPaused(t *testing.T, output string) {
