@@ -15,6 +15,13 @@ version-flags = $(if $(VERSION),-ldflags=$(call quote,-X github.com/open-cluster
 # One argument of a shell's command, whatever it holds.
 quote = '$(subst ','\'',$(1))'
 
+# All names of a release come from here. GitHub sets GITHUB_REPOSITORY: the release of a fork names the fork's image and files.
+REPOSITORY ?= $(or $(GITHUB_REPOSITORY),open-cluster-management-io/work-rollback)
+IMAGE ?= ghcr.io/$(shell tr A-Z a-z <<< $(call quote,$(REPOSITORY)))/work
+image snapshot publish: export REPOSITORY := $(REPOSITORY)
+snapshot publish: export IMAGE := $(IMAGE)
+snapshot publish: export VERSION := $(VERSION)
+
 ##@ Product
 
 .PHONY: build
@@ -23,16 +30,16 @@ build: ## Build the hub (bin/work), the kubectl plugin (bin/kubectl-mwrs) and bi
 	install -m 0755 cmd/kubectl-mwrs/kubectl_complete-mwrs bin/
 
 .PHONY: image
-image: ## Build the hub's container image IMAGE for ARCH, as release VERSION=v1.2.3, with podman, docker or buildah
-	VERSION=$(call quote,$(VERSION)) hack/image.sh $(or $(IMAGE),registry.example.com/work:v1)
+image: ## Build the hub's image and push it as IMAGE=<registry>/work, with the version VERSION=v1.2.3 as its tag
+	hack/image.sh $(call quote,$(IMAGE)) $(call quote,$(VERSION)) --push
 
 .PHONY: snapshot
-snapshot: ## Build what a release publishes into _output/release, without a network: image, SBOMs, plugin, install.yaml, notes (VERSION=v1.2.3)
-	go run ./hack/release $(if $(VERSION),-version=$(call quote,$(VERSION))) -out $(or $(OUT),_output/release)
+snapshot: ## Build what a release publishes into _output/release, without a network: image, SBOMs, plugin, manifests, notes (VERSION=v1.2.3 IMAGE=...)
+	hack/release.sh snapshot
 
 .PHONY: publish
-publish: ## Push the image of release VERSION=v1.2.3 in _output/release to IMAGE=<registry>/work and sign it, its SBOMs and the checksums
-	hack/publish.sh $(call quote,$(IMAGE)) $(call quote,$(or $(OUT),_output/release)) $(call quote,$(VERSION))
+publish: ## Build release VERSION=v1.2.3 into _output/release, push its image to IMAGE=<registry>/work, and sign it, its SBOMs and the checksums
+	hack/release.sh publish
 
 .PHONY: demo
 demo: build ## Watch a rollout, an abort and an undo on local control planes
@@ -48,7 +55,7 @@ sandbox: build ## Start local control planes with this hub and keep them until C
 # ./test/integration that start control planes of their own. CI runs them for each change.
 slow := operator docs sandbox dashboard
 # What changes seldom, or costs most, waits for the night and for `make test-all`.
-rare := image release benchmark
+rare := release benchmark
 # What starts goroutines or has locks: docs/ci_test.go compares the list with the code. The race detector looks at these packages and at those
 # below them.
 parallel := cloudevents connectivity controller dashboard forecast hub metrics plain plugin upgrade webhook workcache
@@ -75,7 +82,7 @@ test-slow: tools ## Run the tests with many control planes, on OCM's operator, o
 	TEST_CONTROL_PLANES=own go test $(vet) -timeout 30m ./test/integration $(patsubst %,./test/%/...,$(slow))
 
 .PHONY: test-rare
-test-rare: tools release-tools ## Run the tests of the image, a release and the benchmark
+test-rare: tools release-tools ## Run the tests of a release and the benchmark
 	go test -timeout 30m $(patsubst %,./test/%/...,$(rare))
 
 .PHONY: race race-integration
@@ -135,7 +142,7 @@ tools: ## Build the control planes, helm, promtool and amtool (minutes the first
 
 .PHONY: release-tools
 release-tools:
-	for module in image sbom cosign; do hack/tools/build.sh "$$module"; done
+	for module in ko syft goreleaser cosign; do hack/tools/build.sh "$$module"; done
 
 ##@ Checks
 

@@ -21,8 +21,11 @@ type workflow struct {
 	On          any               `json:"true"`
 	Permissions map[string]string `json:"permissions"`
 	Jobs        map[string]struct {
-		RunsOn   string `json:"runs-on"`
-		Strategy struct {
+		Uses        string `json:"uses"`
+		Needs       string `json:"needs"`
+		Environment string `json:"environment"`
+		RunsOn      string `json:"runs-on"`
+		Strategy    struct {
 			Matrix map[string][]string `json:"matrix"`
 		} `json:"strategy"`
 		Permissions    map[string]string `json:"permissions"`
@@ -66,6 +69,10 @@ func TestWorkflows(t *testing.T) {
 		require.NotNil(t, w.On, file)
 		require.Equal(t, map[string]string{"contents": "read"}, w.Permissions, "%s: it needs to write nothing", file)
 		for name, job := range w.Jobs {
+			if job.Uses != "" {
+				require.FileExists(t, filepath.Join(root, job.Uses))
+				continue
+			}
 			require.NotEmpty(t, job.RunsOn, "%s: %s", file, name)
 			require.NotZero(t, job.TimeoutMinutes, "%s: %s may run for ever", file, name)
 			if file+": "+name != "release.yaml: publish" {
@@ -97,34 +104,39 @@ func TestWorkflows(t *testing.T) {
 		"verify": "ci.yaml", "test": "ci.yaml", "test-slow": "ci.yaml", "race": "ci.yaml", "race-integration": "ci.yaml", "demo": "ci.yaml",
 		"test-rare": "nightly.yaml", "stories": "nightly.yaml", "soak": "nightly.yaml",
 		"test-ocm": "ocm.yaml", "patch-ocm": "patch-ocm.yaml", "vulncheck": "vulnerabilities.yaml",
-		"snapshot": "release.yaml", "publish": "release.yaml",
+		"release-tools": "release.yaml", "publish": "release.yaml",
 	}, made)
 	require.Equal(t, map[string]string{"ci.yaml": "make fuzz FUZZTIME=1m", "nightly.yaml": "make fuzz FUZZTIME=4m"}, fuzzed)
 	require.Contains(t, workflows(t)["vulnerabilities.yaml"].On, "pull_request")
 	require.Contains(t, workflows(t)["nightly.yaml"].On, "schedule")
 }
 
-// A tag publishes what a build without rights made. The identity that signs, and the rights to publish, are those of one job that compiles
-// none of it.
-func TestReleaseIsPublishedByOneJob(t *testing.T) {
-	release := workflows(t)["release.yaml"]
+// A tag publishes after CI, and in an environment in which the repository's settings demand an approval. The identity that signs, and the
+// rights to publish, are those of that job alone.
+func TestReleaseNeedsCIAndAnEnvironment(t *testing.T) {
+	all := workflows(t)
+	release := all["release.yaml"]
 	require.Equal(t, map[string]any{"push": map[string]any{"tags": []any{"v*"}}}, release.On)
+	require.Len(t, release.Jobs, 2)
+	require.Equal(t, "./.github/workflows/ci.yaml", release.Jobs["ci"].Uses)
+	require.Contains(t, all["ci.yaml"].On, "workflow_call")
+	publish := release.Jobs["publish"]
+	require.Equal(t, "ci", publish.Needs)
+	require.Equal(t, "release", publish.Environment)
 	require.Equal(t, map[string]string{
 		"contents": "write", "packages": "write", "id-token": "write", "attestations": "write",
-	}, release.Jobs["publish"].Permissions)
-	made := func(job string) (targets []string) {
-		for _, step := range release.Jobs[job].Steps {
-			if target, isMake := strings.CutPrefix(step.Run, "make "); isMake {
-				targets = append(targets, target)
-			}
-			if strings.HasPrefix(step.Uses, "actions/setup-go@") {
-				require.Equal(t, false, step.With["cache"], "a cache that other workflows write could change the release")
-			}
+	}, publish.Permissions)
+	var made []string
+	for _, step := range publish.Steps {
+		if target, isMake := strings.CutPrefix(step.Run, "make "); isMake {
+			made = append(made, target)
 		}
-		return targets
+		if strings.HasPrefix(step.Uses, "actions/setup-go@") {
+			require.Equal(t, false, step.With["cache"], "a cache that other workflows write could change the release")
+		}
 	}
-	require.Equal(t, []string{`snapshot VERSION="$GITHUB_REF_NAME"`}, made("build"))
-	require.Equal(t, []string{`publish IMAGE="$IMAGE" VERSION="$GITHUB_REF_NAME"`}, made("publish"))
+	// The names of the image and of the repository are the Makefile's, which knows a fork.
+	require.Equal(t, []string{"release-tools", `publish VERSION="$GITHUB_REF_NAME"`}, made)
 }
 
 // actionlint knows the expressions, the events and the inputs of GitHub's workflows. CI builds it.

@@ -1,43 +1,52 @@
 #!/usr/bin/env bash
-# Builds the container image of the work hub for Linux.
+# Builds the hub's image for linux/amd64 and linux/arm64 into the OCI layout _output/image, and prints its reference. It needs no container
+# engine, and no network without --push.
 #
-#   hack/image.sh registry.example.com/work:v1
+#   hack/image.sh registry.example.com/work v1.0.0 [--push]
 #
-# ARCH is the machine's (amd64, arm64 ...), by default this one's. ENGINE is what builds the image, by default the first of podman,
-# docker and buildah that is in PATH. VERSION is the release that the binary is, such as v1.2.3; by default what the Go tool knows of the checkout.
+# The login is that of `docker login` or `crane auth login`. REPOSITORY is the repository at GitHub that the labels name. INSECURE=1 is for a
+# registry without TLS.
 set -euo pipefail
 
-image=${1:?usage: hack/image.sh <registry>/<name>:<tag>}
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+usage="usage: hack/image.sh <registry>/<name> <version> [--push]"
+image=${1:?${usage}}
+export VERSION=${2:?${usage}}
+push=${3:-}
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-engine=${ENGINE:-}
-for candidate in podman docker buildah; do
-    if [[ -z ${engine} ]] && command -v "${candidate}" >/dev/null; then
-        engine=${candidate}
-    fi
+if [[ ! ${VERSION} =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]]; then
+    echo "$(printf %q "${VERSION}") is not a version: use v<major>.<minor>.<patch>, or with a pre-release as in v1.2.3-rc.1" >&2
+    exit 1
+fi
+if [[ ! ${image} =~ ^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)+$ ]]; then
+    echo "$(printf %q "${image}") is not the name of an image: use <registry>/<name>, without a tag" >&2
+    exit 1
+fi
+tools=$(hack/tools/build.sh ko)
+
+# ko reads a base from its cache if that has the digest. hack/base is an empty image but for a link from /work, where OCM's operator looks,
+# to /ko-app/work, where ko puts the binary.
+KOCACHE=$(mktemp -d)
+trap 'rm -rf "${KOCACHE}"' EXIT
+cp -R hack/base "${KOCACHE}/img"
+digest() { sed -n 's/.*"digest": "\(sha256:[0-9a-f]*\)".*/\1/p' "$1/index.json" | head -n 1; }
+KO_DEFAULTBASEIMAGE=localhost/scratch@$(digest hack/base)
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export KOCACHE KO_DEFAULTBASEIMAGE SOURCE_DATE_EPOCH KO_DOCKER_REPO=${image}
+
+source=https://github.com/${REPOSITORY:?}
+described=()
+for label in "title=work" "version=${VERSION}" "revision=$(git rev-parse HEAD)" "source=${source}" "licenses=Apache-2.0" \
+    "documentation=${source}/blob/main/docs/install.md"; do
+    described+=(--image-label "org.opencontainers.image.${label}" --image-annotation "org.opencontainers.image.${label}")
 done
-if [[ -z ${engine} ]]; then
-    echo "Nothing here builds images: install podman, docker or buildah, or name with ENGINE=... what has a \"build\" like theirs." >&2
-    exit 1
-fi
+rm -rf _output/image
+# By number: the operator's Deployments demand a user that is not root, and a kubelet can't look up a name here.
+"${tools}/ko" build ./cmd/work --bare --push=false --oci-layout-path=_output/image --platform=linux/amd64,linux/arm64 \
+    --image-user=65532:65532 --sbom=none "${described[@]}" >&2
 
-if [[ -n ${VERSION:-} && ! ${VERSION} =~ ^v?[0-9]+\.[0-9]+\.[0-9]+ ]]; then
-    echo "VERSION=${VERSION} is no semantic version: the hub would take itself for a development build, and take no snapshots. Set one such as v1.2.3." >&2
-    exit 1
+reference="${image}:${VERSION}@$(digest _output/image)"
+if [[ -n ${push} ]]; then
+    "${tools}/crane" push ${INSECURE:+--insecure} _output/image "${image}:${VERSION}" >&2
 fi
-
-arch=${ARCH:-$(go env GOARCH)}
-context="${root}/_output/image/${arch}"
-mkdir -p "${context}"
-# Static, because the image holds nothing else, without what only a debugger reads, and without paths of this machine: the same source gives the
-# same binary.
-linker='-s -w'
-if [[ -n ${VERSION:-} ]]; then
-    linker+=" -X github.com/open-cluster-management-io/work-rollback/pkg/version.gitVersion=${VERSION}"
-fi
-(cd "${root}" && CGO_ENABLED=0 GOOS=linux GOARCH="${arch}" go build -trimpath -ldflags="${linker}" -o "${context}/work" ./cmd/work)
-if ! "${engine}" build --platform "linux/${arch}" --file "${root}/deploy/Containerfile" --tag "${image}" "${context}"; then
-    echo "${engine} could not build ${image}: it says above why, or it needs an engine that is running. The binary is in ${context}." >&2
-    exit 1
-fi
-echo "Built ${image}. Push it, and name it under \"images\" in deploy/hub/kustomization.yaml."
+echo "${reference}"

@@ -31,12 +31,23 @@ func main() {
 	utilruntime.Must(features.HubMutableFeatureGate.Add(ocmfeature.DefaultHubWorkFeatureGates))
 	features.HubMutableFeatureGate.AddFlag(pflag.CommandLine)
 
-	err := newCommand().Execute()
+	cmd := newCommand()
+	cmd.SetArgs(arguments(os.Args[1:]))
+	err := cmd.Execute()
 	logs.FlushLogs()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, plain.Line(err.Error()))
 		os.Exit(exitCode(err))
 	}
+}
+
+// arguments returns those of a command line without "/work", which comes first in the Deployments of OCM's operator: OCM's own image has no
+// entrypoint, and this hub's has one.
+func arguments(given []string) []string {
+	if len(given) > 0 && given[0] == "/work" {
+		return given[1:]
+	}
+	return given
 }
 
 // exitCode returns the code that an error asks for; 1 otherwise.

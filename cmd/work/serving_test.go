@@ -21,7 +21,7 @@ func TestStartsAsEachReleaseStartsIt(t *testing.T) {
 		for _, row := range release.managers {
 			name := strings.Join(release.tags, " ") + " manager " + row.name
 			t.Run(name, func(t *testing.T) {
-				args := strings.Fields(strings.ReplaceAll(row.args, "$(POD_NAME)", "pod-0"))[1:]
+				args := strings.Fields(strings.ReplaceAll(row.args, "$(POD_NAME)", "pod-0"))
 				// Files of a Pod lie elsewhere on this machine; serveManager names the kubeconfig.
 				for i, arg := range args {
 					if strings.HasPrefix(arg, "--work-driver-config=") {
@@ -35,7 +35,7 @@ func TestStartsAsEachReleaseStartsIt(t *testing.T) {
 		for _, row := range release.webhooks {
 			name := strings.Join(release.tags, " ") + " webhook " + row.name
 			t.Run(name, func(t *testing.T) {
-				m.serveWebhook(t, fileName(name), strings.Fields(row.args)[1:]...)
+				m.serveWebhook(t, fileName(name), strings.Fields(row.args)...)
 			})
 		}
 	}

@@ -19,6 +19,12 @@ import (
 // root of the repository, from here.
 const root = "../.."
 
+// The names of the release that the test builds are a fork's.
+const (
+	repository = "https://github.com/Someone/fork"
+	imageName  = "ghcr.io/someone/fork/work"
+)
+
 // archives are the plugin's platforms and the end of their archives' names.
 var archives = map[string]string{
 	"linux_amd64": ".tar.gz", "linux_arm64": ".tar.gz", "darwin_amd64": ".tar.gz", "darwin_arm64": ".tar.gz", "windows_amd64": ".zip",
@@ -38,14 +44,14 @@ type snapshot struct {
 func TestSnapshot(t *testing.T) {
 	s := &snapshot{dir: filepath.Join(t.TempDir(), "release"), commit: run(t, root, nil, "git", "rev-parse", "HEAD")}
 	s.version = "v0.0.0-snapshot." + s.commit[:12]
-	run(t, root, []string{"SOURCE_DATE_EPOCH=", "VERSION=", "OUT="}, "make", "snapshot", "OUT="+s.dir)
+	s.make(t, root, nil, "snapshot")
 
 	for _, part := range []struct {
 		name string
 		read func(*testing.T)
 	}{
 		{"it has all files, and their checksums are right", s.hasItsFiles},
-		{"the image is that of the Containerfile, for both architectures", s.imageIsTheContainerfiles},
+		{"the image fits OCM's operator, for both architectures", s.imageFitsTheOperator},
 		{"the SBOMs name the modules of the binaries", s.namesItsModules},
 		{"the binaries, the labels and the plugin say the same version", s.versionsAgree},
 		{"each archive has the plugin of its platform, and the license", s.archivesHoldThePlugin},
@@ -53,12 +59,21 @@ func TestSnapshot(t *testing.T) {
 		{"the notes come from the changelog", s.notesAreTheChangelogs},
 		{"install.yaml applies, and the hub of the image runs with it", s.installs},
 		{"the image and the files are signed, and a changed one is refused", s.isSigned},
-		{"another checkout gives the same image", s.isReproducible},
+		{"another checkout gives the same image and archives", s.isReproducible},
 	} {
 		if !t.Run(part.name, part.read) {
 			return
 		}
 	}
+}
+
+// make makes a target of the Makefile in a checkout, as a fork's workflow does, and moves the release to where the test reads it.
+func (s *snapshot) make(t *testing.T, checkout string, environment []string, arguments ...string) string {
+	t.Helper()
+	environment = append([]string{"GITHUB_REPOSITORY=Someone/fork", "GITHUB_TOKEN=", "VERSION="}, environment...)
+	printed := run(t, checkout, environment, "make", append([]string{"--no-print-directory", "--silent"}, arguments...)...)
+	run(t, checkout, nil, "cp", "-R", "_output/release", s.dir)
+	return printed
 }
 
 // run runs a program with further variables, and returns what it prints without the last line break.
@@ -95,7 +110,7 @@ func sum(content []byte) string {
 }
 
 func (s *snapshot) hasItsFiles(t *testing.T) {
-	wanted := []string{"beside-ocm.yaml", "checksums.txt", "hub.yaml", "image", "image-digest.txt", "install.yaml", "mwrs.yaml", "release-notes.md"}
+	wanted := []string{"beside-ocm.yaml", "checksums.txt", "hub.yaml", "image", "image.txt", "install.yaml", "mwrs.yaml", "release-notes.md"}
 	for _, p := range []string{"linux_amd64", "linux_arm64"} {
 		wanted = append(wanted, "work_"+s.version+"_"+p+".cdx.json")
 	}
@@ -119,9 +134,12 @@ func (s *snapshot) hasItsFiles(t *testing.T) {
 		require.Equal(t, sum(s.read(t, name)), checksum, name)
 		listed = append(listed, name)
 	}
-	// The digest of the image is signed as such, and the notes are not code.
-	require.ElementsMatch(t, append(listed, "checksums.txt", "image", "image-digest.txt", "release-notes.md"), found)
-	s.digest = strings.TrimSpace(string(s.read(t, "image-digest.txt")))
+	// goreleaser makes the Krew manifest, which has the checksums of the archives, after the checksums. The notes are not code.
+	require.ElementsMatch(t, append(listed, "checksums.txt", "image", "mwrs.yaml", "release-notes.md"), found)
+	name, digest, hasDigest := strings.Cut(strings.TrimSpace(string(s.read(t, "image.txt"))), "@")
+	require.True(t, hasDigest)
+	require.Equal(t, imageName+":"+s.version, name)
+	s.digest = digest
 }
 
 // versionsAgree: the image, the hub and the plugin report the same version.
@@ -154,7 +172,7 @@ func (s *snapshot) notesAreTheChangelogs(t *testing.T) {
 	unreleased, _, _ = strings.Cut(unreleased, "\n## ")
 	notes := string(s.read(t, "release-notes.md"))
 	require.True(t, strings.HasPrefix(notes, strings.TrimSpace(unreleased)+"\n"), notes)
-	require.Contains(t, notes, "ghcr.io/open-cluster-management-io/work-rollback/work:"+s.version+"@"+s.digest)
+	require.Contains(t, notes, imageName+":"+s.version+"@"+s.digest)
 }
 
 func (s *snapshot) krewFindsTheArchives(t *testing.T) {
@@ -162,12 +180,11 @@ func (s *snapshot) krewFindsTheArchives(t *testing.T) {
 		APIVersion, Kind string
 		Metadata         struct{ Name string }
 		Spec             struct {
-			Version, Homepage, ShortDescription, Description string
+			Version, Homepage, ShortDescription, Description, Caveats string
 
 			Platforms []struct {
 				Selector         struct{ MatchLabels map[string]string }
 				URI, SHA256, Bin string
-				Files            []struct{ From, To string }
 			}
 		}
 	}
@@ -177,6 +194,7 @@ func (s *snapshot) krewFindsTheArchives(t *testing.T) {
 	require.Equal(t, s.version, manifest.Spec.Version)
 	require.LessOrEqual(t, len(manifest.Spec.ShortDescription), 50, "the limit of Krew's index")
 	require.NotEmpty(t, manifest.Spec.Description)
+	require.Equal(t, repository, manifest.Spec.Homepage)
 	var found []string
 	for _, p := range manifest.Spec.Platforms {
 		platform := p.Selector.MatchLabels["os"] + "_" + p.Selector.MatchLabels["arch"]
@@ -186,11 +204,6 @@ func (s *snapshot) krewFindsTheArchives(t *testing.T) {
 		require.Equal(t, sum(s.read(t, name)), p.SHA256)
 		inside := s.unpack(t, platform)
 		require.Contains(t, inside, p.Bin)
-		for _, file := range p.Files {
-			require.Contains(t, inside, file.From)
-			require.Equal(t, ".", file.To)
-		}
-		require.Len(t, p.Files, len(inside))
 	}
 	wanted := make([]string, 0, len(archives))
 	for platform := range archives {

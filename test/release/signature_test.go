@@ -19,13 +19,14 @@ func (s *snapshot) isSigned(t *testing.T) {
 	tool := func(module, name string) string {
 		return filepath.Join(run(t, root, nil, "./hack/tools/build.sh", module), name)
 	}
-	crane, cosign := tool("image", "crane"), tool("cosign", "cosign")
+	crane, cosign := tool("ko", "crane"), tool("cosign", "cosign")
 	keys, image := t.TempDir(), serveRegistry(t, crane)+"/work"
 	environment := []string{"COSIGN_PASSWORD=", "HOME=" + keys, "DOCKER_CONFIG=" + keys}
 	run(t, keys, environment, cosign, "generate-key-pair")
 	run(t, keys, environment, cosign, "generate-key-pair", "--output-key-prefix", "other")
 	signing := append([]string{"COSIGN_KEY=" + filepath.Join(keys, "cosign.key"), "INSECURE=1"}, environment...)
-	reference := run(t, root, signing, "make", "--no-print-directory", "--silent", "publish", "IMAGE="+image, "OUT="+s.dir, "VERSION="+s.version)
+	published := &snapshot{dir: filepath.Join(t.TempDir(), "published"), version: s.version, digest: s.digest}
+	reference := published.make(t, root, signing, "publish", "IMAGE="+image)
 	require.Equal(t, image+":"+s.version+"@"+s.digest, reference)
 
 	verify := func(key, what string) error {
@@ -38,10 +39,11 @@ func (s *snapshot) isSigned(t *testing.T) {
 	for architecture := range s.image.images {
 		digest := run(t, keys, environment, crane, "digest", "--insecure", "--platform=linux/"+architecture, image+"@"+s.digest)
 		require.NoError(t, verify("cosign.pub", image+"@"+digest))
-		s.sbomIsAttested(t, cosign, keys, environment, image+"@"+digest, architecture)
+		published.sbomIsAttested(t, cosign, keys, environment, image+"@"+digest, architecture)
 	}
 	s.tamperedImageIsRefused(t, crane, image, environment, verify)
-	s.tamperedFilesAreRefused(t, cosign, keys, environment)
+	require.Contains(t, string(published.read(t, "hub.yaml")), "workImagePullSpec: "+reference+"\n", "its checksum is signed")
+	published.tamperedFilesAreRefused(t, cosign, keys, environment)
 }
 
 // tamperedImageIsRefused: somebody put another image under the tag of the release.
