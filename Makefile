@@ -58,7 +58,7 @@ slow := operator docs sandbox dashboard
 rare := release benchmark
 # What starts goroutines or has locks: docs/ci_test.go compares the list with the code. The race detector looks at these packages and at those
 # below them.
-parallel := cloudevents connectivity controller dashboard forecast hub metrics plain plugin upgrade webhook workcache
+parallel := cli cloudevents connectivity controller hub metrics plain upgrade webhook workcache
 empty :=
 any-of = /work-rollback/($(subst $(empty) $(empty),|,$(1)))(/|$$)
 slow-pattern := $(call any-of,$(patsubst %,test/%,$(slow) $(rare)))

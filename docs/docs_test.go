@@ -138,7 +138,7 @@ var (
 func TestThePictureShowsTheScreen(t *testing.T) {
 	picture, err := os.ReadFile(filepath.Join(root, "docs/images/demo.svg"))
 	require.NoError(t, err)
-	screen, err := os.ReadFile(filepath.Join(root, "pkg/plugin/testdata/screens/aborted.txt"))
+	screen, err := os.ReadFile(filepath.Join(root, "pkg/cli/plugin/testdata/screens/aborted.txt"))
 	require.NoError(t, err)
 	var shown strings.Builder
 	for _, line := range drawn.FindAllStringSubmatch(string(picture), -1) {

@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
 )
 
 func main() { os.Exit(plugin.Main(os.Args[1:])) }

@@ -12,8 +12,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 

@@ -16,8 +16,8 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 

@@ -14,7 +14,7 @@ import (
 )
 
 // sinks are the files beside this package that write control sequences: the program's own.
-var sinks = []string{"pkg/plugin/printer.go", "pkg/plugin/redraw.go"}
+var sinks = []string{"pkg/cli/plugin/printer.go", "pkg/cli/plugin/redraw.go"}
 
 // TestOnlySinksKnowControlCharacters: all other code passes texts on as they are, and no command line is put together without quotes.
 func TestOnlySinksKnowControlCharacters(t *testing.T) {

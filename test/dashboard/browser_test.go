@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
 )
 
 // newBrowser starts a Chromium with a profile of its own. More flags have the form name=value.

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/fleettest"
-	served "github.com/open-cluster-management-io/work-rollback/pkg/dashboard"
-	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+	served "github.com/open-cluster-management-io/work-rollback/pkg/cli/dashboard"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
 // previews answers each preview once the test says so.

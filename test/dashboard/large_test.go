@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/fleettest"
-	served "github.com/open-cluster-management-io/work-rollback/pkg/dashboard"
-	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+	served "github.com/open-cluster-management-io/work-rollback/pkg/cli/dashboard"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
 // manyClusters is the size of a large fleet, and changing is how many of its clusters change at once.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/internal/fleettest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
 var screenshots = flag.String("screenshots", "", "write screenshots of a real run to this directory")

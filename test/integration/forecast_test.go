@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 

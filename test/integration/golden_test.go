@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
 )
 
 // golden compares screens with those of a file, or writes them into it.

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
-	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 

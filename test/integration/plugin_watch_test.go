@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
 )
 
 // following is a plugin command that runs until the test stops it.

@@ -27,7 +27,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/deploy/crds"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
 	"github.com/open-cluster-management-io/work-rollback/pkg/version"
 )
 

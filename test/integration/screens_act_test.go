@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
-	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
 )
 
 // rehearsal returns a kubeconfig for the fleet's API server as a proxy that makes each patch a dry run. So the screen of each command that

@@ -19,9 +19,9 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
-	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
 // TestWalk: the person on call is woken up while half of 20 clusters are sick. The screens show what is wrong and why, what happens next

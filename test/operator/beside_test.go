@@ -21,7 +21,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	"github.com/open-cluster-management-io/work-rollback/internal/tooltest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/registration"
 	"github.com/open-cluster-management-io/work-rollback/test/operator/operatortest"
 )

@@ -15,7 +15,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
 )
 
 // step is a part of the story.

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
-	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
-	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
 // rolloutName is the name of the story's ManifestWorkReplicaSet.

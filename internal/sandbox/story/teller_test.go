@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
 // The story has the lines of the plugin's screen: each when it changes, and all of them at the end of a step.

@@ -1,0 +1,94 @@
+package dashboard
+
+import (
+	"context"
+	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+)
+
+// Hub is the page's access to a hub. All methods use the rights of the user.
+type Hub interface {
+	// Scope describes what the list shows, such as "namespace default".
+	Scope() string
+	// List follows the ManifestWorkReplicaSets until the context ends.
+	List(context.Context) Followed[[]Row]
+	// Follow follows the objects of a ManifestWorkReplicaSet until the context ends.
+	Follow(ctx context.Context, namespace, name string) Followed[*view.Objects]
+	// Contact reports since when the API server can't be reached, and the error. The time is zero if it can be reached.
+	Contact() (since time.Time, problem string)
+	// Diff returns the unified diff from one revision to another, with masked Secrets. A number of zero stands for the template in the spec.
+	Diff(ctx context.Context, namespace, name string, from, to int64) (string, error)
+	// Preview describes the writes of an action, and writes nothing. The objects are those that the page shows: they determine how many
+	// clusters have a revision.
+	Preview(context.Context, *Action, *view.Objects) (*Preview, error)
+	// Act performs an action if its question is still the one that the user confirmed, and returns a description of the result. Otherwise it
+	// returns ErrChanged and writes nothing.
+	Act(ctx context.Context, action *Action, confirmed string) (string, error)
+	// Plan returns how a rollout continues.
+	Plan(*view.Objects) (*Plan, error)
+	// Report returns the report of a ManifestWorkReplicaSet as one HTML page.
+	Report(ctx context.Context, namespace, name string) ([]byte, error)
+}
+
+// Followed holds the newest state of the objects that a Hub follows.
+type Followed[T any] interface {
+	// Changed receives a value after a change. It holds at most one.
+	Changed() <-chan struct{}
+	// Now returns the newest state. It returns ErrNotReady before the first one is complete, and ErrDeleted if the object does not exist.
+	Now() (T, error)
+}
+
+// Row is a ManifestWorkReplicaSet in the list. Times are Unix seconds; zero means unknown.
+type Row struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	State     string `json:"state"`
+	Since     int64  `json:"since,omitempty"`
+	Update    int64  `json:"update,omitempty"`
+	Current   int64  `json:"current,omitempty"`
+	Updated   int    `json:"updated"`
+	Selected  int    `json:"selected"`
+	Failed    int    `json:"failed"`
+	// Healthy is how many clusters have the intended revision and succeed with it: after an abort, that is the current one. Sick is how many
+	// do not.
+	Healthy int `json:"healthy"`
+	Sick    int `json:"sick"`
+}
+
+// Action is a change that a user asks for.
+type Action struct {
+	Namespace string    `json:"-"`
+	Name      string    `json:"-"`
+	Verb      view.Verb `json:"verb"`
+	// Revision is the number of the revision that an undo restores; zero for the default.
+	Revision int64 `json:"revision,omitempty"`
+	// Generation is the generation of the object for which the user confirmed an undo: the preview showed the difference from its template.
+	Generation int64 `json:"generation,omitempty"`
+	// Clusters are the clusters of a retry; empty for all failed clusters.
+	Clusters []string `json:"clusters,omitempty"`
+	// Reason is the reason of an abort.
+	Reason string `json:"reason,omitempty"`
+	// Allowed is what an undo may do because the user said so.
+	view.Allowed
+}
+
+// Preview describes the writes of an action.
+type Preview struct {
+	view.Effect
+	// Diff is the change of the template, with masked Secrets; empty if the template does not change.
+	Diff string `json:"diff,omitempty"`
+	// Generation is the generation of the object whose template an undo replaces.
+	Generation int64 `json:"generation,omitempty"`
+}
+
+type constantError string
+
+func (e constantError) Error() string { return string(e) }
+
+// The errors of a Hub that the page handles.
+const (
+	ErrNotReady = constantError("the objects are being read")
+	ErrDeleted  = constantError("the ManifestWorkReplicaSet does not exist: it was deleted, or its name is wrong")
+	ErrChanged  = constantError("the rollout has changed since you confirmed: nothing was written; read the question again")
+)

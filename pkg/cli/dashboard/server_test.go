@@ -1,0 +1,352 @@
+package dashboard
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+)
+
+// fakeHub is a hub that counts what it is asked to do.
+type fakeHub struct {
+	mu      sync.Mutex
+	acted   []Action
+	objects *view.Objects
+	err     error
+	rows    []Row
+	since   time.Time
+}
+
+func (h *fakeHub) Scope() string { return "namespace default" }
+
+func (h *fakeHub) List(context.Context) Followed[[]Row] {
+	return still[[]Row](func() ([]Row, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.rows, nil
+	})
+}
+
+func (h *fakeHub) setRows(rows ...Row) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.rows = rows
+}
+
+func (h *fakeHub) Follow(context.Context, string, string) Followed[*view.Objects] {
+	return still[*view.Objects](func() (*view.Objects, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.objects, h.err
+	})
+}
+
+func (h *fakeHub) set(objects *view.Objects, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.objects, h.err = objects, err
+}
+
+func (h *fakeHub) Contact() (time.Time, string) { return h.since, "" }
+
+func (h *fakeHub) Diff(context.Context, string, string, int64, int64) (string, error) {
+	return "+ a\n", nil
+}
+
+func (h *fakeHub) Preview(_ context.Context, a *Action, _ *view.Objects) (*Preview, error) {
+	return &Preview{Effect: view.Effect{Verb: a.Verb, Question: "sure?"}}, nil
+}
+
+func (h *fakeHub) Act(_ context.Context, a *Action, confirmed string) (string, error) {
+	if confirmed != "sure?" {
+		return "", ErrChanged
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.acted = append(h.acted, *a)
+	return "done", nil
+}
+
+func (h *fakeHub) Plan(*view.Objects) (*Plan, error) { return &Plan{Text: "one wave"}, nil }
+
+func (h *fakeHub) Report(context.Context, string, string) ([]byte, error) {
+	return []byte("<!DOCTYPE html>"), nil
+}
+
+func (h *fakeHub) actions() []Action {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]Action{}, h.acted...)
+}
+
+// still never signals a change: the board refreshes on its own schedule.
+type still[T any] func() (T, error)
+
+func (s still[T]) Changed() <-chan struct{} { return nil }
+func (s still[T]) Now() (T, error)          { return s() }
+
+// served is a server that listens.
+type served struct {
+	t   *testing.T
+	hub *fakeHub
+	*Server
+}
+
+func serve(t *testing.T, options Options) *served {
+	t.Helper()
+	hub := &fakeHub{objects: fleetOf(3), rows: []Row{{Namespace: "default", Name: "web", State: "Complete"}}}
+	server, err := Listen(t.Context(), hub, 0, options)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-done)
+	})
+	return &served{t, hub, server}
+}
+
+// request sends a request of the page, with changes.
+func (s *served) request(method, path, body string, changes ...func(*http.Request)) *http.Response {
+	s.t.Helper()
+	answer, err := http.DefaultClient.Do(s.newRequest(s.t.Context(), method, path, body, changes...))
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { _ = answer.Body.Close() })
+	return answer
+}
+
+func (s *served) newRequest(ctx context.Context, method, path, body string, changes ...func(*http.Request)) *http.Request {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(s.base(), "/")+path, strings.NewReader(body))
+	require.NoError(s.t, err)
+	r.Header.Set(tokenHeader, s.secrets.token)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	if method == http.MethodPost {
+		r.Header.Set("Origin", strings.TrimSuffix(s.base(), "/"))
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, change := range changes {
+		change(r)
+	}
+	return r
+}
+
+func header(key, value string) func(*http.Request) {
+	return func(r *http.Request) {
+		r.Header.Set(key, value)
+		if value == "" {
+			r.Header.Del(key)
+		}
+	}
+}
+
+func host(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
+
+const (
+	actPath = "/api/sets/default/web/act"
+	abort   = `{"verb":"abort","reason":"leaks","confirmed":"sure?"}`
+)
+
+// Requests that do not come from the page, or lack its token, do nothing (CSRF, DNS rebinding, guessing).
+func TestForeignRequests(t *testing.T) {
+	s := serve(t, Options{})
+	port := s.listener.Addr().String()[strings.LastIndex(s.listener.Addr().String(), ":"):]
+	for name, test := range map[string]struct {
+		status  int
+		changes []func(*http.Request)
+	}{
+		"no token":                     {401, []func(*http.Request){header(tokenHeader, "")}},
+		"wrong token":                  {401, []func(*http.Request){header(tokenHeader, "!"+s.secrets.token[1:])}},
+		"beginning of the token":       {401, []func(*http.Request){header(tokenHeader, s.secrets.token[:20])}},
+		"two tokens":                   {401, []func(*http.Request){func(r *http.Request) { r.Header.Add(tokenHeader, s.secrets.token) }}},
+		"token as a cookie":            {401, []func(*http.Request){header(tokenHeader, ""), header("Cookie", tokenHeader+"="+s.secrets.token)}},
+		"no origin":                    {403, []func(*http.Request){header("Origin", "")}},
+		"another origin":               {403, []func(*http.Request){header("Origin", "http://evil.example")}},
+		"opaque origin":                {403, []func(*http.Request){header("Origin", "null")}},
+		"another port of the host":     {403, []func(*http.Request){header("Origin", "http://127.0.0.1:1")}},
+		"https":                        {403, []func(*http.Request){header("Origin", "https://127.0.0.1"+port)}},
+		"rebound name":                 {403, []func(*http.Request){host("evil.example" + port), header("Origin", "http://evil.example"+port)}},
+		"rebound name, our origin":     {403, []func(*http.Request){host("evil.example" + port)}},
+		"name with our address before": {403, []func(*http.Request){host("127.0.0.1.evil.example" + port)}},
+		"no port":                      {403, []func(*http.Request){host("127.0.0.1")}},
+		"another port":                 {403, []func(*http.Request){host("127.0.0.1:1")}},
+		"another site":                 {403, []func(*http.Request){header("Sec-Fetch-Site", "cross-site")}},
+		"same site, other port":        {403, []func(*http.Request){header("Sec-Fetch-Site", "same-site")}},
+		"form":                         {415, []func(*http.Request){header("Content-Type", "text/plain")}},
+		"form of the browser":          {415, []func(*http.Request){header("Content-Type", "application/x-www-form-urlencoded")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := s.request(http.MethodPost, actPath, abort, test.changes...)
+			require.Equal(t, test.status, answer.StatusCode)
+			require.Empty(t, answer.Header.Get("Access-Control-Allow-Origin"))
+			require.Empty(t, s.hub.actions())
+		})
+	}
+	require.Equal(t, 200, s.request(http.MethodPost, actPath, abort).StatusCode)
+	require.Equal(t, 200, s.request(http.MethodPost, actPath, abort, host("localhost"+port), header("Origin", "http://localhost"+port)).StatusCode)
+	require.Len(t, s.hub.actions(), 2)
+}
+
+// Reading requires the token too, on each path below /api/. A preflight request permits nothing.
+func TestReadingRequiresTheToken(t *testing.T) {
+	s := serve(t, Options{})
+	for _, path := range []string{
+		"/api/list", "/api/sets/default/web/stream", "/api/sets/default/web/why/c1", "/api/sets/default/web/diff?from=0&to=0",
+		"/api/sets/default/web/plan", "/api/sets/default/web/report", "/api/nothing", "//api/list", "/./api/list", "/x/../api/list",
+	} {
+		answer := s.request(http.MethodGet, path, "", header(tokenHeader, ""))
+		require.Contains(t, []int{401, 404}, answer.StatusCode, path)
+	}
+	answer := s.request(http.MethodOptions, actPath, "", header("Origin", "http://evil.example"), header("Access-Control-Request-Method", "POST"))
+	require.Equal(t, 403, answer.StatusCode)
+	for key := range answer.Header {
+		require.False(t, strings.HasPrefix(key, "Access-Control-"), key)
+	}
+	require.Equal(t, 404, s.request(http.MethodGet, actPath, "").StatusCode)
+}
+
+// All answers have the security headers, even errors.
+func TestHeaders(t *testing.T) {
+	s := serve(t, Options{})
+	for _, answer := range []*http.Response{
+		s.request(http.MethodGet, "/", "", header(tokenHeader, "")), s.request(http.MethodGet, "/main.js", ""), s.request(http.MethodGet, "/nothing", ""),
+		s.request(http.MethodGet, "/api/list", "", header(tokenHeader, "")), s.request(http.MethodGet, "/", "", host("evil.example")),
+		s.request(http.MethodGet, "/api/sets/default/web/report", ""),
+	} {
+		csp := answer.Header.Get("Content-Security-Policy")
+		for _, part := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "form-action 'none'", "base-uri 'none'"} {
+			require.Contains(t, csp, part)
+		}
+		require.NotContains(t, csp, "unsafe")
+		require.NotContains(t, csp, "*")
+		for key, value := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
+			"Cross-Origin-Resource-Policy": "same-origin", "X-Frame-Options": "DENY",
+		} {
+			require.Equal(t, value, answer.Header.Get(key), key)
+		}
+		require.Empty(t, answer.Header.Get("Set-Cookie"))
+		if answer.StatusCode != http.StatusNotFound { // It has no data.
+			require.Equal(t, "no-store", answer.Header.Get("Cache-Control"))
+		}
+	}
+}
+
+// The server listens on 127.0.0.1 only, and says which flag to change if a port is taken.
+func TestListens(t *testing.T) {
+	s := serve(t, Options{})
+	require.True(t, strings.HasPrefix(s.listener.Addr().String(), "127.0.0.1:"))
+	var port int
+	for _, digit := range strings.TrimPrefix(s.listener.Addr().String(), "127.0.0.1:") {
+		port = port*10 + int(digit-'0')
+	}
+	_, err := Listen(t.Context(), s.hub, port, Options{})
+	require.ErrorContains(t, err, "--port")
+}
+
+// A one-time code is exchanged once, within a minute, and a wrong code does not use it up.
+func TestOneTimeCode(t *testing.T) {
+	now := time.Now()
+	var mu sync.Mutex
+	s := serve(t, Options{Now: func() time.Time { mu.Lock(); defer mu.Unlock(); return now }})
+	code := strings.SplitN(s.Once(), "#once=", 2)[1]
+	exchange := func(code string) (int, string) {
+		answer := s.request(http.MethodPost, openPath, `{"once":"`+code+`"}`, header(tokenHeader, ""))
+		var body map[string]string
+		require.NoError(t, json.NewDecoder(answer.Body).Decode(&body))
+		return answer.StatusCode, body["token"]
+	}
+	status, _ := exchange("wrong")
+	require.Equal(t, 401, status)
+	status, _ = exchange("")
+	require.Equal(t, 401, status)
+	select {
+	case <-s.Opened():
+		require.Fail(t, "nothing has opened the page")
+	default:
+	}
+	status, token := exchange(code)
+	<-s.Opened()
+	require.Equal(t, 200, status)
+	require.Equal(t, s.secrets.token, token)
+	status, _ = exchange(code)
+	require.Equal(t, 401, status)
+
+	late := newSecrets(func() time.Time { return now })
+	mu.Lock()
+	now = now.Add(OnceValid + time.Second)
+	mu.Unlock()
+	_, ok := late.exchange(late.code)
+	require.False(t, ok)
+	require.NotContains(t, s.Once(), s.secrets.token)
+}
+
+func TestReadOnly(t *testing.T) {
+	s := serve(t, Options{ReadOnly: true})
+	require.Equal(t, 403, s.request(http.MethodPost, actPath, abort).StatusCode)
+	require.Equal(t, 403, s.request(http.MethodPost, "/api/sets/default/web/preview", `{"verb":"abort"}`).StatusCode)
+	require.Empty(t, s.hub.actions())
+	require.Equal(t, 200, s.request(http.MethodGet, "/api/sets/default/web/report", "").StatusCode)
+}
+
+// An action needs the question that the user confirmed, and JSON without unknown fields.
+func TestAct(t *testing.T) {
+	s := serve(t, Options{})
+	for body, status := range map[string]int{
+		`{"verb":"abort"}`:                           400,
+		`{"verb":"abort","confirmed":"other"}`:       409,
+		`{"verb":"abort","confirmed":"sure?","x":1}`: 400,
+		`[]`: 400,
+		`{"verb":"abort","reason":"` + strings.Repeat("x", maxBody) + `"}`: 400,
+	} {
+		require.Equal(t, status, s.request(http.MethodPost, actPath, body).StatusCode, body[:min(60, len(body))])
+	}
+	require.Empty(t, s.hub.actions())
+	require.Equal(t, 200, s.request(http.MethodPost, actPath, abort).StatusCode)
+	require.Equal(t, []Action{{Namespace: "default", Name: "web", Verb: view.VerbAbort, Reason: "leaks"}}, s.hub.actions())
+}
+
+// A stream begins with the whole picture, and then sends what has changed.
+func TestStream(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Options{})
+	events := bufio.NewScanner(s.request(http.MethodGet, "/api/sets/default/web/stream", "").Body)
+	next := func(event string) string {
+		for events.Scan() {
+			if events.Text() == "event: "+event {
+				require.True(t, events.Scan())
+				return strings.TrimPrefix(events.Text(), "data: ")
+			}
+		}
+		require.Fail(t, "the stream ended", event)
+		return ""
+	}
+	require.Contains(t, next("hello"), `"readOnly":false`)
+	var whole, change Update
+	require.NoError(t, json.Unmarshal([]byte(next("update")), &whole))
+	require.True(t, whole.Whole)
+	require.Len(t, whole.Cells, 3)
+	require.Equal(t, "default", whole.Head.Namespace)
+	s.hub.set(fleetOf(3, "c2"), nil)
+	require.NoError(t, json.Unmarshal([]byte(next("update")), &change))
+	require.False(t, change.Whole)
+	require.Equal(t, []int{1}, change.Index)
+	require.Equal(t, "InFlight", change.Cells[0].State)
+	require.Equal(t, "Progressing=True: waiting for Pods", change.Texts[change.Text[0]-1])
+	s.hub.set(nil, ErrDeleted)
+	require.Contains(t, next("problem"), `"deleted":true`)
+
+	body, err := io.ReadAll(s.request(http.MethodGet, "/api/sets/default/web/why/c1", "").Body)
+	require.NoError(t, err)
+	require.Contains(t, string(body), "does not exist")
+}

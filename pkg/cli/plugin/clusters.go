@@ -1,0 +1,108 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+)
+
+// clustersOptions holds the flags of the clusters command.
+type clustersOptions struct {
+	states stateChoice
+	output string
+}
+
+func newClusters(o *options) *cobra.Command {
+	flags := &clustersOptions{}
+	cmd := &cobra.Command{
+		Use: "clusters NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+		Short: "Show the clusters: the revision written by the hub, the agent's confirmation, the state and the agent's message",
+		Example: `  # Show all clusters; those that need attention come first
+  kubectl mwrs clusters web
+
+  # Print the names of the failed clusters
+  kubectl mwrs clusters web --state failed -o name`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.clusters(cmd.Context(), args[0], flags) },
+	}
+	cmd.Flags().Var(&flags.states, "state", "Show only the clusters in these states, such as failed,inflight")
+	completes(cmd, "state", completeStates)
+	outputFlag(cmd, &flags.output, "wide", "name", "json")
+	return cmd
+}
+
+func (o *options) clusters(ctx context.Context, name string, flags *clustersOptions) error {
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	objects, err := o.read(ctx, c, name)
+	if err != nil {
+		return err
+	}
+	for _, note := range view.Of(objects).Notes {
+		o.notef("note: %s\n", note)
+	}
+	clusters := slices.DeleteFunc(view.Clusters(objects), func(c view.Cluster) bool { return !flags.states.has(c.State) })
+	return o.printAs(flags.output, clusters)
+}
+
+func (o *options) printAs(format string, clusters []view.Cluster) error {
+	switch format {
+	case "json":
+		if clusters == nil {
+			clusters = []view.Cluster{}
+		}
+		return o.printJSON(clusters)
+	case "name":
+		for i := range clusters {
+			if err := o.sayf("%s\n", clusters[i].Name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(clusters) == 0 {
+		o.notef("No clusters found.\n")
+		return nil
+	}
+	return o.printTable(o.clusterTable(clusters, format == "wide"))
+}
+
+func (o *options) clusterTable(clusters []view.Cluster, wide bool) *table {
+	columns := []column{
+		{name: "CLUSTER"}, {name: "STATE", state: true}, {name: "SINCE", drop: 2}, {name: "WROTE", drop: 3}, {name: "CONFIRMED", drop: 4},
+		{name: "WAITS-FOR", drop: 5}, {name: "MESSAGE", drop: 1, wants: 48, tail: true},
+	}
+	if wide {
+		columns = slices.Insert(columns, 3, column{name: "THEN", drop: 6})
+		columns = slices.Insert(columns, 1, column{name: "PLACEMENT", drop: 7})
+	}
+	return &table{columns: columns, rows: len(clusters), row: func(i int) []string { return o.clusterRow(&clusters[i], wide) }}
+}
+
+func (o *options) clusterRow(c *view.Cluster, wide bool) []string {
+	confirmed, then := "no", "-"
+	if c.Confirmed {
+		confirmed = "yes"
+	}
+	if c.Wrote == "" {
+		confirmed = "-"
+	}
+	if c.Then != "" {
+		then = fmt.Sprintf("%s in %s", c.Then, o.in(c.ChangesAt))
+	}
+	message := c.Message
+	if c.Reason != "" {
+		message = string(c.Reason) + ": " + message
+	}
+	row := []string{c.Name, string(c.State), o.ago(c.Since), orDash(c.Wrote), confirmed, orDash(string(c.WaitsFor)), orDash(message)}
+	if wide {
+		row = slices.Insert(row, 3, then)
+		row = slices.Insert(row, 1, orDash(c.Placement))
+	}
+	return row
+}

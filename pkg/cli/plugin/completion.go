@@ -1,0 +1,229 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/metadata"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+)
+
+// finder finds what completes an argument or a flag. args are the arguments before it.
+type finder func(ctx context.Context, c *clients, args []string) ([]string, error)
+
+// completing returns the completion by what a finder finds on the hub.
+func (o *options) completing(find finder) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		c, err := o.connect()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		found, err := find(cmd.Context(), c, args)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeName completes the name of a ManifestWorkReplicaSet.
+func (o *options) completeName(cmd *cobra.Command, args []string, part string) ([]string, cobra.ShellCompDirective) {
+	return o.completing(byPosition(findNames))(cmd, args, part)
+}
+
+// byPosition returns a finder with a finder of its own for each argument. The last one finds no further arguments.
+func byPosition(finders ...finder) finder {
+	return func(ctx context.Context, c *clients, args []string) ([]string, error) {
+		if len(args) >= len(finders) {
+			return nil, nil
+		}
+		return finders[len(args)](ctx, c, args)
+	}
+}
+
+func findNames(ctx context.Context, c *clients, _ []string) ([]string, error) {
+	return namesOf(ctx, c.metadatas.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(c.namespace))
+}
+
+func findNamespaces(ctx context.Context, c *clients, _ []string) ([]string, error) {
+	return namesOf(ctx, c.metadatas.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")))
+}
+
+// namesOf lists only the metadata of objects: a template can be hundreds of kilobytes.
+func namesOf(ctx context.Context, client metadata.ResourceInterface) ([]string, error) {
+	list, err := client.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(list.Items))
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names, nil
+}
+
+// findClusters finds the clusters that have a ManifestWork of the ManifestWorkReplicaSet that the first argument names.
+func findClusters(ctx context.Context, c *clients, args []string) ([]string, error) {
+	selector := ownedBy(c.namespace, args[0])
+	works := workv1.Resource("manifestworks").WithVersion("v1")
+	list, err := c.metadatas.Resource(works).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return nil, err
+	}
+	clusters := map[string]bool{}
+	for i := range list.Items {
+		clusters[list.Items[i].Namespace] = true
+	}
+	return slices.Sorted(maps.Keys(clusters)), nil
+}
+
+// findRetried finds a ManifestWorkReplicaSet, and then its failed clusters that the arguments do not name yet.
+func findRetried(ctx context.Context, c *clients, args []string) ([]string, error) {
+	if len(args) == 0 {
+		return findNames(ctx, c, args)
+	}
+	set, err := c.replicaSets().Get(ctx, args[0], metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var failed []string
+	for i := range set.Status.Failures {
+		if cluster := set.Status.Failures[i].Cluster; !slices.Contains(args[1:], cluster) {
+			failed = append(failed, cluster)
+		}
+	}
+	return failed, nil
+}
+
+// findRevisions finds the numbers of the revisions of the ManifestWorkReplicaSet that the first argument names.
+func findRevisions(ctx context.Context, c *clients, args []string) ([]string, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	set, err := c.replicaSets().Get(ctx, args[0], metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var numbers []string
+	for _, r := range view.Revisions(&view.Objects{ReplicaSet: set}) {
+		numbers = append(numbers, fmt.Sprintf("%d\t%s %s", r.Number, r.State, plain.Line(r.ChangeCause)))
+	}
+	return numbers, nil
+}
+
+// findContexts finds the contexts of the kubeconfig.
+func (o *options) findContexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	config, err := o.flags.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return slices.Sorted(maps.Keys(config.Contexts)), cobra.ShellCompDirectiveNoFileComp
+}
+
+// revisionFlag adds a flag with the number of a revision.
+func (o *options) revisionFlag(cmd *cobra.Command, to *int64, name, usage string) {
+	cmd.Flags().Int64Var(to, name, 0, usage)
+	completes(cmd, name, o.completing(findRevisions))
+}
+
+func completes(cmd *cobra.Command, flag string, by cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, by); err != nil {
+		panic(err) // The flag does not exist: a mistake in the program.
+	}
+}
+
+// choice is a flag with one of a few values.
+type choice struct {
+	value *string
+	of    []string
+}
+
+// String implements pflag.Value.
+func (c *choice) String() string { return *c.value }
+
+// Type implements pflag.Value.
+func (c *choice) Type() string { return "string" }
+
+// Set implements pflag.Value.
+func (c *choice) Set(value string) error {
+	if !slices.Contains(c.of, value) {
+		return fmt.Errorf("use %s", either(c.of))
+	}
+	*c.value = value
+	return nil
+}
+
+// choiceFlag adds a flag with one of a few values.
+func choiceFlag(cmd *cobra.Command, to *string, name, short, usage string, of ...string) {
+	cmd.Flags().VarP(&choice{to, of}, name, short, usage+": "+either(of))
+	completes(cmd, name, cobra.FixedCompletions(of, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// outputFlag adds the flag for the output format.
+func outputFlag(cmd *cobra.Command, to *string, formats ...string) {
+	choiceFlag(cmd, to, "output", "o", "Output format", formats...)
+}
+
+// either lists the values of a choice.
+func either(values []string) string {
+	last := len(values) - 1
+	if last == 0 {
+		return values[0]
+	}
+	return strings.Join(values[:last], ", ") + " or " + values[last]
+}
+
+// stateChoice is a flag with states of clusters, in lower case.
+type stateChoice []string
+
+// stateNames are the states in the words of the flag.
+func stateNames() []string {
+	var names []string
+	for _, state := range view.States() {
+		names = append(names, strings.ToLower(string(state)))
+	}
+	return names
+}
+
+// String implements pflag.Value.
+func (s *stateChoice) String() string { return strings.Join(*s, ",") }
+
+// Type implements pflag.Value.
+func (s *stateChoice) Type() string { return "strings" }
+
+// Set implements pflag.Value.
+func (s *stateChoice) Set(values string) error {
+	for value := range strings.SplitSeq(strings.ToLower(values), ",") {
+		if !slices.Contains(stateNames(), value) {
+			return fmt.Errorf("%s is not a state: use %s", strconv.Quote(value), either(stateNames()))
+		}
+		*s = append(*s, value)
+	}
+	return nil
+}
+
+// has reports whether the flag selects a state. Without a value, it selects all.
+func (s stateChoice) has(state view.State) bool {
+	return len(s) == 0 || slices.Contains(s, strings.ToLower(string(state)))
+}
+
+// completeStates completes the last of the states in a list.
+func completeStates(_ *cobra.Command, _ []string, part string) ([]string, cobra.ShellCompDirective) {
+	before := part[:strings.LastIndexByte(part, ',')+1]
+	names := stateNames()
+	for i := range names {
+		names[i] = before + names[i]
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}

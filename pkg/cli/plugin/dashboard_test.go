@@ -1,0 +1,118 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/dashboard"
+)
+
+// Any answer of the API server, even a refusal, shows that the server is reachable. An overload or a broken connection does not. When the
+// server is reachable again, all waiters are woken.
+func TestDashboardContact(t *testing.T) {
+	now := time.Unix(1000, 0)
+	h := newDashboardHub(&options{now: func() time.Time { return now }}, &clients{namespace: "default"}, false)
+	require.Equal(t, "namespace default", h.Scope())
+	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	for _, err := range []error{nil, forbidden} {
+		h.noteContact(err)
+		since, _ := h.Contact()
+		require.Zero(t, since)
+	}
+	returned := h.returned()
+	h.noteContact(errors.New("connection refused"))
+	now = now.Add(time.Minute)
+	h.noteContact(&apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusServiceUnavailable, Message: "starting"}})
+	since, problem := h.Contact()
+	require.Equal(t, time.Unix(1000, 0), since, "since the first failure")
+	require.Equal(t, "starting", problem)
+	require.Equal(t, since, h.seenAt(), "what is read is as old: a Lease is not late because it can't be read")
+	select {
+	case <-returned:
+		require.Fail(t, "it has not returned")
+	default:
+	}
+	h.noteContact(nil)
+	<-returned
+	since, _ = h.Contact()
+	require.Zero(t, since)
+	require.Equal(t, now, h.seenAt())
+}
+
+// The list holds the fields that a row shows, and no template.
+func TestDashboardRow(t *testing.T) {
+	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", ManagedFields: []metav1.ManagedFieldsEntry{{}}}}
+	set.Status.State, set.Status.UpdateRevision, set.Status.CurrentRevision = workv1alpha1.StateStalled, "b", "a"
+	set.Status.Revisions = []workv1alpha1.RevisionStatus{{Hash: "b", Revision: 2, Clusters: 3}, {Hash: "a", Revision: 1, Clusters: 7}}
+	set.Status.Summary.Total, set.Status.Summary.Failed, set.Status.Summary.Updated = 10, 2, 1
+	kept, err := withoutTemplate(set)
+	require.NoError(t, err)
+	require.Empty(t, kept.(*workv1alpha1.ManifestWorkReplicaSet).ManagedFields)
+	require.Equal(t, dashboard.Row{
+		Namespace: "default", Name: "web", State: "Stalled", Update: 2, Current: 1, Updated: 1, Selected: 10, Failed: 2, Healthy: 1, Sick: 2,
+	}, dashboardRow(set))
+}
+
+// A user who may not read the object is told so. The page does not wait for an object that never arrives.
+func TestDashboardWithoutPermission(t *testing.T) {
+	_, host := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"not yours"}`)
+	}))
+	c, err := newClients(&rest.Config{Host: host}, "default")
+	require.NoError(t, err)
+	h := newDashboardHub(&options{now: time.Now, sampleFrom: 1000, sampleStep: 10}, c, false)
+	followed := h.Follow(t.Context(), "default", "web")
+	require.Eventually(t, func() bool {
+		_, err = followed.Now()
+		return apierrors.IsForbidden(err) && !errors.Is(err, dashboard.ErrNotReady)
+	}, time.Minute, 10*time.Millisecond)
+	require.ErrorContains(t, err, "not yours")
+}
+
+// All users of a machine see the arguments of its processes. The one-time code is in none: the browser opens a file that only the user can
+// read, and that is deleted.
+func TestCodeIsInNoArgument(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the browser is a program of Linux")
+	}
+	home := t.TempDir()
+	called := filepath.Join(t.TempDir(), "called")
+	script := fmt.Sprintf("#!/bin/sh\necho \"$@\" > %[1]s.part\nstat -c %%a \"$1\" >> %[1]s.part\ncat \"$1\" >> %[1]s.part\nmv %[1]s.part %[1]s\n", called)
+	require.NoError(t, os.WriteFile(filepath.Join(home, "xdg-open"), []byte(script), 0o700)) //nolint:gosec // A program.
+	t.Setenv("HOME", home)
+	t.Setenv("PATH", home+":"+os.Getenv("PATH"))
+	server, err := dashboard.Listen(t.Context(), nil, 0, dashboard.Options{})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	opened := make(chan error, 1)
+	go func() { opened <- openPage(ctx, server) }()
+	var seen []byte
+	require.Eventually(t, func() bool {
+		seen, err = os.ReadFile(called)
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
+	lines := strings.SplitN(string(seen), "\n", 3)
+	require.NotContains(t, lines[0], "once=")
+	require.Equal(t, "600", lines[1])
+	require.Contains(t, lines[2], `content="0; url=`+server.Once()+`"`)
+	cancel()
+	require.NoError(t, <-opened)
+	require.NoFileExists(t, lines[0])
+}

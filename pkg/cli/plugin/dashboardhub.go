@@ -1,0 +1,267 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/dashboard"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+)
+
+// dashboardHub is the hub as the dashboard sees it.
+type dashboardHub struct {
+	o       *options
+	clients *clients
+	all     bool
+
+	mu      sync.Mutex
+	since   time.Time
+	problem string
+	// back is closed when the API server can be reached again.
+	back chan struct{}
+}
+
+func newDashboardHub(o *options, c *clients, all bool) *dashboardHub {
+	return &dashboardHub{o: o, clients: c, all: all, back: make(chan struct{})}
+}
+
+// in returns the clients for a namespace.
+func (h *dashboardHub) in(namespace string) *clients {
+	c := *h.clients
+	c.namespace = namespace
+	return &c
+}
+
+// Scope implements dashboard.Hub.
+func (h *dashboardHub) Scope() string {
+	if h.all {
+		return "all namespaces"
+	}
+	return "namespace " + h.clients.namespace
+}
+
+// The interval between checks of the connection to the API server, and the time limit of each check.
+const (
+	contactEvery  = 2 * time.Second
+	contactWithin = 5 * time.Second
+)
+
+// watchContact checks the connection to the API server repeatedly, until the context ends.
+func (h *dashboardHub) watchContact(ctx context.Context) {
+	ticker := time.NewTicker(contactEvery)
+	defer ticker.Stop()
+	for {
+		asked, cancel := context.WithTimeout(ctx, contactWithin)
+		err := h.clients.kube.Discovery().RESTClient().Get().AbsPath("/version").Do(asked).Error()
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		h.noteContact(err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// noteContact notes the result of a request. Any answer of the API server except an overload shows that the server is reachable.
+func (h *dashboardHub) noteContact(err error) {
+	var answered apierrors.APIStatus
+	here := err == nil || errors.As(err, &answered) && answered.Status().Code < 500
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case here && !h.since.IsZero():
+		h.since, h.problem = time.Time{}, ""
+		close(h.back)
+		h.back = make(chan struct{})
+	case !here:
+		if h.since.IsZero() {
+			h.since = h.o.now()
+		}
+		h.problem = err.Error()
+	}
+}
+
+// Contact implements dashboard.Hub.
+func (h *dashboardHub) Contact() (since time.Time, problem string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.since, h.problem
+}
+
+// seenAt returns the time at which the objects were as they are read: now, or when the API server could be reached last. Otherwise, the
+// Lease of a hub that runs would look late.
+func (h *dashboardHub) seenAt() time.Time {
+	if since, _ := h.Contact(); !since.IsZero() {
+		return since
+	}
+	return h.o.now()
+}
+
+func (h *dashboardHub) returned() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.back
+}
+
+// List implements dashboard.Hub.
+func (h *dashboardHub) List(ctx context.Context) dashboard.Followed[[]dashboard.Row] {
+	c := h.in(h.clients.namespace)
+	if h.all {
+		c.namespace = metav1.NamespaceAll
+	}
+	never := func([]dashboard.Row) bool { return false }
+	return follows(ctx, h, never, func(ctx context.Context, changed chan struct{}) (read[[]dashboard.Row], error) {
+		var mu sync.Mutex
+		var forbidden error
+		informer := cache.NewSharedInformer(following(c.allSets(), metav1.ListOptions{}), &workv1alpha1.ManifestWorkReplicaSet{}, 0)
+		f := &follower{changed: changed}
+		lost := func(_ context.Context, _ *cache.Reflector, err error) {
+			if apierrors.IsForbidden(err) {
+				mu.Lock()
+				forbidden = err
+				mu.Unlock()
+				f.tell()
+			}
+		}
+		_, handled := informer.AddEventHandler(f.handler())
+		if err := errors.Join(informer.SetTransform(withoutTemplate), informer.SetWatchErrorHandlerWithContext(lost), handled); err != nil {
+			return nil, err
+		}
+		go informer.RunWithContext(ctx)
+		return func() ([]dashboard.Row, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case forbidden != nil && !informer.HasSynced():
+				return nil, forbidden
+			case !informer.HasSynced():
+				return nil, dashboard.ErrNotReady
+			}
+			rows := []dashboard.Row{}
+			for _, set := range objectsOf[*workv1alpha1.ManifestWorkReplicaSet](&source{SharedInformer: informer}) {
+				rows = append(rows, dashboardRow(set))
+			}
+			return rows, nil
+		}, nil
+	})
+}
+
+// withoutTemplate drops the fields that the list does not show.
+func withoutTemplate(object any) (any, error) {
+	if set, ok := object.(*workv1alpha1.ManifestWorkReplicaSet); ok {
+		set.ManagedFields, set.Spec.ManifestWorkTemplate = nil, workv1.ManifestWorkSpec{}
+	}
+	return object, nil
+}
+
+func dashboardRow(set *workv1alpha1.ManifestWorkReplicaSet) dashboard.Row {
+	row := dashboard.Row{
+		Namespace: set.Namespace, Name: set.Name, State: string(view.StateOf(set)),
+		Selected: view.Desired(set), Failed: set.Status.Summary.Failed, Updated: set.Status.Summary.Updated,
+	}
+	row.Healthy, row.Sick = view.Health(set)
+	if since := view.SinceOf(set); !since.IsZero() {
+		row.Since = since.Unix()
+	}
+	for _, rev := range view.Revisions(&view.Objects{ReplicaSet: set}) {
+		if rev.Update {
+			row.Update = rev.Number
+		}
+		if rev.Current {
+			row.Current = rev.Number
+		}
+	}
+	return row
+}
+
+// Follow implements dashboard.Hub.
+func (h *dashboardHub) Follow(ctx context.Context, namespace, name string) dashboard.Followed[*view.Objects] {
+	c := h.in(namespace)
+	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	lacks := func(o *view.Objects) bool { return o != nil && len(o.Missing) > 0 }
+	return follows(ctx, h, lacks, func(ctx context.Context, changed chan struct{}) (read[*view.Objects], error) {
+		f := newFollower(h.o, c, set)
+		f.changed = changed
+		if err := f.start(ctx); err != nil {
+			return nil, err
+		}
+		return func() (*view.Objects, error) {
+			switch ready, err := f.ready(); {
+			case err != nil:
+				return nil, err
+			case !ready:
+				return nil, dashboard.ErrNotReady
+			}
+			objects, err := f.objects(h.seenAt())
+			if errors.Is(err, errDeleted) {
+				return nil, dashboard.ErrDeleted
+			}
+			return objects, err
+		}, nil
+	})
+}
+
+// Diff implements dashboard.Hub.
+func (h *dashboardHub) Diff(ctx context.Context, namespace, name string, from, to int64) (string, error) {
+	before, after, err := h.o.templates(ctx, h.in(namespace), name, from, to)
+	if err != nil {
+		return "", err
+	}
+	return plainDiff(before, after)
+}
+
+// Plan implements dashboard.Hub.
+func (h *dashboardHub) Plan(objects *view.Objects) (*dashboard.Plan, error) {
+	ahead, err := view.AheadOf(objects)
+	if err != nil {
+		return nil, err
+	}
+	plan := &dashboard.Plan{Waves: ahead.Waves, Notes: append([]string{}, ahead.Notes...), Limits: []string{}, Waiting: []string{}}
+	plan.Text = fmt.Sprintf("Revision %s: the number of further waves is %d, if every cluster recovers and succeeds.",
+		ahead.Revision, len(ahead.Waves))
+	switch {
+	case len(ahead.Waves) == 0:
+		plan.Text, plan.Waves = fmt.Sprintf("Revision %s: the hub starts no further cluster.", ahead.Revision), []forecast.Wave{}
+	case ahead.Waves[0].Now && !ahead.Paused:
+		plan.Text += " The hub writes the first one now."
+	}
+	if ahead.Unreached > 0 {
+		plan.Notes = append(plan.Notes, fmt.Sprintf("%d more clusters are in none of these waves.", ahead.Unreached))
+	}
+	for i := range ahead.Limits {
+		plan.Limits = append(plan.Limits, fmt.Sprintf("Placement %s: %s", ahead.Limits[i].Placement, limitsText(ahead, &ahead.Limits[i])))
+	}
+	for _, group := range ahead.Waiting {
+		plan.Waiting = append(plan.Waiting, fmt.Sprintf("%d × %s: waits for %s", len(group.Clusters), group.State, view.WaitText(group.For)))
+	}
+	return plan, nil
+}
+
+// Report implements dashboard.Hub.
+func (h *dashboardHub) Report(ctx context.Context, namespace, name string) ([]byte, error) {
+	return h.o.reportPage(ctx, h.in(namespace), name)
+}
+
+// specTemplate returns the template in the spec.
+func specTemplate(set *workv1alpha1.ManifestWorkReplicaSet) (json.RawMessage, error) {
+	data, err := json.Marshal(set.Spec.ManifestWorkTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the template of %s/%s: %w", set.Namespace, set.Name, err)
+	}
+	return data, nil
+}

@@ -1,0 +1,291 @@
+package plugin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin/internal/mask"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+)
+
+// externalDiff is the environment variable that names the diff program. kubectl diff uses the same variable.
+const externalDiff = "KUBECTL_EXTERNAL_DIFF"
+
+func newDiff(o *options) *cobra.Command {
+	from, to := int64(0), int64(0)
+	cmd := &cobra.Command{
+		Use: "diff NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+		Short: "Compare the templates of two revisions, object by object",
+		Long: "Compare the templates of two revisions, object by object. The values of Secrets are masked.\n" +
+			"The exit code is 1 if they differ, and 2 for an error. Set " + externalDiff + " to use a program of your own, such as `diff -u -N`.",
+		Example: `  # Compare the current revision with the template in the spec
+  kubectl mwrs diff web
+
+  # Compare two revisions
+  kubectl mwrs diff web --from 5 --to 6`,
+		RunE: func(cmd *cobra.Command, args []string) error { return failed(o.diff(cmd.Context(), args[0], from, to)) },
+	}
+	o.revisionFlag(cmd, &from, "from", "The older revision (default: the current revision)")
+	o.revisionFlag(cmd, &to, "to", "The newer revision (default: the template in the spec)")
+	return cmd
+}
+
+// failed returns an error with exit code 2, because 1 means that the templates differ. It returns an error with its own exit code
+// unchanged.
+func failed(err error) error {
+	var coded *exitError
+	if err == nil || errors.As(err, &coded) {
+		return err
+	}
+	return &exitError{code: 2, message: messageOf(err)}
+}
+
+func (o *options) diff(ctx context.Context, name string, from, to int64) error {
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	before, after, err := o.templates(ctx, c, name, from, to)
+	if err != nil {
+		return err
+	}
+	return o.compare(ctx, before, after)
+}
+
+// templates returns the templates of two revisions. Zero stands for the current revision, and for the template in the spec.
+func (o *options) templates(ctx context.Context, c *clients, name string, from, to int64) (before, after json.RawMessage, err error) {
+	objects, err := o.readSet(ctx, c, name, historyStep(c))
+	if err != nil {
+		return nil, nil, err
+	}
+	if from == 0 {
+		at := slices.IndexFunc(view.Revisions(objects), func(r view.Revision) bool { return r.Current })
+		if at < 0 {
+			return nil, nil, errors.New("there is no current revision; set --from")
+		}
+		from = view.Revisions(objects)[at].Number
+	}
+	if before, err = templateOf(objects, from); err != nil {
+		return nil, nil, err
+	}
+	if to != 0 {
+		after, err = templateOf(objects, to)
+	} else {
+		after, err = json.Marshal(objects.ReplicaSet.Spec.ManifestWorkTemplate)
+	}
+	return before, after, err
+}
+
+// compare prints the differences between two templates. If the environment names a program, that program compares them.
+func (o *options) compare(ctx context.Context, before, after json.RawMessage) error {
+	files, err := filesOf(before, after)
+	if err != nil {
+		return err
+	}
+	if command := strings.Fields(os.Getenv(externalDiff)); len(command) > 0 {
+		return o.compareWith(ctx, command, files)
+	}
+	text := unified(files)
+	if text == "" {
+		return nil
+	}
+	out := newPrinter(o.Out, screen{})
+	out.text(text)
+	return cmp.Or(out.err, error(&exitError{code: 1}))
+}
+
+// plainDiff returns the unified diff of two templates, with masked Secrets. It is empty if they do not differ.
+func plainDiff(before, after json.RawMessage) (string, error) {
+	files, err := filesOf(before, after)
+	return unified(files), err
+}
+
+// unified returns the unified diff of the files.
+func unified(files []diffFile) string {
+	var out strings.Builder
+	for _, f := range files {
+		before, after := "before/"+f.name, "after/"+f.name
+		text := string(diff.Diff(before, f.before, after, f.after))
+		if _, hunks, differs := strings.Cut(text, "\n"); differs {
+			fmt.Fprintf(&out, "diff -u -N %s %s\n%s", before, after, hunks) // The first line as kubectl diff prints it.
+		}
+	}
+	return out.String()
+}
+
+// compareWith runs a program on the files.
+func (o *options) compareWith(ctx context.Context, command []string, files []diffFile) error {
+	dir, err := os.MkdirTemp("", "kubectl-mwrs-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := writeFiles(dir, files); err != nil {
+		return err
+	}
+	program := exec.CommandContext(ctx, command[0], append(slices.Clone(command[1:]), "before", "after")...)
+	// It may color its output. The files are filtered.
+	program.Dir, program.Stdout, program.Stderr = dir, plain.Raw(o.Out), plain.Raw(o.ErrOut)
+	err = program.Run()
+	var exited *exec.ExitError
+	if errors.As(err, &exited) && exited.ExitCode() == 1 {
+		return &exitError{code: 1}
+	}
+	return err
+}
+
+// part is an object of a template, or the rest of the template.
+type part struct {
+	partID
+	content map[string]any
+}
+
+// partID identifies an object as an agent does: the API version is no part of it. nth counts the objects of one identity, which only
+// templates from before the webhook's check have.
+type partID struct {
+	group, kind, namespace, name string
+	nth                          int
+}
+
+// remainder identifies what a template has beside its objects.
+var remainder = partID{}
+
+// partsOf returns the parts of a template in its order, the rest first.
+func partsOf(template json.RawMessage) ([]part, error) {
+	var content map[string]any
+	if err := utiljson.Unmarshal(template, &content); err != nil { // Integers stay exact.
+		return nil, err
+	}
+	manifests, _, err := unstructured.NestedSlice(content, "workload", "manifests")
+	if err != nil {
+		return nil, err
+	}
+	unstructured.RemoveNestedField(content, "workload", "manifests")
+	parts, seen := []part{{content: content}}, map[partID]int{}
+	for _, manifest := range manifests {
+		object, ok := manifest.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("a manifest is not an object: it is a %T", manifest)
+		}
+		u := unstructured.Unstructured{Object: object}
+		id := partID{group: u.GroupVersionKind().Group, kind: u.GetKind(), namespace: u.GetNamespace(), name: u.GetName()}
+		seen[id]++
+		id.nth = seen[id]
+		parts = append(parts, part{id, object})
+	}
+	return parts, nil
+}
+
+// title returns what a part is called.
+func (id partID) title() string {
+	if id == remainder {
+		return "template"
+	}
+	kind := strings.TrimSuffix(id.kind+"."+id.group, ".")
+	title := kind + " " + strings.TrimPrefix(id.namespace+"/"+id.name, "/")
+	if id.nth > 1 {
+		title += fmt.Sprintf(" (number %d)", id.nth)
+	}
+	return title
+}
+
+// unsafeInFile matches the characters that a file name does not keep, and maxTitle is how many characters of a title it has.
+var unsafeInFile = regexp.MustCompile(`[^A-Za-z0-9-]+`)
+
+const maxTitle = 100
+
+// file returns the name of the file of a part. The number makes it unique: names of objects can be too long for a file, have characters
+// that no file may have, or differ only in these.
+func (id partID) file(number int) string {
+	title := unsafeInFile.ReplaceAllString(id.title(), ".")
+	return fmt.Sprintf("%03d.%s.yaml", number, title[:min(len(title), maxTitle)])
+}
+
+// diffFile is a part of two templates as text: nil for a template that does not have it.
+type diffFile struct {
+	name          string
+	before, after []byte
+}
+
+// filesOf returns the parts of two templates, with masked Secrets: those of the newer one in their order, and then those that only the
+// older one has.
+func filesOf(before, after json.RawMessage) ([]diffFile, error) {
+	older, err := partsOf(before)
+	if err != nil {
+		return nil, err
+	}
+	newer, err := partsOf(after)
+	if err != nil {
+		return nil, err
+	}
+	had, has := contents(older), contents(newer)
+	removed := slices.DeleteFunc(older, func(p part) bool {
+		_, kept := has[p.partID]
+		return kept
+	})
+	files := make([]diffFile, 0, len(newer)+len(removed))
+	for number, p := range slices.Concat(newer, removed) {
+		was, is := mask.Pair(had[p.partID], has[p.partID])
+		f := diffFile{name: p.file(number)}
+		if f.before, err = titled(p.partID, was); err != nil {
+			return nil, err
+		}
+		if f.after, err = titled(p.partID, is); err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func contents(parts []part) map[partID]map[string]any {
+	found := make(map[partID]map[string]any, len(parts))
+	for _, p := range parts {
+		found[p.partID] = p.content
+	}
+	return found
+}
+
+// titled returns the text of a part; nil for a part that does not exist.
+func titled(id partID, content map[string]any) ([]byte, error) {
+	if content == nil {
+		return nil, nil
+	}
+	text, err := yamlOf(content)
+	return fmt.Appendf(nil, "# %s\n%s", plain.Line(id.title()), plain.Text(string(text))), err
+}
+
+// writeFiles writes the files into the directories before and after.
+func writeFiles(dir string, files []diffFile) error {
+	for _, side := range []struct {
+		name string
+		of   func(diffFile) []byte
+	}{{"before", func(f diffFile) []byte { return f.before }}, {"after", func(f diffFile) []byte { return f.after }}} {
+		if err := os.Mkdir(filepath.Join(dir, side.name), 0o700); err != nil {
+			return err
+		}
+		for _, f := range files {
+			if text := side.of(f); text != nil {
+				if err := os.WriteFile(filepath.Join(dir, side.name, f.name), text, 0o600); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package plugin
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/open-cluster-management-io/work-rollback/deploy"
+)
+
+// TestHubRights: the doctor checks every permission that deploy/ grants to the hub. The roles for people are bound to nobody.
+func TestHubRights(t *testing.T) {
+	objects, err := deploy.Render()
+	require.NoError(t, err)
+	var granted []right
+	for _, object := range objects {
+		kind := object.GetKind()
+		if kind != "ClusterRole" && kind != "Role" || strings.HasPrefix(object.GetName(), "mwrs-") {
+			continue
+		}
+		var role rbacv1.Role
+		require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role))
+		for _, rule := range role.Rules {
+			r := right{group: rule.APIGroups[0], resource: rule.Resources[0], hubOnly: kind == "Role", verbs: rule.Verbs}
+			if len(rule.ResourceNames) > 0 {
+				r.name = rule.ResourceNames[0]
+			}
+			granted = append(granted, r)
+		}
+	}
+	require.ElementsMatch(t, granted, hubRights)
+}
+
+// TestReleases: the doctor's list is the table of docs/upgrade.md.
+func TestReleases(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/upgrade.md")
+	require.NoError(t, err)
+	for _, release := range releases {
+		require.Contains(t, string(page), "\n| "+release+" |")
+	}
+}
+
+// TestUnrecorded: a hub that has not recorded its version is no problem for a development build of the plugin.
+func TestUnrecorded(t *testing.T) {
+	require.Equal(t, checkOK, unrecorded("hub-version", "v0.0.0-master+$Format:%H$")[0].Result)
+	require.Equal(t, checkWarn, unrecorded("hub-version", "v1.2.3")[0].Result)
+}
+
+// TestMissingFields: a missing field is named once, also inside lists and maps.
+func TestMissingFields(t *testing.T) {
+	field := func(name string, schema map[string]any) map[string]any {
+		return map[string]any{"properties": map[string]any{name: schema}}
+	}
+	shipped := field("spec", field("refs", map[string]any{"items": field("name", map[string]any{})}))
+	require.Empty(t, missingFields("", shipped, shipped))
+	require.Equal(t, []string{"spec"}, missingFields("", shipped, nil))
+	require.Equal(t, []string{"spec.refs[].name"},
+		missingFields("", shipped, field("spec", field("refs", map[string]any{"items": map[string]any{}}))))
+	require.Empty(t, missingFields("", shipped, map[string]any{"x-kubernetes-preserve-unknown-fields": true}))
+}
+
+func TestAuthorities(t *testing.T) {
+	_, _, err := authorities([]byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), time.Now())
+	require.Error(t, err)
+	_, _, err = authorities(nil, time.Now())
+	require.ErrorContains(t, err, "no certificate in PEM format")
+}
+
+// TestUnled: without a Lease, only the specs that were processed show that a hub runs. It must have processed all of them.
+func TestUnled(t *testing.T) {
+	for _, c := range []struct {
+		n      int
+		behind []string
+		result string
+		part   string
+	}{
+		{0, nil, checkFail, "no work controller has led in namespace hub"},
+		{2, []string{"default/a", "default/b"}, checkFail, "no work controller has led"},
+		{2, []string{"default/b"}, checkFail, "the newest spec of 1 of 2 ManifestWorkReplicaSets: default/b"},
+		{2, nil, checkWarn, "it runs, or ran, without leader election"},
+	} {
+		found := unledBy("hub", c.n, c.behind)
+		require.Equal(t, c.result, found[0].Result)
+		require.Contains(t, found[0].Message, c.part)
+	}
+}

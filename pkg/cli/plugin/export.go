@@ -1,0 +1,86 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+)
+
+func newExport(o *options) *cobra.Command {
+	number := int64(0)
+	cmd := &cobra.Command{
+		Use: "export NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+		Short: "Print the manifest without server fields, to commit to Git",
+		Long: "Print the manifest without server fields, to commit to Git.\n" +
+			"Labels and annotations by which Argo CD, Flux, Helm or kubectl claim the object are left out.",
+		Example: `  # Print the manifest
+  kubectl mwrs export web
+
+  # Print the manifest with the template of revision 6, to commit it
+  kubectl mwrs export web --to-revision 6 > web.yaml`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.export(cmd.Context(), args[0], number) },
+	}
+	o.revisionFlag(cmd, &number, "to-revision", "Use the template and the change cause of this revision instead of those in the object")
+	return cmd
+}
+
+func (o *options) export(ctx context.Context, name string, number int64) error {
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	objects, err := o.readSet(ctx, c, name, historyStep(c))
+	if err != nil {
+		return err
+	}
+	template, cause, err := exported(objects, number) // While the object is whole: its UID says which revisions are its own.
+	if err != nil {
+		return err
+	}
+	set := objects.ReplicaSet
+	labels, annotations := view.Unmarked(set)
+	delete(annotations, workv1alpha1.AnnotationChangeCause)
+	if cause != "" {
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[workv1alpha1.AnnotationChangeCause] = cause
+	}
+	set.TypeMeta = metav1.TypeMeta{APIVersion: workv1alpha1.SchemeGroupVersion.String(), Kind: "ManifestWorkReplicaSet"}
+	set.ObjectMeta = metav1.ObjectMeta{Name: set.Name, Namespace: set.Namespace, Labels: labels, Annotations: annotations}
+	set.Status = workv1alpha1.ManifestWorkReplicaSetStatus{}
+	manifest, err := runtime.DefaultUnstructuredConverter.ToUnstructured(set)
+	if err != nil {
+		return err
+	}
+	delete(manifest, "status")
+	if template != nil {
+		manifest["spec"].(map[string]any)["manifestWorkTemplate"] = template
+	}
+	return o.printYAML(manifest)
+}
+
+// exported returns the template of a revision and its change cause. Zero stands for the spec: then the template is nil.
+func exported(objects *view.Objects, number int64) (template map[string]any, cause string, err error) {
+	if number == 0 {
+		return nil, objects.ReplicaSet.Annotations[workv1alpha1.AnnotationChangeCause], nil
+	}
+	stored, err := templateOf(objects, number)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := utiljson.Unmarshal(stored, &template); err != nil { // Integers stay exact.
+		return nil, "", fmt.Errorf("revision %d: %w", number, err)
+	}
+	revisions := view.Revisions(objects)
+	at := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Stored && r.Number == number })
+	return template, revisions[at].ChangeCause, nil
+}

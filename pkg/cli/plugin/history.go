@@ -1,0 +1,76 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+)
+
+func newHistory(o *options) *cobra.Command {
+	number := int64(0)
+	cmd := &cobra.Command{
+		Use: "history NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+		Short: "Show the revisions, or the template of one revision",
+		Example: `  # Show all revisions
+  kubectl mwrs history web
+
+  # Print the template of revision 6
+  kubectl mwrs history web --revision 6`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.history(cmd.Context(), args[0], number) },
+	}
+	o.revisionFlag(cmd, &number, "revision", "Print the template of this revision")
+	return cmd
+}
+
+func (o *options) history(ctx context.Context, name string, number int64) error {
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	objects, err := o.readSet(ctx, c, name, historyStep(c))
+	if err != nil {
+		return err
+	}
+	if number == 0 {
+		for _, missing := range objects.Missing {
+			o.notef("note: no permission to %s: only the revisions in status.revisions are shown\n", missing)
+		}
+		return o.printTable(o.revisionTable(view.Revisions(objects)))
+	}
+	template, err := templateOf(objects, number)
+	if err != nil {
+		return err
+	}
+	return o.printYAML(template)
+}
+
+// templateOf returns the template of a revision of the object's history as JSON. Revisions of an earlier object with the same name are not
+// part of it, although they may have the same number.
+func templateOf(objects *view.Objects, number int64) (json.RawMessage, error) {
+	revisions := view.Revisions(objects)
+	at := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Stored && r.Number == number })
+	for _, object := range objects.Revisions {
+		if at < 0 || object.Name != revisions[at].Name {
+			continue
+		}
+		var data struct {
+			Spec struct {
+				Template json.RawMessage `json:"manifestWorkTemplate"`
+			} `json:"spec"`
+		}
+		if err := json.Unmarshal(object.Data.Raw, &data); err != nil || data.Spec.Template == nil {
+			return nil, fmt.Errorf("ControllerRevision %s/%s does not contain a template", object.Namespace, object.Name)
+		}
+		return data.Spec.Template, nil
+	}
+	if len(objects.Missing) > 0 {
+		return nil, fmt.Errorf("no permission to %s", objects.Missing[0])
+	}
+	return nil, fmt.Errorf("there is no revision %d; see `%s`", number, plain.Command("kubectl", "mwrs", "history", objects.ReplicaSet.Name))
+}

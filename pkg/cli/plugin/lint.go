@@ -1,0 +1,250 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin/internal/manifest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/validate"
+)
+
+// lintOptions holds the flags of the lint command.
+type lintOptions struct {
+	files     []string
+	recursive bool
+	output    string
+	limit     int
+}
+
+// finding is an error or a warning about an object in a file.
+type finding struct {
+	File     string `json:"file"`
+	Object   string `json:"object,omitempty"`
+	Severity string `json:"severity"`
+	// Line is the line of the field, or of its nearest parent in the file. It is 0 if it is unknown.
+	Line int `json:"line,omitempty"`
+	// Type is the kind of the error, as in Kubernetes' field errors, or one of the types below.
+	Type string `json:"-"`
+	// Field is the path of the invalid field. It is empty for warnings.
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+	// uri is the URI of the file.
+	uri string
+}
+
+// The types of the findings that are no field errors.
+const (
+	typeWarning = "Warning"
+	typeBroken  = "BrokenDocument"
+	typeUnknown = "UnknownField"
+)
+
+const severityError = "error"
+
+func newLint(o *options) *cobra.Command {
+	flags := &lintOptions{}
+	cmd := &cobra.Command{
+		Use: "lint -f FILE", GroupID: groupAhead, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Short: "Check manifests as the admission webhook does, without a hub",
+		Long: "Check manifests as the admission webhook does, without a hub. Unknown fields are errors, too.\n" +
+			"Objects of other kinds are skipped. The exit code is 1 if there is an error; warnings do not affect it.",
+		Example: `  # Check the files of a directory in a pipeline
+  kubectl mwrs lint -f manifests/
+
+  # Check the output of another tool
+  kustomize build . | kubectl mwrs lint -f - -o json
+
+  # Write a report for a code scanner
+  kubectl mwrs lint -f web.yaml -o sarif > lint.sarif`,
+		RunE: func(*cobra.Command, []string) error { return o.lint(flags) },
+	}
+	cmd.Flags().StringSliceVarP(&flags.files, "filename", "f", nil, "Files, directories or patterns to check; - reads from standard input")
+	cmd.Flags().BoolVarP(&flags.recursive, "recursive", "R", false, "Check the files of subdirectories, too")
+	outputFlag(cmd, &flags.output, "json", "sarif")
+	cmd.Flags().IntVar(&flags.limit, "manifest-limit", handover.DefaultLimits().ManifestBytes,
+		"Maximum total size of the manifests of one object in bytes; use the value of the webhook's --manifestLimit")
+	_ = cmd.MarkFlagRequired("filename")
+	return cmd
+}
+
+func (o *options) lint(flags *lintOptions) error {
+	plain.For(o.Out).Inert() // A pipeline runs lint on the files of strangers.
+	plain.For(o.ErrOut).Inert()
+	files, err := expand(flags.files, flags.recursive)
+	if err != nil {
+		return err
+	}
+	findings, checked := []finding{}, 0
+	for _, file := range files {
+		found, n, err := o.lintFile(file, flags.limit)
+		if err != nil {
+			return err
+		}
+		findings, checked = append(findings, found...), checked+n
+	}
+	if checked == 0 && len(findings) == 0 {
+		return errors.New("there is no ManifestWorkReplicaSet in the files")
+	}
+	for i := range findings {
+		findings[i].inert()
+	}
+	if err := o.report(findings, flags.output); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(findings, func(f finding) bool { return f.Severity == severityError }) {
+		return &exitError{code: 1}
+	}
+	return nil
+}
+
+// inert makes the texts of a finding harmless in every format: a tool may print what it reads of a report into the log of a pipeline.
+func (f *finding) inert() {
+	f.uri = uriOf(f.File)
+	for _, text := range []*string{&f.File, &f.Object, &f.Field, &f.Message} {
+		*text = plain.Inert(*text)
+	}
+}
+
+// expand returns the files that the paths stand for, as kubectl does: a directory stands for its files with YAML or JSON, and a path that
+// does not exist is a pattern.
+func expand(paths []string, recursive bool) (files []string, err error) {
+	for _, path := range paths {
+		matches := []string{path}
+		if _, err := os.Stat(path); path != "-" && errors.Is(err, fs.ErrNotExist) {
+			if matches, err = filepath.Glob(path); err != nil || len(matches) == 0 {
+				return nil, fmt.Errorf("%s: there is no such file or directory, and no file matches it as a pattern", path)
+			}
+		}
+		for _, match := range matches {
+			found, err := filesIn(match, recursive)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, found...)
+		}
+	}
+	return files, nil
+}
+
+// filesIn returns the files of a directory, or the file itself. It skips devices and pipes in a directory: to read one may have no end.
+func filesIn(path string, recursive bool) (files []string, err error) {
+	if path == "-" {
+		return []string{path}, nil
+	}
+	visitors, err := resource.ExpandPathsToFileVisitors(nil, path, recursive, resource.FileExtensions, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, visitor := range visitors {
+		file := visitor.(*resource.FileVisitor).Path
+		if info, err := os.Stat(file); file == path || err == nil && info.Mode().IsRegular() {
+			files = append(files, file)
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s: there is no file with one of the extensions %s", path, strings.Join(resource.FileExtensions, ", "))
+	}
+	return files, nil
+}
+
+// lintFile checks the ManifestWorkReplicaSets in a file. It returns the findings and the number of objects checked. A document that can't
+// be read is a finding.
+func (o *options) lintFile(file string, limit int) (findings []finding, checked int, err error) {
+	reader, err := o.open(file)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = reader.Close() }()
+	for set, err := range manifest.Sets(reader) {
+		if errors.Is(err, context.Canceled) {
+			return nil, 0, err // The user does not want the result any more.
+		}
+		if err != nil {
+			f := finding{File: file, Severity: severityError, Type: typeBroken, Message: err.Error()}
+			if broken := (*manifest.BrokenError)(nil); errors.As(err, &broken) {
+				f.Line = broken.Line
+			}
+			findings = append(findings, f)
+			continue
+		}
+		findings = append(findings, lintObject(finding{File: file}, set, limit)...)
+		checked++
+	}
+	return findings, checked, nil
+}
+
+// lintObject checks one object.
+func lintObject(of finding, set *manifest.Set, limit int) (findings []finding) {
+	of.Object = set.Object.GetNamespace() + "/" + set.Object.GetName()
+	of.Severity = severityError
+	findings = unknownFields(of, set)
+	verdict := validate.ReplicaSet(nil, set.Object, validate.Limits{ManifestBytes: limit})
+	for _, problem := range verdict.Errors {
+		of.Type, of.Line = string(problem.Type), set.Line(problem.Field)
+		of.Field, of.Message = problem.Field, problem.ErrorBody()
+		findings = append(findings, of)
+	}
+	for _, warning := range verdict.Warnings {
+		of.Severity, of.Type, of.Line, of.Field, of.Message = "warning", typeWarning, set.Line(""), "", warning
+		findings = append(findings, of)
+	}
+	return findings
+}
+
+const (
+	// maxUnknown is how many unknown fields of one object are named.
+	maxUnknown = 10
+	// maxFieldText is the maximum length of the path of an unknown field in bytes.
+	maxFieldText = 300
+)
+
+// unknownFields returns the findings about fields that no ManifestWorkReplicaSet has.
+func unknownFields(of finding, set *manifest.Set) (findings []finding) {
+	of.Type = typeUnknown
+	unknown := set.Unknown()
+	for i := range unknown {
+		path := unknown[i].Path.String()
+		of.Line, of.Field, of.Message = set.Line(path), revision.Shortened(path, maxFieldText), "unknown field"
+		if hint := unknown[i].Hint; hint != "" {
+			of.Message += fmt.Sprintf("; did you mean %q?", hint)
+		}
+		if i == maxUnknown {
+			of.Line, of.Field, of.Message = set.Line(""), "", fmt.Sprintf("%d more unknown fields are not listed here", len(unknown)-maxUnknown)
+			return append(findings, of)
+		}
+		findings = append(findings, of)
+	}
+	return findings
+}
+
+func (o *options) report(findings []finding, format string) error {
+	switch format {
+	case "sarif":
+		return o.printJSON(sarifOf(findings))
+	case "json":
+		return o.printJSON(findings)
+	}
+	out := newPrinter(o.Out, screen{})
+	for i := range findings {
+		f := &findings[i]
+		out.printf("%s\n", joined(f.File, f.Object, f.Severity, f.Field, f.Message))
+	}
+	return out.err
+}
+
+// joined joins the texts that are not empty.
+func joined(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), ": ")
+}

@@ -1,0 +1,350 @@
+package plugin
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/dashboard"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// oneHub is an API server with one object and its revisions.
+type oneHub struct {
+	set       *workv1alpha1.ManifestWorkReplicaSet
+	revisions []appsv1.ControllerRevision
+	patches   []string
+	noWatch   bool
+	lease     *coordinationv1.Lease
+	// list replaces the list of objects, and items the objects of the list.
+	list  string
+	items []workv1alpha1.ManifestWorkReplicaSet
+	// metadata has the items of lists of metadata, by the ends of their paths.
+	metadata map[string]string
+	// reads are the reads of whole objects, and dryRuns the values of dryRun in the patches.
+	reads, dryRuns []string
+	noting         sync.Mutex
+}
+
+// note appends to what the hub has seen: a client that watches sends several requests at a time.
+func (h *oneHub) note(seen *[]string, what ...string) {
+	h.noting.Lock()
+	defer h.noting.Unlock()
+	*seen = append(*seen, what...)
+}
+
+func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	reply := func(value any) { _ = json.NewEncoder(w).Encode(value) }
+	status := func(code int, reason string) {
+		w.WriteHeader(code)
+		_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":%q}`, reason, code, reason)
+	}
+	query := r.URL.Query()
+	metadata := strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadataList")
+	if !metadata && r.Method == http.MethodGet {
+		h.note(&h.reads, r.URL.String())
+	}
+	switch {
+	case metadata:
+		_, _ = fmt.Fprintf(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[%s]}`,
+			h.metadata[r.URL.Path[strings.LastIndex(r.URL.Path, "/"):]])
+	case r.Method == http.MethodPatch:
+		h.note(&h.dryRuns, query["dryRun"]...)
+		var body bytes.Buffer
+		_, _ = body.ReadFrom(r.Body)
+		h.note(&h.patches, body.String())
+		if query.Get("dryRun") == "" {
+			reply(h.set)
+			return
+		}
+		after, err := h.patched(r.Header.Get("Content-Type"), body.Bytes())
+		if err != nil {
+			status(http.StatusUnprocessableEntity, "Invalid")
+			return
+		}
+		_, _ = w.Write(after)
+	case query.Get("watch") != "" && h.noWatch:
+		status(http.StatusForbidden, "Forbidden")
+	case query.Get("sendInitialEvents") != "":
+		status(http.StatusUnprocessableEntity, "Invalid")
+	case query.Get("watch") != "":
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	case strings.HasSuffix(r.URL.Path, "/manifestworkreplicasets") && h.list != "":
+		_, _ = fmt.Fprint(w, h.list)
+	case strings.HasSuffix(r.URL.Path, "/manifestworkreplicasets"):
+		list := &workv1alpha1.ManifestWorkReplicaSetList{ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: h.items}
+		if h.items == nil {
+			list.Items = []workv1alpha1.ManifestWorkReplicaSet{*h.set}
+		}
+		list.APIVersion, list.Kind = workv1alpha1.SchemeGroupVersion.String(), "ManifestWorkReplicaSetList"
+		reply(list)
+	case strings.HasSuffix(r.URL.Path, "/manifestworkreplicasets/web"):
+		reply(h.set)
+	case strings.HasSuffix(r.URL.Path, "/controllerrevisions"):
+		reply(&appsv1.ControllerRevisionList{Items: h.revisions})
+	case strings.HasSuffix(r.URL.Path, "/leases/work-manager-lock") && h.lease != nil:
+		reply(h.lease)
+	default:
+		status(http.StatusForbidden, "Forbidden")
+	}
+}
+
+// patched returns the object as a patch would leave it.
+func (h *oneHub) patched(contentType string, patch []byte) ([]byte, error) {
+	before, err := json.Marshal(h.set)
+	if err != nil {
+		return nil, err
+	}
+	if contentType == string(types.MergePatchType) {
+		return jsonpatch.MergePatch(before, patch)
+	}
+	decoded, err := jsonpatch.DecodePatch(patch)
+	if err != nil {
+		return nil, err
+	}
+	return decoded.Apply(before)
+}
+
+func (h *oneHub) run(t *testing.T, args ...string) (code int, out, failed string) {
+	t.Helper()
+	kubeconfig, _ := serve(t, h)
+	var o, e bytes.Buffer
+	code = Run(t.Context(), append(args, "--kubeconfig", kubeconfig), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &o, ErrOut: &e})
+	return code, o.String(), e.String()
+}
+
+func templateWith(version string) *workv1.ManifestWorkSpec {
+	return templateOfObject(fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"x"},"data":{"version":%q}}`, version))
+}
+
+func (h *oneHub) dashboard(t *testing.T) *dashboardHub {
+	t.Helper()
+	_, host := serve(t, h)
+	c, err := newClients(&rest.Config{Host: host}, "default")
+	require.NoError(t, err)
+	return newDashboardHub(&options{now: time.Now}, c, true)
+}
+
+// templateOfObject returns a template with one object.
+func templateOfObject(raw string) *workv1.ManifestWorkSpec {
+	return &workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{
+		Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(raw)}}},
+	}}
+}
+
+// newOneHub returns a hub on which v1 was rolled out, and then v2. Both are complete.
+func newOneHub(t *testing.T) *oneHub {
+	t.Helper()
+	begin := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	set := &workv1alpha1.ManifestWorkReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "new", ResourceVersion: "5", Generation: 2, CreationTimestamp: begin},
+		Spec:       workv1alpha1.ManifestWorkReplicaSetSpec{ManifestWorkTemplate: *templateWith("v2")},
+	}
+	h := &oneHub{set: set}
+	for i, version := range []string{"v1", "v2"} {
+		hash := revision.ComputeHash(templateWith(version), nil)
+		made, err := revision.New(set, templateWith(version), hash, int64(i+1))
+		require.NoError(t, err)
+		revisiontest.Amend(made, func(r *revision.Record) { r.CurrentSince = begin.Add(time.Duration(i) * time.Minute) })
+		made.CreationTimestamp = begin
+		h.revisions = append(h.revisions, *made)
+		set.Status.CurrentRevision, set.Status.UpdateRevision = hash, hash
+	}
+	set.Status.State, set.Status.ObservedGeneration = workv1alpha1.StateComplete, 2
+	return h
+}
+
+// TestUndoWithARevisionOfAnEarlierObject: a revision 1 is left of an earlier object with this name. The history ignores it (revision.NewHistory).
+func TestUndoWithARevisionOfAnEarlierObject(t *testing.T) {
+	h := newOneHub(t)
+	earlier := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "earlier"}}
+	left, err := revision.New(earlier, templateWith("of the earlier object"), revision.ComputeHash(templateWith("of the earlier object"), nil), 1)
+	require.NoError(t, err)
+	left.OwnerReferences = nil // It was deleted with --cascade=orphan.
+	h.revisions = append([]appsv1.ControllerRevision{*left}, h.revisions...)
+	code, out, failed := h.run(t, "undo", "web", "--yes")
+	require.Zero(t, code, failed)
+	require.Contains(t, out, "undo requested")
+	require.Contains(t, out, "The spec has the template of revision 1 again.")
+	require.Len(t, h.patches, 1)
+	require.Contains(t, h.patches[0], `"version":"v1"`)
+}
+
+// TestStatusOfAPauseThatTheHubHasNotSeen: v3 is on no cluster: somebody paused the object before the hub has seen it.
+func TestStatusOfAPauseThatTheHubHasNotSeen(t *testing.T) {
+	h := newOneHub(t)
+	h.set.Generation, h.set.Spec.Paused, h.set.Spec.ManifestWorkTemplate = 3, true, *templateWith("v3")
+	code, out, _ := h.run(t, "status", "web", "--timeout", "2s")
+	require.Equal(t, exitPaused, code, out)
+}
+
+// TestStatusOfADeletionThatTheHubHasNotSeen: a deleted object is not complete.
+func TestStatusOfADeletionThatTheHubHasNotSeen(t *testing.T) {
+	h := newOneHub(t)
+	at := metav1.NewTime(time.Now())
+	h.set.Generation, h.set.DeletionTimestamp = 3, &at
+	code, out, _ := h.run(t, "status", "web", "--timeout", "2s")
+	require.Equal(t, 1, code, out)
+}
+
+// TestStatusRightAfterARetry: `retry` has just cleared status.abortedTime, and the hub has not written the status since.
+func TestStatusRightAfterARetry(t *testing.T) {
+	h := newOneHub(t)
+	h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
+	h.set.Status.State, h.set.Status.AbortedTime = workv1alpha1.StateAborted, nil
+	code, out, _ := h.run(t, "status", "web", "--timeout", "2s")
+	require.Equal(t, exitTimeout, code, "the retried rollout has not ended: %s", out)
+}
+
+// TestExportOfARevision: export finds the template and the change cause of a revision of the object, and leaves out what tools and the hub
+// set.
+func TestExportOfARevision(t *testing.T) {
+	h := newOneHub(t)
+	h.revisions[0].Annotations[workv1alpha1.AnnotationChangeCause] = "image 1"
+	h.set.Labels = map[string]string{
+		"team": "shop", "kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
+		"argocd.argoproj.io/instance": "web", "app.kubernetes.io/managed-by": "Helm",
+	}
+	h.set.Annotations = map[string]string{
+		workv1alpha1.AnnotationChangeCause: "image 2", "argocd.argoproj.io/tracking-id": "web:x", "meta.helm.sh/release-name": "web",
+		"meta.helm.sh/release-namespace": "default", "argocd.argoproj.io/sync-wave": "5", "kubectl.kubernetes.io/last-applied-configuration": "{}",
+		workv1alpha1.AnnotationSnapshotPrefix + "v1": "{}",
+	}
+	code, out, failed := h.run(t, "export", "web", "--to-revision", "1")
+	require.Zero(t, code, failed)
+	require.Contains(t, out, "version: v1")
+	require.NotContains(t, out, "uid")
+	require.Contains(t, out, "  annotations:\n    argocd.argoproj.io/sync-wave: \"5\"\n    kubernetes.io/change-cause: image 1\n  labels:\n    team: shop\n")
+
+	code, out, failed = h.run(t, "export", "web")
+	require.Zero(t, code, failed)
+	require.Contains(t, out, "  annotations:\n    argocd.argoproj.io/sync-wave: \"5\"\n    kubernetes.io/change-cause: image 2\n  labels:\n    team: shop\n")
+
+	code, out, failed = h.run(t, "export", "web", "--to-revision", "2")
+	require.Zero(t, code, failed)
+	require.NotContains(t, out, "change-cause", "revision 2 has none")
+}
+
+// TestUndoOfADeletedObject: the hub deletes the works, whatever the template is.
+func TestUndoOfADeletedObject(t *testing.T) {
+	h := newOneHub(t)
+	at := metav1.NewTime(time.Now())
+	h.set.DeletionTimestamp = &at
+	for _, args := range [][]string{{"undo", "web", "--yes"}, {"undo", "web", "--to-revision", "1", "--allow-aborted", "--allow-managed"}, {"undo", "web", "--dry-run=server"}} {
+		code, out, failed := h.run(t, args...)
+		require.Equal(t, 1, code, out)
+		require.Contains(t, failed, `manifestworkreplicasets "web" is being deleted: no revision can be restored`)
+	}
+	require.Empty(t, h.patches)
+}
+
+// TestUndoDryRun: a server dry run prints what the undo would change.
+func TestUndoDryRun(t *testing.T) {
+	t.Setenv(externalDiff, "false")
+	h := newOneHub(t)
+	h.revisions[0].Annotations[workv1alpha1.AnnotationChangeCause] = "image 1"
+	code, out, failed := h.run(t, "undo", "web", "--dry-run=server")
+	require.Zero(t, code, failed)
+	require.Contains(t, out, "undo to the template of revision 1 is valid (server dry run)\nchange cause: image 1, now -\nchanges to the template in the spec:\ndiff -u ")
+	require.Contains(t, out, "\n-  version: v2\n+  version: v1\n")
+
+	h.set.Spec.ManifestWorkTemplate = *templateWith("v1")
+	h.set.Annotations = map[string]string{workv1alpha1.AnnotationChangeCause: "image 1"}
+	code, out, failed = h.run(t, "undo", "web", "--to-revision", "1", "--dry-run=server")
+	require.Zero(t, code, failed)
+	require.Contains(t, out, "(server dry run)\nchanges to the template in the spec:\nnone\n")
+}
+
+// TestPauseSuspendsAborts: who pauses is told.
+func TestPauseSuspendsAborts(t *testing.T) {
+	h := newOneHub(t)
+	h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
+	h.set.Status.State = workv1alpha1.StateRollingOut
+	for i := range h.revisions {
+		h.set.Status.Revisions = append(h.set.Status.Revisions, workv1alpha1.RevisionStatus{
+			Hash: h.revisions[i].Labels[workv1alpha1.LabelControllerHash], Revision: h.revisions[i].Revision,
+		})
+	}
+	_, out, failed := h.run(t, "pause", "web")
+	require.Contains(t, out, "Aborts are suspended: the deadlines continue, and an abort that is due on resume then takes place at once.", failed)
+	shown, err := h.dashboard(t).Preview(t.Context(), &dashboard.Action{Namespace: "default", Name: "web", Verb: view.VerbPause}, &view.Objects{})
+	require.NoError(t, err)
+	require.Contains(t, shown.Then, "Aborts are suspended")
+	h.set.Spec.Paused = true
+	_, out, failed = h.run(t, "abort", "web", "--yes")
+	require.Contains(t, out, "The rollout is paused: nothing happens until it is resumed. Then: The hub writes revision 1", failed)
+
+	at := metav1.NewTime(time.Now())
+	h.set.Spec.Paused, h.set.Status.AbortedTime, h.set.Status.State = false, &at, workv1alpha1.StateAborting
+	_, out, failed = h.run(t, "pause", "web")
+	require.Contains(t, out, "The abort stops where it is.", failed)
+}
+
+// TestDashboardUndoOfATemplateThatWasNotShown: the user confirmed the difference from v2 to v1. Meanwhile somebody else put v3, a fix, into the spec.
+func TestDashboardUndoOfATemplateThatWasNotShown(t *testing.T) {
+	h := newOneHub(t)
+	d := h.dashboard(t)
+	action := &dashboard.Action{Namespace: "default", Name: "web", Verb: view.VerbUndo}
+	shown, err := d.Preview(t.Context(), action, &view.Objects{})
+	require.NoError(t, err)
+	require.Contains(t, shown.Diff, "-  version: v2")
+	h.set.Spec.ManifestWorkTemplate, h.set.ResourceVersion, h.set.Generation = *templateWith("v3"), "6", 3
+	action.Generation = shown.Generation
+	_, err = d.Act(t.Context(), action, shown.Question)
+	require.Empty(t, h.patches)
+	require.ErrorIs(t, err, dashboard.ErrChanged)
+
+	shown, err = d.Preview(t.Context(), action, &view.Objects{})
+	require.NoError(t, err)
+	action.Generation = shown.Generation
+	_, err = d.Act(t.Context(), action, shown.Question)
+	require.NoError(t, err)
+	require.Len(t, h.patches, 1)
+}
+
+// TestStatusWithoutTheRightToWatch: status does not wait for ever.
+func TestStatusWithoutTheRightToWatch(t *testing.T) {
+	h := newOneHub(t)
+	h.set.Status.State, h.noWatch = workv1alpha1.StateRollingOut, true
+	code, _, failed := h.run(t, "status", "web", "--timeout", "5s")
+	require.Equal(t, 1, code, failed)
+	require.Contains(t, failed, "orbidden")
+}
+
+// TestListWithAnObjectThatCannotBeDecoded: the CRD lets "5 minutes" through. The object of one tenant must not hide those of the others.
+func TestListWithAnObjectThatCannotBeDecoded(t *testing.T) {
+	const item = `{"apiVersion":"work.open-cluster-management.io/v1alpha1","kind":"ManifestWorkReplicaSet","metadata":{"name":"web","namespace":%q},` +
+		`"spec":{"placementRefs":[{"name":"p","rolloutStrategy":{"type":"All","all":{"minSuccessTime":%q}}}]},"status":{"state":"Stalled"}}`
+	h := &oneHub{list: fmt.Sprintf(`{"apiVersion":"work.open-cluster-management.io/v1alpha1","kind":"ManifestWorkReplicaSetList",`+
+		`"metadata":{"resourceVersion":"1"},"items":[`+item+","+item+"]}", "shop", "5m", "tenant", "5 minutes")}
+	rows := h.dashboard(t).List(t.Context())
+	code, out, failed := h.run(t, "list", "-A")
+	require.Zero(t, code, failed)
+	require.Regexp(t, `shop +web +Stalled`, out)
+	require.Regexp(t, `tenant +web +Stalled`, out)
+	require.Eventually(t, func() bool {
+		shown, err := rows.Now()
+		return err == nil && len(shown) == 2
+	}, time.Minute, 10*time.Millisecond)
+}

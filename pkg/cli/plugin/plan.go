@@ -1,0 +1,316 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+func newPlan(o *options) *cobra.Command {
+	file, output := "", ""
+	cmd := &cobra.Command{
+		Use: "plan (NAME | -f FILE)", GroupID: groupAhead, Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.completeName,
+		Short: "Show which clusters are next and in which waves, what would abort the rollout, and why clusters wait",
+		Long: "Show which clusters are next and in which waves, what would abort the rollout, and why clusters wait.\n" +
+			"The waves come from the hub's own decision code, if every cluster succeeds at once. With -f, the file is compared with the\n" +
+			"object on the hub, and the plan is that of the rollout that the file would begin. Nothing is changed.",
+		Example: `  # Show how the rollout of web continues
+  kubectl mwrs plan web
+
+  # Show what applying a file would do
+  kubectl mwrs plan -f web.yaml`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return o.plan(cmd.Context(), name, file, output)
+		},
+	}
+	cmd.Flags().StringVarP(&file, "filename", "f", "", "File with the ManifestWorkReplicaSet; - reads from standard input")
+	outputFlag(cmd, &output, "json")
+	return cmd
+}
+
+func (o *options) plan(ctx context.Context, name, file, output string) error {
+	if (name == "") == (file == "") {
+		return errors.New("name a ManifestWorkReplicaSet, or a file with -f, but not both")
+	}
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	objects, set, err := o.planned(ctx, c, name, file)
+	if err != nil {
+		return err
+	}
+	next, change, err := view.With(objects, set)
+	if err != nil {
+		return err
+	}
+	ahead, err := view.AheadOf(next)
+	if err != nil {
+		return err
+	}
+	if output == "json" {
+		return o.printJSON(jsonOf(ahead, change))
+	}
+	if err := o.printAhead(ahead, change, screenOf(o.Out)); err != nil || file == "" || change.Same {
+		return err
+	}
+	return o.planDiff(ctx, objects, set)
+}
+
+// planned returns the objects on the hub, and the object whose spec is planned.
+func (o *options) planned(
+	ctx context.Context, c *clients, name, file string,
+) (*view.Objects, *workv1alpha1.ManifestWorkReplicaSet, error) {
+	if file == "" {
+		objects, err := o.read(ctx, c, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		return objects, objects.ReplicaSet, nil
+	}
+	set, err := o.manifest(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := valid(set); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", file, err)
+	}
+	switch {
+	case set.Namespace == "":
+		set.Namespace = c.namespace
+	case *o.flags.Namespace != "" && set.Namespace != *o.flags.Namespace:
+		return nil, nil, fmt.Errorf("the namespace of the file, %q, is not that of --namespace, %q: use one of them", set.Namespace, c.namespace)
+	}
+	c.namespace = set.Namespace
+	objects, err := o.read(ctx, c, set.Name)
+	if apierrors.IsNotFound(err) {
+		return o.unborn(ctx, c, set)
+	}
+	return objects, set, err
+}
+
+// valid returns an error for a manifest whose rollout cannot be planned.
+func valid(set *workv1alpha1.ManifestWorkReplicaSet) error {
+	if set.Name == "" {
+		return errors.New("metadata.name is empty: name the ManifestWorkReplicaSet")
+	}
+	for i := range set.Spec.PlacementRefs {
+		path := field.NewPath("spec", "placementRefs").Index(i).Child("rolloutStrategy")
+		if errs := placement.ValidateStrategy(path, &set.Spec.PlacementRefs[i].RolloutStrategy); len(errs) > 0 {
+			return errs.ToAggregate()
+		}
+	}
+	return nil
+}
+
+// unborn returns the objects of a ManifestWorkReplicaSet that is not on the hub yet.
+func (o *options) unborn(
+	ctx context.Context, c *clients, set *workv1alpha1.ManifestWorkReplicaSet,
+) (*view.Objects, *workv1alpha1.ManifestWorkReplicaSet, error) {
+	fresh := set.DeepCopy()
+	fresh.Status = workv1alpha1.ManifestWorkReplicaSetStatus{}
+	fresh.UID, fresh.ResourceVersion = "", ""
+	objects := &view.Objects{ReplicaSet: fresh, Now: o.now()}
+	for _, step := range []readStep{{read: readPlacements}, {read: readDecisions}} {
+		if err := step.read(ctx, c, objects); err != nil {
+			return nil, nil, err
+		}
+	}
+	return objects, set, nil
+}
+
+// planDiff prints the difference between the template that the clusters run and the template of the file: that of the newest rollout, or,
+// after an abort, that of the revision to which the clusters returned.
+func (o *options) planDiff(ctx context.Context, objects *view.Objects, set *workv1alpha1.ManifestWorkReplicaSet) error {
+	revisions, aborted := view.Revisions(objects), objects.ReplicaSet.Status.AbortedTime != nil
+	at := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Stored && (aborted && r.Current || !aborted && r.Update) })
+	if at < 0 {
+		return nil
+	}
+	before, err := templateOf(objects, revisions[at].Number)
+	if err != nil {
+		return err
+	}
+	after, err := json.Marshal(revision.WithDefaults(&set.Spec.ManifestWorkTemplate)) // The stored one has them.
+	if err != nil {
+		return err
+	}
+	if err := o.sayf("\nchanges to the template of revision %d:\n", revisions[at].Number); err != nil {
+		return err
+	}
+	var differs *exitError
+	switch err := o.compare(ctx, before, after); {
+	case err == nil:
+		return o.sayf("none\n")
+	case !errors.As(err, &differs):
+		return err
+	}
+	return nil
+}
+
+// wavesShown is the number of waves that are printed. The last wave is always printed.
+const wavesShown = 12
+
+func (o *options) printAhead(a *view.Ahead, change *view.Change, s screen) error {
+	out := newPrinter(o.Out, s)
+	out.alarms(a.Alarms)
+	out.printf("%s/%s   %s\n", a.Namespace, a.Name, changeText(a, change))
+	for _, note := range a.Notes {
+		out.prose("note     ", note)
+	}
+	o.printThen(out, a.Then)
+	if len(a.Waves) == 0 {
+		out.prose("waves    ", "the hub starts no further cluster")
+	} else {
+		first := map[bool]string{true: "the hub writes the first one now", false: "the first one waits"}
+		out.prose("waves    ",
+			fmt.Sprintf("%d, if every cluster recovers and succeeds; %s", len(a.Waves), first[a.Waves[0].Now && !a.Paused]))
+		out.table(waveTable(a.Waves))
+	}
+	if a.Unreached > 0 {
+		out.prose("         ", fmt.Sprintf("%d more clusters are in none of these waves", a.Unreached))
+	}
+	for i := range a.Limits {
+		out.prose("limits   ", "placement "+a.Limits[i].Placement+": "+limitsText(a, &a.Limits[i]))
+	}
+	out.table(waitingTable(a.Waiting))
+	return out.err
+}
+
+func changeText(a *view.Ahead, change *view.Change) string {
+	switch {
+	case change.Same:
+		return "rolls out revision " + a.Revision
+	case change.Returns > 0:
+		return fmt.Sprintf("would return to the template of revision %d, as revision %d", change.Returns, change.Number)
+	}
+	return fmt.Sprintf("would roll out a new revision %d", change.Number)
+}
+
+func waveTable(waves []forecast.Wave) *table {
+	var rows [][]string
+	for i := range waves {
+		if i >= wavesShown-1 && i < len(waves)-1 {
+			if i == wavesShown-1 {
+				rows = append(rows, []string{"…", "", "", "", ""})
+			}
+			continue
+		}
+		for _, part := range waves[i].Parts {
+			rows = append(rows, []string{strconv.Itoa(i + 1), strconv.Itoa(len(part.Clusters)), part.Placement, orDash(part.Group),
+				firstOf(part.Clusters, namesShown)})
+		}
+	}
+	return tableOf([]column{{name: "WAVE"}, {name: "CLUSTERS"}, {name: "PLACEMENT"}, {name: "GROUP"}, {name: "NAMES", drop: 1}}, rows)
+}
+
+func waitingTable(waiting []view.Waiting) *table {
+	var rows [][]string
+	for _, group := range waiting {
+		rows = append(rows, []string{string(group.State), string(group.For), strconv.Itoa(len(group.Clusters)),
+			firstOf(group.Clusters, namesShown)})
+	}
+	return tableOf([]column{{name: "STATE", state: true}, {name: "WAITS-FOR"}, {name: "CLUSTERS"}, {name: "NAMES", drop: 1}}, rows)
+}
+
+// limitsText returns what a failure in a placementRef leads to.
+func limitsText(a *view.Ahead, l *rollout.Limits) string {
+	switch {
+	case l.Err != nil:
+		return l.Err.Error()
+	case l.Deadline == 0:
+		return "no cluster ever fails, because progressDeadline is None"
+	}
+	consequence := "stops the rollout there"
+	switch {
+	case l.AbortAll && a.Current != "":
+		consequence = "returns every cluster to revision " + a.Current
+	case l.AbortAll:
+		consequence += ", because there is no revision to return to"
+	case l.Undo:
+		consequence += ", because AbortAll does not apply to an undo"
+	}
+	text := fmt.Sprintf("%s %s; a cluster fails %s after its write", strings.Join(failuresText(l), ", or "), consequence, l.Deadline)
+	if l.Halting > 0 {
+		text += fmt.Sprintf("; %d failed and %d may fail so far", l.Failed, l.Halting-l.Failed)
+	}
+	return text
+}
+
+// failuresText describes the failures that are too many.
+func failuresText(l *rollout.Limits) []string {
+	var texts []string
+	add := func(allowed, total int, where string) {
+		if allowed < total {
+			texts = append(texts, fmt.Sprintf("failure %d of %d clusters%s", allowed+1, total, where))
+		}
+	}
+	for i := range l.Groups {
+		g := &l.Groups[i]
+		name := fmt.Sprintf("group %d", g.Index)
+		if g.Name != "" {
+			name = "group " + g.Name
+		}
+		switch {
+		case g.Mandatory:
+			add(0, g.Total, " in mandatory "+name)
+		case l.PerGroup:
+			add(g.MaxFailures, g.Total, " in "+name)
+		}
+	}
+	if !l.PerGroup {
+		add(l.MaxFailures, l.Total, "")
+	}
+	if len(texts) == 0 {
+		return []string{"no number of failures"}
+	}
+	return texts
+}
+
+// jsonPlan is the plan as -o json prints it.
+type jsonPlan struct {
+	Object    string           `json:"object"`
+	Revision  int64            `json:"revision"`
+	New       bool             `json:"new"`
+	Returns   int64            `json:"returnsToRevision,omitempty"`
+	Paused    bool             `json:"paused"`
+	Waves     []forecast.Wave  `json:"waves"`
+	Unreached int              `json:"unreached"`
+	Limits    []map[string]any `json:"limits"`
+	Waiting   []view.Waiting   `json:"waiting"`
+	Notes     []string         `json:"notes,omitempty"`
+}
+
+func jsonOf(a *view.Ahead, change *view.Change) *jsonPlan {
+	plan := &jsonPlan{
+		Object: a.Namespace + "/" + a.Name, Revision: change.Number, New: !change.Same, Returns: change.Returns, Paused: a.Paused, Waves: a.Waves,
+		Unreached: a.Unreached, Waiting: a.Waiting, Notes: a.Notes, Limits: []map[string]any{},
+	}
+	for i := range a.Limits {
+		l := &a.Limits[i]
+		plan.Limits = append(plan.Limits, map[string]any{
+			"placement": l.Placement, "clusters": l.Total, "batch": l.Batch, "maxFailures": l.MaxFailures, "failed": l.Failed,
+			"abortAll": l.AbortAll, "progressDeadline": l.Deadline.String(), "text": limitsText(a, l),
+		})
+	}
+	return plan
+}

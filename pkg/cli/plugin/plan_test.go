@@ -1,0 +1,123 @@
+package plugin
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// The text says which number of failures has which consequence.
+func TestLimitsText(t *testing.T) {
+	const m = time.Minute
+	groups := []rollout.GroupLimits{{Name: "canary", Total: 1, Mandatory: true}, {Index: 1, Total: 9, MaxFailures: 2}}
+	for want, c := range map[string]struct {
+		limits  rollout.Limits
+		current string
+	}{
+		"failure 3 of 10 clusters returns every cluster to revision 6; a cluster fails 1m0s after its write": {
+			rollout.Limits{Total: 10, MaxFailures: 2, AbortAll: true, Deadline: m}, "6"},
+		"failure 1 of 10 clusters stops the rollout there, because there is no revision to return to; a cluster fails 1m0s after its write": {
+			rollout.Limits{Total: 10, AbortAll: true, Deadline: m}, ""},
+		"failure 1 of 10 clusters stops the rollout there; a cluster fails 1m0s after its write; 1 failed and 2 may fail so far": {
+			rollout.Limits{Total: 10, Deadline: m, Failed: 1, Halting: 3}, "6"},
+		"failure 1 of 1 clusters in mandatory group canary, or failure 3 of 10 clusters stops the rollout there; a cluster fails 1m0s after its write": {
+			rollout.Limits{Total: 10, MaxFailures: 2, Deadline: m, Groups: groups}, "6"},
+		"failure 1 of 1 clusters in mandatory group canary, or failure 3 of 9 clusters in group 1 stops the rollout there; " +
+			"a cluster fails 1m0s after its write": {rollout.Limits{Total: 10, PerGroup: true, Deadline: m, Groups: groups}, "6"},
+		"no number of failures stops the rollout there; a cluster fails 1m0s after its write": {
+			rollout.Limits{Total: 10, MaxFailures: 10, Deadline: m}, "6"},
+		"no cluster ever fails, because progressDeadline is None": {rollout.Limits{Total: 10, AbortAll: true}, "6"},
+		"spec bad": {rollout.Limits{Err: fmt.Errorf("spec bad")}, "6"},
+	} {
+		require.Equal(t, want, limitsText(&view.Ahead{Current: c.current}, &c.limits))
+	}
+}
+
+// A long list of waves is cut in the middle: the last wave says how many there are.
+func TestPrintAhead(t *testing.T) {
+	a := &view.Ahead{Namespace: "default", Name: "web", Paused: true, Notes: []string{"one\x1b[31m note"}, Unreached: 4, Then: []view.Fact{{Text: "paused: nothing is written"}}}
+	for i := range 50 {
+		part := forecast.WavePart{Placement: "p", Group: "0/a\nb", Clusters: []string{fmt.Sprintf("c%d", i+1)}}
+		a.Waves = append(a.Waves, forecast.Wave{Now: i == 0, Parts: []forecast.WavePart{part}})
+	}
+	var out bytes.Buffer
+	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out}}
+	require.NoError(t, o.printAhead(a, &view.Change{Number: 3, Returns: 1}, screen{}))
+	for _, part := range []string{
+		"would return to the template of revision 1, as revision 3\n", "note     one\\x1b[31m note\n", "then     now: paused: nothing is written\n",
+		"waves    50, if every cluster recovers and succeeds; the first one waits", "11     1          p           0/a b   c11\n…", "50     1          p           0/a b   c50\n",
+		"4 more clusters are in none of these waves",
+	} {
+		require.Contains(t, out.String(), part)
+	}
+	require.NotContains(t, out.String(), "c12\n")
+}
+
+// A default that the API server sets is not a change of the file.
+func TestPlanDiffKnowsDefaults(t *testing.T) {
+	t.Setenv(externalDiff, "")
+	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "uid"}}
+	set.Spec.ManifestWorkTemplate.ManifestConfigs = []workv1.ManifestConfigOption{{
+		ResourceIdentifier: workv1.ResourceIdentifier{Resource: "configmaps", Name: "web", Namespace: "default"},
+	}}
+	stored, err := revision.New(set, revision.WithDefaults(&set.Spec.ManifestWorkTemplate), "abc", 1)
+	require.NoError(t, err)
+	set.Status.UpdateRevision = "abc"
+	objects := &view.Objects{ReplicaSet: set.DeepCopy(), Revisions: []*appsv1.ControllerRevision{stored}}
+	set.Spec.ManifestWorkTemplate.ManifestConfigs[0].ResourceIdentifier.Name = "other"
+	var out bytes.Buffer
+	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
+	require.NoError(t, o.planDiff(t.Context(), objects, set))
+	require.Contains(t, out.String(), "+    name: other")
+	require.NotRegexp(t, "(?m)^[-+].*feedbackScrapeType", out.String())
+}
+
+// After an abort, a plan compares the file with what the clusters run, not with the aborted template.
+func TestPlanDiffAfterAnAbort(t *testing.T) {
+	t.Setenv(externalDiff, "")
+	h := newOneHub(t)
+	h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
+	objects := &view.Objects{ReplicaSet: h.set}
+	for i := range h.revisions {
+		objects.Revisions = append(objects.Revisions, &h.revisions[i])
+	}
+	diff := func(version string) string {
+		set := h.set.DeepCopy()
+		set.Spec.ManifestWorkTemplate = *templateWith(version)
+		var out bytes.Buffer
+		o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
+		require.NoError(t, o.planDiff(t.Context(), objects, set))
+		return out.String()
+	}
+	require.Contains(t, diff("v3"), "\n-  version: v2\n+  version: v3\n", "during a rollout")
+	at := metav1.NewTime(time.Now())
+	h.set.Status.AbortedTime = &at
+	require.Contains(t, diff("v3"), "changes to the template of revision 1:\ndiff -u ")
+	require.Contains(t, diff("v3"), "\n-  version: v1\n+  version: v3\n")
+	require.Equal(t, "\nchanges to the template of revision 1:\nnone\n", diff("v1"))
+}
+
+// A plan needs a name or a file, not both, and a file that can be planned.
+func TestPlanRefuses(t *testing.T) {
+	for want, args := range map[string][]string{
+		"name a ManifestWorkReplicaSet, or a file with -f, but not both": {"plan", "web"},
+		`"yaml" for "-o, --output" flag: use json`:                       {"plan", "-o", "yaml"},
+	} {
+		_, errors, code := runOn(t, simulated, args...)
+		require.Equal(t, 1, code)
+		require.Contains(t, errors, want)
+	}
+}

@@ -1,0 +1,209 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/version"
+	apiversion "k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	clusterclient "open-cluster-management.io/api/client/cluster/clientset/versioned"
+	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin/internal/worklist"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
+	typed "github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned/typed/work/v1alpha1"
+)
+
+// clients holds the API clients of a command and the namespace that it operates on.
+type clients struct {
+	namespace string
+	sets      versioned.Interface
+	objects   dynamic.Interface
+	kube      kubernetes.Interface
+	works     workclient.Interface
+	metadatas metadata.Interface
+	clusters  clusterclient.Interface
+}
+
+func (o *options) connect() (*clients, error) {
+	config, err := o.flags.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.QPS, config.Burst = 50, 100
+	config.WarningHandler = rest.NewWarningWriter(o.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+	namespace, _, err := o.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, err
+	}
+	return newClients(config, namespace)
+}
+
+func newClients(config *rest.Config, namespace string) (c *clients, err error) {
+	c = &clients{namespace: namespace}
+	if c.sets, err = versioned.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if c.kube, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if c.objects, err = dynamic.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	works := rest.CopyConfig(config)
+	works.QPS = -1 // A sample of a large fleet is many small requests. Their number at the same time is limited.
+	if c.works, err = workclient.NewForConfig(works); err != nil {
+		return nil, err
+	}
+	if c.metadatas, err = metadata.NewForConfig(works); err != nil {
+		return nil, err
+	}
+	c.clusters, err = clusterclient.NewForConfig(config)
+	return c, err
+}
+
+func (c *clients) replicaSets() typed.ManifestWorkReplicaSetInterface {
+	return c.sets.WorkV1alpha1().ManifestWorkReplicaSets(c.namespace)
+}
+
+// readStep reads one kind of object.
+type readStep struct {
+	// permission is the permission that the step requires.
+	permission string
+	read       func(context.Context, *clients, *view.Objects) error
+}
+
+func historyStep(c *clients) readStep {
+	return readStep{"list controllerrevisions.apps in namespace " + c.namespace, readRevisions}
+}
+
+// read reads a ManifestWorkReplicaSet and all related objects.
+func (o *options) read(ctx context.Context, c *clients, name string) (*view.Objects, error) {
+	return o.readWith(ctx, c, name, readWorks)
+}
+
+// worksReader reads works into the objects.
+type worksReader func(context.Context, *clients, *view.Objects) error
+
+// readWith is read with another way to read the works.
+func (o *options) readWith(ctx context.Context, c *clients, name string, works worksReader) (*view.Objects, error) {
+	return o.readSet(ctx, c, name, leaseStep, historyStep(c),
+		readStep{"get placements.cluster.open-cluster-management.io in namespace " + c.namespace, readPlacements},
+		readStep{"list placementdecisions.cluster.open-cluster-management.io in namespace " + c.namespace, readDecisions},
+		readStep{"list manifestworks.work.open-cluster-management.io in all namespaces", works})
+}
+
+// leaseStep reads the Lease of the hub's leader. A user may lack the right, and a hub may run without a Lease: then nothing is known.
+var leaseStep = readStep{read: func(ctx context.Context, c *clients, objects *view.Objects) error {
+	objects.Lease = c.lease(ctx)
+	return nil
+}}
+
+// lease returns the Lease of the hub's leader; nil if it can't be read.
+func (c *clients) lease(ctx context.Context) *coordinationv1.Lease {
+	lease, err := c.kube.CoordinationV1().Leases(hubNamespace).Get(ctx, leaderLease, metav1.GetOptions{})
+	if err != nil {
+		return nil
+	}
+	return lease
+}
+
+// readSet reads a ManifestWorkReplicaSet and runs the steps. If a step lacks permission, readSet records that and continues.
+func (o *options) readSet(ctx context.Context, c *clients, name string, steps ...readStep) (*view.Objects, error) {
+	set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	objects := &view.Objects{ReplicaSet: set, Now: o.now()}
+	for _, step := range steps {
+		switch err := step.read(ctx, c, objects); {
+		case apierrors.IsForbidden(err):
+			objects.Missing = append(objects.Missing, step.permission)
+		case err != nil:
+			return nil, err
+		}
+	}
+	return objects, nil
+}
+
+// owned returns the label selector for the objects of a ManifestWorkReplicaSet.
+func owned(set *workv1alpha1.ManifestWorkReplicaSet) string { return ownedBy(set.Namespace, set.Name) }
+
+func ownedBy(namespace, name string) string {
+	return labels.Set{workv1alpha1.LabelReplicaSet: workv1alpha1.OwnerLabelValue(namespace, name)}.String()
+}
+
+func readRevisions(ctx context.Context, c *clients, objects *view.Objects) error {
+	list, err := c.kube.AppsV1().ControllerRevisions(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: owned(objects.ReplicaSet)})
+	if err != nil {
+		return err
+	}
+	objects.Revisions = make([]*appsv1.ControllerRevision, 0, len(list.Items))
+	for i := range list.Items {
+		objects.Revisions = append(objects.Revisions, &list.Items[i])
+	}
+	return nil
+}
+
+func readPlacements(ctx context.Context, c *clients, objects *view.Objects) error {
+	objects.Placements = map[string]*clusterv1beta1.Placement{}
+	for _, ref := range objects.ReplicaSet.Spec.PlacementRefs {
+		placement, err := c.clusters.ClusterV1beta1().Placements(c.namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return err
+		default:
+			objects.Placements[ref.Name] = placement
+		}
+	}
+	return nil
+}
+
+func readDecisions(ctx context.Context, c *clients, objects *view.Objects) error {
+	objects.Decisions = map[string][]*clusterv1beta1.PlacementDecision{}
+	list, err := c.clusters.ClusterV1beta1().PlacementDecisions(c.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range list.Items {
+		decision := &list.Items[i]
+		name := decision.Labels[clusterv1beta1.PlacementLabel]
+		objects.Decisions[name] = append(objects.Decisions[name], decision)
+	}
+	return nil
+}
+
+// readWorks reads the works. It keeps what a view reads of them.
+func readWorks(ctx context.Context, c *clients, objects *view.Objects) (err error) {
+	whole := objects.ReplicaSet.Status.Summary.Total >= sampleFrom && c.streamsLists(ctx)
+	objects.Works, _, err = worklist.Read(ctx, c.works.WorkV1().RESTClient(), owned(objects.ReplicaSet), whole)
+	return err
+}
+
+// streamsLists reports whether the API server encodes a list while it sends it (Kubernetes 1.33). Then a large list is better read whole:
+// it comes from memory, and the pages after the first one come from etcd. Another API server would hold the whole answer in memory.
+func (c *clients) streamsLists(ctx context.Context) bool {
+	answer, err := c.kube.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+	if err != nil {
+		return false
+	}
+	var info apiversion.Info
+	if err := json.Unmarshal(answer, &info); err != nil {
+		return false
+	}
+	found, err := version.ParseGeneric(info.GitVersion)
+	return err == nil && found.AtLeast(version.MajorMinor(1, 33))
+}

@@ -1,0 +1,215 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+)
+
+// The least time between two screens, and the time after which the ages on a terminal are refreshed. Neither reads from the API server.
+const (
+	redrawAfter  = 500 * time.Millisecond
+	refreshAfter = time.Second
+)
+
+// watchFleet shows a rollout until the context ends.
+func (o *options) watchFleet(ctx context.Context, name string) error {
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	f := newFollower(o, c, set)
+	if err := f.start(ctx); err != nil {
+		return err
+	}
+	show := o.newCanvas()
+	err = errors.Join(o.redraw(ctx, f, show), show.close())
+	if errors.Is(err, errDeleted) {
+		err = o.sayf("manifestworkreplicasets %q was deleted\n", name)
+	}
+	return err
+}
+
+// redraw draws a screen after each change. A large fleet is drawn less often, so that drawing takes at most a tenth of the time.
+func (o *options) redraw(ctx context.Context, f *follower, show *canvas) error {
+	refresh := time.NewTicker(refreshAfter)
+	defer refresh.Stop()
+	signals, end := show.signals()
+	defer end()
+	pause := time.After(0)
+	due := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-f.changed:
+			due = true
+		case <-refresh.C:
+			due = due || show.terminal
+		case <-pause:
+			pause = nil
+		case sig := <-signals:
+			if err := show.heed(ctx, sig, signals); err != nil {
+				return err
+			}
+			due = true
+		}
+		if ready, err := f.ready(); err != nil {
+			return err
+		} else if !ready || !due || pause != nil {
+			continue
+		}
+		begin := time.Now()
+		if err := o.drawNow(f, show); err != nil {
+			return err
+		}
+		due = false
+		pause = time.After(max(redrawAfter, 10*time.Since(begin)))
+	}
+}
+
+// drawNow draws the objects as the informers have them.
+func (o *options) drawNow(f *follower, show *canvas) error {
+	objects, err := f.objects(o.now())
+	if err != nil {
+		return err
+	}
+	return show.draw(func(body, foot io.Writer, s screen) error { return o.drawFleet(body, foot, view.Of(objects), s) })
+}
+
+// canvas shows one screen after the other: in place on a terminal, one below the other in a file. It draws each screen into a buffer
+// through the filter of the output, and writes that and its own control sequences past the filter.
+type canvas struct {
+	out      io.Writer
+	terminal bool
+	size     func() screen
+	last     string
+	open     bool
+	// paint draws the last screen.
+	paint painter
+}
+
+// painter draws a screen. A terminal that is too low leaves out lines of its body, and keeps its foot.
+type painter func(body, foot io.Writer, s screen) error
+
+func (o *options) newCanvas() *canvas {
+	return &canvas{
+		out: plain.Raw(o.Out), size: func() screen { return screenOf(o.Out) },
+		terminal: screenOf(o.Out).width > 0 && os.Getenv("TERM") != "dumb",
+	}
+}
+
+// The control sequences of the canvas: the alternate screen keeps the user's own, without cursor and without line wrap.
+const (
+	enter     = "\x1b[?1049h\x1b[?25l\x1b[?7l"
+	leave     = "\x1b[?7h\x1b[?25h\x1b[?1049l"
+	home      = "\x1b[H"
+	eraseLine = "\x1b[K"
+	eraseRest = "\x1b[J"
+)
+
+// signals returns the signals of the terminal; none if the output is not a terminal.
+func (c *canvas) signals() (signals <-chan os.Signal, end func()) {
+	if !c.terminal {
+		return nil, func() {}
+	}
+	return terminalSignals()
+}
+
+// draw shows a screen. It writes each screen at once, so that it does not flicker, and nothing if the screen is the same.
+func (c *canvas) draw(paint painter) error {
+	var body, foot bytes.Buffer
+	size := c.size()
+	c.paint = paint
+	if err := paint(&body, &foot, size); err != nil {
+		return err
+	}
+	text := body.String() + foot.String()
+	if c.terminal {
+		text = inPlace(clipped(rowsOf(body.String()), rowsOf(foot.String()), size.height))
+	}
+	if text == c.last {
+		return nil
+	}
+	c.last = text
+	switch {
+	case c.terminal && !c.open:
+		c.open = true
+		text = enter + text
+	case !c.terminal && c.open:
+		text = "\n" + text
+	}
+	c.open = true
+	_, err := io.WriteString(c.out, text)
+	return err
+}
+
+// inPlace returns rows that take the place of those before. It erases each line before it writes it: at the end of a row that is as wide as
+// the terminal, the cursor is still on the last character.
+func inPlace(rows []string) string {
+	last := max(0, len(rows)-1)
+	for i := range rows {
+		erase := eraseLine
+		if i == last {
+			erase = eraseRest
+		}
+		rows[i] = erase + rows[i]
+	}
+	return home + strings.Join(rows, "\r\n")
+}
+
+// clipped returns as many rows as a terminal has. A line says how many it leaves out. Those are rows of the body, of which a third of the
+// screen stays; the foot has the commands that the reader can type.
+func clipped(body, foot []string, height int) []string {
+	all := len(body) + len(foot)
+	if height <= 1 || all <= height {
+		return slices.Concat(body, foot)
+	}
+	body = body[:min(len(body), max(height-1-len(foot), height/3))]
+	foot = foot[:min(len(foot), height-1-len(body))]
+	return slices.Concat(body, []string{fmt.Sprintf("… %d more lines", all-len(body)-len(foot))}, foot)
+}
+
+// rowsOf returns the lines of a text without their breaks.
+func rowsOf(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
+
+// leave gives the terminal back.
+func (c *canvas) leave() error {
+	if !c.terminal || !c.open {
+		return nil
+	}
+	c.open = false
+	_, err := io.WriteString(c.out, leave)
+	return err
+}
+
+// close gives the terminal back, and leaves the last screen below the user's command.
+func (c *canvas) close() error {
+	if !c.terminal || !c.open {
+		return nil
+	}
+	if err := c.leave(); err != nil {
+		return err
+	}
+	return c.paint(c.out, c.out, c.size())
+}

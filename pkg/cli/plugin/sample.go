@@ -1,0 +1,91 @@
+package plugin
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin/internal/worklist"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+const (
+	// sampleFrom is the number of ManifestWorks from which `get` and `why` read a sample of them. sampleStep is the number that they read
+	// first; it then doubles.
+	sampleFrom, sampleStep = 1000, 100
+	// sampleSize is the maximum number of ManifestWorks in a sample.
+	sampleSize = 1500
+	// lagShare is the share of the clusters by which the hub's counts may be behind the works: one in lagShare.
+	lagShare = 100
+)
+
+// sampleReader returns a function that reads a sample of the works of a large fleet, with those of the named clusters. If a sample does not
+// tell enough, it reads all works.
+func (o *options) sampleReader(named ...string) worksReader {
+	return func(ctx context.Context, c *clients, objects *view.Objects) error {
+		switch found, err := o.trySample(ctx, c, objects, named...); {
+		case err != nil:
+			return err
+		case found == nil:
+			return readWorks(ctx, c, objects)
+		default:
+			*objects = *found
+			return nil
+		}
+	}
+}
+
+// trySample returns the objects with a sample of the works. It returns nil if the fleet is small, or if a sample does not tell enough.
+func (o *options) trySample(ctx context.Context, c *clients, objects *view.Objects, named ...string) (*view.Objects, error) {
+	if objects.ReplicaSet.Status.Summary.Total < o.sampleFrom {
+		return nil, nil
+	}
+	works, err := worklist.Metadata(ctx, c.metadatas, owned(objects.ReplicaSet))
+	if err != nil {
+		return nil, err
+	}
+	metadata := *objects
+	metadata.Works = works
+	// The hub's counts should not be older than the metadata.
+	set := objects.ReplicaSet
+	metadata.ReplicaSet, err = c.replicaSets().Get(ctx, set.Name, metav1.GetOptions{})
+	if err != nil || metadata.ReplicaSet.Generation != set.Generation ||
+		!equality.Semantic.DeepEqual(status.RevisionsOf(&metadata.ReplicaSet.Status), status.RevisionsOf(&set.Status)) {
+		return nil, err
+	}
+	found, err := sampled(ctx, c, &metadata, o.sampleStep, named)
+	if apierrors.IsForbidden(err) { // A user may list works, and not get them.
+		return nil, nil
+	}
+	return found, err
+}
+
+// sampled returns the objects with a sample of the works; nil if it does not tell enough.
+func sampled(ctx context.Context, c *clients, objects *view.Objects, step int, named []string) (*view.Objects, error) {
+	sample := view.SampleOf(objects, named...)
+	if sample == nil || len(sample.Must) > sampleSize {
+		return nil, nil
+	}
+	next, left := sample.Must, sample.May[:min(len(sample.May), sampleSize-len(sample.Must))]
+	for {
+		if err := worklist.Fetch(ctx, c.works.WorkV1().RESTClient(), objects.Works, next); err != nil {
+			return nil, err
+		}
+		sample.Read(next)
+		presumed, uncounted := sample.Presumed()
+		switch {
+		case uncounted <= 0:
+			return presumed, nil
+		case len(left) > 0:
+		case uncounted <= len(objects.Works)/lagShare:
+			return presumed, nil
+		default:
+			return nil, nil
+		}
+		n := min(len(left), step)
+		next, left, step = left[:n], left[n:], 2*step
+	}
+}

@@ -1,0 +1,97 @@
+package plugin
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+)
+
+// screen is what is known about the output. The zero value is a file or a pipe: no colors, and lines of any length.
+type screen struct {
+	width, height int
+	color         bool
+}
+
+// screenOf returns the screen of an output. Colors follow https://no-color.org.
+func screenOf(out io.Writer) screen {
+	file, ok := plain.Raw(out).(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return screen{}
+	}
+	width, height, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return screen{}
+	}
+	return screen{width: width, height: height, color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+// The colors of states, as ANSI codes.
+const (
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+var colors = map[string]string{
+	string(workv1alpha1.StateComplete): green, string(workv1alpha1.StateRollingOut): yellow, string(workv1alpha1.StateStalled): red,
+	string(workv1alpha1.StateAborted): red, string(workv1alpha1.StateAborting): red, string(workv1alpha1.StateInvalid): red,
+	string(workv1alpha1.StatePaused): yellow, string(workv1alpha1.StateDeleting): yellow,
+	string(workv1alpha1.RevisionAvailable): green, string(workv1alpha1.RevisionProgressing): yellow,
+	string(workv1alpha1.RevisionNotReady): yellow,
+	string(view.StateFailed):              red, string(view.StateRejected): red, string(view.StateDegraded): red,
+	string(view.StateTerminationTimedOut): red, string(view.StateCompleted): red,
+	string(view.StateRestoring): yellow, string(view.StateAgentUnknown): yellow, string(view.StateAway): yellow,
+	string(view.StateInFlight): yellow, string(view.StateSoaking): yellow, string(view.StateHandingOver): yellow,
+	string(view.StateTerminating): yellow, string(view.StateSucceeded): green,
+}
+
+// prose returns a text after a label, over as many lines as the screen requires. Further lines are indented.
+func (s screen) prose(label, text string) string {
+	indent := plain.Width(label)
+	if s.width <= 0 || indent+plain.Width(text) <= s.width {
+		return label + text + "\n"
+	}
+	return s.folded(label, indent, strings.Fields(text), "")
+}
+
+// command returns a command line. It can be copied from a narrow screen: each line except the last ends with a backslash.
+func (s screen) command(indent int, words []string) string {
+	label, text := strings.Repeat(" ", indent), strings.Join(words, " ")
+	if s.width <= 0 || indent+plain.Width(text) <= s.width {
+		return label + text + "\n"
+	}
+	return s.folded(label, indent+2, words, ` \`)
+}
+
+// folded breaks a text between words. A word that is longer than the screen is cut between its letters.
+func (s screen) folded(label string, indent int, words []string, mark string) string {
+	var out strings.Builder
+	line, margin := label, strings.Repeat(" ", indent)
+	room := max(s.width-plain.Width(mark), indent+1)
+	for _, word := range words {
+		space := " "
+		if line == label || line == margin {
+			space = ""
+		}
+		if space != "" && plain.Width(line)+1+plain.Width(word) > room {
+			out.WriteString(line + mark + "\n")
+			line, space = margin, ""
+		}
+		for mark == "" && plain.Width(line)+plain.Width(space+word) > room {
+			head := firstCells(word, room-plain.Width(line)-plain.Width(space), 1)
+			if head == word {
+				break // One character is wider than the screen.
+			}
+			out.WriteString(line + space + head + "\n")
+			line, space, word = margin, "", word[len(head):]
+		}
+		line += space + word
+	}
+	return out.String() + line + "\n"
+}

@@ -1,0 +1,176 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
+)
+
+const simulated = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: other}
+---
+apiVersion: work.open-cluster-management.io/v1alpha1
+kind: ManifestWorkReplicaSet
+metadata: {name: web, namespace: default}
+spec:
+  placementRefs:
+  - name: production
+    rolloutStrategy:
+      type: Progressive
+      progressive: {maxConcurrency: 3, maxFailures: 0, progressDeadline: 150s}
+      failureStrategy: AbortAll
+  manifestWorkTemplate:
+    workload:
+      manifests:
+      - {apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: default}}
+    manifestConfigs:
+    - resourceIdentifier: {group: "", resource: configmaps, name: web, namespace: default}
+      conditionRules:
+      - {type: CEL, condition: Progressing, celExpressions: ["false"]}
+`
+
+// runOn runs the plugin on a manifest, without a hub.
+func runOn(t *testing.T, manifest string, args ...string) (out, errors string, code int) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "web.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(manifest), 0o600))
+	var stdout, stderr bytes.Buffer
+	code = Run(t.Context(), append(args, "-f", file), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr})
+	return stdout.String(), stderr.String(), code
+}
+
+// simulate shows the result in words, and what each change alone would do to it.
+func TestSimulate(t *testing.T) {
+	out, errors, code := runOn(t, simulated, "simulate", "--apply", "1m", "--clusters", "12", "--fail", "100%", "--slow", "0%", "--spread", "0", "--runs", "40",
+		"--budget", "10m")
+	require.Zero(t, code, errors)
+	for _, part := range []string{
+		"default/web   12 clusters in placement production\n",
+		"assumed  a cluster succeeds after 1m0s; 100% fail, 0% hang, 0% are offline\n",
+		"40 runs with seed 1 in ", ": 100% aborted\n",
+		"HALF OF THE RUNS", "at most 2m30s", "at most 3 ", "at most 9 ",
+		"What would change it",
+		"a mandatory canary group of 1 of 12 clusters in placement production   40     1 (-2) ",
+		"half the concurrency (maxConcurrency 1)", "half the progressDeadline (1m15s)", "1m15s (-1m15s)",
+		"a condition rule for Degraded", "100% (same)",
+	} {
+		require.Contains(t, out, part)
+	}
+	require.NotContains(t, out, "note")
+
+	out, _, _ = runOn(t, strings.ReplaceAll(simulated, "Progressing", "Custom"), "simulate", "--fail", "100%", "--runs", "1", "--slow", "0%")
+	require.Contains(t, out, "note     the template has no condition rules")
+	require.Contains(t, out, "broken clusters that count as successes")
+	require.Contains(t, out, "there are too few runs")
+}
+
+// The same seed gives the same answer, and -o json has all of it.
+func TestSimulateAsJSON(t *testing.T) {
+	answer := func(seed string) simulation {
+		out, errors, code := runOn(t, simulated, "simulate", "--runs", "20", "--budget", "10m", "--seed", seed, "-o", "json",
+			"--groups", "production=canary:2,5,rest", "--fail", "10%")
+		require.Zero(t, code, errors)
+		var s simulation
+		require.NoError(t, json.Unmarshal([]byte(out), &s))
+		s.Took = ""
+		return s
+	}
+	first := answer("7")
+	require.Equal(t, first, answer("7"))
+	require.NotEqual(t, first, answer("8"))
+	require.Equal(t, 20, first.Result.Runs)
+	require.Equal(t, 20, first.Result.Outcomes[forecast.Aborted]+first.Result.Outcomes[forecast.Complete])
+	require.Len(t, first.Changes, 4)
+	for _, c := range first.Changes {
+		require.Equal(t, first.Result, c.Without)
+	}
+}
+
+// A bad flag or file gets an error that names it and the remedy.
+func TestSimulateRefuses(t *testing.T) {
+	for want, args := range map[string][]string{
+		`--fail "2" is not a percentage: use a value such as 2%`:                              {"--fail", "2"},
+		`--offline "NaN%" is not a percentage`:                                                {"--offline", "NaN%"},
+		`--hang is 200%: use a share from 0% to 100%`:                                         {"--hang", "200%"},
+		`--clusters "0": use a number from 1 to 100000 for Placement "production"`:            {"--clusters", "0"},
+		`--clusters "prod=3": the manifest has no placementRef of that name`:                  {"--clusters", "prod=3"},
+		`--groups "5,20" leaves 75 of 100 clusters without a group: add rest`:                 {"--groups", "5,20"},
+		`--groups "100,rest" leaves no cluster for rest`:                                      {"--groups", "100,rest"},
+		`--groups "5,x": "x" is not a size`:                                                   {"--groups", "5,x"},
+		`--groups "rest,rest": "rest" is not a size: use numbers above zero and rest once`:    {"--groups", "rest,rest"},
+		`--groups "200,rest" has more clusters than the Placement: use at most 100`:           {"--groups", "200,rest"},
+		`--apply is -1s: use a duration above zero`:                                           {"--apply", "-1s"},
+		`--runs is 0: use a number from 1 to 100000`:                                          {"--runs", "0"},
+		`--runs is 2147483647: use a number from 1 to 100000`:                                 {"--runs", "2147483647"},
+		`--budget is 0s: use a duration above zero`:                                           {"--budget", "0s"},
+		`"yaml" for "-o, --output" flag: use json`:                                            {"-o", "yaml"},
+		`--slow, --fail, --hang and --offline add up to 120%`:                                 {"--fail", "60%", "--slow", "60%"},
+		`spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline`:                  {"deadline"},
+		`there are several ManifestWorkReplicaSets in the file: use a file with one of them`:  {"twice"},
+		`there is no ManifestWorkReplicaSet in the file`:                                      {"none"},
+		`web.yaml: line 1: the document is not an object`:                                     {"broken"},
+		`the fleet has no decision group "canary", which is mandatory: add it to --groups as`: {"mandatory"},
+	} {
+		manifest := simulated
+		switch args[0] {
+		case "deadline":
+			manifest, args = strings.ReplaceAll(manifest, "150s", "soon"), nil
+		case "twice":
+			manifest, args = manifest+"---\n"+manifest, nil
+		case "none":
+			manifest, args = "kind: ConfigMap", nil
+		case "broken":
+			manifest, args = "x", nil
+		case "mandatory":
+			manifest, args = strings.ReplaceAll(manifest, "maxFailures: 0", "maxFailures: 0, mandatoryDecisionGroups: [{groupName: canary}]"), nil
+		}
+		_, errors, code := runOn(t, manifest, append([]string{"simulate"}, args...)...)
+		require.Equal(t, 1, code, want)
+		require.Contains(t, errors, want)
+	}
+}
+
+// Without --apply, healthy clusters succeed before the deadline of the file. With a longer one, the output says that they don't.
+func TestSimulateBelowTheDeadline(t *testing.T) {
+	args := []string{"simulate", "--fail", "0%", "--slow", "0%", "--runs", "20", "--budget", "10m", "--clusters", "10"}
+	manifest := strings.ReplaceAll(simulated, "150s", "40s")
+	out, errors, code := runOn(t, manifest, args...)
+	require.Zero(t, code, errors)
+	require.Contains(t, out, "assumed  a cluster succeeds after 4s")
+	require.Contains(t, out, ": 100% complete\n")
+	require.NotContains(t, out, "note")
+	out, _, _ = runOn(t, manifest, append(args, "--apply", "1m")...)
+	require.Contains(t, out, ": 100% aborted\n")
+	require.Contains(t, out, "note     half of the healthy clusters fail, too: they need longer than the progressDeadline of 40s in placement production")
+}
+
+// A simulation ends with its context and with its budget, also within its first run.
+func TestSimulateEnds(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "web.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(simulated), 0o600))
+	simulate := func(ctx context.Context, code int, changes ...Option) string {
+		var out bytes.Buffer
+		args := []string{"simulate", "-f", file, "--clusters", "1000", "--budget", "1h"}
+		require.Equal(t, code, Run(ctx, args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}, changes...))
+		return out.String()
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	require.Empty(t, simulate(stopped, exitInterrupted))
+	var asked atomic.Int64
+	late := func(o *options) { o.now = func() time.Time { return time.Unix(asked.Add(1)*3600, 0) } }
+	require.Contains(t, simulate(t.Context(), 1, late), "the time for the simulation is over before a run has ended")
+}

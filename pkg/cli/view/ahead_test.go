@@ -1,0 +1,124 @@
+package view_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// withTemplate returns the object with another template.
+func withTemplate(o *view.Objects, version string) *workv1alpha1.ManifestWorkReplicaSet {
+	set := o.ReplicaSet.DeepCopy()
+	set.Spec.ManifestWorkTemplate = *template(version)
+	return set
+}
+
+// TestWith: a template gets the number that the hub would give it, and the objects on the hub stay as they are.
+func TestWith(t *testing.T) {
+	for name, c := range map[string]struct {
+		version string
+		want    view.Change
+	}{
+		"the same template": {"v2", view.Change{Number: 2, Hash: hash("v2"), Same: true}},
+		"a new template":    {"v3", view.Change{Number: 3, Hash: hash("v3")}},
+		"an undo":           {"v1", view.Change{Number: 3, Hash: hash("v1"), Returns: 1}},
+	} {
+		o := objects(t)
+		before := o.ReplicaSet.DeepCopy()
+		next, change, err := view.With(o, withTemplate(o, c.version))
+		require.NoError(t, err, name)
+		require.Equal(t, c.want, *change, name)
+		require.Equal(t, c.want.Hash, next.ReplicaSet.Status.UpdateRevision, name)
+		require.Equal(t, before, o.ReplicaSet, name)
+		require.Len(t, o.Revisions, 2, name)
+		require.Equal(t, int64(1), o.Revisions[0].Revision, name)
+		ahead, err := view.AheadOf(next)
+		require.NoError(t, err, name)
+		require.Equal(t, []forecast.Wave{{Now: true, Parts: []forecast.WavePart{{Placement: "p", Group: "0/", Clusters: []string{"c1", "c2"}}}}},
+			ahead.Waves, name)
+	}
+}
+
+// TestWithEndsAnAbort: a new template begins a rollout, also after an abort. The failures belong to the older one.
+func TestWithEndsAnAbort(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		at := metav1.NewTime(now.Add(time.Minute))
+		o.ReplicaSet.Status.AbortedTime = &at
+		o.ReplicaSet.Status.Failures = []workv1alpha1.ClusterFailure{{Cluster: "c1", Placement: "p", Since: at, Reason: "Degraded"}}
+		aborted(o.Revisions[1])
+	})
+	same, _, err := view.With(o, o.ReplicaSet)
+	require.NoError(t, err)
+	_, err = view.AheadOf(same)
+	require.ErrorContains(t, err, "kubectl mwrs get web -n default")
+
+	next, _, err := view.With(o, withTemplate(o, "v3"))
+	require.NoError(t, err)
+	ahead, err := view.AheadOf(next)
+	require.NoError(t, err)
+	require.Equal(t, "1", ahead.Current)
+	require.Equal(t, "3", ahead.Revision)
+	require.Zero(t, ahead.Limits[0].Failed)
+	require.Len(t, ahead.Waves, 1)
+}
+
+// TestAheadNeedsItsObjects: a plan from incomplete objects would be wrong.
+func TestAheadNeedsItsObjects(t *testing.T) {
+	for want, change := range map[string]func(*view.Objects){
+		"no permission to list works, which plan requires": func(o *view.Objects) { o.Missing = []string{"list works"} },
+		"travel over a broker":                             func(o *view.Objects) { o.ReplicaSet.Status.Summary.Total = 2 },
+		"has not processed":                                func(o *view.Objects) { o.ReplicaSet.Status = workv1alpha1.ManifestWorkReplicaSetStatus{} },
+	} {
+		_, err := view.AheadOf(objects(t, change))
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestAheadNotes: a Placement that is missing, or whose decisions are incomplete, is named.
+func TestAheadNotes(t *testing.T) {
+	ahead, err := view.AheadOf(objects(t, func(o *view.Objects) { o.Placements = nil }))
+	require.NoError(t, err)
+	require.Equal(t, []string{"Placement p does not exist"}, ahead.Notes)
+	ahead, err = view.AheadOf(objects(t, func(o *view.Objects) { o.Placements["p"].Status.NumberOfSelectedClusters = 3 }))
+	require.NoError(t, err)
+	require.Equal(t, []string{"the decisions of Placement p are incomplete: it selects 3 clusters"}, ahead.Notes)
+}
+
+// TestAheadWaits: clusters that wait are grouped by reason, and those that no wave reaches are counted.
+func TestAheadWaits(t *testing.T) {
+	o := objects(t)
+	digest, err := revision.DigestOf(template("v2"))
+	require.NoError(t, err)
+	o.Works = []work.Work{{Digest: digest, Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+		Name: "web", Namespace: "c1", Generation: 1, CreationTimestamp: metav1.NewTime(now),
+		Labels: map[string]string{workv1alpha1.LabelReplicaSet: "default.web", workv1alpha1.LabelControllerHash: hash("v2"),
+			workv1alpha1.LabelPlacement: "p"},
+		Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: now.Format(time.RFC3339Nano)},
+	}}}}
+	strategy := &o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy
+	strategy.Type = clusterv1alpha1.Progressive
+	strategy.Progressive = &clusterv1alpha1.RolloutProgressive{
+		RolloutConfig: clusterv1alpha1.RolloutConfig{ProgressDeadline: "10m"}, MaxConcurrency: intstr.FromInt32(1),
+	}
+	o.ReplicaSet.Status.Failures = []workv1alpha1.ClusterFailure{{
+		Cluster: "c1", Placement: "p", Since: metav1.NewTime(now.Add(30 * time.Minute)), Reason: "DeadlineExceeded",
+	}}
+	ahead, err := view.AheadOf(o)
+	require.NoError(t, err)
+	require.Empty(t, ahead.Waves)
+	require.Equal(t, 1, ahead.Unreached)
+	require.Contains(t, ahead.Waiting, view.Waiting{For: rollout.WaitHalt, State: view.StateWaiting, Clusters: []string{"c2"}})
+	require.Equal(t, 1, ahead.Limits[0].Failed)
+}

@@ -1,0 +1,92 @@
+package view_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// at is a work at v2: written now, and successful after a time; in progress if that is 0.
+func at(t *testing.T, cluster string, took time.Duration) work.Work {
+	t.Helper()
+	digest, err := revision.DigestOf(template("v2"))
+	require.NoError(t, err)
+	work := work.Work{Digest: digest, Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+		Name: "web-p", Namespace: cluster, Generation: 1,
+		Labels:      map[string]string{workv1alpha1.LabelControllerHash: hash("v2"), workv1alpha1.LabelPlacement: "p"},
+		Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: now.Format(time.RFC3339Nano)},
+	}}}
+	progressing := metav1.ConditionFalse
+	if took == 0 {
+		progressing = metav1.ConditionTrue
+	}
+	for condition, status := range map[string]metav1.ConditionStatus{
+		workv1.WorkApplied: metav1.ConditionTrue, workv1.WorkAvailable: metav1.ConditionTrue, workv1.WorkProgressing: progressing,
+	} {
+		work.Object.Status.Conditions = append(work.Object.Status.Conditions, metav1.Condition{
+			Type: condition, Status: status, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now.Add(took)),
+		})
+	}
+	return work
+}
+
+// TestEstimate: the clusters in progress end after the median of those that have succeeded. Without one, there is no estimate.
+func TestEstimate(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		o.Now = now.Add(time.Minute)
+		o.Works = []work.Work{at(t, "c1", 40*time.Second), at(t, "c2", 0)}
+	})
+	found := view.Of(o).Estimate
+	require.NotNil(t, found)
+	require.Equal(t, 1, found.Clusters)
+	require.Equal(t, 40*time.Second, found.Each)
+	require.Equal(t, o.Now, found.Wave, "it is late: any moment now")
+	o.Works[0] = at(t, "c1", 0)
+	require.Nil(t, view.Of(o).Estimate)
+}
+
+// TestEstimateOfAnUndo: a cluster that had the revision before the rollout began does not tell how long the others take.
+func TestEstimateOfAnUndo(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		o.Now = now.Add(time.Minute)
+		o.Works = []work.Work{at(t, "c1", 40*time.Second), at(t, "c2", 0)}
+		began := metav1.NewTime(now.Add(30 * time.Second))
+		o.ReplicaSet.Status.Revisions = []workv1alpha1.RevisionStatus{{
+			Name: revision.Name("web", hash("v2")), Hash: hash("v2"), Revision: 2, LastRolledOutTime: &began,
+		}}
+	})
+	require.Nil(t, view.Of(o).Estimate)
+}
+
+// TestRevisionNames: messages name revisions by their numbers, and leave similar names alone.
+func TestRevisionNames(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		name := revision.Name("web", hash("v2"))
+		o.ReplicaSet.Status.Conditions = []metav1.Condition{{
+			Type: workv1alpha1.ConditionProgressing, Message: "the rollout of revision " + name + " began; not of revision " + name + "-x",
+		}}
+	})
+	require.Equal(t, "the rollout of revision 2 began; not of revision "+revision.Name("web", hash("v2"))+"-x", view.Of(o).Why)
+}
+
+// TestEstimateIsNeverNow: agents report whole seconds. While clusters wait, the end is not now, even if the others took no time.
+func TestEstimateIsNeverNow(t *testing.T) {
+	o := fleet(t, "6", "10m")
+	o.Now, o.ReplicaSet.Status.Rejections = now.Add(500*time.Millisecond), nil
+	for i := range o.Works {
+		o.Works[i] = succeeding(t, o.Works[i].Cluster(), "v1")
+	}
+	o.Works[0], o.Works[1] = at(t, "c01", time.Nanosecond), at(t, "c02", 0)
+	found := view.Of(o).Estimate
+	require.NotNil(t, found)
+	require.Equal(t, time.Second, found.Each)
+	require.True(t, found.Rollout.After(o.Now.Add(found.Each-time.Millisecond)), found.Rollout.Sub(o.Now))
+}

@@ -1,0 +1,113 @@
+package view_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+)
+
+// TestHeadline: one sentence says what is true or what comes next, from the same forecast as the facts.
+func TestHeadline(t *testing.T) {
+	healthy := func(o *view.Objects) {
+		o.ReplicaSet.Status.Rejections = nil
+		for i := range o.Works {
+			o.Works[i] = succeeding(t, o.Works[i].Cluster(), "v1")
+		}
+	}
+	aborted := func(o *view.Objects) {
+		healthy(o)
+		at := metav1.NewTime(now.Add(4 * time.Minute))
+		o.ReplicaSet.Status.AbortedTime, o.ReplicaSet.Status.State = &at, workv1alpha1.StateAborting
+	}
+	for name, c := range map[string]struct {
+		failures, deadline string
+		change             func(*view.Objects)
+		want               string
+		level              view.Level
+	}{
+		"an abort comes": {"6", "10m", nil, "In 5m3s, 9 clusters return to revision 1.", view.LevelBad},
+		"halted": {"6", "None", nil,
+			"7 degraded, maxFailures 6: nothing starts until 1 recovers, or somebody acts.", view.LevelBad},
+		"none is sick": {"6", "10m", func(o *view.Objects) {
+			o.ReplicaSet.Status.Rejections = nil
+			for i := range 9 {
+				o.Works[i] = silent(o.Works[i])
+			}
+		}, "0 of 20 clusters run revision 2.", view.LevelBusy},
+		"none is sick, but all are late": {"6", "10m", func(o *view.Objects) {
+			o.Now = now.Add(8 * time.Minute)
+			o.ReplicaSet.Status.Rejections = nil
+			for i := range 9 {
+				o.Works[i] = silent(o.Works[i])
+			}
+		}, "In 2m4s, 9 clusters return to revision 1.", view.LevelBad},
+		"tolerated": {"50%", "10m", nil, "0 of 20 clusters run revision 2.", view.LevelWarn},
+		"stalled": {"6", "None", func(o *view.Objects) { o.ReplicaSet.Status.State = workv1alpha1.StateStalled },
+			"The rollout is stalled: 7 degraded, maxFailures 6: nothing starts until 1 recovers, or somebody acts.", view.LevelBad},
+		"paused before an abort": {"6", "10m", func(o *view.Objects) { o.ReplicaSet.Spec.Paused = true },
+			"In 5m4s, an abort falls due and has to wait, because the rollout is paused.", view.LevelBad},
+		"paused": {"6", "10m", func(o *view.Objects) { healthy(o); o.ReplicaSet.Spec.Paused = true },
+			"Paused: the hub writes to no cluster until somebody resumes the rollout.", view.LevelWarn},
+		"paused, and none is sick": {"6", "10m", func(o *view.Objects) {
+			o.ReplicaSet.Spec.Paused, o.ReplicaSet.Status.Rejections = true, nil
+			for i := range 9 {
+				o.Works[i] = silent(o.Works[i])
+			}
+		}, "Paused: the hub writes to no cluster until somebody resumes the rollout.", view.LevelWarn},
+		"rolling out": {"6", "10m", func(o *view.Objects) {
+			healthy(o)
+			o.Now = now.Add(time.Minute)
+			o.Works[0], o.Works[1] = at(t, "c01", 40*time.Second), at(t, "c02", 0)
+		}, "1 of 20 clusters run revision 2. The rest is expected in 1m20s.", view.LevelBusy},
+		"aborting": {"6", "10m", func(o *view.Objects) {
+			aborted(o)
+			for i := range 5 {
+				o.Works[i] = at(t, o.Works[i].Cluster(), 0)
+			}
+		}, "5 clusters still have to return to revision 1; 15 of 20 run it.", view.LevelBad},
+		"one is left": {"6", "10m", func(o *view.Objects) { aborted(o); o.Works[3] = at(t, "c04", 0) },
+			"Every other cluster is back at revision 1; still to return: c04.", view.LevelBad},
+		"aborted": {"6", "10m", aborted, "The rollout was aborted: 20 of 20 clusters run revision 1 again.", view.LevelWarn},
+		"complete": {"6", "10m", func(o *view.Objects) {
+			healthy(o)
+			complete(o)
+			o.ReplicaSet.Status.State = workv1alpha1.StateComplete
+			for i := range o.Works {
+				o.Works[i] = at(t, o.Works[i].Cluster(), time.Second)
+			}
+		}, "20 of 20 clusters run revision 2.", view.LevelGood},
+		"no hub": {"6", "10m", func(o *view.Objects) { o.Lease = &coordinationv1.Lease{} },
+			"No hub runs: no work controller leads. What you see may be old.", view.LevelBad},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := fleet(t, c.failures, c.deadline)
+			if c.change != nil {
+				c.change(o)
+			}
+			h := view.Of(o).Headline
+			text := h.Before
+			if !h.At.IsZero() {
+				text += h.At.Sub(o.Now).Truncate(time.Second).String() + h.After
+			}
+			require.Equal(t, c.want, text)
+			require.Equal(t, c.level, h.Level)
+		})
+	}
+}
+
+// TestLimits: the bar of a placementRef tells how many failures are one too many, and what happens then.
+func TestLimits(t *testing.T) {
+	o := fleet(t, "25%", "10m")
+	require.Equal(t, 6, view.Of(o).Bars[0].Limit)
+	require.Equal(t, "abort at the 6th failure", view.Of(o).Bars[0].LimitText)
+	o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = ""
+	require.Equal(t, "stop at the 6th failure", view.Of(o).Bars[0].LimitText)
+	o.ReplicaSet.Status.State = workv1alpha1.StateComplete
+	require.Zero(t, view.Of(o).Bars[0].Limit)
+}

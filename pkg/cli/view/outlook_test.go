@@ -1,0 +1,186 @@
+package view_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// sick makes the agent of a work report it as degraded since a time.
+func sick(w work.Work, since time.Duration) work.Work {
+	w.Object.Annotations[workv1alpha1.AnnotationAppliedAt] = now.Add(since).Format(time.RFC3339Nano)
+	w.Object.Status.Conditions = []metav1.Condition{
+		{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
+		{Type: workv1.WorkProgressing, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now.Add(since))},
+		{Type: workv1.WorkDegraded, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now.Add(since)),
+			Message: "ImagePullBackOff"},
+	}
+	return w
+}
+
+// silent makes the agent of a work report nothing.
+func silent(w work.Work) work.Work {
+	w.Object.Status = workv1.ManifestWorkStatus{}
+	return w
+}
+
+// fleet returns 20 clusters at 5m, half of them at a time, of which some have v2: 7 are degraded and 2 offline. The API server rejects c10.
+func fleet(t *testing.T, failures, deadline string) *view.Objects {
+	t.Helper()
+	o := objects(t)
+	o.Now = now.Add(5 * time.Minute)
+	o.ReplicaSet.Status.State = workv1alpha1.StateRollingOut
+	strategy := canary(clusterv1alpha1.RolloutProgressive{
+		RolloutConfig:  clusterv1alpha1.RolloutConfig{MaxFailures: intstr.Parse(failures)},
+		MaxConcurrency: intstr.FromString("50%"),
+	})
+	strategy.Progressive.ProgressDeadline = deadline
+	o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy = strategy
+	o.Decisions["p"][0].Status.Decisions = nil
+	for i := range 20 {
+		name := fmt.Sprintf("c%02d", i+1)
+		o.Decisions["p"][0].Status.Decisions = append(o.Decisions["p"][0].Status.Decisions, clusterv1beta1.ClusterDecision{ClusterName: name})
+		switch {
+		case i < 7:
+			o.Works = append(o.Works, sick(at(t, name, 0), time.Duration(i)*time.Second))
+		case i < 9:
+			o.Works = append(o.Works, silent(at(t, name, 0)))
+		default:
+			wroteAt(t, o, name, "v1")
+			o.Works[i] = succeeding(t, name, "v1")
+		}
+	}
+	o.Placements["p"].Status.NumberOfSelectedClusters = 20
+	o.ReplicaSet.Status.PlacementsSummary = []workv1alpha1.PlacementSummary{{Name: "p", Counted: 20}}
+	o.ReplicaSet.Status.Rejections = []workv1alpha1.ClusterFailure{{
+		Cluster: "c10", Placement: "p", Since: metav1.NewTime(now.Add(3 * time.Second)), Reason: workv1alpha1.FailureRejected,
+		Message: `admission webhook "images" denied the request: v2 is not signed`,
+	}}
+	return o
+}
+
+// oneWave makes the deadlines of the fleet's clusters be at most 5 s apart.
+func oneWave(o *view.Objects) { sick(o.Works[6], 5*time.Second) }
+
+func textsOf(o *view.Objects, facts []view.Fact) (texts []string) {
+	for i := range facts {
+		when := "now"
+		if !facts[i].At.IsZero() {
+			when = facts[i].At.Sub(o.Now).String()
+		}
+		texts = append(texts, when+": "+facts[i].Text)
+	}
+	return texts
+}
+
+// TestThen: the clusters that fail are counted together, and one forecast says what the hub does then, and when.
+func TestThen(t *testing.T) {
+	for name, c := range map[string]struct {
+		failures, deadline string
+		change             func(*view.Objects)
+		want               []string
+	}{
+		"the seventh failure aborts": {"6", "10m", nil, []string{
+			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
+			"5m3s: 7th failure, maxFailures 6: AbortAll returns 9 clusters to revision 1",
+		}},
+		"a percentage": {"25%", "10m", nil, []string{
+			"now: halted: 7 degraded, maxFailures 25% (5): nothing starts until 2 recover",
+			"5m3s: 6th failure, maxFailures 25% (5): AbortAll returns 9 clusters to revision 1",
+		}},
+		"none of them is too many": {"50%", "10m", nil, []string{
+			"5m0s: the first of 10 clusters (c01, c02, c03, c04, c05 and 5 more) fails; maxFailures 50% (10): the rollout continues",
+		}},
+		"none of them is too many, in one wave": {"50%", "10m", oneWave, []string{
+			"5m0s: 10 clusters (c01, c02, c03, c04, c05 and 5 more) fail; maxFailures 50% (10): the rollout continues",
+		}},
+		"without a deadline": {"6", "None", nil, []string{
+			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
+			"now: no deadline: stays like this until somebody acts, because progressDeadline is None",
+		}},
+		"without a deadline, and not halted": {"10", "None", nil, []string{
+			"now: no deadline: the hub waits for 10 clusters without end, because progressDeadline is None",
+		}},
+		"without AbortAll": {"6", "10m", func(o *view.Objects) {
+			o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = ""
+		}, []string{
+			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
+			"5m6s: the last of 10 clusters (c01, c02, c03, c04, c05 and 5 more) fails: then the rollout stays like this until somebody acts",
+		}},
+		"without AbortAll, in one wave": {"6", "10m", func(o *view.Objects) {
+			oneWave(o)
+			o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = ""
+		}, []string{
+			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
+			"5m5s: 10 clusters (c01, c02, c03, c04, c05 and 5 more) fail: then the rollout stays like this until somebody acts",
+		}},
+		"paused": {"6", "10m", func(o *view.Objects) { o.ReplicaSet.Spec.Paused = true }, []string{
+			"now: paused: the hub writes to no cluster, and aborts nothing, until somebody resumes the rollout",
+			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
+			"5m4s: 7th failure, maxFailures 6: the abort is due, and waits for the end of the pause: " +
+				"then AbortAll returns 9 clusters to revision 1",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := fleet(t, c.failures, c.deadline)
+			if c.change != nil {
+				c.change(o)
+			}
+			f := view.Of(o)
+			require.Equal(t, c.want, textsOf(o, f.Then))
+			require.Nil(t, f.Estimate, "no end is expected")
+			ahead, err := view.AheadOf(o)
+			require.NoError(t, err)
+			require.Equal(t, f.Then, ahead.Then)
+			story, err := view.Why(o, "c03")
+			require.NoError(t, err)
+			for _, fact := range f.Then {
+				require.Contains(t, story.Future, fact)
+			}
+			require.NotContains(t, f.Next, "wait until the rollout ends")
+			for _, command := range f.Next {
+				require.NotContains(t, command.Purpose, "until the rollout ends")
+			}
+		})
+	}
+}
+
+// TestCausesFromTheFirstSecond: the causes are grouped before any deadline, by the words of the agents and of the API server.
+func TestCausesFromTheFirstSecond(t *testing.T) {
+	o := fleet(t, "6", "10m")
+	o.Works[15] = sick(succeeding(t, "c16", "v1"), 0)
+	var found []string
+	for _, cause := range view.Of(o).Causes {
+		found = append(found, fmt.Sprintf("%d %s %s", len(cause.Clusters), cause.Clusters[0], cause.Text()))
+	}
+	require.Equal(t, []string{
+		`1 c10 Rejected: admission webhook "images" denied the request: v2 is not signed`,
+		"7 c01 Degraded: ImagePullBackOff",
+		"2 c08 InFlight: the agent has not reported about revision 2",
+		"1 c16 Waiting: sick at revision 1: Degraded=True: ImagePullBackOff",
+	}, found)
+}
+
+// TestRejectedCluster: its row has the API server's answer and its deadline.
+func TestRejectedCluster(t *testing.T) {
+	o := fleet(t, "9", "10m")
+	for _, c := range view.Clusters(o) {
+		if c.Name == "c10" {
+			require.Equal(t, `admission webhook "images" denied the request: v2 is not signed`, c.Message)
+			require.Equal(t, now.Add(10*time.Minute+3*time.Second), c.ChangesAt)
+			require.Equal(t, view.StateFailed, c.Then)
+			require.Equal(t, view.StateRejected, c.State)
+		}
+	}
+}

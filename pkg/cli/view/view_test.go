@@ -1,0 +1,213 @@
+package view_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func template(version string) *workv1.ManifestWorkSpec {
+	raw := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web"},"data":{"version":%q}}`, version)
+	return &workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{
+		Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(raw)}}},
+	}}
+}
+
+func hash(version string) string { return revision.ComputeHash(template(version), nil) }
+
+// objects returns a ManifestWorkReplicaSet that is rolling out v2 to two clusters with v1. Each change modifies it.
+func objects(t *testing.T, changes ...func(*view.Objects)) *view.Objects {
+	t.Helper()
+	set := &workv1alpha1.ManifestWorkReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "uid", CreationTimestamp: metav1.NewTime(now)},
+		Spec: workv1alpha1.ManifestWorkReplicaSetSpec{
+			ManifestWorkTemplate: *template("v2"), PlacementRefs: []workv1alpha1.LocalPlacementReference{{Name: "p"}},
+		},
+		Status: workv1alpha1.ManifestWorkReplicaSetStatus{CurrentRevision: hash("v1"), UpdateRevision: hash("v2")},
+	}
+	o := &view.Objects{ReplicaSet: set, Now: now.Add(time.Hour), Placements: map[string]*clusterv1beta1.Placement{"p": {
+		Status: clusterv1beta1.PlacementStatus{NumberOfSelectedClusters: 2},
+	}}, Decisions: map[string][]*clusterv1beta1.PlacementDecision{"p": {{
+		Status: clusterv1beta1.PlacementDecisionStatus{Decisions: []clusterv1beta1.ClusterDecision{{ClusterName: "c1"}, {ClusterName: "c2"}}},
+	}}}}
+	for i, version := range []string{"v1", "v2"} {
+		made, err := revision.New(set, template(version), hash(version), int64(i+1))
+		require.NoError(t, err)
+		made.CreationTimestamp = metav1.NewTime(now)
+		o.Revisions = append(o.Revisions, made)
+	}
+	revisiontest.Amend(o.Revisions[0], func(r *revision.Record) { r.CurrentSince = now })
+	for _, change := range changes {
+		change(o)
+	}
+	return o
+}
+
+func complete(o *view.Objects) {
+	o.ReplicaSet.Status.CurrentRevision = hash("v2")
+	revisiontest.Amend(o.Revisions[1], func(r *revision.Record) { r.CurrentSince = now.Add(time.Minute) })
+}
+
+func aborted(rev *appsv1.ControllerRevision) {
+	revisiontest.Amend(rev, func(r *revision.Record) { r.Abort = &revision.Abort{At: now.Add(time.Minute)} })
+}
+
+// TestUndoTarget: an undo restores the current revision during a rollout. After a rollout, it restores the newest earlier revision that was
+// current. It restores an aborted revision only if allowed.
+func TestUndoTarget(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(*view.Objects)
+		number  int64
+		allowed view.Allowed
+		want    int64
+		err     string
+	}{
+		"during a rollout": {want: 1},
+		"by number":        {number: 2, want: 2},
+		"after a rollout":  {change: complete, want: 1},
+		"no such revision": {number: 9, err: "there is no revision 9"},
+		"never current": {change: func(o *view.Objects) {
+			complete(o)
+			revisiontest.Amend(o.Revisions[0], func(r *revision.Record) { r.CurrentSince = time.Time{} })
+		}, err: "no earlier"},
+		"aborted":                {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, err: "add --allow-aborted"},
+		"aborted, allowed":       {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, allowed: view.Allowed{Aborted: true}, want: 2},
+		"after the first one":    {change: func(o *view.Objects) { complete(o); o.Revisions = o.Revisions[1:] }, err: "no earlier"},
+		"revision can't be read": {change: func(o *view.Objects) { o.Revisions[0].Data.Raw = []byte(`{}`) }, err: "missing or can't be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := objects(t)
+			if c.change != nil {
+				c.change(o)
+			}
+			target, err := view.UndoTarget(o, c.number, c.allowed)
+			if c.err != "" {
+				require.ErrorContains(t, err, c.err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.want, target.Number)
+		})
+	}
+}
+
+// TestClustersWithoutTheirObjects: without works, the view shows the clusters in the status and explains why.
+func TestClustersWithoutTheirObjects(t *testing.T) {
+	failure := workv1alpha1.ClusterFailure{Cluster: "c7", Placement: "p", Since: metav1.NewTime(now), Reason: "Degraded", Message: "crash loop"}
+	for name, c := range map[string]struct {
+		change func(*view.Objects)
+		note   string
+	}{
+		"no permission": {func(o *view.Objects) {
+			o.Missing = []string{"list manifestworks.work.open-cluster-management.io in all namespaces"}
+		}, "no permission to list manifestworks"},
+		"over a broker": {func(o *view.Objects) { o.ReplicaSet.Status.Summary.Total = 2 }, "travel over a broker"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := objects(t, c.change)
+			o.ReplicaSet.Status.Failures = []workv1alpha1.ClusterFailure{failure}
+			f := view.Of(o)
+			require.Len(t, f.Attention, 1)
+			require.Equal(t, "c7", f.Attention[0].Name)
+			require.Contains(t, fmt.Sprint(f.Notes), c.note)
+			require.Equal(t, []view.Cause{{State: view.StateFailed, Reason: "Degraded", Message: "crash loop", Clusters: []string{"c7"}}}, f.Causes)
+		})
+	}
+}
+
+// succeeding returns the ManifestWork of a cluster where a version succeeds.
+func succeeding(t *testing.T, cluster, version string) work.Work {
+	t.Helper()
+	digest, err := revision.DigestOf(template(version))
+	require.NoError(t, err)
+	return work.Work{Digest: digest, Object: &workv1.ManifestWork{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "web", Namespace: cluster, Generation: 1, CreationTimestamp: metav1.NewTime(now),
+			Labels:      map[string]string{workv1alpha1.LabelReplicaSet: "default.web", workv1alpha1.LabelControllerHash: hash(version), workv1alpha1.LabelPlacement: "p"},
+			Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: now.Format(time.RFC3339Nano)},
+		},
+		Status: workv1.ManifestWorkStatus{Conditions: []metav1.Condition{
+			{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
+			{Type: workv1.WorkAvailable, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
+			{Type: workv1.WorkProgressing, Status: metav1.ConditionFalse, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
+		}},
+	}}
+}
+
+// completed returns the ManifestWork of a cluster that has a version and ran to completion at another one.
+func completed(t *testing.T, cluster, version string) work.Work {
+	t.Helper()
+	w := succeeding(t, cluster, version)
+	w.Object.Generation = 2
+	w.Object.Status.Conditions = append(w.Object.Status.Conditions, metav1.Condition{
+		Type: workv1.WorkComplete, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now),
+	})
+	return w
+}
+
+// TestCompletedHoldsUp: a cluster that ran to completion at another revision needs attention, because the rollout or the abort waits for it.
+func TestCompletedHoldsUp(t *testing.T) {
+	rollingOut := func(o *view.Objects) {
+		o.Works = []work.Work{succeeding(t, "c1", "v2"), completed(t, "c2", "v2")}
+	}
+	abort := func(o *view.Objects) {
+		at := metav1.NewTime(now.Add(time.Minute))
+		o.ReplicaSet.Status.AbortedTime = &at
+		o.Works = []work.Work{succeeding(t, "c1", "v1"), completed(t, "c2", "v1")}
+	}
+	for revision, change := range map[string]func(*view.Objects){"2": rollingOut, "1": abort} {
+		remedy := "its agent takes no new one: delete its ManifestWork to roll out revision " + revision
+		o := objects(t, change)
+		f := view.Of(o)
+		require.Len(t, f.Attention, 1)
+		require.Equal(t, view.StateCompleted, f.Attention[0].State)
+		require.Equal(t, []string{"c2"}, f.Attention[0].Names)
+		require.Contains(t, f.Attention[0].Message, remedy)
+		require.Equal(t, 1, f.Bars[0].Done)
+		require.Nil(t, f.Estimate, "nothing is in progress")
+		story, err := view.Why(o, "c2")
+		require.NoError(t, err)
+		require.Contains(t, story.Future[0].Text, remedy)
+	}
+}
+
+// TestClustersOfAnAbort: while a rollout is aborted, each cluster shows its progress toward the current revision.
+func TestClustersOfAnAbort(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		at := metav1.NewTime(now.Add(time.Minute))
+		o.ReplicaSet.Status.AbortedTime = &at
+		o.Works = []work.Work{succeeding(t, "c1", "v1"), succeeding(t, "c2", "v2")}
+	})
+	f := view.Of(o)
+	require.Equal(t, "1 of 2 clusters confirmed revision 1", f.Summary)
+	clusters := view.Clusters(o)
+	require.Equal(t, "c2", clusters[0].Name, "the cluster that has not returned comes first")
+	require.Equal(t, "2", clusters[0].Wrote)
+	require.Equal(t, view.StateSucceeded, clusters[1].State)
+	require.True(t, clusters[1].Confirmed)
+
+	story, err := view.Why(o, "c1")
+	require.NoError(t, err)
+	require.Equal(t, "the hub wrote revision 1", story.Past[0].Text)
+	_, err = view.Why(o, "c9")
+	require.ErrorContains(t, err, `selects cluster "c9"`)
+
+	o.ReplicaSet.Status.Away = []workv1alpha1.AwayCluster{{Cluster: "c8", Placement: "p"}, {Cluster: "c9", Placement: "p"}}
+	o.Works = append(o.Works, succeeding(t, "c8", "v1"), succeeding(t, "c9", "v2"))
+	require.Equal(t, "2 of 4 clusters confirmed revision 1", view.Of(o).Summary, "clusters that are away count, too")
+}
