@@ -34,7 +34,7 @@ type largeHub struct {
 
 func (h *largeHub) Scope() string                                      { return "namespace default" }
 func (h *largeHub) Contact() (time.Time, string)                       { return time.Time{}, "" }
-func (h *largeHub) List(context.Context) served.Followed[[]served.Row] { return oneRow{} }
+func (h *largeHub) List(context.Context) served.Followed[[]view.Row] { return oneRow{} }
 
 func (h *largeHub) Follow(context.Context, string, string) served.Followed[*view.Objects] { return h }
 
@@ -56,8 +56,8 @@ func (h *largeHub) set(objects *view.Objects) {
 type oneRow struct{}
 
 func (oneRow) Changed() <-chan struct{} { return nil }
-func (oneRow) Now() ([]served.Row, error) {
-	return []served.Row{{Namespace: "default", Name: "web", State: "RollingOut", Selected: manyClusters}}, nil
+func (oneRow) Now() ([]view.Row, error) {
+	return []view.Row{{Namespace: "default", Name: "web", State: "RollingOut", Selected: manyClusters}}, nil
 }
 
 // The map of 10,000 clusters is drawn at once, and stays smooth while 500 of them change. The bounds are generous, because the machine may be

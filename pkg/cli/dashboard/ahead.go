@@ -11,22 +11,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// Plan is the expected course of a rollout.
-type Plan struct {
-	Text    string          `json:"text"`
-	Waves   []forecast.Wave `json:"waves"`
-	Limits  []string        `json:"limits"`
-	Waiting []string        `json:"waiting"`
-	Notes   []string        `json:"notes"`
-}
-
 func (s *Server) plan(w http.ResponseWriter, r *http.Request) {
 	objects, err := s.rooms.objects(r.Context(), r.PathValue("namespace"), r.PathValue("name"))
 	if err != nil {
 		fail(w, err)
 		return
 	}
-	plan, err := s.hub.Plan(objects)
+	plan, err := view.AheadOf(objects)
 	if err != nil {
 		fail(w, err)
 		return

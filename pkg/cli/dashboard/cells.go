@@ -1,11 +1,6 @@
 package dashboard
 
-import (
-	"fmt"
-	"time"
-
-	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
-)
+import "github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 
 // Cell is one cluster on the map.
 type Cell struct {
@@ -19,9 +14,7 @@ type Cell struct {
 	Then      string `json:"x,omitempty"`
 	ChangesAt int64  `json:"a,omitempty"`
 	WaitsFor  string `json:"f,omitempty"`
-	// Cause is the index of the cause in the head, plus one; zero for none.
-	Cause   int    `json:"r,omitempty"`
-	Message string `json:"-"`
+	Message   string `json:"-"`
 }
 
 func cellOf(c *view.Cluster) Cell {
@@ -32,36 +25,16 @@ func cellOf(c *view.Cluster) Cell {
 }
 
 // fill sets the groups and the cells, in the order of the groups.
-func (p *Picture) fill(groups []view.Group, clusters []view.Cluster, causes []view.Cause) {
-	byName, caused := make(map[string]*view.Cluster, len(clusters)), map[string]int{}
+func (p *Picture) fill(groups []view.Group, clusters []view.Cluster) {
+	byName := make(map[string]*view.Cluster, len(clusters))
 	for i := range clusters {
 		byName[clusters[i].Name] = &clusters[i]
-	}
-	for i := range causes {
-		for _, name := range causes[i].Clusters {
-			caused[name] = i + 1
-		}
 	}
 	p.Cells, p.Groups = make([]Cell, 0, len(clusters)), []Group{}
 	for i := range groups {
 		p.Groups = append(p.Groups, Group{Placement: groups[i].Placement, Name: groups[i].Name, Size: len(groups[i].Clusters)})
 		for _, name := range groups[i].Clusters {
-			cell := cellOf(byName[name])
-			cell.Cause = caused[name]
-			p.Cells = append(p.Cells, cell)
+			p.Cells = append(p.Cells, cellOf(byName[name]))
 		}
 	}
-}
-
-// reachedText describes how many clusters an aborted revision reached.
-func reachedText(r *view.Reached) string {
-	if r == nil {
-		return ""
-	}
-	text := fmt.Sprintf("At most %d of %d clusters had revision %d at the same time; clusters that still have it: %d",
-		r.Clusters, r.Total, r.Revision, r.Now)
-	if r.Ran > 0 {
-		text += fmt.Sprintf(". Its rollout ran for %s before the abort", r.Ran.Round(time.Second))
-	}
-	return text + "."
 }

@@ -3,6 +3,8 @@ package dashboard
 import (
 	"reflect"
 	"slices"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
 // Update is a message of a stream: a whole picture, or the changes since the last one.
@@ -60,4 +62,4 @@ func sameClusters(a, b *Picture) bool {
 	return slices.Equal(a.Groups, b.Groups) && slices.EqualFunc(a.Cells, b.Cells, func(x, y Cell) bool { return x.Name == y.Name })
 }
 
-func sameRows(a, b []Row) bool { return slices.Equal(a, b) }
+func sameRows(a, b []view.Row) bool { return slices.Equal(a, b) }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/hostiletest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
 // TestDataForThePage: what the page reads of an answer, an error or an event has no character that a browser obeys or hides.
@@ -25,7 +26,7 @@ func TestDataForThePage(t *testing.T) {
 	check(answered.Body.String())
 	refuse(refused, 400, text)
 	check(refused.Body.String())
-	(&stream{w: sent, connection: http.NewResponseController(sent)}).send("set", &Picture{Cells: []Cell{{Name: text}}, Head: Head{Why: text}})
+	(&stream{w: sent, connection: http.NewResponseController(sent)}).send("set", &Picture{Cells: []Cell{{Name: text}}, Head: Head{Fleet: &view.Fleet{Why: text}}})
 	_, data, found := strings.Cut(sent.Body.String(), "data: ")
 	require.True(t, found)
 	check(data)

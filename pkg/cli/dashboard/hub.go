@@ -12,7 +12,7 @@ type Hub interface {
 	// Scope describes what the list shows, such as "namespace default".
 	Scope() string
 	// List follows the ManifestWorkReplicaSets until the context ends.
-	List(context.Context) Followed[[]Row]
+	List(context.Context) Followed[[]view.Row]
 	// Follow follows the objects of a ManifestWorkReplicaSet until the context ends.
 	Follow(ctx context.Context, namespace, name string) Followed[*view.Objects]
 	// Contact reports since when the API server can't be reached, and the error. The time is zero if it can be reached.
@@ -25,8 +25,6 @@ type Hub interface {
 	// Act performs an action if its question is still the one that the user confirmed, and returns a description of the result. Otherwise it
 	// returns ErrChanged and writes nothing.
 	Act(ctx context.Context, action *Action, confirmed string) (string, error)
-	// Plan returns how a rollout continues.
-	Plan(*view.Objects) (*Plan, error)
 	// Report returns the report of a ManifestWorkReplicaSet as one HTML page.
 	Report(ctx context.Context, namespace, name string) ([]byte, error)
 }
@@ -37,23 +35,6 @@ type Followed[T any] interface {
 	Changed() <-chan struct{}
 	// Now returns the newest state. It returns ErrNotReady before the first one is complete, and ErrDeleted if the object does not exist.
 	Now() (T, error)
-}
-
-// Row is a ManifestWorkReplicaSet in the list. Times are Unix seconds; zero means unknown.
-type Row struct {
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	State     string `json:"state"`
-	Since     int64  `json:"since,omitempty"`
-	Update    int64  `json:"update,omitempty"`
-	Current   int64  `json:"current,omitempty"`
-	Updated   int    `json:"updated"`
-	Selected  int    `json:"selected"`
-	Failed    int    `json:"failed"`
-	// Healthy is how many clusters have the intended revision and succeed with it: after an abort, that is the current one. Sick is how many
-	// do not.
-	Healthy int `json:"healthy"`
-	Sick    int `json:"sick"`
 }
 
 // Action is a change that a user asks for.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
 // dial connects to the server as any process on this machine can.
@@ -72,7 +74,7 @@ func TestStreamOutlastsTheReadTimeout(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Options{})
 	body := s.request(http.MethodGet, "/api/list", "").Body
-	time.AfterFunc(readTimeout+2*time.Second, func() { s.hub.setRows(Row{Name: "later"}) })
+	time.AfterFunc(readTimeout+2*time.Second, func() { s.hub.setRows(view.Row{Name: "later"}) })
 	events := bufio.NewScanner(body)
 	for events.Scan() {
 		if strings.Contains(events.Text(), `"later"`) {

@@ -33,13 +33,6 @@ func TestDifference(t *testing.T) {
 	require.True(t, updateOf(before, pictureOf(fleetOf(201)), 1).Whole, "a cluster came")
 }
 
-// The page does not call a rollout aborted before every cluster has confirmed the revision to which it returns.
-func TestAbortingUntilEveryClusterIsBack(t *testing.T) {
-	for state, shown := range map[string]string{"aborting": "Aborting", "returning": "Aborting", "aborted": "Aborted"} {
-		require.Equal(t, shown, pictureOf(fleettest.InState(state, 20, begin)).Head.State, state)
-	}
-}
-
 // The picture of 10,000 clusters is small enough to be there at once.
 func TestLargePicture(t *testing.T) {
 	data, err := json.Marshal(updateOf(nil, pictureOf(fleetOf(10_000)), 1))

@@ -35,7 +35,7 @@ type Server struct {
 	secrets  *secrets
 	listener net.Listener
 	rooms    *rooms
-	lists    *board[[]Row]
+	lists    *board[[]view.Row]
 	// simulating has an element for each simulation in progress.
 	simulating chan struct{}
 	// streams has an entry for each stream.
@@ -145,7 +145,7 @@ func (s *Server) Serve(ctx context.Context) error {
 // Handler returns the handler of all requests. Its watches end with the context.
 func (s *Server) Handler(ctx context.Context) http.Handler {
 	s.rooms = newRooms(ctx, s.hub, s.now)
-	s.lists = newBoard(ctx, func(ctx context.Context) Followed[[]Row] { return s.hub.List(ctx) }, sameRows)
+	s.lists = newBoard(ctx, func(ctx context.Context) Followed[[]view.Row] { return s.hub.List(ctx) }, sameRows)
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+openPath, s.open)
 	mux.HandleFunc("GET /api/list", s.bounded(s.streamList))
@@ -188,7 +188,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	answer(w, storyOf(story))
+	answer(w, story)
 }
 
 func (s *Server) diff(w http.ResponseWriter, r *http.Request) {

@@ -22,21 +22,21 @@ type fakeHub struct {
 	acted   []Action
 	objects *view.Objects
 	err     error
-	rows    []Row
+	rows    []view.Row
 	since   time.Time
 }
 
 func (h *fakeHub) Scope() string { return "namespace default" }
 
-func (h *fakeHub) List(context.Context) Followed[[]Row] {
-	return still[[]Row](func() ([]Row, error) {
+func (h *fakeHub) List(context.Context) Followed[[]view.Row] {
+	return still[[]view.Row](func() ([]view.Row, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		return h.rows, nil
 	})
 }
 
-func (h *fakeHub) setRows(rows ...Row) {
+func (h *fakeHub) setRows(rows ...view.Row) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.rows = rows
@@ -76,8 +76,6 @@ func (h *fakeHub) Act(_ context.Context, a *Action, confirmed string) (string, e
 	return "done", nil
 }
 
-func (h *fakeHub) Plan(*view.Objects) (*Plan, error) { return &Plan{Text: "one wave"}, nil }
-
 func (h *fakeHub) Report(context.Context, string, string) ([]byte, error) {
 	return []byte("<!DOCTYPE html>"), nil
 }
@@ -103,7 +101,7 @@ type served struct {
 
 func serve(t *testing.T, options Options) *served {
 	t.Helper()
-	hub := &fakeHub{objects: fleetOf(3), rows: []Row{{Namespace: "default", Name: "web", State: "Complete"}}}
+	hub := &fakeHub{objects: fleetOf(3), rows: []view.Row{{Namespace: "default", Name: "web", State: "Complete"}}}
 	server, err := Listen(t.Context(), hub, 0, options)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

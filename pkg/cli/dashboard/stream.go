@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
 // The events of a stream:
@@ -113,9 +115,9 @@ func follow[T any](s *Server, w http.ResponseWriter, r *http.Request, b *board[T
 }
 
 func (s *Server) streamList(w http.ResponseWriter, r *http.Request) {
-	follow(s, w, r, s.lists, func(out *stream, rows []Row) {
+	follow(s, w, r, s.lists, func(out *stream, rows []view.Row) {
 		if rows == nil {
-			rows = []Row{}
+			rows = []view.Row{}
 		}
 		out.send("list", rows)
 	})

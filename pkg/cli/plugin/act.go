@@ -170,5 +170,5 @@ func (o *options) requested(ctx context.Context, c *clients, a *action) error {
 
 // did prints the result of a command in kubectl's format.
 func (o *options) did(name, what string) error {
-	return o.sayf("manifestworkreplicaset.work.open-cluster-management.io/%s %s\n", name, what)
+	return o.sayf("%s %s\n", resourceOf(name), what)
 }

@@ -13,7 +13,7 @@ import (
 // clustersOptions holds the flags of the clusters command.
 type clustersOptions struct {
 	states stateChoice
-	output string
+	output output
 }
 
 func newClusters(o *options) *cobra.Command {
@@ -30,7 +30,7 @@ func newClusters(o *options) *cobra.Command {
 	}
 	cmd.Flags().Var(&flags.states, "state", "Show only the clusters in these states, such as failed,inflight")
 	completes(cmd, "state", completeStates)
-	outputFlag(cmd, &flags.output, "wide", "name", "json")
+	flags.output.addFlag(cmd, "wide", "name")
 	return cmd
 }
 
@@ -47,29 +47,18 @@ func (o *options) clusters(ctx context.Context, name string, flags *clustersOpti
 		o.notef("note: %s\n", note)
 	}
 	clusters := slices.DeleteFunc(view.Clusters(objects), func(c view.Cluster) bool { return !flags.states.has(c.State) })
-	return o.printAs(flags.output, clusters)
-}
-
-func (o *options) printAs(format string, clusters []view.Cluster) error {
-	switch format {
-	case "json":
-		if clusters == nil {
-			clusters = []view.Cluster{}
-		}
-		return o.printJSON(clusters)
-	case "name":
+	if flags.output.isSet() {
+		names := make([]string, len(clusters))
 		for i := range clusters {
-			if err := o.sayf("%s\n", clusters[i].Name); err != nil {
-				return err
-			}
+			names[i] = clusters[i].Name
 		}
-		return nil
+		return flags.output.print(o, append([]view.Cluster{}, clusters...), names...)
 	}
 	if len(clusters) == 0 {
 		o.notef("No clusters found.\n")
 		return nil
 	}
-	return o.printTable(o.clusterTable(clusters, format == "wide"))
+	return o.printTable(o.clusterTable(clusters, flags.output.format == "wide"))
 }
 
 func (o *options) clusterTable(clusters []view.Cluster, wide bool) *table {

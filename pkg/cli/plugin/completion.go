@@ -170,11 +170,6 @@ func choiceFlag(cmd *cobra.Command, to *string, name, short, usage string, of ..
 	completes(cmd, name, cobra.FixedCompletions(of, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// outputFlag adds the flag for the output format.
-func outputFlag(cmd *cobra.Command, to *string, formats ...string) {
-	choiceFlag(cmd, to, "output", "o", "Output format", formats...)
-}
-
 // either lists the values of a choice.
 func either(values []string) string {
 	last := len(values) - 1

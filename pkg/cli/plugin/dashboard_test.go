@@ -20,6 +20,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/dashboard"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
 // Any answer of the API server, even a refusal, shows that the server is reachable. An overload or a broken connection does not. When the
@@ -63,9 +64,9 @@ func TestDashboardRow(t *testing.T) {
 	kept, err := withoutTemplate(set)
 	require.NoError(t, err)
 	require.Empty(t, kept.(*workv1alpha1.ManifestWorkReplicaSet).ManagedFields)
-	require.Equal(t, dashboard.Row{
+	require.Equal(t, view.Row{
 		Namespace: "default", Name: "web", State: "Stalled", Update: 2, Current: 1, Updated: 1, Selected: 10, Failed: 2, Healthy: 1, Sick: 2,
-	}, dashboardRow(set))
+	}, view.RowOf(set))
 }
 
 // A user who may not read the object is told so. The page does not wait for an object that never arrives.

@@ -15,7 +15,6 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/dashboard"
-	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
@@ -119,13 +118,13 @@ func (h *dashboardHub) returned() <-chan struct{} {
 }
 
 // List implements dashboard.Hub.
-func (h *dashboardHub) List(ctx context.Context) dashboard.Followed[[]dashboard.Row] {
+func (h *dashboardHub) List(ctx context.Context) dashboard.Followed[[]view.Row] {
 	c := h.in(h.clients.namespace)
 	if h.all {
 		c.namespace = metav1.NamespaceAll
 	}
-	never := func([]dashboard.Row) bool { return false }
-	return follows(ctx, h, never, func(ctx context.Context, changed chan struct{}) (read[[]dashboard.Row], error) {
+	never := func([]view.Row) bool { return false }
+	return follows(ctx, h, never, func(ctx context.Context, changed chan struct{}) (read[[]view.Row], error) {
 		var mu sync.Mutex
 		var forbidden error
 		informer := cache.NewSharedInformer(following(c.allSets(), metav1.ListOptions{}), &workv1alpha1.ManifestWorkReplicaSet{}, 0)
@@ -143,7 +142,7 @@ func (h *dashboardHub) List(ctx context.Context) dashboard.Followed[[]dashboard.
 			return nil, err
 		}
 		go informer.RunWithContext(ctx)
-		return func() ([]dashboard.Row, error) {
+		return func() ([]view.Row, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -152,9 +151,9 @@ func (h *dashboardHub) List(ctx context.Context) dashboard.Followed[[]dashboard.
 			case !informer.HasSynced():
 				return nil, dashboard.ErrNotReady
 			}
-			rows := []dashboard.Row{}
+			rows := []view.Row{}
 			for _, set := range objectsOf[*workv1alpha1.ManifestWorkReplicaSet](&source{SharedInformer: informer}) {
-				rows = append(rows, dashboardRow(set))
+				rows = append(rows, view.RowOf(set))
 			}
 			return rows, nil
 		}, nil
@@ -167,26 +166,6 @@ func withoutTemplate(object any) (any, error) {
 		set.ManagedFields, set.Spec.ManifestWorkTemplate = nil, workv1.ManifestWorkSpec{}
 	}
 	return object, nil
-}
-
-func dashboardRow(set *workv1alpha1.ManifestWorkReplicaSet) dashboard.Row {
-	row := dashboard.Row{
-		Namespace: set.Namespace, Name: set.Name, State: string(view.StateOf(set)),
-		Selected: view.Desired(set), Failed: set.Status.Summary.Failed, Updated: set.Status.Summary.Updated,
-	}
-	row.Healthy, row.Sick = view.Health(set)
-	if since := view.SinceOf(set); !since.IsZero() {
-		row.Since = since.Unix()
-	}
-	for _, rev := range view.Revisions(&view.Objects{ReplicaSet: set}) {
-		if rev.Update {
-			row.Update = rev.Number
-		}
-		if rev.Current {
-			row.Current = rev.Number
-		}
-	}
-	return row
 }
 
 // Follow implements dashboard.Hub.
@@ -223,33 +202,6 @@ func (h *dashboardHub) Diff(ctx context.Context, namespace, name string, from, t
 		return "", err
 	}
 	return plainDiff(before, after)
-}
-
-// Plan implements dashboard.Hub.
-func (h *dashboardHub) Plan(objects *view.Objects) (*dashboard.Plan, error) {
-	ahead, err := view.AheadOf(objects)
-	if err != nil {
-		return nil, err
-	}
-	plan := &dashboard.Plan{Waves: ahead.Waves, Notes: append([]string{}, ahead.Notes...), Limits: []string{}, Waiting: []string{}}
-	plan.Text = fmt.Sprintf("Revision %s: the number of further waves is %d, if every cluster recovers and succeeds.",
-		ahead.Revision, len(ahead.Waves))
-	switch {
-	case len(ahead.Waves) == 0:
-		plan.Text, plan.Waves = fmt.Sprintf("Revision %s: the hub starts no further cluster.", ahead.Revision), []forecast.Wave{}
-	case ahead.Waves[0].Now && !ahead.Paused:
-		plan.Text += " The hub writes the first one now."
-	}
-	if ahead.Unreached > 0 {
-		plan.Notes = append(plan.Notes, fmt.Sprintf("%d more clusters are in none of these waves.", ahead.Unreached))
-	}
-	for i := range ahead.Limits {
-		plan.Limits = append(plan.Limits, fmt.Sprintf("Placement %s: %s", ahead.Limits[i].Placement, limitsText(ahead, &ahead.Limits[i])))
-	}
-	for _, group := range ahead.Waiting {
-		plan.Waiting = append(plan.Waiting, fmt.Sprintf("%d × %s: waits for %s", len(group.Clusters), group.State, view.WaitText(group.For)))
-	}
-	return plan, nil
 }
 
 // Report implements dashboard.Hub.

@@ -43,7 +43,7 @@ const applyDeploy = "kubectl apply --server-side --force-conflicts -k deploy/bas
 const applyChart = "helm upgrade work-rollback deploy/chart --reuse-values --take-ownership, in the namespace of the hub"
 
 func newDoctor(o *options) *cobra.Command {
-	output, hub, leaving := "", "", false
+	to, hub, leaving := &output{}, "", false
 	cmd := &cobra.Command{
 		Use: "doctor", GroupID: groupAdmin, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		Short: "Check the installation of a hub, and print the remedies",
@@ -54,15 +54,15 @@ func newDoctor(o *options) *cobra.Command {
 
   # Check what to settle before OCM's own hub takes over
   kubectl mwrs doctor --leaving`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.doctor(cmd.Context(), hub, output, leaving) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.doctor(cmd.Context(), hub, to, leaving) },
 	}
-	outputFlag(cmd, &output, "json")
+	to.addFlag(cmd)
 	cmd.Flags().StringVar(&hub, "hub-namespace", hubNamespace, "The namespace of the hub's ServiceAccount and Lease")
 	cmd.Flags().BoolVar(&leaving, "leaving", false, "Check what to settle before OCM's own hub takes over, instead of the installation")
 	return cmd
 }
 
-func (o *options) doctor(ctx context.Context, hub, output string, leaving bool) error {
+func (o *options) doctor(ctx context.Context, hub string, to *output, leaving bool) error {
 	d, err := o.newDoctor(hub)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (o *options) doctor(ctx context.Context, hub, output string, leaving bool) 
 		}
 		all = append(all, found...)
 	}
-	if err := o.printDiagnoses(all, output); err != nil {
+	if err := o.printDiagnoses(all, to); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(all, func(d diagnosis) bool { return d.Result == checkFail }) {
@@ -98,9 +98,9 @@ func (o *options) newDoctor(hub string) (*doctor, error) {
 	return &doctor{options: o, clients: c, hub: hub}, nil
 }
 
-func (o *options) printDiagnoses(all []diagnosis, output string) error {
-	if output == "json" {
-		return o.printJSON(all)
+func (o *options) printDiagnoses(all []diagnosis, to *output) error {
+	if to.isSet() {
+		return to.print(o, all)
 	}
 	out := newPrinter(o.Out, screenOf(o.Out))
 	result, check := 0, 0

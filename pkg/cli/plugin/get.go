@@ -27,6 +27,9 @@ func newGet(o *options) *cobra.Command {
   # Follow the rollout until Ctrl-C
   kubectl mwrs get web -w`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := flags.check(); err != nil {
+				return err
+			}
 			if len(args) == 0 {
 				return o.list(cmd.Context(), flags)
 			}
@@ -36,14 +39,14 @@ func newGet(o *options) *cobra.Command {
 			if flags.watch {
 				return o.watchFleet(cmd.Context(), args[0])
 			}
-			return o.get(cmd.Context(), args[0])
+			return o.get(cmd.Context(), args[0], &flags.output)
 		},
 	}
 	flags.addFlags(cmd, "Follow the rollout until Ctrl-C, and redraw the screen in place")
 	return cmd
 }
 
-func (o *options) get(ctx context.Context, name string) error {
+func (o *options) get(ctx context.Context, name string, to *output) error {
 	c, err := o.connect()
 	if err != nil {
 		return err
@@ -52,7 +55,11 @@ func (o *options) get(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return o.printFleet(o.Out, view.Of(objects))
+	f := view.Of(objects)
+	if to.isSet() {
+		return to.print(o, f, resourceOf(name))
+	}
+	return o.printFleet(o.Out, f)
 }
 
 // barWidth is the width of a progress bar in characters.
@@ -78,7 +85,7 @@ func (o *options) drawFleet(body, foot io.Writer, f *view.Fleet, s screen) error
 			cause.Text()+" ("+firstOf(cause.Clusters, namesShown)+")")
 	}
 	if f.Reached != nil {
-		out.prose("reached  ", o.reached(f.Reached))
+		out.prose("reached  ", f.Reached.Text(o.age))
 	}
 	o.printThen(out, f.Then)
 	if f.Estimate != nil {
@@ -128,18 +135,6 @@ func (o *options) headline(out *printer, f *view.Fleet) {
 	}
 }
 
-// reached describes how far an aborted revision came.
-func (o *options) reached(r *view.Reached) string {
-	text := fmt.Sprintf("%d of %d clusters had revision %d", r.Clusters, r.Total, r.Revision)
-	if r.Ran > 0 {
-		text += fmt.Sprintf("; the abort came %s after the rollout began", o.age(r.Ran))
-	}
-	if r.Now > 0 {
-		text += fmt.Sprintf("; clusters that still have it: %d", r.Now)
-	}
-	return text
-}
-
 // printThen prints what the hub does next, and when.
 func (o *options) printThen(out *printer, then []view.Fact) {
 	for i := range then {
@@ -162,7 +157,7 @@ func (o *options) when(fact *view.Fact) string {
 // estimate describes the expected end of a rollout.
 func (o *options) estimate(e *view.Estimate) string {
 	return fmt.Sprintf("the clusters in progress in about %s, the rollout in about %s (clusters measured: %d, median %s)",
-		o.in(e.Wave), o.in(e.Rollout), e.Clusters, o.age(e.Each))
+		o.in(e.Wave), o.in(e.Rollout), e.Clusters, o.age(e.Each.Duration))
 }
 
 func (o *options) revisionTable(revisions []view.Revision) *table {

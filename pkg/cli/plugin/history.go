@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -13,7 +14,7 @@ import (
 )
 
 func newHistory(o *options) *cobra.Command {
-	number := int64(0)
+	number, to := int64(0), &output{}
 	cmd := &cobra.Command{
 		Use: "history NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
 		Short: "Show the revisions, or the template of one revision",
@@ -22,13 +23,14 @@ func newHistory(o *options) *cobra.Command {
 
   # Print the template of revision 6
   kubectl mwrs history web --revision 6`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.history(cmd.Context(), args[0], number) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.history(cmd.Context(), args[0], number, to) },
 	}
 	o.revisionFlag(cmd, &number, "revision", "Print the template of this revision")
+	to.addFlag(cmd, "name")
 	return cmd
 }
 
-func (o *options) history(ctx context.Context, name string, number int64) error {
+func (o *options) history(ctx context.Context, name string, number int64, to *output) error {
 	c, err := o.connect()
 	if err != nil {
 		return err
@@ -41,11 +43,24 @@ func (o *options) history(ctx context.Context, name string, number int64) error 
 		for _, missing := range objects.Missing {
 			o.notef("note: no permission to %s: only the revisions in status.revisions are shown\n", missing)
 		}
-		return o.printTable(o.revisionTable(view.Revisions(objects)))
+		revisions := view.Revisions(objects)
+		if !to.isSet() {
+			return o.printTable(o.revisionTable(revisions))
+		}
+		names := make([]string, len(revisions))
+		for i := range revisions {
+			names[i] = "controllerrevision.apps/" + revisions[i].Name
+		}
+		return to.print(o, revisions, names...)
 	}
 	template, err := templateOf(objects, number)
 	if err != nil {
 		return err
+	}
+	if to.format == "name" {
+		return errors.New("-o name is for the list of the revisions: omit --revision")
+	} else if to.isSet() {
+		return to.print(o, template)
 	}
 	return o.printYAML(template)
 }

@@ -24,7 +24,7 @@ import (
 type lintOptions struct {
 	files     []string
 	recursive bool
-	output    string
+	output    output
 	limit     int
 }
 
@@ -72,7 +72,7 @@ func newLint(o *options) *cobra.Command {
 	}
 	cmd.Flags().StringSliceVarP(&flags.files, "filename", "f", nil, "Files, directories or patterns to check; - reads from standard input")
 	cmd.Flags().BoolVarP(&flags.recursive, "recursive", "R", false, "Check the files of subdirectories, too")
-	outputFlag(cmd, &flags.output, "json", "sarif")
+	flags.output.addFlag(cmd, "sarif")
 	cmd.Flags().IntVar(&flags.limit, "manifest-limit", handover.DefaultLimits().ManifestBytes,
 		"Maximum total size of the manifests of one object in bytes; use the value of the webhook's --manifestLimit")
 	_ = cmd.MarkFlagRequired("filename")
@@ -100,7 +100,7 @@ func (o *options) lint(flags *lintOptions) error {
 	for i := range findings {
 		findings[i].inert()
 	}
-	if err := o.report(findings, flags.output); err != nil {
+	if err := o.report(findings, &flags.output); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(findings, func(f finding) bool { return f.Severity == severityError }) {
@@ -229,12 +229,12 @@ func unknownFields(of finding, set *manifest.Set) (findings []finding) {
 	return findings
 }
 
-func (o *options) report(findings []finding, format string) error {
-	switch format {
-	case "sarif":
-		return o.printJSON(sarifOf(findings))
-	case "json":
-		return o.printJSON(findings)
+func (o *options) report(findings []finding, to *output) error {
+	switch {
+	case to.format == "sarif":
+		return to.print(o, sarifOf(findings))
+	case to.isSet():
+		return to.print(o, findings)
 	}
 	out := newPrinter(o.Out, screen{})
 	for i := range findings {

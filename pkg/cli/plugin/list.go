@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/pager"
-	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
@@ -21,7 +20,8 @@ import (
 // listOptions holds the flags of a list.
 type listOptions struct {
 	all, watch, noHeaders bool
-	selector, sortBy      string
+	selector              string
+	output                output
 }
 
 func (f *listOptions) addFlags(cmd *cobra.Command, watch string) {
@@ -29,13 +29,21 @@ func (f *listOptions) addFlags(cmd *cobra.Command, watch string) {
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, watch)
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "List only objects with these labels, such as app=web,tier!=test")
 	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Print no header")
-	cmd.Flags().StringVar(&f.sortBy, "sort-by", "", "Sort by the field of a JSONPath expression, such as .metadata.creationTimestamp")
+	f.output.addFlag(cmd, "name")
+}
+
+// check returns an error for flags that exclude each other.
+func (f *listOptions) check() error {
+	if f.watch && f.output.isSet() {
+		return errors.New("--watch shows a screen: omit --output, or --watch")
+	}
+	return nil
 }
 
 // ofLists returns an error if a flag of a list is set.
 func (f *listOptions) ofLists() error {
-	if f.all || f.noHeaders || f.selector != "" || f.sortBy != "" {
-		return errors.New("--all-namespaces, --selector, --no-headers and --sort-by are for a list: omit the name")
+	if f.all || f.noHeaders || f.selector != "" {
+		return errors.New("--all-namespaces, --selector and --no-headers are for a list: omit the name")
 	}
 	return nil
 }
@@ -51,19 +59,20 @@ func newList(o *options) *cobra.Command {
   # List the ManifestWorkReplicaSets in all namespaces, and print a row again whenever it changes
   kubectl mwrs list -A -w
 
-  # List those with a label by their states
-  kubectl mwrs list -l app=web --sort-by .status.state`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.list(cmd.Context(), flags) },
+  # Print the names of those with a label
+  kubectl mwrs list -l app=web -o name`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := flags.check(); err != nil {
+				return err
+			}
+			return o.list(cmd.Context(), flags)
+		},
 	}
 	flags.addFlags(cmd, "After the list, print the rows that change")
 	return cmd
 }
 
 func (o *options) list(ctx context.Context, flags *listOptions) error {
-	order, err := newSortOrder(flags.sortBy)
-	if err != nil {
-		return err
-	}
 	c, err := o.connect()
 	if err != nil {
 		return err
@@ -71,12 +80,11 @@ func (o *options) list(ctx context.Context, flags *listOptions) error {
 	if flags.all {
 		c.namespace = metav1.NamespaceAll
 	}
-	var sets, doubtful []*workv1alpha1.ManifestWorkReplicaSet
+	rows, names := []view.Row{}, []string{}
+	var doubtful []*workv1alpha1.ManifestWorkReplicaSet
 	selected := metav1.ListOptions{LabelSelector: flags.selector}
 	err = eachSet(ctx, c.allSets(), selected, func(set *workv1alpha1.ManifestWorkReplicaSet) {
-		row := listed(set)
-		sets = append(sets, row)
-		order.note(row, set)
+		rows, names = append(rows, view.RowOf(set)), append(names, resourceOf(set.Name))
 		if !view.ActsOn(set, o.now()) || view.RefusalOf(set) != "" {
 			doubtful = append(doubtful, set)
 		}
@@ -85,7 +93,10 @@ func (o *options) list(ctx context.Context, flags *listOptions) error {
 		return err
 	}
 	newPrinter(o.ErrOut, screenOf(o.ErrOut)).alarms(view.AlarmsOf(doubtful, c.lease(ctx), o.now()))
-	if len(sets) == 0 {
+	if flags.output.isSet() {
+		return flags.output.print(o, rows, names...)
+	}
+	if len(rows) == 0 {
 		where := "in namespace " + c.namespace
 		if flags.all {
 			where = "on this hub"
@@ -95,14 +106,11 @@ func (o *options) list(ctx context.Context, flags *listOptions) error {
 			return nil
 		}
 	}
-	if err := order.sort(sets); err != nil {
-		return err
-	}
-	t := o.listTable(sets, flags)
+	t := o.listTable(rows, flags)
 	if err := o.printTable(t); err != nil || !flags.watch {
 		return err
 	}
-	return o.watchList(ctx, c, t, sets, flags)
+	return o.watchList(ctx, c, t, rows, flags)
 }
 
 // pageOfSets is the page size for reading ManifestWorkReplicaSets. A template can be hundreds of kilobytes.
@@ -126,21 +134,13 @@ func eachSet(
 	})
 }
 
-// listed returns what a row of the list shows of an object, so that a long list stays small in memory.
-func listed(set *workv1alpha1.ManifestWorkReplicaSet) *workv1alpha1.ManifestWorkReplicaSet {
-	row := *set
-	row.ManagedFields, row.Annotations = nil, nil
-	row.Spec.ManifestWorkTemplate = workv1.ManifestWorkSpec{}
-	return &row
-}
-
-func (o *options) listTable(sets []*workv1alpha1.ManifestWorkReplicaSet, flags *listOptions) *table {
+func (o *options) listTable(rows []view.Row, flags *listOptions) *table {
 	t := &table{
 		columns: []column{
-			{name: "NAME"}, {name: "STATE", state: true}, {name: "SINCE", drop: 1}, {name: "UPDATE", drop: 3}, {name: "CURRENT", drop: 4},
-			{name: "UPDATED"}, {name: "FAILED"}, {name: "AGE", drop: 2},
+			{name: "NAME"}, {name: "STATE", state: true}, {name: "SINCE", drop: 1}, {name: "UPDATE", drop: 4}, {name: "CURRENT", drop: 5},
+			{name: "UPDATED"}, {name: "FAILED"}, {name: "DEGRADED", drop: 3}, {name: "AGE", drop: 2},
 		},
-		bare: flags.noHeaders, rows: len(sets), row: func(i int) []string { return o.row(sets[i], flags.all) },
+		bare: flags.noHeaders, rows: len(rows), row: func(i int) []string { return o.row(&rows[i], flags.all) },
 	}
 	if flags.all {
 		t.columns = slices.Insert(t.columns, 0, column{name: "NAMESPACE"})
@@ -149,23 +149,19 @@ func (o *options) listTable(sets []*workv1alpha1.ManifestWorkReplicaSet, flags *
 }
 
 // row returns the cells for an object in the list.
-func (o *options) row(set *workv1alpha1.ManifestWorkReplicaSet, all bool) []string {
-	update, current := "-", "-"
-	for _, rev := range view.Revisions(&view.Objects{ReplicaSet: set}) {
-		if rev.Update {
-			update = strconv.FormatInt(rev.Number, 10)
+func (o *options) row(r *view.Row, all bool) []string {
+	number := func(n int64) string {
+		if n == 0 {
+			return "-"
 		}
-		if rev.Current {
-			current = strconv.FormatInt(rev.Number, 10)
-		}
+		return strconv.FormatInt(n, 10)
 	}
 	row := []string{
-		set.Name, string(view.StateOf(set)), o.ago(view.SinceOf(set)), update, current,
-		fmt.Sprintf("%d/%d", set.Status.Summary.Updated, view.Desired(set)), strconv.Itoa(set.Status.Summary.Failed),
-		o.ago(set.CreationTimestamp.Time),
+		r.Name, string(r.State), o.ago(r.Since), number(r.Update), number(r.Current), fmt.Sprintf("%d/%d", r.Updated, r.Selected),
+		strconv.Itoa(r.Failed), strconv.Itoa(r.Degraded), o.ago(r.Created),
 	}
 	if all {
-		row = slices.Insert(row, 0, set.Namespace)
+		row = slices.Insert(row, 0, r.Namespace)
 	}
 	return row
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
 // stateDeleted is the state of a row whose object is gone.
@@ -28,11 +29,11 @@ type listRows struct {
 
 // watchList prints the rows of a printed list again whenever they change, until the context ends.
 func (o *options) watchList(
-	ctx context.Context, c *clients, t *table, sets []*workv1alpha1.ManifestWorkReplicaSet, flags *listOptions,
+	ctx context.Context, c *clients, t *table, listed []view.Row, flags *listOptions,
 ) error {
 	rows := &listRows{o: o, table: t, all: flags.all, printed: map[string][]string{}, err: make(chan error, 1)}
-	for i, set := range sets {
-		rows.printed[set.Namespace+"/"+set.Name] = unaged(t, t.row(i))
+	for i := range listed {
+		rows.printed[listed[i].Namespace+"/"+listed[i].Name] = unaged(t, t.row(i))
 	}
 	selected := metav1.ListOptions{LabelSelector: flags.selector}
 	informer := cache.NewSharedInformer(following(c.allSets(), selected), &workv1alpha1.ManifestWorkReplicaSet{}, 0)
@@ -72,7 +73,8 @@ func (r *listRows) print(object any, deleted bool) {
 		r.fail(errors.New("the API server returned an object that is not a ManifestWorkReplicaSet: " + fmt.Sprintf("%T", object)))
 		return
 	}
-	row, key := r.o.row(set, r.all), set.Namespace+"/"+set.Name
+	shown := view.RowOf(set)
+	row, key := r.o.row(&shown, r.all), set.Namespace+"/"+set.Name
 	if deleted {
 		row[r.table.index("STATE")] = stateDeleted
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,11 +17,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 func newPlan(o *options) *cobra.Command {
-	file, output := "", ""
+	file, to := "", &output{}
 	cmd := &cobra.Command{
 		Use: "plan (NAME | -f FILE)", GroupID: groupAhead, Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.completeName,
 		Short: "Show which clusters are next and in which waves, what would abort the rollout, and why clusters wait",
@@ -39,15 +37,15 @@ func newPlan(o *options) *cobra.Command {
 			if len(args) > 0 {
 				name = args[0]
 			}
-			return o.plan(cmd.Context(), name, file, output)
+			return o.plan(cmd.Context(), name, file, to)
 		},
 	}
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "File with the ManifestWorkReplicaSet; - reads from standard input")
-	outputFlag(cmd, &output, "json")
+	to.addFlag(cmd)
 	return cmd
 }
 
-func (o *options) plan(ctx context.Context, name, file, output string) error {
+func (o *options) plan(ctx context.Context, name, file string, to *output) error {
 	if (name == "") == (file == "") {
 		return errors.New("name a ManifestWorkReplicaSet, or a file with -f, but not both")
 	}
@@ -67,8 +65,11 @@ func (o *options) plan(ctx context.Context, name, file, output string) error {
 	if err != nil {
 		return err
 	}
-	if output == "json" {
-		return o.printJSON(jsonOf(ahead, change))
+	if to.isSet() {
+		return to.print(o, struct {
+			*view.Ahead
+			*view.Change
+		}{ahead, change})
 	}
 	if err := o.printAhead(ahead, change, screenOf(o.Out)); err != nil || file == "" || change.Same {
 		return err
@@ -178,19 +179,10 @@ func (o *options) printAhead(a *view.Ahead, change *view.Change, s screen) error
 		out.prose("note     ", note)
 	}
 	o.printThen(out, a.Then)
-	if len(a.Waves) == 0 {
-		out.prose("waves    ", "the hub starts no further cluster")
-	} else {
-		first := map[bool]string{true: "the hub writes the first one now", false: "the first one waits"}
-		out.prose("waves    ",
-			fmt.Sprintf("%d, if every cluster recovers and succeeds; %s", len(a.Waves), first[a.Waves[0].Now && !a.Paused]))
-		out.table(waveTable(a.Waves))
-	}
-	if a.Unreached > 0 {
-		out.prose("         ", fmt.Sprintf("%d more clusters are in none of these waves", a.Unreached))
-	}
+	out.prose("waves    ", a.Text)
+	out.table(waveTable(a.Waves))
 	for i := range a.Limits {
-		out.prose("limits   ", "placement "+a.Limits[i].Placement+": "+limitsText(a, &a.Limits[i]))
+		out.prose("limits   ", "placement "+a.Limits[i].Placement+": "+a.Limits[i].Text)
 	}
 	out.table(waitingTable(a.Waiting))
 	return out.err
@@ -230,87 +222,4 @@ func waitingTable(waiting []view.Waiting) *table {
 			firstOf(group.Clusters, namesShown)})
 	}
 	return tableOf([]column{{name: "STATE", state: true}, {name: "WAITS-FOR"}, {name: "CLUSTERS"}, {name: "NAMES", drop: 1}}, rows)
-}
-
-// limitsText returns what a failure in a placementRef leads to.
-func limitsText(a *view.Ahead, l *rollout.Limits) string {
-	switch {
-	case l.Err != nil:
-		return l.Err.Error()
-	case l.Deadline == 0:
-		return "no cluster ever fails, because progressDeadline is None"
-	}
-	consequence := "stops the rollout there"
-	switch {
-	case l.AbortAll && a.Current != "":
-		consequence = "returns every cluster to revision " + a.Current
-	case l.AbortAll:
-		consequence += ", because there is no revision to return to"
-	case l.Undo:
-		consequence += ", because AbortAll does not apply to an undo"
-	}
-	text := fmt.Sprintf("%s %s; a cluster fails %s after its write", strings.Join(failuresText(l), ", or "), consequence, l.Deadline)
-	if l.Halting > 0 {
-		text += fmt.Sprintf("; %d failed and %d may fail so far", l.Failed, l.Halting-l.Failed)
-	}
-	return text
-}
-
-// failuresText describes the failures that are too many.
-func failuresText(l *rollout.Limits) []string {
-	var texts []string
-	add := func(allowed, total int, where string) {
-		if allowed < total {
-			texts = append(texts, fmt.Sprintf("failure %d of %d clusters%s", allowed+1, total, where))
-		}
-	}
-	for i := range l.Groups {
-		g := &l.Groups[i]
-		name := fmt.Sprintf("group %d", g.Index)
-		if g.Name != "" {
-			name = "group " + g.Name
-		}
-		switch {
-		case g.Mandatory:
-			add(0, g.Total, " in mandatory "+name)
-		case l.PerGroup:
-			add(g.MaxFailures, g.Total, " in "+name)
-		}
-	}
-	if !l.PerGroup {
-		add(l.MaxFailures, l.Total, "")
-	}
-	if len(texts) == 0 {
-		return []string{"no number of failures"}
-	}
-	return texts
-}
-
-// jsonPlan is the plan as -o json prints it.
-type jsonPlan struct {
-	Object    string           `json:"object"`
-	Revision  int64            `json:"revision"`
-	New       bool             `json:"new"`
-	Returns   int64            `json:"returnsToRevision,omitempty"`
-	Paused    bool             `json:"paused"`
-	Waves     []forecast.Wave  `json:"waves"`
-	Unreached int              `json:"unreached"`
-	Limits    []map[string]any `json:"limits"`
-	Waiting   []view.Waiting   `json:"waiting"`
-	Notes     []string         `json:"notes,omitempty"`
-}
-
-func jsonOf(a *view.Ahead, change *view.Change) *jsonPlan {
-	plan := &jsonPlan{
-		Object: a.Namespace + "/" + a.Name, Revision: change.Number, New: !change.Same, Returns: change.Returns, Paused: a.Paused, Waves: a.Waves,
-		Unreached: a.Unreached, Waiting: a.Waiting, Notes: a.Notes, Limits: []map[string]any{},
-	}
-	for i := range a.Limits {
-		l := &a.Limits[i]
-		plan.Limits = append(plan.Limits, map[string]any{
-			"placement": l.Placement, "clusters": l.Total, "batch": l.Batch, "maxFailures": l.MaxFailures, "failed": l.Failed,
-			"abortAll": l.AbortAll, "progressDeadline": l.Deadline.String(), "text": limitsText(a, l),
-		})
-	}
-	return plan
 }

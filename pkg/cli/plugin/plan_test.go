@@ -16,39 +16,11 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
-
-// The text says which number of failures has which consequence.
-func TestLimitsText(t *testing.T) {
-	const m = time.Minute
-	groups := []rollout.GroupLimits{{Name: "canary", Total: 1, Mandatory: true}, {Index: 1, Total: 9, MaxFailures: 2}}
-	for want, c := range map[string]struct {
-		limits  rollout.Limits
-		current string
-	}{
-		"failure 3 of 10 clusters returns every cluster to revision 6; a cluster fails 1m0s after its write": {
-			rollout.Limits{Total: 10, MaxFailures: 2, AbortAll: true, Deadline: m}, "6"},
-		"failure 1 of 10 clusters stops the rollout there, because there is no revision to return to; a cluster fails 1m0s after its write": {
-			rollout.Limits{Total: 10, AbortAll: true, Deadline: m}, ""},
-		"failure 1 of 10 clusters stops the rollout there; a cluster fails 1m0s after its write; 1 failed and 2 may fail so far": {
-			rollout.Limits{Total: 10, Deadline: m, Failed: 1, Halting: 3}, "6"},
-		"failure 1 of 1 clusters in mandatory group canary, or failure 3 of 10 clusters stops the rollout there; a cluster fails 1m0s after its write": {
-			rollout.Limits{Total: 10, MaxFailures: 2, Deadline: m, Groups: groups}, "6"},
-		"failure 1 of 1 clusters in mandatory group canary, or failure 3 of 9 clusters in group 1 stops the rollout there; " +
-			"a cluster fails 1m0s after its write": {rollout.Limits{Total: 10, PerGroup: true, Deadline: m, Groups: groups}, "6"},
-		"no number of failures stops the rollout there; a cluster fails 1m0s after its write": {
-			rollout.Limits{Total: 10, MaxFailures: 10, Deadline: m}, "6"},
-		"no cluster ever fails, because progressDeadline is None": {rollout.Limits{Total: 10, AbortAll: true}, "6"},
-		"spec bad": {rollout.Limits{Err: fmt.Errorf("spec bad")}, "6"},
-	} {
-		require.Equal(t, want, limitsText(&view.Ahead{Current: c.current}, &c.limits))
-	}
-}
 
 // A long list of waves is cut in the middle: the last wave says how many there are.
 func TestPrintAhead(t *testing.T) {
-	a := &view.Ahead{Namespace: "default", Name: "web", Paused: true, Notes: []string{"one\x1b[31m note"}, Unreached: 4, Then: []view.Fact{{Text: "paused: nothing is written"}}}
+	a := &view.Ahead{Namespace: "default", Name: "web", Paused: true, Notes: []string{"one\x1b[31m note"}, Text: "50, if every cluster succeeds; 4 more clusters are in none of these waves", Then: []view.Fact{{Text: "paused: nothing is written"}}}
 	for i := range 50 {
 		part := forecast.WavePart{Placement: "p", Group: "0/a\nb", Clusters: []string{fmt.Sprintf("c%d", i+1)}}
 		a.Waves = append(a.Waves, forecast.Wave{Now: i == 0, Parts: []forecast.WavePart{part}})
@@ -58,8 +30,7 @@ func TestPrintAhead(t *testing.T) {
 	require.NoError(t, o.printAhead(a, &view.Change{Number: 3, Returns: 1}, screen{}))
 	for _, part := range []string{
 		"would return to the template of revision 1, as revision 3\n", "note     one\\x1b[31m note\n", "then     now: paused: nothing is written\n",
-		"waves    50, if every cluster recovers and succeeds; the first one waits", "11     1          p           0/a b   c11\n…", "50     1          p           0/a b   c50\n",
-		"4 more clusters are in none of these waves",
+		"waves    50, if every cluster succeeds; 4 more clusters are in none of these waves\n", "11     1          p           0/a b   c11\n…", "50     1          p           0/a b   c50\n",
 	} {
 		require.Contains(t, out.String(), part)
 	}
@@ -114,7 +85,7 @@ func TestPlanDiffAfterAnAbort(t *testing.T) {
 func TestPlanRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		"name a ManifestWorkReplicaSet, or a file with -f, but not both": {"plan", "web"},
-		`"yaml" for "-o, --output" flag: use json`:                       {"plan", "-o", "yaml"},
+		`"name" for "-o, --output" flag: use json, yaml or jsonpath=…`:   {"plan", "-o", "name"},
 	} {
 		_, errors, code := runOn(t, simulated, args...)
 		require.Equal(t, 1, code)

@@ -163,13 +163,14 @@ spec:
 // TestBadInput: an error names the argument.
 func TestBadInput(t *testing.T) {
 	for message, args := range map[string][]string{
-		`"yaml" for "-o, --output" flag: use wide, name or json`:       {"clusters", "web", "-o", "yaml"},
-		`"true" for "--dry-run" flag: use none, client or server`:      {"undo", "web", "--dry-run", "true"},
-		`"nonsense" is not a state: use failed, rejected, restoring, `: {"clusters", "web", "--state", "failed,nonsense"},
+		`"csv" for "-o, --output" flag: use json, yaml, wide, name or `: {"clusters", "web", "-o", "csv"},
+		`"jsonpath={" for "-o, --output" flag: unclosed action`:         {"why", "web", "c1", "-o", "jsonpath={"},
+		"--watch shows a screen":                                        {"get", "web", "-w", "-o", "json"},
+		`"true" for "--dry-run" flag: use none, client or server`:       {"undo", "web", "--dry-run", "true"},
+		`"nonsense" is not a state: use failed, rejected, restoring, `:  {"clusters", "web", "--state", "failed,nonsense"},
 		"accepts 1 arg(s)":              {"clusters"},
 		"unknown command":               {"rollback"},
 		"are for a list: omit the name": {"get", "web", "-l", "app=web"},
-		`--sort-by ".status.[": `:       {"list", "--sort-by", ".status.["},
 		"--reason has 300 bytes":        {"abort", "web", "--reason", string(bytes.Repeat([]byte("x"), 300))},
 	} {
 		var errors bytes.Buffer

@@ -131,13 +131,6 @@ func (o *options) tell(text string) error {
 	return out.err
 }
 
-// printJSON writes a value as it is: its reader needs the texts unchanged, and JSON escapes control characters.
-func (o *options) printJSON(value any) error {
-	encoder := json.NewEncoder(plain.Raw(o.Out))
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
-}
-
 // printYAML writes a value as it is: its reader needs the texts unchanged, and YAML escapes control characters.
 func (o *options) printYAML(value any) error {
 	text, err := yamlOf(value)

@@ -69,7 +69,7 @@ func TestSARIF(t *testing.T) {
 // TestSARIFWithoutFindings: an empty list is [], because SARIF's results is an array.
 func TestSARIFWithoutFindings(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, (&options{IOStreams: genericiooptions.IOStreams{Out: &out}}).printJSON(sarifOf(nil)))
+	require.NoError(t, (&output{}).print(&options{IOStreams: genericiooptions.IOStreams{Out: &out}}, sarifOf(nil)))
 	require.Contains(t, out.String(), `"results": []`)
 	require.Contains(t, out.String(), `"rules": []`)
 }

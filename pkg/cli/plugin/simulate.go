@@ -23,7 +23,8 @@ import (
 
 // simulateOptions holds the flags of the simulate command.
 type simulateOptions struct {
-	file, output     string
+	file             string
+	output           output
 	clusters, groups []string
 	apply, budget    time.Duration
 	spread           float64
@@ -60,7 +61,7 @@ func newSimulate(o *options) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.file, "filename", "f", "", "File with the ManifestWorkReplicaSet; - reads from standard input")
-	outputFlag(cmd, &flags.output, "json")
+	flags.output.addFlag(cmd)
 	f.StringArrayVar(&flags.clusters, "clusters", nil,
 		"Number of clusters of each Placement, or NAME=NUMBER for one Placement (default "+defaultClusters+")")
 	f.StringArrayVar(&flags.groups, "groups", nil,
@@ -122,8 +123,8 @@ func (o *options) simulate(ctx context.Context, flags *simulateOptions) error {
 	if err != nil {
 		return err
 	}
-	if flags.output == "json" {
-		return o.printJSON(found)
+	if flags.output.isSet() {
+		return flags.output.print(o, found)
 	}
 	return o.printSimulation(in, found)
 }

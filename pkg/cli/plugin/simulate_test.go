@@ -116,7 +116,7 @@ func TestSimulateRefuses(t *testing.T) {
 		`--runs is 0: use a number from 1 to 100000`:                                          {"--runs", "0"},
 		`--runs is 2147483647: use a number from 1 to 100000`:                                 {"--runs", "2147483647"},
 		`--budget is 0s: use a duration above zero`:                                           {"--budget", "0s"},
-		`"yaml" for "-o, --output" flag: use json`:                                            {"-o", "yaml"},
+		`"name" for "-o, --output" flag: use json, yaml or jsonpath=…`:                        {"-o", "name"},
 		`--slow, --fail, --hang and --offline add up to 120%`:                                 {"--fail", "60%", "--slow", "60%"},
 		`spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline`:                  {"deadline"},
 		`there are several ManifestWorkReplicaSets in the file: use a file with one of them`:  {"twice"},

@@ -11,16 +11,19 @@ import (
 )
 
 func newWhy(o *options) *cobra.Command {
-	return &cobra.Command{
+	to := &output{}
+	cmd := &cobra.Command{
 		Use: "why NAME CLUSTER", GroupID: groupSee, Args: cobra.ExactArgs(2),
 		ValidArgsFunction: o.completing(byPosition(findNames, findClusters)),
 		Short:             "Explain the state of one cluster: its past events, its deadline and what it waits for",
 		Example:           `  kubectl mwrs why web cluster1`,
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.why(cmd.Context(), args[0], args[1]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.why(cmd.Context(), args[0], args[1], to) },
 	}
+	to.addFlag(cmd, "name")
+	return cmd
 }
 
-func (o *options) why(ctx context.Context, name, cluster string) error {
+func (o *options) why(ctx context.Context, name, cluster string, to *output) error {
 	c, err := o.connect()
 	if err != nil {
 		return err
@@ -32,6 +35,9 @@ func (o *options) why(ctx context.Context, name, cluster string) error {
 	story, err := view.Why(objects, cluster)
 	if err != nil {
 		return err
+	}
+	if to.isSet() {
+		return to.print(o, story, cluster)
 	}
 	return o.printStory(story, screenOf(o.Out))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,23 +18,40 @@ import (
 
 // Ahead is how a rollout continues if every cluster succeeds, and what would stop it.
 type Ahead struct {
-	Namespace, Name string
-	Paused          bool
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Paused    bool   `json:"paused"`
 	// Revision is the number of the revision that is rolled out. Current is the number of the revision that an abort returns to; empty if
 	// there is none.
-	Revision, Current string
-	// Waves are the sets of clusters that get the revision at the same time.
-	Waves  []forecast.Wave
-	Limits []rollout.Limits
+	Revision string `json:"-"`
+	Current  string `json:"current,omitempty"`
+	// Waves are the sets of clusters that get the revision at the same time. Text says how many there are, and when the first one begins.
+	Waves []forecast.Wave `json:"waves"`
+	Text  string          `json:"text"`
+	// Limits are what a failure in each placementRef leads to.
+	Limits []Limit `json:"limits"`
 	// Waiting groups the clusters that do not have the revision, or have no outcome yet, by what they wait for.
-	Waiting []Waiting
+	Waiting []Waiting `json:"waiting"`
 	// Alarms are why the hub does not act.
-	Alarms []Alarm
+	Alarms []Alarm `json:"alarms,omitempty"`
 	// Then is what the hub does next, and when, if no cluster reports anything new.
-	Then []Fact
+	Then []Fact `json:"then,omitempty"`
 	// Unreached is the number of clusters without the revision that are in none of the waves.
-	Unreached int
-	Notes     []string
+	Unreached int      `json:"unreached"`
+	Notes     []string `json:"notes"`
+}
+
+// Limit is what a failure in a placementRef leads to.
+type Limit struct {
+	Placement   string `json:"placement"`
+	Clusters    int    `json:"clusters"`
+	Batch       int    `json:"batch"`
+	MaxFailures int    `json:"maxFailures"`
+	Failed      int    `json:"failed"`
+	AbortAll    bool   `json:"abortAll"`
+	// Deadline is progressDeadline; zero for none.
+	Deadline metav1.Duration `json:"progressDeadline"`
+	Text     string          `json:"text"`
 }
 
 // Waiting is a group of clusters that wait for the same event.
@@ -41,17 +59,19 @@ type Waiting struct {
 	For      rollout.Wait `json:"for"`
 	State    State        `json:"state"`
 	Clusters []string     `json:"clusters"`
+	// Text describes the event.
+	Text string `json:"text"`
 }
 
 // Change is the effect of a spec on the revisions.
 type Change struct {
 	// Number is the number that the template's revision gets, and Hash is its hash.
-	Number int64
-	Hash   string
+	Number int64  `json:"revision"`
+	Hash   string `json:"hash"`
 	// Same is true if the template is that of the update revision: no new rollout begins.
-	Same bool
+	Same bool `json:"same"`
 	// Returns is the number that the revision has now if the template returns to an earlier one: an undo. It is zero for a new template.
-	Returns int64
+	Returns int64 `json:"returnsToRevision,omitempty"`
 }
 
 // With returns the objects as they are when a rollout of the spec of set begins, and what the spec changes.
@@ -111,7 +131,9 @@ func (o *Objects) history() revision.History {
 // AheadOf returns how a rollout continues. It returns an error if the objects do not show that.
 func AheadOf(o *Objects) (*Ahead, error) {
 	set := o.ReplicaSet
-	a := &Ahead{Namespace: set.Namespace, Name: set.Name, Paused: set.Spec.Paused}
+	a := &Ahead{
+		Namespace: set.Namespace, Name: set.Name, Paused: set.Spec.Paused, Waiting: []Waiting{}, Notes: []string{},
+	}
 	switch {
 	case len(o.Missing) > 0:
 		return nil, fmt.Errorf("no permission to %s, which plan requires", o.Missing[0])
@@ -129,9 +151,19 @@ func AheadOf(o *Objects) (*Ahead, error) {
 	if s.Current != nil && s.Current.Hash != s.Update.Hash {
 		a.Current = numberOf(o.numbers(), s.Current.Hash)
 	}
-	a.Waves, a.Limits = forecast.Waves(s), rollout.LimitsOf(s)
+	a.Waves = append([]forecast.Wave{}, forecast.Waves(s)...)
+	limits := rollout.LimitsOf(s)
+	a.Limits = make([]Limit, len(limits))
+	for i := range limits {
+		l := &limits[i]
+		a.Limits[i] = Limit{
+			Placement: l.Placement, Clusters: l.Total, Batch: l.Batch, MaxFailures: l.MaxFailures, Failed: l.Failed, AbortAll: l.AbortAll,
+			Deadline: metav1.Duration{Duration: l.Deadline}, Text: limitsText(a.Current, l),
+		}
+	}
 	clusters := o.standing()
 	a.wait(clusters)
+	a.Text = a.text()
 	a.Then, a.Alarms = o.then(clusters, true), Alarms(o)
 	a.note(s)
 	return a, nil
@@ -158,7 +190,7 @@ func (a *Ahead) wait(clusters []Cluster) {
 		at := slices.IndexFunc(a.Waiting, func(w Waiting) bool { return w.For == c.WaitsFor && w.State == c.State })
 		if at < 0 {
 			at = len(a.Waiting)
-			a.Waiting = append(a.Waiting, Waiting{For: c.WaitsFor, State: c.State})
+			a.Waiting = append(a.Waiting, Waiting{For: c.WaitsFor, State: c.State, Text: WaitText(c.WaitsFor)})
 		}
 		a.Waiting[at].Clusters = append(a.Waiting[at].Clusters, c.Name)
 	}
@@ -176,4 +208,71 @@ func (a *Ahead) note(s *rollout.Snapshot) {
 				fmt.Sprintf("the decisions of Placement %s are incomplete: it selects %d clusters", ref.Name, ref.Placement.Selected))
 		}
 	}
+}
+
+// text says how many waves there are, and when the first one begins.
+func (a *Ahead) text() string {
+	text := "the hub starts no further cluster"
+	if len(a.Waves) > 0 {
+		first := map[bool]string{true: "the hub writes the first one now", false: "the first one waits"}
+		text = fmt.Sprintf("%d, if every cluster recovers and succeeds; %s", len(a.Waves), first[a.Waves[0].Now && !a.Paused])
+	}
+	if a.Unreached > 0 {
+		text += fmt.Sprintf("; %d more clusters are in none of these waves", a.Unreached)
+	}
+	return text
+}
+
+// limitsText returns what a failure in a placementRef leads to. current is the revision that an abort returns to; empty for none.
+func limitsText(current string, l *rollout.Limits) string {
+	switch {
+	case l.Err != nil:
+		return l.Err.Error()
+	case l.Deadline == 0:
+		return "no cluster ever fails, because progressDeadline is None"
+	}
+	consequence := "stops the rollout there"
+	switch {
+	case l.AbortAll && current != "":
+		consequence = "returns every cluster to revision " + current
+	case l.AbortAll:
+		consequence += ", because there is no revision to return to"
+	case l.Undo:
+		consequence += ", because AbortAll does not apply to an undo"
+	}
+	text := fmt.Sprintf("%s %s; a cluster fails %s after its write", strings.Join(failuresText(l), ", or "), consequence, l.Deadline)
+	if l.Halting > 0 {
+		text += fmt.Sprintf("; %d failed and %d may fail so far", l.Failed, l.Halting-l.Failed)
+	}
+	return text
+}
+
+// failuresText describes the failures that are too many.
+func failuresText(l *rollout.Limits) []string {
+	var texts []string
+	add := func(allowed, total int, where string) {
+		if allowed < total {
+			texts = append(texts, fmt.Sprintf("failure %d of %d clusters%s", allowed+1, total, where))
+		}
+	}
+	for i := range l.Groups {
+		g := &l.Groups[i]
+		name := fmt.Sprintf("group %d", g.Index)
+		if g.Name != "" {
+			name = "group " + g.Name
+		}
+		switch {
+		case g.Mandatory:
+			add(0, g.Total, " in mandatory "+name)
+		case l.PerGroup:
+			add(g.MaxFailures, g.Total, " in "+name)
+		}
+	}
+	if !l.PerGroup {
+		add(l.MaxFailures, l.Total, "")
+	}
+	if len(texts) == 0 {
+		return []string{"no number of failures"}
+	}
+	return texts
 }

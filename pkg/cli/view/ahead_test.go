@@ -119,6 +119,6 @@ func TestAheadWaits(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, ahead.Waves)
 	require.Equal(t, 1, ahead.Unreached)
-	require.Contains(t, ahead.Waiting, view.Waiting{For: rollout.WaitHalt, State: view.StateWaiting, Clusters: []string{"c2"}})
+	require.Contains(t, ahead.Waiting, view.Waiting{For: rollout.WaitHalt, State: view.StateWaiting, Clusters: []string{"c2"}, Text: view.WaitText(rollout.WaitHalt)})
 	require.Equal(t, 1, ahead.Limits[0].Failed)
 }

@@ -14,15 +14,15 @@ type Alike struct {
 	// Cluster is the first of the clusters. Its Since and ChangesAt are the earliest of all.
 	Cluster
 	// Names are the names of the clusters, sorted.
-	Names []string
+	Names []string `json:"names"`
 }
 
 // Count is a number of clusters in a state.
 type Count struct {
-	State State
+	State State `json:"state"`
 	// For is the event that waiting clusters wait for. It is empty for all other states.
-	For      rollout.Wait
-	Clusters int
+	For      rollout.Wait `json:"for,omitempty"`
+	Clusters int          `json:"clusters"`
 }
 
 const (

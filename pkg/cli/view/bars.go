@@ -12,17 +12,18 @@ import (
 
 // Bar is the progress of a placementRef, or of one of its decision groups.
 type Bar struct {
-	Placement string
+	Placement string `json:"placement"`
 	// Group is the name of the decision group. It is empty for the whole placementRef.
-	Group string
+	Group string `json:"group,omitempty"`
 	// Done is the number of clusters at the intended revision, and Total is the number of selected clusters.
-	Done, Total int
+	Done  int `json:"done"`
+	Total int `json:"total"`
 	// Strategy describes the rollout strategy of a placementRef.
-	Strategy string
+	Strategy string `json:"strategy,omitempty"`
 	// Limit is the number of failed clusters that is one too many for the placementRef of a rollout in progress, and LimitText is what happens
 	// then. Limit is zero if it is unknown, or if each group has its own.
-	Limit     int
-	LimitText string
+	Limit     int    `json:"limit,omitempty"`
+	LimitText string `json:"limitText,omitempty"`
 }
 
 // groupsShown is the maximum number of decision groups shown for a placementRef.
@@ -135,16 +136,6 @@ func Selected(rs *workv1alpha1.ManifestWorkReplicaSet) int { return selectedBy(r
 // Desired returns the number of selected clusters as kubectl shows it. An older hub does not report it.
 func Desired(rs *workv1alpha1.ManifestWorkReplicaSet) int {
 	return cmp.Or(rs.Status.Summary.DesiredTotal, Selected(rs))
-}
-
-// Health returns how many clusters have the intended revision and succeed with it, and how many are sick, as the status counts them. After
-// an abort, the clusters that are available have the current revision.
-func Health(rs *workv1alpha1.ManifestWorkReplicaSet) (healthy, sick int) {
-	summary := &rs.Status.Summary
-	if rs.Status.AbortedTime != nil && rs.Status.CurrentRevision != "" {
-		return min(summary.Available, summary.Applied), summary.Degraded
-	}
-	return summary.Updated, summary.Failed
 }
 
 // strategy describes a rollout strategy.

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -20,27 +21,38 @@ type causeKey struct {
 // causesOf groups the recorded failures and rejections, and the other clusters that have not succeeded, by state, reason and message. A
 // cluster that waits has a message if it is sick at the revision that it has. The most urgent come first.
 func causesOf(rs *workv1alpha1.ManifestWorkReplicaSet, clusters []Cluster) []Cause {
-	names, recorded := map[causeKey][]string{}, map[string]bool{}
+	found, recorded := map[causeKey]*Cause{}, map[string]*Cause{}
+	add := func(key causeKey, cluster string, since time.Time) *Cause {
+		cause := found[key]
+		if cause == nil {
+			cause = &Cause{State: key.state, Reason: key.reason, Message: key.message}
+			found[key] = cause
+		}
+		cause.Clusters, cause.Since = append(cause.Clusters, cluster), earlier(cause.Since, since)
+		return cause
+	}
 	record := func(state State, entries []workv1alpha1.ClusterFailure) {
 		for i := range entries {
-			key := causeKey{state, entries[i].Reason, entries[i].Message}
-			names[key] = append(names[key], entries[i].Cluster)
-			recorded[entries[i].Cluster] = true
+			f := &entries[i]
+			recorded[f.Cluster] = add(causeKey{state, f.Reason, f.Message}, f.Cluster, f.Since.Time)
 		}
 	}
 	record(StateFailed, rs.Status.Failures)
 	record(StateRejected, rs.Status.Rejections)
 	for i := range clusters {
 		c := &clusters[i]
-		if !recorded[c.Name] && c.Message != "" && c.State != StateRestoring && c.State != StateTerminating {
-			key := causeKey{c.State, cmp.Or(c.Reason, workv1alpha1.FailureReason(c.State)), c.Message}
-			names[key] = append(names[key], c.Name)
+		cause := recorded[c.Name]
+		if cause == nil && c.Message != "" && c.State != StateRestoring && c.State != StateTerminating {
+			cause = add(causeKey{c.State, cmp.Or(c.Reason, workv1alpha1.FailureReason(c.State)), c.Message}, c.Name, c.Since)
+		}
+		if cause != nil && c.State == cause.State && !c.ChangesAt.IsZero() && earlier(cause.ChangesAt, c.ChangesAt) == c.ChangesAt {
+			cause.ChangesAt, cause.Then = c.ChangesAt, c.Then
 		}
 	}
-	causes := make([]Cause, 0, len(names))
-	for key, clusters := range names {
-		slices.Sort(clusters)
-		causes = append(causes, Cause{State: key.state, Reason: key.reason, Message: key.message, Clusters: clusters})
+	causes := make([]Cause, 0, len(found))
+	for _, cause := range found {
+		slices.Sort(cause.Clusters)
+		causes = append(causes, *cause)
 	}
 	slices.SortFunc(causes, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare((&Cluster{State: a.State}).rank(), (&Cluster{State: b.State}).rank()),

@@ -17,26 +17,26 @@ import (
 
 // Cluster is one cluster of a ManifestWorkReplicaSet.
 type Cluster struct {
-	Name      string
-	Placement string
+	Name      string `json:"name"`
+	Placement string `json:"placement,omitempty"`
 	// Wrote is the revision that the hub wrote to the cluster's ManifestWork: its number, or its hash if the number is unknown. It is empty
 	// if the cluster has no work.
-	Wrote string
+	Wrote string `json:"wrote,omitempty"`
 	// Confirmed is true if the agent reports that it applied the current generation of the work.
-	Confirmed bool
+	Confirmed bool `json:"confirmed"`
 	// State is the phase of the cluster. It is Failed for each cluster that counts against maxFailures.
-	State State
+	State State `json:"state"`
 	// Since is the time when the state began. It is zero if unknown.
-	Since time.Time
+	Since time.Time `json:"since,omitzero"`
 	// ChangesAt is the time when the state changes without further events, and Then is the next state. Both are empty if it does not.
-	ChangesAt time.Time
-	Then      State
+	ChangesAt time.Time `json:"changesAt,omitzero"`
+	Then      State     `json:"then,omitempty"`
 	// WaitsFor names the event that the cluster waits for.
-	WaitsFor rollout.Wait
+	WaitsFor rollout.Wait `json:"waitsFor,omitempty"`
 	// Reason is the failure reason of a failed cluster.
-	Reason workv1alpha1.FailureReason
+	Reason workv1alpha1.FailureReason `json:"reason,omitempty"`
 	// Message is the message from the agent or the API server. It is empty if the cluster succeeded or has no work.
-	Message string
+	Message string `json:"message,omitempty"`
 }
 
 // ranks lists the phases, the most urgent first. Phases that are not listed come after these, and clusters that succeeded come last.

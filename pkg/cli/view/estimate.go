@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -16,10 +17,11 @@ import (
 // Estimate is when a rollout is expected to end, if the next clusters take as long as those that have succeeded.
 type Estimate struct {
 	// Wave is the expected end of the clusters that are in progress, and Rollout is the expected end of all clusters.
-	Wave, Rollout time.Time
+	Wave    time.Time `json:"wave"`
+	Rollout time.Time `json:"rollout"`
 	// Each is the median time that a cluster took, and Clusters is the number of clusters that were measured.
-	Each     time.Duration
-	Clusters int
+	Each     metav1.Duration `json:"each"`
+	Clusters int             `json:"clusters"`
 }
 
 // resolution is that of the times that agents report. No cluster takes less.
@@ -38,12 +40,12 @@ func (o *Objects) estimate(clusters []Cluster, known bool) *Estimate {
 		return nil
 	}
 	slices.Sort(took)
-	found := &Estimate{Each: max(took[len(took)/2], resolution), Clusters: len(took)}
+	found := &Estimate{Each: metav1.Duration{Duration: max(took[len(took)/2], resolution)}, Clusters: len(took)}
 	for i := range o.ReplicaSet.Spec.PlacementRefs {
-		wave, end := o.ends(&o.ReplicaSet.Spec.PlacementRefs[i], clusters, wrote, found.Each)
+		wave, end := o.ends(&o.ReplicaSet.Spec.PlacementRefs[i], clusters, wrote, found.Each.Duration)
 		found.Wave, found.Rollout = later(found.Wave, wave), later(found.Rollout, end)
 	}
-	if found.Wave.IsZero() || o.Now.Sub(found.Wave) > found.Each { // It takes much longer than the others: no end is in sight.
+	if found.Wave.IsZero() || o.Now.Sub(found.Wave) > found.Each.Duration { // It takes much longer than the others: no end is in sight.
 		return nil
 	}
 	found.Wave, found.Rollout = later(found.Wave, o.Now), later(found.Rollout, o.Now)

@@ -47,7 +47,7 @@ func TestEstimate(t *testing.T) {
 	found := view.Of(o).Estimate
 	require.NotNil(t, found)
 	require.Equal(t, 1, found.Clusters)
-	require.Equal(t, 40*time.Second, found.Each)
+	require.Equal(t, 40*time.Second, found.Each.Duration)
 	require.Equal(t, o.Now, found.Wave, "it is late: any moment now")
 	o.Works[0] = at(t, "c1", 0)
 	require.Nil(t, view.Of(o).Estimate)
@@ -87,6 +87,6 @@ func TestEstimateIsNeverNow(t *testing.T) {
 	o.Works[0], o.Works[1] = at(t, "c01", time.Nanosecond), at(t, "c02", 0)
 	found := view.Of(o).Estimate
 	require.NotNil(t, found)
-	require.Equal(t, time.Second, found.Each)
-	require.True(t, found.Rollout.After(o.Now.Add(found.Each-time.Millisecond)), found.Rollout.Sub(o.Now))
+	require.Equal(t, time.Second, found.Each.Duration)
+	require.True(t, found.Rollout.After(o.Now.Add(found.Each.Duration-time.Millisecond)), found.Rollout.Sub(o.Now))
 }

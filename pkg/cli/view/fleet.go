@@ -2,10 +2,12 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
@@ -13,45 +15,50 @@ import (
 
 // Fleet is a ManifestWorkReplicaSet on one screen.
 type Fleet struct {
-	Namespace, Name string
-	State           workv1alpha1.State
+	Namespace string             `json:"namespace"`
+	Name      string             `json:"name"`
+	State     workv1alpha1.State `json:"state"`
 	// Since is the time when the state began. It is zero if unknown.
-	Since time.Time
+	Since time.Time `json:"since,omitzero"`
 	// Alarms are why the hub does not act. If there are any, the rest of the view is what was true before.
-	Alarms []Alarm
+	Alarms []Alarm `json:"alarms,omitempty"`
 	// Summary describes the progress of the clusters in one line.
-	Summary string
+	Summary string `json:"summary,omitempty"`
 	// Why is the message of the condition that explains the state.
-	Why string
+	Why string `json:"why,omitempty"`
 	// Reached describes how far an aborted revision came; nil if the rollout was not aborted.
-	Reached *Reached
+	Reached *Reached `json:"reached,omitempty"`
 	// Headline is the state in one sentence. Then is what the hub does next, and when, if no cluster reports anything new.
-	Headline Headline
-	Then     []Fact
+	Headline Headline `json:"headline"`
+	Then     []Fact   `json:"then,omitempty"`
 	// Estimate is the expected end of a rollout; nil if it can't be estimated.
-	Estimate *Estimate
+	Estimate *Estimate `json:"estimate,omitempty"`
 	// Causes are what keeps clusters from succeeding, in the words of the agents and of the API server, with the most urgent first.
-	Causes    []Cause
-	Revisions []Revision
-	Bars      []Bar
+	Causes    []Cause    `json:"causes,omitempty"`
+	Revisions []Revision `json:"revisions,omitempty"`
+	Bars      []Bar      `json:"bars,omitempty"`
 	// Attention lists the clusters that need attention, the most urgent first. Rest counts the other clusters, the most urgent first.
-	Attention []Alike
-	Rest      []Count
+	Attention []Alike `json:"attention,omitempty"`
+	Rest      []Count `json:"rest,omitempty"`
 	// Next lists the commands to run next.
-	Next []Command
+	Next []Command `json:"next,omitempty"`
 	// Runbook is the section of the runbook that applies; empty if nothing is wrong.
-	Runbook Runbook
+	Runbook Runbook `json:"runbook,omitempty"`
 	// Notes describe the information that is missing from the view.
-	Notes []string
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Cause is what keeps clusters from succeeding, with the affected clusters.
 type Cause struct {
 	// State is the state of the clusters, and Reason is the reason of a recorded failure, or the state.
-	State    State
-	Reason   workv1alpha1.FailureReason
-	Message  string
-	Clusters []string
+	State    State                      `json:"state"`
+	Reason   workv1alpha1.FailureReason `json:"reason,omitempty"`
+	Message  string                     `json:"message"`
+	Clusters []string                   `json:"clusters"`
+	// Since is when the first of the clusters came into this state. ChangesAt is when the first of them gets into the state Then.
+	Since     time.Time `json:"since,omitzero"`
+	ChangesAt time.Time `json:"changesAt,omitzero"`
+	Then      State     `json:"then,omitempty"`
 }
 
 // Text describes the cause: the state, the reason if it tells more, and the message.
@@ -68,19 +75,33 @@ func (c *Cause) Told() string { return strings.TrimPrefix(c.Message, string(c.St
 
 // Reached is how far an aborted revision came.
 type Reached struct {
-	Revision int64
+	Revision int64 `json:"revision"`
 	// Clusters is the largest number of clusters that had the revision at the same time, Total is the number of selected clusters, and
 	// Now is the number of clusters that still have it.
-	Clusters, Total, Now int32
+	Clusters int32 `json:"clusters"`
+	Total    int32 `json:"total"`
+	Now      int32 `json:"now"`
 	// Ran is the time from the start of the rollout to the abort. It is zero if unknown.
-	Ran time.Duration
+	Ran metav1.Duration `json:"ran,omitzero"`
+}
+
+// Text describes how far the revision came.
+func (r *Reached) Text(age func(time.Duration) string) string {
+	text := fmt.Sprintf("%d of %d clusters had revision %d", r.Clusters, r.Total, r.Revision)
+	if r.Ran.Duration > 0 {
+		text += fmt.Sprintf("; the abort came %s after the rollout began", age(r.Ran.Duration))
+	}
+	if r.Now > 0 {
+		text += fmt.Sprintf("; clusters that still have it: %d", r.Now)
+	}
+	return text
 }
 
 // Command is a command and its purpose.
 type Command struct {
-	Purpose string
+	Purpose string `json:"purpose"`
 	// Args are the program and its arguments.
-	Args []string
+	Args []string `json:"args"`
 }
 
 // Line returns the command for a POSIX shell.
@@ -131,7 +152,7 @@ func (o *Objects) reached() *Reached {
 			Revision: rev.Number, Clusters: *rev.Reached, Total: int32(Selected(o.ReplicaSet)), Now: rev.Now, //nolint:gosec // A count.
 		}
 		if !rev.Started.IsZero() && at.After(rev.Started) {
-			found.Ran = at.Sub(rev.Started)
+			found.Ran.Duration = at.Sub(rev.Started)
 		}
 		return found
 	}

@@ -13,11 +13,11 @@ import (
 // Headline is the state in one sentence: what is true now, or what comes next. A screen that shows it fills in the time: "In 25s, 86
 // clusters return to revision 6."
 type Headline struct {
-	Before string
+	Before string `json:"before"`
 	// At is the time that the sentence names; zero for none.
-	At    time.Time
-	After string
-	Level Level
+	At    time.Time `json:"at,omitzero"`
+	After string    `json:"after,omitempty"`
+	Level Level     `json:"level"`
 }
 
 // Level is how much a headline needs somebody's attention.

@@ -12,26 +12,28 @@ import (
 // Revision is one revision in the history of a ManifestWorkReplicaSet.
 type Revision struct {
 	// Name is the name of its ControllerRevision, and Hash is its hash. The newest rollout has the largest Number.
-	Name   string
-	Hash   string
-	Number int64
-	State  workv1alpha1.RevisionState
+	Name   string                     `json:"name"`
+	Hash   string                     `json:"hash"`
+	Number int64                      `json:"number"`
+	State  workv1alpha1.RevisionState `json:"state,omitempty"`
 	// Update is true for status.updateRevision, and Current for status.currentRevision.
-	Update, Current bool
+	Update  bool `json:"update,omitempty"`
+	Current bool `json:"current,omitempty"`
 	// WasCurrent is true if the revision is or was the current revision: every selected cluster reached it.
-	WasCurrent bool
+	WasCurrent bool `json:"wasCurrent,omitempty"`
 	// Now is the number of clusters that have it. It is negative if unknown. Reached is the largest number that had it, or nil if that
 	// was not recorded.
-	Now     int32
-	Reached *int32
+	Now     int32  `json:"now"`
+	Reached *int32 `json:"reached,omitempty"`
 	// Started is when its last rollout began. Ended is when that rollout was complete or aborted; it is zero if unknown or not ended.
-	Started, Ended time.Time
+	Started time.Time `json:"started,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
 	// AbortReason is the reason for which its last rollout was aborted.
-	AbortReason string
-	ChangeCause string
-	CreatedBy   string
+	AbortReason string `json:"abortReason,omitempty"`
+	ChangeCause string `json:"changeCause,omitempty"`
+	CreatedBy   string `json:"createdBy,omitempty"`
 	// Stored is true if its ControllerRevision was read. An undo requires it.
-	Stored bool
+	Stored bool `json:"stored,omitempty"`
 }
 
 // Revisions returns the history, newest first: the revisions in the status, and older ones that only have a ControllerRevision.

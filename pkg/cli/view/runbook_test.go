@@ -55,6 +55,9 @@ func TestHealth(t *testing.T) {
 		"stalled": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) {
 			s.State, s.Summary.Updated, s.Summary.Failed = workv1alpha1.StateStalled, 12, 3
 		}, 12, 3},
+		"some degraded, before an abort": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) {
+			s.State, s.Summary.Updated, s.Summary.Degraded = workv1alpha1.StateRollingOut, 12, 3
+		}, 12, 3},
 		"aborted, and back": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) {
 			s.AbortedTime, s.Summary.Applied, s.Summary.Available = &metav1.Time{Time: now}, 20, 20
 		}, 20, 0},
@@ -64,7 +67,7 @@ func TestHealth(t *testing.T) {
 	} {
 		o := objects(t)
 		tc.change(&o.ReplicaSet.Status)
-		healthy, sick := view.Health(o.ReplicaSet)
-		require.Equal(t, []int{tc.healthy, tc.sick}, []int{healthy, sick}, name)
+		row := view.RowOf(o.ReplicaSet)
+		require.Equal(t, []int{tc.healthy, tc.sick}, []int{row.Healthy, row.Sick}, name)
 	}
 }

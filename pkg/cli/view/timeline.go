@@ -14,10 +14,10 @@ import (
 
 // Event is an entry in the timeline of a ManifestWorkReplicaSet.
 type Event struct {
-	At   time.Time
-	Text string
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
 	// Bad is true for an abort and for a failure.
-	Bad bool
+	Bad bool `json:"bad,omitempty"`
 }
 
 // Timeline returns the events that the objects record, oldest first. A revision records only its last rollout and its last abort.
@@ -50,7 +50,7 @@ func Timeline(o *Objects) []Event {
 		}
 	}
 	for _, cause := range causesOf(o.ReplicaSet, nil) {
-		add(o.firstFailure(&cause), true, "%s", cause.event())
+		add(cause.Since, true, "%s", cause.event())
 	}
 	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
 	return events
@@ -112,19 +112,6 @@ func (o *Objects) aborts(r *Revision, mark *revision.Revision) (at time.Time, by
 		at, by = status.AbortedTime.Time, cmp.Or(status.AbortedBy, by)
 	}
 	return at, by
-}
-
-// firstFailure returns the time of the first recorded failure or rejection of a cause.
-func (o *Objects) firstFailure(cause *Cause) (first time.Time) {
-	for _, entries := range [][]workv1alpha1.ClusterFailure{o.ReplicaSet.Status.Failures, o.ReplicaSet.Status.Rejections} {
-		for i := range entries {
-			e := &entries[i]
-			if e.Reason == cause.Reason && e.Message == cause.Message && (first.IsZero() || e.Since.Time.Before(first)) {
-				first = e.Since.Time
-			}
-		}
-	}
-	return first
 }
 
 // event describes the first failure or rejection of a recorded cause.

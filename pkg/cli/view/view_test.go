@@ -125,7 +125,9 @@ func TestClustersWithoutTheirObjects(t *testing.T) {
 			require.Len(t, f.Attention, 1)
 			require.Equal(t, "c7", f.Attention[0].Name)
 			require.Contains(t, fmt.Sprint(f.Notes), c.note)
-			require.Equal(t, []view.Cause{{State: view.StateFailed, Reason: "Degraded", Message: "crash loop", Clusters: []string{"c7"}}}, f.Causes)
+			require.Equal(t, []view.Cause{{
+				State: view.StateFailed, Reason: "Degraded", Message: "crash loop", Clusters: []string{"c7"}, Since: failure.Since.Time,
+			}}, f.Causes)
 		})
 	}
 }

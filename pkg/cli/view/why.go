@@ -19,8 +19,8 @@ import (
 // Fact is a past or expected event of a cluster.
 type Fact struct {
 	// At is the time of the event. It is zero if unknown.
-	At   time.Time
-	Text string
+	At   time.Time `json:"at,omitzero"`
+	Text string    `json:"text"`
 	// after is the time that orders the fact if At is zero.
 	after time.Time
 }
@@ -36,13 +36,14 @@ func (f *Fact) order() time.Time {
 
 // Story is the past and the expected future of one cluster at its revision.
 type Story struct {
-	Cluster Cluster
+	Cluster Cluster `json:"cluster"`
 	// Past holds the past events, oldest first. Future holds the events expected if nothing changes.
-	Past, Future []Fact
+	Past   []Fact `json:"past"`
+	Future []Fact `json:"future"`
 	// Assumed states the assumption about facts that only the hub process knows.
-	Assumed string
+	Assumed string `json:"assumed,omitempty"`
 	// Notes name the works that were not read.
-	Notes []string
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Why returns the story of a cluster. It returns an error if the cluster is not in the view.

@@ -28,13 +28,13 @@ export function planPanel({ namespace, name, close, waves }) {
     const byName = new Map();
     plan.waves.forEach((wave, i) => wave.parts.forEach((part) => part.clusters.forEach((cluster) => byName.set(cluster, i + 1))));
     waves(byName.size ? byName : null);
-    fill(content, el('p', {}, plan.text),
+    fill(content, el('p', {}, `Waves: ${plan.text}.`),
       plan.notes.map((note) => el('p', { class: 'warn' }, note)),
       plan.waves.length ? el('p', { class: 'soft' }, 'The map shows the number of each cluster’s wave, if every cluster succeeds.') : null,
       el('ol', {}, plan.waves.slice(0, 30).map((wave) => el('li', {}, wave.parts.map((part, i) => [i ? '; ' : '', `${plural(part.clusters.length, 'cluster')} of ${[part.placement, part.group].filter(Boolean).join(' / ')}`])))),
       plan.waves.length > 30 ? el('p', {}, `and ${plan.waves.length - 30} more waves`) : null,
-      plan.limits.length ? el('h3', {}, 'Limits') : null, el('ul', {}, plan.limits.map((limit) => el('li', {}, limit))),
-      plan.waiting.length ? el('h3', {}, 'Waiting') : null, el('ul', {}, plan.waiting.map((group) => el('li', {}, group))));
+      plan.limits.length ? el('h3', {}, 'Limits') : null, el('ul', {}, plan.limits.map((limit) => el('li', {}, `Placement ${limit.placement}: ${limit.text}`))),
+      plan.waiting.length ? el('h3', {}, 'Waiting') : null, el('ul', {}, plan.waiting.map((group) => el('li', {}, `${group.clusters.length} × ${group.state}: waits for ${group.text}`))));
   }
 
   read();

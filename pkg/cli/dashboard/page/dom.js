@@ -114,23 +114,28 @@ export function age(seconds) {
   return h < 48 ? `${h}h` : `${Math.floor(h / 24)}d`;
 }
 
-// since returns the time that has passed since a Unix time.
-export function since(unix) {
-  return unix ? age(now() / 1000 - unix) : '–';
+// seconds returns a time of the API, or of a cell, as a Unix time.
+function seconds(at) {
+  return typeof at === 'string' ? Date.parse(at) / 1000 : at;
 }
 
-// until returns the time that is left until a Unix time.
-export function until(unix) {
-  const seconds = Math.round(unix - now() / 1000);
-  return seconds > 0 ? age(seconds) : 'a moment';
+// since returns the time that has passed since a time.
+export function since(at) {
+  return at ? age(now() / 1000 - seconds(at)) : '–';
+}
+
+// until returns the time that is left until a time.
+export function until(at) {
+  const left = Math.round(seconds(at) - now() / 1000);
+  return left > 0 ? age(left) : 'a moment';
 }
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const calendar = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
-// time names a Unix time, with the date if it is not today.
-export function time(unix) {
-  const at = new Date(unix * 1000);
+// time names a time, with the date if it is not today.
+export function time(text) {
+  const at = new Date(text);
   return el('time', { datetime: at.toISOString(), title: calendar.format(at) }, (at.toDateString() === new Date(now()).toDateString() ? clock : calendar).format(at));
 }
 

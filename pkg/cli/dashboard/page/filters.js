@@ -6,7 +6,7 @@ import { phaseIndex, phases, swatch } from './phases.js';
 export function filters({ changed }) {
   const wanted = new Set();
   let cause = '';
-  let causes = [];
+  let caused = new Set();
   const legend = el('ul', { class: 'legend', 'aria-label': 'Legend: filter by state' });
   const search = el('input', { type: 'search', id: 'search', 'aria-label': 'Filter by cluster name', placeholder: 'Cluster name (press /)', oninput: () => changed() });
 
@@ -19,8 +19,9 @@ export function filters({ changed }) {
     legend,
     search,
     count: (head) => {
-      causes = head.causes;
-      if (!causes.some((c) => keyOf(c) === cause)) cause = '';
+      const found = head.causes.find((c) => keyOf(c) === cause);
+      if (!found) cause = '';
+      caused = new Set(found?.clusters);
       fill(legend, phases.map((phase, i) => (head.counts[phase.name] || wanted.has(i) ? el('li', { key: phase.name },
         el('button', { type: 'button', 'aria-pressed': String(wanted.has(i)), title: phase.text, onclick: () => toggle(i) },
           swatch(i), phase.word, ' ', el('b', {}, head.counts[phase.name] ?? 0))) : null)));
@@ -29,10 +30,10 @@ export function filters({ changed }) {
     hasCause: (c) => cause === keyOf(c),
     active: () => wanted.size > 0 || search.value.trim() !== '' || cause !== '',
     shows: (cell) => (wanted.size === 0 || wanted.has(phaseIndex(cell.s))) && cell.n.includes(search.value.trim())
-      && (cause === '' || cell.r > 0 && keyOf(causes[cell.r - 1]) === cause),
+      && (cause === '' || caused.has(cell.n)),
     focus: () => search.focus(),
   };
 }
 
 // keyOf names a cause from one update to the next.
-export function keyOf(cause) { return `${cause.state} ${cause.reason ?? ''} ${cause.text}`; }
+export function keyOf(cause) { return `${cause.state} ${cause.reason ?? ''} ${cause.message}`; }

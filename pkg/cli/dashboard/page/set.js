@@ -24,15 +24,10 @@ class Model {
 
   texts = [];
 
-  // caused has the names of the clusters of each cause, by its number.
-  caused = [];
-
   // apply takes an update over, and returns the indices of the changed cells; null for a new whole.
   apply(update) {
     const index = this.#cells(update);
-    if (update.head) this.head = update.head;
-    this.caused = [];
-    for (const cell of this.cells) if (cell.r) (this.caused[cell.r] ??= []).push(cell.n);
+    if (update.head) this.head = { causes: [], revisions: [], bars: [], notes: [], ...update.head };
     return index;
   }
 
@@ -138,7 +133,7 @@ export function setView(main, context, namespace, name) {
       (h.alarms ?? []).map((alarm, i) => el('p', { class: 'bad' }, i ? `${alarm.text}. ` : '', `Remedy: ${alarm.remedy}`)),
       h.then?.some((fact) => fact.at) ? el('p', { class: 'soft' }, 'If no cluster reports anything new:') : null,
       h.then?.length ? el('ul', { class: 'then', 'aria-label': 'What comes next' }, h.then.map((fact) => el('li', {}, fact.at ? [el('b', {}, `in ${until(fact.at)}`), ': '] : '', fact.text))) : null,
-      h.reached ? el('p', {}, h.reached) : null,
+      h.reachedText ? el('p', {}, `Reached: ${h.reachedText}.`) : null,
       h.notes.map((note) => el('p', { class: 'warn' }, note)),
       h.why ? el('details', {}, el('summary', {}, 'In the words of the hub'), el('p', { class: 'soft' }, h.why)) : null);
   }
@@ -152,16 +147,16 @@ export function setView(main, context, namespace, name) {
 
   // drawBars draws a bar for each placementRef: what is wrong comes first, so that it grows towards the limit.
   function drawBars() {
-    const whole = model.head.bars.filter((bar) => !bar.Group);
+    const whole = model.head.bars.filter((bar) => !bar.group);
     fill(bars, whole.map((bar) => {
-      const counts = model.counts(bar.Placement);
+      const counts = model.counts(bar.placement);
       const total = counts.reduce((sum, n) => sum + n, 0);
       if (!total) return null;
       const text = phases.map((phase, i) => (counts[i] ? `${counts[i]} ${phase.word.toLowerCase()}` : '')).filter(Boolean).join(', ');
-      return el('div', { key: bar.Placement, role: 'img', 'aria-label': `${bar.Placement}: ${text}${bar.Limit ? `; ${bar.LimitText}` : ''}` },
-        el('div', { class: 'soft line' }, whole.length > 1 ? el('b', {}, bar.Placement) : null, el('span', {}, bar.Strategy)),
+      return el('div', { key: bar.placement, role: 'img', 'aria-label': `${bar.placement}: ${text}${bar.limit ? `; ${bar.limitText}` : ''}` },
+        el('div', { class: 'soft line' }, whole.length > 1 ? el('b', {}, bar.placement) : null, el('span', {}, bar.strategy)),
         el('div', { class: 'track' }, phases.map((phase, i) => (counts[i] ? swatchOf(i, counts[i]) : null))),
-        bar.Limit ? limit(bar, total) : null);
+        bar.limit ? limit(bar, total) : null);
     }));
   }
 
@@ -172,20 +167,20 @@ export function setView(main, context, namespace, name) {
   }
 
   function limit(bar, total) {
-    const share = Math.min(1, bar.Limit / total);
-    return el('div', { class: 'scale' }, el('span', { class: share > 0.5 ? 'limit right' : 'limit', style: { [share > 0.5 ? 'right' : 'left']: `${100 * (share > 0.5 ? 1 - share : share)}%` } }, bar.LimitText));
+    const share = Math.min(1, bar.limit / total);
+    return el('div', { class: 'scale' }, el('span', { class: share > 0.5 ? 'limit right' : 'limit', style: { [share > 0.5 ? 'right' : 'left']: `${100 * (share > 0.5 ? 1 - share : share)}%` } }, bar.limitText));
   }
 
   function drawCauses(h) {
     causes.hidden = h.causes.length === 0;
     const wrong = h.causes.some((c) => phases[phaseIndex(c.state)].bad) ? (h.state.startsWith('Abort') ? 'What went wrong' : 'What is wrong') : 'What the clusters report';
-    fill(causes, el('h2', {}, wrong), h.causes.map((c, i) => {
-      const names = model.caused[i + 1] ?? [];
-      const times = [c.since && `for ${since(c.since)}`, c.at && !h.alarms && `${c.clusters > 1 ? 'the first' : 'it'} ${c.then === 'Failed' ? 'fails' : `becomes ${words(c.then).toLowerCase()}`} in ${until(c.at)}`].filter(Boolean);
+    fill(causes, el('h2', {}, wrong), h.causes.map((c) => {
+      const names = c.clusters;
+      const times = [c.since && `for ${since(c.since)}`, c.changesAt && !h.alarms && `${names.length > 1 ? 'the first' : 'it'} ${c.then === 'Failed' ? 'fails' : `becomes ${words(c.then).toLowerCase()}`} in ${until(c.changesAt)}`].filter(Boolean);
       return el('div', { class: 'cause', key: keyOf(c) },
-        el('b', { class: `count ${phases[phaseIndex(c.state)].bad ? 'bad' : ''}` }, c.clusters),
-        el('div', { class: 'wrap' }, c.text.replace(/^\w+=\w+: /, '')),
-        el('div', { class: 'soft' }, [`${words(c.state)}${c.reason ? ` (${words(c.reason).toLowerCase()})` : ''}`, ...times].join(', ')),
+        el('b', { class: `count ${phases[phaseIndex(c.state)].bad ? 'bad' : ''}` }, names.length),
+        el('div', { class: 'wrap' }, c.message.replace(/^\w+=\w+: /, '')),
+        el('div', { class: 'soft' }, [`${words(c.state)}${c.reason && c.reason !== c.state ? ` (${words(c.reason).toLowerCase()})` : ''}`, ...times].join(', ')),
         el('div', { class: 'tags' }, names.slice(0, namesShown).map((cluster) => el('button', { type: 'button', class: 'tag', key: cluster, onclick: () => choose(cluster) }, cluster)),
           names.length > 1 ? el('button', { type: 'button', class: 'tag', key: '', 'aria-pressed': String(filter.hasCause(c)), onclick: () => filter.toggleCause(c) },
             names.length > namesShown ? `and ${names.length - namesShown} more` : 'on the map') : null));

@@ -21,11 +21,11 @@ export function whyPanel(namespace, name, cluster, close, act) {
   function draw(story) {
     const c = story.cluster;
     fill(content,
-      el('p', {}, el('b', {}, words(c.s)), c.t ? ` for ${since(c.t)}` : '', c.w ? ` · the hub wrote revision ${c.w}, ${c.c ? 'confirmed by the agent' : 'not confirmed by the agent'}` : ''),
-      story.future.length ? [el('h3', {}, 'Next'), el('ul', {}, story.future.map((fact) => el('li', {}, fact.at ? `in ${until(fact.at)}: ` : '', fact.text)))] : null,
+      el('p', {}, el('b', {}, words(c.state)), c.since ? ` for ${since(c.since)}` : '', c.wrote ? ` · the hub wrote revision ${c.wrote}, ${c.confirmed ? 'confirmed by the agent' : 'not confirmed by the agent'}` : ''),
+      story.future?.length ? [el('h3', {}, 'Next'), el('ul', {}, story.future.map((fact) => el('li', {}, fact.at ? `in ${until(fact.at)}: ` : '', fact.text)))] : null,
       story.assumed ? el('p', { class: 'soft' }, `Assumed: ${story.assumed}.`) : null,
-      el('h3', {}, 'Until now'), el('ol', {}, story.past.map((fact) => el('li', {}, fact.at ? [time(fact.at), ' '] : null, fact.text))),
-      c.s === 'Failed' ? act.clusterButton(cluster) : null);
+      el('h3', {}, 'Until now'), el('ol', {}, (story.past ?? []).map((fact) => el('li', {}, fact.at ? [time(fact.at), ' '] : null, fact.text))),
+      c.state === 'Failed' ? act.clusterButton(cluster) : null);
   }
 
   read();

@@ -1,0 +1,85 @@
+package plugin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/util/jsonpath"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+)
+
+// output is the flag -o of a command that shows data. All commands have the formats json, yaml and jsonpath; some have formats of their own.
+type output struct {
+	format  string
+	path    *jsonpath.JSONPath
+	formats []string
+}
+
+// addFlag adds the flag to a command.
+func (f *output) addFlag(cmd *cobra.Command, own ...string) {
+	f.formats = append([]string{"json", "yaml"}, own...)
+	cmd.Flags().VarP(f, "output", "o", "Output format: "+f.either())
+	completes(cmd, "output", cobra.FixedCompletions(append(slices.Clone(f.formats), "jsonpath="), cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *output) either() string { return either(append(slices.Clone(f.formats), "jsonpath=…")) }
+
+// String implements pflag.Value.
+func (f *output) String() string { return f.format }
+
+// Type implements pflag.Value.
+func (f *output) Type() string { return "string" }
+
+// Set implements pflag.Value.
+func (f *output) Set(value string) error {
+	if template, isPath := strings.CutPrefix(value, "jsonpath="); isPath {
+		f.format, f.path = "jsonpath", jsonpath.New("output").AllowMissingKeys(true)
+		return f.path.Parse(template)
+	}
+	if !slices.Contains(f.formats, value) {
+		return fmt.Errorf("use %s", f.either())
+	}
+	f.format = value
+	return nil
+}
+
+// isSet reports whether the output is data. The format wide is a table.
+func (f *output) isSet() bool { return f.format != "" && f.format != "wide" }
+
+// print writes a value in the format of the flag. names are the names of its parts, for the format name. The texts are as they are: the
+// reader needs them unchanged, and JSON and YAML escape control characters.
+func (f *output) print(o *options, value any, names ...string) error {
+	switch f.format {
+	case "name":
+		var errs []error
+		for _, name := range names {
+			errs = append(errs, o.sayf("%s\n", name))
+		}
+		return errors.Join(errs...)
+	case "yaml":
+		return o.printYAML(value)
+	case "jsonpath":
+		data, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		var read any
+		if err := json.Unmarshal(data, &read); err != nil {
+			return err
+		}
+		return f.path.Execute(o.Out, read)
+	}
+	encoder := json.NewEncoder(plain.Raw(o.Out))
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// resourceOf returns the name of a ManifestWorkReplicaSet in kubectl's format.
+func resourceOf(name string) string {
+	return "manifestworkreplicaset.work.open-cluster-management.io/" + name
+}

@@ -1,0 +1,38 @@
+package view
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// The text says which number of failures has which consequence.
+func TestLimitsText(t *testing.T) {
+	const m = time.Minute
+	groups := []rollout.GroupLimits{{Name: "canary", Total: 1, Mandatory: true}, {Index: 1, Total: 9, MaxFailures: 2}}
+	for want, c := range map[string]struct {
+		limits  rollout.Limits
+		current string
+	}{
+		"failure 3 of 10 clusters returns every cluster to revision 6; a cluster fails 1m0s after its write": {
+			rollout.Limits{Total: 10, MaxFailures: 2, AbortAll: true, Deadline: m}, "6"},
+		"failure 1 of 10 clusters stops the rollout there, because there is no revision to return to; a cluster fails 1m0s after its write": {
+			rollout.Limits{Total: 10, AbortAll: true, Deadline: m}, ""},
+		"failure 1 of 10 clusters stops the rollout there; a cluster fails 1m0s after its write; 1 failed and 2 may fail so far": {
+			rollout.Limits{Total: 10, Deadline: m, Failed: 1, Halting: 3}, "6"},
+		"failure 1 of 1 clusters in mandatory group canary, or failure 3 of 10 clusters stops the rollout there; a cluster fails 1m0s after its write": {
+			rollout.Limits{Total: 10, MaxFailures: 2, Deadline: m, Groups: groups}, "6"},
+		"failure 1 of 1 clusters in mandatory group canary, or failure 3 of 9 clusters in group 1 stops the rollout there; " +
+			"a cluster fails 1m0s after its write": {rollout.Limits{Total: 10, PerGroup: true, Deadline: m, Groups: groups}, "6"},
+		"no number of failures stops the rollout there; a cluster fails 1m0s after its write": {
+			rollout.Limits{Total: 10, MaxFailures: 10, Deadline: m}, "6"},
+		"no cluster ever fails, because progressDeadline is None": {rollout.Limits{Total: 10, AbortAll: true}, "6"},
+		"spec bad": {rollout.Limits{Err: fmt.Errorf("spec bad")}, "6"},
+	} {
+		require.Equal(t, want, limitsText(c.current, &c.limits))
+	}
+}

@@ -1,0 +1,51 @@
+package view
+
+import (
+	"time"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Row is a ManifestWorkReplicaSet in a list.
+type Row struct {
+	Namespace string             `json:"namespace"`
+	Name      string             `json:"name"`
+	State     workv1alpha1.State `json:"state"`
+	// Since is when the state began; zero if unknown.
+	Since   time.Time `json:"since,omitzero"`
+	Created time.Time `json:"created,omitzero"`
+	// Update and Current are the numbers of these revisions; zero for none.
+	Update  int64 `json:"update,omitempty"`
+	Current int64 `json:"current,omitempty"`
+	// The numbers of clusters as the status counts them.
+	Selected int `json:"selected"`
+	Updated  int `json:"updated"`
+	Failed   int `json:"failed"`
+	Degraded int `json:"degraded"`
+	// Healthy is how many clusters have the intended revision and succeed with it: after an abort, that is the current one. Sick is how many
+	// do not.
+	Healthy int `json:"healthy"`
+	Sick    int `json:"sick"`
+}
+
+// RowOf returns the row of an object.
+func RowOf(rs *workv1alpha1.ManifestWorkReplicaSet) Row {
+	summary := &rs.Status.Summary
+	row := Row{
+		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Created: rs.CreationTimestamp.Time,
+		Selected: Desired(rs), Updated: summary.Updated, Failed: summary.Failed, Degraded: summary.Degraded,
+		Healthy: summary.Updated, Sick: max(summary.Failed, summary.Degraded),
+	}
+	if rs.Status.AbortedTime != nil && rs.Status.CurrentRevision != "" {
+		row.Healthy, row.Sick = min(summary.Available, summary.Applied), summary.Degraded
+	}
+	for _, rev := range Revisions(&Objects{ReplicaSet: rs}) {
+		if rev.Update {
+			row.Update = rev.Number
+		}
+		if rev.Current {
+			row.Current = rev.Number
+		}
+	}
+	return row
+}
