@@ -33,7 +33,6 @@ type oneHub struct {
 	set       *workv1alpha1.ManifestWorkReplicaSet
 	revisions []appsv1.ControllerRevision
 	patches   []string
-	noWatch   bool
 	lease     *coordinationv1.Lease
 	// list replaces the list of objects, and items the objects of the list.
 	list  string
@@ -83,8 +82,6 @@ func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		_, _ = w.Write(after)
-	case query.Get("watch") != "" && h.noWatch:
-		status(http.StatusForbidden, "Forbidden")
 	case query.Get("sendInitialEvents") != "":
 		status(http.StatusUnprocessableEntity, "Invalid")
 	case query.Get("watch") != "":
@@ -321,15 +318,6 @@ func TestDashboardUndoOfATemplateThatWasNotShown(t *testing.T) {
 	_, err = d.Act(t.Context(), action, shown.Question)
 	require.NoError(t, err)
 	require.Len(t, h.patches, 1)
-}
-
-// TestStatusWithoutTheRightToWatch: status does not wait for ever.
-func TestStatusWithoutTheRightToWatch(t *testing.T) {
-	h := newOneHub(t)
-	h.set.Status.State, h.noWatch = workv1alpha1.StateRollingOut, true
-	code, _, failed := h.run(t, "status", "web", "--timeout", "5s")
-	require.Equal(t, 1, code, failed)
-	require.Contains(t, failed, "orbidden")
 }
 
 // TestListWithAnObjectThatCannotBeDecoded: the CRD lets "5 minutes" through. The object of one tenant must not hide those of the others.

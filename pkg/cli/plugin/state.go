@@ -103,7 +103,7 @@ func (o *options) abort(ctx context.Context, name string, flags *abortOptions) e
 	if err := o.abortAt(ctx, c, name, flags); err != nil || !flags.wait || flags.dryRun != dryRunNone {
 		return err
 	}
-	return o.waitRestored(ctx, c, name, flags.timeout)
+	return o.wait(ctx, c, name, &statusOptions{timeout: flags.timeout, restored: true})
 }
 
 func (o *options) abortAt(ctx context.Context, c *clients, name string, flags *abortOptions) error {

@@ -4,21 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/url"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/go-logr/logr/funcr"
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
-	watchtools "k8s.io/client-go/tools/watch"
-	"k8s.io/klog/v2"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
@@ -43,6 +37,7 @@ type statusOptions struct {
 	timeout  time.Duration
 	number   int64
 	restored bool
+	output   output
 	// hash is the revision that an undo restored, and digest is the digest of its template; empty if anything may be rolled out.
 	hash   string
 	digest revision.Digest
@@ -64,6 +59,7 @@ func newStatus(o *options) *cobra.Command {
 	o.revisionFlag(cmd, &flags.number, "revision", "Fail if a different revision is being rolled out")
 	cmd.Flags().BoolVar(&flags.restored, "wait-restored", false,
 		"Wait until every cluster has confirmed the revision to which an abort returns")
+	flags.output.addFlag(cmd, "name")
 	return cmd
 }
 
@@ -72,128 +68,162 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 	if err != nil {
 		return err
 	}
-	if _, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{}); err != nil {
+	if !flags.output.isSet() {
+		return o.wait(ctx, c, name, flags)
+	}
+	quiet := *o
+	quiet.Out = io.Discard
+	err = quiet.wait(ctx, c, name, flags)
+	if outcome := (*exitError)(nil); err != nil && !errors.As(err, &outcome) {
 		return err
 	}
-	if flags.restored {
-		return o.waitRestored(ctx, c, name, flags.timeout)
-	}
-	bounded, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
+	return errors.Join(err, o.get(ctx, name, &flags.output))
+}
+
+// waitEvery is how often a wait reads the object.
+const waitEvery = 2 * time.Second
+
+// wait waits until a rollout ends or, with --wait-restored, until every cluster is back after an abort. It goes on while the API server does
+// not answer.
+func (o *options) wait(ctx context.Context, c *clients, name string, flags *statusOptions) error {
+	bounded := ctx
 	if flags.timeout > 0 {
 		var cancel context.CancelFunc
-		bounded, cancel = context.WithTimeout(bounded, flags.timeout)
+		bounded, cancel = context.WithTimeout(ctx, flags.timeout)
 		defer cancel()
 	}
-	watched, end := context.WithCancel(bounded)
-	warner := &hubWarner{options: o, clients: c, name: name}
-	warner.check(watched)
-	var warned sync.WaitGroup
-	warned.Go(func() { warner.run(watched) })
-	defer warned.Wait()
-	defer end()
-	lw := c.listWatchOf(name, fail)
-	last, ahead := "", &outlookPrinter{options: o, clients: c, name: name}
-	logged := klog.NewContext(bounded, o.watchLogger())
-	_, err = watchtools.UntilWithSync(logged, lw, &workv1alpha1.ManifestWorkReplicaSet{}, nil, func(event watch.Event) (bool, error) {
-		set, ok := event.Object.(*workv1alpha1.ManifestWorkReplicaSet)
-		if !ok || event.Type == watch.Deleted {
-			return true, fmt.Errorf("manifestworkreplicasets %q was deleted", name)
-		}
-		line, done, outcome := outcomeOf(set, flags)
-		if line == last {
-			return done, outcome
-		}
-		last = line
-		if err := o.tell(line); err != nil {
-			return true, err
-		}
-		if !done {
-			return false, ahead.print(bounded)
-		}
-		return done, outcome
-	})
-	if cause := context.Cause(bounded); apierrors.IsForbidden(cause) {
-		return cause
+	w := &waiter{options: o, clients: c, name: name, flags: flags}
+	look := w.look
+	if flags.restored {
+		look = w.lookBack
 	}
-	if flags.timeout > 0 && ctx.Err() == nil && isTimeUp(err) {
-		return &exitError{code: exitTimeout, message: fmt.Sprintf("timed out after %s", flags.timeout)}
+	ticker := time.NewTicker(waitEvery)
+	defer ticker.Stop()
+	for problem := ""; ; {
+		done, err := look(bounded)
+		switch {
+		case done && err == nil:
+			return nil
+		case flags.timeout > 0 && ctx.Err() == nil && (bounded.Err() != nil || isTimeUp(err)):
+			return &exitError{code: exitTimeout, message: fmt.Sprintf("timed out after %s", flags.timeout)}
+		case done, err != nil && (ctx.Err() != nil || !isOutage(err)):
+			return err
+		case err != nil && err.Error() != problem:
+			problem = err.Error()
+			o.notef("note: %s\n", problem)
+		}
+		select {
+		case <-bounded.Done():
+		case <-ticker.C:
+		}
 	}
-	return err
 }
 
 // isTimeUp reports whether an error is the end of --timeout. A request that client-go's rate limiter would hold up for longer fails before
 // it.
 func isTimeUp(err error) bool {
-	if err == nil {
-		return false
+	return err != nil && strings.Contains(err.Error(), "would exceed context deadline")
+}
+
+// isOutage reports whether an error shows that the API server does not answer, and may do so later.
+func isOutage(err error) bool {
+	var answered apierrors.APIStatus
+	if errors.As(err, &answered) {
+		return answered.Status().Code >= http.StatusInternalServerError || apierrors.IsTooManyRequests(err)
 	}
-	return wait.Interrupted(err) && !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "would exceed context deadline")
+	return errors.As(err, new(*url.Error))
 }
 
-// watchLogger logs the problems of a watch, except its end.
-func (o *options) watchLogger() klog.Logger {
-	return funcr.New(func(_, text string) {
-		if !strings.Contains(text, context.Canceled.Error()) {
-			o.notef("note: %s\n", text)
-		}
-	}, funcr.Options{})
-}
-
-// listWatchOf lists and watches one ManifestWorkReplicaSet. It calls fail if the user may not watch it.
-func (c *clients) listWatchOf(name string, fail context.CancelCauseFunc) *cache.ListWatch {
-	selector := fields.OneTermEqualSelector("metadata.name", name).String()
-	return &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {
-			list.FieldSelector = selector
-			return c.replicaSets().List(ctx, list)
-		},
-		WatchFuncWithContext: func(ctx context.Context, list metav1.ListOptions) (watch.Interface, error) {
-			list.FieldSelector = selector
-			events, err := c.replicaSets().Watch(ctx, list)
-			if apierrors.IsForbidden(err) { // A reflector would try again without end.
-				fail(err)
-			}
-			return events, err
-		},
-	}
-}
-
-// outlookPrinter prints what the hub does next, as far as the user may read it.
-type outlookPrinter struct {
+// waiter looks at a rollout until it ends, and prints what has changed.
+type waiter struct {
 	*options
 	clients *clients
 	name    string
-	read    time.Time
-	last    string
+	flags   *statusOptions
+	// seen is true if the object was read. line, ahead and alarms were printed last.
+	seen        bool
+	line, ahead string
+	alarms      int
+	// warned is when the hub was checked last, and read is when the works were read.
+	warned, read time.Time
+}
+
+// look prints the progress of a rollout, and reports whether it has ended.
+func (w *waiter) look(ctx context.Context) (done bool, err error) {
+	set, err := w.clients.replicaSets().Get(ctx, w.name, metav1.GetOptions{})
+	switch {
+	case err != nil && w.seen && apierrors.IsNotFound(err):
+		return true, fmt.Errorf("manifestworkreplicasets %q was deleted", w.name)
+	case err != nil:
+		return !w.seen, err
+	}
+	w.seen = true
+	w.warn(ctx, set)
+	line, done, outcome := outcomeOf(set, w.flags)
+	if line != w.line {
+		w.line = line
+		if err := w.tell(line); err != nil {
+			return true, err
+		}
+		if !done {
+			return false, w.outlook(ctx)
+		}
+	}
+	return done, outcome
+}
+
+// lookBack prints how far an abort is, and reports whether every cluster has confirmed the revision.
+func (w *waiter) lookBack(ctx context.Context) (done bool, err error) {
+	line, done, err := w.restoration(ctx, w.clients, w.name)
+	if err != nil {
+		return !w.seen, err
+	}
+	if w.seen = true; line == w.line {
+		return done, nil
+	}
+	w.line = line
+	return done, w.tell(line)
 }
 
 // outlookEvery is the least time between two reads of the works.
 const outlookEvery = 5 * time.Second
 
-// print prints what the hub does next, if that has changed.
-func (p *outlookPrinter) print(ctx context.Context) error {
-	if p.now().Sub(p.read) < outlookEvery {
+// outlook prints what the hub does next, if that has changed, as far as the user may read it.
+func (w *waiter) outlook(ctx context.Context) error {
+	if w.now().Sub(w.read) < outlookEvery {
 		return nil
 	}
-	p.read = p.now()
-	objects, err := p.readWith(ctx, p.clients, p.name, p.sampleReader())
+	w.read = w.now()
+	objects, err := w.readWith(ctx, w.clients, w.name, w.sampleReader())
 	if err != nil {
-		return nil //nolint:nilerr // The progress is what matters. The next event tells what has become of the object.
+		return nil //nolint:nilerr // The progress is what matters. The next look tells what has become of the object.
 	}
 	then, texts := view.Of(objects).Then, ""
 	for i := range then {
 		texts += then[i].Text + "\n"
 	}
-	if texts == p.last {
+	if texts == w.ahead {
 		return nil
 	}
-	p.last = texts
-	out := newPrinter(p.Out, screenOf(p.Out))
+	w.ahead = texts
+	out := newPrinter(w.Out, screenOf(w.Out))
 	for i := range then {
-		out.prose("  ", p.when(&then[i])+": "+then[i].Text)
+		out.prose("  ", w.when(&then[i])+": "+then[i].Text)
 	}
 	return out.err
+}
+
+// warn prints why the hub does not act, when that changes.
+func (w *waiter) warn(ctx context.Context, set *workv1alpha1.ManifestWorkReplicaSet) {
+	if w.now().Sub(w.warned) < view.ObservedWithin/3 {
+		return
+	}
+	w.warned = w.now()
+	alarms := view.Alarms(&view.Objects{ReplicaSet: set, Lease: w.clients.lease(ctx), Now: w.now()})
+	if len(alarms) != w.alarms && ctx.Err() == nil { // The texts have times, which change.
+		newPrinter(w.ErrOut, screenOf(w.ErrOut)).alarms(alarms)
+	}
+	w.alarms = len(alarms)
 }
 
 // outcomeBeforeHub returns the outcome if the hub has not observed the latest change, and the status is older; empty otherwise. A user's
@@ -250,4 +280,32 @@ func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, flags *statusOptions) (
 		return line, true, fmt.Errorf("manifestworkreplicasets %q is being deleted", set.Name)
 	}
 	return line, false, nil
+}
+
+// restoration returns how far an abort is, and reports whether every cluster has confirmed the revision.
+func (o *options) restoration(ctx context.Context, c *clients, name string) (line string, done bool, err error) {
+	objects, err := o.readSet(ctx, c, name, leaseStep, historyStep(c))
+	if err != nil {
+		return "", false, err
+	}
+	set := objects.ReplicaSet
+	switch {
+	case !set.DeletionTimestamp.IsZero():
+		return "", false, fmt.Errorf("manifestworkreplicasets %q is being deleted", name)
+	case set.Status.AbortedTime == nil || set.Status.CurrentRevision == "":
+		return "", false, fmt.Errorf("the rollout of %q is not aborted: somebody retried it or changed the template, or nobody aborted it", name)
+	case len(objects.Missing) > 0:
+		return "", false, fmt.Errorf("no permission to %s, which the wait requires", objects.Missing[0])
+	}
+	if view.Restored(objects) {
+		return "Restored: every cluster has confirmed revision " + view.CurrentNumber(objects), true, nil
+	}
+	f := view.Of(&view.Objects{ReplicaSet: set, Lease: objects.Lease, Now: o.now()})
+	switch {
+	case len(f.Alarms) > 0:
+		return fmt.Sprintf("HUB: %s; remedy: %s", f.Alarms[0].Text, f.Alarms[0].Remedy), false, nil
+	case f.State != workv1alpha1.StateAborting && f.State != workv1alpha1.StateAborted:
+		return "Waiting for the hub to observe the abort...", false, nil
+	}
+	return fmt.Sprintf("%s: %s", f.State, f.Why), false, nil
 }
