@@ -98,7 +98,7 @@ func TestUpdateInPlace(t *testing.T) {
 func TestPageAgreesWithItself(t *testing.T) {
 	hub := &largeHub{changed: make(chan struct{}, 1), objects: fleettest.InState("failing", 240, time.Now())}
 	p := openMoment(t, hub)
-	p.shows("Rolling out", "80 clusters return to revision 6", "abort at the 3rd failure")
+	p.shows("Rolling out", "returns 80 clusters to revision 6", "abort at the 3rd failure")
 	p.is("document.querySelector('.legend').textContent.includes('Succeeded 55')")
 	p.is("document.querySelector('.track').parentElement.ariaLabel.includes('55 succeeded')")
 	for _, width := range []int64{390, 1280} {
@@ -115,7 +115,7 @@ func TestPageAgreesWithItself(t *testing.T) {
 	before := must[[][]float64](p, places)
 	require.Len(t, before, 2)
 	for state, headline := range map[string]string{
-		"aborted": "run revision 6 again", "returning": "still have to return", "rolling": "is expected in", "paused": "has to wait",
+		"aborted": "Every cluster has revision 6 again", "returning": "The hub waits for", "rolling": "is expected in", "paused": "waits for the end of the pause",
 	} {
 		hub.set(fleettest.InState(state, 240, time.Now()))
 		p.shows(headline)
@@ -123,7 +123,7 @@ func TestPageAgreesWithItself(t *testing.T) {
 	}
 	p.run(chromedp.EmulateViewport(1280, 860))
 	hub.set(fleettest.InState("failing", 240, time.Now()))
-	p.shows("80 clusters return to revision 6")
+	p.shows("returns 80 clusters to revision 6")
 	p.is("(() => { const at = [...document.querySelectorAll('.timeline time')].map((e) => e.dateTime); return at.length > 2 && at.every((t, i) => !i || t <= at[i - 1]); })()")
 	p.is("!/[a-z][A-Z][a-z]/.test(document.querySelector('main').innerText.replace(/maxFailures|AbortAll|ImagePullBackOff|progressDeadline/g, ''))")
 }

@@ -28,7 +28,7 @@ func TestRolloutAbortUndo(t *testing.T) {
 	p.shows("Abort the rollout of revision 3", "The hub will write to 3 clusters.")
 	p.is("(document.getElementById('reason').value = 'v3 leaks memory') !== ''")
 	p.click("Abort: 3 clusters will be written")
-	p.shows("Aborted", "The rollout was aborted: 12 of 12 clusters run revision 2 again.", "v3 leaks memory", "3 of 12 clusters had revision 3",
+	p.shows("Aborted", "Every cluster has revision 2 again", "v3 leaks memory", "3 of 12 clusters had revision 3",
 		"restored: every cluster had confirmed")
 	f.becomes(workv1alpha1.StateAborted)
 

@@ -72,11 +72,8 @@ pre { background: var(--fill); padding: 1rem; overflow-x: auto; white-space: pre
 {{end}}</table></div>
 
 <h2 id="exposure">Exposure</h2>
-{{with .Exposure}}<p>{{if .Reached}}At most {{.Reached}} of {{.Total}} clusters had revision {{.Revision}} at the same time.
-{{else}}The number of clusters that had revision {{.Revision}} is not recorded.
-{{end}}{{.Now}} have it now. Its rollout started at {{time .Since}}{{if .Until.IsZero}} and was not aborted{{else}} and was aborted at
-{{time .Until}}, after {{took .Since .Until}}{{end}}.</p>
-{{else}}<p>The current revision is the update revision.</p>
+{{with .Fleet.Reached}}<p>{{reached .}}.</p>
+{{else}}<p>The rollout was not aborted.</p>
 {{end}}
 <h2 id="causes">Causes</h2>
 {{if .Fleet.Causes}}<div class="wide"><table>

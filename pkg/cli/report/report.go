@@ -19,8 +19,6 @@ type Input struct {
 	Fleet    *view.Fleet
 	Clusters []view.Cluster
 	Events   []view.Event
-	// Exposure is nil if the update revision is the current revision.
-	Exposure *view.Exposure
 	// Diff is the unified diff from the current revision to the update revision, with masked Secrets. NoDiff says why there is no diff.
 	Diff, NoDiff string
 	// Now is the time of the report.
@@ -57,7 +55,7 @@ func Render(in *Input) ([]byte, error) {
 
 var layout = template.Must(template.New("report").Funcs(template.FuncMap{
 	"text": visible, "time": stamp, "percent": percent, "list": func(names []string) string { return strings.Join(names, ", ") },
-	"took": func(from, to time.Time) string { return duration.HumanDuration(to.Sub(from)) }, "class": classOf,
+	"reached": func(r *view.Reached) string { return r.Text(duration.HumanDuration) }, "class": classOf,
 }).Parse(page))
 
 // visible returns a text or a name without hostile characters, so that it can't hide or reorder others.

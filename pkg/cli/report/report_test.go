@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/report"
@@ -48,17 +49,15 @@ func TestRenderEscapes(t *testing.T) {
 
 // TestRenderMarks: each decision group has its own name, and states that are good or bad are marked.
 func TestRenderMarks(t *testing.T) {
-	begin := time.Unix(0, 0)
 	page, err := report.Render(&report.Input{
-		Fleet:    &view.Fleet{Bars: []view.Bar{{Placement: "production", Done: 1, Total: 2}, {Placement: "production", Group: "canary", Done: 1, Total: 1}}},
+		Fleet:    &view.Fleet{Reached: &view.Reached{Revision: 2, Clusters: 1, Total: 2, Ran: metav1.Duration{Duration: 20 * time.Minute}}, Bars: []view.Bar{{Placement: "production", Done: 1, Total: 2}, {Placement: "production", Group: "canary", Done: 1, Total: 1}}},
 		Clusters: []view.Cluster{{Name: "c1", State: view.StateFailed}, {Name: "c2", State: view.StateSucceeded}, {Name: "c3", State: view.StateWaiting}, {Name: "c4", State: view.StateCompleted}},
-		Exposure: &view.Exposure{Since: begin, Until: begin.Add(20 * time.Minute)},
 	})
 	require.NoError(t, err)
 	for _, part := range []string{
 		"<td>production</td>", `<td class="group">canary</td>`, `<td class="bad">Failed</td>`, `<td class="good">Succeeded</td>`, "<td>Waiting</td>",
 		`<td class="bad">Completed</td>`,
-		"after 20m.",
+		"1 of 2 clusters had revision 2; the abort came 20m after the rollout began.",
 	} {
 		require.Contains(t, string(page), part)
 	}

@@ -134,7 +134,7 @@ func Of(o *Objects) *Fleet {
 	if l != nil {
 		l.mark(f.Bars)
 	}
-	f.Headline = o.headline(f, l, clusters, known)
+	f.Headline = headline(f)
 	return f
 }
 

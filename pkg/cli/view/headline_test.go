@@ -31,49 +31,42 @@ func TestHeadline(t *testing.T) {
 		want               string
 		level              view.Level
 	}{
-		"an abort comes": {"6", "10m", nil, "In 5m3s, 9 clusters return to revision 1.", view.LevelBad},
+		"an abort comes": {"6", "10m", nil, "In 5m3s: 7th failure, maxFailures 6: AbortAll returns 9 clusters to revision 1.", view.LevelBad},
 		"halted": {"6", "None", nil,
-			"7 degraded, maxFailures 6: nothing starts until 1 recovers, or somebody acts.", view.LevelBad},
+			"Halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers.", view.LevelBad},
 		"none is sick": {"6", "10m", func(o *view.Objects) {
 			o.ReplicaSet.Status.Rejections = nil
 			for i := range 9 {
 				o.Works[i] = silent(o.Works[i])
 			}
-		}, "0 of 20 clusters run revision 2.", view.LevelBusy},
-		"none is sick, but all are late": {"6", "10m", func(o *view.Objects) {
-			o.Now = now.Add(8 * time.Minute)
-			o.ReplicaSet.Status.Rejections = nil
-			for i := range 9 {
-				o.Works[i] = silent(o.Works[i])
-			}
-		}, "In 2m4s, 9 clusters return to revision 1.", view.LevelBad},
-		"tolerated": {"50%", "10m", nil, "0 of 20 clusters run revision 2.", view.LevelWarn},
+		}, "0 of 20 clusters confirmed revision 2.", view.LevelBusy},
+		"tolerated": {"50%", "10m", nil, "0 of 20 clusters confirmed revision 2.", view.LevelWarn},
 		"stalled": {"6", "None", func(o *view.Objects) { o.ReplicaSet.Status.State = workv1alpha1.StateStalled },
-			"The rollout is stalled: 7 degraded, maxFailures 6: nothing starts until 1 recovers, or somebody acts.", view.LevelBad},
+			"Halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers.", view.LevelBad},
 		"paused before an abort": {"6", "10m", func(o *view.Objects) { o.ReplicaSet.Spec.Paused = true },
-			"In 5m4s, an abort falls due and has to wait, because the rollout is paused.", view.LevelBad},
+			"In 5m4s: 7th failure, maxFailures 6: the abort is due, and waits for the end of the pause: then AbortAll returns 9 clusters to revision 1.", view.LevelBad},
 		"paused": {"6", "10m", func(o *view.Objects) { healthy(o); o.ReplicaSet.Spec.Paused = true },
-			"Paused: the hub writes to no cluster until somebody resumes the rollout.", view.LevelWarn},
+			"Paused: the hub writes to no cluster, and aborts nothing, until somebody resumes the rollout.", view.LevelWarn},
 		"paused, and none is sick": {"6", "10m", func(o *view.Objects) {
 			o.ReplicaSet.Spec.Paused, o.ReplicaSet.Status.Rejections = true, nil
 			for i := range 9 {
 				o.Works[i] = silent(o.Works[i])
 			}
-		}, "Paused: the hub writes to no cluster until somebody resumes the rollout.", view.LevelWarn},
+		}, "Paused: the hub writes to no cluster, and aborts nothing, until somebody resumes the rollout.", view.LevelWarn},
 		"rolling out": {"6", "10m", func(o *view.Objects) {
 			healthy(o)
 			o.Now = now.Add(time.Minute)
 			o.Works[0], o.Works[1] = at(t, "c01", 40*time.Second), at(t, "c02", 0)
-		}, "1 of 20 clusters run revision 2. The rest is expected in 1m20s.", view.LevelBusy},
+		}, "1 of 20 clusters confirmed revision 2. The rest is expected in 1m20s.", view.LevelBusy},
 		"aborting": {"6", "10m", func(o *view.Objects) {
 			aborted(o)
 			for i := range 5 {
 				o.Works[i] = at(t, o.Works[i].Cluster(), 0)
 			}
-		}, "5 clusters still have to return to revision 1; 15 of 20 run it.", view.LevelBad},
+		}, "The hub waits for 5 clusters to confirm revision 1; no deadline ends this.", view.LevelBad},
 		"one is left": {"6", "10m", func(o *view.Objects) { aborted(o); o.Works[3] = at(t, "c04", 0) },
-			"Every other cluster is back at revision 1; still to return: c04.", view.LevelBad},
-		"aborted": {"6", "10m", aborted, "The rollout was aborted: 20 of 20 clusters run revision 1 again.", view.LevelWarn},
+			"The hub waits for 1 cluster to confirm revision 1; no deadline ends this.", view.LevelBad},
+		"aborted": {"6", "10m", aborted, "Every cluster has revision 1 again: stays like this until the template changes or somebody retries.", view.LevelWarn},
 		"complete": {"6", "10m", func(o *view.Objects) {
 			healthy(o)
 			complete(o)
@@ -81,7 +74,7 @@ func TestHeadline(t *testing.T) {
 			for i := range o.Works {
 				o.Works[i] = at(t, o.Works[i].Cluster(), time.Second)
 			}
-		}, "20 of 20 clusters run revision 2.", view.LevelGood},
+		}, "20 of 20 clusters confirmed revision 2.", view.LevelGood},
 		"no hub": {"6", "10m", func(o *view.Objects) { o.Lease = &coordinationv1.Lease{} },
 			"No hub runs: no work controller leads. What you see may be old.", view.LevelBad},
 	} {

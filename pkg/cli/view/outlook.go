@@ -59,7 +59,7 @@ func (o *Objects) facts(l *outlook, clusters []Cluster, known bool) []Fact {
 // now returns the facts without a time.
 func (l *outlook) now() (facts []Fact) {
 	if l.o.ReplicaSet.Spec.Paused {
-		facts = append(facts, Fact{Text: "paused: the hub writes to no cluster, and aborts nothing, until somebody resumes the rollout"})
+		facts = append(facts, Fact{level: LevelWarn, Text: "paused: the hub writes to no cluster, and aborts nothing, until somebody resumes the rollout"})
 	}
 	endless := false
 	for i := range l.limits {
@@ -68,7 +68,7 @@ func (l *outlook) now() (facts []Fact) {
 			continue
 		}
 		if limits.Halted {
-			facts = append(facts, Fact{Text: l.in(limits) + l.halted(limits)})
+			facts = append(facts, Fact{level: LevelBad, Text: l.in(limits) + l.halted(limits)})
 		}
 		if open := l.count(limits, StateInFlight, StateDegraded, StateRejected); limits.Deadline == 0 && open > 0 {
 			text := fmt.Sprintf("no deadline: the hub waits for %s without end, because progressDeadline is None", countOf(open))
@@ -79,7 +79,7 @@ func (l *outlook) now() (facts []Fact) {
 		}
 	}
 	if l.ahead.Stalled && len(l.ahead.Failing) == 0 && !endless {
-		facts = append(facts, Fact{Text: "stays like this until somebody acts"})
+		facts = append(facts, Fact{level: LevelBad, Text: "stays like this until somebody acts"})
 	}
 	return facts
 }
@@ -94,7 +94,9 @@ func (l *outlook) later() (facts []Fact) {
 	for i, stop := range ahead.Stops {
 		if stop != nil {
 			told = true
-			facts = append(facts, Fact{At: stop.At, Text: l.failure(&l.limits[i], stop) + ": the hub starts no further cluster" + l.blocked(i)})
+			facts = append(facts, Fact{
+				At: stop.At, level: LevelBad, Text: l.failure(&l.limits[i], stop) + ": the hub starts no further cluster" + l.blocked(i),
+			})
 		}
 	}
 	if ahead.Abort != nil {
@@ -130,7 +132,7 @@ func fail(clusters []string) string {
 // abort returns the abort as a fact. One that is due already has no time.
 func (l *outlook) abort() Fact {
 	turn := l.ahead.Abort
-	fact := Fact{At: turn.At}
+	fact := Fact{At: turn.At, level: LevelBad}
 	for i := range l.limits {
 		if l.limits[i].Placement == turn.Placement {
 			fact.Text = l.failure(&l.limits[i], turn)
@@ -287,18 +289,20 @@ func (o *Objects) restores(clusters []Cluster) []Fact {
 		counts[clusters[i].State]++
 	}
 	var facts []Fact
-	add := func(format string, args ...any) { facts = append(facts, Fact{Text: fmt.Sprintf(format, args...)}) }
+	add := func(level Level, format string, args ...any) {
+		facts = append(facts, Fact{level: level, Text: fmt.Sprintf(format, args...)})
+	}
 	if o.ReplicaSet.Spec.Paused {
-		add("paused: the abort stops where it is until somebody resumes the rollout")
+		add(LevelBad, "paused: the abort stops where it is until somebody resumes the rollout")
 	}
 	if n := counts[StateRestoring]; n > 0 {
-		add("the hub waits for %s to confirm revision %s; no deadline ends this", countOf(n), current)
+		add(LevelBad, "the hub waits for %s to confirm revision %s; no deadline ends this", countOf(n), current)
 	}
 	if n := counts[StateRejected]; n > 0 {
-		add("the API server rejects revision %s on %s: the hub tries again at least once a minute", current, countOf(n))
+		add(LevelBad, "the API server rejects revision %s on %s: the hub tries again at least once a minute", current, countOf(n))
 	}
 	if counts[StateSucceeded] == len(clusters) {
-		add("every cluster has revision %s again: stays like this until the template changes or somebody retries", current)
+		add(LevelWarn, "every cluster has revision %s again: stays like this until the template changes or somebody retries", current)
 	}
 	return facts
 }

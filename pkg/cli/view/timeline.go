@@ -66,32 +66,6 @@ func Restored(o *Objects) bool {
 	return !restored.IsZero() && !restored.Before(at.Time)
 }
 
-// Exposure describes the clusters that have or had an update revision that is not the current revision.
-type Exposure struct {
-	Revision int64
-	// Reached is the largest number of clusters that had the revision, or nil if that is unknown. Now is the number that has it now.
-	Reached *int32
-	Now     int32
-	// Total is the number of selected clusters.
-	Total int
-	// Since is the start of the rollout. Until is the time of the abort; it is zero if the rollout was not aborted.
-	Since, Until time.Time
-}
-
-// ExposureOf returns the exposure to the update revision. It is nil if the update revision is the current revision.
-func ExposureOf(o *Objects) *Exposure {
-	for _, r := range Revisions(o) {
-		if r.Update && !r.Current {
-			e := &Exposure{Revision: r.Number, Reached: r.Reached, Now: r.Now, Total: o.ReplicaSet.Status.Summary.DesiredTotal, Since: r.Started}
-			if at := o.ReplicaSet.Status.AbortedTime; at != nil {
-				e.Until = at.Time
-			}
-			return e
-		}
-	}
-	return nil
-}
-
 func (o *Objects) marks() map[string]*revision.Revision {
 	marks := map[string]*revision.Revision{}
 	for _, object := range o.Revisions {

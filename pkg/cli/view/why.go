@@ -23,6 +23,8 @@ type Fact struct {
 	Text string    `json:"text"`
 	// after is the time that orders the fact if At is zero.
 	after time.Time
+	// level is how much a fact of the future needs attention; empty for not at all.
+	level Level
 }
 
 // order returns the time that orders the fact. Conditions have times of whole seconds, so that later facts of the same second are kept
