@@ -214,12 +214,8 @@ const (
 func unknownFields(of finding, set *manifest.Set) (findings []finding) {
 	of.Type = typeUnknown
 	unknown := set.Unknown()
-	for i := range unknown {
-		path := unknown[i].Path.String()
+	for i, path := range unknown {
 		of.Line, of.Field, of.Message = set.Line(path), revision.Shortened(path, maxFieldText), "unknown field"
-		if hint := unknown[i].Hint; hint != "" {
-			of.Message += fmt.Sprintf("; did you mean %q?", hint)
-		}
 		if i == maxUnknown {
 			of.Line, of.Field, of.Message = set.Line(""), "", fmt.Sprintf("%d more unknown fields are not listed here", len(unknown)-maxUnknown)
 			return append(findings, of)

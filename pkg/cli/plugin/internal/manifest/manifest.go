@@ -9,7 +9,9 @@ import (
 	"io"
 	"iter"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -42,6 +44,24 @@ func (s *Set) Decoded() (*workv1alpha1.ManifestWorkReplicaSet, error) {
 	return set, runtime.DefaultUnstructuredConverter.FromUnstructured(s.Object.Object, set)
 }
 
+// Unknown returns the paths of the fields that no ManifestWorkReplicaSet has, except those in the status: that of another release may have
+// more. It returns none for an object that can't be decoded.
+func (s *Set) Unknown() (paths []string) {
+	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(s.Object.Object, &workv1alpha1.ManifestWorkReplicaSet{}, true)
+	strict, isStrict := runtime.AsStrictDecodingError(err)
+	if !isStrict {
+		return nil
+	}
+	for _, problem := range strict.Errors() {
+		path, isUnknown := strings.CutPrefix(problem.Error(), `unknown field "`)
+		if isUnknown && !strings.HasPrefix(path, "status.") {
+			paths = append(paths, strings.TrimSuffix(path, `"`))
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
 // BrokenError is about a document that can't be read. The documents after it can.
 type BrokenError struct {
 	// Line is where the document begins, or where it is broken.
@@ -64,7 +84,7 @@ func Sets(in io.Reader) iter.Seq2[*Set, error] {
 			yield(nil, err)
 			return
 		}
-		for document, err := range documents(content) {
+		for document, err := range separated(content) {
 			var found []*Set
 			if err == nil {
 				found, err = document.sets()
@@ -81,11 +101,10 @@ func Sets(in io.Reader) iter.Seq2[*Set, error] {
 	}
 }
 
-// document is a part of a file. before is the number of lines before it. isJSON means that the text is exactly one JSON value.
+// document is a part of a file. before is the number of lines before it.
 type document struct {
 	text   []byte
 	before int
-	isJSON bool
 }
 
 func (d *document) broken(err error) *BrokenError { return brokenAt(d.before, err) }
@@ -100,49 +119,6 @@ func brokenAt(before int, err error) *BrokenError {
 	}
 	return &BrokenError{Line: before + 1, Err: err}
 }
-
-// documents returns the documents of a file: those between YAML's separators, and one for each object of a JSON stream.
-func documents(content []byte) iter.Seq2[*document, error] {
-	return func(yield func(*document, error) bool) {
-		for d, err := range separated(content) {
-			text := bytes.TrimLeft(d.text, " \t\r\n")
-			if err != nil || !bytes.HasPrefix(text, []byte("{")) || !d.startsWithJSON() {
-				if !yield(d, err) {
-					return
-				}
-				continue
-			}
-			if !d.stream(yield) {
-				return
-			}
-		}
-	}
-}
-
-// startsWithJSON reports whether a text begins with a JSON object. YAML's flow style looks similar.
-func (d *document) startsWithJSON() bool {
-	var raw json.RawMessage
-	return json.NewDecoder(bytes.NewReader(d.text)).Decode(&raw) == nil
-}
-
-// stream returns the objects of a JSON stream. What follows them is YAML.
-func (d *document) stream(yield func(*document, error) bool) bool {
-	decoder, from := json.NewDecoder(bytes.NewReader(d.text)), 0
-	for {
-		var raw json.RawMessage
-		if decoder.Decode(&raw) != nil {
-			break
-		}
-		from = int(decoder.InputOffset())
-		if !yield(&document{text: raw, before: d.linesTo(from - len(raw)), isJSON: true}, nil) {
-			return false
-		}
-	}
-	return yield(&document{text: d.text[from:], before: d.linesTo(from)}, nil)
-}
-
-// linesTo returns the number of lines of the file before a place in a document.
-func (d *document) linesTo(at int) int { return d.before + bytes.Count(d.text[:at], []byte("\n")) }
 
 // separated splits a file at the lines that begin with ---, as kubectl does.
 func separated(content []byte) iter.Seq2[*document, error] {
@@ -180,13 +156,14 @@ func (d *document) sets() ([]*Set, error) {
 	if len(d.text) > maxDocument {
 		return nil, d.broken(fmt.Errorf("the document is larger than %d MiB", maxDocument>>20))
 	}
-	node, err := d.parse()
+	isJSON := json.Valid(d.text)
+	node, err := d.parse(isJSON)
 	if err != nil || node == nil {
 		return nil, err
 	}
 	content := map[string]any{}
 	unmarshal := yaml.Unmarshal
-	if d.isJSON {
+	if isJSON {
 		unmarshal = utiljson.Unmarshal
 	}
 	if err := unmarshal(d.text, &content); err != nil {
@@ -217,13 +194,17 @@ func appendSet(sets []*Set, s *Set) []*Set {
 }
 
 // parse returns the object of a document with its lines; nil if it has none. What is too large with its aliases expanded is an error.
-func (d *document) parse() (*yamlv3.Node, error) {
-	root := &yamlv3.Node{}
-	switch err := yamlv3.Unmarshal(d.text, root); {
-	case err != nil && d.isJSON:
+func (d *document) parse(isJSON bool) (*yamlv3.Node, error) {
+	root, decoder := &yamlv3.Node{}, yamlv3.NewDecoder(bytes.NewReader(d.text))
+	switch err := decoder.Decode(root); {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil && isJSON:
 		return &yamlv3.Node{Line: 1}, nil // JSON is almost always YAML, too. If it is not, the lines are unknown.
 	case err != nil:
 		return nil, d.broken(err)
+	case !errors.Is(decoder.Decode(&yamlv3.Node{}), io.EOF):
+		return nil, d.broken(errors.New("more follows after the end of the document: put --- between documents"))
 	case len(root.Content) == 0 || root.Content[0].Tag == "!!null":
 		return nil, nil
 	case root.Content[0].Kind != yamlv3.MappingNode:

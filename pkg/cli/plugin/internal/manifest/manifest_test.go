@@ -53,7 +53,8 @@ func TestSets(t *testing.T) {
 		"null":              {"null\n---\n" + another, nil},
 		"several":           {"---\n" + another + "--- # next\n" + set("a") + "---\n" + set("b"), []string{"a 8", "b 15"}},
 		"Windows":           {strings.ReplaceAll(another+"---\n"+set("a"), "\n", "\r\n"), []string{"a 7"}},
-		"JSON":              {inJSON("a") + "\n" + inJSON("b") + inJSON("c") + "\n", []string{"a 2", "b 4", "c 5"}},
+		"JSON":              {inJSON("a") + "\n---\n" + inJSON("b") + "\n", []string{"a 2", "b 5"}},
+		"a JSON stream":     {inJSON("a") + "\n" + inJSON("b"), []string{"line 1: more follows after the end of the document: put --- between documents"}},
 		"JSON, then YAML":   {inJSON("a") + "\n---\n" + set("b"), []string{"a 2", "b 6"}},
 		"a comment at last": {inJSON("a") + "\n# the end\n", []string{"a 2"}},
 		"flow style":        {"{" + strings.ReplaceAll(kind, "\n", ",\n") + "metadata: {name: a}}", []string{"a 3"}},
@@ -163,5 +164,48 @@ func FuzzSets(f *testing.F) {
 				}
 			}
 		})
+	})
+}
+
+// TestUnknown: a field that the type lacks is found at any depth. Manifests, and the status, may have any field.
+func TestUnknown(t *testing.T) {
+	const text = kind + `
+metadata: {name: a, lables: {a: b}, labels: {any: key}, annotations: {x.y/z: w}}
+spec:
+  pause: true
+  placementRefs:
+  - name: p
+    rolloutStrategy:
+      type: All
+      all: {progresDeadline: 10m, maxFailures: 10%}
+  manifestWorkTemplate:
+    manifestConfigs:
+    - resourceIdentifier: {resource: pods, name: a, kind: Pod}
+    workload:
+      manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, lables: {}}, anything: true}]
+statuss: {}
+status: {fieldOfALaterRelease: 1}
+`
+	for set, err := range Sets(strings.NewReader(text)) {
+		require.NoError(t, err)
+		require.Equal(t, []string{
+			"metadata.lables", "spec.manifestWorkTemplate.manifestConfigs[0].resourceIdentifier.kind", "spec.pause",
+			"spec.placementRefs[0].rolloutStrategy.all.progresDeadline", "statuss",
+		}, set.Unknown())
+	}
+}
+
+// TestUnknownHasABudget: what unknown fields cost is proportional to their size.
+func TestUnknownHasABudget(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(set("a"))
+	for i := range 50_000 {
+		fmt.Fprintf(&text, "  placementRef%d: 1\n", i)
+	}
+	budget.Within(t, 20*time.Second, 500<<20, func() {
+		for set, err := range Sets(strings.NewReader(text.String())) {
+			require.NoError(t, err)
+			require.Len(t, set.Unknown(), 50_000)
+		}
 	})
 }
