@@ -15,7 +15,7 @@ type Revision struct {
 	Name   string                     `json:"name"`
 	Hash   string                     `json:"hash"`
 	Number int64                      `json:"number"`
-	State  workv1alpha1.RevisionState `json:"state,omitempty"`
+	State  workv1alpha1.RevisionState `json:"state"`
 	// Update is true for status.updateRevision, and Current for status.currentRevision.
 	Update  bool `json:"update,omitempty"`
 	Current bool `json:"current,omitempty"`
