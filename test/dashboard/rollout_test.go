@@ -12,11 +12,11 @@ func TestRolloutAbortUndo(t *testing.T) {
 	f := newFleet(t, 2, 4, 6)
 	f.create("v1", progressive(3, "10m", 0, ""))
 	p := f.opens(browser, serve(t, "-n", f.namespace))
-	p.shows("Complete", "12 of 12 clusters run revision 1.")
+	p.shows("Complete", "12 of 12 clusters confirmed revision 1.")
 
 	f.update("v2", "image 2")
 	f.becomes(workv1alpha1.StateComplete)
-	p.shows("Complete", "12 of 12 clusters run revision 2.", "image 2")
+	p.shows("Complete", "12 of 12 clusters confirmed revision 2.", "image 2")
 
 	for _, cluster := range f.clusters[:3] {
 		suite.agents.set(cluster, "v3", hangs)
@@ -36,7 +36,7 @@ func TestRolloutAbortUndo(t *testing.T) {
 	p.shows("Restore the template of revision 2", "-  version: v3", "+  version: v2", "*** (before)")
 	p.is("!document.body.innerText.includes('hidden-v')")
 	p.click("Undo")
-	p.shows("Complete", "12 of 12 clusters run revision 4.")
+	p.shows("Complete", "12 of 12 clusters confirmed revision 4.")
 	f.becomes(workv1alpha1.StateComplete)
 	p.quiet()
 }

@@ -32,7 +32,7 @@ func TestAPIServerAway(t *testing.T) {
 	require.NoError(t, suite.plane.Start(t.Context()))
 	p.shows("Live")
 	f.update("v2", "after the outage")
-	p.shows("2 of 2 clusters run revision 2.", "after the outage")
+	p.shows("2 of 2 clusters confirmed revision 2.", "after the outage")
 }
 
 // The page names a missing right. With the right to read only ManifestWorkReplicaSets, it shows their content.

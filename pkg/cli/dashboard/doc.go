@@ -6,7 +6,6 @@
 //	Which requests are there?                                 server.go
 //	What does the page know about one rollout?                picture.go, cells.go; difference.go: what changed since the last picture
 //	How do several tabs share the watches of one rollout?     room.go; stream.go: server-sent events
-//	What lies ahead?                                          ahead.go
 //	What does the browser run?                                page, embedded by assets.go
 //
 // The credentials of the kubeconfig stay in the process. docs/dashboard.md describes the page and its security for users.

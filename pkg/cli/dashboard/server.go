@@ -36,8 +36,6 @@ type Server struct {
 	listener net.Listener
 	rooms    *rooms
 	lists    *board[[]view.Row]
-	// simulating has an element for each simulation in progress.
-	simulating chan struct{}
 	// streams has an entry for each stream.
 	streams chan struct{}
 	// used is when a request with the token came last, or a stream ended, in nanoseconds. look is how often the server looks at it.
@@ -82,7 +80,6 @@ func Listen(ctx context.Context, hub Hub, port int, options Options) (*Server, e
 	s := &Server{
 		hub: hub, readOnly: options.ReadOnly, now: options.Now, secrets: newSecrets(options.Now),
 		listener: netutil.LimitListener(listener, maxConnections), streams: make(chan struct{}, maxStreams),
-		simulating: make(chan struct{}, mostSimulations),
 		look:       time.Minute,
 	}
 	s.use()
@@ -155,7 +152,6 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 	mux.HandleFunc("GET "+set+"diff", s.diff)
 	mux.HandleFunc("GET "+set+"report", s.report)
 	mux.HandleFunc("GET "+set+"plan", s.plan)
-	mux.HandleFunc("POST "+set+"simulate", s.simulate)
 	mux.HandleFunc("POST "+set+"preview", s.preview)
 	mux.HandleFunc("POST "+set+"act", s.act)
 	mux.Handle("GET /", assets())
@@ -189,6 +185,20 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, story)
+}
+
+func (s *Server) plan(w http.ResponseWriter, r *http.Request) {
+	objects, err := s.rooms.objects(r.Context(), r.PathValue("namespace"), r.PathValue("name"))
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	plan, err := view.AheadOf(objects)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	answer(w, plan)
 }
 
 func (s *Server) diff(w http.ResponseWriter, r *http.Request) {

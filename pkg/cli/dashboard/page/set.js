@@ -2,7 +2,7 @@
 
 import { blob, pathOf, stream } from './api.js';
 import { actions } from './act.js';
-import { planPanel, simulatePanel } from './ahead.js';
+import { planPanel } from './ahead.js';
 import { clusterList } from './clusters.js';
 import { announce, el, fill, now, plural, since, until, words } from './dom.js';
 import { filters, keyOf } from './filters.js';
@@ -79,7 +79,7 @@ export function setView(main, context, namespace, name) {
     el('section', { class: 'card wide', id: 'summary', 'aria-label': 'Summary' }, head, toolbar, bars, filter.legend),
     el('div', { class: 'column' }, causes, el('section', { class: 'card', 'aria-label': 'Clusters' },
       el('div', { class: 'bar' }, el('h2', {}, 'Clusters'), filter.search, el('span', { class: 'gap' }),
-        tool('plan', 'Plan', () => openPanel(planPanel(ahead))), tool('simulate', 'Simulate', () => openPanel(simulatePanel(ahead))),
+        tool('plan', 'Plan', () => openPanel(planPanel(ahead))),
         tool('report', 'Save report', saveReport)), mapHost, list.element)),
     el('div', { class: 'column' }, panelHost, past));
   let deleted = false;
@@ -249,7 +249,7 @@ export function setView(main, context, namespace, name) {
     search: () => filter.focus(),
     escape: closePanel,
     key: (event) => {
-      const run = { m: () => map.canvas.focus(), p: () => openPanel(planPanel(ahead)), s: () => openPanel(simulatePanel(ahead)) }[event.key];
+      const run = { m: () => map.canvas.focus(), p: () => openPanel(planPanel(ahead)) }[event.key];
       if (run && model.head) { event.preventDefault(); run(); }
     },
   };
