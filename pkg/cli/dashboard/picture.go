@@ -38,6 +38,7 @@ type Head struct {
 
 // pictureOf returns the picture of some objects.
 func pictureOf(o *view.Objects) *Picture {
+	o = view.Prepared(o)
 	fleet, clusters := view.Of(o), view.Clusters(o)
 	p := &Picture{Head: Head{
 		Fleet: fleet, Counts: map[string]int{}, Selected: view.Selected(o.ReplicaSet), Offers: view.Offers(o),

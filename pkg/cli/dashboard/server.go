@@ -80,7 +80,7 @@ func Listen(ctx context.Context, hub Hub, port int, options Options) (*Server, e
 	s := &Server{
 		hub: hub, readOnly: options.ReadOnly, now: options.Now, secrets: newSecrets(options.Now),
 		listener: netutil.LimitListener(listener, maxConnections), streams: make(chan struct{}, maxStreams),
-		look:       time.Minute,
+		look: time.Minute,
 	}
 	s.use()
 	return s, nil

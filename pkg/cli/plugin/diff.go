@@ -74,11 +74,12 @@ func (o *options) templates(ctx context.Context, c *clients, name string, from, 
 		return nil, nil, err
 	}
 	if from == 0 {
-		at := slices.IndexFunc(view.Revisions(objects), func(r view.Revision) bool { return r.Current })
+		revisions := view.Revisions(objects)
+		at := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Current })
 		if at < 0 {
 			return nil, nil, errors.New("there is no current revision; set --from")
 		}
-		from = view.Revisions(objects)[at].Number
+		from = revisions[at].Number
 	}
 	if before, err = templateOf(objects, from); err != nil {
 		return nil, nil, err

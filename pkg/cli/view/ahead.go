@@ -81,6 +81,7 @@ func With(o *Objects, set *workv1alpha1.ManifestWorkReplicaSet) (*Objects, *Chan
 		return nil, nil, fmt.Errorf("spec.manifestWorkTemplate: %w", err)
 	}
 	next := *o
+	next.known = nil
 	next.ReplicaSet = o.ReplicaSet.DeepCopy()
 	next.ReplicaSet.Spec = *set.Spec.DeepCopy()
 	status := &next.ReplicaSet.Status
@@ -121,15 +122,12 @@ func renumbered(found *revision.Revision, number int64, now time.Time) *appsv1.C
 }
 
 func (o *Objects) history() revision.History {
-	decoded := make([]revision.Revision, 0, len(o.Revisions))
-	for _, object := range o.Revisions {
-		decoded = append(decoded, revision.Decode(object))
-	}
-	return revision.NewHistory(o.ReplicaSet, decoded)
+	return revision.NewHistory(o.ReplicaSet, o.decoded())
 }
 
 // AheadOf returns how a rollout continues. It returns an error if the objects do not show that.
 func AheadOf(o *Objects) (*Ahead, error) {
+	o = Prepared(o)
 	set := o.ReplicaSet
 	a := &Ahead{
 		Namespace: set.Namespace, Name: set.Name, Paused: set.Spec.Paused, Waiting: []Waiting{}, Notes: []string{},

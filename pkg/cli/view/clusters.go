@@ -64,6 +64,7 @@ func (c *Cluster) done() bool { return c.State == StateSucceeded }
 // Clusters returns the selected clusters and those that are away, the most urgent first. If the works could not be read or travel over a
 // broker, it returns only the clusters in status.failures, status.rejections and status.away.
 func Clusters(o *Objects) []Cluster {
+	o = Prepared(o)
 	clusters, _ := o.clusters()
 	return o.withAway(clusters)
 }

@@ -36,6 +36,7 @@ type Effect struct {
 // EffectOf returns the effect of an action, as far as the objects show it. revision is the revision that an undo restores, and clusters are
 // the clusters of a retry; none for all failed ones. It does not check whether the action is possible.
 func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effect {
+	o = Prepared(o)
 	e := Effect{Verb: verb}
 	name := o.ReplicaSet.Namespace + "/" + o.ReplicaSet.Name
 	update, current := o.revisionAt(o.ReplicaSet.Status.UpdateRevision), o.revisionAt(o.ReplicaSet.Status.CurrentRevision)

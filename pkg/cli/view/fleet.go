@@ -114,6 +114,7 @@ func plugin(args ...string) string {
 
 // Of returns the view of a ManifestWorkReplicaSet.
 func Of(o *Objects) *Fleet {
+	o = Prepared(o)
 	rs := o.ReplicaSet
 	clusters, known := o.clusters()
 	l := o.outlook(clusters, known)

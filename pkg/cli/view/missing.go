@@ -61,10 +61,7 @@ func (o *Objects) presumed(name string) *clusterv1beta1.PlacementDecision {
 // stored returns the revisions that were read. If ControllerRevisions can't be read, the template in the spec stands for the revision that
 // is being rolled out.
 func (o *Objects) stored() []revision.Revision {
-	decoded := make([]revision.Revision, 0, len(o.Revisions)+1)
-	for _, object := range o.Revisions {
-		decoded = append(decoded, revision.Decode(object))
-	}
+	decoded := o.decoded()
 	if hash := o.ReplicaSet.Status.UpdateRevision; o.lacks(resourceRevisions) && o.templateIs(hash) {
 		template := o.ReplicaSet.Spec.ManifestWorkTemplate
 		if made, err := revision.New(o.ReplicaSet, &template, hash, 1); err == nil {

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -40,6 +41,36 @@ type Objects struct {
 	Missing []string
 	// Now is the current time of the client.
 	Now time.Time
+	// known is what Prepared has derived; nil if it has not.
+	known *known
+}
+
+// known is what several parts of a view need of the revisions.
+type known struct {
+	decoded   []revision.Revision
+	revisions []Revision
+}
+
+// Prepared returns the objects with their revisions decoded. Views of prepared objects decode them no more.
+func Prepared(o *Objects) *Objects {
+	if o.known != nil {
+		return o
+	}
+	prepared := *o
+	prepared.known = &known{decoded: o.decoded(), revisions: Revisions(o)}
+	return &prepared
+}
+
+// decoded returns the revisions that were read.
+func (o *Objects) decoded() []revision.Revision {
+	if o.known != nil {
+		return slices.Clone(o.known.decoded)
+	}
+	decoded := make([]revision.Revision, 0, len(o.Revisions)+1)
+	for _, object := range o.Revisions {
+		decoded = append(decoded, revision.Decode(object))
+	}
+	return decoded
 }
 
 // aborted reports whether the clusters are returning to the current revision or have returned to it.

@@ -38,6 +38,9 @@ type Revision struct {
 
 // Revisions returns the history, newest first: the revisions in the status, and older ones that only have a ControllerRevision.
 func Revisions(o *Objects) []Revision {
+	if o.known != nil {
+		return slices.Clone(o.known.revisions)
+	}
 	byHash := map[string]*Revision{}
 	var revisions []*Revision
 	for i := range o.ReplicaSet.Status.Revisions {
@@ -45,10 +48,7 @@ func Revisions(o *Objects) []Revision {
 		byHash[found.Hash] = found
 		revisions = append(revisions, found)
 	}
-	decoded := make([]revision.Revision, 0, len(o.Revisions))
-	for _, object := range o.Revisions {
-		decoded = append(decoded, revision.Decode(object))
-	}
+	decoded := o.decoded()
 	history := revision.NewHistory(o.ReplicaSet, decoded)
 	for i := range decoded {
 		rev := history.ByHash(decoded[i].Hash)

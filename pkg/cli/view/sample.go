@@ -106,6 +106,7 @@ func (s *Sample) Read(works []int) { s.read.Insert(works...) }
 // is the number of all works, unless the hub's counts prove the success of those that were not read.
 func (s *Sample) Presumed() (presumed *Objects, uncounted int) {
 	o := *s.objects
+	o.known = nil
 	o.Works, o.Unread, o.Presumed = slices.Clone(o.Works), sets.New[string](), sets.New[string]()
 	target := o.ReplicaSet.Status.UpdateRevision
 	if o.aborted() {

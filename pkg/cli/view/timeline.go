@@ -22,6 +22,7 @@ type Event struct {
 
 // Timeline returns the events that the objects record, oldest first. A revision records only its last rollout and its last abort.
 func Timeline(o *Objects) []Event {
+	o = Prepared(o)
 	var events []Event
 	add := func(at time.Time, bad bool, format string, args ...any) {
 		if !at.IsZero() {
@@ -68,8 +69,7 @@ func Restored(o *Objects) bool {
 
 func (o *Objects) marks() map[string]*revision.Revision {
 	marks := map[string]*revision.Revision{}
-	for _, object := range o.Revisions {
-		decoded := revision.Decode(object)
+	for _, decoded := range o.decoded() {
 		marks[decoded.Hash] = &decoded
 	}
 	return marks

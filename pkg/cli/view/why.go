@@ -53,6 +53,7 @@ func Why(o *Objects, cluster string) (*Story, error) {
 	if o.Unread.Has(cluster) {
 		return nil, fmt.Errorf("the ManifestWork of cluster %s has not been read yet; try again in a few seconds", cluster)
 	}
+	o = Prepared(o)
 	clusters, known := o.clusters()
 	clusters = o.withAway(clusters)
 	at := slices.IndexFunc(clusters, func(c Cluster) bool { return c.Name == cluster })
