@@ -65,10 +65,10 @@ func TestMissingFields(t *testing.T) {
 }
 
 func TestAuthorities(t *testing.T) {
-	_, _, err := authorities([]byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), time.Now())
+	_, err := validUntil([]byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), time.Now())
 	require.Error(t, err)
-	_, _, err = authorities(nil, time.Now())
-	require.ErrorContains(t, err, "no certificate in PEM format")
+	_, err = validUntil(nil, time.Now())
+	require.ErrorContains(t, err, "does not contain any valid")
 }
 
 // TestUnled: without a Lease, only the specs that were processed show that a hub runs. It must have processed all of them.
