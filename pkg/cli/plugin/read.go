@@ -2,15 +2,12 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/version"
-	apiversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -188,22 +185,6 @@ func readDecisions(ctx context.Context, c *clients, objects *view.Objects) error
 
 // readWorks reads the works. It keeps what a view reads of them.
 func readWorks(ctx context.Context, c *clients, objects *view.Objects) (err error) {
-	whole := objects.ReplicaSet.Status.Summary.Total >= sampleFrom && c.streamsLists(ctx)
-	objects.Works, _, err = worklist.Read(ctx, c.works.WorkV1().RESTClient(), owned(objects.ReplicaSet), whole)
+	objects.Works, _, err = worklist.Read(ctx, c.works, owned(objects.ReplicaSet))
 	return err
-}
-
-// streamsLists reports whether the API server encodes a list while it sends it (Kubernetes 1.33). Then a large list is better read whole:
-// it comes from memory, and the pages after the first one come from etcd. Another API server would hold the whole answer in memory.
-func (c *clients) streamsLists(ctx context.Context) bool {
-	answer, err := c.kube.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
-	if err != nil {
-		return false
-	}
-	var info apiversion.Info
-	if err := json.Unmarshal(answer, &info); err != nil {
-		return false
-	}
-	found, err := version.ParseGeneric(info.GitVersion)
-	return err == nil && found.AtLeast(version.MajorMinor(1, 33))
 }

@@ -71,7 +71,7 @@ func sampled(ctx context.Context, c *clients, objects *view.Objects, step int, n
 	}
 	next, left := sample.Must, sample.May[:min(len(sample.May), sampleSize-len(sample.Must))]
 	for {
-		if err := worklist.Fetch(ctx, c.works.WorkV1().RESTClient(), objects.Works, next); err != nil {
+		if err := worklist.Fetch(ctx, c.works, objects.Works, next); err != nil {
 			return nil, err
 		}
 		sample.Read(next)

@@ -25,7 +25,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
-	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
 // follower keeps the objects of a ManifestWorkReplicaSet up to date with informers.
@@ -93,13 +92,13 @@ func (listedWorks) IsWatchListSemanticsUnSupported() bool { return true }
 func followingWorks(c *clients, selected metav1.ListOptions) cache.ListerWatcher {
 	lw := following(c.works.WorkV1().ManifestWorks(metav1.NamespaceAll), selected)
 	lw.ListWithContextFunc = func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
-		works, version, err := worklist.Read(ctx, c.works.WorkV1().RESTClient(), selected.LabelSelector, c.streamsLists(ctx))
+		works, version, err := worklist.Read(ctx, c.works, selected.LabelSelector)
 		if err != nil {
 			return nil, err
 		}
 		list := &internalversion.List{ListMeta: metav1.ListMeta{ResourceVersion: version}, Items: make([]runtime.Object, 0, len(works))}
 		for i := range works {
-			list.Items = append(list.Items, &keptWork{ManifestWork: works[i].Object, digest: works[i].Digest})
+			list.Items = append(list.Items, &keptWork{works[i].Object, works[i].Digest})
 		}
 		return list, nil
 	}
@@ -110,16 +109,6 @@ func followingWorks(c *clients, selected metav1.ListOptions) cache.ListerWatcher
 type keptWork struct {
 	*workv1.ManifestWork
 	digest revision.Digest
-}
-
-// kept returns a function that drops what a view does not read of a work.
-func kept() func(*workv1.ManifestWork) *keptWork {
-	digests := workcache.NewDigests()
-	return func(work *workv1.ManifestWork) *keptWork {
-		out := &keptWork{ManifestWork: &workv1.ManifestWork{ObjectMeta: work.ObjectMeta, Status: work.Status}, digest: digests.Of(&work.Spec)}
-		out.ManagedFields = nil
-		return out
-	}
 }
 
 func newFollower(o *options, c *clients, set *workv1alpha1.ManifestWorkReplicaSet) *follower {
@@ -143,10 +132,11 @@ func newFollower(o *options, c *clients, set *workv1alpha1.ManifestWorkReplicaSe
 
 // start starts the informers, and returns when each has its objects or lacks permission.
 func (f *follower) start(ctx context.Context) error {
-	keep := kept()
+	keeper := worklist.NewKeeper()
 	err := f.sources[ofWorks].SetTransform(func(object any) (any, error) {
 		if work, ok := object.(*workv1.ManifestWork); ok {
-			return keep(work), nil
+			kept := keeper.Of(work)
+			return &keptWork{kept.Object, kept.Digest}, nil
 		}
 		return object, nil
 	})

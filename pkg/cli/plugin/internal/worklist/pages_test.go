@@ -52,20 +52,20 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `],"metadata":{"continue":%q,"resourceVersion":"%d"}}`, next, begin+7)
 }
 
-func (p *pages) client(t *testing.T) rest.Interface {
+func (p *pages) client(t *testing.T) workclient.Interface {
 	t.Helper()
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
 	client, err := workclient.NewForConfig(&rest.Config{Host: server.URL})
 	require.NoError(t, err)
-	return client.WorkV1().RESTClient()
+	return client
 }
 
 // TestRead: all pages are read in their order, even if the list expires on the API server meanwhile.
 func TestRead(t *testing.T) {
 	for _, n := range []int{0, 1, PageSize, 4*PageSize + 3} {
 		server := &pages{n: n, expired: 2 * PageSize}
-		works, version, err := Read(t.Context(), server.client(t), "a=b", false)
+		works, version, err := Read(t.Context(), server.client(t), "a=b")
 		require.NoError(t, err)
 		require.Len(t, works, n)
 		require.Equal(t, "7", version, "that of the first page")
@@ -80,23 +80,23 @@ func TestRead(t *testing.T) {
 
 // TestReadFails: an error of the API server keeps its reason, and broken JSON is an error.
 func TestReadFails(t *testing.T) {
-	answer := func(code int, body any) rest.Interface {
+	answer := func(code int, body any) workclient.Interface {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(code)
 			_ = json.NewEncoder(w).Encode(body)
 		}))
 		t.Cleanup(server.Close)
-		return workclient.NewForConfigOrDie(&rest.Config{Host: server.URL}).WorkV1().RESTClient()
+		return workclient.NewForConfigOrDie(&rest.Config{Host: server.URL})
 	}
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "manifestworks"}, "", nil).Status()
 	forbidden.TypeMeta = statusType
-	_, _, err := Read(t.Context(), answer(http.StatusForbidden, forbidden), "", false)
+	_, _, err := Read(t.Context(), answer(http.StatusForbidden, forbidden), "")
 	require.True(t, apierrors.IsForbidden(err), err)
-	_, _, err = Read(t.Context(), answer(http.StatusOK, []int{1}), "", false)
-	require.ErrorContains(t, err, "reading a list of ManifestWorks: ")
+	_, _, err = Read(t.Context(), answer(http.StatusOK, []int{1}), "")
+	require.Error(t, err)
 	expired := apierrors.NewResourceExpired("too old").Status()
 	expired.TypeMeta = statusType
-	_, _, err = Read(t.Context(), answer(http.StatusGone, expired), "", false)
+	_, _, err = Read(t.Context(), answer(http.StatusGone, expired), "")
 	require.True(t, apierrors.IsResourceExpired(err), err)
 }
