@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +13,7 @@ import (
 
 // clustersOptions holds the flags of the clusters command.
 type clustersOptions struct {
-	states stateChoice
+	states []string
 	output output
 }
 
@@ -28,13 +29,18 @@ func newClusters(o *options) *cobra.Command {
   kubectl mwrs clusters web --state failed -o name`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.clusters(cmd.Context(), args[0], flags) },
 	}
-	cmd.Flags().Var(&flags.states, "state", "Show only the clusters in these states, such as failed,inflight")
+	cmd.Flags().StringSliceVar(&flags.states, "state", nil, "Show only the clusters in these states, such as failed,inflight")
 	completes(cmd, "state", completeStates)
 	flags.output.addFlag(cmd, "wide", "name")
 	return cmd
 }
 
 func (o *options) clusters(ctx context.Context, name string, flags *clustersOptions) error {
+	for i, state := range flags.states {
+		if flags.states[i] = strings.ToLower(state); !slices.Contains(stateNames(), flags.states[i]) {
+			return fmt.Errorf("--state: %q is not a state: use %s", state, either(stateNames()))
+		}
+	}
 	c, err := o.connect()
 	if err != nil {
 		return err
@@ -46,7 +52,9 @@ func (o *options) clusters(ctx context.Context, name string, flags *clustersOpti
 	for _, note := range view.Of(objects).Notes {
 		o.notef("note: %s\n", note)
 	}
-	clusters := slices.DeleteFunc(view.Clusters(objects), func(c view.Cluster) bool { return !flags.states.has(c.State) })
+	clusters := slices.DeleteFunc(view.Clusters(objects), func(c view.Cluster) bool {
+		return len(flags.states) > 0 && !slices.Contains(flags.states, strings.ToLower(string(c.State)))
+	})
 	if flags.output.isSet() {
 		names := make([]string, len(clusters))
 		for i := range clusters {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -179,9 +178,6 @@ func either(values []string) string {
 	return strings.Join(values[:last], ", ") + " or " + values[last]
 }
 
-// stateChoice is a flag with states of clusters, in lower case.
-type stateChoice []string
-
 // stateNames are the states in the words of the flag.
 func stateNames() []string {
 	var names []string
@@ -189,28 +185,6 @@ func stateNames() []string {
 		names = append(names, strings.ToLower(string(state)))
 	}
 	return names
-}
-
-// String implements pflag.Value.
-func (s *stateChoice) String() string { return strings.Join(*s, ",") }
-
-// Type implements pflag.Value.
-func (s *stateChoice) Type() string { return "strings" }
-
-// Set implements pflag.Value.
-func (s *stateChoice) Set(values string) error {
-	for value := range strings.SplitSeq(strings.ToLower(values), ",") {
-		if !slices.Contains(stateNames(), value) {
-			return fmt.Errorf("%s is not a state: use %s", strconv.Quote(value), either(stateNames()))
-		}
-		*s = append(*s, value)
-	}
-	return nil
-}
-
-// has reports whether the flag selects a state. Without a value, it selects all.
-func (s stateChoice) has(state view.State) bool {
-	return len(s) == 0 || slices.Contains(s, strings.ToLower(string(state)))
 }
 
 // completeStates completes the last of the states in a list.
