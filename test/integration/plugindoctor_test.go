@@ -232,12 +232,12 @@ func (c *checkup) breaksTheHub() {
 	hooks := kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	hook, err := hooks.Get(ctx, "mwrs", metav1.GetOptions{})
 	require.NoError(c.t, err)
-	c.show("a broken hub")
-	c.show("a broken hub", "--leaving")
 	hook.Webhooks[0].ClientConfig.CABundle = nil
 	_, err = hooks.Update(ctx, hook, metav1.UpdateOptions{})
 	require.NoError(c.t, err)
 	c.says(1, "webhook", "fail", "data does not contain any valid RSA or ECDSA certificates")
+	c.show("a broken hub")
+	c.show("a broken hub", "--leaving")
 	require.NoError(c.t, hooks.Delete(ctx, "mwrs", metav1.DeleteOptions{}))
 	c.says(1, "webhook", "warn", "no validating webhook checks")
 	_, err = kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Create(ctx, &admissionv1.ValidatingAdmissionPolicyBinding{

@@ -210,13 +210,14 @@ func (a *Ahead) note(s *rollout.Snapshot) {
 
 // text says how many waves there are, and when the first one begins.
 func (a *Ahead) text() string {
-	text := "the hub starts no further cluster"
+	text, more := "the hub starts no further cluster", "; %d clusters wait"
 	if len(a.Waves) > 0 {
+		more = "; %d more clusters are in none of these waves"
 		first := map[bool]string{true: "the hub writes the first one now", false: "the first one waits"}
 		text = fmt.Sprintf("%d, if every cluster recovers and succeeds; %s", len(a.Waves), first[a.Waves[0].Now && !a.Paused])
 	}
 	if a.Unreached > 0 {
-		text += fmt.Sprintf("; %d more clusters are in none of these waves", a.Unreached)
+		text += fmt.Sprintf(more, a.Unreached)
 	}
 	return text
 }
