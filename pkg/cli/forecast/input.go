@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -102,7 +101,7 @@ func (in *Input) Validate() error {
 		if errs := placement.ValidateStrategy(path.Child("rolloutStrategy"), &refs[i].RolloutStrategy); len(errs) > 0 {
 			return errs.ToAggregate()
 		}
-		if config := configOf(&refs[i].RolloutStrategy); config != nil && config.MinSuccessTime.Duration > longest {
+		if config := ConfigOf(&refs[i].RolloutStrategy); config != nil && config.MinSuccessTime.Duration > longest {
 			return fmt.Errorf("%s.rolloutStrategy: minSuccessTime is %s, and the simulation ends after %s: use a shorter one",
 				path, config.MinSuccessTime.Duration, longest)
 		}
@@ -146,7 +145,11 @@ func onlyIn(name string, placement *placement.Placement, seen map[string]string)
 
 // mandatoryGroupsExist returns an error if the fleet lacks a mandatory group of a strategy.
 func mandatoryGroupsExist(path *field.Path, strategy *workv1alpha1.RolloutStrategy, placement *placement.Placement) error {
-	for _, wanted := range mandatoryOf(strategy) {
+	groups := mandatoryGroups(strategy)
+	if groups == nil {
+		return nil
+	}
+	for _, wanted := range groups.MandatoryDecisionGroups {
 		found := false
 		for i := range placement.Groups {
 			g := &placement.Groups[i]
@@ -160,16 +163,6 @@ func mandatoryGroupsExist(path *field.Path, strategy *workv1alpha1.RolloutStrate
 			return fmt.Errorf("%s: the fleet has no decision group with index %d, which is mandatory: name at least %d groups in --groups",
 				path.Child("rolloutStrategy"), wanted.GroupIndex, wanted.GroupIndex+1)
 		}
-	}
-	return nil
-}
-
-func mandatoryOf(strategy *workv1alpha1.RolloutStrategy) []clusterv1alpha1.MandatoryDecisionGroup {
-	switch {
-	case strategy.Type == clusterv1alpha1.Progressive && strategy.Progressive != nil:
-		return strategy.Progressive.MandatoryDecisionGroups.MandatoryDecisionGroups
-	case strategy.Type == clusterv1alpha1.ProgressivePerGroup && strategy.ProgressivePerGroup != nil:
-		return strategy.ProgressivePerGroup.MandatoryDecisionGroups.MandatoryDecisionGroups
 	}
 	return nil
 }

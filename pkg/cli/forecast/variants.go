@@ -143,7 +143,7 @@ const defaultDeadline = "10m"
 func halveDeadline(in *Input) string {
 	changed := ""
 	for i := range in.ReplicaSet.Spec.PlacementRefs {
-		config := configOf(&in.ReplicaSet.Spec.PlacementRefs[i].RolloutStrategy)
+		config := ConfigOf(&in.ReplicaSet.Spec.PlacementRefs[i].RolloutStrategy)
 		if config == nil {
 			continue
 		}
@@ -161,8 +161,8 @@ func halveDeadline(in *Input) string {
 	return changed
 }
 
-// configOf returns the part of a strategy that its type uses; nil if there is none.
-func configOf(s *workv1alpha1.RolloutStrategy) *clusterv1alpha1.RolloutConfig {
+// ConfigOf returns the part of a strategy that its type uses; nil if there is none.
+func ConfigOf(s *workv1alpha1.RolloutStrategy) *clusterv1alpha1.RolloutConfig {
 	switch {
 	case s.Type == clusterv1alpha1.Progressive && s.Progressive != nil:
 		return &s.Progressive.RolloutConfig
@@ -177,7 +177,7 @@ func configOf(s *workv1alpha1.RolloutStrategy) *clusterv1alpha1.RolloutConfig {
 // ShortestDeadline returns the shortest progressDeadline of the placementRefs, and its Placement; zero if no cluster ever fails.
 func ShortestDeadline(refs []workv1alpha1.LocalPlacementReference) (shortest time.Duration, placement string) {
 	for i := range refs {
-		config := configOf(&refs[i].RolloutStrategy)
+		config := ConfigOf(&refs[i].RolloutStrategy)
 		if config == nil {
 			continue
 		}

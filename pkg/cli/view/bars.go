@@ -172,7 +172,7 @@ func (o *Objects) summary(clusters []Cluster, known bool, bars []Bar) string {
 	if o.aborted() {
 		wanted = o.ReplicaSet.Status.CurrentRevision
 		if !known { // The status counts the clusters to which the hub wrote the revision.
-			verb, done, total = "have", int(o.clustersAt(wanted)), Selected(o.ReplicaSet)
+			verb, done, total = "have", int(max(0, o.revisionAt(wanted).Now)), Selected(o.ReplicaSet)
 		}
 		restored, away := o.restoredAway(clusters)
 		done, total = done+restored, total+away
@@ -196,14 +196,4 @@ func (o *Objects) restoredAway(clusters []Cluster) (restored, away int) {
 		}
 	}
 	return restored, away
-}
-
-// clustersAt returns how many clusters have a revision.
-func (o *Objects) clustersAt(hash string) int32 {
-	for _, rev := range Revisions(o) {
-		if rev.Hash == hash {
-			return rev.Now
-		}
-	}
-	return 0
 }

@@ -3,11 +3,10 @@ package view
 import (
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -78,7 +77,7 @@ func (o *Objects) wrote() map[string]time.Time {
 // undo, tells nothing, and neither does one whose work was not read.
 func (o *Objects) took(clusters []Cluster, wrote map[string]time.Time) []time.Duration {
 	var took []time.Duration
-	began := o.began()
+	began := o.revisionAt(o.ReplicaSet.Status.UpdateRevision).Started
 	for i := range clusters {
 		c := &clusters[i]
 		if wrote[c.Name].Before(began) || o.Presumed.Has(c.Name) {
@@ -89,16 +88,6 @@ func (o *Objects) took(clusters []Cluster, wrote map[string]time.Time) []time.Du
 		}
 	}
 	return took
-}
-
-// began returns when the rollout began, in whole seconds. It is zero if unknown.
-func (o *Objects) began() time.Time {
-	for _, rev := range Revisions(o) {
-		if rev.Update {
-			return rev.Started
-		}
-	}
-	return time.Time{}
 }
 
 // ends returns the expected end of the wave, and of all clusters, of a placementRef; zero if none of its clusters is in progress.
@@ -142,16 +131,11 @@ func concurrency(ref *workv1alpha1.LocalPlacementReference, total int) int {
 	if ref.RolloutStrategy.Type != clusterv1alpha1.Progressive || ref.RolloutStrategy.Progressive == nil {
 		return 0
 	}
-	text := ref.RolloutStrategy.Progressive.MaxConcurrency.String()
-	if percent, found := strings.CutSuffix(text, "%"); found {
-		share, err := strconv.Atoi(percent)
-		if err != nil {
-			return 0
-		}
-		return int(math.Ceil(float64(share*total) / 100))
+	size, err := intstr.GetScaledValueFromIntOrPercent(&ref.RolloutStrategy.Progressive.MaxConcurrency, total, true)
+	if err != nil {
+		return 0
 	}
-	number, _ := strconv.Atoi(text)
-	return number
+	return size
 }
 
 func later(a, b time.Time) time.Time {

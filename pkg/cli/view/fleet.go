@@ -145,19 +145,17 @@ func (o *Objects) reached() *Reached {
 	if at == nil {
 		return nil
 	}
-	for _, rev := range Revisions(o) {
-		if !rev.Update || rev.Reached == nil {
-			continue
-		}
-		found := &Reached{
-			Revision: rev.Number, Clusters: *rev.Reached, Total: int32(Selected(o.ReplicaSet)), Now: rev.Now, //nolint:gosec // A count.
-		}
-		if !rev.Started.IsZero() && at.After(rev.Started) {
-			found.Ran.Duration = at.Sub(rev.Started)
-		}
-		return found
+	rev := o.revisionAt(o.ReplicaSet.Status.UpdateRevision)
+	if rev.Reached == nil {
+		return nil
 	}
-	return nil
+	found := &Reached{
+		Revision: rev.Number, Clusters: *rev.Reached, Total: int32(Selected(o.ReplicaSet)), Now: rev.Now, //nolint:gosec // A count.
+	}
+	if !rev.Started.IsZero() && at.After(rev.Started) {
+		found.Ran.Duration = at.Sub(rev.Started)
+	}
+	return found
 }
 
 // StateOf returns status.state. If an older hub has not set it, StateOf derives the state from the spec and the rest of the status.

@@ -12,6 +12,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -245,13 +246,8 @@ func maxFailures(ref *workv1alpha1.LocalPlacementReference) string {
 
 // configOf returns the config of the strategy that the type names. The other strategies of the placementRef have no effect.
 func configOf(ref *workv1alpha1.LocalPlacementReference) clusterv1alpha1.RolloutConfig {
-	switch s := &ref.RolloutStrategy; {
-	case s.Type == clusterv1alpha1.Progressive && s.Progressive != nil:
-		return s.Progressive.RolloutConfig
-	case s.Type == clusterv1alpha1.ProgressivePerGroup && s.ProgressivePerGroup != nil:
-		return s.ProgressivePerGroup.RolloutConfig
-	case (s.Type == clusterv1alpha1.All || s.Type == "") && s.All != nil:
-		return s.All.RolloutConfig
+	if config := forecast.ConfigOf(&ref.RolloutStrategy); config != nil {
+		return *config
 	}
 	return clusterv1alpha1.RolloutConfig{}
 }
