@@ -32,8 +32,8 @@ type largeHub struct {
 	objects *view.Objects
 }
 
-func (h *largeHub) Scope() string                                      { return "namespace default" }
-func (h *largeHub) Contact() (time.Time, string)                       { return time.Time{}, "" }
+func (h *largeHub) Scope() string                                    { return "namespace default" }
+func (h *largeHub) Contact() (time.Time, string)                     { return time.Time{}, "" }
 func (h *largeHub) List(context.Context) served.Followed[[]view.Row] { return oneRow{} }
 
 func (h *largeHub) Follow(context.Context, string, string) served.Followed[*view.Objects] { return h }

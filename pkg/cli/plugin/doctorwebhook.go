@@ -52,7 +52,8 @@ func certificates(hook *admissionv1.ValidatingWebhook, now time.Time) []diagnosi
 			"restart the operator, which writes the CA bundle of ManifestWorks' webhook, and apply deploy/webhooks, so that the hub copies it "+
 				"(docs/webhook.md)")
 	}
-	return one(checkOK, check, fmt.Sprintf("%s is registered, and its CA bundle is valid until %s", hook.Name, until.UTC().Format(time.RFC3339)), "")
+	return one(checkOK, check,
+		fmt.Sprintf("%s is registered, and its CA bundle is valid until %s", hook.Name, until.UTC().Format(time.RFC3339)), "")
 }
 
 // validUntil returns the time until which a certificate of a CA bundle is valid.

@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
-// output is the flag -o of a command that shows data. All commands have the formats json, yaml and jsonpath; some have formats of their own.
+// output is the flag -o of a command that shows data. All commands have the formats json, yaml and jsonpath; some have more formats.
 type output struct {
 	format  string
 	path    *jsonpath.JSONPath

@@ -83,8 +83,8 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 // waitEvery is how often a wait reads the object.
 const waitEvery = 2 * time.Second
 
-// wait waits until a rollout ends or, with --wait-restored, until every cluster is back after an abort. It goes on while the API server does
-// not answer.
+// wait waits until a rollout ends or, with --wait-restored, until every cluster is back after an abort. It goes on while the API server
+// does not answer.
 func (o *options) wait(ctx context.Context, c *clients, name string, flags *statusOptions) error {
 	bounded := ctx
 	if flags.timeout > 0 {
@@ -104,9 +104,9 @@ func (o *options) wait(ctx context.Context, c *clients, name string, flags *stat
 		switch {
 		case done && err == nil:
 			return nil
-		case flags.timeout > 0 && ctx.Err() == nil && (bounded.Err() != nil || isTimeUp(err)):
+		case ctx.Err() == nil && isTimeUp(bounded, err):
 			return &exitError{code: exitTimeout, message: fmt.Sprintf("timed out after %s", flags.timeout)}
-		case done, err != nil && (ctx.Err() != nil || !isOutage(err)):
+		case done, err != nil && !isOutage(ctx, err):
 			return err
 		case err != nil && err.Error() != problem:
 			problem = err.Error()
@@ -119,15 +119,17 @@ func (o *options) wait(ctx context.Context, c *clients, name string, flags *stat
 	}
 }
 
-// isTimeUp reports whether an error is the end of --timeout. A request that client-go's rate limiter would hold up for longer fails before
-// it.
-func isTimeUp(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "would exceed context deadline")
+// isTimeUp reports whether --timeout is over. A request that client-go's rate limiter would hold up for longer fails before that.
+func isTimeUp(bounded context.Context, err error) bool {
+	return bounded.Err() != nil || err != nil && strings.Contains(err.Error(), "would exceed context deadline")
 }
 
 // isOutage reports whether an error shows that the API server does not answer, and may do so later.
-func isOutage(err error) bool {
+func isOutage(ctx context.Context, err error) bool {
 	var answered apierrors.APIStatus
+	if ctx.Err() != nil {
+		return false
+	}
 	if errors.As(err, &answered) {
 		return answered.Status().Code >= http.StatusInternalServerError || apierrors.IsTooManyRequests(err)
 	}

@@ -45,7 +45,7 @@ func causesOf(rs *workv1alpha1.ManifestWorkReplicaSet, clusters []Cluster) []Cau
 		if cause == nil && c.Message != "" && c.State != StateRestoring && c.State != StateTerminating {
 			cause = add(causeKey{c.State, cmp.Or(c.Reason, workv1alpha1.FailureReason(c.State)), c.Message}, c.Name, c.Since)
 		}
-		if cause != nil && c.State == cause.State && !c.ChangesAt.IsZero() && earlier(cause.ChangesAt, c.ChangesAt) == c.ChangesAt {
+		if cause != nil && c.State == cause.State && !c.ChangesAt.IsZero() && earlier(cause.ChangesAt, c.ChangesAt).Equal(c.ChangesAt) {
 			cause.ChangesAt, cause.Then = c.ChangesAt, c.Then
 		}
 	}

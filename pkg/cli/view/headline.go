@@ -33,8 +33,8 @@ func says(level Level, format string, args ...any) Headline {
 	return Headline{Before: fmt.Sprintf(format, args...), Level: level}
 }
 
-// headline returns the headline of a view, of which everything else is known: what is wrong, or what comes next, and otherwise the progress.
-// While no cluster is sick, those in flight are expected to succeed.
+// headline returns the headline of a view, of which everything else is known: what is wrong, or what comes next, and otherwise the
+// progress. While no cluster is sick, those in flight are expected to succeed.
 func headline(f *Fleet) Headline {
 	sick := len(f.Attention) > 0 && f.Attention[0].troubled()
 	switch {

@@ -59,7 +59,9 @@ func (o *Objects) facts(l *outlook, clusters []Cluster, known bool) []Fact {
 // now returns the facts without a time.
 func (l *outlook) now() (facts []Fact) {
 	if l.o.ReplicaSet.Spec.Paused {
-		facts = append(facts, Fact{level: LevelWarn, Text: "paused: the hub writes to no cluster, and aborts nothing, until somebody resumes the rollout"})
+		facts = append(facts, Fact{
+			level: LevelWarn, Text: "paused: the hub writes to no cluster, and aborts nothing, until somebody resumes the rollout",
+		})
 	}
 	endless := false
 	for i := range l.limits {

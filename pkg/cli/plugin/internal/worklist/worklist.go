@@ -33,8 +33,8 @@ const (
 	atOnce = 8
 )
 
-// Read reads the ManifestWorks that a selector selects, in all namespaces, and the resource version from which a watch continues. If the list
-// changes so much meanwhile that the API server can't continue it, Read reads the rest in its new state.
+// Read reads the ManifestWorks that a selector selects, in all namespaces, and the resource version from which a watch continues. If the
+// list changes so much meanwhile that the API server can't continue it, Read reads the rest in its new state.
 func Read(ctx context.Context, client workclient.Interface, selector string) (works []work.Work, version string, err error) {
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		list, err := client.WorkV1().ManifestWorks(metav1.NamespaceAll).List(ctx, options)
