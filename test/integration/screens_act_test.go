@@ -76,7 +76,7 @@ var reportTimes = []struct {
 	stable string
 }{
 	{regexp.MustCompile(`20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC`), "2026-01-01 00:00:00 UTC"},
-	{regexp.MustCompile(`, after \d+[smh\d]*\.`), ", after 1m."},
+	{regexp.MustCompile(`the abort came \d+[smh\d]* after`), "the abort came 1m after"},
 }
 
 // pageText returns the text of a page: a line for each row, heading and paragraph. The events of the timeline are indented.
