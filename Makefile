@@ -10,12 +10,12 @@ export CGO_ENABLED ?= 0
 generated := ':(glob)pkg/client/**' ':(glob)pkg/apis/**/zz_generated.*' ':(glob)deploy/crds/*.crd.yaml' deploy/base/policy-manifestworkreplicasets.yaml docs/reference/fields.md
 modules := $(patsubst %/go.mod,%,. $(wildcard hack/tools/*/go.mod))
 
-# What the hub takes for its own version; what the Go tool knows of the checkout if empty.
+# The version that the binaries report. If VERSION is empty, the Go tool derives it from the checkout.
 version-flags = $(if $(VERSION),-ldflags=$(call quote,-X github.com/open-cluster-management-io/work-rollback/pkg/version.gitVersion=$(VERSION)))
-# One argument of a shell's command, whatever it holds.
+# Quotes any value as one argument of a shell command.
 quote = '$(subst ','\'',$(1))'
 
-# All names of a release come from here. GitHub sets GITHUB_REPOSITORY: the release of a fork names the fork's image and files.
+# All names in a release come from here. GitHub sets GITHUB_REPOSITORY, so a fork's release names the fork's image and files.
 REPOSITORY ?= $(or $(GITHUB_REPOSITORY),open-cluster-management-io/work-rollback)
 IMAGE ?= ghcr.io/$(shell tr A-Z a-z <<< $(call quote,$(REPOSITORY)))/work
 image snapshot publish: export REPOSITORY := $(REPOSITORY)
@@ -30,11 +30,11 @@ build: ## Build the hub (bin/work), the kubectl plugin (bin/kubectl-mwrs) and bi
 	install -m 0755 cmd/kubectl-mwrs/kubectl_complete-mwrs bin/
 
 .PHONY: image
-image: ## Build the hub's image and push it as IMAGE=<registry>/work, with the version VERSION=v1.2.3 as its tag
+image: ## Build the hub's image and push it to IMAGE=<registry>/work, with the tag VERSION=v1.2.3
 	hack/image.sh $(call quote,$(IMAGE)) $(call quote,$(VERSION)) --push
 
 .PHONY: snapshot
-snapshot: ## Build what a release publishes into _output/release, without a network: image, SBOMs, plugin, manifests, notes (VERSION=v1.2.3 IMAGE=...)
+snapshot: ## Build all files of a release into _output/release, without network access: image, SBOMs, plugin, manifests, notes (VERSION=v1.2.3 IMAGE=...)
 	hack/release.sh snapshot
 
 .PHONY: publish
@@ -71,7 +71,7 @@ longest := ./test/integration ./test/simulation
 vet := $(if $(ONCE),-vet=off)
 
 .PHONY: test
-test: tools ## Run every test that takes seconds, those on real control planes included
+test: tools ## Run every test that takes seconds, including those on real control planes
 	TEST_CONTROL_PLANES=shared go test $(vet) -timeout 20m $(longest) $$(go list ./... | grep -Ev '$(slow-pattern)$(if $(ONCE),|$(race-pattern))')
 
 .PHONY: test-all
@@ -82,12 +82,12 @@ test-slow: tools ## Run the tests with many control planes, on OCM's operator, o
 	TEST_CONTROL_PLANES=own go test $(vet) -timeout 30m ./test/integration $(patsubst %,./test/%/...,$(slow))
 
 .PHONY: test-rare
-test-rare: tools release-tools ## Run the tests of a release and the benchmark
+test-rare: tools release-tools ## Run the release tests and the benchmark
 	go test -timeout 30m $(patsubst %,./test/%/...,$(rare))
 
 .PHONY: race race-integration
 race race-integration: export CGO_ENABLED = 1
-race: ## Run the unit tests of what runs in parallel with the race detector
+race: ## Run the unit tests of packages with goroutines or locks under the race detector
 	go test $(vet) -race -timeout 20m $(patsubst %,./pkg/%/...,$(parallel))
 
 race-integration: tools ## Run all tests on a real API server with the race detector
@@ -132,7 +132,7 @@ bench-api: tools ## This hub alone through the API server, beside the floor of w
 	go run ./test/benchmark -controllers=ours -sets=0 -greedy=0 -n=$(or $(N),10000) -repeat=$(or $(REPEAT),1) $(if $(OUT),-out=$(OUT))
 
 .PHONY: microbench
-microbench: ## Measure what one pass decides and costs, with 1,000 and 10,000 clusters, and what a review by the webhook costs
+microbench: ## Measure the decisions and the cost of one pass, with 1,000 and 10,000 clusters, and the cost of a review by the webhook
 	go test -run '^$$' -bench . -timeout 30m ./pkg/rollout ./test/simulation ./pkg/webhook
 
 .PHONY: tools

@@ -232,7 +232,7 @@ func TestChartOptions(t *testing.T) {
 	require.Equal(t, "work-rollback", delegator.Subjects[0].Name)
 }
 
-// The webhook's registration and certificate are those of its Service, and its pods are like those of the operator's Deployment.
+// The webhook's registration and certificate match its Service, and its pods match those of the operator's Deployment.
 func TestChartWebhook(t *testing.T) {
 	objects := beside(t, ChartNamespace, map[string]any{"webhook.enabled": true, "webhook.extraArgs": []any{"--manifestLimit=1000000"}})
 	registration, registered := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
@@ -271,7 +271,7 @@ func TestChartWebhook(t *testing.T) {
 	require.Equal(t, *client.Service.Port, service.Spec.Ports[0].Port)
 }
 
-// With a certificate of the user's own, the chart creates none.
+// If the user provides a certificate, the chart does not create one.
 func TestChartTakesACertificate(t *testing.T) {
 	objects := beside(t, ChartNamespace, map[string]any{
 		"webhook.enabled": true, "webhook.secret": "mine", "webhook.annotations": map[string]any{"cert-manager.io/inject-ca-from": "a/b"},

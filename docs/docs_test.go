@@ -185,7 +185,7 @@ func TestProseWraps(t *testing.T) {
 	}
 }
 
-// The README is short enough to be read.
+// The README has at most 500 words.
 func TestReadmeIsShort(t *testing.T) {
 	pages, err := Pages(root)
 	require.NoError(t, err)

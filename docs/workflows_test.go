@@ -111,8 +111,8 @@ func TestWorkflows(t *testing.T) {
 	require.Contains(t, workflows(t)["nightly.yaml"].On, "schedule")
 }
 
-// A tag publishes after CI, and in an environment in which the repository's settings demand an approval. The identity that signs, and the
-// rights to publish, are those of that job alone.
+// A tag is published after CI, in an environment for which the repository settings require an approval. Only that job has the identity that
+// signs and the permissions to publish.
 func TestReleaseNeedsCIAndAnEnvironment(t *testing.T) {
 	all := workflows(t)
 	release := all["release.yaml"]
@@ -135,7 +135,7 @@ func TestReleaseNeedsCIAndAnEnvironment(t *testing.T) {
 			require.Equal(t, false, step.With["cache"], "a cache that other workflows write could change the release")
 		}
 	}
-	// The names of the image and of the repository are the Makefile's, which knows a fork.
+	// The Makefile sets the names of the image and the repository, also for a fork.
 	require.Equal(t, []string{"release-tools", `publish VERSION="$GITHUB_REF_NAME"`}, made)
 }
 

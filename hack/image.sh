@@ -4,7 +4,7 @@
 #
 #   hack/image.sh registry.example.com/work v1.0.0 [--push]
 #
-# The login is that of `docker login` or `crane auth login`. REPOSITORY is the repository at GitHub that the labels name. INSECURE=1 is for a
+# --push uses the login of `docker login` or `crane auth login`. REPOSITORY is the GitHub repository that the labels name. Set INSECURE=1 for a
 # registry without TLS.
 set -euo pipefail
 
@@ -15,17 +15,17 @@ push=${3:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 if [[ ! ${VERSION} =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]]; then
-    echo "$(printf %q "${VERSION}") is not a version: use v<major>.<minor>.<patch>, or with a pre-release as in v1.2.3-rc.1" >&2
+    echo "$(printf %q "${VERSION}") is not a version: use v<major>.<minor>.<patch>, or add a pre-release, as in v1.2.3-rc.1" >&2
     exit 1
 fi
 if [[ ! ${image} =~ ^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)+$ ]]; then
-    echo "$(printf %q "${image}") is not the name of an image: use <registry>/<name>, without a tag" >&2
+    echo "$(printf %q "${image}") is not an image name: use <registry>/<name>, without a tag" >&2
     exit 1
 fi
 tools=$(hack/tools/build.sh ko)
 
-# ko reads a base from its cache if that has the digest. hack/base is an empty image but for a link from /work, where OCM's operator looks,
-# to /ko-app/work, where ko puts the binary.
+# ko reads the base image from its cache if the cache has its digest. hack/base is an empty image, except for a link from /work, where OCM's
+# operator looks, to /ko-app/work, where ko puts the binary.
 KOCACHE=$(mktemp -d)
 trap 'rm -rf "${KOCACHE}"' EXIT
 cp -R hack/base "${KOCACHE}/img"
@@ -41,7 +41,7 @@ for label in "title=work" "version=${VERSION}" "revision=$(git rev-parse HEAD)" 
     described+=(--image-label "org.opencontainers.image.${label}" --image-annotation "org.opencontainers.image.${label}")
 done
 rm -rf _output/image
-# By number: the operator's Deployments demand a user that is not root, and a kubelet can't look up a name here.
+# The user is a number, because the operator's Deployments require a non-root user, and a kubelet can't look up a name in this image.
 "${tools}/ko" build ./cmd/work --bare --push=false --oci-layout-path=_output/image --platform=linux/amd64,linux/arm64 \
     --image-user=65532:65532 --sbom=none "${described[@]}" >&2
 

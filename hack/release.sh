@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Builds a release into _output/release: ko makes the image, and goreleaser the other files (.goreleaser.yaml).
+# Builds a release into _output/release: ko builds the image, and goreleaser builds the other files (.goreleaser.yaml).
 #
 #   hack/release.sh snapshot    # needs no network
 #   hack/release.sh publish     # also pushes the image, and signs it, its SBOMs and the checksums
 #
-# VERSION is the release, such as v1.0.0, and otherwise a snapshot of the commit. REPOSITORY and IMAGE are the names that all files of the
-# release have; the Makefile sets them. With GITHUB_TOKEN, publish makes the release at GitHub.
+# VERSION is the version of the release, such as v1.0.0. If it is empty, the build is a snapshot of the commit. All files of the release use the
+# names REPOSITORY and IMAGE, which the Makefile sets. With GITHUB_TOKEN, publish creates the release on GitHub.
 #
-# In a GitHub workflow with the permission id-token: write, cosign needs no key: it signs with the workflow's identity, and records that in
-# the public transparency log. COSIGN_KEY names a key instead (cosign generate-key-pair), and nothing is recorded in a log.
+# In a GitHub workflow with the permission id-token: write, cosign needs no key: it signs with the workflow's identity, and records the
+# signature in the public transparency log. If COSIGN_KEY names a key (cosign generate-key-pair), cosign uses the key, and records nothing.
 set -euo pipefail
 
 mode=${1:?usage: hack/release.sh snapshot|publish}
@@ -16,7 +16,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 commit=$(git rev-parse HEAD)
 export VERSION=${VERSION:-v0.0.0-snapshot.${commit:0:12}}
 export REPOSITORY=${REPOSITORY:?} IMAGE=${IMAGE:?}
-# The time of each file. goreleaser knows neither of a checkout without a remote.
+# The timestamp of all files, in two forms. goreleaser provides neither form in a checkout without a remote.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 COMMIT_DATE=$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)
 export SOURCE_DATE_EPOCH COMMIT_DATE
@@ -52,7 +52,7 @@ go run ./hack/manifests -version "${VERSION}" -image "${reference}" -out "${inpu
 
 how=(--yes) registry=() insecure=()
 if [[ -n ${COSIGN_KEY:-} ]]; then
-    # Without a log there is nothing to look up in the network either. Newer releases of cosign want a signing config for that.
+    # Without a log, cosign looks up nothing in the network. Newer releases of cosign require a signing config for this.
     how+=(--key "${COSIGN_KEY}" --use-signing-config=false --tlog-upload=false)
 fi
 if [[ -n ${INSECURE:-} ]]; then
@@ -60,7 +60,7 @@ if [[ -n ${INSECURE:-} ]]; then
 fi
 if [[ ${mode} == publish ]]; then
     crane push "${insecure[@]}" _output/image "${IMAGE}:${VERSION}" >&2
-    # The index and each of its images, so that a cluster may verify what it pulls.
+    # Signs the index and each of its images, so that a cluster can verify the image that it pulls.
     cosign sign "${how[@]}" "${registry[@]}" --recursive "${IMAGE}@${reference##*@}" >&2
     for arch in amd64 arm64; do
         digest=$(crane digest "${insecure[@]}" --platform "linux/${arch}" "${IMAGE}@${reference##*@}")
@@ -69,7 +69,7 @@ if [[ ${mode} == publish ]]; then
     done
 fi
 
-# Only a release at GitHub is no snapshot for goreleaser: it demands a clean checkout of the tag.
+# goreleaser builds a snapshot unless it publishes to GitHub. A release on GitHub requires a clean checkout of the tag.
 kind=(--release-notes "${notes}")
 if [[ ${mode} != publish ]]; then
     kind=(--snapshot --skip=sign)

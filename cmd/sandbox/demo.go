@@ -27,7 +27,7 @@ func newDemoCommand() *cobra.Command {
 				if err := story.Play(ctx, s, out); err != nil {
 					return o.explain(ctx, err, s)
 				}
-				fmt.Fprintf(out, "\nThe demo has ended: each step was checked, in %v.\n", time.Since(begin).Round(time.Second))
+				fmt.Fprintf(out, "\nThe demo has ended: every step passed its check, in %v.\n", time.Since(begin).Round(time.Second))
 				return nil
 			})
 		},

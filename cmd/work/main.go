@@ -41,8 +41,8 @@ func main() {
 	}
 }
 
-// arguments returns those of a command line without "/work", which comes first in the Deployments of OCM's operator: OCM's own image has no
-// entrypoint, and this hub's has one.
+// arguments removes a leading "/work" from the arguments. The Deployments of OCM's operator begin with it, because OCM's own image has no
+// entrypoint. This hub's image has one.
 func arguments(given []string) []string {
 	if len(given) > 0 && given[0] == "/work" {
 		return given[1:]

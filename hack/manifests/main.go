@@ -27,8 +27,8 @@ func main() {
 	}
 }
 
-// write writes install.yaml, the parts that the image needs on any hub, and hub.yaml, the ClusterManager with the image. On some hubs,
-// another tool owns the ClusterManager. It also writes beside-ocm.yaml, with everything that a hub beside OCM needs.
+// write writes three files: install.yaml has the objects that the image needs on any hub, hub.yaml has the ClusterManager with the image,
+// and beside-ocm.yaml has everything that a hub beside OCM needs. hub.yaml is separate, because another tool may own the ClusterManager.
 func write(version, image, out string) error {
 	base, err := deploy.RenderBase()
 	if err != nil {
@@ -55,7 +55,7 @@ func write(version, image, out string) error {
 	return nil
 }
 
-// manifest writes objects into a file for kubectl.
+// manifest writes objects to a file for kubectl.
 func manifest(path, version string, objects []*unstructured.Unstructured) error {
 	var file bytes.Buffer
 	fmt.Fprintf(&file, "# work-rollback %s\n# kubectl apply --server-side --force-conflicts -f %s\n", version, filepath.Base(path))

@@ -51,7 +51,7 @@ const workers = 5
 type Manager struct {
 	Options *Options
 	Clock   clock.PassiveClock
-	// Metrics count what the controllers do; nil for no metrics.
+	// Metrics count the actions of the controllers; nil for no metrics.
 	Metrics *metrics.Metrics
 	// Version is that of this build. Upgrade snapshots need a released one.
 	Version string

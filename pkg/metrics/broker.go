@@ -55,7 +55,7 @@ func newBroker() *broker {
 		}),
 		unreached: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
 			Namespace: prefix, Name: "broker_agents_unreached", StabilityLevel: k8smetrics.ALPHA,
-			Help: "Agents that are connected and do not receive this process's events: restart them, and make sure that no other " +
+			Help: "Agents that are connected but do not receive this process's events: restart them, and make sure that no other " +
 				"client has their client ID.",
 		}),
 	}

@@ -54,8 +54,8 @@ func holds(work *workv1.ManifestWork, m *workv1.ManifestCondition, generation in
 	return ""
 }
 
-// missing reports whether the agent looked for the object of a manifest, after it saw a generation, and found none. The conditions of
-// a manifest have no generation, so the generation in the condition of the ManifestWork counts.
+// missing reports whether the agent looked for the object of a manifest, after it saw a generation, and did not find the object. The
+// conditions of a manifest have no generation, so the generation in the condition of the ManifestWork counts.
 func missing(work *workv1.ManifestWork, m *workv1.ManifestCondition, generation int64) bool {
 	looked := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkAvailable)
 	return looked != nil && looked.ObservedGeneration >= generation && isMissing(m)

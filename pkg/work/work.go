@@ -28,7 +28,7 @@ type Work struct {
 	// StateChangedAt is when this process saw the work change, at its revision, from success to another state or the reverse; zero if it saw
 	// no change. It does not depend on the agent's clock.
 	StateChangedAt time.Time
-	// WatchedSince is when this process began to watch the work after the last write of its revision; zero if it always watched.
+	// WatchedSince is when this process began to watch the work after the last write of its revision; zero if it has always watched.
 	WatchedSince time.Time
 	// SettledAt is when this process first found a success of that write settled; zero if it did not.
 	SettledAt time.Time

@@ -115,7 +115,7 @@ func TestPageAgreesWithItself(t *testing.T) {
 	before := must[[][]float64](p, places)
 	require.Len(t, before, 2)
 	for state, headline := range map[string]string{
-		"aborted": "Every cluster has revision 6 again", "returning": "The hub waits for", "rolling": "is expected in", "paused": "waits for the end of the pause",
+		"aborted": "Every cluster has revision 6 again", "returning": "The hub waits for", "rolling": "are expected in", "paused": "waits for the end of the pause",
 	} {
 		hub.set(fleettest.InState(state, 240, time.Now()))
 		p.shows(headline)

@@ -146,7 +146,7 @@ func (h *hub) catchesUp(t *testing.T, output string) {
 	h.isBack(t)
 }
 
-// pauses and resumes: a pause is why nothing happens.
+// pauses and resumes: a pause is the reason why nothing happens.
 func (h *hub) pauses(t *testing.T) {
 	h.shell(t, "kubectl mwrs pause web && kubectl wait mwrs/web --for=condition=Paused --timeout=1m")
 }
@@ -157,7 +157,7 @@ func (h *hub) resumes(t *testing.T, output string) {
 	h.isBack(t)
 }
 
-// another runs the commands of a block for the object that deletesAnother makes.
+// another runs the commands of a block for the object that deletesAnother creates.
 func another(_ *testing.T, commands string) string {
 	return strings.NewReplacer("mwrs get web", "mwrs get another", "default.web", "default.another").Replace(commands)
 }

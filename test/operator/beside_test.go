@@ -80,7 +80,7 @@ func (b *besideHub) runHubs(t *testing.T) {
 	b.webhookPods = b.RunDeployment(t, release+"-webhook", b.webhook)
 }
 
-// runHelm runs the first command of docs/install.md that begins with these words, with more arguments.
+// runHelm runs the first command of docs/install.md that begins with these words, with additional arguments.
 func (b *besideHub) runHelm(t *testing.T, words string, more ...string) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/install.md")
@@ -268,7 +268,7 @@ func (b *besideHub) servesTheWebhook(t *testing.T) {
 	require.Equal(t, registered, b.registered(t))
 }
 
-// registered returns how an API server calls the webhook of ManifestWorkReplicaSets.
+// registered returns the client configuration of the webhook of ManifestWorkReplicaSets.
 func (b *besideHub) registered(t *testing.T) admissionregistrationv1.WebhookClientConfig {
 	t.Helper()
 	configuration, err := b.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), registration.Ours, metav1.GetOptions{})

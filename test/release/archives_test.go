@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// file is a file of an archive. A link has no content.
+// file is a file in an archive. A link has no content.
 type file struct {
 	mode    os.FileMode
 	content []byte
@@ -107,6 +107,6 @@ func (s *snapshot) archivesHoldThePlugin(t *testing.T) {
 		require.Equal(t, "0", settings["CGO_ENABLED"])
 		require.Equal(t, s.commit, settings["vcs.revision"])
 		require.Equal(t, "true", settings["-trimpath"])
-		require.Equal(t, os.FileMode(0o755), inside["kubectl_complete-mwrs"].mode.Perm(), "kubectl completes arguments with it")
+		require.Equal(t, os.FileMode(0o755), inside["kubectl_complete-mwrs"].mode.Perm(), "kubectl runs it to complete arguments")
 	}
 }

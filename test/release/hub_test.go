@@ -146,7 +146,7 @@ func (s *snapshot) isReproducible(t *testing.T) {
 	require.NoError(t, err)
 	run(t, root, nil, "git", "clone", "--quiet", "--shared", absolute, clone)
 	run(t, clone, nil, "git", "checkout", "--quiet", "--detach", s.commit)
-	// The tools are built already.
+	// The tools are already built.
 	require.NoError(t, os.MkdirAll(filepath.Join(clone, "_output"), 0o755))
 	require.NoError(t, os.Symlink(filepath.Join(absolute, "_output", "tools"), filepath.Join(clone, "_output", "tools")))
 	again := &snapshot{dir: filepath.Join(t.TempDir(), "again")}

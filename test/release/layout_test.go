@@ -19,7 +19,7 @@ import (
 
 // layout holds the parts of an OCI layout with one index that the test reads.
 type layout struct {
-	// digest is that of the index.
+	// digest is the digest of the index.
 	digest string
 	// images are by architecture.
 	images map[string]image
@@ -107,7 +107,7 @@ func architecture(t *testing.T) string {
 	return runtime.GOARCH
 }
 
-// imageFitsTheOperator: the Deployments of OCM's operator give "/work manager ..." as arguments, and demand a user that is not root.
+// imageFitsTheOperator: the Deployments of OCM's operator pass "/work manager ..." as arguments, and require a non-root user.
 func (s *snapshot) imageFitsTheOperator(t *testing.T) {
 	s.image = readLayout(t, s.path("image"))
 	require.Equal(t, s.digest, s.image.digest)
@@ -117,7 +117,7 @@ func (s *snapshot) imageFitsTheOperator(t *testing.T) {
 		image, ok := s.image.images[architecture]
 		require.True(t, ok, architecture)
 		require.Equal(t, "linux", image.OS)
-		require.Equal(t, "65532:65532", image.Config.User, "by number: a kubelet can't tell whether a user with a name is root")
+		require.Equal(t, "65532:65532", image.Config.User, "a number, because a kubelet can't tell whether a user name is root")
 		require.Equal(t, []string{"/ko-app/work"}, image.Config.Entrypoint, "cmd/work ignores the /work that follows")
 		require.Empty(t, image.Config.Cmd)
 		labels := image.Config.Labels
@@ -128,7 +128,7 @@ func (s *snapshot) imageFitsTheOperator(t *testing.T) {
 		binary := image.files["ko-app/work"]
 		require.EqualValues(t, 0o555, binary.mode.Perm())
 		for name, file := range image.files {
-			require.True(t, name == "ko-app/work" || len(file.content) == 0, "%s: there is no shell and no library in the image", name)
+			require.True(t, name == "ko-app/work" || len(file.content) == 0, "%s: the image must not contain a shell or a library", name)
 		}
 		path := filepath.Join(t.TempDir(), "work")
 		require.NoError(t, os.WriteFile(path, binary.content, 0o755))

@@ -31,7 +31,7 @@ func TestVersionsOfReleases(t *testing.T) {
 	}
 }
 
-// TestReleaseNeedsNotes: a release whose changes nobody wrote down is not built.
+// TestReleaseNeedsNotes: a release without changes in CHANGELOG.md is not built.
 func TestReleaseNeedsNotes(t *testing.T) {
 	_, problem, err := try(t, root, nil, "make", "snapshot", "VERSION=v999.0.0")
 	require.Error(t, err)

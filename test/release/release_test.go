@@ -19,7 +19,7 @@ import (
 // root of the repository, from here.
 const root = "../.."
 
-// The names of the release that the test builds are a fork's.
+// The names in the release that the test builds, which is a fork's.
 const (
 	repository = "https://github.com/Someone/fork"
 	imageName  = "ghcr.io/someone/fork/work"
@@ -33,10 +33,10 @@ var archives = map[string]string{
 // snapshot is a release that was built for the test.
 type snapshot struct {
 	dir, version, commit string
-	// digest is that of the image's index.
+	// digest is the digest of the image's index.
 	digest string
 	image  layout
-	// binaries are the hub's, from the image, by architecture.
+	// binaries are the paths of the hub's binaries from the image, by architecture.
 	binaries map[string]string
 }
 
@@ -53,7 +53,7 @@ func TestSnapshot(t *testing.T) {
 		{"it has all files, and their checksums are right", s.hasItsFiles},
 		{"the image fits OCM's operator, for both architectures", s.imageFitsTheOperator},
 		{"the SBOMs name the modules of the binaries", s.namesItsModules},
-		{"the binaries, the labels and the plugin say the same version", s.versionsAgree},
+		{"the binaries, the labels and the plugin have the same version", s.versionsAgree},
 		{"each archive has the plugin of its platform, and the license", s.archivesHoldThePlugin},
 		{"the Krew manifest names the archives", s.krewFindsTheArchives},
 		{"the notes come from the changelog", s.notesAreTheChangelogs},
@@ -67,7 +67,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// make makes a target of the Makefile in a checkout, as a fork's workflow does, and moves the release to where the test reads it.
+// make runs a target of the Makefile in a checkout, as a fork's workflow does, and copies the release to the directory that the test reads.
 func (s *snapshot) make(t *testing.T, checkout string, environment []string, arguments ...string) string {
 	t.Helper()
 	environment = append([]string{"GITHUB_REPOSITORY=Someone/fork", "GITHUB_TOKEN=", "VERSION="}, environment...)
@@ -76,7 +76,7 @@ func (s *snapshot) make(t *testing.T, checkout string, environment []string, arg
 	return printed
 }
 
-// run runs a program with further variables, and returns what it prints without the last line break.
+// run runs a program with additional variables, and returns what it prints without the last line break.
 func run(t *testing.T, dir string, environment []string, name string, arguments ...string) string {
 	t.Helper()
 	printed, problem, err := try(t, dir, environment, name, arguments...)
@@ -134,7 +134,7 @@ func (s *snapshot) hasItsFiles(t *testing.T) {
 		require.Equal(t, sum(s.read(t, name)), checksum, name)
 		listed = append(listed, name)
 	}
-	// goreleaser makes the Krew manifest, which has the checksums of the archives, after the checksums. The notes are not code.
+	// goreleaser writes the Krew manifest, which has the checksums of the archives, after checksums.txt. The notes are not code.
 	require.ElementsMatch(t, append(listed, "checksums.txt", "image", "mwrs.yaml", "release-notes.md"), found)
 	name, digest, hasDigest := strings.Cut(strings.TrimSpace(string(s.read(t, "image.txt"))), "@")
 	require.True(t, hasDigest)

@@ -46,7 +46,7 @@ func (s *snapshot) isSigned(t *testing.T) {
 	published.tamperedFilesAreRefused(t, cosign, keys, environment)
 }
 
-// tamperedImageIsRefused: somebody put another image under the tag of the release.
+// tamperedImageIsRefused: the tag of the release was moved to another image.
 func (s *snapshot) tamperedImageIsRefused(t *testing.T, crane, image string, environment []string, verify func(key, what string) error) {
 	t.Helper()
 	run(t, s.dir, environment, crane, "mutate", "--insecure", "--platform=linux/amd64", "--cmd=/bin/false", image+"@"+s.digest,

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// Picture is one ManifestWorkReplicaSet at one time, as the page shows it.
+// Picture is a ManifestWorkReplicaSet at a point in time, as the page shows it.
 type Picture struct {
 	Head Head
 	// Groups divide the cells into parts, in the order in which the hub rolls out to them.
@@ -18,7 +18,7 @@ type Picture struct {
 	Cells  []Cell
 }
 
-// Group is a decision group of a placementRef. Its cells follow those of the group before.
+// Group is a decision group of a placementRef. Its cells follow those of the previous group.
 type Group struct {
 	Placement string `json:"placement"`
 	Name      string `json:"name,omitempty"`
@@ -36,7 +36,7 @@ type Head struct {
 	Selected    int            `json:"selected"`
 }
 
-// pictureOf returns the picture of some objects.
+// pictureOf returns the picture of a ManifestWorkReplicaSet from its objects.
 func pictureOf(o *view.Objects) *Picture {
 	o = view.Prepared(o)
 	fleet, clusters := view.Of(o), view.Clusters(o)

@@ -56,7 +56,7 @@ func certificates(hook *admissionv1.ValidatingWebhook, now time.Time) []diagnosi
 		fmt.Sprintf("%s is registered, and its CA bundle is valid until %s", hook.Name, until.UTC().Format(time.RFC3339)), "")
 }
 
-// validUntil returns the time until which a certificate of a CA bundle is valid.
+// validUntil returns the time until which a CA bundle has a valid certificate.
 func validUntil(bundle []byte, now time.Time) (until time.Time, err error) {
 	certificates, err := cert.ParseCertsPEM(bundle)
 	if err != nil {

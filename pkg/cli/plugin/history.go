@@ -58,7 +58,7 @@ func (o *options) history(ctx context.Context, name string, number int64, to *ou
 		return err
 	}
 	if to.format == "name" {
-		return errors.New("-o name is for the list of the revisions: omit --revision")
+		return errors.New("-o name applies to the list of revisions: omit --revision")
 	} else if to.isSet() {
 		return to.print(o, template)
 	}

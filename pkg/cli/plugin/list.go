@@ -28,14 +28,14 @@ func (f *listOptions) addFlags(cmd *cobra.Command, watch string) {
 	cmd.Flags().BoolVarP(&f.all, "all-namespaces", "A", false, "List the ManifestWorkReplicaSets in all namespaces")
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, watch)
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "List only objects with these labels, such as app=web,tier!=test")
-	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Print no header")
+	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Don't print the header")
 	f.output.addFlag(cmd, "name")
 }
 
 // check returns an error for flags that exclude each other.
 func (f *listOptions) check() error {
 	if f.watch && f.output.isSet() {
-		return errors.New("--watch shows a screen: omit --output, or --watch")
+		return errors.New("--watch shows a screen: omit --output or --watch")
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func newList(o *options) *cobra.Command {
   # List the ManifestWorkReplicaSets in all namespaces, and print a row again whenever it changes
   kubectl mwrs list -A -w
 
-  # Print the names of those with a label
+  # Print the names of the ManifestWorkReplicaSets with a label
   kubectl mwrs list -l app=web -o name`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := flags.check(); err != nil {

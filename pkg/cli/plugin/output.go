@@ -51,8 +51,8 @@ func (f *output) Set(value string) error {
 // isSet reports whether the output is data. The format wide is a table.
 func (f *output) isSet() bool { return f.format != "" && f.format != "wide" }
 
-// print writes a value in the format of the flag. names are the names of its parts, for the format name. The texts are as they are: the
-// reader needs them unchanged, and JSON and YAML escape control characters.
+// print writes a value in the format of the flag. names are the names of its parts, for the format name. It does not change the texts:
+// scripts need the original, and JSON and YAML escape control characters.
 func (f *output) print(o *options, value any, names ...string) error {
 	switch f.format {
 	case "name":

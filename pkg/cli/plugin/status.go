@@ -80,11 +80,11 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 	return errors.Join(err, o.get(ctx, name, &flags.output))
 }
 
-// waitEvery is how often a wait reads the object.
+// waitEvery is the interval at which a wait reads the object.
 const waitEvery = 2 * time.Second
 
-// wait waits until a rollout ends or, with --wait-restored, until every cluster is back after an abort. It goes on while the API server
-// does not answer.
+// wait waits until a rollout ends or, with --wait-restored, until every cluster has returned after an abort. It continues while the
+// API server does not answer.
 func (o *options) wait(ctx context.Context, c *clients, name string, flags *statusOptions) error {
 	bounded := ctx
 	if flags.timeout > 0 {
@@ -119,7 +119,7 @@ func (o *options) wait(ctx context.Context, c *clients, name string, flags *stat
 	}
 }
 
-// isTimeUp reports whether --timeout is over. A request that client-go's rate limiter would hold up for longer fails before that.
+// isTimeUp reports whether --timeout has elapsed. A request that client-go's rate limiter would delay past that time fails earlier.
 func isTimeUp(bounded context.Context, err error) bool {
 	return bounded.Err() != nil || err != nil && strings.Contains(err.Error(), "would exceed context deadline")
 }
@@ -136,17 +136,17 @@ func isOutage(ctx context.Context, err error) bool {
 	return errors.As(err, new(*url.Error))
 }
 
-// waiter looks at a rollout until it ends, and prints what has changed.
+// waiter observes a rollout until it ends, and prints the changes.
 type waiter struct {
 	*options
 	clients *clients
 	name    string
 	flags   *statusOptions
-	// seen is true if the object was read. line, ahead and alarms were printed last.
+	// seen is true if the object was read. line, ahead and alarms are the last values that were printed.
 	seen        bool
 	line, ahead string
 	alarms      int
-	// warned is when the hub was checked last, and read is when the works were read.
+	// warned is the time of the last check of the hub, and read is the time when the works were last read.
 	warned, read time.Time
 }
 
@@ -174,7 +174,7 @@ func (w *waiter) look(ctx context.Context) (done bool, err error) {
 	return done, outcome
 }
 
-// lookBack prints how far an abort is, and reports whether every cluster has confirmed the revision.
+// lookBack prints the progress of an abort, and reports whether every cluster has confirmed the restored revision.
 func (w *waiter) lookBack(ctx context.Context) (done bool, err error) {
 	line, done, err := w.restoration(ctx, w.clients, w.name)
 	if err != nil {
@@ -190,7 +190,7 @@ func (w *waiter) lookBack(ctx context.Context) (done bool, err error) {
 // outlookEvery is the least time between two reads of the works.
 const outlookEvery = 5 * time.Second
 
-// outlook prints what the hub does next, if that has changed, as far as the user may read it.
+// outlook prints the next actions of the hub if they have changed, as far as the user's permissions show them.
 func (w *waiter) outlook(ctx context.Context) error {
 	if w.now().Sub(w.read) < outlookEvery {
 		return nil
@@ -198,7 +198,7 @@ func (w *waiter) outlook(ctx context.Context) error {
 	w.read = w.now()
 	objects, err := w.readWith(ctx, w.clients, w.name, w.sampleReader())
 	if err != nil {
-		return nil //nolint:nilerr // The progress is what matters. The next look tells what has become of the object.
+		return nil //nolint:nilerr // The progress is what matters. The next look reports a missing object.
 	}
 	then, texts := view.Of(objects).Then, ""
 	for i := range then {
@@ -215,14 +215,14 @@ func (w *waiter) outlook(ctx context.Context) error {
 	return out.err
 }
 
-// warn prints why the hub does not act, when that changes.
+// warn prints the reasons why the hub does not act, when they change.
 func (w *waiter) warn(ctx context.Context, set *workv1alpha1.ManifestWorkReplicaSet) {
 	if w.now().Sub(w.warned) < view.ObservedWithin/3 {
 		return
 	}
 	w.warned = w.now()
 	alarms := view.Alarms(&view.Objects{ReplicaSet: set, Lease: w.clients.lease(ctx), Now: w.now()})
-	if len(alarms) != w.alarms && ctx.Err() == nil { // The texts have times, which change.
+	if len(alarms) != w.alarms && ctx.Err() == nil { // The texts contain times, which change.
 		newPrinter(w.ErrOut, screenOf(w.ErrOut)).alarms(alarms)
 	}
 	w.alarms = len(alarms)
@@ -249,7 +249,7 @@ func (f *statusOptions) outcomeBeforeUndo(set *workv1alpha1.ManifestWorkReplicaS
 		return "", false, nil
 	}
 	if digest, err := revision.DigestOf(&set.Spec.ManifestWorkTemplate); err != nil || digest != f.digest {
-		return "The template was changed after the undo", true, fmt.Errorf("somebody changed the template of %q after the undo", set.Name)
+		return "The template was changed after the undo", true, fmt.Errorf("the template of %q was changed after the undo", set.Name)
 	}
 	return "Waiting for the hub to begin the rollout of the restored revision...", false, nil
 }
@@ -284,7 +284,7 @@ func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, flags *statusOptions) (
 	return line, false, nil
 }
 
-// restoration returns how far an abort is, and reports whether every cluster has confirmed the revision.
+// restoration describes the progress of an abort, and reports whether every cluster has confirmed the restored revision.
 func (o *options) restoration(ctx context.Context, c *clients, name string) (line string, done bool, err error) {
 	objects, err := o.readSet(ctx, c, name, leaseStep, historyStep(c))
 	if err != nil {
@@ -295,7 +295,7 @@ func (o *options) restoration(ctx context.Context, c *clients, name string) (lin
 	case !set.DeletionTimestamp.IsZero():
 		return "", false, fmt.Errorf("manifestworkreplicasets %q is being deleted", name)
 	case set.Status.AbortedTime == nil || set.Status.CurrentRevision == "":
-		return "", false, fmt.Errorf("the rollout of %q is not aborted: somebody retried it or changed the template, or nobody aborted it", name)
+		return "", false, fmt.Errorf("the rollout of %q is not aborted: it never was, or it was retried, or its template was changed", name)
 	case len(objects.Missing) > 0:
 		return "", false, fmt.Errorf("no permission to %s, which the wait requires", objects.Missing[0])
 	}

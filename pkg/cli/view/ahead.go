@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Ahead is how a rollout continues if every cluster succeeds, and what would stop it.
+// Ahead describes how a rollout continues if every cluster succeeds, and the failures that would stop it.
 type Ahead struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -25,23 +25,23 @@ type Ahead struct {
 	// there is none.
 	Revision string `json:"-"`
 	Current  string `json:"current,omitempty"`
-	// Waves are the sets of clusters that get the revision at the same time. Text says how many there are, and when the first one begins.
+	// Waves are the sets of clusters that get the revision at the same time. Text gives their number, and when the first one begins.
 	Waves []forecast.Wave `json:"waves"`
 	Text  string          `json:"text"`
-	// Limits are what a failure in each placementRef leads to.
+	// Limits are the consequences of failures in each placementRef.
 	Limits []Limit `json:"limits"`
-	// Waiting groups the clusters that do not have the revision, or have no outcome yet, by what they wait for.
+	// Waiting groups the clusters that do not have the revision, or have no outcome yet, by the event that they wait for.
 	Waiting []Waiting `json:"waiting"`
-	// Alarms are why the hub does not act.
+	// Alarms are the reasons why the hub does not act.
 	Alarms []Alarm `json:"alarms,omitempty"`
-	// Then is what the hub does next, and when, if no cluster reports anything new.
+	// Then holds the next actions of the hub and their times, if no cluster reports anything new.
 	Then []Fact `json:"then,omitempty"`
 	// Unreached is the number of clusters without the revision that are in none of the waves.
 	Unreached int      `json:"unreached"`
 	Notes     []string `json:"notes"`
 }
 
-// Limit is what a failure in a placementRef leads to.
+// Limit is the consequence of failures in a placementRef.
 type Limit struct {
 	Placement   string `json:"placement"`
 	Clusters    int    `json:"clusters"`
@@ -74,7 +74,7 @@ type Change struct {
 	Returns int64 `json:"returnsToRevision,omitempty"`
 }
 
-// With returns the objects as they are when a rollout of the spec of set begins, and what the spec changes.
+// With returns the objects as they are when a rollout of the spec of set begins, and the effect of the spec on the revisions.
 func With(o *Objects, set *workv1alpha1.ManifestWorkReplicaSet) (*Objects, *Change, error) {
 	digest, err := revision.DigestOf(&set.Spec.ManifestWorkTemplate)
 	if err != nil {
@@ -125,7 +125,7 @@ func (o *Objects) history() revision.History {
 	return revision.NewHistory(o.ReplicaSet, o.decoded())
 }
 
-// AheadOf returns how a rollout continues. It returns an error if the objects do not show that.
+// AheadOf describes how a rollout continues. It returns an error if the objects do not show how.
 func AheadOf(o *Objects) (*Ahead, error) {
 	o = Prepared(o)
 	set := o.ReplicaSet
@@ -195,7 +195,7 @@ func (a *Ahead) wait(clusters []Cluster) {
 	slices.SortStableFunc(a.Waiting, func(x, y Waiting) int { return cmp.Compare(len(y.Clusters), len(x.Clusters)) })
 }
 
-// note names what the waves do not show.
+// note adds the Placements whose clusters the waves do not show.
 func (a *Ahead) note(s *rollout.Snapshot) {
 	for i := range s.Refs {
 		switch ref := &s.Refs[i]; {
@@ -208,7 +208,7 @@ func (a *Ahead) note(s *rollout.Snapshot) {
 	}
 }
 
-// text says how many waves there are, and when the first one begins.
+// text returns the number of waves, and when the first one begins.
 func (a *Ahead) text() string {
 	text, more := "the hub starts no further cluster", "; %d clusters wait"
 	if len(a.Waves) > 0 {
@@ -222,7 +222,8 @@ func (a *Ahead) text() string {
 	return text
 }
 
-// limitsText returns what a failure in a placementRef leads to. current is the revision that an abort returns to; empty for none.
+// limitsText describes the consequence of failures in a placementRef. current is the revision that an abort returns to; empty if there
+// is none.
 func limitsText(current string, l *rollout.Limits) string {
 	switch {
 	case l.Err != nil:
@@ -246,7 +247,7 @@ func limitsText(current string, l *rollout.Limits) string {
 	return text
 }
 
-// failuresText describes the failures that are too many.
+// failuresText describes the first failures that exceed the limits.
 func failuresText(l *rollout.Limits) []string {
 	var texts []string
 	add := func(allowed, total int, where string) {

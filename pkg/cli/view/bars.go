@@ -20,8 +20,8 @@ type Bar struct {
 	Total int `json:"total"`
 	// Strategy describes the rollout strategy of a placementRef.
 	Strategy string `json:"strategy,omitempty"`
-	// Limit is the number of failed clusters that is one too many for the placementRef of a rollout in progress, and LimitText is what happens
-	// then. Limit is zero if it is unknown, or if each group has its own.
+	// Limit is the number of failed clusters that stops or aborts a rollout in progress, and LimitText describes the consequence. Limit
+	// is zero if it is unknown, or if each group has its own limit.
 	Limit     int    `json:"limit,omitempty"`
 	LimitText string `json:"limitText,omitempty"`
 }

@@ -19,7 +19,7 @@ type causeKey struct {
 }
 
 // causesOf groups the recorded failures and rejections, and the other clusters that have not succeeded, by state, reason and message. A
-// cluster that waits has a message if it is sick at the revision that it has. The most urgent come first.
+// waiting cluster has a message if it is sick at its present revision. The most urgent causes come first.
 func causesOf(rs *workv1alpha1.ManifestWorkReplicaSet, clusters []Cluster) []Cause {
 	found, recorded := map[causeKey]*Cause{}, map[string]*Cause{}
 	add := func(key causeKey, cluster string, since time.Time) *Cause {
@@ -61,7 +61,7 @@ func causesOf(rs *workv1alpha1.ManifestWorkReplicaSet, clusters []Cluster) []Cau
 	return causes
 }
 
-// sickAt returns what the agent says of a cluster that waits, if the revision that it has does not succeed there; empty if it does.
+// sickAt returns the agent's message about a waiting cluster whose present revision does not succeed; empty if it succeeds.
 func (o *Objects) sickAt(s *rollout.Snapshot, w *work.Work, numbers map[string]int64) string {
 	if w == nil || w.Deleting() || !confirmed(w) {
 		return ""

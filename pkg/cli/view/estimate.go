@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Estimate is when a rollout is expected to end, if the next clusters take as long as those that have succeeded.
+// Estimate is the expected end of a rollout, if the next clusters take as long as those that have succeeded.
 type Estimate struct {
 	// Wave is the expected end of the clusters that are in progress, and Rollout is the expected end of all clusters.
 	Wave    time.Time `json:"wave"`
@@ -44,7 +44,7 @@ func (o *Objects) estimate(clusters []Cluster, known bool) *Estimate {
 		wave, end := o.ends(&o.ReplicaSet.Spec.PlacementRefs[i], clusters, wrote, found.Each.Duration)
 		found.Wave, found.Rollout = later(found.Wave, wave), later(found.Rollout, end)
 	}
-	if found.Wave.IsZero() || o.Now.Sub(found.Wave) > found.Each.Duration { // It takes much longer than the others: no end is in sight.
+	if found.Wave.IsZero() || o.Now.Sub(found.Wave) > found.Each.Duration { // It takes much longer than the others, so the end is unknown.
 		return nil
 	}
 	found.Wave, found.Rollout = later(found.Wave, o.Now), later(found.Rollout, o.Now)

@@ -20,7 +20,7 @@ type Fleet struct {
 	State     workv1alpha1.State `json:"state"`
 	// Since is the time when the state began. It is zero if unknown.
 	Since time.Time `json:"since,omitzero"`
-	// Alarms are why the hub does not act. If there are any, the rest of the view is what was true before.
+	// Alarms are the reasons why the hub does not act. If there are any, the rest of the view shows an earlier state.
 	Alarms []Alarm `json:"alarms,omitempty"`
 	// Summary describes the progress of the clusters in one line.
 	Summary string `json:"summary,omitempty"`
@@ -28,12 +28,13 @@ type Fleet struct {
 	Why string `json:"why,omitempty"`
 	// Reached describes how far an aborted revision came; nil if the rollout was not aborted.
 	Reached *Reached `json:"reached,omitempty"`
-	// Headline is the state in one sentence. Then is what the hub does next, and when, if no cluster reports anything new.
+	// Headline describes the state in one sentence. Then holds the next actions of the hub and their times, if no cluster
+	// reports anything new.
 	Headline Headline `json:"headline"`
 	Then     []Fact   `json:"then,omitempty"`
 	// Estimate is the expected end of a rollout; nil if it can't be estimated.
 	Estimate *Estimate `json:"estimate,omitempty"`
-	// Causes are what keeps clusters from succeeding, in the words of the agents and of the API server, with the most urgent first.
+	// Causes are the reasons why clusters do not succeed, in the words of the agents and the API server, the most urgent first.
 	Causes    []Cause    `json:"causes,omitempty"`
 	Revisions []Revision `json:"revisions,omitempty"`
 	Bars      []Bar      `json:"bars,omitempty"`
@@ -48,20 +49,21 @@ type Fleet struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Cause is what keeps clusters from succeeding, with the affected clusters.
+// Cause is a reason why clusters do not succeed, with the affected clusters.
 type Cause struct {
 	// State is the state of the clusters, and Reason is the reason of a recorded failure, or the state.
 	State    State                      `json:"state"`
 	Reason   workv1alpha1.FailureReason `json:"reason,omitempty"`
 	Message  string                     `json:"message"`
 	Clusters []string                   `json:"clusters"`
-	// Since is when the first of the clusters came into this state. ChangesAt is when the first of them gets into the state Then.
+	// Since is the time when the first of the clusters entered this state. ChangesAt is the time when the first of them enters
+	// the state Then.
 	Since     time.Time `json:"since,omitzero"`
 	ChangesAt time.Time `json:"changesAt,omitzero"`
 	Then      State     `json:"then,omitempty"`
 }
 
-// Text describes the cause: the state, the reason if it tells more, and the message.
+// Text describes the cause: the state, the reason if it adds information, and the message.
 func (c *Cause) Text() string {
 	text := string(c.State)
 	if c.Reason != "" && string(c.Reason) != text {
@@ -73,7 +75,7 @@ func (c *Cause) Text() string {
 // Told returns the message without the state.
 func (c *Cause) Told() string { return strings.TrimPrefix(c.Message, string(c.State)+"=True: ") }
 
-// Reached is how far an aborted revision came.
+// Reached describes how far an aborted revision came.
 type Reached struct {
 	Revision int64 `json:"revision"`
 	// Clusters is the largest number of clusters that had the revision at the same time, Total is the number of selected clusters, and

@@ -9,16 +9,16 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Headline is the state in one sentence: what is true now, or what comes next. A screen that shows it fills in the time.
+// Headline describes the state in one sentence: the present state or the next event. A screen that shows it fills in the time.
 type Headline struct {
 	Before string `json:"before"`
-	// At is the time that the sentence names; zero for none.
+	// At is the time that the sentence names; zero if it names none.
 	At    time.Time `json:"at,omitzero"`
 	After string    `json:"after,omitempty"`
 	Level Level     `json:"level"`
 }
 
-// Level is how much a headline needs somebody's attention.
+// Level is the urgency of a headline.
 type Level string
 
 // The levels.
@@ -33,15 +33,15 @@ func says(level Level, format string, args ...any) Headline {
 	return Headline{Before: fmt.Sprintf(format, args...), Level: level}
 }
 
-// headline returns the headline of a view, of which everything else is known: what is wrong, or what comes next, and otherwise the
-// progress. While no cluster is sick, those in flight are expected to succeed.
+// headline returns the headline of a view whose other fields are set: the problem, the next event, or otherwise the progress. While no
+// cluster is sick, the clusters in flight are expected to succeed.
 func headline(f *Fleet) Headline {
 	sick := len(f.Attention) > 0 && f.Attention[0].troubled()
 	switch {
 	case len(f.Alarms) > 0:
 		return says(LevelBad, "%s. What you see may be old.", sentence(f.Alarms[0].Text))
 	case f.State == workv1alpha1.StateInvalid:
-		return says(LevelBad, "The hub can’t follow the spec, and changes nothing until somebody corrects it.")
+		return says(LevelBad, "The hub can’t follow the spec, and changes nothing until the spec is corrected.")
 	}
 	first := func(level Level, timed bool) int {
 		return slices.IndexFunc(f.Then, func(fact Fact) bool { return fact.level == level && fact.At.IsZero() != timed })
@@ -59,12 +59,12 @@ func headline(f *Fleet) Headline {
 		found.Level = LevelWarn
 	}
 	if f.Estimate != nil {
-		found.Before, found.At, found.After = found.Before+" The rest is expected in ", f.Estimate.Rollout, "."
+		found.Before, found.At, found.After = found.Before+" The rest are expected in ", f.Estimate.Rollout, "."
 	}
 	return found
 }
 
-// levels are the levels of states about which nothing else is known.
+// levels are the default levels of the states.
 var levels = map[workv1alpha1.State]Level{
 	workv1alpha1.StateComplete: LevelGood, workv1alpha1.StateRollingOut: LevelBusy, workv1alpha1.StatePaused: LevelWarn,
 	workv1alpha1.StateDeleting: LevelWarn, workv1alpha1.StateStalled: LevelBad, workv1alpha1.StateAborting: LevelBad,
@@ -88,7 +88,7 @@ func (l *outlook) mark(bars []Bar) {
 	}
 }
 
-// sentence begins a text with a capital letter.
+// sentence capitalizes the first letter of a text.
 func sentence(text string) string {
 	if text == "" {
 		return text

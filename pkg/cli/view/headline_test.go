@@ -57,7 +57,7 @@ func TestHeadline(t *testing.T) {
 			healthy(o)
 			o.Now = now.Add(time.Minute)
 			o.Works[0], o.Works[1] = at(t, "c01", 40*time.Second), at(t, "c02", 0)
-		}, "1 of 20 clusters confirmed revision 2. The rest is expected in 1m20s.", view.LevelBusy},
+		}, "1 of 20 clusters confirmed revision 2. The rest are expected in 1m20s.", view.LevelBusy},
 		"aborting": {"6", "10m", func(o *view.Objects) {
 			aborted(o)
 			for i := range 5 {

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// The text says which number of failures has which consequence.
+// The text names the numbers of failures and their consequence.
 func TestLimitsText(t *testing.T) {
 	const m = time.Minute
 	groups := []rollout.GroupLimits{{Name: "canary", Total: 1, Mandatory: true}, {Index: 1, Total: 9, MaxFailures: 2}}

@@ -41,17 +41,17 @@ type Objects struct {
 	Missing []string
 	// Now is the current time of the client.
 	Now time.Time
-	// known is what Prepared has derived; nil if it has not.
+	// known holds the data that Prepared derives; nil before that.
 	known *known
 }
 
-// known is what several parts of a view need of the revisions.
+// known holds the data about the revisions that several parts of a view need.
 type known struct {
 	decoded   []revision.Revision
 	revisions []Revision
 }
 
-// Prepared returns the objects with their revisions decoded. Views of prepared objects decode them no more.
+// Prepared returns the objects with their revisions decoded. Views of prepared objects do not decode them again.
 func Prepared(o *Objects) *Objects {
 	if o.known != nil {
 		return o

@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// outlook tells what the hub does next, and when, if no cluster reports anything new.
+// outlook derives the next actions of the hub and their times, if no cluster reports anything new.
 type outlook struct {
 	o        *Objects
 	clusters []Cluster
@@ -20,7 +20,7 @@ type outlook struct {
 	ahead    *forecast.Outlook
 }
 
-// then returns what the hub does next, and when.
+// then returns the next actions of the hub and their times.
 func (o *Objects) then(clusters []Cluster, known bool) []Fact {
 	return o.facts(o.outlook(clusters, known), clusters, known)
 }
@@ -40,8 +40,8 @@ func (o *Objects) outlook(clusters []Cluster, known bool) *outlook {
 	return &outlook{o: o, clusters: clusters, limits: rollout.LimitsOf(s), ahead: forecast.OutlookOf(s)}
 }
 
-// facts returns what the hub does next, and when: first what holds now, then what comes, in the order of time. Every screen shows these
-// facts, so that no two of them differ. l is nil if there is no outlook.
+// facts returns the next actions of the hub and their times: first the present facts, then the future ones by time. Every screen shows
+// these facts, so that no two screens differ. l is nil if there is no outlook.
 func (o *Objects) facts(l *outlook, clusters []Cluster, known bool) []Fact {
 	switch {
 	case len(Alarms(o)) > 0:

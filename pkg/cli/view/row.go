@@ -11,10 +11,10 @@ type Row struct {
 	Namespace string             `json:"namespace"`
 	Name      string             `json:"name"`
 	State     workv1alpha1.State `json:"state"`
-	// Since is when the state began; zero if unknown.
+	// Since is the time when the state began; zero if unknown.
 	Since   time.Time `json:"since,omitzero"`
 	Created time.Time `json:"created,omitzero"`
-	// Update and Current are the numbers of these revisions; zero for none.
+	// Update and Current are the numbers of the update and the current revision; zero if there is none.
 	Update  int64 `json:"update,omitempty"`
 	Current int64 `json:"current,omitempty"`
 	// The numbers of clusters as the status counts them.
@@ -22,8 +22,8 @@ type Row struct {
 	Updated  int `json:"updated"`
 	Failed   int `json:"failed"`
 	Degraded int `json:"degraded"`
-	// Healthy is how many clusters have the intended revision and succeed with it: after an abort, that is the current one. Sick is how many
-	// do not.
+	// Healthy is the number of clusters that succeed with the intended revision; after an abort, that is the current revision. Sick is the
+	// number of failed or degraded clusters.
 	Healthy int `json:"healthy"`
 	Sick    int `json:"sick"`
 }

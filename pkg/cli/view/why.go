@@ -24,7 +24,7 @@ type Fact struct {
 	Text string    `json:"text"`
 	// after is the time that orders the fact if At is zero.
 	after time.Time
-	// level is how much a fact of the future needs attention; empty for not at all.
+	// level is the urgency of a future fact; empty if the fact needs no attention.
 	level Level
 }
 

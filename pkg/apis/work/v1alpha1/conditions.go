@@ -46,7 +46,7 @@ const (
 
 // Reasons of the condition types above.
 const (
-	// ReasonAsExpected is the reason of success of PlacementVerified and ManifestworkApplied.
+	// ReasonAsExpected means that PlacementVerified or ManifestworkApplied is True.
 	ReasonAsExpected = upstream.ReasonAsExpected
 	// ReasonNotAsExpected means that the state differs from the spec; the message names the cause.
 	ReasonNotAsExpected = upstream.ReasonNotAsExpected

@@ -36,7 +36,7 @@ type ClusterFailure struct {
 	// +required
 	Cluster string `json:"cluster"`
 
-	// placement is the name of the Placement to whose maxFailures the cluster counts.
+	// placement is the name of the Placement whose maxFailures applies to the cluster.
 	// +optional
 	Placement string `json:"placement,omitempty"`
 

@@ -102,8 +102,8 @@ type ManifestWorkReplicaSetSpec struct {
 
 // RollbackWindow selects the undos that are written to every cluster at once.
 type RollbackWindow struct {
-	// revisions is a number between 0 and 100. An undo to one of this many revisions, the last that were current before, is written to every
-	// cluster at once. A deleted or aborted revision does not qualify. If it is unset or 0, every undo follows the rollout strategies.
+	// revisions is a number between 0 and 100. An undo to one of the last revisions that were current, up to this number, is written to
+	// every cluster at once. A deleted or aborted revision does not qualify. If it is unset or 0, every undo follows the rollout strategies.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100

@@ -44,8 +44,8 @@ func (s *Set) Decoded() (*workv1alpha1.ManifestWorkReplicaSet, error) {
 	return set, runtime.DefaultUnstructuredConverter.FromUnstructured(s.Object.Object, set)
 }
 
-// Unknown returns the paths of the fields that no ManifestWorkReplicaSet has, except those in the status: that of another release may have
-// more. It returns none for an object that can't be decoded.
+// Unknown returns the paths of the fields that a ManifestWorkReplicaSet does not have. It ignores the status, which may have more fields in
+// another release. It returns no paths if the object can't be decoded.
 func (s *Set) Unknown() (paths []string) {
 	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(s.Object.Object, &workv1alpha1.ManifestWorkReplicaSet{}, true)
 	strict, isStrict := runtime.AsStrictDecodingError(err)
@@ -204,7 +204,7 @@ func (d *document) parse(isJSON bool) (*yamlv3.Node, error) {
 	case err != nil:
 		return nil, d.broken(err)
 	case !errors.Is(decoder.Decode(&yamlv3.Node{}), io.EOF):
-		return nil, d.broken(errors.New("more follows after the end of the document: put --- between documents"))
+		return nil, d.broken(errors.New("more content follows the end of the document: put --- between documents"))
 	case len(root.Content) == 0 || root.Content[0].Tag == "!!null":
 		return nil, nil
 	case root.Content[0].Kind != yamlv3.MappingNode:

@@ -54,7 +54,7 @@ func TestSets(t *testing.T) {
 		"several":           {"---\n" + another + "--- # next\n" + set("a") + "---\n" + set("b"), []string{"a 8", "b 15"}},
 		"Windows":           {strings.ReplaceAll(another+"---\n"+set("a"), "\n", "\r\n"), []string{"a 7"}},
 		"JSON":              {inJSON("a") + "\n---\n" + inJSON("b") + "\n", []string{"a 2", "b 5"}},
-		"a JSON stream":     {inJSON("a") + "\n" + inJSON("b"), []string{"line 1: more follows after the end of the document: put --- between documents"}},
+		"a JSON stream":     {inJSON("a") + "\n" + inJSON("b"), []string{"line 1: more content follows the end of the document: put --- between documents"}},
 		"JSON, then YAML":   {inJSON("a") + "\n---\n" + set("b"), []string{"a 2", "b 6"}},
 		"a comment at last": {inJSON("a") + "\n# the end\n", []string{"a 2"}},
 		"flow style":        {"{" + strings.ReplaceAll(kind, "\n", ",\n") + "metadata: {name: a}}", []string{"a 3"}},
@@ -195,7 +195,7 @@ status: {fieldOfALaterRelease: 1}
 	}
 }
 
-// TestUnknownHasABudget: what unknown fields cost is proportional to their size.
+// TestUnknownHasABudget: the cost of unknown fields is proportional to their size.
 func TestUnknownHasABudget(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(set("a"))

@@ -1,5 +1,5 @@
 // Package worklist reads the ManifestWorks of an owner, and keeps the parts that a view reads. A list of 10,000 ManifestWorks is about
-// 250 MB of JSON, and most of it is their manifests. So no more than a few pages of them are in memory at a time.
+// 250 MB of JSON, and most of it is manifests. So at most a few pages of ManifestWorks are in memory at a time.
 package worklist
 
 import (
@@ -34,7 +34,7 @@ const (
 )
 
 // Read reads the ManifestWorks that a selector selects, in all namespaces, and the resource version from which a watch continues. If the
-// list changes so much meanwhile that the API server can't continue it, Read reads the rest in its new state.
+// list expires on the API server before Read has read all pages, Read reads the rest from the current state.
 func Read(ctx context.Context, client workclient.Interface, selector string) (works []work.Work, version string, err error) {
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		list, err := client.WorkV1().ManifestWorks(metav1.NamespaceAll).List(ctx, options)
@@ -67,9 +67,9 @@ func continues(err error) string {
 	return status.Status().Continue
 }
 
-// Metadata reads the metadata of the ManifestWorks that a selector selects, in all namespaces, without managedFields. It asks for one page:
-// the API server answers that from memory as protobuf, about 1.7 KB for each work, and reads any further page from etcd, which takes it
-// longer than the whole list.
+// Metadata reads the metadata of the ManifestWorks that a selector selects, in all namespaces, without managedFields. It requests a
+// single page, which the API server serves from memory as protobuf, about 1.7 KB for each work. It reads further pages from etcd, which
+// takes longer than the whole list.
 func Metadata(ctx context.Context, client metadata.Interface, selector string) ([]work.Work, error) {
 	resource := schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
 	list, err := client.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: selector})
@@ -84,8 +84,8 @@ func Metadata(ctx context.Context, client metadata.Interface, selector string) (
 	return works, nil
 }
 
-// Fetch replaces works by what a view reads of the whole works. A work that was deleted since keeps its metadata. The API server answers
-// from memory, with at least the version that the metadata is from.
+// Fetch reads some of the works, and replaces each with the parts that a view reads. A work that was deleted in the meantime keeps its
+// metadata. The API server answers from memory, with the version of the metadata or a later one.
 func Fetch(ctx context.Context, client workclient.Interface, works []work.Work, which []int) error {
 	keeper := NewKeeper()
 	group, ctx := errgroup.WithContext(ctx)
@@ -109,7 +109,7 @@ func Fetch(ctx context.Context, client workclient.Interface, works []work.Work, 
 // Keeper keeps the parts of ManifestWorks that a view reads.
 type Keeper struct{ digests *workcache.Digests }
 
-// NewKeeper returns a Keeper that has seen no work.
+// NewKeeper returns a Keeper that has not seen any work.
 func NewKeeper() *Keeper { return &Keeper{digests: workcache.NewDigests()} }
 
 // Of returns the parts of a ManifestWork that a view reads:
@@ -127,13 +127,13 @@ func (k *Keeper) Of(of *workv1.ManifestWork) work.Work {
 	return work.Work{Object: object, Digest: k.digests.Of(&of.Spec)}
 }
 
-// good are the statuses of the conditions of a manifest that need no explanation.
+// good holds, for each type of condition of a manifest, the status that needs no explanation.
 var good = map[string]metav1.ConditionStatus{
 	workv1.ManifestApplied: metav1.ConditionTrue, workv1.ManifestAvailable: metav1.ConditionTrue,
 	workv1.ManifestProgressing: metav1.ConditionFalse, workv1.ManifestDegraded: metav1.ConditionFalse,
 }
 
-// anyMatters reports whether a manifest has a condition that decides on the state of its work (work.Decisive), or that explains why the
+// anyMatters reports whether a manifest has a condition that determines the state of its work (work.Decisive), or that explains why the
 // work has not succeeded.
 func anyMatters(manifests []workv1.ManifestCondition) bool {
 	return slices.ContainsFunc(manifests, func(m workv1.ManifestCondition) bool {
