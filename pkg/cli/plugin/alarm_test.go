@@ -90,7 +90,7 @@ func TestUndoWaitsForItsRevision(t *testing.T) {
 	h.set.Spec.ManifestWorkTemplate = *templateWith("v3")
 	_, done, outcome = outcomeOf(h.set, flags)
 	require.True(t, done)
-	require.ErrorContains(t, outcome, "somebody changed the template")
+	require.ErrorContains(t, outcome, "was changed after the undo")
 
 	h.set.Status.UpdateRevision = flags.hash
 	h.set.Status.State = workv1alpha1.StateComplete
