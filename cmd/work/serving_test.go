@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -97,6 +98,8 @@ func TestTLSFlagsBoundEveryPort(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			_, manager := m.serveManager(t, fileName("manager "+test.name), append([]string{"manager"}, test.flags...)...)
 			_, webhooks, health, metrics := m.serveWebhook(t, fileName("webhook "+test.name), append([]string{"webhook-server"}, test.flags...)...)
+			// The server reports that it is ready before its metrics port listens.
+			require.Eventually(t, func() bool { return handshake(metrics, tls.VersionTLS13) == nil }, time.Minute, 10*time.Millisecond)
 			for port, address := range map[string]string{"manager": manager, "webhooks": webhooks, "webhooks' metrics": metrics} {
 				for _, version := range []uint16{tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
 					err := handshake(address, version)
