@@ -205,11 +205,19 @@ func TestChartOptions(t *testing.T) {
 	more := beside(t, ChartNamespace, map[string]any{"replicas": int64(2), "networkPolicy.enabled": true, "serviceMonitor.enabled": true})
 	require.Subset(t, kinds(more), []string{"PodDisruptionBudget work-rollback", "NetworkPolicy work-rollback"})
 	require.NotContains(t, kinds(more), "Deployment work-rollback-webhook")
-	with := beside(t, ChartNamespace, map[string]any{"networkPolicy.enabled": true, "webhook.enabled": true})
-	require.Contains(t, kinds(with), "NetworkPolicy work-rollback-webhook")
+	with := beside(t, ChartNamespace, map[string]any{"replicas": int64(2), "networkPolicy.enabled": true, "webhook.enabled": true})
+	require.Subset(t, kinds(with), []string{"PodDisruptionBudget work-rollback-webhook", "NetworkPolicy work-rollback-webhook"})
+	require.NotContains(t, kinds(beside(t, ChartNamespace, map[string]any{"webhook.enabled": true})), "PodDisruptionBudget work-rollback-webhook")
+	webhooks := &networkingv1.NetworkPolicy{}
+	find(t, with, "NetworkPolicy", "work-rollback-webhook", webhooks)
+	require.Equal(t, 9443, webhooks.Spec.Ingress[0].Ports[0].Port.IntValue())
+	require.Empty(t, webhooks.Spec.Ingress[0].From)
+	require.Equal(t, 8080, webhooks.Spec.Ingress[1].Ports[0].Port.IntValue())
 
 	policy := &networkingv1.NetworkPolicy{}
 	find(t, more, "NetworkPolicy", "work-rollback", policy)
+	require.Equal(t, policy.Spec.Egress, webhooks.Spec.Egress)
+	require.Len(t, policy.Spec.Ingress, 1)
 	require.Equal(t, map[string]string{"app": "work-rollback"}, policy.Spec.PodSelector.MatchLabels)
 	var egress []int
 	for _, rule := range policy.Spec.Egress {
@@ -234,7 +242,9 @@ func TestChartOptions(t *testing.T) {
 
 // The webhook's registration and certificate match its Service, and its pods match those of the operator's Deployment.
 func TestChartWebhook(t *testing.T) {
-	objects := beside(t, ChartNamespace, map[string]any{"webhook.enabled": true, "webhook.extraArgs": []any{"--manifestLimit=1000000"}})
+	objects := beside(t, ChartNamespace, map[string]any{
+		"webhook.enabled": true, "webhook.clientCA": "PEM", "webhook.extraArgs": []any{"--manifestLimit=1000000"},
+	})
 	registration, registered := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	find(t, objects, "ValidatingWebhookConfiguration", "manifestworkreplicasetvalidators.admission.work.open-cluster-management.io", registration)
 	require.NoError(t, yaml.UnmarshalStrict(webhooks.ReplicaSets, registered))
@@ -247,6 +257,7 @@ func TestChartWebhook(t *testing.T) {
 
 	secret := &corev1.Secret{}
 	find(t, objects, "Secret", "work-rollback-webhook", secret)
+	require.Equal(t, "PEM", string(secret.Data["client-ca.crt"]))
 	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
 	require.NoError(t, err)
 	_, err = pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "work-rollback-webhook.open-cluster-management-hub.svc"})
@@ -294,6 +305,16 @@ func TestChartRejects(t *testing.T) {
 		"/image":                          {"image": ""},
 	} {
 		_, err := RenderChart("chart", ChartNamespace, values)
+		require.ErrorContains(t, err, message)
+	}
+	for message, values := range map[string]map[string]any{
+		"webhook.secret requires webhook.caBundle": {"secret": "mine"},
+		"webhook.secret must not be":               {"secret": "work-rollback-webhook", "caBundle": "PEM"},
+		"webhook.caBundle requires webhook.secret": {"caBundle": "PEM"},
+		"webhook.clientCA has no effect":           {"secret": "mine", "caBundle": "PEM", "clientCA": "PEM"},
+	} {
+		values["enabled"] = true
+		_, err := RenderChart("chart", ChartNamespace, map[string]any{"webhook": values})
 		require.ErrorContains(t, err, message)
 	}
 	_, err := RenderChart("chart", "my-hub", map[string]any{"mode": "Hub", "webhook": map[string]any{"enabled": true}})

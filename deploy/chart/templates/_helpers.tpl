@@ -22,9 +22,11 @@ podAntiAffinity:
 {{- end }}
 
 {{- define "imagePullSecrets" -}}
-imagePullSecrets: {{- if not .Values.imagePullSecrets }} []{{ end }}
-{{- range .Values.imagePullSecrets }}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+{{- range . }}
 - name: {{ . }}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -37,4 +39,67 @@ runAsNonRoot: true
 readOnlyRootFilesystem: true
 seccompProfile:
   type: RuntimeDefault
+{{- end }}
+
+{{/*
+Returns the PodDisruptionBudget of a Deployment with more than one replica, and its NetworkPolicy if policies are enabled. The argument is a
+dict: root, the root context; name, the name of the Deployment; open, the ports for every address; metrics, the port of the metrics.
+*/}}
+{{- define "protection" -}}
+{{- $policy := .root.Values.networkPolicy -}}
+{{- if gt (int .root.Values.replicas) 1 }}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ .name }}
+  namespace: {{ .root.Release.Namespace }}
+spec:
+  maxUnavailable: 1
+  selector:
+    matchLabels:
+      app: {{ .name }}
+{{- end }}
+{{- if $policy.enabled }}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: {{ .name }}
+  namespace: {{ .root.Release.Namespace }}
+spec:
+  podSelector:
+    matchLabels:
+      app: {{ .name }}
+  policyTypes: ["Ingress", "Egress"]
+  ingress:
+  {{- range .open }}
+  # API servers usually run outside the pod network, where no selector matches them.
+  - ports:
+    - protocol: TCP
+      port: {{ . }}
+  {{- end }}
+  # Metrics. Kubelets can reach the pods on their own nodes under any policy.
+  - from:
+    - namespaceSelector:
+        matchLabels:
+          kubernetes.io/metadata.name: {{ $policy.monitoringNamespace }}
+    ports:
+    - protocol: TCP
+      port: {{ .metrics }}
+  egress:
+  # DNS. In some clusters, the DNS pods listen on port 5353.
+  - ports:
+    {{- range $port := list 53 5353 }}
+    {{- range $protocol := list "UDP" "TCP" }}
+    - protocol: {{ $protocol }}
+      port: {{ $port }}
+    {{- end }}
+    {{- end }}
+  - ports:
+    {{- range $policy.egressPorts }}
+    - protocol: TCP
+      port: {{ . }}
+    {{- end }}
+{{- end }}
 {{- end }}

@@ -46,7 +46,7 @@ func headline(f *Fleet) Headline {
 	first := func(level Level, timed bool) int {
 		return slices.IndexFunc(f.Then, func(fact Fact) bool { return fact.level == level && fact.At.IsZero() != timed })
 	}
-	if at := first(LevelBad, true); at >= 0 && sick {
+	if at := first(LevelBad, true); at >= 0 {
 		return Headline{Before: "In ", At: f.Then[at].At, After: ": " + f.Then[at].Text + ".", Level: LevelBad}
 	}
 	for _, level := range []Level{LevelBad, LevelWarn} {

@@ -40,6 +40,13 @@ func TestHeadline(t *testing.T) {
 				o.Works[i] = silent(o.Works[i])
 			}
 		}, "0 of 20 clusters confirmed revision 2.", view.LevelBusy},
+		"none is sick, but all are late": {"6", "10m", func(o *view.Objects) {
+			o.Now = now.Add(8 * time.Minute)
+			o.ReplicaSet.Status.Rejections = nil
+			for i := range 9 {
+				o.Works[i] = silent(o.Works[i])
+			}
+		}, "In 2m4s: 7th failure, maxFailures 6: AbortAll returns 9 clusters to revision 1.", view.LevelBad},
 		"tolerated": {"50%", "10m", nil, "0 of 20 clusters confirmed revision 2.", view.LevelWarn},
 		"stalled": {"6", "None", func(o *view.Objects) { o.ReplicaSet.Status.State = workv1alpha1.StateStalled },
 			"Halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers.", view.LevelBad},

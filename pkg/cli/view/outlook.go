@@ -97,7 +97,7 @@ func (l *outlook) later() (facts []Fact) {
 		if stop != nil {
 			told = true
 			facts = append(facts, Fact{
-				At: stop.At, level: LevelBad, Text: l.failure(&l.limits[i], stop) + ": the hub starts no further cluster" + l.blocked(i),
+				At: stop.At, level: l.urgency(stop), Text: l.failure(&l.limits[i], stop) + ": the hub starts no further cluster" + l.blocked(i),
 			})
 		}
 	}
@@ -134,7 +134,7 @@ func fail(clusters []string) string {
 // abort returns the abort as a fact. One that is due already has no time.
 func (l *outlook) abort() Fact {
 	turn := l.ahead.Abort
-	fact := Fact{At: turn.At, level: LevelBad}
+	fact := Fact{At: turn.At, level: l.urgency(turn)}
 	for i := range l.limits {
 		if l.limits[i].Placement == turn.Placement {
 			fact.Text = l.failure(&l.limits[i], turn)
@@ -152,6 +152,32 @@ func (l *outlook) abort() Fact {
 	}
 	fact.Text += ": " + back
 	return fact
+}
+
+// urgency returns the level of a turn: bad if clusters that are already sick lead to it, or if it is near. Before that, the clusters in flight
+// are expected to succeed, and the turn needs no attention.
+func (l *outlook) urgency(turn *forecast.Turn) Level {
+	sick := map[string]bool{}
+	for i := range l.clusters {
+		c := &l.clusters[i]
+		sick[c.Name] = c.State == StateDegraded || c.State == StateRejected
+	}
+	for i := range l.limits {
+		limits := &l.limits[i]
+		if limits.Placement != turn.Placement {
+			continue
+		}
+		failed := limits.Failed
+		for _, failing := range l.ahead.Failing {
+			if failing.Placement == turn.Placement && sick[failing.Cluster] {
+				failed++
+			}
+		}
+		if failed <= limits.MaxFailures && turn.At.Sub(l.o.Now) >= limits.Deadline/4 {
+			return ""
+		}
+	}
+	return LevelBad
 }
 
 // failure describes the failure that is one too many.
