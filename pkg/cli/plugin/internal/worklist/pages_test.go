@@ -20,13 +20,13 @@ var statusType = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 
 // pages is an API server with n works. It asks for a new start at the works of expired, once.
 type pages struct {
-	n, expired int
-	limits     []string
+	n, expired        int
+	limits, selectors []string
 }
 
 func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	p.limits = append(p.limits, query.Get("limit"))
+	p.limits, p.selectors = append(p.limits, query.Get("limit")), append(p.selectors, query.Get("labelSelector"))
 	begin, _ := strconv.Atoi(query.Get("continue"))
 	limit, _ := strconv.Atoi(query.Get("limit"))
 	w.Header().Set("Content-Type", "application/json")
@@ -75,6 +75,9 @@ func TestRead(t *testing.T) {
 		for _, limit := range server.limits {
 			require.Equal(t, strconv.Itoa(PageSize), limit, "no request is without a limit")
 		}
+		for _, selector := range server.selectors {
+			require.Equal(t, "a=b", selector, "each page selects the same works")
+		}
 	}
 }
 
@@ -94,7 +97,7 @@ func TestReadFails(t *testing.T) {
 	_, _, err := Read(t.Context(), answer(http.StatusForbidden, forbidden), "")
 	require.True(t, apierrors.IsForbidden(err), err)
 	_, _, err = Read(t.Context(), answer(http.StatusOK, []int{1}), "")
-	require.Error(t, err)
+	require.ErrorContains(t, err, "json parse error")
 	expired := apierrors.NewResourceExpired("too old").Status()
 	expired.TypeMeta = statusType
 	_, _, err = Read(t.Context(), answer(http.StatusGone, expired), "")
