@@ -106,7 +106,7 @@ func TestAbortWaits(t *testing.T) {
 	h.set.Status.AbortedTime = ptr.To(metav1.NewTime(aborted))
 	h.set.Status.State = workv1alpha1.StateAborted
 	h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
-	code, out, failed := h.run(t, "status", "web", "--wait-restored", "--timeout", "1ms")
+	code, out, failed := h.run(t, "status", "web", "--wait-restored", "--timeout", "2s")
 	require.Equal(t, exitTimeout, code, out+failed)
 	revisiontest.Amend(&h.revisions[1], func(r *revision.Record) {
 		r.Abort = &revision.Abort{At: aborted, Restored: aborted.Add(time.Second)}

@@ -42,6 +42,8 @@ type oneHub struct {
 	// reads are the reads of whole objects, and dryRuns the values of dryRun in the patches.
 	reads, dryRuns []string
 	noting         sync.Mutex
+	// refuses returns the code with which the hub refuses the next read of the object; zero if it answers.
+	refuses func() int
 }
 
 // note appends to what the hub has seen: a client that watches sends several requests at a time.
@@ -97,6 +99,12 @@ func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		list.APIVersion, list.Kind = workv1alpha1.SchemeGroupVersion.String(), "ManifestWorkReplicaSetList"
 		reply(list)
 	case strings.HasSuffix(r.URL.Path, "/manifestworkreplicasets/web"):
+		if h.refuses != nil {
+			if code := h.refuses(); code != 0 {
+				status(code, strings.ReplaceAll(http.StatusText(code), " ", ""))
+				return
+			}
+		}
 		reply(h.set)
 	case strings.HasSuffix(r.URL.Path, "/controllerrevisions"):
 		reply(&appsv1.ControllerRevisionList{Items: h.revisions})
@@ -188,11 +196,45 @@ func TestUndoWithARevisionOfAnEarlierObject(t *testing.T) {
 	require.Contains(t, h.patches[0], `"version":"v1"`)
 }
 
+// TestStatusWhileTheServerFails: an outage after the first read does not end the wait. Any other error does.
+func TestStatusWhileTheServerFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		// codes are those of the reads, and the last one is that of all further reads.
+		codes       []int
+		code, reads int
+		failed      string
+	}{
+		"forbidden":                   {[]int{http.StatusForbidden}, 1, 1, "Error from server (Forbidden): Forbidden\n"},
+		"an outage at first":          {[]int{http.StatusServiceUnavailable}, 1, 1, "Error from server (ServiceUnavailable): ServiceUnavailable\n"},
+		"an outage later":             {[]int{0, http.StatusServiceUnavailable, http.StatusServiceUnavailable, 0}, 0, 4, "note: ServiceUnavailable\n"},
+		"forbidden later":             {[]int{0, http.StatusForbidden}, 1, 3, "Error from server (Forbidden): Forbidden\n"},
+		"deleted while status waited": {[]int{0, http.StatusNotFound}, 1, 3, "error: manifestworkreplicasets \"web\" was deleted\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, reads := newOneHub(t), 0
+			h.refuses = func() int {
+				reads++
+				h.set.Status.State = workv1alpha1.StateComplete
+				if reads == 1 {
+					h.set.Status.State = workv1alpha1.StateRollingOut
+				}
+				return c.codes[min(reads, len(c.codes))-1]
+			}
+			code, out, failed := h.run(t, "status", "web", "--timeout", "1m")
+			require.Equal(t, c.code, code, out+failed)
+			require.Equal(t, c.failed, failed)
+			require.Equal(t, c.reads, reads)
+		})
+	}
+}
+
 // TestStatusOfAPauseThatTheHubHasNotSeen: v3 is on no cluster: somebody paused the object before the hub has seen it.
 func TestStatusOfAPauseThatTheHubHasNotSeen(t *testing.T) {
 	h := newOneHub(t)
 	h.set.Generation, h.set.Spec.Paused, h.set.Spec.ManifestWorkTemplate = 3, true, *templateWith("v3")
-	code, out, _ := h.run(t, "status", "web", "--timeout", "2s")
+	code, out, _ := h.run(t, "status", "web", "--timeout", "1m")
 	require.Equal(t, exitPaused, code, out)
 }
 
@@ -201,7 +243,7 @@ func TestStatusOfADeletionThatTheHubHasNotSeen(t *testing.T) {
 	h := newOneHub(t)
 	at := metav1.NewTime(time.Now())
 	h.set.Generation, h.set.DeletionTimestamp = 3, &at
-	code, out, _ := h.run(t, "status", "web", "--timeout", "2s")
+	code, out, _ := h.run(t, "status", "web", "--timeout", "1m")
 	require.Equal(t, 1, code, out)
 }
 
