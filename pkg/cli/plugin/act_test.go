@@ -106,7 +106,7 @@ func failureOf(t *testing.T, kubeconfig string) string {
 	return failed.String()
 }
 
-// TestLists: `list`, and `get` without a name, select and sort as kubectl does.
+// TestLists: `list`, and `get` without a name, pass the selector to the API server, and keep its order of the objects.
 func TestLists(t *testing.T) {
 	t.Parallel()
 	item := func(name, state, created string, failed int) workv1alpha1.ManifestWorkReplicaSet {
@@ -165,7 +165,7 @@ func TestCompletion(t *testing.T) {
 		"diff web --from ": {"2\tAvailable image v2", "1"}, "diff web --to ": {"2\tAvailable image v2", "1"},
 		"export web --to-revision ": {"2\tAvailable image v2", "1"}, "status web --revision ": {"2\tAvailable image v2", "1"},
 		"clusters web -o ": {"json", "yaml", "wide", "name", "jsonpath="}, "lint -o ": {"json", "yaml", "sarif", "jsonpath="},
-		"doctor -o ":           {"json", "yaml", "jsonpath="},
+		"doctor -o ": {"json", "yaml", "jsonpath="}, "plan -o ": {"json", "yaml", "jsonpath="},
 		"pause web --dry-run ": {"none", "client", "server"}, "get -n ": {"default", "shop"}, "get --context ": {"large"},
 	} {
 		require.Equal(t, want, h.completes(t, command), command)

@@ -20,7 +20,7 @@ import (
 
 // A long list of waves is cut in the middle: the last wave says how many there are.
 func TestPrintAhead(t *testing.T) {
-	a := &view.Ahead{Namespace: "default", Name: "web", Paused: true, Notes: []string{"one\x1b[31m note"}, Text: "50, if every cluster succeeds; 4 more clusters are in none of these waves", Then: []view.Fact{{Text: "paused: nothing is written"}}}
+	a := &view.Ahead{Namespace: "default", Name: "web", Notes: []string{"one\x1b[31m note"}, Text: "50, if every cluster recovers and succeeds; the first one waits", Then: []view.Fact{{Text: "paused: nothing is written"}}}
 	for i := range 50 {
 		part := forecast.WavePart{Placement: "p", Group: "0/a\nb", Clusters: []string{fmt.Sprintf("c%d", i+1)}}
 		a.Waves = append(a.Waves, forecast.Wave{Now: i == 0, Parts: []forecast.WavePart{part}})
@@ -30,7 +30,7 @@ func TestPrintAhead(t *testing.T) {
 	require.NoError(t, o.printAhead(a, &view.Change{Number: 3, Returns: 1}, screen{}))
 	for _, part := range []string{
 		"would return to the template of revision 1, as revision 3\n", "note     one\\x1b[31m note\n", "then     now: paused: nothing is written\n",
-		"waves    50, if every cluster succeeds; 4 more clusters are in none of these waves\n", "11     1          p           0/a b   c11\n…", "50     1          p           0/a b   c50\n",
+		"waves    50, if every cluster recovers and succeeds; the first one waits\n", "11     1          p           0/a b   c11\n…", "50     1          p           0/a b   c50\n",
 	} {
 		require.Contains(t, out.String(), part)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -28,11 +29,27 @@ func TestLimitsText(t *testing.T) {
 			rollout.Limits{Total: 10, MaxFailures: 2, Deadline: m, Groups: groups}, "6"},
 		"failure 1 of 1 clusters in mandatory group canary, or failure 3 of 9 clusters in group 1 stops the rollout there; " +
 			"a cluster fails 1m0s after its write": {rollout.Limits{Total: 10, PerGroup: true, Deadline: m, Groups: groups}, "6"},
+		"failure 1 of 10 clusters stops the rollout there, because AbortAll does not apply to an undo; a cluster fails 1m0s after its write": {
+			rollout.Limits{Total: 10, Undo: true, Deadline: m}, "6"},
 		"no number of failures stops the rollout there; a cluster fails 1m0s after its write": {
 			rollout.Limits{Total: 10, MaxFailures: 10, Deadline: m}, "6"},
 		"no cluster ever fails, because progressDeadline is None": {rollout.Limits{Total: 10, AbortAll: true}, "6"},
 		"spec bad": {rollout.Limits{Err: fmt.Errorf("spec bad")}, "6"},
 	} {
 		require.Equal(t, want, limitsText(c.current, &c.limits))
+	}
+}
+
+// The text says when the first wave begins, and how many clusters are in none.
+func TestAheadText(t *testing.T) {
+	now, later := []forecast.Wave{{Now: true}, {}}, []forecast.Wave{{}}
+	for want, a := range map[string]Ahead{
+		"2, if every cluster recovers and succeeds; the hub writes the first one now":                                {Waves: now},
+		"2, if every cluster recovers and succeeds; the first one waits":                                             {Waves: now, Paused: true},
+		"1, if every cluster recovers and succeeds; the first one waits; 4 more clusters are in none of these waves": {Waves: later, Unreached: 4},
+		"the hub starts no further cluster":                                                                          {},
+		"the hub starts no further cluster; 3 clusters wait":                                                         {Unreached: 3},
+	} {
+		require.Equal(t, want, a.text())
 	}
 }
