@@ -1,7 +1,14 @@
 package plugin
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/util/cert"
 
 	"github.com/open-cluster-management-io/work-rollback/deploy"
 )
@@ -64,11 +72,30 @@ func TestMissingFields(t *testing.T) {
 	require.Empty(t, missingFields("", shipped, map[string]any{"x-kubernetes-preserve-unknown-fields": true}))
 }
 
-func TestAuthorities(t *testing.T) {
-	_, err := validUntil([]byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), time.Now())
-	require.Error(t, err)
-	_, err = validUntil(nil, time.Now())
-	require.ErrorContains(t, err, "does not contain any valid")
+// TestValidUntil: a bundle is as good as the certificate that is valid for the longest time.
+func TestValidUntil(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	valid := func(from, until time.Duration) []byte {
+		template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: now.Add(from), NotAfter: now.Add(until)}
+		der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+		require.NoError(t, err)
+		return pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der})
+	}
+	expired, early := valid(-2*time.Hour, -time.Hour), valid(time.Hour, 9*time.Hour)
+	for want, bundle := range map[string][]byte{
+		"1 of 1 certificates have expired or are not valid yet": expired,
+		"2 of 2 certificates have expired or are not valid yet": slices.Concat(early, expired),
+		"does not contain any valid":                            nil,
+		"malformed certificate":                                 []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
+	} {
+		_, err := validUntil(bundle, now)
+		require.ErrorContains(t, err, want)
+	}
+	until, err := validUntil(slices.Concat(expired, valid(-time.Hour, 2*time.Hour), valid(0, time.Hour), early), now)
+	require.NoError(t, err)
+	require.Equal(t, now.Add(2*time.Hour), until)
 }
 
 // TestUnled: without a Lease, only the specs that were processed show that a hub runs. It must have processed all of them.

@@ -31,7 +31,7 @@ func TestLintUnknownField(t *testing.T) {
 	require.Equal(t, "-: default/bad: error: spec.placementRefs[0].rolloutStrategy.all.progresDeadline: unknown field\n", out)
 	_, out, _ = lintOf(t, misspelled, "-f", "-", "-o", "sarif")
 	require.Contains(t, out, `"ruleId": "UnknownField"`)
-	require.Contains(t, out, `"startLine": 25`)
+	require.Contains(t, out, `"startLine": 24`)
 
 	many := strings.Replace(twoSets, "minSuccessTime: 0s", "a0: 1\n        a1: 1\n        a2: 1\n        a3: 1\n"+
 		"        a4: 1\n        a5: 1\n        a6: 1\n        a7: 1\n        a8: 1\n        a9: 1\n        b0: 1\n        b1: 1", 1)

@@ -128,36 +128,18 @@ func TestTemplatesArePrintedAsTheyAre(t *testing.T) {
 
 // TestLint: lint runs the webhook's checks on a file.
 func TestLint(t *testing.T) {
-	lint := func(manifest string, args ...string) (int, string) {
-		var out bytes.Buffer
-		streams := genericiooptions.IOStreams{In: strings.NewReader(manifest), Out: &out, ErrOut: &out}
-		return Run(t.Context(), append([]string{"lint", "-f", "-"}, args...), streams), out.String()
-	}
-	const good = `
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop}
----
-apiVersion: work.open-cluster-management.io/v1alpha1
-kind: ManifestWorkReplicaSet
-metadata: {name: web, namespace: default}
-spec:
-  placementRefs: [{name: production, rolloutStrategy: {type: All, all: {progressDeadline: 10m}}}]
-  manifestWorkTemplate:
-    workload:
-      manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: shop}}]
-`
-	code, out := lint(good)
-	require.Zero(t, code, out)
-	code, out = lint(strings.Replace(good, "10m", "ten minutes", 1))
+	code, out, errs := lintOf(t, goodSet, "-f", "-")
+	require.Zero(t, code, out+errs)
+	broken := strings.Replace(goodSet, "10m", "ten minutes", 1)
+	code, out, _ = lintOf(t, broken, "-f", "-")
 	require.Equal(t, 1, code)
-	require.Regexp(t, `^-: default/web: error: spec\.placementRefs\[0\].*progressDeadline`, out)
-	code, out = lint(strings.Replace(good, "10m", "ten minutes", 1), "-o", "json")
+	require.Regexp(t, `^-: default/good: error: spec\.placementRefs\[0\].*progressDeadline`, out)
+	code, out, _ = lintOf(t, broken, "-f", "-", "-o", "json")
 	require.Equal(t, 1, code)
 	require.Contains(t, out, `"severity": "error"`)
-	code, out = lint("kind: ConfigMap\n")
+	code, _, errs = lintOf(t, "kind: ConfigMap\n", "-f", "-")
 	require.Equal(t, 1, code)
-	require.Contains(t, out, "there is no ManifestWorkReplicaSet")
+	require.Contains(t, errs, "there is no ManifestWorkReplicaSet")
 }
 
 // TestBadInput: an error names the argument.

@@ -11,11 +11,11 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-const twoSets = `apiVersion: v1
+// goodSet is a set without an error, after another object. twoSets has a set with an error, too.
+const goodSet = `apiVersion: v1
 kind: Namespace
 metadata: {name: shop}
 ---
-# A set without an error
 apiVersion: work.open-cluster-management.io/v1alpha1
 kind: ManifestWorkReplicaSet
 metadata: {name: good, namespace: default}
@@ -24,7 +24,9 @@ spec:
   manifestWorkTemplate:
     workload:
       manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: shop}}]
----
+`
+
+const twoSets = goodSet + `---
 apiVersion: work.open-cluster-management.io/v1alpha1
 kind: ManifestWorkReplicaSet
 metadata: {name: bad, namespace: default}
@@ -62,7 +64,7 @@ func TestSARIF(t *testing.T) {
 	require.Equal(t, "error", result.Level)
 	require.Contains(t, result.Message.Text, "default/bad: spec.placementRefs[0]")
 	place := result.Locations[0].Physical
-	require.Equal(t, 25, place.Region.StartLine)
+	require.Equal(t, 24, place.Region.StartLine)
 	require.Equal(t, "file://"+filepath.Dir(file)+"/a%20b.yaml", place.Artifact.URI)
 }
 
