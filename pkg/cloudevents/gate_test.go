@@ -93,7 +93,7 @@ func TestEventWithoutATopic(t *testing.T) {
 	require.False(t, ok)
 }
 
-// What an agent calls itself is no name of anything here: a record or a counter for each name would grow forever.
+// The hub keeps no record and no counter for the name that an agent gives itself: an agent can make up new names without end.
 func TestNamesOfAgentsAreNotKept(t *testing.T) {
 	r := newRig(t, nil)
 	event := r.wire.report(t, r.create(owned("c1", "v1")))

@@ -117,15 +117,7 @@ func serve(t *testing.T, options Options) *served {
 // request sends a request of the page, with changes.
 func (s *served) request(method, path, body string, changes ...func(*http.Request)) *http.Response {
 	s.t.Helper()
-	answer, err := http.DefaultClient.Do(s.newRequest(s.t.Context(), method, path, body, changes...))
-	require.NoError(s.t, err)
-	s.t.Cleanup(func() { _ = answer.Body.Close() })
-	return answer
-}
-
-func (s *served) newRequest(ctx context.Context, method, path, body string, changes ...func(*http.Request)) *http.Request {
-	s.t.Helper()
-	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(s.base(), "/")+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(s.t.Context(), method, strings.TrimSuffix(s.base(), "/")+path, strings.NewReader(body))
 	require.NoError(s.t, err)
 	r.Header.Set(tokenHeader, s.secrets.token)
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -136,7 +128,10 @@ func (s *served) newRequest(ctx context.Context, method, path, body string, chan
 	for _, change := range changes {
 		change(r)
 	}
-	return r
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { _ = answer.Body.Close() })
+	return answer
 }
 
 func header(key, value string) func(*http.Request) {

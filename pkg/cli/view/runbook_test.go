@@ -44,30 +44,3 @@ func TestRunbook(t *testing.T) {
 	require.Empty(t, view.Of(objects(t, in(workv1alpha1.StateRollingOut))).Runbook)
 	require.Empty(t, view.Of(objects(t, in(workv1alpha1.StateComplete))).Runbook)
 }
-
-// TestHealth: the bar of a list shows what the clusters are, whatever the revision is that they are to have.
-func TestHealth(t *testing.T) {
-	for name, tc := range map[string]struct {
-		change        func(*workv1alpha1.ManifestWorkReplicaSetStatus)
-		healthy, sick int
-	}{
-		"complete": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Summary.Updated = 20 }, 20, 0},
-		"stalled": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) {
-			s.State, s.Summary.Updated, s.Summary.Failed = workv1alpha1.StateStalled, 12, 3
-		}, 12, 3},
-		"some degraded, before an abort": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) {
-			s.State, s.Summary.Updated, s.Summary.Degraded = workv1alpha1.StateRollingOut, 12, 3
-		}, 12, 3},
-		"aborted, and back": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) {
-			s.AbortedTime, s.Summary.Applied, s.Summary.Available = &metav1.Time{Time: now}, 20, 20
-		}, 20, 0},
-		"aborted, one offline, two sick": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) {
-			s.AbortedTime, s.Summary.Applied, s.Summary.Available, s.Summary.Degraded = &metav1.Time{Time: now}, 19, 20, 2
-		}, 19, 2},
-	} {
-		o := objects(t)
-		tc.change(&o.ReplicaSet.Status)
-		row := view.RowOf(o.ReplicaSet)
-		require.Equal(t, []int{tc.healthy, tc.sick}, []int{row.Healthy, row.Sick}, name)
-	}
-}
