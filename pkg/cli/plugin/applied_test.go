@@ -52,7 +52,9 @@ func undone(t *testing.T, live *workv1alpha1.ManifestWorkReplicaSet) *workv1alph
 	stored, err := revision.New(live, &first.Spec.ManifestWorkTemplate, hash, 1)
 	require.NoError(t, err)
 	objects := &view.Objects{ReplicaSet: live, Revisions: []*appsv1.ControllerRevision{stored}}
-	operations, err := undoPatch(objects, &view.Revision{Number: 1, ChangeCause: "image 1"})
+	template, err := templateOf(objects, 1)
+	require.NoError(t, err)
+	operations, err := undoPatch(live, template, "image 1")
 	require.NoError(t, err)
 	patch, err := jsonpatch.DecodePatch(jsonOfObject(t, operations))
 	require.NoError(t, err)

@@ -35,7 +35,7 @@ func newDashboard(o *options) *cobra.Command {
 
   # Show all namespaces, without a way to change anything, and print the address only
   kubectl mwrs dashboard -A --read-only --no-browser`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.dashboard(cmd.Context(), flags) },
+		RunE: o.connected(func(ctx context.Context, c *clients, _ []string) error { return o.dashboard(ctx, c, flags) }),
 	}
 	f := cmd.Flags()
 	f.IntVar(&flags.port, "port", 0, "Port on 127.0.0.1; 0 selects a free one")
@@ -45,11 +45,7 @@ func newDashboard(o *options) *cobra.Command {
 	return cmd
 }
 
-func (o *options) dashboard(ctx context.Context, flags *dashboardOptions) error {
-	c, err := o.connect()
-	if err != nil {
-		return err
-	}
+func (o *options) dashboard(ctx context.Context, c *clients, flags *dashboardOptions) error {
 	hub := newDashboardHub(o, c, flags.all)
 	server, err := dashboard.Listen(ctx, hub, flags.port, dashboard.Options{ReadOnly: flags.readOnly, Now: o.now})
 	if err != nil {

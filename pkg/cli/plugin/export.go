@@ -26,17 +26,15 @@ func newExport(o *options) *cobra.Command {
 
   # Print the manifest with the template of revision 6, to commit it
   kubectl mwrs export web --to-revision 6 > web.yaml`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.export(cmd.Context(), args[0], number) },
+		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
+			return o.export(ctx, c, args[0], number)
+		}),
 	}
 	o.revisionFlag(cmd, &number, "to-revision", "Use the template and the change cause of this revision instead of those in the object")
 	return cmd
 }
 
-func (o *options) export(ctx context.Context, name string, number int64) error {
-	c, err := o.connect()
-	if err != nil {
-		return err
-	}
+func (o *options) export(ctx context.Context, c *clients, name string, number int64) error {
 	objects, err := o.readSet(ctx, c, name, historyStep(c))
 	if err != nil {
 		return err

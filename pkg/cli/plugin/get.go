@@ -26,31 +26,21 @@ func newGet(o *options) *cobra.Command {
 
   # Follow the rollout until Ctrl-C
   kubectl mwrs get web -w`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := flags.check(); err != nil {
-				return err
+		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
+			switch {
+			case len(args) == 0:
+				return o.list(ctx, c, flags)
+			case flags.watch:
+				return o.watchFleet(ctx, c, args[0])
 			}
-			if len(args) == 0 {
-				return o.list(cmd.Context(), flags)
-			}
-			if err := flags.ofLists(); err != nil {
-				return err
-			}
-			if flags.watch {
-				return o.watchFleet(cmd.Context(), args[0])
-			}
-			return o.get(cmd.Context(), args[0], &flags.output)
-		},
+			return o.get(ctx, c, args[0], &flags.output)
+		}),
 	}
 	flags.addFlags(cmd, "Follow the rollout until Ctrl-C, and redraw the screen in place")
 	return cmd
 }
 
-func (o *options) get(ctx context.Context, name string, to *output) error {
-	c, err := o.connect()
-	if err != nil {
-		return err
-	}
+func (o *options) get(ctx context.Context, c *clients, name string, to *output) error {
 	objects, err := o.readWith(ctx, c, name, o.sampleReader())
 	if err != nil {
 		return err

@@ -23,18 +23,16 @@ func newHistory(o *options) *cobra.Command {
 
   # Print the template of revision 6
   kubectl mwrs history web --revision 6`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.history(cmd.Context(), args[0], number, to) },
+		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
+			return o.history(ctx, c, args[0], number, to)
+		}),
 	}
 	o.revisionFlag(cmd, &number, "revision", "Print the template of this revision")
 	to.addFlag(cmd, "name")
 	return cmd
 }
 
-func (o *options) history(ctx context.Context, name string, number int64, to *output) error {
-	c, err := o.connect()
-	if err != nil {
-		return err
-	}
+func (o *options) history(ctx context.Context, c *clients, name string, number int64, to *output) error {
 	objects, err := o.readSet(ctx, c, name, historyStep(c))
 	if err != nil {
 		return err

@@ -30,19 +30,15 @@ func (f *listOptions) addFlags(cmd *cobra.Command, watch string) {
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "List only objects with these labels, such as app=web,tier!=test")
 	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Don't print the header")
 	f.output.addFlag(cmd, "name")
+	cmd.PreRunE = func(_ *cobra.Command, args []string) error { return f.check(args) }
 }
 
-// check returns an error for flags that exclude each other.
-func (f *listOptions) check() error {
-	if f.watch && f.output.isSet() {
+// check returns an error for flags that exclude each other, or the name of an object.
+func (f *listOptions) check(name []string) error {
+	switch {
+	case f.watch && f.output.isSet():
 		return errors.New("--watch shows a screen: omit --output or --watch")
-	}
-	return nil
-}
-
-// ofLists returns an error if a flag of a list is set.
-func (f *listOptions) ofLists() error {
-	if f.all || f.noHeaders || f.selector != "" {
+	case len(name) > 0 && (f.all || f.noHeaders || f.selector != ""):
 		return errors.New("--all-namespaces, --selector and --no-headers are for a list: omit the name")
 	}
 	return nil
@@ -61,29 +57,20 @@ func newList(o *options) *cobra.Command {
 
   # Print the names of the ManifestWorkReplicaSets with a label
   kubectl mwrs list -l app=web -o name`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := flags.check(); err != nil {
-				return err
-			}
-			return o.list(cmd.Context(), flags)
-		},
+		RunE: o.connected(func(ctx context.Context, c *clients, _ []string) error { return o.list(ctx, c, flags) }),
 	}
 	flags.addFlags(cmd, "After the list, print the rows that change")
 	return cmd
 }
 
-func (o *options) list(ctx context.Context, flags *listOptions) error {
-	c, err := o.connect()
-	if err != nil {
-		return err
-	}
+func (o *options) list(ctx context.Context, c *clients, flags *listOptions) error {
 	if flags.all {
 		c.namespace = metav1.NamespaceAll
 	}
 	rows, names := []view.Row{}, []string{}
 	var doubtful []*workv1alpha1.ManifestWorkReplicaSet
 	selected := metav1.ListOptions{LabelSelector: flags.selector}
-	err = eachSet(ctx, c.allSets(), selected, func(set *workv1alpha1.ManifestWorkReplicaSet) {
+	err := eachSet(ctx, c.allSets(), selected, func(set *workv1alpha1.ManifestWorkReplicaSet) {
 		rows, names = append(rows, view.RowOf(set)), append(names, resourceOf(set.Name))
 		if !view.ActsOn(set, o.now()) || view.RefusalOf(set) != "" {
 			doubtful = append(doubtful, set)

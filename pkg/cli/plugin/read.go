@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 
+	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -46,6 +47,17 @@ func (o *options) connect() (*clients, error) {
 		return nil, err
 	}
 	return newClients(config, namespace)
+}
+
+// connected returns the function of a command that uses the hub.
+func (o *options) connected(run func(ctx context.Context, c *clients, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := o.connect()
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), c, args)
+	}
 }
 
 func newClients(config *rest.Config, namespace string) (c *clients, err error) {

@@ -24,11 +24,7 @@ const (
 )
 
 // watchFleet shows a rollout until the context ends.
-func (o *options) watchFleet(ctx context.Context, name string) error {
-	c, err := o.connect()
-	if err != nil {
-		return err
-	}
+func (o *options) watchFleet(ctx context.Context, c *clients, name string) error {
 	set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err

@@ -22,17 +22,15 @@ func newReport(o *options) *cobra.Command {
 			"The page has no scripts and loads nothing. The values of Secrets are masked.",
 		Example: `  # Write the report to a file
   kubectl mwrs report web -o web.html`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.writeReport(cmd.Context(), args[0], file) },
+		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
+			return o.writeReport(ctx, c, args[0], file)
+		}),
 	}
 	cmd.Flags().StringVarP(&file, "output", "o", "", "The file to write (default: standard output)")
 	return cmd
 }
 
-func (o *options) writeReport(ctx context.Context, name, file string) error {
-	c, err := o.connect()
-	if err != nil {
-		return err
-	}
+func (o *options) writeReport(ctx context.Context, c *clients, name, file string) error {
 	page, err := o.reportPage(ctx, c, name)
 	if err != nil {
 		return err

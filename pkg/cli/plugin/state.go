@@ -32,13 +32,9 @@ func (o *options) newPausing(verb view.Verb, short string) *cobra.Command {
 		Use: string(verb) + " NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
 		Short:   short,
 		Example: "  kubectl mwrs " + string(verb) + " web",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := o.connect()
-			if err != nil {
-				return err
-			}
-			return o.setPausedAt(cmd.Context(), c, args[0], verb, flags)
-		},
+		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
+			return o.setPausedAt(ctx, c, args[0], verb, flags)
+		}),
 	}
 	flags.addDryRun(cmd)
 	return cmd
@@ -83,7 +79,9 @@ func newAbort(o *options) *cobra.Command {
 		Long: "Abort a rollout: the hub writes the current revision to every cluster at once, regardless of the rollout strategy.\n" +
 			"The spec does not change. The reason and your user name are recorded on the revision.",
 		Example: `  kubectl mwrs abort web --reason='v4 leaks memory'`,
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.abort(cmd.Context(), args[0], flags) },
+		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
+			return o.abort(ctx, c, args[0], flags)
+		}),
 	}
 	cmd.Flags().StringVar(&flags.reason, "reason", "", "The reason for the abort, at most 256 bytes")
 	flags.addYes(cmd)
@@ -95,11 +93,7 @@ func newAbort(o *options) *cobra.Command {
 // maxAbortText is the maximum length of abortedBy and abortReason in bytes.
 const maxAbortText = 256
 
-func (o *options) abort(ctx context.Context, name string, flags *abortOptions) error {
-	c, err := o.connect()
-	if err != nil {
-		return err
-	}
+func (o *options) abort(ctx context.Context, c *clients, name string, flags *abortOptions) error {
 	if err := o.abortAt(ctx, c, name, flags); err != nil || !flags.wait || flags.dryRun != dryRunNone {
 		return err
 	}
@@ -162,13 +156,9 @@ func newRetry(o *options) *cobra.Command {
 
   # Retry two clusters of a stalled rollout
   kubectl mwrs retry web cluster1 cluster2`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := o.connect()
-			if err != nil {
-				return err
-			}
-			return o.retryAt(cmd.Context(), c, args[0], args[1:], flags)
-		},
+		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
+			return o.retryAt(ctx, c, args[0], args[1:], flags)
+		}),
 	}
 	flags.addDryRun(cmd)
 	return cmd

@@ -53,7 +53,9 @@ func newStatus(o *options) *cobra.Command {
 			"Exit codes: 0 complete, 1 error, 2 stalled, 3 aborted, 4 timeout, 5 paused.",
 		Example: `  # In a pipeline, after you changed the template
   kubectl mwrs status web --timeout 30m`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.status(cmd.Context(), args[0], flags) },
+		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
+			return o.status(ctx, c, args[0], flags)
+		}),
 	}
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "Maximum time to wait, such as 30m; 0 waits forever")
 	o.revisionFlag(cmd, &flags.number, "revision", "Fail if a different revision is being rolled out")
@@ -63,21 +65,17 @@ func newStatus(o *options) *cobra.Command {
 	return cmd
 }
 
-func (o *options) status(ctx context.Context, name string, flags *statusOptions) error {
-	c, err := o.connect()
-	if err != nil {
-		return err
-	}
+func (o *options) status(ctx context.Context, c *clients, name string, flags *statusOptions) error {
 	if !flags.output.isSet() {
 		return o.wait(ctx, c, name, flags)
 	}
 	quiet := *o
 	quiet.Out = io.Discard
-	err = quiet.wait(ctx, c, name, flags)
+	err := quiet.wait(ctx, c, name, flags)
 	if outcome := (*exitError)(nil); err != nil && !errors.As(err, &outcome) {
 		return err
 	}
-	return errors.Join(err, o.get(ctx, name, &flags.output))
+	return errors.Join(err, o.get(ctx, c, name, &flags.output))
 }
 
 // waitEvery is the interval at which a wait reads the object.

@@ -42,7 +42,9 @@ func newUndo(o *options) *cobra.Command {
 
   # Restore the template of revision 6 without a question, and wait until the rollout ends
   kubectl mwrs undo web --to-revision 6 --yes --wait`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.undo(cmd.Context(), args[0], flags) },
+		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
+			return o.undo(ctx, c, args[0], flags)
+		}),
 	}
 	o.revisionFlag(cmd, &flags.number, "to-revision", "Restore the template of this revision")
 	cmd.Flags().BoolVar(&flags.Aborted, "allow-aborted", false, "Restore the revision of --to-revision even if its rollout was aborted")
@@ -53,16 +55,12 @@ func newUndo(o *options) *cobra.Command {
 	return cmd
 }
 
-func (o *options) undo(ctx context.Context, name string, flags *undoOptions) error {
-	c, err := o.connect()
-	if err != nil {
-		return err
-	}
+func (o *options) undo(ctx context.Context, c *clients, name string, flags *undoOptions) error {
 	if err := o.undoAt(ctx, c, name, flags); err != nil || !flags.wait || flags.dryRun != dryRunNone {
 		return err
 	}
 	flags.status.timeout = flags.timeout
-	return o.status(ctx, name, &flags.status)
+	return o.status(ctx, c, name, &flags.status)
 }
 
 func (o *options) undoAt(ctx context.Context, c *clients, name string, flags *undoOptions) error {
@@ -98,7 +96,7 @@ func (o *options) plannedUndo(ctx context.Context, c *clients, name string, flag
 	if flags.status.digest, err = revision.DigestOf(&spec); err != nil {
 		return nil, fmt.Errorf("the template of revision %d: %w", target.Number, err)
 	}
-	patch, err := undoPatch(objects, target)
+	patch, err := undoPatch(objects.ReplicaSet, template, target.ChangeCause)
 	return &action{
 		Effect: view.EffectOf(objects, view.VerbUndo, target, nil), set: objects.ReplicaSet, kind: types.JSONPatchType, patch: patch,
 		manager: undoManager, done: fmt.Sprintf("The spec has the template of revision %d again. ", target.Number),
@@ -152,29 +150,22 @@ func (o *options) printChange(set, undone *workv1alpha1.ManifestWorkReplicaSet) 
 
 // undoPatch returns the patch that restores a template and the change cause of its revision. The patch applies only to the version of
 // the object that was read.
-func undoPatch(objects *view.Objects, target *view.Revision) ([]operation, error) {
-	template, err := templateOf(objects, target.Number)
-	if err != nil {
-		return nil, err
-	}
+func undoPatch(set *workv1alpha1.ManifestWorkReplicaSet, template json.RawMessage, cause string) ([]operation, error) {
 	patch := []operation{
-		{Op: "test", Path: "/metadata/resourceVersion", Value: objects.ReplicaSet.ResourceVersion},
+		{Op: "test", Path: "/metadata/resourceVersion", Value: set.ResourceVersion},
 		{Op: "replace", Path: "/spec/manifestWorkTemplate", Value: template},
 	}
-	annotations := objects.ReplicaSet.Annotations
-	before, had := annotations[workv1alpha1.AnnotationChangeCause]
+	const key, path = workv1alpha1.AnnotationChangeCause, "/metadata/annotations"
 	switch {
-	case before == target.ChangeCause:
-	case target.ChangeCause == "" && had:
-		patch = append(patch, operation{Op: "remove", Path: "/metadata/annotations/" + escaped(workv1alpha1.AnnotationChangeCause)})
-	case annotations == nil:
-		patch = append(patch, operation{Op: "add", Path: "/metadata/annotations",
-			Value: map[string]string{workv1alpha1.AnnotationChangeCause: target.ChangeCause}})
+	case set.Annotations[key] == cause:
+	case cause == "":
+		patch = append(patch, operation{Op: "remove", Path: path + "/" + escaped(key)})
+	case set.Annotations == nil:
+		patch = append(patch, operation{Op: "add", Path: path, Value: map[string]string{key: cause}})
 	default:
-		patch = append(patch, operation{Op: "add", Path: "/metadata/annotations/" + escaped(workv1alpha1.AnnotationChangeCause),
-			Value: target.ChangeCause})
+		patch = append(patch, operation{Op: "add", Path: path + "/" + escaped(key), Value: cause})
 	}
-	applied, err := appliedOperation(objects.ReplicaSet, template, target.ChangeCause)
+	applied, err := appliedOperation(set, template, cause)
 	if applied != nil {
 		patch = append(patch, *applied)
 	}

@@ -17,17 +17,15 @@ func newWhy(o *options) *cobra.Command {
 		ValidArgsFunction: o.completing(byPosition(findNames, findClusters)),
 		Short:             "Explain the state of one cluster: its past events, its deadline and what it waits for",
 		Example:           `  kubectl mwrs why web cluster1`,
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.why(cmd.Context(), args[0], args[1], to) },
+		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
+			return o.why(ctx, c, args[0], args[1], to)
+		}),
 	}
 	to.addFlag(cmd, "name")
 	return cmd
 }
 
-func (o *options) why(ctx context.Context, name, cluster string, to *output) error {
-	c, err := o.connect()
-	if err != nil {
-		return err
-	}
+func (o *options) why(ctx context.Context, c *clients, name, cluster string, to *output) error {
 	objects, err := o.readWith(ctx, c, name, o.sampleReader(cluster))
 	if err != nil {
 		return err
