@@ -54,21 +54,9 @@ func Render(in *Input) ([]byte, error) {
 }
 
 var layout = template.Must(template.New("report").Funcs(template.FuncMap{
-	"text": visible, "time": stamp, "percent": percent, "list": func(names []string) string { return strings.Join(names, ", ") },
+	"text": plain.Text, "time": stamp, "percent": percent, "list": func(names []string) string { return strings.Join(names, ", ") },
 	"reached": func(r *view.Reached) string { return r.Text(duration.HumanDuration) }, "class": classOf,
 }).Parse(page))
-
-// visible returns a text or a name without hostile characters, so that it can't hide or reorder others.
-func visible(value any) string {
-	text := ""
-	switch v := value.(type) {
-	case string:
-		text = v
-	case interface{ String() string }:
-		text = v.String()
-	}
-	return plain.Text(text)
-}
 
 // classOf returns the class of the state of a cluster: bad, good, or empty.
 func classOf(state view.State) string {
