@@ -3,8 +3,6 @@ package dashboard
 import (
 	"reflect"
 	"slices"
-
-	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
 // Update is a message of a stream: a whole picture, or the changes since the last one.
@@ -61,5 +59,3 @@ func (u *Update) add(cell *Cell, texts map[string]int) {
 func sameClusters(a, b *Picture) bool {
 	return slices.Equal(a.Groups, b.Groups) && slices.EqualFunc(a.Cells, b.Cells, func(x, y Cell) bool { return x.Name == y.Name })
 }
-
-func sameRows(a, b []view.Row) bool { return slices.Equal(a, b) }

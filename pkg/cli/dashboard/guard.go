@@ -4,6 +4,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -88,14 +89,7 @@ func (g *guard) foreign(r *http.Request) string {
 }
 
 // ours reports whether a Host header names this server. The comparison is exact: a host with a dot at its end is another origin.
-func (g *guard) ours(host string) bool {
-	for _, known := range g.hosts {
-		if host == known {
-			return true
-		}
-	}
-	return false
-}
+func (g *guard) ours(host string) bool { return slices.Contains(g.hosts, host) }
 
 func (g *guard) ourOrigin(origin string) bool {
 	host, http := strings.CutPrefix(origin, "http://")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -142,7 +143,7 @@ func (s *Server) Serve(ctx context.Context) error {
 // Handler returns the handler of all requests. Its watches end with the context.
 func (s *Server) Handler(ctx context.Context) http.Handler {
 	s.rooms = newRooms(ctx, s.hub, s.now)
-	s.lists = newBoard(ctx, func(ctx context.Context) Followed[[]view.Row] { return s.hub.List(ctx) }, sameRows)
+	s.lists = newBoard(ctx, s.hub.List, slices.Equal[[]view.Row])
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+openPath, s.open)
 	mux.HandleFunc("GET /api/list", s.bounded(s.streamList))
