@@ -53,13 +53,14 @@ type Rules struct {
 
 // RulesOf returns the rules of a template.
 func RulesOf(template *workv1.ManifestWorkSpec) Rules {
-	rules := Rules{Degraded: revision.ReportsDegraded(template)}
-	for i := range template.ManifestConfigs {
-		for j := range template.ManifestConfigs[i].ConditionRules {
-			rules.Progressing = rules.Progressing || template.ManifestConfigs[i].ConditionRules[j].Condition == workv1.ManifestProgressing
-		}
-	}
-	return rules
+	return Rules{Progressing: HasRule(template, workv1.ManifestProgressing), Degraded: revision.ReportsDegraded(template)}
+}
+
+// HasRule reports whether a template has a rule for a condition.
+func HasRule(template *workv1.ManifestWorkSpec, condition string) bool {
+	return slices.ContainsFunc(template.ManifestConfigs, func(config workv1.ManifestConfigOption) bool {
+		return slices.ContainsFunc(config.ConditionRules, func(rule workv1.ConditionRule) bool { return rule.Condition == condition })
+	})
 }
 
 // Agents is the model of the clusters and their agents. Shares are between 0 and 1.

@@ -23,7 +23,9 @@ type Variant struct {
 func Variants(in *Input) []Variant {
 	var found []Variant
 	for _, propose := range []func(*Input) string{
-		addProgressingRule, addDegradedRule, addAbort, addCanary, halveConcurrency, halveDeadline,
+		func(in *Input) string { return addRule(&in.Rules.Progressing, "Progressing") },
+		func(in *Input) string { return addRule(&in.Rules.Degraded, "Degraded") },
+		addAbort, addCanary, halveConcurrency, halveDeadline,
 	} {
 		changed := in.clone()
 		if change := propose(changed); change != "" && changed.Validate() == nil {
@@ -41,20 +43,12 @@ func (in *Input) clone() *Input {
 	return &changed
 }
 
-func addProgressingRule(in *Input) string {
-	if in.Rules.Progressing {
+func addRule(rule *bool, condition string) string {
+	if *rule {
 		return ""
 	}
-	in.Rules.Progressing = true
-	return "a condition rule for Progressing"
-}
-
-func addDegradedRule(in *Input) string {
-	if in.Rules.Degraded {
-		return ""
-	}
-	in.Rules.Degraded = true
-	return "a condition rule for Degraded"
+	*rule = true
+	return "a condition rule for " + condition
 }
 
 func addAbort(in *Input) string {

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"time"
 
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -22,15 +24,6 @@ type WavePart struct {
 	// Group is "<index>/<name>".
 	Group    string   `json:"group"`
 	Clusters []string `json:"clusters"`
-}
-
-// Size returns how many clusters are in the wave.
-func (w *Wave) Size() int {
-	n := 0
-	for i := range w.Parts {
-		n += len(w.Parts[i].Clusters)
-	}
-	return n
 }
 
 // maxWaves bounds the number of waves: each costs a decision about the whole fleet.
@@ -78,7 +71,7 @@ func newWaves(s *rollout.Snapshot) *waves {
 	w.s.Paused, w.s.Handover, w.s.Rejected, w.s.Records.Rejections = false, nil, nil, nil
 	w.rules = Rules{Degraded: s.Update.ReportsDegraded}
 	if s.Update.Template != nil {
-		w.rules.Progressing = RulesOf(s.Update.Template).Progressing
+		w.rules.Progressing = HasRule(s.Update.Template, workv1.ManifestProgressing)
 	}
 	for _, limits := range rollout.LimitsOf(s) {
 		w.step = max(w.step, limits.Soak+time.Second)

@@ -11,6 +11,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -47,7 +48,8 @@ func SampleOf(o *Objects, named ...string) *Sample {
 	}
 	s := &Sample{objects: o, digests: map[string]revision.Digest{}, read: sets.New[int]()}
 	for _, rev := range o.stored() {
-		if rev.Err != nil || completes(rev.Template) {
+		// Where a work can run to completion, its agent takes no newer revision, which only the content of the work shows.
+		if rev.Err != nil || forecast.HasRule(rev.Template, workv1.ManifestComplete) {
 			return nil
 		}
 		s.digests[rev.Hash] = rev.Digest
@@ -66,19 +68,6 @@ func SampleOf(o *Objects, named ...string) *Sample {
 	}
 	slices.SortStableFunc(s.May, func(a, b int) int { return o.writtenAt(b).Compare(o.writtenAt(a)) })
 	return s
-}
-
-// completes reports whether a work of a template can run to completion: then its agent takes no newer revision, which only the content of
-// the work shows.
-func completes(template *workv1.ManifestWorkSpec) bool {
-	for i := range template.ManifestConfigs {
-		for _, rule := range template.ManifestConfigs[i].ConditionRules {
-			if rule.Condition == workv1.ManifestComplete {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // unclear reports whether the metadata of a work does not tell where its cluster stands.
@@ -156,7 +145,7 @@ func succeeded(object *workv1.ManifestWork, at time.Time) *workv1.ManifestWork {
 	return out
 }
 
-// good are the conditions of a work that succeeds.
+// good are the conditions of a work that succeeds, and of its manifests.
 var good = map[string]metav1.ConditionStatus{
 	workv1.WorkApplied: metav1.ConditionTrue, workv1.WorkAvailable: metav1.ConditionTrue,
 	workv1.WorkProgressing: metav1.ConditionFalse, workv1.WorkDegraded: metav1.ConditionFalse,

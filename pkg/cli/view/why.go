@@ -151,12 +151,7 @@ func unsatisfied(manifest *workv1.ManifestCondition, wrote time.Time) []Fact {
 	var facts []Fact
 	for i := range manifest.Conditions {
 		condition := &manifest.Conditions[i]
-		good := metav1.ConditionTrue
-		if condition.Type == workv1.WorkDegraded || condition.Type == workv1.WorkProgressing {
-			good = metav1.ConditionFalse
-		}
-		wanted := []string{workv1.WorkApplied, workv1.WorkAvailable, workv1.WorkProgressing, workv1.WorkDegraded}
-		if condition.Status == good || !slices.Contains(wanted, condition.Type) {
+		if wanted, counts := good[condition.Type]; !counts || condition.Status == wanted {
 			continue
 		}
 		name := manifest.ResourceMeta.Name
