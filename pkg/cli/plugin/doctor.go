@@ -54,7 +54,9 @@ func newDoctor(o *options) *cobra.Command {
 
   # Check what to settle before OCM's own hub takes over
   kubectl mwrs doctor --leaving`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.doctor(cmd.Context(), hub, to, leaving) },
+		RunE: o.connected(func(ctx context.Context, c *clients, _ []string) error {
+			return (&doctor{options: o, clients: c, hub: hub}).run(ctx, to, leaving)
+		}),
 	}
 	to.addFlag(cmd)
 	cmd.Flags().StringVar(&hub, "hub-namespace", hubNamespace, "The namespace of the hub's ServiceAccount and Lease")
@@ -62,11 +64,7 @@ func newDoctor(o *options) *cobra.Command {
 	return cmd
 }
 
-func (o *options) doctor(ctx context.Context, hub string, to *output, leaving bool) error {
-	d, err := o.newDoctor(hub)
-	if err != nil {
-		return err
-	}
+func (d *doctor) run(ctx context.Context, to *output, leaving bool) error {
 	checks := []func(context.Context) ([]diagnosis, error){
 		d.crd, d.oneHub, d.rights, d.yourRights, d.leader, d.refused, d.version, d.ocm, d.webhook, d.lostFields, d.metrics,
 	}
@@ -81,21 +79,13 @@ func (o *options) doctor(ctx context.Context, hub string, to *output, leaving bo
 		}
 		all = append(all, found...)
 	}
-	if err := o.printDiagnoses(all, to); err != nil {
+	if err := d.printDiagnoses(all, to); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(all, func(d diagnosis) bool { return d.Result == checkFail }) {
 		return &exitError{code: 1}
 	}
 	return nil
-}
-
-func (o *options) newDoctor(hub string) (*doctor, error) {
-	c, err := o.connect()
-	if err != nil {
-		return nil, err
-	}
-	return &doctor{options: o, clients: c, hub: hub}, nil
 }
 
 func (o *options) printDiagnoses(all []diagnosis, to *output) error {

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -206,12 +207,7 @@ func drawn(done, total int) string {
 	return strings.Repeat("█", full) + strings.Repeat("░", barWidth-full)
 }
 
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
+func orDash(text string) string { return cmp.Or(text, "-") }
 
 // The maximum numbers of cluster names shown for a cause, and for a row of clusters that are alike.
 const (

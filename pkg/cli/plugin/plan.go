@@ -104,7 +104,7 @@ func (o *options) planned(
 	c.namespace = set.Namespace
 	objects, err := o.read(ctx, c, set.Name)
 	if apierrors.IsNotFound(err) {
-		return o.unborn(ctx, c, set)
+		objects, err = o.unborn(ctx, c, set)
 	}
 	return objects, set, err
 }
@@ -124,19 +124,15 @@ func valid(set *workv1alpha1.ManifestWorkReplicaSet) error {
 }
 
 // unborn returns the objects of a ManifestWorkReplicaSet that is not on the hub yet.
-func (o *options) unborn(
-	ctx context.Context, c *clients, set *workv1alpha1.ManifestWorkReplicaSet,
-) (*view.Objects, *workv1alpha1.ManifestWorkReplicaSet, error) {
+func (o *options) unborn(ctx context.Context, c *clients, set *workv1alpha1.ManifestWorkReplicaSet) (*view.Objects, error) {
 	fresh := set.DeepCopy()
 	fresh.Status = workv1alpha1.ManifestWorkReplicaSetStatus{}
 	fresh.UID, fresh.ResourceVersion = "", ""
 	objects := &view.Objects{ReplicaSet: fresh, Now: o.now()}
-	for _, step := range []readStep{{read: readPlacements}, {read: readDecisions}} {
-		if err := step.read(ctx, c, objects); err != nil {
-			return nil, nil, err
-		}
+	if err := readPlacements(ctx, c, objects); err != nil {
+		return nil, err
 	}
-	return objects, set, nil
+	return objects, readDecisions(ctx, c, objects)
 }
 
 // planDiff prints the difference between the template that the clusters run and the template of the file: that of the newest rollout, or,
