@@ -68,7 +68,7 @@ func TestDashboardRow(t *testing.T) {
 	require.Equal(t, row, view.RowOf(after))
 }
 
-// A user who may not read the object is told so. The page does not wait for an object that never arrives.
+// A user who may not read the object or the list is told so. The page does not wait for what never arrives.
 func TestDashboardWithoutPermission(t *testing.T) {
 	_, host := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -78,12 +78,17 @@ func TestDashboardWithoutPermission(t *testing.T) {
 	c, err := newClients(&rest.Config{Host: host}, "default")
 	require.NoError(t, err)
 	h := newDashboardHub(&options{now: time.Now, sampleFrom: 1000, sampleStep: 10}, c, false)
-	followed := h.Follow(t.Context(), "default", "web")
-	require.Eventually(t, func() bool {
-		_, err = followed.Now()
-		return apierrors.IsForbidden(err) && !errors.Is(err, dashboard.ErrNotReady)
-	}, time.Minute, 10*time.Millisecond)
-	require.ErrorContains(t, err, "not yours")
+	followed, listed := h.Follow(t.Context(), "default", "web"), h.List(t.Context())
+	for _, now := range []func() error{
+		func() error { _, err := followed.Now(); return err },
+		func() error { _, err := listed.Now(); return err },
+	} {
+		require.Eventually(t, func() bool {
+			err = now()
+			return apierrors.IsForbidden(err) && !errors.Is(err, dashboard.ErrNotReady)
+		}, time.Minute, 10*time.Millisecond)
+		require.ErrorContains(t, err, "not yours")
+	}
 }
 
 // All users of a machine see the arguments of its processes. The one-time code is in none: the browser opens a file that only the user can

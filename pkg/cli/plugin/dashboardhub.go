@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,34 +126,19 @@ func (h *dashboardHub) List(ctx context.Context) dashboard.Followed[[]view.Row] 
 	}
 	never := func([]view.Row) bool { return false }
 	return follows(ctx, h, never, func(ctx context.Context, changed chan struct{}) (read[[]view.Row], error) {
-		var mu sync.Mutex
-		var forbidden error
 		informer := cache.NewSharedInformer(following(c.allSets(), metav1.ListOptions{}), &workv1alpha1.ManifestWorkReplicaSet{}, 0)
-		f := &follower{changed: changed}
-		lost := func(_ context.Context, _ *cache.Reflector, err error) {
-			if apierrors.IsForbidden(err) {
-				mu.Lock()
-				forbidden = err
-				mu.Unlock()
-				f.tell()
-			}
-		}
-		_, handled := informer.AddEventHandler(f.handler())
-		if err := errors.Join(informer.SetTransform(withoutTemplate), informer.SetWatchErrorHandlerWithContext(lost), handled); err != nil {
+		sets := &source{SharedInformer: informer}
+		f := &follower{changed: changed, sources: []*source{sets}}
+		if err := errors.Join(sets.SetTransform(withoutTemplate), f.attach(sets)); err != nil {
 			return nil, err
 		}
-		go informer.RunWithContext(ctx)
+		go sets.RunWithContext(ctx)
 		return func() ([]view.Row, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case forbidden != nil && !informer.HasSynced():
-				return nil, forbidden
-			case !informer.HasSynced():
-				return nil, dashboard.ErrNotReady
+			if ready, err := f.ready(); !ready {
+				return nil, cmp.Or(err, error(dashboard.ErrNotReady))
 			}
 			rows := []view.Row{}
-			for _, set := range objectsOf[*workv1alpha1.ManifestWorkReplicaSet](&source{SharedInformer: informer}) {
+			for _, set := range objectsOf[*workv1alpha1.ManifestWorkReplicaSet](sets) {
 				rows = append(rows, view.RowOf(set))
 			}
 			return rows, nil

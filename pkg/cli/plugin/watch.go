@@ -144,11 +144,7 @@ func (f *follower) start(ctx context.Context) error {
 		return err
 	}
 	for i, s := range f.sources {
-		if err := s.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { f.lose(s, err) }); err != nil {
-			return err
-		}
-		_, err := s.AddEventHandler(f.handler())
-		if err != nil {
+		if err := f.attach(s); err != nil {
 			return err
 		}
 		if i != ofWorks {
@@ -230,10 +226,12 @@ func (f *follower) sampled(now time.Time) *view.Objects {
 	return &first
 }
 
-func (f *follower) handler() cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
+// attach makes a source tell its changes and its errors.
+func (f *follower) attach(s *source) error {
+	_, err := s.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { f.tell() }, UpdateFunc: func(any, any) { f.tell() }, DeleteFunc: func(any) { f.tell() },
-	}
+	})
+	return errors.Join(err, s.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { f.lose(s, err) }))
 }
 
 func (f *follower) tell() {

@@ -146,12 +146,7 @@ func (r *Revision) guess(o *Objects) {
 	if r.State != workv1alpha1.RevisionAborted {
 		r.State = ""
 	}
-	if len(o.Works) == 0 {
-		r.Now = -1
-	}
-	for i := range o.Works {
-		if o.Works[i].Hash() == r.Hash {
-			r.Now++
-		}
+	if r.Now = -1; len(o.Works) > 0 {
+		r.Now = int32(o.having(r)) //nolint:gosec // A count.
 	}
 }
