@@ -120,6 +120,7 @@ func (s *snapshot) imageFitsTheOperator(t *testing.T) {
 		require.Equal(t, "65532:65532", image.Config.User, "a number, because a kubelet can't tell whether a user name is root")
 		require.Equal(t, []string{"/ko-app/work"}, image.Config.Entrypoint, "cmd/work ignores the /work that follows")
 		require.Empty(t, image.Config.Cmd)
+		require.ElementsMatch(t, []string{"PATH=/ko-app", "KO_DATA_PATH=/var/run/ko"}, image.Config.Env, "ko adds nothing else")
 		labels := image.Config.Labels
 		require.Equal(t, "Apache-2.0", labels["org.opencontainers.image.licenses"])
 		require.Equal(t, repository, labels["org.opencontainers.image.source"])
