@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -69,6 +70,26 @@ func TestAuthorities(t *testing.T) {
 	require.Error(t, err)
 	_, err = validUntil(nil, time.Now())
 	require.ErrorContains(t, err, "does not contain any valid")
+}
+
+// TestRemedyForACertificate: the remedy fits the owner of the webhook.
+func TestRemedyForACertificate(t *testing.T) {
+	remedy := func(service string) string {
+		hook := &admissionv1.ValidatingWebhook{}
+		if service != "" {
+			hook.ClientConfig.Service = &admissionv1.ServiceReference{Name: service}
+		}
+		found := certificates(hook, time.Now())
+		require.Equal(t, checkFail, found[0].Result)
+		return found[0].Remedy
+	}
+	const values = "helm upgrade work-rollback deploy/chart --reset-then-reuse-values"
+	require.Contains(t, remedy("work-rollback-webhook"), values)
+	require.NotContains(t, remedy("work-rollback-webhook"), "deploy/webhooks")
+	for _, service := range []string{"cluster-manager-work-webhook", ""} {
+		require.Contains(t, remedy(service), "apply deploy/webhooks")
+		require.NotContains(t, remedy(service), values)
+	}
 }
 
 // TestUnled: without a Lease, only the specs that were processed show that a hub runs. It must have processed all of them.
