@@ -48,7 +48,7 @@ func newRelease(t *testing.T) *release {
 	r.write(t, "CHANGELOG.md", changelog)
 	r.write(t, "hack/tools/build.sh", "#!/bin/sh\necho '"+r.bin+"'\n")
 	for _, tool := range []string{"ko", "crane", "syft", "cosign", "goreleaser", "go", "install"} {
-		require.NoError(t, os.WriteFile(filepath.Join(r.bin, tool), fmt.Appendf(nil, recorder, r.record), 0o755)) //nolint:gosec // It is run.
+		require.NoError(t, os.WriteFile(filepath.Join(r.bin, tool), fmt.Appendf(nil, recorder, r.record), 0o755))
 	}
 	r.run(t, "git", "init", "--quiet")
 	r.run(t, "git", "add", ".")
@@ -59,7 +59,7 @@ func newRelease(t *testing.T) *release {
 
 func (r *release) write(t *testing.T, name, content string) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(filepath.Join(r.dir, name), []byte(content), 0o755)) //nolint:gosec // Some are scripts.
+	require.NoError(t, os.WriteFile(filepath.Join(r.dir, name), []byte(content), 0o755))
 }
 
 func (r *release) commit(t *testing.T) {
