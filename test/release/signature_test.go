@@ -25,6 +25,9 @@ func (s *snapshot) isSigned(t *testing.T) {
 	run(t, keys, environment, cosign, "generate-key-pair")
 	run(t, keys, environment, cosign, "generate-key-pair", "--output-key-prefix", "other")
 	signing := append([]string{"COSIGN_KEY=" + filepath.Join(keys, "cosign.key"), "INSECURE=1"}, environment...)
+	for _, cache := range []string{"GOCACHE", "GOMODCACHE"} { // They are in HOME by default.
+		signing = append(signing, cache+"="+run(t, root, nil, "go", "env", cache))
+	}
 	published := &snapshot{dir: filepath.Join(t.TempDir(), "published"), version: s.version, digest: s.digest}
 	reference := published.make(t, root, signing, "push", "IMAGE="+image)
 	require.Equal(t, image+":"+s.version+"@"+s.digest, reference)
