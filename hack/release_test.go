@@ -240,7 +240,11 @@ func TestKeyIsOneArgument(t *testing.T) {
 
 // config holds the parts of .goreleaser.yaml that these tests read.
 type config struct {
+	Checksum struct {
+		IDs []string `json:"ids"`
+	} `json:"checksum"`
 	Signs []struct {
+		ID        string   `json:"id"`
 		Command   string   `json:"cmd"`
 		Arguments []string `json:"args"`
 	} `json:"signs"`
@@ -263,6 +267,13 @@ func goreleaser(t *testing.T) (found config) {
 func TestReleaseIsADraftFirst(t *testing.T) {
 	require.True(t, goreleaser(t).Release.Draft)
 	require.True(t, goreleaser(t).Release.ReplaceExistingDraft)
+}
+
+// TestSignedChecksumsStay: goreleaser writes checksums.txt again after it signed the file. The signature itself must not get into it.
+func TestSignedChecksumsStay(t *testing.T) {
+	read := goreleaser(t)
+	require.Equal(t, []string{"default"}, read.Checksum.IDs)
+	require.Equal(t, "signature", read.Signs[0].ID)
 }
 
 // TestDirectoryOfARelease: OUT names the directory of the files. No other files there are deleted.
