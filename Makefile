@@ -18,9 +18,9 @@ quote = '$(subst ','\'',$(1))'
 # All names in a release come from here. GitHub sets GITHUB_REPOSITORY, so a fork's release names the fork's image and files.
 REPOSITORY ?= $(or $(GITHUB_REPOSITORY),open-cluster-management-io/work-rollback)
 IMAGE ?= ghcr.io/$(shell tr A-Z a-z <<< $(call quote,$(REPOSITORY)))/work
-image snapshot publish: export REPOSITORY := $(REPOSITORY)
-snapshot publish: export IMAGE := $(IMAGE)
-snapshot publish: export VERSION := $(VERSION)
+image snapshot push publish: export REPOSITORY := $(REPOSITORY)
+snapshot push publish: export IMAGE := $(IMAGE)
+snapshot push publish: export VERSION := $(VERSION)
 
 ##@ Product
 
@@ -34,11 +34,15 @@ image: ## Build the hub's image and push it to IMAGE=<registry>/work, with the t
 	hack/image.sh $(call quote,$(IMAGE)) $(call quote,$(VERSION)) --push
 
 .PHONY: snapshot
-snapshot: ## Build all files of a release into _output/release, without network access: image, SBOMs, plugin, manifests, notes (VERSION=v1.2.3 IMAGE=...)
+snapshot: ## Build all files of a release into _output/release (or OUT), without network access: image, SBOMs, plugin, manifests, notes (VERSION=v1.2.3 IMAGE=...)
 	hack/release.sh snapshot
 
+.PHONY: push
+push: ## The same, and push the image to IMAGE=<registry>/work, and sign it, its SBOMs and the checksums
+	hack/release.sh push
+
 .PHONY: publish
-publish: ## Build release VERSION=v1.2.3 into _output/release, push its image to IMAGE=<registry>/work, and sign it, its SBOMs and the checksums
+publish: ## The same for the tag VERSION=v1.2.3, and create the release on GitHub as a draft, with GITHUB_TOKEN
 	hack/release.sh publish
 
 .PHONY: demo

@@ -15,7 +15,7 @@ import (
 
 const (
 	// workImage is what the values of the pages name.
-	workImage = "registry.example.com/work:v1"
+	workImage = "registry.example.com/work:v1.0.0"
 	// valuesFile is the values file of the pages, for Helm and for clusteradm.
 	valuesFile = "../docs/examples/cluster-manager-values.yaml"
 )

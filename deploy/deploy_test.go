@@ -99,7 +99,7 @@ func TestClusterManager(t *testing.T) {
 	kustomization, err := files.ReadFile("hub/kustomization.yaml")
 	require.NoError(t, err)
 	require.True(t, bytes.Contains(kustomization, []byte("newName: registry.example.com/work\n")))
-	require.Equal(t, "registry.example.com/work:v1", manager.Spec.WorkImagePullSpec, "what hub/kustomization.yaml names in images")
+	require.Equal(t, "registry.example.com/work:v1.0.0", manager.Spec.WorkImagePullSpec, "what hub/kustomization.yaml names in images")
 }
 
 // The hub may write the one ConfigMap that it looks for, and no other. A name can't restrict a create.

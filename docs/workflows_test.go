@@ -69,15 +69,15 @@ func TestWorkflows(t *testing.T) {
 		require.NotNil(t, w.On, file)
 		require.Equal(t, map[string]string{"contents": "read"}, w.Permissions, "%s: it needs to write nothing", file)
 		for name, job := range w.Jobs {
+			if file+": "+name != "release.yaml: publish" {
+				require.Empty(t, job.Permissions, "%s: %s needs to write nothing", file, name)
+			}
 			if job.Uses != "" {
 				require.FileExists(t, filepath.Join(root, job.Uses))
 				continue
 			}
 			require.NotEmpty(t, job.RunsOn, "%s: %s", file, name)
 			require.NotZero(t, job.TimeoutMinutes, "%s: %s may run for ever", file, name)
-			if file+": "+name != "release.yaml: publish" {
-				require.Empty(t, job.Permissions, "%s: %s needs to write nothing", file, name)
-			}
 			goVersion := false
 			for _, step := range job.Steps {
 				if step.Uses != "" {
@@ -126,10 +126,17 @@ func TestReleaseNeedsCIAndAnEnvironment(t *testing.T) {
 	require.Equal(t, map[string]string{
 		"contents": "write", "packages": "write", "id-token": "write", "attestations": "write",
 	}, publish.Permissions)
-	var made []string
+	var made, attested []string
 	for _, step := range publish.Steps {
 		if target, isMake := strings.CutPrefix(step.Run, "make "); isMake {
 			made = append(made, target)
+		}
+		if strings.HasPrefix(step.Uses, "actions/attest-build-provenance@") {
+			for _, subject := range []string{"subject-name", "subject-checksums", "subject-path"} {
+				if value, ok := step.With[subject].(string); ok {
+					attested = append(attested, value)
+				}
+			}
 		}
 		if strings.HasPrefix(step.Uses, "actions/setup-go@") {
 			require.Equal(t, false, step.With["cache"], "a cache that other workflows write could change the release")
@@ -137,6 +144,10 @@ func TestReleaseNeedsCIAndAnEnvironment(t *testing.T) {
 	}
 	// The Makefile sets the names of the image and the repository, also for a fork.
 	require.Equal(t, []string{"release-tools", `publish VERSION="$GITHUB_REF_NAME"`}, made)
+	// checksums.txt has the checksums of all files except mwrs.yaml.
+	require.Equal(t, []string{"${{ steps.image.outputs.name }}", "_output/release/checksums.txt", "_output/release/mwrs.yaml"}, attested)
+	// Until everything is attested, the release is a draft: .goreleaser.yaml.
+	require.Equal(t, `gh release edit "$GITHUB_REF_NAME" --draft=false`, publish.Steps[len(publish.Steps)-1].Run)
 }
 
 // actionlint knows the expressions, the events and the inputs of GitHub's workflows. CI builds it.

@@ -1,26 +1,57 @@
 #!/usr/bin/env bash
-# Builds a release into _output/release: ko builds the image, and goreleaser builds the other files (.goreleaser.yaml).
+# Builds a release: ko builds the image, and goreleaser builds the other files (.goreleaser.yaml).
 #
 #   hack/release.sh snapshot    # needs no network
-#   hack/release.sh publish     # also pushes the image, and signs it, its SBOMs and the checksums
+#   hack/release.sh push        # also pushes the image, and signs it, its SBOMs and the checksums
+#   hack/release.sh publish     # also creates the release on GitHub, as a draft
 #
 # VERSION is the version of the release, such as v1.0.0. If it is empty, the build is a snapshot of the commit. All files of the release use the
-# names REPOSITORY and IMAGE, which the Makefile sets. With GITHUB_TOKEN, publish creates the release on GitHub.
+# names REPOSITORY and IMAGE, which the Makefile sets. OUT is the directory of the files, by default _output/release. publish requires VERSION, a
+# clean checkout of that tag, and GITHUB_TOKEN.
 #
 # In a GitHub workflow with the permission id-token: write, cosign needs no key: it signs with the workflow's identity, and records the
 # signature in the public transparency log. If COSIGN_KEY names a key (cosign generate-key-pair), cosign uses the key, and records nothing.
 set -euo pipefail
 
-mode=${1:?usage: hack/release.sh snapshot|publish}
+usage="usage: hack/release.sh snapshot|push|publish"
+mode=${1:?${usage}}
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+[[ ${mode} == snapshot || ${mode} == push || ${mode} == publish ]] || fail "${usage}"
+out=${OUT:-}
+if [[ -n ${out} && ${out} != /* ]]; then
+    out=${PWD}/${out}
+fi
+if [[ -n $(ls -A "${out}" 2> /dev/null) && ! -f ${out}/image.txt ]]; then
+    fail "${out} has other files than those of a release: name another directory in OUT"
+fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-commit=$(git rev-parse HEAD)
-export VERSION=${VERSION:-v0.0.0-snapshot.${commit:0:12}}
+out=${out:-_output/release}
 export REPOSITORY=${REPOSITORY:?} IMAGE=${IMAGE:?}
+
+if [[ ${mode} != snapshot && ${GITHUB_ACTIONS:-} != true && ${IMAGE} == "ghcr.io/$(tr A-Z a-z <<< "${REPOSITORY}")/work" ]]; then
+    fail "only the release workflow pushes ${IMAGE}: set IMAGE=<registry>/<name>"
+fi
+if [[ ${mode} == publish ]]; then
+    [[ -n ${VERSION:-} ]] || fail "publish needs the version of the release: set VERSION, for example to v1.0.0"
+    [[ -n ${GITHUB_TOKEN:-} ]] || fail "publish creates the release on GitHub: set GITHUB_TOKEN, or use push"
+fi
+commit=$(git rev-parse HEAD)
+export VERSION=${VERSION:-v0.0.0-snapshot.g${commit:0:12}}
+hack/image.sh "${IMAGE}" "${VERSION}" --check
+if [[ ${mode} == publish ]]; then
+    # goreleaser checks the same, but only after the push of the image.
+    [[ -z $(git status --porcelain) ]] || fail "the checkout has changes that ${VERSION} does not have: commit or remove them"
+    git tag --points-at HEAD | grep -Fxq -e "${VERSION}" || fail "the checkout is not the tag ${VERSION}: check out the tag"
+fi
+
 # The timestamp of all files, in two forms. goreleaser provides neither form in a checkout without a remote.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 COMMIT_DATE=$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)
 export SOURCE_DATE_EPOCH COMMIT_DATE
-out=_output/release inputs=_output/inputs notes=_output/release-notes.md
+inputs=_output/inputs notes=_output/release-notes.md
 rm -rf "${out}" "${inputs}"
 mkdir -p "${out}" "${inputs}"
 
@@ -28,18 +59,18 @@ heading=${VERSION}
 if [[ ${VERSION} == v0.0.0-snapshot.* ]]; then
     heading=Unreleased
 fi
-awk -v heading="${heading}" '/^## /{inside = $2 == heading; next} inside && (NF || begun) {begun = 1; print}' CHANGELOG.md > "${notes}"
-if ! grep -q '[^[:space:]]' "${notes}"; then
-    echo "CHANGELOG.md has no changes under the heading \"## ${heading}\": add them, or build without VERSION" >&2
-    exit 1
-fi
+hack/notes.sh "${heading}" < CHANGELOG.md > "${notes}"
 
 for module in ko syft goreleaser cosign; do
-    if [[ ${module} != cosign || ${mode} == publish ]]; then
+    if [[ ${module} != cosign || ${mode} != snapshot ]]; then
         PATH="$(hack/tools/build.sh "${module}"):${PATH}"
     fi
 done
-reference=$(hack/image.sh "${IMAGE}" "${VERSION}")
+pushed=()
+if [[ ${mode} != snapshot ]]; then
+    pushed=(--push)
+fi
+reference=$(hack/image.sh "${IMAGE}" "${VERSION}" "${pushed[@]}")
 export SYFT_CHECK_FOR_APP_UPDATE=false
 for arch in amd64 arm64; do
     syft scan oci-dir:_output/image --quiet --platform "linux/${arch}" --source-name work --source-version "${VERSION}" \
@@ -58,8 +89,7 @@ fi
 if [[ -n ${INSECURE:-} ]]; then
     registry=(--allow-insecure-registry --allow-http-registry) insecure=(--insecure)
 fi
-if [[ ${mode} == publish ]]; then
-    crane push "${insecure[@]}" _output/image "${IMAGE}:${VERSION}" >&2
+if [[ ${mode} != snapshot ]]; then
     # Signs the index and each of its images, so that a cluster can verify the image that it pulls.
     cosign sign "${how[@]}" "${registry[@]}" --recursive "${IMAGE}@${reference##*@}" >&2
     for arch in amd64 arm64; do
@@ -69,14 +99,13 @@ if [[ ${mode} == publish ]]; then
     done
 fi
 
-# goreleaser builds a snapshot unless it publishes to GitHub. A release on GitHub requires a clean checkout of the tag.
-kind=(--release-notes "${notes}")
-if [[ ${mode} != publish ]]; then
-    kind=(--snapshot --skip=sign)
-elif [[ -z ${GITHUB_TOKEN:-} ]]; then
-    kind=(--snapshot)
-fi
-COSIGN_FLAGS="${how[*]}" GORELEASER_CURRENT_TAG=${VERSION} goreleaser release --clean "${kind[@]}" >&2
+# goreleaser publishes to GitHub unless it builds a snapshot.
+case ${mode} in
+snapshot) kind=(--snapshot --skip=sign) ;;
+push) kind=(--snapshot) ;;
+publish) kind=(--release-notes "${notes}") ;;
+esac
+COSIGN_FLAGS=$(printf '%q ' "${how[@]}") GORELEASER_CURRENT_TAG=${VERSION} goreleaser release --clean "${kind[@]}" >&2
 cp "${inputs}"/* _output/goreleaser/krew/mwrs.yaml "${notes}" "${out}"
 find _output/goreleaser -maxdepth 1 -type f \( -name 'kubectl-mwrs_*' -o -name 'checksums.txt*' \) -exec cp {} "${out}" \;
 cp -R _output/image "${out}"

@@ -57,7 +57,7 @@ var beforeUpgrade runsSince
 func (h *hub) upgradesWithValues(t *testing.T) {
 	process, generations := h.work.Process(), h.generations(t)
 	h.upgradeOCM(t, "v1.2.1", "docs/examples/cluster-manager-values.yaml")
-	require.Equal(t, "registry.example.com/work:v1", h.imageOf(t, "cluster-manager-work-controller"))
+	require.Equal(t, "registry.example.com/work:v1.0.0", h.imageOf(t, "cluster-manager-work-controller"))
 	require.Same(t, process, h.work.Process())
 	ended, _ := process.Exited()
 	require.False(t, ended)
@@ -72,7 +72,7 @@ func (h *hub) imageOf(t *testing.T, deployment string) string {
 }
 
 func (h *hub) namesThisHub(t *testing.T, output string) {
-	require.Equal(t, "registry.example.com/work:v1\n", output)
+	require.Equal(t, "registry.example.com/work:v1.0.0\n", output)
 	require.Contains(t, h.shell(t, "kubectl explain mwrs.status.abortedTime"), "abortedTime is the time")
 }
 
@@ -102,7 +102,7 @@ func (h *hub) goesOnAfterTheUpgrade(t *testing.T, _ string) {
 		}
 		return nil
 	})
-	require.Equal(t, "registry.example.com/work:v1", h.imageOf(t, "cluster-manager-work-controller"))
+	require.Equal(t, "registry.example.com/work:v1.0.0", h.imageOf(t, "cluster-manager-work-controller"))
 	h.isEverywhere(t, "v1")
 	require.Equal(t, beforeUpgrade.generations, h.generations(t))
 }

@@ -126,7 +126,7 @@ func (h *hub) isInstalled(t *testing.T, output string) {
 }
 
 func (h *hub) isVerified(t *testing.T, output string) {
-	for _, said := range []string{"True\n", "registry.example.com/work:v1\n", "abortedTime is the time", "1000.0.0\n"} {
+	for _, said := range []string{"True\n", "registry.example.com/work:v1.0.0\n", "abortedTime is the time", "1000.0.0\n"} {
 		require.Contains(t, output, said)
 	}
 	require.Equal(t, 7, strings.Count(output, "yes\n"))

@@ -66,7 +66,7 @@ func (h *hub) runsTheDeployment(t *testing.T) {
 	pod := deployment.Spec.Template.Spec
 	require.Equal(t, "work-controller-sa", pod.ServiceAccountName)
 	container := pod.Containers[0]
-	require.Equal(t, "registry.example.com/work:v1", container.Image, "what deploy/ names")
+	require.Equal(t, "registry.example.com/work:v1.0.0", container.Image, "what deploy/ names")
 	require.Empty(t, container.Command)
 	require.Equal(t, h.rendered(t, ocm.WorkDeployment), container.Args)
 }
@@ -127,7 +127,7 @@ func (h *hub) goesUpAndDown(t *testing.T) {
 	for _, step := range []struct{ image, binary, version, snapshots string }{
 		{"registry.example.com/work:again", older, "v9.0.0", ""}, // It started without the rights.
 		{"registry.example.com/work:newer", newer, "v9.1.0", "v9.0.0"},
-		{"registry.example.com/work:v1", older, "v9.0.0", ""},
+		{"registry.example.com/work:v1.0.0", older, "v9.0.0", ""},
 	} {
 		h.pull(t, step.binary)
 		require.NoError(t, h.Operator.Change(t.Context(), func(spec *operatorv1.ClusterManagerSpec) { spec.WorkImagePullSpec = step.image }))

@@ -33,7 +33,7 @@ const (
 func (h *hub) nameImage(t *testing.T) {
 	t.Helper()
 	require.NoError(t, h.Operator.Change(t.Context(), func(spec *operatorv1.ClusterManagerSpec) {
-		spec.WorkImagePullSpec = "registry.example.com/work:v1"
+		spec.WorkImagePullSpec = "registry.example.com/work:v1.0.0"
 		spec.WorkConfiguration = &operatorv1.WorkConfiguration{FeatureGates: []operatorv1.FeatureGate{
 			{Feature: string(ocmfeature.ManifestWorkReplicaSet), Mode: operatorv1.FeatureGateModeTypeEnable},
 		}}

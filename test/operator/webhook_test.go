@@ -36,7 +36,7 @@ func (h *hub) runsTheWebhook(t *testing.T) {
 	require.NoError(t, err)
 	pod := deployment.Spec.Template.Spec
 	require.Equal(t, "work-webhook-sa", pod.ServiceAccountName)
-	require.Equal(t, "registry.example.com/work:v1", pod.Containers[0].Image, "what deploy/ names")
+	require.Equal(t, "registry.example.com/work:v1.0.0", pod.Containers[0].Image, "what deploy/ names")
 	require.Equal(t, h.rendered(t, ocm.WebhookDeployment), pod.Containers[0].Args)
 	command, err := sandbox.PodCommand(ctx, h.Env.Group, h.Plane.APIServer, deployment, "/bin/true")
 	require.NoError(t, err)

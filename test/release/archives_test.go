@@ -93,6 +93,7 @@ func (s *snapshot) archivesHoldThePlugin(t *testing.T) {
 	require.NoError(t, err)
 	for platform := range archives {
 		inside := s.unpack(t, platform)
+		require.Len(t, inside, 3, "%s: the plugin, its completion program and the license", platform)
 		require.Equal(t, string(license), string(inside["LICENSE"].content), platform)
 		binary := inside[binaryName(platform)]
 		require.Equal(t, os.FileMode(0o755), binary.mode.Perm(), platform)

@@ -120,6 +120,7 @@ func (s *snapshot) imageFitsTheOperator(t *testing.T) {
 		require.Equal(t, "65532:65532", image.Config.User, "a number, because a kubelet can't tell whether a user name is root")
 		require.Equal(t, []string{"/ko-app/work"}, image.Config.Entrypoint, "cmd/work ignores the /work that follows")
 		require.Empty(t, image.Config.Cmd)
+		require.ElementsMatch(t, []string{"PATH=/ko-app", "KO_DATA_PATH=/var/run/ko"}, image.Config.Env, "ko adds nothing else")
 		labels := image.Config.Labels
 		require.Equal(t, "Apache-2.0", labels["org.opencontainers.image.licenses"])
 		require.Equal(t, repository, labels["org.opencontainers.image.source"])
@@ -163,24 +164,28 @@ func isStatic(t *testing.T, path string, machine elf.Machine) {
 // namesItsModules: the SBOM lists each module in the binary, with its version, so a search for a vulnerable module finds it.
 func (s *snapshot) namesItsModules(t *testing.T) {
 	for architecture, binary := range s.binaries {
-		s.namesModulesOf(t, "work_"+s.version+"_linux_"+architecture, binary)
+		s.namesModulesOf(t, "work_"+s.version+"_linux_"+architecture, binary, "work "+s.version)
 	}
-	for platform := range archives {
+	for platform, extension := range archives {
 		path := filepath.Join(t.TempDir(), "plugin")
 		require.NoError(t, os.WriteFile(path, s.pluginIn(t, platform), 0o755))
-		s.namesModulesOf(t, "kubectl-mwrs_"+s.version+"_"+platform, path)
+		base := "kubectl-mwrs_" + s.version + "_" + platform
+		s.namesModulesOf(t, base, path, base+extension+" sha256:"+sum(s.read(t, base+extension)))
 	}
 }
 
-func (s *snapshot) namesModulesOf(t *testing.T, base, binary string) {
+// namesModulesOf: subject is the name and the version of what the SBOM describes.
+func (s *snapshot) namesModulesOf(t *testing.T, base, binary, subject string) {
 	t.Helper()
 	type component struct{ Name, Version, PURL string }
 	var sbom struct {
 		BOMFormat  string
+		Metadata   struct{ Component component }
 		Components []component
 	}
 	require.NoError(t, json.Unmarshal(s.read(t, base+".cdx.json"), &sbom))
 	require.Equal(t, "CycloneDX", sbom.BOMFormat)
+	require.Equal(t, subject, sbom.Metadata.Component.Name+" "+sbom.Metadata.Component.Version, base)
 	named := map[string]string{}
 	for _, c := range sbom.Components {
 		if strings.HasPrefix(c.PURL, "pkg:golang/") {

@@ -43,7 +43,7 @@ type snapshot struct {
 // TestSnapshot reads a snapshot of this commit, part by part.
 func TestSnapshot(t *testing.T) {
 	s := &snapshot{dir: filepath.Join(t.TempDir(), "release"), commit: run(t, root, nil, "git", "rev-parse", "HEAD")}
-	s.version = "v0.0.0-snapshot." + s.commit[:12]
+	s.version = "v0.0.0-snapshot.g" + s.commit[:12]
 	s.make(t, root, nil, "snapshot")
 
 	for _, part := range []struct {
@@ -67,13 +67,11 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// make runs a target of the Makefile in a checkout, as a fork's workflow does, and copies the release to the directory that the test reads.
+// make runs a target of the Makefile in a checkout, as a fork's workflow does, for the directory that the test reads.
 func (s *snapshot) make(t *testing.T, checkout string, environment []string, arguments ...string) string {
 	t.Helper()
-	environment = append([]string{"GITHUB_REPOSITORY=Someone/fork", "GITHUB_TOKEN=", "VERSION="}, environment...)
-	printed := run(t, checkout, environment, "make", append([]string{"--no-print-directory", "--silent"}, arguments...)...)
-	run(t, checkout, nil, "cp", "-R", "_output/release", s.dir)
-	return printed
+	environment = append([]string{"GITHUB_REPOSITORY=Someone/fork", "VERSION=", "OUT=" + s.dir}, environment...)
+	return run(t, checkout, environment, "make", append([]string{"--no-print-directory", "--silent"}, arguments...)...)
 }
 
 // run runs a program with additional variables, and returns what it prints without the last line break.

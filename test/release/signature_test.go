@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// isSigned publishes to a registry on this machine with a key that only this test has. GitHub's workflow has no key: it signs with its own
+// isSigned pushes to a registry on this machine with a key that only this test has. GitHub's workflow has no key: it signs with its own
 // identity, which needs GitHub.
 func (s *snapshot) isSigned(t *testing.T) {
 	tool := func(module, name string) string {
@@ -25,8 +25,11 @@ func (s *snapshot) isSigned(t *testing.T) {
 	run(t, keys, environment, cosign, "generate-key-pair")
 	run(t, keys, environment, cosign, "generate-key-pair", "--output-key-prefix", "other")
 	signing := append([]string{"COSIGN_KEY=" + filepath.Join(keys, "cosign.key"), "INSECURE=1"}, environment...)
+	for _, cache := range []string{"GOCACHE", "GOMODCACHE"} { // They are in HOME by default.
+		signing = append(signing, cache+"="+run(t, root, nil, "go", "env", cache))
+	}
 	published := &snapshot{dir: filepath.Join(t.TempDir(), "published"), version: s.version, digest: s.digest}
-	reference := published.make(t, root, signing, "publish", "IMAGE="+image)
+	reference := published.make(t, root, signing, "push", "IMAGE="+image)
 	require.Equal(t, image+":"+s.version+"@"+s.digest, reference)
 
 	verify := func(key, what string) error {

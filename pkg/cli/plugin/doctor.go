@@ -40,7 +40,7 @@ type doctor struct {
 const applyDeploy = "kubectl apply --server-side --force-conflicts -k deploy/base"
 
 // applyChart is the remedy for everything that deploy/chart installs.
-const applyChart = "helm upgrade work-rollback deploy/chart --reuse-values --take-ownership, in the namespace of the hub"
+const applyChart = "helm upgrade work-rollback deploy/chart --reset-then-reuse-values --take-ownership, in the namespace of the hub"
 
 func newDoctor(o *options) *cobra.Command {
 	to, hub, leaving := &output{}, "", false

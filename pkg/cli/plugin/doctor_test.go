@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/cert"
@@ -96,6 +97,26 @@ func TestValidUntil(t *testing.T) {
 	until, err := validUntil(slices.Concat(expired, valid(-time.Hour, 2*time.Hour), valid(0, time.Hour), early), now)
 	require.NoError(t, err)
 	require.Equal(t, now.Add(2*time.Hour), until)
+}
+
+// TestRemedyForACertificate: the remedy fits the owner of the webhook.
+func TestRemedyForACertificate(t *testing.T) {
+	remedy := func(service string) string {
+		hook := &admissionv1.ValidatingWebhook{}
+		if service != "" {
+			hook.ClientConfig.Service = &admissionv1.ServiceReference{Name: service}
+		}
+		found := certificates(hook, time.Now())
+		require.Equal(t, checkFail, found[0].Result)
+		return found[0].Remedy
+	}
+	const values = "helm upgrade work-rollback deploy/chart --reset-then-reuse-values"
+	require.Contains(t, remedy("work-rollback-webhook"), values)
+	require.NotContains(t, remedy("work-rollback-webhook"), "deploy/webhooks")
+	for _, service := range []string{"cluster-manager-work-webhook", ""} {
+		require.Contains(t, remedy(service), "apply deploy/webhooks")
+		require.NotContains(t, remedy(service), values)
+	}
 }
 
 // TestUnled: without a Lease, only the specs that were processed show that a hub runs. It must have processed all of them.

@@ -48,9 +48,12 @@ func certificates(hook *admissionv1.ValidatingWebhook, now time.Time) []diagnosi
 	const check = "webhook"
 	until, err := validUntil(hook.ClientConfig.CABundle, now)
 	if err != nil {
-		return one(checkFail, check, "the CA bundle of "+hook.Name+" is not valid: "+err.Error(),
-			"restart the operator, which writes the CA bundle of ManifestWorks' webhook, and apply deploy/webhooks, so that the hub copies it "+
-				"(docs/webhook.md)")
+		remedy := "restart the operator, which writes the CA bundle of ManifestWorks' webhook, and apply deploy/webhooks, so that the hub " +
+			"copies it (docs/webhook.md)"
+		if service := hook.ClientConfig.Service; service != nil && service.Name == besideOCM+"-webhook" {
+			remedy = "delete the Secret " + service.Name + ", if the chart created it, and run " + applyChart
+		}
+		return one(checkFail, check, "the CA bundle of "+hook.Name+" is not valid: "+err.Error(), remedy)
 	}
 	return one(checkOK, check,
 		fmt.Sprintf("%s is registered, and its CA bundle is valid until %s", hook.Name, until.UTC().Format(time.RFC3339)), "")

@@ -102,8 +102,8 @@ type ManifestWorkReplicaSetSpec struct {
 
 // RollbackWindow selects the undos that are written to every cluster at once.
 type RollbackWindow struct {
-	// revisions is a number between 0 and 100. An undo to one of the last revisions that were current, up to this number, is written to
-	// every cluster at once. A deleted or aborted revision does not qualify. If it is unset or 0, every undo follows the rollout strategies.
+	// revisions is a number N between 0 and 100. An undo to one of the last N revisions that were current is written to every cluster
+	// at once. A deleted or aborted revision does not qualify. If it is unset or 0, every undo follows the rollout strategies.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
@@ -140,7 +140,7 @@ type LocalPlacementReference struct {
 type RolloutStrategy struct {
 	clusterv1alpha1.RolloutStrategy `json:",inline"`
 
-	// failureStrategy is the reaction to a failed rollout. AbortAll writes the current revision, the stable one, to every
+	// failureStrategy is the reaction to a failed rollout. AbortAll writes the stable revision (status.currentRevision) to every
 	// cluster of every placementRef at once, if more than maxFailures clusters did not succeed within progressDeadline. If it is
 	// unset, a failed rollout stops where it is. AbortAll has no effect if progressDeadline is None or maxFailures is 100%. Be
 	// careful with AbortAll if the template has CustomResourceDefinitions: the return to an older definition can lose data.

@@ -43,8 +43,8 @@ export async function blob(path) {
   return (await ask(path)).blob();
 }
 
-export async function post(path, body, signal) {
-  return (await ask(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal })).json();
+export async function post(path, body) {
+  return (await ask(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })).json();
 }
 
 export function pathOf(namespace, name, ...rest) {

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Prints the changes of a version, which it finds in the CHANGELOG.md on its standard input.
+#
+#   hack/notes.sh v1.0.0 < CHANGELOG.md
+#
+# The heading of a version is "## v1.0.0" or "## v1.0.0 - <date>". The heading of the changes that no release has yet is "## Unreleased".
+set -euo pipefail
+
+heading=${1:?usage: hack/notes.sh <version>|Unreleased}
+notes=$(awk -v heading="${heading}" '/^## /{inside = $2 == heading; next} inside && (NF || begun) {begun = 1; print}')
+if [[ -z ${notes} ]]; then
+    echo "CHANGELOG.md has no changes under the heading \"## ${heading}\": add them, or build without VERSION" >&2
+    exit 1
+fi
+echo "${notes}"
