@@ -84,6 +84,7 @@ var added = []string{
 	`status.failures[].reason type: "string"`,
 	`status.failures[].since format: "date-time"`,
 	`status.failures[].since type: "string"`,
+	`status.ledger type: "string"`,
 	`status.observedGeneration format: "int64"`,
 	`status.observedGeneration type: "integer"`,
 	`status.placementSummary[].counted format: "int32"`,

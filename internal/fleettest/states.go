@@ -80,7 +80,7 @@ func (s *scene) history() {
 		revisiontest.Amend(object, func(r *revision.Record) {
 			r.CreatedBy = "flux"
 			if i == 1 || i == 2 && s.state == "complete" {
-				r.CurrentSince = began.Add(11 * time.Minute)
+				r.Ended = began.Add(11 * time.Minute)
 			}
 		})
 		s.ReplicaSet.Spec.ManifestWorkTemplate = template

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -53,20 +52,10 @@ func ReportsDegraded() RevisionOption {
 
 // ReusedAt says that the template came back to the revision: an undo.
 func ReusedAt(since time.Duration) RevisionOption {
-	return func(rev *work.Revision) { rev.Reused, rev.BeginsAt = true, At(since) }
+	return func(rev *work.Revision) { rev.Reused, rev.BeginsAt, rev.Underway = true, At(since), true }
 }
 
 // RetriedAt says that a person tried the revision again.
 func RetriedAt(since time.Duration) RevisionOption {
-	return func(rev *work.Revision) { rev.BeginsAt = At(since) }
-}
-
-// CreatedFirst says when the revision was created, by a generation of its owner.
-func CreatedFirst(since time.Duration, generation int64) RevisionOption {
-	return func(rev *work.Revision) { rev.Age = revision.Age{Created: At(since), Generation: generation} }
-}
-
-// CurrentBefore says that the revision was the current one.
-func CurrentBefore() RevisionOption {
-	return func(rev *work.Revision) { rev.WasCurrent = true }
+	return func(rev *work.Revision) { rev.BeginsAt, rev.Underway = At(since), true }
 }

@@ -76,6 +76,11 @@ func Aborted() SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Aborted = true }
 }
 
+// Undoing says that the rollout returns to a revision that is older than the current one.
+func Undoing() SnapshotOption {
+	return func(s *rollout.Snapshot) { s.Undo = true }
+}
+
 // Paused says that the owner is paused.
 func Paused() SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Paused = true }

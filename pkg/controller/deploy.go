@@ -30,34 +30,52 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	r.memory.Works.Settled(p.plan.Settled, p.now)
 	p.lookAgain(p.plan.Recheck)
 	r.nameAcceptedChanges(ctx, p)
-	if goOn, err := r.record(ctx, p); !goOn {
+	if stale, err := r.examine(ctx, p, r.newFailures(p)); err != nil || stale {
+		p.lookAgain(memory.StaleInterval)
 		return false, err
 	}
-	if p.plan.Abort != nil {
-		p.urgent = true
-		return false, r.abort(ctx, p)
-	}
-	conclude := func(found lifecycle.Decision) lifecycle.Step { return lifecycle.Conclude(&p.facts, found, p.plan) }
-	if goOn, err := r.follow(ctx, p, conclude); !goOn {
+	if persisted, err := r.decide(ctx, p); persisted || err != nil {
 		return false, err
 	}
 	if p.TemplateHeld {
-		slices.Sort(p.problems)
-		return false, r.reportInvalid(ctx, p, status.InvalidSpec(strings.Join(p.problems, "; ")))
+		return false, r.report(ctx, p)
 	}
 	if p.plan.Held != nil {
 		r.rest(p)
 		return true, nil
 	}
+	if len(p.plan.Writes)+len(p.plan.Deletes) > 0 {
+		if shown, err := r.verify(ctx, p); !shown {
+			return false, err
+		}
+	}
 	return true, r.act(ctx, p)
 }
 
-// abort persists the abort, with the failures that led to it. The works are rolled back once the caches show the abort and the revision
-// records it.
-func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
-	plan, at := p.plan, p.transitionTime().Rfc3339Copy()
-	_, err := r.follow(ctx, p, func(found lifecycle.Decision) lifecycle.Step { return lifecycle.Abort(&p.facts, found, plan, at) })
-	return err
+// decide takes the plan into the ledger, and persists the ledger if it changed, or if a place lacks it. It reports whether it did: a pass
+// persists a decision or carries one out, never both.
+func (r *deployReconciler) decide(ctx context.Context, p *pass) (persisted bool, err error) {
+	reviewed := p.Snapshot
+	p.Decision = lifecycle.Judge(&p.facts, p.Decision, p.plan)
+	if !r.lacksLedger(p) {
+		return false, nil
+	}
+	if p.Snapshot != reviewed { // The status reports what follows.
+		p.plan = rollout.Decide(p.Snapshot)
+	}
+	p.unrestored = p.Snapshot.Aborted && p.plan.Behind > 0
+	r.nameUntried(p, p.plan.Writes, p.plan.Deletes)
+	p.standing = standing(p)
+	return true, r.persist(ctx, p, func() error { return r.report(ctx, p) })
+}
+
+// report writes the status of a pass that has decided.
+func (r *deployReconciler) report(ctx context.Context, p *pass) error {
+	if p.TemplateHeld {
+		slices.Sort(p.problems)
+		return r.reportInvalid(ctx, p, status.InvalidSpec(strings.Join(p.problems, "; ")))
+	}
+	return r.patchStatus(ctx, p, stageOf(p))
 }
 
 // nameAcceptedChanges reports the field that the API server stores differently from what was written.
@@ -178,7 +196,7 @@ func (r *deployReconciler) ownerOf(p *pass) *workwriter.Owner {
 
 // isRevision reports whether one of the owner's revisions has a hash.
 func (p *pass) isRevision(hash string) bool {
-	return hash == p.Update.Hash || hash == p.Revisions.CurrentRevision || p.history.ByHash(hash) != nil
+	return hash == p.Update.Hash || hash == p.Ledger.Current.Hash || p.history.ByHash(hash) != nil
 }
 
 func (r *deployReconciler) delete(ctx context.Context, p *pass, d rollout.Delete) error {

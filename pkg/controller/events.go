@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -13,7 +12,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -21,8 +21,9 @@ import (
 )
 
 // announce makes events for everything that a status write reports for the first time, and updates the metrics.
-func (c *Controller) announce(p *pass, abortReason string) {
+func (c *Controller) announce(p *pass) {
 	c.announcePause(p)
+	c.announceRestored(p)
 	for _, transition := range status.Transitions(&p.object.Status, &p.answer.Status) {
 		switch transition {
 		case status.Started:
@@ -42,7 +43,7 @@ func (c *Controller) announce(p *pass, abortReason string) {
 			c.rolloutTook(p, metrics.RolloutAborted)
 			c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort",
 				fmt.Sprintf("the rollout of revision %s is aborted, every cluster goes back to revision %s: %s",
-					p.Update.Name, p.currentName(), abortReason))
+					p.Update.Name, p.currentName(), p.Ledger.Abort.Reason))
 		case status.AbortCarriedOut:
 			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventAbortCarriedOut, "Abort", strings.Join(
 				append([]string{fmt.Sprintf("revision %s is written back to every cluster", p.currentName())}, p.problems...), "; but "))
@@ -78,39 +79,31 @@ func (c *Controller) announceImpossible(p *pass) {
 
 func (c *Controller) announceStarted(p *pass) {
 	reason, note := metrics.Created, "the rollout of revision %s begins"
-	if update := p.history.ByHash(p.Update.Hash); update != nil {
-		switch {
-		case update.Retried.After(update.Reused):
-			reason, note = metrics.Retried, "the rollout of revision %s begins again"
-		case !update.Reused.IsZero():
-			reason = metrics.Found
-		}
+	switch begun := &p.Ledger.Begun; {
+	case begun.Retried.After(begun.At):
+		reason, note = metrics.Retried, "the rollout of revision %s begins again"
+	case begun.How != ledger.New:
+		reason = metrics.Found
 	}
 	c.metrics.RolloutStarted(reason)
 	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutStarted, "RollOut", fmt.Sprintf(note, p.Update.Name))
 }
 
-// rolloutTook measures a rollout that ended. Without its revision, its start is not known.
+// rolloutTook measures a rollout that ended.
 func (c *Controller) rolloutTook(p *pass, result metrics.RolloutResult) {
-	if update := p.history.ByHash(p.Update.Hash); update != nil {
-		c.metrics.RolloutTook(result, p.now.Sub(update.Began()))
-	}
+	c.metrics.RolloutTook(result, p.now.Sub(p.Ledger.Begun.Last()))
 }
 
-// markRestored records, once for each abort, that every selected cluster confirmed the restored revision.
-func (c *Controller) markRestored(ctx context.Context, p *pass) error {
-	step, restored := lifecycle.Restored(&p.facts, p.Decision, p.plan)
-	if !restored || p.unrestored {
-		return nil
+// announceRestored makes an event, once for each abort, when every selected cluster has confirmed the restored revision.
+func (c *Controller) announceRestored(p *pass) {
+	before, now := p.reading.Ledger.Abort, p.Ledger.Abort
+	if before == nil || now == nil || now.Restored.IsZero() || !before.Restored.IsZero() {
+		return
 	}
-	if answer := c.perform(ctx, p, &step); answer.Err != nil {
-		return answer.Err
-	}
-	took := max(0, p.now.Sub(p.Revisions.AbortedTime.Time)) // A user may have set any time.
+	took := max(0, p.now.Sub(now.At)) // A user may have set any time.
 	c.metrics.Restored(took)
 	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventClustersRestored, "Abort",
 		fmt.Sprintf("every cluster confirmed revision %s, %s after the abort was decided", p.currentName(), took.Round(1e9)))
-	return nil
 }
 
 // observed returns the findings of this pass for the gauges.
@@ -121,9 +114,7 @@ func (c *Controller) observed(p *pass) metrics.Observation {
 		DeletingSince: deletingSince(p.works), Problems: c.observedProblems(p), Placements: placementsOf(shown, p.Snapshot.Aborted),
 	}
 	if o.Stage == status.RollingOut || o.Stage == status.Stalled {
-		if update := p.history.ByHash(p.Update.Hash); update != nil {
-			o.Started = update.Began()
-		}
+		o.Started = p.Ledger.Begun.Last()
 	}
 	if p.Snapshot.Aborted {
 		o.Clusters = map[rollout.Phase]int{
@@ -138,7 +129,7 @@ func (c *Controller) observedProblems(p *pass) (found []metrics.Problem) {
 	if len(p.lost) > 0 {
 		found = append(found, metrics.FieldsLost)
 	}
-	if c.dropped(p) != "" {
+	if c.memory.Owners.Drops(p.key, memory.Status) {
 		found = append(found, metrics.OlderCRD)
 	}
 	if p.facts.NoHistory {
@@ -184,7 +175,7 @@ func (p *pass) currentName() string {
 	if p.Snapshot.Current != nil {
 		return p.Snapshot.Current.Name
 	}
-	return revision.Name(p.object.Name, p.Revisions.CurrentRevision)
+	return revision.Name(p.object.Name, p.Ledger.Current.Hash)
 }
 
 // updateObject returns the update revision from the cache; nil if it is gone.

@@ -37,7 +37,7 @@ func refusedBy(words string) error {
 // noteAll makes a memory know something of an owner in each of its parts.
 func noteAll(m *memory.Memory, owner string, now time.Time) {
 	m.Owners.Attempted(owner, []memory.Attempted{{Attempt: memory.Attempt{What: "cluster c1"}, Err: refusedBy("a quota")}}, now)
-	m.Owners.Prunes(owner, true, false, now)
+	m.Owners.Dropped(owner, memory.Status, 1, now)
 	m.Reports.Announce(owner, "a note")
 	m.Reports.Reported(owner, now)
 }
@@ -45,7 +45,7 @@ func noteAll(m *memory.Memory, owner string, now time.Time) {
 // known counts what a memory knows of an owner.
 func known(m *memory.Memory, owner string, now time.Time) (things int) {
 	for _, knows := range []bool{
-		m.Owners.RefusedLately(owner, memory.Attempt{What: "cluster c1"}, now), m.Owners.PrunedLately(owner, now), !m.Reports.LastReport(owner).IsZero(),
+		m.Owners.RefusedLately(owner, memory.Attempt{What: "cluster c1"}, now), m.Owners.Drops(owner, memory.Status), !m.Reports.LastReport(owner).IsZero(),
 	} {
 		if knows {
 			things++
@@ -164,11 +164,11 @@ func TestInformersForget(t *testing.T) {
 	r := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web-1", UID: "u2"}}
 	r.Data.Raw = []byte(`{"spec":1}`)
 	revisions.appears(r)
-	decoded := c.contents.Revision(r, now).Err
+	decoded := c.contents.Revision(r).Err
 	require.Error(t, decoded)
 	other := r.DeepCopy()
 	other.Data.Raw = []byte(`{"spec":"x"}`)
-	revisions.disappears(r, func() bool { return c.contents.Revision(other, now).Err.Error() == decoded.Error() })
+	revisions.disappears(r, func() bool { return c.contents.Revision(other).Err.Error() == decoded.Error() })
 
 	owner := &unstructured.Unstructured{}
 	owner.SetGroupVersionKind(workv1alpha1.ManifestWorkReplicaSetKind)

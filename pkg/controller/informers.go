@@ -16,10 +16,10 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
@@ -126,7 +126,7 @@ func (c *Controller) laneOf(key string) queue.Lane {
 	}
 	object := cached.(*replicaset.Object)
 	underWay := object.Status.AbortedTime != nil && object.DeletionTimestamp.IsZero() && !object.Spec.Paused
-	if underWay && status.StageOf(object.Status.Conditions) != status.Aborted {
+	if underWay && object.Status.State != workv1alpha1.StateAborted {
 		return queue.Aborts
 	}
 	return queue.Rollouts

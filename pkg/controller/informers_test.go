@@ -25,9 +25,7 @@ func TestLaneOf(t *testing.T) {
 	const key = "default/web"
 	seen := func(change func(*workv1alpha1.ManifestWorkReplicaSet)) queue.Lane {
 		object := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
-		object.Status.Conditions = []metav1.Condition{{
-			Type: workv1alpha1.ConditionProgressing, Status: metav1.ConditionTrue, Reason: workv1alpha1.ReasonNewRevisionCreated,
-		}}
+		object.Status.State = workv1alpha1.StateRollingOut
 		change(object)
 		require.NoError(t, stores.ReplicaSets.Add(&replicaset.Object{ManifestWorkReplicaSet: object}))
 		return c.laneOf(key)
@@ -39,11 +37,11 @@ func TestLaneOf(t *testing.T) {
 	require.Equal(t, queue.Aborts, seen(aborted), "a person aborted it")
 	require.Equal(t, queue.Aborts, seen(func(object *workv1alpha1.ManifestWorkReplicaSet) {
 		aborted(object)
-		object.Status.Conditions[0].Status, object.Status.Conditions[0].Reason = metav1.ConditionFalse, workv1alpha1.ReasonProgressDeadlineExceeded
+		object.Status.State = workv1alpha1.StateAborting
 	}))
 	require.Equal(t, queue.Rollouts, seen(func(object *workv1alpha1.ManifestWorkReplicaSet) {
 		aborted(object)
-		object.Status.Conditions[0].Status, object.Status.Conditions[0].Reason = metav1.ConditionFalse, workv1alpha1.ReasonRolloutAborted
+		object.Status.State = workv1alpha1.StateAborted
 	}), "it is carried out")
 	require.Equal(t, queue.Rollouts, seen(func(object *workv1alpha1.ManifestWorkReplicaSet) {
 		aborted(object)

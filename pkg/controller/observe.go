@@ -19,7 +19,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
@@ -34,7 +33,7 @@ func (c *Controller) observe(p *pass) error {
 	decoded := make([]revision.Revision, 0, len(revisions))
 	for _, object := range revisions {
 		if rev := object.(*appsv1.ControllerRevision); rev.Namespace == p.object.Namespace {
-			decoded = append(decoded, c.contents.Revision(rev, p.now))
+			decoded = append(decoded, c.contents.Revision(rev))
 		}
 	}
 	p.history = revision.NewHistory(p.object, decoded)
@@ -64,10 +63,11 @@ func (c *Controller) observe(p *pass) error {
 	if p.facts.Refs, err = c.observeRefs(p.object.Namespace, p.object.Spec.PlacementRefs[:counted]); err != nil {
 		return err
 	}
-	p.facts.Memory = c.memory.Owners.Recall(p.key, p.now)
+	c.memory.Owners.SetBack(p.key, p.now)
 	if p.object.DecodeErr == nil {
 		p.facts.Template, p.facts.TemplateErr = c.contents.Template(p.object.ManifestWorkReplicaSet)
 	}
+	c.readLedger(p)
 	return nil
 }
 
@@ -100,18 +100,8 @@ func (c *Controller) noteWorks(p *pass) {
 		Works: seen, AwayUnheard: c.awayUnheard(p, clusters, remembered, owners), Clusters: clusters,
 		Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), Gap: p.gap, Settle: c.successSettle, Handover: handover,
 	}
-	p.facts.Notes.Retried = c.retries(p)
+	c.memory.Owners.Retries(p.key, p.facts.Commands.RetryClusters)
 	c.noteWrites(p)
-}
-
-// retries returns the clusters that a user retries by removing their failures from the status. It returns none while the rollout is
-// aborted or the status was lost.
-func (c *Controller) retries(p *pass) map[string]time.Time {
-	stored := &p.object.Status
-	if stored.AbortedTime != nil || stored.UpdateRevision == "" || stored.UpdateRevision != p.Update.Hash {
-		return nil
-	}
-	return c.memory.Owners.Retries(p.key, lifecycle.Recorded{Revision: stored.UpdateRevision, Records: status.RecordsOf(stored)}, p.now)
 }
 
 // noteWrites notes the results of the writes of works so far.

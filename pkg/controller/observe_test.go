@@ -11,6 +11,7 @@ import (
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -52,8 +53,9 @@ func TestAskingChangesNothing(t *testing.T) {
 	require.Equal(t, rt.At(time.Second), look(time.Second).facts.Notes.Works[0].SucceededSince)
 	p := look(2 * time.Second)
 	for _, aborted := range []bool{false, true} {
+		p.Ledger.Abort = &ledger.Abort{}
 		for _, update := range []*work.Revision{rt.Revision("bbb"), p.Update} {
-			require.Equal(t, rt.At(time.Second), p.facts.Snapshot(&p.Revisions, update, aborted).Works[0].SucceededSince)
+			require.Equal(t, rt.At(time.Second), p.facts.Snapshot(&p.Ledger, update, aborted).Works[0].SucceededSince)
 		}
 	}
 	require.Equal(t, rt.At(time.Second), look(3 * time.Second).facts.Notes.Works[0].SucceededSince)

@@ -14,18 +14,17 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
 // Sync makes one pass over the ManifestWorkReplicaSet with this "namespace/name". It returns when the next pass is due; zero for none.
@@ -149,6 +148,8 @@ type observed struct {
 	// history holds the revisions; none if they can't be read now. works are the ManifestWorks, in order.
 	history revision.History
 	works   []*workv1.ManifestWork
+	// reading is the ledger as this pass found it.
+	reading ledger.Reading
 	// lost are the fields of the spec that an older CRD dropped.
 	lost []string
 }
@@ -166,6 +167,8 @@ type done struct {
 	// wrote is true if this pass changed something. urgent is true if the next pass should come as soon as possible.
 	wrote  atomic.Bool
 	urgent bool
+	// deciding is true if this pass persists a decision.
+	deciding bool
 	// unrestored is true if this pass should have restored works that it did not restore.
 	unrestored bool
 	// answer is the API server's answer to this pass's last write of the object.
@@ -185,19 +188,13 @@ func (c *Controller) newPass(object *replicaset.Object, key string) *pass {
 	p.now, p.gap, p.object = now.Round(0), rollout.Gap(gap), object
 	p.facts = lifecycle.View{
 		Now: p.now, Object: object.ManifestWorkReplicaSet, Unreadable: object.DecodeErr, PlacementsKnown: object.PlacementsKnown,
-		Owner: workv1alpha1.OwnerLabelValue(object.Namespace, object.Name), Status: status.RevisionsOf(&object.Status),
-	}
-	if count := c.memory.Owners.Collisions(key); count > ptr.Deref(p.facts.Status.CollisionCount, 0) {
-		p.facts.Status.CollisionCount = &count
-	}
-	if object.Spec.RevisionHistoryLimit != nil {
-		c.memory.Owners.Defaulted(key)
+		Owner: workv1alpha1.OwnerLabelValue(object.Namespace, object.Name),
 	}
 	return p
 }
 
 // aborting reports whether an abort has yet to restore works that can be written.
-func (p *pass) aborting() bool { return p.Aborting || p.unrestored }
+func (p *pass) aborting() bool { return p.unrestored }
 
 // lookAgain schedules another pass after the given time at the latest.
 func (p *pass) lookAgain(after time.Duration) {
@@ -222,6 +219,9 @@ func (p *pass) problem(text string) {
 func (c *Controller) patcher(p *pass) replicaset.Patcher {
 	return c.objects.Patcher(p.object.Namespace, func(answer *replicaset.Object, written *unstructured.Unstructured) {
 		p.answer = answer
+		if c.memory.Owners.Verified(p.key, p.object.ResourceVersion) {
+			c.memory.Owners.Verify(p.key, answer.ResourceVersion)
+		}
 		c.wrote(p, c.replicaSets, written)
 	})
 }
@@ -230,14 +230,13 @@ func (c *Controller) patcher(p *pass) replicaset.Patcher {
 // paused abort writes nothing, and needs no worker that is reserved for aborts.
 func (p *pass) abortLeft() memory.Abort {
 	aborted := p.Snapshot != nil && p.Snapshot.Aborted
-	decided := p.plan != nil && p.plan.Abort != nil
 	begun := p.plan == nil && aborted
 	switch {
 	case !p.object.DeletionTimestamp.IsZero() || p.object.Spec.Paused:
 		return memory.NoAbort
 	case aborted && p.Snapshot.Current == nil:
 		return memory.AbortStuck
-	case decided || begun || p.aborting():
+	case begun || p.aborting():
 		return memory.AbortUnderWay
 	}
 	return memory.NoAbort

@@ -286,18 +286,7 @@ func (r *finalizeReconciler) reportDeleting(ctx context.Context, p *pass, told *
 	status.SetDeleting(wanted, told, p.object.Generation, p.transitionTime())
 	status.Reconciled(wanted)
 	wanted.State = workv1alpha1.StateDeleting
-	asked := r.askToStore(p, wanted)
 	r.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Deleting, DeletingSince: deletingSince(r.knownWorks(p))})
-	if wait := r.memory.Reports.ReportWait(p.key, &p.object.Status, wanted, p.now); wait > 0 {
-		p.lookAgain(wait)
-		return nil
-	}
-	written, err := r.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
-	if written {
-		r.memory.Reports.Reported(p.key, p.now)
-	}
-	if written && err == nil {
-		r.noteStored(p, asked, wanted)
-	}
+	_, err := r.store(ctx, p, wanted, true)
 	return err
 }

@@ -34,7 +34,7 @@ func (p *pass) targetOf(rev *work.Revision) string {
 
 // abortOf returns the abort in which a work is rolled back to a revision.
 func (p *pass) abortOf(rev *work.Revision) string {
-	return lifecycle.AbortOf(rev, p.Revisions.AbortedTime.Time)
+	return lifecycle.AbortOf(rev, p.Ledger.Abort.At)
 }
 
 func (p *pass) attemptOf(w *rollout.Write) memory.Attempt {

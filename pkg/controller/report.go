@@ -1,13 +1,12 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -24,11 +23,11 @@ type statusReconciler struct{ *Controller }
 
 func (r *statusReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
 	p.standing = standing(p)
-	if err := r.patchStatus(ctx, p, stageOf(p), abortReason(p)); err != nil {
+	if err := r.patchStatus(ctx, p, stageOf(p)); err != nil {
 		return false, err
 	}
 	r.metrics.Observe(p.key, r.observed(p))
-	return true, r.markRestored(ctx, p)
+	return true, nil
 }
 
 // stageOf returns the stage of the rollout after this pass acted.
@@ -38,7 +37,7 @@ func stageOf(p *pass) status.Stage {
 		return status.Aborting
 	case p.Snapshot.Aborted:
 		return status.Aborted
-	case p.Revisions.CurrentRevision == p.Update.Hash && !p.Update.Underway():
+	case p.Ledger.Complete():
 		return status.Complete
 	case p.shown().Stalled:
 		return status.Stalled
@@ -47,60 +46,68 @@ func stageOf(p *pass) status.Stage {
 	}
 }
 
-// abortReason returns why the rollout was aborted, as recorded on the update revision, or as known to this process if the revision can't
-// be written.
-func abortReason(p *pass) string {
-	if !p.Snapshot.Aborted {
-		return ""
-	}
-	remembered := p.facts.Memory.Aborted.ReasonAt(p.facts.Status.AbortedTime)
-	if update := p.history.ByHash(p.Update.Hash); update != nil {
-		return cmp.Or(update.AbortReason(), remembered)
-	}
-	return remembered
-}
-
 // patchStatus writes the status, once, and only if it changed (P7). Anything that it reports for the first time becomes an event.
-func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stage, abortReason string) error {
+func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stage) error {
 	slices.Sort(p.problems)
-	pruned := c.memory.Owners.PrunedLately(p.key, p.now)
-	wanted := status.Build(&status.Input{
+	wanted, err := status.Build(&status.Input{
 		Object:          p.object.ManifestWorkReplicaSet,
-		Revisions:       p.Revisions,
+		Ledger:          &p.Ledger,
 		History:         &p.history,
 		Stage:           stage,
 		Pending:         p.Pending,
 		TemplatePending: p.TemplatePending,
 		Snapshot:        p.Snapshot,
 		Plan:            p.shown(),
-		AbortReason:     abortReason,
 		Problems:        p.problems,
 		PrunedNote:      c.olderCRDNote(p),
 		HistoryNote:     c.historyNote(p),
 		ClustersNote:    c.clustersUnread(p),
 		Now:             p.transitionTime(),
 	})
-	if pruned {
-		wanted.CollisionCount, wanted.CurrentRevision, wanted.UpdateRevision, wanted.AbortedTime = nil, "", "", nil
-		p.lookAgain(memory.PrunedInterval)
+	if err != nil {
+		return err
 	}
-	asked := c.askToStore(p, &wanted)
-	if wait := c.memory.Reports.ReportWait(p.key, &p.object.Status, &wanted, p.now); wait > 0 {
-		p.lookAgain(wait)
-		return nil
-	}
-	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, wanted, p.object.Status)
-	if written {
-		c.memory.Reports.Reported(p.key, p.now)
-	}
-	if err == nil && written && !pruned {
-		c.memory.Owners.Prunes(p.key, p.answer.Status.UpdateRevision != wanted.UpdateRevision, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
-	}
+	written, err := c.store(ctx, p, &wanted, true)
 	if err == nil && written {
-		c.noteStored(p, asked, &wanted)
-		c.announce(p, abortReason)
+		c.announce(p)
 	}
 	return err
+}
+
+// store writes a status. If the API server was seen dropping the ledger, its CRD is another one: fields that only this project's CRD has
+// stay as they are, and are tried again after a while, and with each decision.
+func (c *Controller) store(
+	ctx context.Context, p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus, mayWait bool,
+) (written bool, err error) {
+	stored := &p.object.Status
+	frozen := !p.deciding && c.memory.Owners.Drops(p.key, memory.Status) && c.memory.Owners.Waits(p.key, memory.Status, p.now)
+	if frozen {
+		status.Freeze(wanted, stored)
+		p.lookAgain(memory.PrunedInterval)
+	}
+	if wait := c.memory.Reports.ReportWait(p.key, stored, wanted, p.now); mayWait && wait > 0 {
+		p.lookAgain(wait)
+		return false, nil
+	}
+	written, err = c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, *stored)
+	if err != nil || !written {
+		return false, err
+	}
+	c.memory.Reports.Reported(p.key, p.now)
+	switch {
+	case frozen || wanted.Ledger == "":
+	case p.answer.Status.Ledger == wanted.Ledger:
+		c.memory.Owners.Held(p.key, memory.Status, p.Ledger.Seq)
+		if p.answer.ResourceVersion == p.object.ResourceVersion {
+			// The API server has it, and the cache does not show it: the event of an older write came while another CRD was served.
+			c.memory.Owners.Confirm(p.key, p.object.ResourceVersion)
+			p.lookAgain(time.Millisecond)
+		}
+	default:
+		c.memory.Owners.Dropped(p.key, memory.Status, p.Ledger.Seq, p.now)
+		p.lookAgain(time.Millisecond) // No event of the object leads to the next pass.
+	}
+	return true, nil
 }
 
 // historyNote returns why there is no history, with the remedy; empty if there is one. Each process makes an event of it once.
@@ -124,11 +131,10 @@ func (c *Controller) olderCRDNote(p *pass) string {
 // prunedNote returns the note that an older CRD drops fields of the status, and makes an event of it once. The rollout
 // continues with the records of the revisions.
 func (c *Controller) prunedNote(p *pass) string {
-	dropped := c.dropped(p)
-	if dropped == "" {
+	if !c.memory.Owners.Drops(p.key, memory.Status) {
 		return ""
 	}
-	note := "the API server drops " + dropped + ": its CRD of ManifestWorkReplicaSet is an older one, apply the one that came with this hub"
+	const note = "the API server drops status.ledger: its CRD of ManifestWorkReplicaSet is another one, apply the one that came with this hub"
 	if c.memory.Reports.Announce(p.key, note) {
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventOlderCRD, "Report", note)
 	}
@@ -138,10 +144,10 @@ func (c *Controller) prunedNote(p *pass) string {
 // reportInvalid reports a spec that can't be rolled out. The conditions that need a rollout stay unchanged.
 func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.Condition) error {
 	wanted := p.object.Status.DeepCopy()
-	if !c.memory.Owners.PrunedLast(p.key) {
-		wanted.CollisionCount, wanted.CurrentRevision = p.Revisions.CollisionCount, p.Revisions.CurrentRevision
-		wanted.UpdateRevision, wanted.AbortedTime = p.Revisions.UpdateRevision, p.Revisions.AbortedTime
-		status.KeepAbort(wanted, &p.object.Status)
+	if p.Ledger.Seq > 0 && p.reading.Later == nil {
+		if err := p.Ledger.Project(wanted); err != nil {
+			return err
+		}
 	}
 	if p.object.DecodeErr == nil {
 		snapshot := &rollout.Snapshot{
@@ -158,21 +164,10 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	status.SetPaused(&wanted.Conditions, &status.Input{
 		Object: p.object.ManifestWorkReplicaSet, TemplatePending: p.TemplatePending, Snapshot: p.known(), Plan: p.plan, Now: p.transitionTime(),
 	})
-	if slices.Contains(c.memory.Owners.DroppedLast(p.key), memory.State) {
-		wanted.State = p.object.Status.State // An older CRD drops the state. Nothing else of an invalid object changes (P7).
-	}
-	if p.TemplateHeld && p.plan != nil {
-		status.RecordClusters(wanted, &p.plan.Records)
-	}
-	asked := c.askToStore(p, wanted)
 	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid, Paused: p.object.Spec.Paused})
-	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
+	written, err := c.store(ctx, p, wanted, false)
 	if err == nil && written {
-		c.noteStored(p, asked, wanted)
 		c.announcePause(p)
-	}
-	if err == nil && written && p.answer.Status.UpdateRevision != wanted.UpdateRevision {
-		c.memory.Owners.Prunes(p.key, true, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
 	}
 	return err
 }
@@ -217,82 +212,5 @@ func (p *pass) reportedStanding() bool {
 	before := &p.object.Status
 	told := meta.FindStatusCondition(before.Conditions, workv1alpha1.ConditionProgressing)
 	return told != nil && told.Reason == workv1alpha1.ReasonProgressDeadlineExceeded && told.ObservedGeneration == p.object.Generation &&
-		before.UpdateRevision == p.Revisions.UpdateRevision && before.AbortedTime == nil && !p.Snapshot.Aborted
-}
-
-type replicaSetStatus = workv1alpha1.ManifestWorkReplicaSetStatus
-
-// laterField is a field of the status that an older CRD of this project lacks. No decision depends on it.
-type laterField struct {
-	name memory.Field
-	// same reports whether the field is equal in two statuses.
-	same func(a, b *replicaSetStatus) bool
-	// take copies the field from another status.
-	take func(to, from *replicaSetStatus)
-}
-
-var laterFields = []laterField{
-	{
-		name: memory.ObservedGeneration,
-		same: func(a, b *replicaSetStatus) bool { return a.ObservedGeneration == b.ObservedGeneration },
-		take: func(to, from *replicaSetStatus) { to.ObservedGeneration = from.ObservedGeneration },
-	},
-	{
-		name: memory.RevisionList,
-		same: func(a, b *replicaSetStatus) bool { return equality.Semantic.DeepEqual(a.Revisions, b.Revisions) },
-		take: func(to, from *replicaSetStatus) { to.Revisions = from.Revisions },
-	},
-	{
-		name: memory.FailureList,
-		same: status.SameRecords,
-		take: status.TakeRecords,
-	},
-	{
-		name: memory.ClusterCounts,
-		same: status.SameCounts,
-		take: status.TakeCounts,
-	},
-	{
-		name: memory.State,
-		same: func(a, b *replicaSetStatus) bool { return a.State == b.State },
-		take: func(to, from *replicaSetStatus) { to.State = from.State },
-	},
-	{
-		name: memory.Away,
-		same: func(a, b *replicaSetStatus) bool { return equality.Semantic.DeepEqual(a.Away, b.Away) },
-		take: func(to, from *replicaSetStatus) { to.Away = from.Away },
-	},
-}
-
-// askToStore returns the later fields that the API server is asked to store. A field that it was seen dropping would be written in each
-// pass (P7). So that field stays as it is stored, and is tried again after a while.
-func (c *Controller) askToStore(p *pass, wanted *replicaSetStatus) (asked []laterField) {
-	for _, field := range laterFields {
-		if c.memory.Owners.PrunedLately(p.key, p.now) || c.memory.Owners.DroppedLately(p.key, field.name, p.now) {
-			field.take(wanted, &p.object.Status)
-			p.lookAgain(memory.PrunedInterval)
-		} else if !field.same(wanted, &p.object.Status) {
-			asked = append(asked, field)
-		}
-	}
-	return asked
-}
-
-// noteStored notes whether the API server stored the fields that it was asked to store.
-func (c *Controller) noteStored(p *pass, asked []laterField, wanted *replicaSetStatus) {
-	for _, field := range asked {
-		c.memory.Owners.Dropped(p.key, field.name, !field.same(&p.answer.Status, wanted), p.now)
-	}
-}
-
-// dropped returns the names of the fields that an older CRD was seen dropping; empty for none.
-func (c *Controller) dropped(p *pass) string {
-	if c.memory.Owners.PrunedLast(p.key) {
-		return "status.currentRevision, status.updateRevision and status.abortedTime, and failureStrategy from the spec"
-	}
-	var names []string
-	for _, field := range c.memory.Owners.DroppedLast(p.key) {
-		names = append(names, string(field))
-	}
-	return strings.Join(names, " and ")
+		before.UpdateRevision == p.Ledger.Update.Hash && before.AbortedTime == nil && !p.Snapshot.Aborted
 }

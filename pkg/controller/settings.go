@@ -23,7 +23,7 @@ func (r *revisionReconciler) noteSettings(ctx context.Context, p *pass) (goOn bo
 	if newest == nil || p.object.DecodeErr != nil {
 		return true, nil
 	}
-	olderCRD := revision.OlderCRDWas(&p.object.Status) || r.dropped(p) != ""
+	olderCRD := revision.OlderCRDWas(&p.object.Status) || r.memory.Owners.Drops(p.key, memory.Status)
 	note := revision.NoteSettings(p.object.ManifestWorkReplicaSet, newest, olderCRD)
 	p.lost = note.Lost
 	another := p.facts.TemplateErr != nil || newest.Digest != p.facts.Template

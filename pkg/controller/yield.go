@@ -52,7 +52,7 @@ func (c *Controller) beginsLarge(key string, object *replicaset.Object) bool {
 	}
 	for _, found := range revisions {
 		rev := found.(*appsv1.ControllerRevision)
-		if rev.Namespace == object.Namespace && c.contents.Revision(rev, c.clock.Now()).Digest == digest {
+		if rev.Namespace == object.Namespace && c.contents.Revision(rev).Digest == digest {
 			return false
 		}
 	}

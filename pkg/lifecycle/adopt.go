@@ -3,12 +3,12 @@ package lifecycle
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/adoption"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -32,44 +32,24 @@ func (c *chain) adopt() *Step {
 }
 
 // endAbort ends an abort of the template's rollout if another hub has rolled out the template since, and every cluster succeeded with it.
-// The revision is then the current one. This is recorded on the revision first, then in the status, where Begin persists it. A
-// process that was killed between the two finds the revision current since the abort.
+// The revision is then the stable one.
 func (c *chain) endAbort() *Step {
 	update := c.History.ByDigest(c.Template)
-	if c.TemplateErr != nil || update == nil || update.Hash != c.Revisions.UpdateRevision {
+	if c.TemplateErr != nil || update == nil || update.Hash != c.Ledger.Update.Hash || c.Ledger.Abort == nil {
 		return nil
 	}
-	at, marked := update.AbortedAt()
-	if c.Revisions.AbortedTime != nil {
-		at = c.Revisions.AbortedTime.Time
-	} else if !marked {
+	everywhere, succeeded, only := c.pastInput(update).RolledOut(c.begun(&c.Ledger, work.NewRevision(update)), c.Now)
+	if !everywhere || !succeeded {
 		return nil
 	}
-	everywhere, succeeded, only := c.pastInput(update).RolledOut(work.NewRevision(update), c.Now)
-	recorded := !marked && update.CurrentSince.After(at)
-	switch {
-	case !everywhere || !succeeded && !recorded:
-		return nil
-	case !recorded:
-		return c.write(c.abortEnded(update, only), c.failed)
-	}
-	c.Revisions.AbortedTime, c.Revisions.CurrentRevision = nil, update.Hash
-	return nil
-}
-
-// abortEnded records that another hub rolled out a revision whose rollout was aborted here.
-func (c *chain) abortEnded(update *revision.Revision, only string) Step {
-	ended := mark(MarkCurrent, "end abort", update, "another hub rolled out the template whose rollout was aborted", func(r *revision.Record) {
-		r.Abort, r.AtOnce, r.CurrentSince = nil, false, c.History.NextCurrentSince(c.Now)
-		if only != "" {
-			r.RecordedOn = only
-		}
-	})
-	ended.Event = &Event{
+	c.Ledger.Abort = nil
+	c.Ledger.End(c.Now)
+	c.Ledger.OnlyOn = only
+	c.Events = append(c.Events, Event{
 		Reason: workv1alpha1.EventAbortEnded, Action: "Observe",
 		Note: fmt.Sprintf("another hub rolled out revision %s, and every cluster succeeded with it: its abort has ended", update.Object.Name),
-	}
-	return ended
+	})
+	return c.decided("another hub rolled out the template whose rollout was aborted")
 }
 
 // recordPast records the revisions that the works show, and which of them was stable.
@@ -79,17 +59,19 @@ func (c *chain) recordPast(in *adoption.Input, past *adoption.History) *Step {
 		return c.afterAdoption(read)
 	}
 	var stable revision.Digest
-	if past.Surpassed || (c.Revisions.CurrentRevision == "" && (in.FirstSight || past.Replaced)) {
+	if past.Surpassed || (c.Ledger.Current.Hash == "" && (in.FirstSight || past.Replaced)) {
 		stable = past.Stable(c.Now)
 	}
-	if done := c.record(recorded, stable, in.FirstSight); done != (batch{}) {
+	if done := c.record(recorded, in.FirstSight); done != (batch{}) {
 		return c.afterAdoption(done)
 	}
-	switch {
-	case stable != "":
-		return c.makeCurrent(c.History.ByDigest(stable), "the ManifestWorks show which revision was stable before")
+	switch found := c.History.ByDigest(stable); {
+	case stable != "" && found != nil: // Otherwise another object has its name.
+		c.Ledger.MakeCurrent(ledger.Named{Hash: found.Hash, Digest: found.Digest}, past.Specs[0].OnlyOn())
+		return c.decided("the ManifestWorks show which revision was stable before")
 	case past.Surpassed:
-		return c.afterAdoption(c.forgetCurrent())
+		c.Ledger.ForgetCurrent()
+		return c.decided("another hub rolled out past the stable revision")
 	}
 	return nil
 }
@@ -122,29 +104,24 @@ func (c *chain) readSpecs(specs []adoption.Spec) batch {
 	return batch{}
 }
 
-// firstSight reports whether this hub never rolled the object out: nothing in the status, and no revision that was made from a template. A
-// process that was killed during an adoption has recorded only some of the specs.
-func (c *chain) firstSight() bool {
-	return c.Object.Status.UpdateRevision == "" && !slices.ContainsFunc(c.History.Revisions, func(rev revision.Revision) bool {
-		return rev.Recorded.IsZero() || !rev.Reused.IsZero()
-	})
-}
+// firstSight reports whether this hub never began a rollout of the object, as far as the ledger knows.
+func (v *View) firstSight() bool { return v.Before.Update.Hash == "" }
 
 func (c *chain) pastInput(update *revision.Revision) *adoption.Input {
 	in := &adoption.Input{
 		Owner: c.Object, Refs: c.Refs, IgnoredRefs: c.IgnoredRefs, Works: c.Works, Template: c.Template, FirstSight: c.firstSight(),
 	}
 	// An abort of the template's revision is carried out, whichever hub has written the works since.
-	resumes := c.Revisions.AbortedTime != nil && update != nil && update.Hash == c.Revisions.UpdateRevision
-	if c.Revisions.CurrentRevision != "" && !resumes {
-		in.Current = c.Named(c.Revisions.CurrentRevision)
+	resumes := c.Ledger.Abort != nil && update != nil && update.Hash == c.Ledger.Update.Hash
+	if c.Ledger.Current.Hash != "" && !resumes {
+		in.Current = c.Named(c.Ledger.Current.Hash)
 	}
 	return in
 }
 
 // record makes revisions of specs that have none. Their numbers are lower than that of any revision that was made from a template, so
 // that they are pruned before those.
-func (c *chain) record(specs []adoption.Spec, stable revision.Digest, firstSight bool) (all batch) {
+func (c *chain) record(specs []adoption.Spec, firstSight bool) (all batch) {
 	number, next := c.History.LowerNumber(), int64(-1)
 	if firstSight {
 		// The revision of the template comes after them. Among them, the spec on the most clusters comes last.
@@ -155,7 +132,7 @@ func (c *chain) record(specs []adoption.Spec, stable revision.Digest, firstSight
 		if c.History.ByDigest(specs[i].Digest) != nil {
 			continue
 		}
-		if all.add(c.recordSpec(&specs[i], specs[i].Digest == stable, number)); all.failed != nil || all.next != nil {
+		if all.add(c.recordSpec(&specs[i], number)); all.failed != nil || all.next != nil {
 			return all
 		}
 		number = max(0, number+next)
@@ -164,18 +141,13 @@ func (c *chain) record(specs []adoption.Spec, stable revision.Digest, firstSight
 }
 
 // recordSpec creates the revision of one spec. If another object has its name, the conditions report that when the revision is needed.
-func (c *chain) recordSpec(spec *adoption.Spec, stable bool, number int64) batch {
-	hash := revision.ComputeHash(spec.Template, c.Revisions.CollisionCount)
+func (c *chain) recordSpec(spec *adoption.Spec, number int64) batch {
+	hash := revision.ComputeHash(spec.Template, c.collisions())
 	wanted, err := revision.New(c.Object, spec.Template, hash, number)
 	if err != nil {
 		return batch{failed: &Answer{Key: "record", Result: Failed, Err: err}}
 	}
-	err = revision.Amend(wanted, func(r *revision.Record) {
-		r.Recorded = c.Now
-		if stable {
-			r.CurrentSince, r.RecordedOn = c.History.NextCurrentSince(c.Now), spec.OnlyOn()
-		}
-	})
+	err = revision.Amend(wanted, func(r *revision.Record) { r.Recorded = c.Now })
 	if err != nil {
 		return batch{failed: &Answer{Key: "record", Result: Failed, Err: err}}
 	}
@@ -220,48 +192,4 @@ type batch struct {
 func (b *batch) add(one batch) {
 	b.wrote = b.wrote || one.wrote
 	b.failed, b.next = one.failed, one.next
-}
-
-// makeCurrent makes a revision the current one: on the revision first.
-func (c *chain) makeCurrent(found *revision.Revision, why string) *Step {
-	if found == nil {
-		return nil // Another object has its name.
-	}
-	if latest := c.History.LatestCurrent(); latest == nil || latest.Hash != found.Hash {
-		return c.write(mark(MarkCurrent, "current", found, why, c.becomesCurrent), c.failed)
-	}
-	c.Revisions.CurrentRevision = found.Hash
-	return nil
-}
-
-// becomesCurrent records that a revision becomes the current one now.
-func (c *chain) becomesCurrent(r *revision.Record) {
-	r.CurrentSince = c.History.NextCurrentSince(c.Now)
-}
-
-// forgetCurrent removes the marks of the current and the former current revisions, so that none is current. The current revision comes
-// last: until then, a restarted process finds the state unchanged. No former current revision may replace it.
-func (c *chain) forgetCurrent() (all batch) {
-	for _, former := range c.History.FormerCurrents() {
-		why := "another hub rolled out past revision " + former.Object.Name
-		answer, next := c.do(mark(Unmark, "forget", former, why, func(r *revision.Record) {
-			r.CurrentSince = time.Time{}
-			if former.Hash == c.Revisions.CurrentRevision {
-				r.Surpassed = c.Now
-			}
-		}))
-		switch {
-		case next != nil:
-			all.next = next
-			return all
-		case answer.Result != Done:
-			all.failed = answer
-			return all
-		}
-		all.wrote = true
-	}
-	if !all.wrote {
-		c.Unstable, c.Revisions.CurrentRevision = c.Revisions.CurrentRevision, ""
-	}
-	return all
 }

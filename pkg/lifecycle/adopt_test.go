@@ -2,48 +2,44 @@ package lifecycle_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // firstSight is an object that another hub rolled out.
 func firstSight(works ...work.Work) *lifecycle.View {
-	v := view("b", status.Revisions{})
+	v := view("b", ledger.Ledger{})
 	v.Works = works
 	return v
 }
 
-// What another hub rolled out becomes a revision before the template does, and then the current one.
+// What another hub rolled out becomes a revision, then the ledger names it as the stable one, and only then the template gets its revision.
 func TestAdopt(t *testing.T) {
 	works := []work.Work{theirs("c1", "a"), theirs("c2", "a"), theirs("c3", "b")}
 	v := firstSight(works...)
 	require.Equal(t, "c1", step(t, lifecycle.Next(v), lifecycle.ReadSpec).Work.Namespace)
-	recorded := step(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Record)
-	require.Equal(t, nameOf("a"), recorded.Revision.Name)
-	require.NotZero(t, recordOf(recorded.Revision).Recorded)
-	require.NotZero(t, recordOf(recorded.Revision).CurrentSince)
-	require.Zero(t, recordOf(recorded.Revision).RecordedOn)
-	require.Contains(t, recorded.Event.Note, "recorded as revision")
+	made := step(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Record)
+	require.Equal(t, nameOf("a"), made.Revision.Name)
+	require.Equal(t, revision.Record{Recorded: now}, revision.RecordOf(made.Revision))
+	require.Contains(t, made.Event.Note, "recorded as revision")
 	held(t, answer(t, v, lifecycle.Answer{}), lifecycle.Written)
 
-	unmarked := object("a", 1, recordedAt(0))
-	v = view("b", status.Revisions{}, unmarked)
-	v.Object.Status.UpdateRevision, v.Works = "", works
-	mark := step(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.MarkCurrent)
-	require.Equal(t, nameOf("a"), mark.Revision.Name)
+	v = view("b", ledger.Ledger{}, object("a", 1, amended(recorded)))
+	v.Works = works
+	stable := held(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Decided)
+	require.Equal(t, ledger.Ledger{Current: named("a")}, stable.Decision.Ledger)
 
-	v = view("b", status.Revisions{}, object("a", 1, recordedAt(0), current(0)))
-	v.Object.Status.UpdateRevision, v.Works = "", works
+	v.Before, v.Answers = stable.Decision.Ledger, nil
 	created := step(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Create)
-	require.Equal(t, hashOf("a"), created.Outcome.Revisions.CurrentRevision)
+	require.Equal(t, named("a"), created.Decision.Ledger.Current)
 	require.EqualValues(t, 2, created.Revision.Revision)
 }
 
@@ -56,16 +52,25 @@ func TestAdoptsSeveral(t *testing.T) {
 	require.EqualValues(t, 1, first.Revision.Revision)
 	second := step(t, answer(t, v, lifecycle.Answer{}), lifecycle.Record)
 	require.EqualValues(t, 2, second.Revision.Revision)
-	require.Zero(t, recordOf(second.Revision).CurrentSince)
 	held(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}), lifecycle.Refused)
+
+	v = view("b", ledger.Ledger{}, object("c", 1, amended(recorded)), object("a", 2, amended(recorded)))
+	v.Works = []work.Work{theirs("c1", "a"), theirs("c2", "a"), theirs("c3", "c")}
+	answer(t, v, lifecycle.Answer{Spec: template("a")})
+	template := step(t, answer(t, v, lifecycle.Answer{Spec: template("c")}), lifecycle.Create)
+	require.Zero(t, template.Decision.Ledger.Current)
+	v.History = history(object("c", 1, amended(recorded)), object("a", 2, amended(recorded)), object("b", 3))
+	absent := begin(v).Snapshot.Absent
+	require.Equal(t, rollout.NotAdopted, absent.Cause)
+	require.Equal(t, []string{hashOf("c"), hashOf("a")}, absent.Others)
 }
 
-// Where it can't be recorded, the template is not rolled out: nothing would show any more who wrote the works.
+// If the past can't be recorded, the template is not rolled out: nothing would show any more which hub wrote the works.
 func TestAdoptionFails(t *testing.T) {
 	refused := lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}
 	v := firstSight(theirs("c1", "a"), theirs("c2", "a"))
 	unread := held(t, answer(t, v, refused), lifecycle.InvalidSpec)
-	require.True(t, unread.Outcome.Pending)
+	require.True(t, unread.Decision.Pending)
 
 	v = firstSight(theirs("c1", "a"), theirs("c2", "a"))
 	answer(t, v, lifecycle.Answer{Spec: template("a")})
@@ -78,92 +83,72 @@ func TestAdoptionFails(t *testing.T) {
 	step(t, answer(t, v, lifecycle.Answer{Object: object("a", 1, foreign)}), lifecycle.Create)
 }
 
-// One cluster alone had it: no other one goes back to it.
+// If one cluster alone had it, no other one goes back to it.
 func TestAdoptsOfOneCluster(t *testing.T) {
-	v := firstSight(theirs("c1", "a"))
-	v.Refs[0].Placement.Groups[0].Clusters, v.Refs[0].Placement.Selected = []string{"c1"}, 1
-	recorded := step(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Record)
-	require.Equal(t, "c1", recordOf(recorded.Revision).RecordedOn)
+	v := selects(view("b", ledger.Ledger{}, object("a", 1, amended(recorded))), "c1")
+	v.Works = []work.Work{theirs("c1", "a")}
+	found := held(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Decided)
+	require.Equal(t, "c1", found.Decision.Ledger.OnlyOn)
+
+	v = view("b", found.Decision.Ledger, object("a", 1), object("b", 2))
+	require.Equal(t, &rollout.Absence{Cause: rollout.OnOneCluster, Revision: nameOf("a"), Cluster: "c1"}, begin(v).Snapshot.Absent)
+	require.Equal(t, hashOf("a"), begin(selects(v, "c1")).Snapshot.Current.Hash)
 }
 
-// Another hub rolled out past the current revision: none is known to be stable, and the one that was goes last.
+// If another hub rolled out past the stable revision, none is known to be stable.
 func TestSurpassed(t *testing.T) {
-	look := func(objects ...*appsv1.ControllerRevision) *lifecycle.View {
-		v := view("c", names("a", "b"), objects...)
-		v.Works = []work.Work{theirs("c1", "c"), theirs("c2", "c")}
-		return v
-	}
-	v := look(object("z", 0, current(0)), object("a", 1, current(time.Minute)), object("b", 2, remembers("a")))
-	former := step(t, lifecycle.Next(v), lifecycle.Unmark)
-	require.Equal(t, nameOf("z"), former.Revision.Name)
-	require.Zero(t, former.Patch.Record.Surpassed)
-	last := step(t, answer(t, v, lifecycle.Answer{}), lifecycle.Unmark)
-	require.Equal(t, nameOf("a"), last.Revision.Name)
-	require.NotZero(t, last.Patch.Record.Surpassed)
-	held(t, answer(t, v, lifecycle.Answer{}), lifecycle.Written)
+	v := view("c", decided("a", "b", "z"), object("a", 1), object("b", 2))
+	v.Works = []work.Work{theirs("c1", "c"), theirs("c2", "c")}
+	past := held(t, lifecycle.Next(v), lifecycle.Decided)
+	require.Zero(t, past.Decision.Ledger.Current)
+	require.Empty(t, past.Decision.Ledger.Former)
+	require.Equal(t, hashOf("a"), past.Decision.Ledger.Surpassed)
+	require.Equal(t, named("a"), v.Before.Current)
 
-	v = look(object("a", 1, current(time.Minute)), object("b", 2, remembers("a")))
-	step(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}), lifecycle.Proceed)
-
-	v = look(object("a", 1, surpassedAt(0)), object("b", 2, remembers("a")))
-	forgotten := step(t, lifecycle.Next(v), lifecycle.Create)
-	require.Equal(t, hashOf("a"), forgotten.Outcome.Unstable)
+	v.Before = past.Decision.Ledger
+	step(t, lifecycle.Next(v), lifecycle.Create)
+	v.History = history(object("a", 1), object("b", 2), object("c", 3))
+	absent := begin(v).Snapshot.Absent
+	require.Equal(t, rollout.Surpassed, absent.Cause)
+	require.Equal(t, nameOf("a"), absent.Revision)
 }
 
-// Works that have a hash, or the template, are no foreign past.
+// Works that have a hash, or the template, are no past of another hub.
 func TestNothingToAdopt(t *testing.T) {
-	v := view("b", names("a", "b"), object("a", 1, current(0)), object("b", 2, remembers("a")))
+	v := selects(view("b", decided("a", "b"), object("a", 1), object("b", 2)), "c1", "c2")
 	v.Works = []work.Work{ours("c1", "a"), theirs("c2", "z")}
-	v.Refs[0].Placement.Groups[0].Clusters, v.Refs[0].Placement.Selected = []string{"c1", "c2"}, 2
-	require.NotContains(t, []lifecycle.Action{lifecycle.ReadSpec, lifecycle.Record, lifecycle.Unmark}, lifecycle.Next(v).Action)
+	found := step(t, lifecycle.Next(v), lifecycle.Proceed)
+	require.True(t, found.Decision.Ledger.Equal(&v.Before))
 }
 
-// Another hub rolled out the template whose rollout was aborted, and every cluster succeeded with it: the abort has ended, on the revision first, then
-// in the status.
+// An abort ends if another hub rolled the template out, and every cluster succeeded with it.
 func TestEndAbort(t *testing.T) {
-	marked := wasAborted(time.Minute)
-	look := func(works []work.Work, b ...change) *lifecycle.View {
-		revisions := names("a", "b")
-		revisions.AbortedTime = &metav1.Time{Time: rt.At(time.Minute)}
-		v := view("b", revisions, object("a", 1, current(0)), object("b", 2, append(b, remembers("a"))...))
-		v.Object.Status.AbortedTime, v.Works = revisions.AbortedTime, works
+	look := func(works ...work.Work) *lifecycle.View {
+		v := view("b", aborted("a", "b", 0), object("a", 1), object("b", 2))
+		v.Works = works
 		return v
 	}
-	well := []work.Work{theirs("c1", "b"), theirs("c2", "b"), theirs("c3", "b")}
-	v := look(well, marked)
-	ended := step(t, lifecycle.Next(v), lifecycle.MarkCurrent)
-	require.Equal(t, nameOf("b"), ended.Revision.Name)
-	require.Zero(t, ended.Patch.Record.Abort)
-	require.NotZero(t, ended.Patch.Record.CurrentSince)
-	require.Zero(t, ended.Patch.Record.RecordedOn)
-	held(t, answer(t, v, lifecycle.Answer{}), lifecycle.Written)
-	held(t, answer(t, look(well, marked), lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}), lifecycle.Refused)
+	v := look(theirs("c1", "b"), theirs("c2", "b"), theirs("c3", "b"))
+	ended := held(t, lifecycle.Next(v), lifecycle.Decided)
+	want := decided("b", "b", "a")
+	want.Ended = now
+	require.Equal(t, want, ended.Decision.Ledger)
+	require.Equal(t, workv1alpha1.EventAbortEnded, ended.Decision.Events[0].Reason)
+	require.NotNil(t, v.Before.Abort)
 
-	relapsed := []work.Work{theirs("c1", "b", rt.Degraded(0)), theirs("c2", "b"), theirs("c3", "b")}
-	recorded := step(t, lifecycle.Next(look(relapsed, current(time.Hour))), lifecycle.Proceed)
-	require.Nil(t, recorded.Outcome.Revisions.AbortedTime)
-	require.Equal(t, hashOf("b"), recorded.Outcome.Revisions.CurrentRevision)
-
-	lost := look(well, marked)
-	lost.Status, lost.Object.Status.AbortedTime, lost.Object.Status.UpdateRevision = status.Revisions{}, nil, ""
-	step(t, lifecycle.Next(lost), lifecycle.MarkCurrent)
-
-	alone := look([]work.Work{theirs("c1", "b")}, marked)
-	alone.Refs[0].Placement.Groups[0].Clusters, alone.Refs[0].Placement.Selected = []string{"c1"}, 1
-	require.Equal(t, "c1", step(t, lifecycle.Next(alone), lifecycle.MarkCurrent).Patch.Record.RecordedOn)
+	alone := selects(look(theirs("c1", "b")), "c1")
+	require.Equal(t, "c1", held(t, lifecycle.Next(alone), lifecycle.Decided).Decision.Ledger.OnlyOn)
 
 	for name, works := range map[string][]work.Work{
 		"one of ours":           {theirs("c1", "b"), theirs("c2", "b"), ours("c3", "a")},
-		"one is not well":       relapsed,
+		"one is not well":       {theirs("c1", "b", rt.Degraded(0)), theirs("c2", "b"), theirs("c3", "b")},
 		"one has another spec":  {theirs("c1", "b"), theirs("c2", "b"), theirs("c3", "c")},
 		"one cluster of three":  {theirs("c1", "b")},
 		"no work":               {},
 		"all have another spec": {theirs("c1", "c"), theirs("c2", "c"), theirs("c3", "c")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			is := lifecycle.Next(look(works, marked))
-			require.NotEqual(t, lifecycle.MarkCurrent, is.Action)
-			require.NotNil(t, is.Outcome.Revisions.AbortedTime)
+			require.NotNil(t, lifecycle.Next(look(works...)).Decision.Ledger.Abort)
 		})
 	}
 }

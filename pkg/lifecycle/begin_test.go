@@ -10,253 +10,402 @@ import (
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
-	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// begun is a pass that found the revision of its template.
-type begun struct {
-	*lifecycle.View
-	found lifecycle.Decision
-}
+var now = rt.At(time.Hour)
 
-// begin is one over revisions a, b and c, whose status is persisted. The works are as they were noted.
-func begin(of status.Revisions, update string, works ...work.Work) *begun {
-	b := &begun{View: view(update, of, object("a", 1, current(0)), object("b", 2), object("c", 3))}
-	b.Object.Status.AbortedTime, b.Notes.Works = of.AbortedTime, works
-	b.found = lifecycle.Decision{Revisions: of, Update: b.Named(hashOf(update))}
-	return b
-}
-
-func (b *begun) next() lifecycle.Step {
-	return lifecycle.Begin(b.View, b.found)
-}
-
-// answer lets the next step have an answer, and returns the step after it.
-func (b *begun) answer(t *testing.T, is lifecycle.Result) lifecycle.Step {
-	t.Helper()
-	asked := b.next()
-	require.NotContains(t, []lifecycle.Action{lifecycle.Proceed, lifecycle.Hold}, asked.Action, asked.Why)
-	var err error
-	if is != lifecycle.Done && is != lifecycle.Pruned {
-		err = errQuota
-	}
-	b.Answers = append(b.Answers, lifecycle.Answer{Key: asked.Key, Result: is, Err: err})
-	return b.next()
-}
-
-// tells has the conditions report a reason.
-func (b *begun) tells(reason string) *begun {
-	b.Object.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionProgressing, Reason: reason}}
-	return b
-}
-
-// abortedAt is a status whose rollout of b was aborted.
-func abortedAt(since time.Duration) status.Revisions {
-	revisions := names("a", "b")
-	revisions.AbortedTime = &metav1.Time{Time: rt.At(since)}
-	return revisions
-}
-
-// A rollout begins with one write of the status.
+// A rollout goes on as it was, or begins in one of three ways. That of a template that never had a revision is new, whoever made the revision.
 func TestBegin(t *testing.T) {
-	b := begin(names("a", "a"), "b")
-	began := step(t, b.next(), lifecycle.PersistStatus)
-	require.Equal(t, status.RollingOut, began.Stage)
-	require.Equal(t, hashOf("b"), began.Outcome.Revisions.UpdateRevision)
-	require.NotNil(t, began.Plan)
-	held(t, b.answer(t, lifecycle.Done), lifecycle.Written)
-	held(t, begin(names("a", "a"), "b").answer(t, lifecycle.Failed), lifecycle.Refused)
-	held(t, begin(names("a", "a"), "b").answer(t, lifecycle.Conflicted), lifecycle.Refused)
-	step(t, begin(names("a", "a"), "b").answer(t, lifecycle.Pruned), lifecycle.Proceed)
-
-	goesOn := step(t, begin(names("a", "b"), "b").next(), lifecycle.Proceed)
-	require.False(t, goesOn.Outcome.Snapshot.Aborted)
-	require.Equal(t, hashOf("a"), goesOn.Outcome.Snapshot.Current.Hash)
-	require.Len(t, goesOn.Outcome.Snapshot.Older, 2)
-
-	lost := begin(names("a", "b"), "b")
-	lost.Object.Status.UpdateRevision = ""
-	require.Empty(t, step(t, lost.next(), lifecycle.PersistStatus).Stage, "it is the one that the plan shows")
-	lost.Memory.Pruned = true
-	step(t, lost.next(), lifecycle.Proceed)
-}
-
-func TestBeginWithoutHistory(t *testing.T) {
-	b := begin(names("a", "b"), "b")
-	b.NoHistory, b.HistoryNote = true, "no permission"
-	found := step(t, b.next(), lifecycle.Proceed)
-	require.True(t, found.Outcome.Keep)
-	require.Equal(t, &rollout.Absence{Cause: rollout.WithoutHistory, Detail: "no permission"}, found.Outcome.Snapshot.Absent)
-	require.Empty(t, found.Outcome.Snapshot.Older)
-	require.Len(t, b.ByHash(b.found.Update), 1)
-}
-
-// While today's template has no revision, nothing of the one before is persisted.
-func TestBeginHeld(t *testing.T) {
-	b := begin(names("a", "a"), "b")
-	b.found.TemplateHeld = true
-	require.False(t, step(t, b.next(), lifecycle.Proceed).Outcome.Snapshot.Aborted)
-}
-
-// An abort that is being carried out ends before a new rollout begins.
-func TestBeginWaitsForAnAbort(t *testing.T) {
-	marked := func(works ...work.Work) *begun {
-		b := begin(abortedAt(0), "c", works...).tells(workv1alpha1.ReasonRolloutAborted)
-		b.History = history(object("a", 1, current(0)), object("b", 2, wasAborted(0)), object("c", 3))
-		return b
-	}
-	waits := step(t, marked(ours("c1", "b")).next(), lifecycle.Proceed)
-	require.True(t, waits.Outcome.Pending)
-	require.Equal(t, hashOf("b"), waits.Outcome.Update.Hash)
-	require.True(t, waits.Outcome.Snapshot.Aborted)
-
-	begins := step(t, marked(ours("c1", "a"), ours("c2", "a"), ours("c3", "a")).next(), lifecycle.PersistStatus)
-	require.Equal(t, names("a", "c"), begins.Outcome.Revisions)
-
-	done := marked(ours("c1", "b"))
-	done.Notes.WrittenBack = lifecycle.WrittenBack{Abort: lifecycle.AbortOf(done.Named(hashOf("a")), rt.At(0)), Clusters: map[string]bool{"c1": true}}
-	done.Refs = []placement.Ref{rt.Ref("p1", rt.Clusters("c1"))}
-	step(t, done.next(), lifecycle.PersistStatus)
-}
-
-// The revision records the abort before any work goes back.
-func TestMarkAborted(t *testing.T) {
-	aborted := func(since time.Duration) *begun {
-		return begin(abortedAt(since), "b").tells(workv1alpha1.ReasonRolloutAborted)
-	}
-	b := aborted(0)
-	mark := step(t, b.next(), lifecycle.MarkAborted)
-	require.Equal(t, rt.Epoch, mark.Patch.Record.Abort.At)
-	require.Zero(t, mark.Patch.Record.Abort.Reason)
-	require.Zero(t, mark.Patch.Record.CurrentSince)
-	held(t, b.answer(t, lifecycle.Done), lifecycle.Written)
-
-	b = aborted(0)
-	b.Memory.Aborted = lifecycle.Aborted{At: metav1.NewTime(rt.At(0)), Reason: "c1 failed"}
-	require.Equal(t, "c1 failed", b.next().Patch.Record.Abort.Reason)
-
-	b = aborted(0)
-	failed := []rt.WorkOption{rt.WrittenAt(0), rt.InFlight(0)}
-	b.Refs = []placement.Ref{rt.Ref("p1", rt.Clusters("c1"), rt.Deadline("1m"), rt.AbortAll())}
-	b.Notes.Works = []work.Work{ours("c1", "b", failed...)}
-	require.Contains(t, b.next().Patch.Record.Abort.Reason, "c1", "what the works show")
-
-	b = aborted(0)
-	b.History = history(object("b", 2, current(time.Minute)), object("c", 3))
-	require.Zero(t, b.next().Patch.Record.CurrentSince, "a cluster relapsed meanwhile")
-
 	for name, tc := range map[string]struct {
-		since  time.Duration
-		pruned bool
-		result lifecycle.Result
-		goesOn bool
+		before ledger.Ledger
+		update string
+		how    ledger.How
+		undo   bool
 	}{
-		"it may pass":              {since: time.Hour - time.Second, result: lifecycle.Failed},
-		"it did not pass":          {since: time.Hour - time.Minute, result: lifecycle.Failed, goesOn: true},
-		"a time to come":           {since: 2 * time.Hour, result: lifecycle.Failed, goesOn: true},
-		"it is rejected":           {since: time.Hour - time.Second, result: lifecycle.Rejected, goesOn: true},
-		"nothing else can hold it": {since: 0, result: lifecycle.Rejected, pruned: true},
-		"the object has changed":   {since: 0, result: lifecycle.Conflicted},
+		"it goes on":                      {before: decided("a", "b"), update: "b"},
+		"a new template":                  {before: decided("a", "a"), update: "c", how: ledger.New},
+		"a new template in the middle":    {before: decided("a", "b"), update: "c", how: ledger.New},
+		"the first one":                   {before: ledger.Ledger{}, update: "c", how: ledger.New},
+		"at first sight, what was stable": {before: ledger.Ledger{Current: named("a")}, update: "a", how: ledger.New},
+		"one that never was complete":     {before: decided("a", "c"), update: "b", how: ledger.Found},
+		"an undo":                         {before: decided("b", "b", "a"), update: "a", how: ledger.Returned, undo: true},
+		"an undo in the middle":           {before: decided("b", "c", "a"), update: "a", how: ledger.Returned, undo: true},
+		"back to the stable one":          {before: decided("a", "b"), update: "a", how: ledger.Returned},
+		"a redo after an undo":            {before: decided("a", "a"), update: "b", how: ledger.Found},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := aborted(tc.since)
-			b.Memory.Pruned = tc.pruned
-			if is := b.answer(t, tc.result); tc.goesOn {
-				require.Equal(t, errQuota, step(t, is, lifecycle.Proceed).Outcome.Problems[0].Failed.Err)
-			} else {
-				held(t, is, lifecycle.Refused)
+			v := view(tc.update, tc.before, object("a", 1, amended(began)), object("b", 2, amended(began)), object("c", 3))
+			d := begin(v)
+			require.Empty(t, d.Events)
+			require.Equal(t, hashOf(tc.update), d.Update.Hash)
+			require.Equal(t, tc.undo, d.Snapshot.Undo)
+			require.False(t, d.Snapshot.FastUndo)
+			if tc.how == "" {
+				require.True(t, d.Ledger.Equal(&tc.before))
+				return
 			}
+			want := ledger.Ledger{
+				Format: tc.before.Format, Owner: tc.before.Owner, Seq: tc.before.Seq, Current: tc.before.Current, Former: tc.before.Former,
+				Update: named(tc.update), Begun: ledger.Beginning{At: now, How: tc.how},
+			}
+			require.Equal(t, want, d.Ledger)
+			again := tc.how != ledger.New
+			require.Equal(t, again, d.Snapshot.Update.Reused)
+			require.Equal(t, again, d.Snapshot.Update.BeginsAt.Equal(now))
+			require.Equal(t, again, d.Snapshot.Update.BeginSeen.Equal(now), "it begins in this pass")
+			require.True(t, d.Snapshot.Update.Underway)
 		})
 	}
 }
 
-// Somebody who removes status.abortedTime tries the revision again.
-func TestRetry(t *testing.T) {
-	retried := func() *begun {
-		b := begin(names("a", "b"), "b")
-		b.History = history(object("a", 1, current(0)), object("b", 2, wasAborted(0)))
-		return b
-	}
-	clear := step(t, retried().next(), lifecycle.ClearAborted)
-	require.Zero(t, clear.Patch.Record.Abort)
-	require.NotZero(t, clear.Patch.Record.Retried)
-	held(t, retried().answer(t, lifecycle.Done), lifecycle.Written)
-	refused := held(t, retried().answer(t, lifecycle.Failed), lifecycle.InvalidSpec)
-	require.True(t, refused.Outcome.Pending)
-	require.Equal(t, "; until then the rollout does not begin again", refused.Problem.Text)
+// The ledger of the View stays as it was.
+func TestBeginChangesNoView(t *testing.T) {
+	v := view("b", decided("a", "b"), object("a", 1), object("b", 2))
+	v.Before.SetTroubles([]ledger.Trouble{{Cluster: "c1", State: ledger.Failed, Since: rt.At(0)}})
+	before := v.Before.Clone()
+	v.Commands = ledger.Commands{RetryClusters: []string{"c1"}, Abort: &ledger.Abort{At: rt.At(time.Minute)}}
+	d := begin(v)
+	require.False(t, d.Ledger.Equal(&before))
+	require.True(t, v.Before.Equal(&before))
 }
 
-// A person aborts by setting status.abortedTime.
+// At first sight of a rollout that is under way, nothing says which clusters have failed.
+func TestBeginAtFirstSight(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before ledger.Ledger
+		works  []work.Work
+		lost   bool
+	}{
+		"no work":                       {},
+		"a work of another revision":    {works: []work.Work{ours("c1", "a", rt.WrittenAt(0))}},
+		"a work of another hub":         {works: []work.Work{theirs("c1", "b")}},
+		"a work that no hub wrote":      {works: []work.Work{ours("c1", "b", rt.NeverWritten())}},
+		"a work":                        {works: []work.Work{ours("c1", "b", rt.WrittenAt(0))}, lost: true},
+		"a work, and it is not unknown": {before: decided("a", "a"), works: []work.Work{ours("c1", "b", rt.WrittenAt(0))}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := view("b", tc.before, object("a", 1), object("b", 2))
+			v.Works, v.Notes.Works = tc.works, tc.works
+			d := begin(v)
+			require.Equal(t, tc.lost, d.Ledger.Lost)
+			require.Equal(t, tc.lost, d.Snapshot.Records.Lost)
+		})
+	}
+}
+
+// An undo within the rollback window reaches every cluster at once, unless the rollout of its revision was aborted last.
+func TestRollbackWindow(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before ledger.Ledger
+		update string
+		window int32
+		atOnce bool
+	}{
+		"no window":              {decided("c", "c", "b", "a"), "b", 0, false},
+		"the last one":           {decided("c", "c", "b", "a"), "b", 1, true},
+		"one before":             {decided("c", "c", "b", "a"), "a", 1, false},
+		"one before, and two do": {decided("c", "c", "b", "a"), "a", 2, true},
+		"it was aborted last":    {decided("c", "c", "d"), "d", 9, false},
+		"it was never stable":    {decided("c", "c", "a"), "b", 9, false},
+		"the stable one itself":  {decided("a", "b"), "a", 9, false},
+		"in the middle":          {decided("c", "d", "b"), "b", 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := view(tc.update, tc.before, object("a", 1, amended(began)), object("b", 2, amended(began)), object("c", 3), object("d", 4, amended(wasAborted)))
+			v.Object.Spec.RollbackWindow = &workv1alpha1.RollbackWindow{Revisions: ptr.To(tc.window)}
+			d := begin(v)
+			require.Equal(t, tc.atOnce, d.Ledger.Begun.AtOnce)
+			require.Equal(t, tc.atOnce, d.Snapshot.FastUndo)
+		})
+	}
+}
+
+// A new template waits while a work can still be written that the abort of the rollout before has to restore.
+func TestBeginWaitsForAnAbort(t *testing.T) {
+	look := func(works ...work.Work) lifecycle.Decision {
+		v := view("c", aborted("a", "b", 0), object("a", 1), object("b", 2), object("c", 3))
+		v.Works, v.Notes.Works = works, works
+		return begin(v)
+	}
+	waits := look(ours("c1", "b"), ours("c2", "a"))
+	require.True(t, waits.Pending)
+	require.Equal(t, hashOf("b"), waits.Update.Hash)
+	require.Equal(t, hashOf("a"), waits.Snapshot.Current.Hash)
+	require.True(t, waits.Snapshot.Aborted)
+	before := aborted("a", "b", 0)
+	require.True(t, waits.Ledger.Equal(&before))
+
+	begins := look(ours("c1", "a"), ours("c2", "a"), ours("c3", "a"))
+	require.False(t, begins.Pending)
+	require.Nil(t, begins.Ledger.Abort)
+	require.Equal(t, named("c"), begins.Ledger.Update)
+	require.False(t, begins.Snapshot.Aborted)
+
+	v := view("b", aborted("a", "b", 0), object("a", 1), object("b", 2))
+	goesOn := begin(v)
+	require.False(t, goesOn.Pending)
+	require.True(t, goesOn.Snapshot.Aborted)
+	require.False(t, goesOn.Snapshot.Restored)
+	v.Before.Abort.Restored = rt.At(time.Minute)
+	require.True(t, begin(v).Snapshot.Restored)
+}
+
+// A new template that comes while the abort by hand of the rollout before is seen waits for that abort.
+func TestAbortByHandBeforeANewTemplate(t *testing.T) {
+	v := view("c", decided("a", "b"), object("a", 1), object("b", 2), object("c", 3))
+	v.Commands.Abort = &ledger.Abort{At: rt.At(time.Minute)}
+	v.Notes.Works = []work.Work{ours("c1", "b")}
+	d := begin(v)
+	require.NotNil(t, d.Ledger.Abort)
+	require.Equal(t, named("b"), d.Ledger.Update)
+	require.Equal(t, hashOf("b"), d.Update.Hash)
+	require.True(t, d.Snapshot.Aborted)
+}
+
+// A user aborts the rollout by setting status.abortedTime. Where there is nothing to abort, an event gives the reason.
 func TestAbortByHand(t *testing.T) {
-	b := begin(abortedAt(0), "b").tells(workv1alpha1.ReasonNewRevisionCreated)
-	aborts := step(t, b.next(), lifecycle.PersistStatus)
-	require.Equal(t, status.Aborting, aborts.Stage)
-	require.Equal(t, "status.abortedTime was set", aborts.Outcome.AbortedFor)
-	require.True(t, aborts.Outcome.Aborting)
-	require.True(t, aborts.Outcome.Urgent)
-	held(t, b.answer(t, lifecycle.Pruned), lifecycle.Written)
+	command := ledger.Abort{At: rt.At(30 * time.Minute), By: "alice", Said: "leaks\nmemory"}
+	look := func(before ledger.Ledger) *lifecycle.View {
+		v := view("b", before, object("a", 1), object("b", 2))
+		v.Commands.Abort = &command
+		return v
+	}
+	fast := decided("c", "b", "b")
+	fast.Begun.AtOnce = true
+	for name, before := range map[string]ledger.Ledger{"a rollout": decided("a", "b"), "an undo": decided("a", "b", "b")} {
+		d := begin(look(before))
+		want := command
+		want.Reason = "alice set status.abortedTime: leaks memory"
+		require.Equal(t, &want, d.Ledger.Abort, name)
+		require.Empty(t, d.Events, name)
+		require.True(t, d.Snapshot.Aborted, name)
+		require.Equal(t, hashOf("a"), d.Snapshot.Current.Hash, name)
+	}
+	undo := look(fast)
+	undo.History = history(object("b", 2), object("c", 3))
+	require.False(t, begin(undo).Ledger.Begun.AtOnce, "it goes back step by step")
+	require.Empty(t, command.Reason, "the command stays as it was")
 
-	b = begin(abortedAt(0), "b").tells(workv1alpha1.ReasonNewRevisionCreated)
-	b.Object.ManagedFields = []metav1.ManagedFieldsEntry{{
-		Manager: "kubectl-edit", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status",
-		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:abortedTime":{}}}`)},
-	}}
-	require.Equal(t, "field manager kubectl-edit set status.abortedTime", b.next().Outcome.AbortedFor)
-	b.tells(workv1alpha1.ReasonRolloutAborted)
-	require.Equal(t, "field manager kubectl-edit set status.abortedTime", b.next().Patch.Record.Abort.Reason)
+	byTool := look(decided("a", "b"))
+	byTool.Object.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "ui", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:abortedTime":{}}}`)}}}
+	require.Equal(t, "alice set status.abortedTime (field manager ui): leaks memory", begin(byTool).Ledger.Abort.Reason)
+	byTool.Commands.Abort = &ledger.Abort{At: now}
+	require.Equal(t, "field manager ui set status.abortedTime", begin(byTool).Ledger.Abort.Reason)
+	byTool.Object.ManagedFields = nil
+	require.Equal(t, "status.abortedTime was set", begin(byTool).Ledger.Abort.Reason)
 
-	complete := abortedAt(0)
-	complete.CurrentRevision = hashOf("b")
-	nothing := begin(complete, "b").tells(workv1alpha1.ReasonNewManifestWorkAvailable)
-	removed := step(t, nothing.next(), lifecycle.RemoveAbort)
-	require.Contains(t, removed.Event.Note, "is the current one already")
-	held(t, nothing.answer(t, lifecycle.Done), lifecycle.Written)
-
-	first := abortedAt(0)
-	first.CurrentRevision = ""
-	require.Contains(t, step(t, begin(first, "b").tells(workv1alpha1.ReasonNewRevisionCreated).next(), lifecycle.RemoveAbort).Why, "no stable revision")
-
-	gone := begin(abortedAt(0), "b").tells(workv1alpha1.ReasonNewRevisionCreated)
-	gone.History = history(object("a", 1, current(0)))
-	step(t, gone.next(), lifecycle.PersistStatus)
+	for name, tc := range map[string]struct {
+		before ledger.Ledger
+		change func(*lifecycle.View)
+		why    string
+	}{
+		"it is complete":            {before: decided("b", "b", "a"), why: "revision " + nameOf("b") + " is the current one already"},
+		"it goes back to that":      {before: func() ledger.Ledger { l := decided("b", "b"); l.Ended = time.Time{}; return l }(), why: "is the current one already"},
+		"nothing was complete":      {before: decided("", "b"), why: "no rollout has completed yet"},
+		"the stable one is deleted": {before: decided("z", "b"), why: "no ControllerRevision " + nameOf("z")},
+		"there is no history": {before: decided("a", "b"), why: "no permission", change: func(v *lifecycle.View) {
+			v.NoHistory, v.HistoryNote = true, "no permission"
+		}},
+		"the stable one was on one cluster": {before: func() ledger.Ledger { l := decided("a", "b"); l.OnlyOn = "c1"; return l }(), why: "was found on cluster c1 alone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := look(tc.before)
+			if tc.change != nil {
+				tc.change(v)
+			}
+			d := begin(v)
+			require.Nil(t, d.Ledger.Abort)
+			require.Len(t, d.Events, 1)
+			require.Equal(t, workv1alpha1.EventAbortIgnored, d.Events[0].Reason)
+			require.True(t, d.Events[0].Warning)
+			require.Contains(t, d.Events[0].Note, "alice set status.abortedTime: leaks memory, and the hub removed it: ")
+			require.Contains(t, d.Events[0].Note, tc.why)
+			require.False(t, d.Snapshot.Aborted)
+		})
+	}
 }
 
-// Who asks for an abort, and why, is in the reason, and on the revision.
-func TestAbortByHandHasAReason(t *testing.T) {
-	b := begin(abortedAt(0), "b").tells(workv1alpha1.ReasonNewRevisionCreated)
-	b.Object.Status.AbortedBy, b.Object.Status.AbortReason = "alice\n", "leaks memory"
-	const reason = "alice set status.abortedTime: leaks memory"
-	require.Equal(t, reason, b.next().Outcome.AbortedFor)
-	b.Memory.Aborted = lifecycle.Aborted{At: metav1.NewTime(rt.At(0)), Reason: reason}
-	mark := step(t, b.tells(workv1alpha1.ReasonRolloutAborted).next(), lifecycle.MarkAborted).Patch.Record.Abort
-	require.Equal(t, reason, mark.Reason)
-	require.Equal(t, "alice", mark.By)
+// An aborted rollout begins again if the user removes status.abortedTime.
+func TestRetryByHand(t *testing.T) {
+	v := view("b", aborted("a", "b", time.Minute), object("a", 1), object("b", 2))
+	v.Before.SetTroubles([]ledger.Trouble{{Cluster: "c1", State: ledger.Failed, Since: rt.At(time.Minute)}})
+	v.Commands.Retry = true
+	d := begin(v)
+	require.Empty(t, d.Events)
+	require.Equal(t, ledger.Beginning{At: rt.At(0), How: ledger.New, Retried: now}, d.Ledger.Begun)
+	require.True(t, d.Ledger.InProgress())
+	require.Empty(t, d.Ledger.Troubles)
+	require.False(t, d.Snapshot.Aborted)
+	require.Empty(t, d.Snapshot.Records.Failures)
+	require.False(t, d.Snapshot.Update.Reused)
+	require.Equal(t, now, d.Snapshot.Update.BeginsAt)
 }
 
-// What the first ten failed clusters reported, and how many clusters had the revision, outlives the abort on the revision.
-func TestEvidenceOfAnAbort(t *testing.T) {
-	b := begin(abortedAt(0), "b", ours("c1", "b"), ours("c2", "b"), ours("c3", "a")).tells(workv1alpha1.ReasonRolloutAborted)
-	b.Memory.Aborted = lifecycle.Aborted{At: metav1.NewTime(rt.At(0)), Reason: "2 of 3 clusters failed"}
-	b.Object.Status.Failures = []workv1alpha1.ClusterFailure{
-		{Cluster: "c1", Reason: workv1alpha1.FailureRejected, Message: "denied\nby policy x"}, {Cluster: "c2", Reason: workv1alpha1.FailureDeadlineExceeded},
+// A user retries clusters by removing their failures. The deadline of such a cluster begins again. If the API server rejects its work, it is in
+// flight again.
+func TestRetryOfClusters(t *testing.T) {
+	at := rt.At(time.Minute)
+	failed := func(cluster string, reason workv1alpha1.FailureReason) ledger.Trouble {
+		return ledger.Trouble{Cluster: cluster, State: ledger.Failed, Placement: "p1", Since: at, Reason: reason, Message: "denied"}
 	}
-	mark := step(t, b.next(), lifecycle.MarkAborted)
-	require.Equal(t, "2 of 3 clusters failed", mark.Patch.Record.Abort.Reason)
-	require.Equal(t, []string{"c1: Rejected: denied by policy x", "c2: DeadlineExceeded"}, mark.Patch.Record.Abort.Evidence)
-	require.EqualValues(t, 2, *mark.Patch.Record.Reached)
+	v := view("b", decided("a", "b"), object("a", 1), object("b", 2))
+	v.Before.SetTroubles([]ledger.Trouble{
+		failed("c1", workv1alpha1.FailureDegraded), failed("c2", workv1alpha1.FailureRejected), failed("c3", workv1alpha1.FailureDegraded),
+		{Cluster: "c4", State: ledger.Rejected, Since: at},
+	})
+	v.Commands.RetryClusters = []string{"c1", "c2", "c4", "gone"}
+	d := begin(v)
+	require.Empty(t, d.Events)
+	rejected := failed("c2", workv1alpha1.FailureRejected)
+	rejected.State, rejected.Since = ledger.Rejected, now
+	require.Equal(t, []ledger.Trouble{
+		{Cluster: "c1", State: ledger.TriedAgain, Placement: "p1", Since: now}, rejected, failed("c3", workv1alpha1.FailureDegraded),
+		{Cluster: "c4", State: ledger.Rejected, Since: at},
+	}, d.Ledger.Troubles)
+	require.Equal(t, map[string]time.Time{"c1": now}, d.Snapshot.Retried)
+	require.Len(t, d.Snapshot.Records.Failures, 1)
+	require.Equal(t, now, d.Snapshot.Records.Rejections["c2"].Since)
 
-	for len(b.Object.Status.Failures) < 12 {
-		b.Object.Status.Failures = append(b.Object.Status.Failures, workv1alpha1.ClusterFailure{Cluster: "c9", Reason: workv1alpha1.FailureDegraded})
+	v.Commands = ledger.Commands{WithoutFailures: true}
+	d = begin(v)
+	require.True(t, d.Ledger.Equal(&v.Before), "an older CRD may have dropped the list")
+	require.Equal(t, "RetryIgnored: status.failures was removed, and the hub put it back: to retry clusters, remove their entries; to retry all, set an empty list", notes(d))
+	require.True(t, d.Events[0].Once)
+}
+
+// A user may name the stable revision while the rollout is not complete: one that was stable before or, where none is, any of the history.
+func TestNameTheStableRevision(t *testing.T) {
+	complete := decided("b", "b", "a")
+	for name, tc := range map[string]struct {
+		before ledger.Ledger
+		name   string
+		why    string
+	}{
+		"one that was stable":             {before: decided("c", "b", "a"), name: hashOf("a")},
+		"any, where none is stable":       {before: decided("", "b"), name: hashOf("c")},
+		"in an abort":                     {before: func() ledger.Ledger { l := aborted("c", "b", 0); l.Former = []ledger.Named{named("a")}; return l }(), name: hashOf("a")},
+		"one that never was stable":       {before: decided("a", "b"), name: hashOf("c"), why: "revision " + nameOf("c") + " never was the current one"},
+		"none":                            {before: decided("a", "b"), why: "it was the current one when the field was removed"},
+		"one that is not of the history":  {before: decided("a", "b"), name: "zzz", why: "no revision of the history has the hash zzz"},
+		"one that can't be read":          {before: decided("", "b"), name: hashOf("d"), why: "no revision of the history has the hash " + hashOf("d")},
+		"the one that is rolled out":      {before: decided("a", "b"), name: hashOf("b"), why: "the rollout of revision " + nameOf("b") + " is not complete"},
+		"the rollout is complete":         {before: complete, name: hashOf("a"), why: "the rollout of revision " + nameOf("b") + " is complete"},
+		"complete, and it was not stable": {before: complete, name: hashOf("c"), why: "the rollout of revision " + nameOf("b") + " is complete"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := view("b", tc.before, object("a", 1), object("b", 2), object("c", 3), object("d", 4, broken))
+			v.Commands.Names, v.Commands.Name = true, tc.name
+			d := begin(v)
+			if tc.why == "" {
+				require.Empty(t, d.Events)
+				require.Equal(t, tc.name, d.Ledger.Current.Hash)
+				require.NotEmpty(t, d.Ledger.Current.Digest)
+				require.Equal(t, tc.name, d.Snapshot.Current.Hash)
+				return
+			}
+			require.Equal(t, tc.before.Current, d.Ledger.Current)
+			require.Contains(t, notes(d), "CurrentRevisionIgnored: status.currentRevision is \""+tc.name+"\", and the hub puts \""+tc.before.Current.Hash+"\" back: "+tc.why)
+		})
 	}
-	all := b.next().Patch.Record.Abort.Evidence
-	require.Len(t, all, 11)
-	require.Equal(t, "and 2 more", all[10])
+	v := view("b", decided("a", "b"), object("a", 1), object("b", 2))
+	v.NoHistory, v.Commands.Names, v.Commands.Name = true, true, hashOf("a")
+	require.Contains(t, notes(begin(v)), "no revision of the history has the hash", "without a history, none can be named")
+}
 
-	b.History = history(object("a", 1, current(0)), object("b", 2, amended(func(r *revision.Record) { r.Reached = ptr.To(int32(7)) })))
-	require.EqualValues(t, 7, *b.next().Patch.Record.Reached, "it was on more clusters before")
+// The annotation retries what was aborted or has failed by its time, once that time has come.
+func TestRetryByAnnotation(t *testing.T) {
+	const minute = time.Minute
+	stamp := func(at time.Duration) string { return rt.At(at).Format(time.RFC3339) }
+	failed := func(l ledger.Ledger, at time.Duration) ledger.Ledger {
+		l.SetTroubles([]ledger.Trouble{{Cluster: "c1", State: ledger.Failed, Since: rt.At(at)}, {Cluster: "c2", State: ledger.Rejected, Since: rt.At(at)}})
+		l.Halted = map[string]time.Time{"p1": rt.At(at)}
+		return l
+	}
+	retried := aborted("a", "b", 30*minute)
+	retried.Begun.Retried = rt.At(50 * minute)
+	for name, tc := range map[string]struct {
+		before     ledger.Ledger
+		annotation string
+		retries    bool
+		// failures is how many failures, rejections and halts the plan still sees.
+		failures int
+		event    string
+	}{
+		"no annotation":                    {before: aborted("a", "b", 30*minute)},
+		"it was aborted before":            {before: aborted("a", "b", 30*minute), annotation: stamp(40 * minute), retries: true},
+		"in the same second":               {before: aborted("a", "b", 30*minute+time.Millisecond), annotation: stamp(30 * minute), retries: true},
+		"in another zone":                  {before: aborted("a", "b", 30*minute), annotation: "2030-01-01T14:40:00+02:00", retries: true},
+		"it was aborted since":             {before: aborted("a", "b", 50*minute), annotation: stamp(40 * minute), event: "the rollout was aborted after this time, at 2030-01-01T12:50:00Z"},
+		"it began since":                   {before: aborted("a", "b", 30*minute), annotation: stamp(-minute)},
+		"it was retried since":             {before: retried, annotation: stamp(40 * minute)},
+		"it will come":                     {before: aborted("a", "b", 30*minute), annotation: stamp(time.Hour + 30*time.Second)},
+		"it will come late":                {before: aborted("a", "b", 30*minute), annotation: stamp(2 * time.Hour), event: "this time is in the future"},
+		"no time":                          {before: aborted("a", "b", 30*minute), annotation: "now\n", event: `annotation work.open-cluster-management.io/retry: "now\n": not a time: use RFC 3339`},
+		"a failure before":                 {before: failed(decided("a", "b"), 30*minute), annotation: stamp(40 * minute)},
+		"a failure since":                  {before: failed(decided("a", "b"), 50*minute), annotation: stamp(40 * minute), failures: 3},
+		"a failure before what will come":  {before: failed(decided("a", "b"), 30*minute), annotation: stamp(time.Hour + 30*time.Second), failures: 3},
+		"a failure, and the rollout began": {before: failed(decided("a", "b"), 30*minute), annotation: stamp(-minute), failures: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := view("b", tc.before, object("a", 1), object("b", 2))
+			if tc.annotation != "" {
+				v.Object.Annotations = map[string]string{workv1alpha1.AnnotationRetry: tc.annotation}
+			}
+			d := begin(v)
+			require.Equal(t, tc.retries, d.Ledger.Begun.Retried.Equal(now))
+			require.Equal(t, tc.retries || tc.before.Abort == nil, !d.Snapshot.Aborted)
+			records := &d.Snapshot.Records
+			require.Equal(t, tc.failures, len(records.Failures)+len(records.Rejections)+len(records.Halted))
+			if tc.event == "" {
+				require.Empty(t, d.Events)
+				return
+			}
+			require.Len(t, d.Events, 1)
+			require.True(t, d.Events[0].Once)
+			require.Equal(t, workv1alpha1.EventRetryIgnored, d.Events[0].Reason)
+			require.Contains(t, d.Events[0].Note, tc.event)
+		})
+	}
+}
+
+// An annotation retries no abort by hand that comes later, nor the rollout of a template that waits for an abort.
+func TestRetryByAnnotationWaits(t *testing.T) {
+	v := view("c", aborted("a", "b", time.Minute), object("a", 1), object("b", 2), object("c", 3))
+	v.Object.Annotations = map[string]string{workv1alpha1.AnnotationRetry: rt.At(30 * time.Minute).Format(time.RFC3339)}
+	v.Notes.Works = []work.Work{ours("c1", "b")}
+	d := begin(v)
+	require.True(t, d.Pending)
+	require.NotNil(t, d.Ledger.Abort)
+
+	v = view("b", decided("a", "b"), object("a", 1), object("b", 2))
+	v.Object.Annotations = map[string]string{workv1alpha1.AnnotationRetry: rt.At(30 * time.Minute).Format(time.RFC3339)}
+	v.Commands.Abort = &ledger.Abort{At: now}
+	require.NotNil(t, begin(v).Ledger.Abort)
+}
+
+// While a template waits for its revision, the rollout before goes on, and is aborted by hand like any other.
+func TestBeginHeld(t *testing.T) {
+	v := view("", decided("a", "b"), object("a", 1), object("b", 2))
+	found := lifecycle.Decision{Ledger: v.Before.Clone(), Update: v.Named(hashOf("b")), TemplateHeld: true}
+	d := lifecycle.Begin(v, found)
+	require.True(t, d.Ledger.Equal(&v.Before))
+	require.False(t, d.Snapshot.Aborted)
+	v.Commands.Abort = &ledger.Abort{At: now, By: "alice"}
+	found.Ledger, found.TemplateHeld = lifecycle.Obey(v).Ledger, false
+	require.True(t, lifecycle.Begin(v, found).Snapshot.Aborted)
+}
+
+// Without a history, the ledger goes on, and there is nothing to go back to.
+func TestBeginWithoutHistory(t *testing.T) {
+	v := view("b", decided("a", "b"), object("a", 1), object("b", 2))
+	v.NoHistory, v.HistoryNote = true, "no permission"
+	d := begin(v)
+	require.Equal(t, &rollout.Absence{Cause: rollout.WithoutHistory, Detail: "no permission"}, d.Snapshot.Absent)
+	require.Nil(t, d.Snapshot.Current)
+	require.Empty(t, d.Snapshot.Older)
+	require.Len(t, v.ByHash(d.Update), 1)
 }

@@ -1,7 +1,9 @@
 package lifecycle_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,12 +16,14 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
+
+var errQuota = errors.New("quota exceeded")
 
 // template is one that means this value.
 func template(value string) *workv1.ManifestWorkSpec {
@@ -42,6 +46,14 @@ func digestOf(value string) revision.Digest {
 func hashOf(value string) string { return revision.ComputeHash(template(value), nil) }
 
 func nameOf(value string) string { return revision.Name(rt.OwnerName, hashOf(value)) }
+
+// named is the revision of a value; none for an empty one.
+func named(value string) ledger.Named {
+	if value == "" {
+		return ledger.Named{}
+	}
+	return ledger.Named{Hash: hashOf(value), Digest: digestOf(value)}
+}
 
 func owner(value string) *workv1alpha1.ManifestWorkReplicaSet {
 	return &workv1alpha1.ManifestWorkReplicaSet{
@@ -67,62 +79,18 @@ func object(value string, number int64, changes ...change) *appsv1.ControllerRev
 	return made
 }
 
-func annotated(key, value string) change {
-	return func(o *appsv1.ControllerRevision) { o.Annotations[key] = value }
-}
-
 func amended(record func(*revision.Record)) change {
 	return func(o *appsv1.ControllerRevision) { revisiontest.Amend(o, record) }
 }
 
-func recordOf(o *appsv1.ControllerRevision) revision.Record { return revision.RecordOf(o) }
-
-func current(since time.Duration) change {
-	return amended(func(r *revision.Record) { r.CurrentSince = rt.At(since) })
-}
-
-func wasAborted(since time.Duration) change {
-	return amended(func(r *revision.Record) { r.Abort = &revision.Abort{At: rt.At(since)} })
-}
-
-func restoredAt(since time.Duration) change {
-	return amended(func(r *revision.Record) { r.Abort = &revision.Abort{Restored: rt.At(since)} })
-}
-
-func retriedAt(since time.Duration) change {
-	return amended(func(r *revision.Record) { r.Retried = rt.At(since) })
-}
-
-func retriedAbortAt(since time.Duration) change {
-	return amended(func(r *revision.Record) { r.RetriedAbort = rt.At(since) })
-}
-
-func reusedAt(since time.Duration) change {
-	return amended(func(r *revision.Record) { r.Reused = rt.At(since) })
-}
-
-func recordedAt(since time.Duration) change {
-	return amended(func(r *revision.Record) { r.Recorded = rt.At(since) })
-}
-
-func surpassedAt(since time.Duration) change {
-	return amended(func(r *revision.Record) { r.Surpassed = rt.At(since) })
-}
+// began says that the revision was rolled out, recorded that another hub rolled it out, and wasAborted that its last rollout was aborted.
+func began(r *revision.Record)      { r.Began = rt.At(0) }
+func recorded(r *revision.Record)   { r.Recorded = rt.At(0) }
+func wasAborted(r *revision.Record) { r.Abort = &revision.Abort{At: rt.At(0)} }
 
 func broken(o *appsv1.ControllerRevision) { o.Data.Raw = []byte(`{}`) }
 
 func foreign(o *appsv1.ControllerRevision) { o.OwnerReferences[0].UID = "somebody-else" }
-
-// remembers gives a revision the others of others.
-func remembers(values ...string) change {
-	return func(o *appsv1.ControllerRevision) {
-		others := revision.Others{}
-		for _, value := range values {
-			others[hashOf(value)] = revision.Entry{Digest: digestOf(value), Created: rt.Epoch}
-		}
-		revisiontest.Amend(o, func(r *revision.Record) { r.Others = others })
-	}
-}
 
 func history(objects ...*appsv1.ControllerRevision) revision.History {
 	decoded := make([]revision.Revision, 0, len(objects))
@@ -146,26 +114,40 @@ func holds(value string) rt.WorkOption {
 	return func(w *work.Work) { w.Digest = digestOf(value) }
 }
 
-// view is one of an object with a template, a status and revisions. c1, c2 and c3 are selected.
-func view(value string, revisions status.Revisions, objects ...*appsv1.ControllerRevision) *lifecycle.View {
+// decided is a ledger of a stable revision, the revision that is rolled out since Epoch, and the former ones, the latest first.
+func decided(current, update string, former ...string) ledger.Ledger {
+	l := ledger.Ledger{Format: ledger.Format, Owner: "uid-of-web", Seq: 4, Current: named(current), Update: named(update)}
+	l.Begun = ledger.Beginning{At: rt.At(0), How: ledger.New}
+	for _, value := range former {
+		l.Former = append(l.Former, named(value))
+	}
+	if current == update && current != "" {
+		l.Ended = rt.At(0)
+	}
+	return l
+}
+
+// aborted is one whose rollout was aborted.
+func aborted(current, update string, at time.Duration) ledger.Ledger {
+	l := decided(current, update)
+	l.Abort = &ledger.Abort{At: rt.At(at), Reason: "c1 failed"}
+	return l
+}
+
+// view is an hour after Epoch. Its object has a template, a ledger and revisions. c1, c2 and c3 are selected.
+func view(value string, before ledger.Ledger, objects ...*appsv1.ControllerRevision) *lifecycle.View {
 	v := &lifecycle.View{
-		Now: rt.At(time.Hour), Object: owner(value), PlacementsKnown: true, Owner: rt.Owner, Status: revisions,
+		Now: rt.At(time.Hour), Object: owner(value), PlacementsKnown: true, Owner: rt.Owner, Before: before,
 		History: history(objects...), Refs: []placement.Ref{rt.Ref("p1", rt.Clusters("c1", "c2", "c3"))},
 	}
-	v.Object.Status.UpdateRevision, v.Object.Status.CurrentRevision = revisions.UpdateRevision, revisions.CurrentRevision
 	v.Template, v.TemplateErr = revision.DigestOf(template(value))
 	return v
 }
 
-// names says which revisions a status names, by value.
-func names(current, update string) (named status.Revisions) {
-	if current != "" {
-		named.CurrentRevision = hashOf(current)
-	}
-	if update != "" {
-		named.UpdateRevision = hashOf(update)
-	}
-	return named
+// selects has a view select other clusters.
+func selects(v *lifecycle.View, clusters ...string) *lifecycle.View {
+	v.Refs[0].Placement.Groups[0].Clusters, v.Refs[0].Placement.Selected = clusters, len(clusters)
+	return v
 }
 
 // answer lets a view have the answer to its next step, and returns the step after it.
@@ -195,7 +177,22 @@ func held(t *testing.T, is lifecycle.Step, reason lifecycle.Reason) lifecycle.St
 	return is
 }
 
-func named(o *appsv1.ControllerRevision, name string) *appsv1.ControllerRevision {
-	o.Name = name
-	return o
+// begin begins a pass that found the revision of its template.
+func begin(v *lifecycle.View) lifecycle.Decision {
+	found := lifecycle.Obey(v)
+	hash := hashOf("")
+	if rev := v.History.ByDigest(v.Template); rev != nil {
+		hash = rev.Hash
+	}
+	found.Update = v.Named(hash)
+	return lifecycle.Begin(v, found)
+}
+
+// notes are those of the events of a decision.
+func notes(d lifecycle.Decision) string {
+	var all []string
+	for i := range d.Events {
+		all = append(all, d.Events[i].Reason+": "+d.Events[i].Note)
+	}
+	return strings.Join(all, "\n")
 }

@@ -3,10 +3,10 @@ package lifecycle
 import (
 	"time"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -29,8 +29,6 @@ type Notes struct {
 	Settle time.Duration
 	// Failures are the writes of works that failed when they were last tried.
 	Failures []Failure
-	// Retried is when somebody removed the recorded failures of clusters from the status.
-	Retried map[string]time.Time
 	// WrittenBack are the clusters whose works were written back in an abort.
 	WrittenBack WrittenBack
 	// Handover is how clusters pass from one revision to another; nil where the spec does not ask for it.
@@ -76,15 +74,16 @@ func AbortOf(rev *work.Revision, began time.Time) string {
 	return abortTarget(rev) + "/" + began.UTC().Format(time.RFC3339Nano)
 }
 
-// Snapshot returns the snapshot of the rollout of one revision, aborted or not.
-func (v *View) Snapshot(of *status.Revisions, update *work.Revision, aborted bool) *rollout.Snapshot {
+// Snapshot returns the snapshot of the rollout that a ledger describes, aborted or not.
+func (v *View) Snapshot(l *ledger.Ledger, update *work.Revision, aborted bool) *rollout.Snapshot {
 	notes := &v.Notes
 	s := &rollout.Snapshot{
 		Now:          v.Now,
 		Gap:          notes.Gap,
 		Settle:       notes.Settle,
-		Update:       update,
+		Update:       v.begun(l, update),
 		Aborted:      aborted,
+		Restored:     aborted && !l.Abort.Restored.IsZero(),
 		Paused:       v.Object.Spec.Paused,
 		Owner:        v.Owner,
 		Labels:       v.Object.Labels,
@@ -94,28 +93,42 @@ func (v *View) Snapshot(of *status.Revisions, update *work.Revision, aborted boo
 		Clusters:     notes.Clusters,
 		AwayUnheard:  notes.AwayUnheard,
 		Heard:        notes.Heard,
-		Records:      v.records(of),
-		Retried:      notes.Retried,
-		RetriedUntil: v.retryByAnnotation(update.Hash),
+		Records:      v.records(l),
+		Retried:      retried(l),
+		RetriedUntil: v.retryByAnnotation(l),
 		Unreached:    notes.Unreached,
 		Older:        v.older(update.Hash),
 		Handover:     v.handover(),
 	}
-	s.Current, s.Absent = v.Current(of.CurrentRevision, update)
-	if known := v.revisionOf(update.Hash); known != nil {
-		s.Restored = aborted && !known.RestoredAt().IsZero()
-		s.FastUndo = !aborted && known.AtOnce && s.Current != nil && s.Current.Hash != update.Hash
-	}
+	s.Current, s.Absent = v.current(l, update)
+	s.Undo = l.Undoes()
+	s.FastUndo = !aborted && l.Begun.AtOnce && s.Current != nil && s.Current.Hash != update.Hash
 	desired := update
 	if aborted && s.Current != nil {
 		desired = s.Current
-		if of.AbortedTime != nil && notes.WrittenBack.Abort == AbortOf(s.Current, of.AbortedTime.Time) {
+		if notes.WrittenBack.Abort == AbortOf(s.Current, l.Abort.At) {
 			s.WrittenBack = notes.WrittenBack.Clusters
 		}
 	}
 	target := Target(s, desired)
 	s.Rejected, s.Unanswered = notes.Refusals(target, aborted, v.Now), notes.unanswered(target, v.Now)
 	return s
+}
+
+// begun returns a revision with what the ledger says of its rollout.
+func (v *View) begun(l *ledger.Ledger, rev *work.Revision) *work.Revision {
+	if rev.Hash != l.Update.Hash {
+		return rev
+	}
+	out := *rev
+	out.Reused, out.Underway = l.Begun.How != ledger.New, l.Ended.IsZero()
+	if l.Begun.Again() {
+		out.BeginsAt, out.BeginSeen = l.Begun.Last(), v.BeginSeen
+		if !v.Before.Begun.Last().Equal(out.BeginsAt) {
+			out.BeginSeen = v.Now // It begins in this pass.
+		}
+	}
+	return &out
 }
 
 // unansweredFor is for how long a write without an answer may have arrived. After that, a cluster whose writes keep failing holds up no
@@ -180,9 +193,8 @@ func (v *View) older(update string) []*work.Revision {
 // readable are the revisions that can be read.
 func (v *View) readable() []*revision.Revision {
 	var found []*revision.Revision
-	history := v.mode().history()
-	for i := range history.Revisions {
-		if rev := &history.Revisions[i]; rev.Err == nil {
+	for i := range v.History.Revisions {
+		if rev := &v.History.Revisions[i]; rev.Err == nil && !v.NoHistory {
 			found = append(found, rev)
 		}
 	}

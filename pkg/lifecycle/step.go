@@ -4,9 +4,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -23,24 +23,10 @@ const (
 	Relabel Action = "Relabel"
 	// Renumber makes an older revision the newest one.
 	Renumber Action = "Renumber"
+	// CopyLedger writes the copy of the ledger, and the record of the rollout.
+	CopyLedger Action = "CopyLedger"
 	// MarkSettings writes on a revision which fields the spec has that an older CRD drops.
 	MarkSettings Action = "MarkSettings"
-	// MarkCurrent writes on a revision that it is the current one.
-	MarkCurrent Action = "MarkCurrent"
-	// MarkAborted writes on a revision that its rollout was aborted.
-	MarkAborted Action = "MarkAborted"
-	// ClearAborted removes that: somebody tries the revision again.
-	ClearAborted Action = "ClearAborted"
-	// MarkRestored writes on a revision that every cluster confirmed the one that it was brought back to.
-	MarkRestored Action = "MarkRestored"
-	// PersistStatus writes what decides into the status, with the conditions.
-	PersistStatus Action = "PersistStatus"
-	// RemoveAbort removes status.abortedTime where nothing can be aborted.
-	RemoveAbort Action = "RemoveAbort"
-	// Unmark removes from a revision that it was the current one: another hub rolled out past it.
-	Unmark Action = "Unmark"
-	// BumpCollision persists that a hash is taken.
-	BumpCollision Action = "BumpCollision"
 	// ReadLive reads a ControllerRevision that no cache shows.
 	ReadLive Action = "ReadLive"
 	// ReadSpec reads what the spec of a ManifestWork holds.
@@ -64,6 +50,8 @@ const (
 	Refused Reason = "Refused"
 	// InvalidSpec means that the spec can't be rolled out. The conditions say so.
 	InvalidSpec Reason = "InvalidSpec"
+	// Decided means that the ledger changed in a way that has to be persisted before anything else is decided.
+	Decided Reason = "Decided"
 	// InvalidOwnerLabel means that no ManifestWork can have the owner label. The conditions say so.
 	InvalidOwnerLabel Reason = "InvalidOwnerLabel"
 )
@@ -87,11 +75,6 @@ type Step struct {
 	// Work is the ManifestWork whose spec ReadSpec reads, and Digest what that means.
 	Work   *workv1.ManifestWork
 	Digest revision.Digest
-	// Collisions is the new status.collisionCount.
-	Collisions int32
-	// Plan and Stage are what PersistStatus reports; an empty Stage is the one that the plan shows.
-	Plan  *rollout.Plan
-	Stage status.Stage
 	// Event is what people read once the step is done; nil for nothing.
 	Event *Event
 
@@ -100,8 +83,8 @@ type Step struct {
 	Failed  *Answer
 	Problem Problem
 
-	// Outcome is what was decided so far.
-	Outcome Outcome
+	// Decision is what was decided so far.
+	Decision Decision
 }
 
 // Patch is what changes of a ControllerRevision.
@@ -110,6 +93,8 @@ type Patch struct {
 	Labels map[string]string
 	// Record is the new record of the revision; nil if the record does not change.
 	Record *revision.Record
+	// Ledger is the text of the ledger; empty if it does not change.
+	Ledger string
 	// ChangeCause is the new change cause; empty if it does not change.
 	ChangeCause string
 	// Number is the new revision number; 0 where that stays.
@@ -134,10 +119,10 @@ type Problem struct {
 	Text string
 }
 
-// Decision is what is decided about the revisions. Each of Next, Begin and Conclude receives the decision of the previous one.
+// Decision is what is decided about an object. Begin and Judge each return the decision that they receive, with what they add.
 type Decision struct {
-	// Revisions are the deciding fields of the status, as they count from now on.
-	Revisions status.Revisions
+	// Ledger is the ledger as it counts from now on. If it differs from that of the View, it is persisted before anything follows from it.
+	Ledger ledger.Ledger
 	// Update is the revision that is rolled out. It is the template's, except while an earlier abort finishes first.
 	Update *work.Revision
 	// TemplateHeld is true if the template has no revision, and Update is the previous one: no further cluster gets it.
@@ -151,38 +136,9 @@ type Decision struct {
 	Snapshot *rollout.Snapshot
 	// Aborting is true if a work that can be written was not restored when the decision was made.
 	Aborting bool
-}
 
-// Outcome is the decision of a chain so far, with what follows from it for users and for this process.
-type Outcome struct {
-	Decision
 	// Problems are for the conditions.
 	Problems []Problem
-	// Events are for users, in order. Answers add events at the end only.
+	// Events are for users, in order. What is decided later adds events at the end only.
 	Events []Event
-	// Urgent is true if the next pass should come as soon as possible.
-	Urgent bool
-	// AwaitsHistory is true if the hub checks regularly whether it may read ControllerRevisions.
-	AwaitsHistory bool
-
-	// The rest is for this process to remember.
-
-	// RolledOut is the template that is rolled out without a history; empty for none.
-	RolledOut RolledOut
-	// AbortedFor is why the rollout is aborted; empty if it is not.
-	AbortedFor string
-	// Keep is true if Revisions are to be remembered: the status may not have them, and a history may not be readable.
-	Keep bool
-	// Incomplete is the revision whose rollout is found incomplete; empty for none, nil for no change.
-	Incomplete *string
-	// Completed is the revision whose rollout was complete, but which could not record that; empty for none.
-	Completed string
-	// Unstable is the hash of the revision that is no longer known to be stable, because another hub rolled out; empty for none.
-	Unstable string
-}
-
-// RolledOut names what a template means by the hash that it was rolled out under.
-type RolledOut struct {
-	Hash   string
-	Digest revision.Digest
 }

@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"fmt"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,12 +64,9 @@ func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 	if err != nil {
 		return nil, err
 	}
-	record := revision.Record{
-		CreatedBy: revision.TemplateManager(c.Object.ManagedFields), Settings: c.settings(),
-		Others: c.History.OthersOf(hash, c.Revisions.CurrentRevision),
-	}
-	returned := c.noteReturn(&record, hash)
-	if cause := revision.ChangeCauseOf(c.Object); cause != "" && (!returned || c.causeChanged(cause)) {
+	record := revision.Record{CreatedBy: revision.TemplateManager(c.Object.ManagedFields), Settings: c.settings()}
+	_, returns := c.Ledger.Formerly(c.Template)
+	if cause := revision.ChangeCauseOf(c.Object); cause != "" && (!returns || c.causeChanged(cause)) {
 		wanted.Annotations[workv1alpha1.AnnotationChangeCause] = cause
 	} else if cause != "" {
 		record.CauseSeen = &cause
@@ -78,63 +74,30 @@ func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 	return wanted, revision.Amend(wanted, func(r *revision.Record) { *r = record })
 }
 
-// hashOfTemplate returns the hash of the revision that today's template gets. If somebody deleted the update revision, the template that was rolled
-// out keeps its hash: under another one, its rollout would begin again.
+// hashOfTemplate returns the hash of today's template where no revision has it. The template that is rolled out keeps its hash: under another
+// one, its rollout would begin again.
 func (c *chain) hashOfTemplate() string {
-	template, update := &c.Object.Spec.ManifestWorkTemplate, c.Revisions.UpdateRevision
-	if update != "" && c.History.ByHash(update) == nil {
-		digest, remembered := c.Memory.Unrecorded[update]
-		if remembered && digest == c.Template || c.hashOnWorks() == update || revision.Names(update, template, c.Revisions.CollisionCount) {
-			return update
-		}
+	update := &c.Ledger.Update
+	if update.Hash != "" && c.revisionOf(update.Hash) == nil && update.Digest == c.Template {
+		return update.Hash
 	}
-	return revision.ComputeHash(template, c.Revisions.CollisionCount)
+	if hash := c.hashOnWorks(); hash != "" && c.revisionOf(hash) == nil {
+		return hash
+	}
+	return revision.ComputeHash(&c.Object.Spec.ManifestWorkTemplate, c.collisions())
+}
+
+func (c *chain) collisions() *int32 {
+	if c.Ledger.Collisions == 0 {
+		return nil
+	}
+	return &c.Ledger.Collisions
 }
 
 // causeChanged reports whether somebody gave a change cause since the newest revision was made or reused.
 func (c *chain) causeChanged(cause string) bool {
 	newest := c.History.Newest()
 	return newest == nil || cause != newest.LastCause()
-}
-
-// noteReturn notes in the record that a template returns to a former current revision that no longer exists: the history limit or a user
-// deleted it. It reports whether the template returns.
-func (c *chain) noteReturn(record *revision.Record, hash string) bool {
-	if hash == c.Revisions.CurrentRevision {
-		return c.noteReturnToCurrent(record, hash)
-	}
-	former, known := c.History.Returned(c.Template)
-	if !known {
-		return false
-	}
-	// Where no later revision is the current one, another hub rolled out past it: it must not become the one that an abort goes back to.
-	if latest := c.History.LatestCurrent(); latest != nil && latest.CurrentSince.After(former.CurrentSince) {
-		record.CurrentSince = former.CurrentSince
-	} else {
-		record.Surpassed = former.CurrentSince
-	}
-	record.FirstCreated, record.Reused = former.Created, c.Now
-	return true
-}
-
-// noteReturnToCurrent notes in the record that a template returns to the current revision. It is an undo like any other: the revision was
-// the current one, and its rollout begins now. Without this, it would count as complete at once (P3). If it is also the update revision,
-// somebody deleted that: its rollout stays complete.
-func (c *chain) noteReturnToCurrent(record *revision.Record, hash string) bool {
-	if hash == c.Revisions.UpdateRevision {
-		record.CurrentSince = c.History.NextCurrentSince(c.Now)
-		return false
-	}
-	entry, known := c.History.Entry(hash)
-	if known && entry.Digest != c.Template {
-		return false
-	}
-	since := entry.CurrentSince
-	if since.IsZero() {
-		since = c.Now
-	}
-	record.CurrentSince, record.Reused = since, c.Now.Add(time.Nanosecond)
-	return true
 }
 
 // nameTaken looks at what has the name that the hash gives: our own revision from before a restart, which may have lost its labels, or
@@ -163,12 +126,16 @@ func (c *chain) nameTaken(wanted *appsv1.ControllerRevision) *Step {
 	return c.write(await, c.unrecorded)
 }
 
-// bumpCollision persists that the hash is taken. The next pass tries the next one.
+// bumpCollision counts that the hash is taken. The next pass tries the next one.
 func (c *chain) bumpCollision(live *appsv1.ControllerRevision) *Step {
-	why := c.taken(live)
-	c.ignore(why)
-	bump := Step{Action: BumpCollision, Key: "collide", Collisions: revision.NextCollision(c.Revisions.CollisionCount), Why: why}
-	return c.write(bump, c.unrecorded)
+	c.ignore(c.taken(live))
+	c.Ledger.Collisions = revision.NextCollision(c.collisions())
+	return c.decided("the name of the template's revision is taken")
+}
+
+// decided ends the pass with a change of the ledger that has to be persisted before the next link decides.
+func (c *chain) decided(why string) *Step {
+	return &Step{Action: Hold, Reason: Decided, Why: why, Decision: c.Decision}
 }
 
 // taken is why the template's revision gets another name than the one that its hash gives it first.
@@ -194,11 +161,8 @@ func (c *chain) undo() *Step {
 		c.Update = work.NewRevision(found)
 		return nil
 	}
-	request := mark(Renumber, "renumber", found, "the template came back", func(r *revision.Record) {
-		r.Abort = nil // An abort belongs to an earlier rollout.
-		r.AtOnce, r.Reused = c.inRollbackWindow(found), c.beginOf(found)
-		r.Others, r.Settings, r.CauseSeen = c.History.OthersOf(found.Hash, c.Revisions.CurrentRevision), c.settings(), nil
-	})
+	record := found.Changed(func(r *revision.Record) { r.Settings, r.CauseSeen = c.settings(), nil })
+	request := patch(Renumber, "renumber", found.Object, Patch{Record: record}, "the template came back")
 	request.Patch.Number = c.History.NextNumber()
 	// It keeps its own change cause, unless somebody gave one for the undo.
 	if cause := revision.ChangeCauseOf(c.Object); cause != "" && c.causeChanged(cause) {
@@ -212,23 +176,6 @@ func (c *chain) undo() *Step {
 	return c.write(request, c.unrecorded)
 }
 
-// beginOf returns when the rollout of an older revision began whose template came back: now, or earlier if the rollout is in progress,
-// because the hub could not read the history when the template came back. With a later time, its recorded failures would seem older than
-// the rollout.
-func (c *chain) beginOf(found *revision.Revision) time.Time {
-	began := c.Now
-	if found.Hash == c.Revisions.UpdateRevision {
-		newest := c.History.Newest().Age().Created
-		for i := range c.Works {
-			w := &c.Works[i]
-			if at, written := w.AppliedAt(); written && w.Hash() == found.Hash && at.After(newest) && at.Before(began) {
-				began = at
-			}
-		}
-	}
-	return found.NextBegin(began)
-}
-
 // unusable names the objects that pretend to be revisions, and the live revisions that can't be read. The stable one is a problem before it is
 // needed: nothing can be aborted. Today's template gets another revision, like one whose name is taken.
 func (c *chain) unusable() *Step {
@@ -237,7 +184,7 @@ func (c *chain) unusable() *Step {
 	}
 	for i := range c.History.Revisions {
 		rev := &c.History.Revisions[i]
-		current := rev.Hash == c.Revisions.CurrentRevision
+		current := rev.Hash == c.Ledger.Current.Hash
 		if rev.Err == nil || (!current && c.worksWith(rev.Hash) == 0) {
 			continue
 		}

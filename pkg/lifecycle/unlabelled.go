@@ -5,14 +5,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
 // unlabelled looks for the current and the update revision if the history lacks them: somebody may have removed the labels by which the
 // cache finds them. A deleted revision stays deleted, except that of the template in the spec, which is created again.
 func (c *chain) unlabelled() *Step {
-	for _, hash := range sets.List(sets.New(c.Revisions.CurrentRevision, c.Revisions.UpdateRevision).Delete("")) {
+	for _, hash := range sets.List(sets.New(c.Ledger.Current.Hash, c.Ledger.Update.Hash).Delete("")) {
 		if c.History.ByHash(hash) != nil {
 			continue
 		}
@@ -58,8 +58,8 @@ func (c *chain) reclaim(hash string) batch {
 
 // LiveHashes returns the hashes of the revisions that are never pruned: the current and the update revision, those that works have, and
 // those whose objects works keep.
-func (v *View) LiveHashes(revisions *status.Revisions) sets.Set[string] {
-	live := sets.New(revisions.CurrentRevision, revisions.UpdateRevision)
+func (v *View) LiveHashes(l *ledger.Ledger) sets.Set[string] {
+	live := sets.New(l.Current.Hash, l.Update.Hash)
 	for i := range v.Works {
 		if hash := v.Works[i].Hash(); i == 0 || hash != v.Works[i-1].Hash() { // Most works have the hash of the work before.
 			live.Insert(hash)

@@ -4,14 +4,12 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -29,8 +27,9 @@ type View struct {
 	// Template is what today's template means, and TemplateErr why that can't be said.
 	Template    revision.Digest
 	TemplateErr error
-	// Status are the deciding fields of the status.
-	Status status.Revisions
+	// Before is the ledger that counts before this pass decides; its Seq is 0 if there is none. Commands are those that the status has for it.
+	Before   ledger.Ledger
+	Commands ledger.Commands
 
 	// History holds the revisions. Where NoHistory is set, it is what could be read last.
 	History revision.History
@@ -45,54 +44,12 @@ type View struct {
 	Refs        []placement.Ref
 	IgnoredRefs int
 
-	// decided are the facts about the rollout that this pass found and that are not persisted yet; nil for none.
-	decided *rollout.Records
 	// Notes are about the works. Next needs none.
 	Notes Notes
-	// Memory is what this process remembers.
-	Memory Memory
+	// BeginSeen is when this process first saw the beginning of the rollout that the ledger names.
+	BeginSeen time.Time
 	// Answers are those to the steps of this pass so far.
 	Answers []Answer
-}
-
-// Memory is what a process remembers of a ManifestWorkReplicaSet, as values. All of it may be lost.
-type Memory struct {
-	// Kept are the deciding fields as of the last pass.
-	Kept status.Revisions
-	// Completed is the hash of the revision whose rollout was complete when the revision could not record it.
-	Completed string
-	// Incomplete is the hash of the revision whose rollout was last judged not to be complete; empty once it is.
-	Incomplete string
-	// Unrecorded says what was rolled out without a history, by hash.
-	Unrecorded map[string]revision.Digest
-	// Aborted is when and why a rollout was aborted: until the revision records it, nothing else does.
-	Aborted Aborted
-	// Records are the facts about the rollout of a revision, as of the last pass. They count where the status can't hold them, as RecordsDropped
-	// reports, or lost them.
-	Records        Recorded
-	RecordsDropped bool
-	// Pruned reports whether the API server was seen dropping the status fields that only our CRD has, and is not to be asked again yet.
-	Pruned bool
-}
-
-// Recorded are the facts about the rollout of one revision.
-type Recorded struct {
-	Revision string
-	rollout.Records
-}
-
-// Aborted is when and why a rollout was aborted.
-type Aborted struct {
-	At     metav1.Time
-	Reason string
-}
-
-// ReasonAt returns why a rollout was aborted at a time; empty if that is not known.
-func (a *Aborted) ReasonAt(at *metav1.Time) string {
-	if a.At.Equal(at) {
-		return a.Reason
-	}
-	return ""
 }
 
 // Result is the outcome of a request.
@@ -108,8 +65,6 @@ const (
 	Missing Result = "Missing"
 	// Conflicted means that the object has changed since it was seen.
 	Conflicted Result = "Conflicted"
-	// Pruned means that the API server accepted the request, and dropped fields.
-	Pruned Result = "Pruned"
 	// Rejected means that the API server rejects the request: a retry alone does not help.
 	Rejected Result = "Rejected"
 	// Failed means that the request failed in another way.
@@ -129,6 +84,3 @@ type Answer struct {
 	// Spec is what ReadSpec found.
 	Spec *workv1.ManifestWorkSpec
 }
-
-// failed reports whether the request did not succeed.
-func (a *Answer) failed() bool { return a.Result != Done && a.Result != Pruned }

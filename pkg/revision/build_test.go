@@ -63,18 +63,6 @@ func ownedBy(uid types.UID) func(*appsv1.ControllerRevision) {
 	return func(o *appsv1.ControllerRevision) { o.OwnerReferences[0].UID = uid }
 }
 
-func amended(change func(*Record)) func(*appsv1.ControllerRevision) {
-	return func(o *appsv1.ControllerRevision) {
-		if err := Amend(o, change); err != nil {
-			panic(err)
-		}
-	}
-}
-
-func surpassedAt(at time.Time) func(*appsv1.ControllerRevision) {
-	return amended(func(r *Record) { r.Surpassed = at })
-}
-
 func annotated(key, value string) func(*appsv1.ControllerRevision) {
 	return func(o *appsv1.ControllerRevision) { o.Annotations[key] = value }
 }

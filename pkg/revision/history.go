@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -80,49 +79,6 @@ func (h *History) ByDigest(digest Digest) *Revision {
 		}
 	}
 	return nil
-}
-
-// LatestCurrent returns the revision that became the current one last, as the revisions themselves record it; nil if none ever did.
-func (h *History) LatestCurrent() *Revision { return h.latest(currentSince) }
-
-// LatestSurpassed returns the last revision that was the current one when another hub rolled out a newer one; nil if there is none.
-func (h *History) LatestSurpassed() *Revision { return h.latest(surpassed) }
-
-// latest returns the revision that records the latest of the times that a function reads; nil if none records one.
-func (h *History) latest(recorded func(*Revision) time.Time) *Revision {
-	var found *Revision
-	var latest time.Time
-	for i := range h.Revisions {
-		if at := recorded(&h.Revisions[i]); at.After(latest) {
-			found, latest = &h.Revisions[i], at
-		}
-	}
-	return found
-}
-
-func currentSince(rev *Revision) time.Time { return rev.CurrentSince }
-
-func surpassed(rev *Revision) time.Time { return rev.Surpassed }
-
-// NextCurrentSince returns the time to record for a revision that becomes the current one now: later than that of all others, even if the
-// clock was set back.
-func (h *History) NextCurrentSince(now time.Time) time.Time {
-	if _, latest := h.lastCurrent(); !now.After(latest) {
-		return latest.Add(time.Nanosecond)
-	}
-	return now
-}
-
-// FormerCurrents returns the revisions that record that they were the current one, the latest last.
-func (h *History) FormerCurrents() []*Revision {
-	var found []*Revision
-	for i := range h.Revisions {
-		if !h.Revisions[i].CurrentSince.IsZero() {
-			found = append(found, &h.Revisions[i])
-		}
-	}
-	slices.SortStableFunc(found, func(a, b *Revision) int { return a.CurrentSince.Compare(b.CurrentSince) })
-	return found
 }
 
 // Newest returns the revision with the highest number; nil if there is none.

@@ -120,7 +120,7 @@ func TestHistory(t *testing.T) {
 
 func TestEmptyHistory(t *testing.T) {
 	h := NewHistory(owner(), nil)
-	if h.Newest() != nil || h.NextNumber() != 1 || h.ByHash("a") != nil || h.ByDigest("a") != nil || h.LatestCurrent() != nil || h.Surplus(nil, 0) != nil {
+	if h.Newest() != nil || h.NextNumber() != 1 || h.ByHash("a") != nil || h.ByDigest("a") != nil || h.Surplus(nil, 0) != nil {
 		t.Error("there is nothing in it")
 	}
 }
@@ -134,35 +134,6 @@ func TestByDigest(t *testing.T) {
 	}
 	if got := h.ByDigest(stored(t, "ccc", 1).Digest); got != nil {
 		t.Errorf("%+v", got)
-	}
-}
-
-// TestCurrents: which revisions were the current one, in what order, and which another hub rolled out past.
-func TestCurrents(t *testing.T) {
-	h := NewHistory(owner(), []Revision{
-		stored(t, "aaa", 1, since(epoch.Add(2)), surpassedAt(epoch.Add(-time.Hour))),
-		stored(t, "bbb", 2, since(epoch.Add(1)), surpassedAt(epoch.Add(time.Second-time.Hour))),
-		stored(t, "ccc", 3),
-	})
-	var order []string
-	for _, rev := range h.FormerCurrents() {
-		order = append(order, rev.Hash)
-	}
-	if len(order) != 2 || order[0] != "bbb" || order[1] != "aaa" {
-		t.Errorf("the latest is not the last: %v", order)
-	}
-	if got := h.LatestSurpassed(); got == nil || got.Hash != "bbb" {
-		t.Errorf("surpassed last: %+v", got)
-	}
-	if got, want := h.NextCurrentSince(epoch), epoch.Add(3); !got.Equal(want) {
-		t.Errorf("the clock went back: %v, not %v", got, want)
-	}
-	if got, want := h.NextCurrentSince(epoch.Add(time.Hour)), epoch.Add(time.Hour); !got.Equal(want) {
-		t.Errorf("%v, not %v", got, want)
-	}
-	empty := NewHistory(owner(), nil)
-	if got := empty.NextCurrentSince(epoch); !got.Equal(epoch) || empty.LatestSurpassed() != nil || len(empty.FormerCurrents()) > 0 {
-		t.Errorf("of none: %v", got)
 	}
 }
 

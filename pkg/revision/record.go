@@ -12,7 +12,7 @@ import (
 )
 
 // Record holds the facts that the hub records about a revision and its rollouts. It is stored as JSON in one annotation of the revision. A
-// time is zero if it is unknown. Some of the times must show an order even if a clock was set back, so they have nanoseconds.
+// time is zero if it is unknown. No decision is based on it, except that a revision without a record has never been rolled out.
 type Record struct {
 	// CreatedBy is the field manager that owned the template when the revision was created.
 	CreatedBy string `json:"createdBy,omitempty"`
@@ -23,33 +23,15 @@ type Record struct {
 
 	// Recorded is when the hub recorded a revision that another hub rolled out. A revision without this time was made from a template.
 	Recorded time.Time `json:"recorded,omitzero"`
-	// RecordedOn is the only cluster that had a recorded revision when the revision became the current one. No other cluster returns to the
-	// revision until a rollout of it is complete.
-	RecordedOn string `json:"recordedOn,omitempty"`
-	// FirstCreated is when the revision was first created. It is set if the template returned after the revision had been deleted.
-	FirstCreated time.Time `json:"firstCreated,omitzero"`
 
-	// CurrentSince is when the revision became the current one. The revision with the latest time is the current revision.
-	CurrentSince time.Time `json:"currentSince,omitzero"`
-	// Surpassed is when this hub found that another hub had rolled out a newer revision while this one was current. It replaces
-	// CurrentSince.
-	Surpassed time.Time `json:"surpassed,omitzero"`
-
-	// Reused is when the template last returned to the revision. The rollout of the revision begins at that time.
-	Reused time.Time `json:"reused,omitzero"`
-	// AtOnce is true if the template returned within spec.rollbackWindow. The undo then reaches every cluster at once. An abort of that
-	// undo resets AtOnce.
-	AtOnce bool `json:"atOnce,omitempty"`
-	// Retried is when a user last retried the rollout, and RetriedAbort is the time of the abort that was retried. A status that still has
-	// this abort is older than the record.
-	Retried      time.Time `json:"retried,omitzero"`
-	RetriedAbort time.Time `json:"retriedAbort,omitzero"`
-
+	// Began is when the last rollout of the revision began; zero if none has begun. Retried is when a user last retried it after an abort.
+	Began   time.Time `json:"began,omitzero"`
+	Retried time.Time `json:"retried,omitzero"`
+	// Ended is when a rollout of the revision was last complete: every selected cluster had it. It is zero if none was.
+	Ended time.Time `json:"ended,omitzero"`
 	// Abort is the abort of the last rollout; nil if it was not aborted.
 	Abort *Abort `json:"abort,omitempty"`
 
-	// Others holds the entries about other revisions, by hash.
-	Others Others `json:"others,omitzero"`
 	// Settings are the fields of the owner's spec that an older CRD drops; nil if there are none. Only the newest revision has them.
 	Settings *Settings `json:"settings,omitempty"`
 }
@@ -78,9 +60,7 @@ func RecordOf(object *appsv1.ControllerRevision) Record {
 
 // inUTC converts all times to UTC.
 func (r *Record) inUTC() {
-	for _, at := range []*time.Time{
-		&r.Recorded, &r.FirstCreated, &r.CurrentSince, &r.Surpassed, &r.Reused, &r.Retried, &r.RetriedAbort,
-	} {
+	for _, at := range []*time.Time{&r.Recorded, &r.Began, &r.Retried, &r.Ended} {
 		*at = at.UTC()
 	}
 	if r.Abort != nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -30,9 +29,6 @@ type Revision struct {
 	Digest Digest
 	// ReportsDegraded is true if every agent reports Degraded for it.
 	ReportsDegraded bool
-	// BeginSeen is when this process first saw the last undo to the revision or the last retry of it, or the recorded time if that is earlier;
-	// zero if nothing tracked it.
-	BeginSeen time.Time
 	// Err is the reason why the data can't be read.
 	Err error
 }
@@ -104,11 +100,6 @@ func New(
 	}, nil
 }
 
-// WasCurrent reports whether this revision is, or was, the current one, even if another hub has rolled out a newer one since.
-func (r *Revision) WasCurrent() bool {
-	return !r.CurrentSince.IsZero() || !r.Surpassed.IsZero()
-}
-
 // AbortedAt returns the time when the rollout of this revision was aborted, and whether it was.
 func (r *Revision) AbortedAt() (time.Time, bool) {
 	if r.Abort == nil {
@@ -124,18 +115,4 @@ func (r *Revision) RestoredAt() time.Time {
 		return time.Time{}
 	}
 	return r.Abort.Restored
-}
-
-// Began returns when the last rollout of this revision began: when it was created, reused or retried last.
-func (r *Revision) Began() time.Time {
-	return slices.MaxFunc([]time.Time{r.Object.CreationTimestamp.Time, r.Reused, r.Retried}, time.Time.Compare)
-}
-
-// NextBegin returns the time to record for a rollout of this revision that begins now: later than the time when the revision last became
-// current, even if the clock was set back.
-func (r *Revision) NextBegin(now time.Time) time.Time {
-	if !now.After(r.CurrentSince) {
-		return r.CurrentSince.Add(time.Nanosecond)
-	}
-	return now
 }

@@ -66,6 +66,9 @@ const (
 	soaking
 	handingOver
 	degraded
+	// degradedChanged is a cluster that was degraded when the placementRef was halted, and whose work somebody edited or deleted since: it gets
+	// the update revision again.
+	degradedChanged
 	failed
 	// failedChanged is failed with a work that somebody edited or deleted since: it gets the update revision again.
 	failedChanged
@@ -116,6 +119,8 @@ var table = [...]consequence{
 	handingOver:          {name: PhaseHandingOver, takesSlot: always, keepsTurn: true, awaited: unlessHalted, settled: true, waitsFor: WaitHandover},
 	degraded: {name: PhaseDegraded, takesSlot: always, keepsTurn: true, halts: true, mayStillFail: true, awaited: withDeadline, listed: true,
 		waitsFor: WaitManifests},
+	degradedChanged: {name: PhaseDegraded, takesSlot: always, keepsTurn: true, halts: true, awaited: withDeadline, listed: true, waitsFor: WaitManifests},
+
 	failed:        {name: PhaseFailed, halts: true, fails: true, tolerated: true, listed: true},
 	failedChanged: {name: PhaseFailed, halts: true, fails: true, listed: true},
 	agentUnknown:  {name: PhaseAgentUnknown, halts: true, listed: true, waitsFor: WaitAgent},
@@ -206,7 +211,7 @@ func (m *member) failed() bool { return m.is().fails }
 // writtenAgain reports whether a member that was started gets the update revision again: the API server rejects the write, or the member
 // failed, and somebody changed its work since. This starts no further cluster, so neither a halt nor the order of groups prevents it.
 func (m *member) writtenAgain() bool {
-	return !m.written && (m.rejection != nil && !m.failed() || m.phase == failedChanged)
+	return !m.written && (m.rejection != nil && !m.failed() || m.phase == failedChanged || m.phase == degradedChanged)
 }
 
 // writable reports whether a work can be written to the member's cluster.
@@ -322,14 +327,14 @@ func (ps *placementState) mustTerminate(m *member) bool {
 	return !m.atUpdate
 }
 
-// terminationPhase computes the phase of a member whose work has to be deleted. Its deadline runs from the deletion.
+// terminationPhase computes the phase of a member whose work has to be deleted. Its deadline runs from the deletion, or from a retry.
 func (ps *placementState) terminationPhase(s *Snapshot, m *member) {
 	m.phase, m.reason = terminating, workv1alpha1.FailureTerminationTimedOut
 	if m.work.PlacementName() != ps.ref.Name {
 		m.phase = terminatingElsewhere
 	}
 	if m.work.Deleting() {
-		m.since = work.Earlier(m.work.DeletedAt(), s.Now)
+		m.since = work.Later(work.Earlier(m.work.DeletedAt(), s.Now), s.Retried[m.cluster])
 		m.phase, m.next = ps.until(s, m, m.phase, terminationTimedOut)
 	}
 }

@@ -39,6 +39,9 @@ type Records struct {
 	// Rejections are the clusters in flight whose works the API server rejects, at most MaxFailures, by name. Their deadlines run from the
 	// recorded times.
 	Rejections map[string]Failure
+	// Degraded are the clusters that were degraded when their placementRef was halted, at most MaxFailures, by name, until they are well: whatever
+	// happens to their works, the halt stays.
+	Degraded map[string]Failure
 	// Halted maps the name of the Placement of each halted placementRef to the time when the halt began.
 	Halted map[string]time.Time
 	// Counted is the largest number of clusters that have counted for each placementRef since the rollout began, by the name of its Placement:
@@ -94,6 +97,7 @@ func (ps *placementState) applyRecord(s *Snapshot, m *member) {
 	}
 	record, holds := ps.recordOf(s, m)
 	if !holds {
+		m.stayDegraded(s)
 		if m.phase == failed && !m.owned && !m.neverSucceeded(s) {
 			m.phase = overdueUnselected
 		}
@@ -105,6 +109,19 @@ func (ps *placementState) applyRecord(s *Snapshot, m *member) {
 	found := record // Only what is found goes to the heap.
 	m.since, m.reason, m.record = record.Since, record.Reason, &found
 	m.phase = m.failedPhase()
+}
+
+// stayDegraded gives a member the phase of a cluster that was degraded when its placementRef was halted, unless it is seen well.
+func (m *member) stayDegraded(s *Snapshot) {
+	if _, recorded := s.Records.Degraded[m.cluster]; !recorded || s.Aborted {
+		return
+	}
+	switch m.phase {
+	case waiting:
+		m.phase = degradedChanged
+	case inFlight:
+		m.phase = degraded
+	}
 }
 
 // failedPhase returns the phase of a member with a recorded failure.
@@ -154,12 +171,22 @@ func (m *member) rejectionRecord(s *Snapshot, placement string) Failure {
 	return Failure{Placement: placement, Since: since, Reason: workv1alpha1.FailureRejected, Message: m.rejection.Message}
 }
 
+// degradedRecord returns the record of a degraded member; false if it is not degraded, or does not halt its placementRef.
+func (m *member) degradedRecord(s *Snapshot, placement string, halted bool) (Failure, bool) {
+	record, known := s.Records.Degraded[m.cluster]
+	if !known {
+		record = Failure{Placement: placement, Since: s.Now, Reason: workv1alpha1.FailureDegraded}
+	}
+	return record, m.is().name == PhaseDegraded && (known || halted && m.counted())
+}
+
 // records returns the current facts. During an abort, the facts of the failed rollout stay.
 func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 	if s.Aborted {
 		return s.Records
 	}
-	found := Records{Failures: map[string]Failure{}, Rejections: map[string]Failure{}, Halted: map[string]time.Time{}, Counted: map[string]int{}}
+	found := Records{Failures: map[string]Failure{}, Rejections: map[string]Failure{}, Degraded: map[string]Failure{},
+		Halted: map[string]time.Time{}, Counted: map[string]int{}}
 	for i, ps := range states {
 		if !s.Records.Uncounted {
 			found.Counted[ps.ref.Name] = max(found.Counted[ps.ref.Name], ps.counted)
@@ -169,6 +196,8 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 				found.addFailure(m.cluster, failure)
 			} else if m.rejection != nil {
 				found.Rejections[m.cluster] = m.rejectionRecord(s, ps.ref.Name)
+			} else if record, holds := m.degradedRecord(s, ps.ref.Name, p.Refs[i].Halted); holds {
+				found.Degraded[m.cluster] = record
 			}
 		}
 		since, before := s.Records.Halted[ps.ref.Name]
@@ -182,9 +211,11 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 	if p.selection.anyUnknown {
 		keep(found.Failures, s.Records.Failures, states)
 		keep(found.Rejections, s.Records.Rejections, states)
+		keep(found.Degraded, s.Records.Degraded, states)
 	}
 	found.Failures = bounded(found.Failures, s.Records.Failures)
 	found.Rejections = bounded(found.Rejections, s.Records.Rejections)
+	found.Degraded = bounded(found.Degraded, s.Records.Degraded)
 	return found
 }
 

@@ -84,7 +84,7 @@ func (s *Snapshot) abortable() bool {
 
 // undoes reports whether the rollout goes back: its revision was the current one before, and is older than today's current one.
 func (s *Snapshot) undoes() bool {
-	return s.Current != nil && s.Current.Hash != s.Update.Hash && s.Update.WasCurrent && s.Update.Age.MayPrecede(s.Current.Age)
+	return s.Undo && s.Current != nil && s.Current.Hash != s.Update.Hash
 }
 
 // returns reports whether the template has returned to a revision that every cluster gets at once: to the current one in the middle of
@@ -93,7 +93,7 @@ func (s *Snapshot) returns() bool {
 	if s.Aborted || s.Current == nil {
 		return false
 	}
-	return s.FastUndo || s.Current.Hash == s.Update.Hash && s.Update.Underway()
+	return s.FastUndo || s.Current.Hash == s.Update.Hash && s.Update.Underway
 }
 
 // decideAbort decides whether the rollout is aborted, and reports it.

@@ -10,7 +10,6 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -81,11 +80,11 @@ func (d *drawer) drawRevisions() {
 	case 2:
 		s.Current = s.Update
 	case 3:
-		s.Current, s.Update.BeginsAt = s.Update, rt.At(5*minute)
+		s.Current, s.Update.BeginsAt, s.Update.Underway = s.Update, rt.At(5*minute), true
 	case 4:
-		s.FastUndo, s.Update.WasCurrent, s.Update.BeginsAt = true, true, rt.At(minute)
+		s.Undo, s.FastUndo, s.Update.BeginsAt = true, true, rt.At(minute)
 	case 5:
-		s.Update.WasCurrent, s.Current.Age = true, revision.Age{Created: rt.At(minute), Generation: 4}
+		s.Undo = true
 	}
 	if d.one("handover", 3) {
 		s.Handover = &rollout.Handover{Combine: combine}

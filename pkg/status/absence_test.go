@@ -2,7 +2,6 @@ package status_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,9 +41,7 @@ func TestNoCurrent(t *testing.T) {
 
 // A failed undo is not aborted by itself: Progressing says why, and gives the command that does.
 func TestUndoThatFailsNamesTheCommand(t *testing.T) {
-	_, messages := told(status.Build(input(status.Stalled, p1(rt.AbortAll(), rt.Clusters("c1")), rt.Works(failed("c1")),
-		rt.Current(rt.Revision("aaa", rt.CurrentBefore(), rt.CreatedFirst(time.Hour, 2))),
-		rt.Updating(rt.Revision("bbb", rt.CurrentBefore(), rt.CreatedFirst(0, 1))))))
+	_, messages := told(build(input(status.Stalled, p1(rt.AbortAll(), rt.Clusters("c1")), rt.Works(failed("c1")), rt.Undoing())))
 	require.Contains(t, messages[progressing], "failureStrategy AbortAll does not apply to an undo: revision web-bbb was the stable one before revision web-aaa, "+
 		"and the hub does not return to web-aaa by itself; fix these clusters, or return every cluster to web-aaa: kubectl -n default patch mwrs web "+
 		`--subresource=status --type=merge -p '{"status":{"abortedTime":"'$(date -u +%FT%TZ)'"}}'`)
@@ -69,7 +66,7 @@ func TestMissingHistoryIsSaidOnce(t *testing.T) {
 	} {
 		in := input(tc.stage, tc.ref, without, rt.Works(failed("c1")))
 		in.PrunedNote, in.HistoryNote = pruned, history
-		_, messages := told(status.Build(in))
+		_, messages := told(build(in))
 		require.Regexp(t, "; "+pruned+"(; "+history+")?$", messages[progressing])
 		require.Contains(t, messages[progressing], tc.want, tc.stage)
 		require.NotRegexp(t, history+".*"+history, messages[progressing], tc.stage)

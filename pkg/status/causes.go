@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -35,7 +36,7 @@ func causes(plan *rollout.Plan) []string {
 			continue
 		}
 		record := plan.Records.Failures[f.Cluster]
-		why := cause{reason: cmp.Or(record.Reason, workv1alpha1.FailureDeadlineExceeded), message: quoted(record.Message)}
+		why := cause{reason: cmp.Or(record.Reason, workv1alpha1.FailureDeadlineExceeded), message: ledger.Quoted(record.Message)}
 		if clusters[why] == nil {
 			order = append(order, why)
 		}

@@ -1,7 +1,6 @@
 package status
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,15 +32,6 @@ func TestCauses(t *testing.T) {
 	found := causes(plan)
 	require.Len(t, found, shown+1)
 	require.Equal(t, "2 more failed for other reasons, see status.failures", found[shown])
-}
-
-// What agents and the API server say is shown on one line, bounded, and its control characters are visible.
-func TestQuoted(t *testing.T) {
-	require.Equal(t, `a b\x1b c`, quoted("a\n\tb\x1b c\n"))
-	long := quoted(strings.Repeat("é", 300))
-	require.LessOrEqual(t, len(long), workv1alpha1.MaxFailureMessage)
-	require.True(t, strings.HasSuffix(long, "é…"), long)
-	require.Equal(t, quoted(long), long, "what is stored is not shortened again (P7)")
 }
 
 // The message of a failure is what the agent says of the manifest that keeps the work from succeeding.

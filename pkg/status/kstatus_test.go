@@ -29,7 +29,7 @@ func computed(t *testing.T, object *workv1alpha1.ManifestWorkReplicaSet) (status
 // built is the object of an input with the status that is built from it.
 func built(in *ours.Input) *workv1alpha1.ManifestWorkReplicaSet {
 	object := in.Object.DeepCopy()
-	object.Status = ours.Build(in)
+	object.Status = build(in)
 	return object
 }
 

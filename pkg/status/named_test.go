@@ -23,11 +23,11 @@ func TestSoakThatHasNoEffect(t *testing.T) {
 		input(status.RollingOut, rt.Refs(rt.Ref("p1", rt.Soak(5*minute), two)), rt.Works(inFlight("c1"))),
 		input(status.Complete, rt.Refs(rt.Ref("p1", rt.Soak(5*minute), two)), rt.Works(done("c1"), done("c2"))),
 	} {
-		if _, messages := told(status.Build(in)); !strings.HasSuffix(messages[progressing], want) {
+		if _, messages := told(build(in)); !strings.HasSuffix(messages[progressing], want) {
 			t.Errorf("%s: %q", in.Stage, messages[progressing])
 		}
 	}
-	if _, messages := told(status.Build(input(status.RollingOut, p1(two, rt.Soak(minute))))); strings.Contains(messages[progressing], "no effect") {
+	if _, messages := told(build(input(status.RollingOut, p1(two, rt.Soak(minute))))); strings.Contains(messages[progressing], "no effect") {
 		t.Errorf("%q", messages[progressing])
 	}
 }
@@ -51,7 +51,7 @@ func TestIgnoredRefsAreNamed(t *testing.T) {
 	const said = "spec.placementRefs has 7 entries and the first 1 count: clusters that only the others select get no new revision and keep their works, " +
 		"no work is deleted and no rollout completes; select more clusters with each Placement, or make several ManifestWorkReplicaSets"
 	for stage, want := range map[status.Stage]string{status.RollingOut: "NewRevisionCreated True", status.Complete: "NewManifestWorkAvailable False"} {
-		heads, messages := told(status.Build(input(stage, p1(rt.Clusters("c1")), rt.Works(done("c1")), rt.IgnoredRefs(6))))
+		heads, messages := told(build(input(stage, p1(rt.Clusters("c1")), rt.Works(done("c1")), rt.IgnoredRefs(6))))
 		if heads[verified] != "NotAsExpected False" || messages[verified] != said || heads[progressing] != want {
 			t.Errorf("%s: %s, %q, %s", stage, heads[verified], messages[verified], heads[progressing])
 		}
@@ -59,7 +59,7 @@ func TestIgnoredRefsAreNamed(t *testing.T) {
 			t.Errorf("%s: %q", stage, messages[progressing])
 		}
 	}
-	heads, messages := told(status.Build(input(status.RollingOut, p1(rt.Missing()), rt.IgnoredRefs(6))))
+	heads, messages := told(build(input(status.RollingOut, p1(rt.Missing()), rt.IgnoredRefs(6))))
 	if heads[verified] != "PlacementDecisionNotFound False" || !strings.HasPrefix(messages[verified], said+"; spec.placementRefs[0].name: there is no Placement") {
 		t.Errorf("%s: %q", heads[verified], messages[verified])
 	}
@@ -72,9 +72,9 @@ func TestLargerHistoryLimitIsNamed(t *testing.T) {
 		in := input(stage, p1(rt.Clusters("c1")), rt.Works(done("c1")))
 		in.PrunedNote = "a note"
 		in.Object.Spec.RevisionHistoryLimit = ptr.To[int32](100)
-		before, words := told(status.Build(in))
+		before, words := told(build(in))
 		in.Object.Spec.RevisionHistoryLimit = ptr.To[int32](101)
-		heads, messages := told(status.Build(in))
+		heads, messages := told(build(in))
 		if !maps.Equal(heads, before) || messages[progressing] != words[progressing]+"; "+said || messages[applied] != words[applied] {
 			t.Errorf("%s: %v, %q, before %v, %q", stage, heads, messages, before, words)
 		}
@@ -101,7 +101,7 @@ func TestUnheardClustersAreNamed(t *testing.T) {
 			if tc.stage == status.Aborted {
 				options = append(options, rt.Aborted())
 			}
-			_, messages := told(status.Build(input(tc.stage, options...)))
+			_, messages := told(build(input(tc.stage, options...)))
 			for _, condition := range tc.of {
 				if !strings.Contains(messages[condition], named) {
 					t.Errorf("%s: %q", condition, messages[condition])
@@ -120,12 +120,12 @@ func TestUnreachedClustersAreNamed(t *testing.T) {
 		input(status.Stalled, p1(rt.Clusters("c1", "c2")), rt.Works(inFlight("c1"))),
 		input(status.Complete, p1(rt.Clusters("c1", "c2")), rt.Works(done("c1"), done("c2"))),
 	} {
-		built := status.Build(in)
+		built := build(in)
 		if _, messages := told(built); strings.Contains(messages[rolledOut], "not reached") {
 			t.Errorf("%s: %q", in.Stage, messages[rolledOut])
 		}
 		in.Snapshot.Unreached = []string{"c1", "c2"}
-		if _, messages := told(status.Build(in)); !strings.Contains(messages[rolledOut], want) {
+		if _, messages := told(build(in)); !strings.Contains(messages[rolledOut], want) {
 			t.Errorf("%s: %q", in.Stage, messages[rolledOut])
 		}
 	}

@@ -21,7 +21,7 @@ func paused(stage status.Stage, differs bool, options ...rt.SnapshotOption) *sta
 }
 
 func conditionOf(in *status.Input, conditionType string) *metav1.Condition {
-	built := status.Build(in)
+	built := build(in)
 	return meta.FindStatusCondition(built.Conditions, conditionType)
 }
 
@@ -75,9 +75,9 @@ func TestPausedCounts(t *testing.T) {
 // It goes away with the pause, also where there is no plan.
 func TestPausedIsRemoved(t *testing.T) {
 	in := paused(status.RollingOut, false, p1(rt.Clusters("c1")))
-	before := status.Build(in)
+	before := build(in)
 	in.Object.Status, in.Object.Spec.Paused = before, false
-	after := status.Build(in)
+	after := build(in)
 	require.Nil(t, meta.FindStatusCondition(after.Conditions, workv1alpha1.ConditionPaused))
 	require.Equal(t, status.PauseBegan, status.PauseOf(&workv1alpha1.ManifestWorkReplicaSetStatus{}, &before))
 	require.Equal(t, status.PauseEnded, status.PauseOf(&before, &after))
@@ -135,7 +135,7 @@ func TestPausedProgressing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			built := status.Build(tc.in)
+			built := build(tc.in)
 			progressing := meta.FindStatusCondition(built.Conditions, workv1alpha1.ConditionProgressing)
 			require.Equal(t, tc.status, progressing.Status)
 			require.Equal(t, tc.reason, progressing.Reason)

@@ -38,10 +38,10 @@ func unpaused(in *Input) metav1.Condition {
 			fmt.Sprintf("the rollout of revision %s is stalled: %s", update.Name, failing(in.Plan)), abortBlocked(in), notKept(in.Plan)))
 	case Aborting:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
-			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.AbortReason), goingBack(in), notKept(in.Plan)))
+			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.abortReason()), goingBack(in), notKept(in.Plan)))
 	case Aborted:
 		return stopped(workv1alpha1.ReasonRolloutAborted, join(
-			because(fmt.Sprintf("the rollout of revision %s was aborted", update.Name), in.AbortReason), goingBack(in), strings.Join(in.Problems, "; "), notKept(in.Plan)))
+			because(fmt.Sprintf("the rollout of revision %s was aborted", update.Name), in.abortReason()), goingBack(in), strings.Join(in.Problems, "; "), notKept(in.Plan)))
 	default:
 		reason := workv1alpha1.ReasonNewRevisionCreated
 		if update.Reused {

@@ -67,7 +67,7 @@ func reachOf(in *Input) map[string]*reach {
 func listed(in *Input, reached map[string]*reach) []*revision.Revision {
 	rank := func(rev *revision.Revision) int {
 		switch {
-		case rev.Hash == in.Revisions.CurrentRevision || rev.Hash == in.Revisions.UpdateRevision:
+		case rev.Hash == in.Ledger.Current.Hash || rev.Hash == in.Ledger.Update.Hash:
 			return 0
 		case reached[rev.Hash] != nil:
 			return 1
@@ -89,8 +89,11 @@ func listed(in *Input, reached map[string]*reach) []*revision.Revision {
 
 // revisionStatus is the entry of one revision.
 func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.RevisionStatus {
-	created := rev.Age().Created
-	began := slices.MaxFunc([]time.Time{created, rev.Reused, rev.Retried}, time.Time.Compare)
+	created := rev.Object.CreationTimestamp.Time
+	began := slices.MaxFunc([]time.Time{created, rev.Began, rev.Retried}, time.Time.Compare)
+	if in.isUpdate(rev) {
+		began = slices.MaxFunc([]time.Time{created, in.Ledger.Begun.Last()}, time.Time.Compare)
+	}
 	out := workv1alpha1.RevisionStatus{
 		Name:               rev.Object.Name,
 		Hash:               rev.Hash,
@@ -104,15 +107,18 @@ func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.R
 	if on != nil {
 		out.Clusters = on.clusters
 	}
-	if rev.Reached != nil {
+	switch {
+	case in.endedBefore(rev): // Its record follows.
+		out.ReachedClusters = ptr.To(max(ptr.Deref(rev.Reached, 0), out.Clusters))
+	case rev.Reached != nil:
 		out.ReachedClusters = ptr.To(*rev.Reached)
-	} else {
+	default:
 		out.ReachedClusters = replacedAt(in, rev, out.Clusters)
 	}
 	if at, aborted := abortedAt(in, rev); aborted {
 		reason := rev.AbortReason()
-		if in.isUpdate(rev) && in.AbortReason != "" {
-			reason = in.AbortReason // The revision may not record it yet.
+		if in.isUpdate(rev) {
+			reason = in.abortReason()
 		}
 		out.AbortedTime, out.AbortReason = seconds(at), revision.Shortened(reason, maxRevisionText)
 	}
@@ -152,17 +158,28 @@ func stateOf(in *Input, rev *revision.Revision, on *reach) workv1alpha1.Revision
 	return workv1alpha1.RevisionAvailable
 }
 
-func (in *Input) isUpdate(rev *revision.Revision) bool {
-	return rev.Hash == in.Revisions.UpdateRevision
+// endedBefore reports whether the rollout of a revision has ended, and its record does not show that yet.
+func (in *Input) endedBefore(rev *revision.Revision) bool {
+	if !in.isUpdate(rev) {
+		return false
+	}
+	_, recorded := rev.AbortedAt()
+	return in.Ledger.Complete() && !rev.Ended.Equal(in.Ledger.Ended) || in.Ledger.Abort != nil && !recorded
 }
 
-// abortedAt is when the last rollout of a revision was aborted, and whether it was. The status has the abort of the update revision before that
-// revision records it.
+func (in *Input) isUpdate(rev *revision.Revision) bool {
+	return rev.Hash == in.Ledger.Update.Hash
+}
+
+// abortedAt is when the last rollout of a revision was aborted, and whether it was.
 func abortedAt(in *Input, rev *revision.Revision) (time.Time, bool) {
-	if in.isUpdate(rev) && in.Revisions.AbortedTime != nil {
-		return in.Revisions.AbortedTime.Time, true
+	switch {
+	case !in.isUpdate(rev):
+		return rev.AbortedAt()
+	case in.Ledger.Abort == nil:
+		return time.Time{}, false
 	}
-	return rev.AbortedAt()
+	return in.Ledger.Abort.At, true
 }
 
 // seconds is a time as the status stores it, in whole seconds: a fraction would differ from what is stored for ever (P7). Nil for the zero time.

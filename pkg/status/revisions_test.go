@@ -15,6 +15,7 @@ import (
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -46,7 +47,7 @@ func retriedAt(since time.Duration) func(*revision.Record) {
 // listing is a status of aaa as the current and bbb as the update revision, with these revisions.
 func listing(stage status.Stage, works []work.Work, revisions ...revision.Revision) *status.Input {
 	in := input(stage, p1(rt.Clusters("c1", "c2", "c3")), rt.Works(works...))
-	in.Revisions.CurrentRevision = "aaa"
+	in.Ledger.Current.Hash = "aaa"
 	in.History = &revision.History{Revisions: revisions}
 	return in
 }
@@ -56,7 +57,7 @@ func works(all ...work.Work) []work.Work { return all }
 // states are those of the list, with how many clusters have each revision, in order.
 func states(in *status.Input) []string {
 	var told []string
-	listed := status.Build(in).Revisions
+	listed := build(in).Revisions
 	for i := range listed {
 		told = append(told, fmt.Sprintf("%s %s %d", listed[i].Hash, listed[i].State, listed[i].Clusters))
 	}
@@ -114,7 +115,7 @@ func TestRevisionStates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := listing(tc.stage, tc.works, revisionOf("aaa", 1), revisionOf("bbb", 2, tc.bbb...))
 			if tc.aborted {
-				in.Revisions.AbortedTime = ptr.To(metav1.NewTime(rt.At(minute)))
+				in.Ledger.Abort = &ledger.Abort{At: rt.At(minute)}
 			}
 			require.Equal(t, tc.want, states(in))
 			in.Object.Spec.Paused, in.Snapshot.Paused = true, true
@@ -146,16 +147,16 @@ func TestStatesOfOlderRevisions(t *testing.T) {
 // Without a history there is nothing to list.
 func TestNoHistory(t *testing.T) {
 	in := listing(status.Complete, works(done("c1")))
-	require.Nil(t, status.Build(in).Revisions)
+	require.Nil(t, build(in).Revisions)
 	in.History = nil
-	require.Nil(t, status.Build(in).Revisions)
+	require.Nil(t, build(in).Revisions)
 }
 
 // At most 16 are listed, the newest first: the current and the update revision, those that works have, then the newest.
 func TestBoundOfTheList(t *testing.T) {
 	hashes := func(in *status.Input) []string {
 		var told []string
-		for _, rev := range status.Build(in).Revisions {
+		for _, rev := range build(in).Revisions {
 			told = append(told, rev.Hash)
 		}
 		return told
@@ -189,12 +190,12 @@ func TestBoundOfTheList(t *testing.T) {
 
 // Each time is in whole seconds and follows from what is recorded: another pass, and what the API server stored, differ in nothing (P7).
 func TestRevisionTimes(t *testing.T) {
-	returned := revisionOf("aaa", 1, func(r *revision.Record) { r.FirstCreated = rt.At(-time.Hour) })
-	update := revisionOf("bbb", 2, func(r *revision.Record) { r.Reused = rt.At(minute + time.Nanosecond) },
-		retriedAt(2*minute+time.Millisecond))
+	returned := revisionOf("aaa", 1, func(r *revision.Record) { r.Began = rt.At(minute + time.Nanosecond) })
+	update := revisionOf("bbb", 2, retriedAt(time.Second))
 	update.Object.Annotations[workv1alpha1.AnnotationChangeCause] = "image 2"
 	in := listing(status.RollingOut, works(inFlight("c1")), returned, update)
-	list := status.Build(in).Revisions
+	in.Ledger.Begun = ledger.Beginning{At: rt.At(minute), Retried: rt.At(2*minute + time.Millisecond)}
+	list := build(in).Revisions
 	at := func(since time.Duration) *metav1.Time { return ptr.To(metav1.NewTime(rt.At(since))) }
 	require.Equal(t, []workv1alpha1.RevisionStatus{
 		{
@@ -203,7 +204,7 @@ func TestRevisionTimes(t *testing.T) {
 		},
 		{
 			Name: "web-aaa", Hash: "aaa", Revision: 1, State: workv1alpha1.RevisionArchived,
-			FirstRolledOutTime: at(-time.Hour), LastRolledOutTime: at(-time.Hour),
+			FirstRolledOutTime: at(0), LastRolledOutTime: at(minute),
 		},
 	}, list)
 
@@ -214,25 +215,25 @@ func TestRevisionTimes(t *testing.T) {
 	require.True(t, equality.Semantic.DeepEqual(stored, *list[0].LastRolledOutTime))
 	in.Now = metav1.NewTime(rt.At(time.Hour))
 	in.Snapshot.Now = rt.At(time.Hour)
-	require.True(t, equality.Semantic.DeepEqual(list, status.Build(in).Revisions))
+	require.True(t, equality.Semantic.DeepEqual(list, build(in).Revisions))
 }
 
-// The reason of an abort is that of the status while no revision records it, and never longer than 256 bytes.
+// An abort and its reason are those of the ledger while no revision records them. The reason has at most 256 bytes.
 func TestAbortOfARevision(t *testing.T) {
 	long := strings.Repeat("a", 250) + strings.Repeat("é", 100)
 	in := listing(status.Aborting, works(failed("c1")), revisionOf("bbb", 2))
-	in.Revisions.AbortedTime, in.AbortReason = ptr.To(metav1.NewTime(rt.At(minute))), long
-	decided := status.Build(in).Revisions
+	in.Ledger.Abort = &ledger.Abort{At: rt.At(minute), Reason: long}
+	decided := build(in).Revisions
 	require.Equal(t, rt.At(minute), decided[0].AbortedTime.Time)
 	require.LessOrEqual(t, len(decided[0].AbortReason), 256)
 	require.True(t, utf8.ValidString(decided[0].AbortReason))
 
 	in.Stage = status.Aborted
-	in.History.Revisions[0] = revisionOf("bbb", 2, abortedAt(minute), func(r *revision.Record) { r.Abort.Reason = long })
-	require.Equal(t, decided, status.Build(in).Revisions, "that the revision records it changes nothing")
+	in.History.Revisions[0] = revisionOf("bbb", 2, abortedAt(minute), func(r *revision.Record) { r.Abort.Reason, r.Reached = long, ptr.To(int32(1)) })
+	require.Equal(t, decided, build(in).Revisions, "that the revision records it changes nothing")
 
-	in.Revisions, in.AbortReason = status.Revisions{CurrentRevision: "ccc", UpdateRevision: "ccc"}, ""
-	require.Equal(t, decided, status.Build(in).Revisions, "nor does a later rollout")
+	in.Ledger = &ledger.Ledger{Current: ledger.Named{Hash: "ccc"}, Update: ledger.Named{Hash: "ccc"}}
+	require.Equal(t, decided, build(in).Revisions, "nor does a later rollout")
 }
 
 // A change cause of any length has 256 bytes at most in the status.
@@ -240,14 +241,14 @@ func TestLongChangeCause(t *testing.T) {
 	caused := revisionOf("bbb", 2)
 	caused.Object.Annotations[workv1alpha1.AnnotationChangeCause] = strings.Repeat("é", 5000)
 	in := listing(status.Complete, nil, caused)
-	cause := status.Build(in).Revisions[0].ChangeCause
+	cause := build(in).Revisions[0].ChangeCause
 	require.Len(t, cause, 255)
 	require.True(t, utf8.ValidString(cause))
 }
 
 // How many clusters a revision reached, and who made it, is what the revision records.
 func TestEvidenceInTheList(t *testing.T) {
-	listed := status.Build(listing(status.RollingOut, nil, revisionOf("aaa", 1,
+	listed := build(listing(status.RollingOut, nil, revisionOf("aaa", 1,
 		func(r *revision.Record) { r.Reached, r.CreatedBy = ptr.To(int32(12)), "argocd" }), revisionOf("bbb", 2))).Revisions
 	require.Equal(t, ptr.To(int32(12)), listed[1].ReachedClusters)
 	require.Equal(t, "argocd", listed[1].CreatedBy)
@@ -258,12 +259,11 @@ func TestEvidenceInTheList(t *testing.T) {
 // Who asked for an abort and why stays in the status for as long as the abort.
 func TestAbortKeepsItsReason(t *testing.T) {
 	in := listing(status.Aborted, nil, revisionOf("aaa", 1), revisionOf("bbb", 2))
-	in.Object.Status.AbortedBy, in.Object.Status.AbortReason = "alice", "leaks memory"
-	in.Revisions.AbortedTime = ptr.To(metav1.NewTime(rt.At(minute)))
-	kept := status.Build(in)
+	in.Ledger.Abort = &ledger.Abort{At: rt.At(minute), By: "alice", Said: "leaks memory"}
+	kept := build(in)
 	require.Equal(t, []string{"alice", "leaks memory"}, []string{kept.AbortedBy, kept.AbortReason})
-	in.Revisions.AbortedTime = nil
-	ended := status.Build(in)
+	in.Object.Status, in.Ledger.Abort = kept, nil
+	ended := build(in)
 	require.Empty(t, ended.AbortedBy+ended.AbortReason)
 }
 
@@ -272,10 +272,10 @@ func TestReplacedRevision(t *testing.T) {
 	in := listing(status.RollingOut, works(inFlight("c1")), revisionOf("aaa", 1), revisionOf("bbb", 2))
 	in.Object.Status.UpdateRevision = "aaa"
 	in.Object.Status.Revisions = []workv1alpha1.RevisionStatus{{Hash: "aaa", Clusters: 3}}
-	listed := status.Build(in).Revisions
+	listed := build(in).Revisions
 	require.Equal(t, ptr.To(int32(3)), listed[1].ReachedClusters)
 	require.Nil(t, listed[0].ReachedClusters, "its rollout has not ended")
 
 	in.Object.Status.UpdateRevision, in.Object.Status.Revisions = "bbb", listed
-	require.Equal(t, listed, status.Build(in).Revisions)
+	require.Equal(t, listed, build(in).Revisions)
 }

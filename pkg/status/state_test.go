@@ -61,12 +61,12 @@ func TestState(t *testing.T) {
 		"deleted":                              {ofDeleted(ofPaused(stalled())), workv1alpha1.StateDeleting},
 	} {
 		t.Run(name, func(t *testing.T) {
-			built := status.Build(test.in)
+			built := build(test.in)
 			require.Equal(t, test.want, built.State)
 			// A later pass, with that status stored, returns the same (P7).
 			test.in.Object.Status = built
 			test.in.Now = metav1.NewTime(now.Add(time.Hour))
-			require.Equal(t, built, status.Build(test.in))
+			require.Equal(t, built, build(test.in))
 		})
 	}
 }

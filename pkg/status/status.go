@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
@@ -34,8 +35,8 @@ type Input struct {
 	// Object is the ManifestWorkReplicaSet whose status is built: its generation is what the conditions observed, its
 	// conditions are those that change.
 	Object *workv1alpha1.ManifestWorkReplicaSet
-	// Revisions says which revisions the new status names.
-	Revisions Revisions
+	// Ledger holds the decisions that the new status projects.
+	Ledger *ledger.Ledger
 	// History holds the revisions that the new status lists; nil or empty if there is none.
 	History *revision.History
 	Stage   Stage
@@ -46,8 +47,6 @@ type Input struct {
 	TemplatePending bool
 	Snapshot        *rollout.Snapshot
 	Plan            *rollout.Plan
-	// AbortReason is why the rollout was aborted, when this process knows it.
-	AbortReason string
 	// Problems are what went wrong in this pass, each naming its object and the remedy. Sorted.
 	Problems []string
 	// PrunedNote is what the API server drops, and HistoryNote why there is no history, each with the remedy; empty for none. Progressing
@@ -59,38 +58,14 @@ type Input struct {
 	Now metav1.Time
 }
 
-// Revisions are the fields of the status that decide: each is persisted before the writes that follow from it.
-type Revisions struct {
-	CollisionCount  *int32
-	CurrentRevision string
-	UpdateRevision  string
-	AbortedTime     *metav1.Time
-}
-
-// RevisionsOf reads the deciding fields of a status.
-func RevisionsOf(status *workv1alpha1.ManifestWorkReplicaSetStatus) Revisions {
-	return Revisions{
-		CollisionCount:  status.CollisionCount,
-		CurrentRevision: status.CurrentRevision,
-		UpdateRevision:  status.UpdateRevision,
-		AbortedTime:     status.AbortedTime,
-	}
-}
-
-// Build makes the whole status.
-func Build(in *Input) workv1alpha1.ManifestWorkReplicaSetStatus {
+// Build makes the whole status. The error is that of a ledger that can't be encoded.
+func Build(in *Input) (workv1alpha1.ManifestWorkReplicaSetStatus, error) {
 	out := workv1alpha1.ManifestWorkReplicaSetStatus{
 		ObservedGeneration: in.Object.Generation,
-
-		Conditions:      slices.Clone(in.Object.Status.Conditions),
-		CollisionCount:  in.Revisions.CollisionCount,
-		CurrentRevision: in.Revisions.CurrentRevision,
-		UpdateRevision:  in.Revisions.UpdateRevision,
-		AbortedTime:     in.Revisions.AbortedTime,
-		Revisions:       revisions(in),
-		State:           state(in),
+		Conditions:         slices.Clone(in.Object.Status.Conditions),
+		Revisions:          revisions(in),
+		State:              state(in),
 	}
-	KeepAbort(&out, &in.Object.Status)
 	if in.Pending {
 		out.ObservedGeneration = in.Object.Status.ObservedGeneration
 	}
@@ -104,16 +79,15 @@ func Build(in *Input) workv1alpha1.ManifestWorkReplicaSetStatus {
 	setOrRemove(&out.Conditions, workv1alpha1.ConditionReconciling, reconciling(in), in.Object.Generation, in.Now)
 	setOrRemove(&out.Conditions, workv1alpha1.ConditionStalled, stalled(in), in.Object.Generation, in.Now)
 	SetPaused(&out.Conditions, in)
-	return out
+	return out, in.Ledger.Project(&out)
 }
 
-// KeepAbort keeps in a new status who asked for the abort and why, for as long as there is one: status.abortedBy and status.abortReason are set by
-// hand, together with status.abortedTime.
-func KeepAbort(wanted, before *workv1alpha1.ManifestWorkReplicaSetStatus) {
-	wanted.AbortedBy, wanted.AbortReason = "", ""
-	if wanted.AbortedTime != nil {
-		wanted.AbortedBy, wanted.AbortReason = before.AbortedBy, before.AbortReason
+// abortReason returns why the rollout was aborted; empty if it was not.
+func (in *Input) abortReason() string {
+	if in.Ledger.Abort == nil {
+		return ""
 	}
+	return in.Ledger.Abort.Reason
 }
 
 // Set puts a condition among others: it observed this generation, and its transition time changes with its status only.

@@ -12,6 +12,7 @@ import (
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -24,13 +25,24 @@ var now = metav1.NewTime(rt.At(10 * minute))
 // input is a status at 10m, of generation 7, of what rollout.Decide finds in a snapshot.
 func input(stage status.Stage, options ...rt.SnapshotOption) *status.Input {
 	s := rt.Snapshot(append([]rt.SnapshotOption{rt.Now(10 * minute)}, options...)...)
-	return &status.Input{
+	in := &status.Input{
 		Object: &workv1alpha1.ManifestWorkReplicaSet{
 			ObjectMeta: metav1.ObjectMeta{Name: rt.OwnerName, Namespace: rt.OwnerNamespace, Generation: 7},
 		},
-		Revisions: status.Revisions{UpdateRevision: s.Update.Hash},
-		Stage:     stage, Snapshot: s, Plan: rollout.Decide(s), Now: now,
+		Ledger: &ledger.Ledger{Format: ledger.Format, Seq: 1, Update: ledger.Named{Hash: s.Update.Hash}},
+		Stage:  stage, Snapshot: s, Plan: rollout.Decide(s), Now: now,
 	}
+	in.Ledger.Counted = in.Plan.Records.Counted
+	return in
+}
+
+// build is a status that can be built.
+func build(in *status.Input) workv1alpha1.ManifestWorkReplicaSetStatus {
+	built, err := status.Build(in)
+	if err != nil {
+		panic(err)
+	}
+	return built
 }
 
 func p1(options ...rt.RefOption) rt.SnapshotOption {
@@ -238,7 +250,7 @@ func TestConditions(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := status.Build(tc.in)
+			got := build(tc.in)
 			heads, messages := told(got)
 			want := map[string]string{verified: tc.want[0], applied: tc.want[1], progressing: tc.want[2], rolledOut: tc.want[3]}
 			require.Equal(t, want, heads, "reasons")
@@ -258,7 +270,7 @@ func TestConditions(t *testing.T) {
 }
 
 func because(in *status.Input, reason string) *status.Input {
-	in.AbortReason = reason
+	in.Ledger.Abort = &ledger.Abort{At: rt.At(minute), Reason: reason}
 	return in
 }
 
@@ -274,7 +286,7 @@ func stable(t *testing.T, in *status.Input, first workv1alpha1.ManifestWorkRepli
 	again.Object = in.Object.DeepCopy()
 	again.Object.Status = *first.DeepCopy()
 	again.Now = metav1.NewTime(in.Now.Add(time.Hour))
-	require.Equal(t, first, status.Build(&again), "the same status is built otherwise the second time")
+	require.Equal(t, first, build(&again), "the same status is built otherwise the second time")
 	require.Equal(t, first, again.Object.Status, "Build changed the object's status")
 }
 
@@ -301,13 +313,13 @@ func TestInvalidSpec(t *testing.T) {
 // TestTransitionTimes change with the status of a condition, and with nothing else.
 func TestTransitionTimes(t *testing.T) {
 	in := input(status.RollingOut, p1(rt.Clusters("c1", "c2")), rt.Works(inFlight("c1"), old("c2")))
-	in.Object.Status = status.Build(in)
+	in.Object.Status = build(in)
 	in.Object.Status.Conditions = append(in.Object.Status.Conditions, metav1.Condition{Type: "Foreign", Status: metav1.ConditionTrue, LastTransitionTime: now})
 
 	moved := input(status.Stalled, p1(rt.Clusters("c1", "c2")), rt.Works(failed("c1"), old("c2")))
 	moved.Object.Status, moved.Object.Generation, moved.Now = in.Object.Status, 8, metav1.NewTime(now.Add(minute))
 	changed := map[string]bool{}
-	for _, c := range status.Build(moved).Conditions {
+	for _, c := range build(moved).Conditions {
 		changed[c.Type] = c.LastTransitionTime.Time.Equal(moved.Now.Time)
 		if c.Type != "Foreign" && c.ObservedGeneration != 8 {
 			t.Errorf("%s observed generation %d", c.Type, c.ObservedGeneration)
@@ -323,7 +335,7 @@ func TestTransitionTimes(t *testing.T) {
 func TestMessagesAreBounded(t *testing.T) {
 	for _, problem := range []string{strings.Repeat("a", 1<<20), strings.Repeat("ä", 1<<14), "a" + strings.Repeat("ä", 1<<14), strings.Repeat("a€", 1<<13)} {
 		in := with(input(status.RollingOut, p1(rt.Clusters("c1"))), problem)
-		got := status.Build(in)
+		got := build(in)
 		message := meta.FindStatusCondition(got.Conditions, applied).Message
 		if len(message) > 5000 || len(message) < 4000 || !utf8.ValidString(message) || !strings.HasSuffix(message, " …") {
 			t.Errorf("%d bytes, valid %v, ends with %q", len(message), utf8.ValidString(message), message[len(message)-5:])
@@ -331,17 +343,56 @@ func TestMessagesAreBounded(t *testing.T) {
 		stable(t, in, got)
 	}
 	exact := strings.Repeat("a", 4096)
-	got := status.Build(with(input(status.RollingOut, p1(rt.Clusters("c1"))), exact))
+	got := build(with(input(status.RollingOut, p1(rt.Clusters("c1"))), exact))
 	if message := meta.FindStatusCondition(got.Conditions, applied).Message; message != exact {
 		t.Errorf("%d bytes", len(message))
 	}
 }
 
-// TestRevisions: the fields that decide are written as they were decided.
-func TestRevisions(t *testing.T) {
-	collisions := int32(3)
+// TestLedger: the status holds the ledger, and projects it.
+func TestLedger(t *testing.T) {
 	in := input(status.Aborted, rt.Aborted(), p1(rt.Clusters("c1")), rt.Works(old("c1")))
-	in.Revisions = status.Revisions{CollisionCount: &collisions, CurrentRevision: "aaa", UpdateRevision: "bbb", AbortedTime: &now}
-	got := status.Build(in)
-	require.Equal(t, in.Revisions, status.RevisionsOf(&got))
+	l := &ledger.Ledger{
+		Format: ledger.Format, Owner: "u1", Seq: 4, Update: ledger.Named{Hash: "bbb"}, Current: ledger.Named{Hash: "aaa"}, Collisions: 3,
+		Abort:    &ledger.Abort{At: now.Time, By: "alice", Said: "leaks memory", Reason: "alice set status.abortedTime: leaks memory"},
+		Troubles: []ledger.Trouble{{Cluster: "c1", State: ledger.Failed, Since: rt.At(minute)}, {Cluster: "c2", State: ledger.TriedAgain, Since: rt.At(minute)}},
+		Halted:   map[string]time.Time{"p1": rt.At(minute), "gone": rt.At(0)}, Counted: map[string]int{"p1": 7},
+	}
+	in.Ledger = l
+	got := build(in)
+	decoded, err := ledger.Decode(got.Ledger, "u1")
+	require.NoError(t, err)
+	require.True(t, decoded.Equal(l))
+	require.Equal(t, []string{"bbb", "aaa", "alice", "leaks memory"}, []string{got.UpdateRevision, got.CurrentRevision, got.AbortedBy, got.AbortReason})
+	require.Equal(t, int32(3), *got.CollisionCount)
+	require.Equal(t, now, *got.AbortedTime)
+	require.Equal(t, []workv1alpha1.ClusterFailure{{Cluster: "c1", Since: metav1.NewTime(rt.At(minute))}}, got.Failures)
+	require.Equal(t, 1, got.Summary.Failed, "what the abort found, whatever the clusters report since")
+	require.Equal(t, rt.At(minute), got.PlacementsSummary[0].HaltedTime.Time)
+	require.Equal(t, int32(7), got.PlacementsSummary[0].Counted)
+	stable(t, in, got)
+
+	l.Ended = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	_, err = status.Build(in)
+	require.ErrorContains(t, err, "encoding the ledger")
+}
+
+// TestFreeze: under another CRD, what that drops stays as it is stored.
+func TestFreeze(t *testing.T) {
+	in := input(status.RollingOut, p1(rt.Clusters("c1", "c2")), rt.Works(inFlight("c1"), old("c2")))
+	wanted := build(in)
+	var stored workv1alpha1.ManifestWorkReplicaSetStatus
+	status.Freeze(&wanted, &stored)
+	full := build(in)
+	require.Equal(t, full.Conditions, wanted.Conditions)
+	require.Equal(t, full.Summary.ManifestWorkReplicaSetSummary, wanted.Summary.ManifestWorkReplicaSetSummary)
+	require.Empty(t, wanted.Ledger+wanted.UpdateRevision+string(wanted.State))
+	require.Zero(t, wanted.ObservedGeneration)
+	require.Zero(t, wanted.Summary.Waiting+wanted.Summary.InFlight+wanted.PlacementsSummary[0].Summary.InFlight)
+	require.Zero(t, wanted.PlacementsSummary[0].Counted)
+	require.Equal(t, 2, full.PlacementsSummary[0].Summary.DesiredTotal)
+	require.Equal(t, 2, wanted.PlacementsSummary[0].Summary.DesiredTotal)
+	stored = *wanted.DeepCopy()
+	status.Freeze(&full, &stored)
+	require.Equal(t, stored, full)
 }

@@ -26,7 +26,7 @@ func TestSummary(t *testing.T) {
 		rt.Ref("p2", rt.Clusters("c1", "d1", "d2")),
 		rt.Ref("p3", rt.Missing()),
 	)
-	got := status.Build(input(status.RollingOut, refs, works))
+	got := build(input(status.RollingOut, refs, works))
 	type counts = upstream.ManifestWorkReplicaSetSummary
 	of := func(c counts) workv1alpha1.ManifestWorkReplicaSetSummary {
 		return workv1alpha1.ManifestWorkReplicaSetSummary{ManifestWorkReplicaSetSummary: c}
@@ -51,7 +51,7 @@ func TestSummary(t *testing.T) {
 
 // TestSummaryTwice: a placement that is referred to twice is counted once.
 func TestSummaryTwice(t *testing.T) {
-	got := status.Build(input(status.RollingOut, rt.Works(done("c1")), rt.Refs(rt.Ref("p1", rt.Clusters("c1")), rt.Ref("p1", rt.Clusters("c1")))))
+	got := build(input(status.RollingOut, rt.Works(done("c1")), rt.Refs(rt.Ref("p1", rt.Clusters("c1")), rt.Ref("p1", rt.Clusters("c1")))))
 	if got.PlacementsSummary[0].Summary.Total != 1 || got.PlacementsSummary[1].Summary.Total != 0 || got.Summary.DesiredTotal != 1 || got.Summary.Total != 1 {
 		t.Errorf("%+v %+v", got.Summary, got.PlacementsSummary)
 	}
@@ -88,7 +88,7 @@ func TestAvailableDecisionGroups(t *testing.T) {
 			want: "2 (0 / 3 clusters applied)",
 		},
 	} {
-		if got := status.Build(tc.in).PlacementsSummary[0].AvailableDecisionGroups; got != tc.want {
+		if got := build(tc.in).PlacementsSummary[0].AvailableDecisionGroups; got != tc.want {
 			t.Errorf("%s: %s, wanted %s", name, got, tc.want)
 		}
 	}
@@ -98,7 +98,7 @@ func TestAvailableDecisionGroups(t *testing.T) {
 func TestUpdated(t *testing.T) {
 	snapshot := []rt.SnapshotOption{p1(rt.Clusters("c1", "c2")), rt.Works(done("c1"), old("c2"))}
 	for stage, want := range map[status.Stage]int{status.RollingOut: 1, status.Stalled: 1, status.Aborting: 1, status.Aborted: 0} {
-		got := status.Build(input(stage, snapshot...))
+		got := build(input(stage, snapshot...))
 		if got.Summary.Updated != want || got.PlacementsSummary[0].Summary.Updated != want || got.Summary.DesiredTotal != 2 {
 			t.Errorf("%s: %+v", stage, got.Summary)
 		}

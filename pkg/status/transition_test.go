@@ -15,11 +15,11 @@ func statuses() map[status.Stage]workv1alpha1.ManifestWorkReplicaSetStatus {
 	two := rt.Clusters("c1", "c2")
 	return map[status.Stage]workv1alpha1.ManifestWorkReplicaSetStatus{
 		"":                {},
-		status.RollingOut: status.Build(input(status.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2")))),
-		status.Stalled:    status.Build(input(status.Stalled, p1(two), rt.Works(failed("c1"), old("c2")))),
-		status.Complete:   status.Build(input(status.Complete, p1(two), rt.Works(done("c1"), done("c2")))),
-		status.Aborting:   status.Build(input(status.Aborting, p1(two), rt.Works(failed("c1"), old("c2")))),
-		status.Aborted:    status.Build(input(status.Aborted, p1(two), rt.Works(old("c1"), old("c2")))),
+		status.RollingOut: build(input(status.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2")))),
+		status.Stalled:    build(input(status.Stalled, p1(two), rt.Works(failed("c1"), old("c2")))),
+		status.Complete:   build(input(status.Complete, p1(two), rt.Works(done("c1"), done("c2")))),
+		status.Aborting:   build(input(status.Aborting, p1(two), rt.Works(failed("c1"), old("c2")))),
+		status.Aborted:    build(input(status.Aborted, p1(two), rt.Works(old("c1"), old("c2")))),
 	}
 }
 
@@ -28,7 +28,7 @@ func TestStageOf(t *testing.T) {
 	for stage, s := range statuses() {
 		require.Equal(t, stage, status.StageOf(s.Conditions))
 	}
-	relapsed := status.Build(input(status.Complete, p1(rt.Clusters("c1", "c2")), rt.Works(done("c1"), failed("c2"))))
+	relapsed := build(input(status.Complete, p1(rt.Clusters("c1", "c2")), rt.Works(done("c1"), failed("c2"))))
 	require.Equal(t, status.Complete, status.StageOf(relapsed.Conditions), "once complete it stays so")
 }
 

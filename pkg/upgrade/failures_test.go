@@ -29,10 +29,11 @@ func TestEveryWriteMayFail(t *testing.T) {
 				}
 				w.starts("v1.1.0")
 				require.Equal(t, "v1.1.0", w.recorded()["version"])
-				w.edit("a", func(set *workv1alpha1.ManifestWorkReplicaSet) { set.Status.CurrentRevision = "" })
+				w.lose("a")
 				w.starts("v1.0.0")
 				require.Equal(t, "v1.0.0", w.recorded()["version"])
 				require.Equal(t, w.get("a").Status.UpdateRevision, w.get("a").Status.CurrentRevision)
+				require.EqualValues(t, 5, w.ledger("a").Seq)
 				require.Empty(t, w.get("a").Annotations)
 				require.True(t, failed)
 				for _, event := range w.events() {

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/pager"
@@ -33,8 +32,8 @@ type objects struct {
 
 // list reads all ManifestWorkReplicaSets and their revisions live, and keeps of them what the plan needs: no template stays in memory.
 // Those that are being deleted are left out.
-func (c *objects) list(ctx context.Context, d *plan.Decision) ([]*plan.Object, error) {
-	found := &listed{decision: d, byUID: map[types.UID]*item{}}
+func (c *objects) list(ctx context.Context) ([]*plan.Object, error) {
+	found := &listed{byUID: map[types.UID]*item{}}
 	resource := c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource)
 	err := each(ctx, func(options metav1.ListOptions) (runtime.Object, error) { return resource.List(ctx, options) }, found.addReplicaSet)
 	if err != nil {
@@ -45,12 +44,12 @@ func (c *objects) list(ctx context.Context, d *plan.Decision) ([]*plan.Object, e
 		return c.kube.AppsV1().ControllerRevisions("").List(ctx, options)
 	}, found.addRevision)
 	if apierrors.IsForbidden(err) {
-		return found.objects(true), nil // There is no history on this hub, and the controller reports it.
+		return found.objects(), nil // There is no history on this hub, and the controller reports it.
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listing ControllerRevisions: %w", err)
 	}
-	return found.objects(false), nil
+	return found.objects(), nil
 }
 
 // each calls add for each object of a list, page by page.
@@ -62,18 +61,16 @@ func each(ctx context.Context, page func(metav1.ListOptions) (runtime.Object, er
 
 // listed are the objects so far.
 type listed struct {
-	decision *plan.Decision
-	order    []*item
-	byUID    map[types.UID]*item
+	order []*item
+	byUID map[types.UID]*item
 }
 
 type item struct {
 	plan.Object
-	compared  sets.Set[string]
 	revisions []revision.Revision
 }
 
-// addReplicaSet keeps the metadata and the deciding status of an object, and what its template means.
+// addReplicaSet keeps the metadata and the ledger of an object.
 func (l *listed) addReplicaSet(object runtime.Object) error {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {
@@ -88,25 +85,19 @@ func (l *listed) addReplicaSet(object runtime.Object) error {
 			Namespace: decoded.Namespace, Name: decoded.Name, UID: decoded.UID, ResourceVersion: decoded.ResourceVersion,
 			Generation: decoded.Generation, Annotations: map[string]string{},
 		},
-		Status: workv1alpha1.ManifestWorkReplicaSetStatus{
-			CollisionCount: decoded.Status.CollisionCount, CurrentRevision: decoded.Status.CurrentRevision,
-			UpdateRevision: decoded.Status.UpdateRevision, AbortedTime: decoded.Status.AbortedTime,
-		},
+		Status: workv1alpha1.ManifestWorkReplicaSetStatus{Ledger: decoded.Status.Ledger},
 	}
 	for key, value := range decoded.Annotations {
 		if strings.HasPrefix(key, workv1alpha1.AnnotationSnapshotPrefix) {
 			lean.Annotations[key] = value
 		}
 	}
-	found := &item{Object: plan.Object{ManifestWorkReplicaSet: lean}, compared: sets.New(plan.Compared(l.decision, lean)...)}
-	if digest, err := revision.DigestOf(&decoded.Spec.ManifestWorkTemplate); decoded.DecodeErr == nil && err == nil {
-		found.Template = digest
-	}
+	found := &item{Object: plan.Object{ManifestWorkReplicaSet: lean}}
 	l.order, l.byUID[lean.UID] = append(l.order, found), found
 	return nil
 }
 
-// addRevision keeps a revision without its template, and what that means where it is compared.
+// addRevision keeps a revision without its template.
 func (l *listed) addRevision(object runtime.Object) error {
 	found, ok := object.(*appsv1.ControllerRevision)
 	if !ok {
@@ -118,14 +109,10 @@ func (l *listed) addRevision(object runtime.Object) error {
 	}
 	owner := l.byUID[controller.UID]
 	rev := revision.Revision{Hash: found.Labels[workv1alpha1.LabelControllerHash], Record: revision.RecordOf(found)}
-	if owner.compared.Has(rev.Hash) {
-		decoded := revision.Decode(found)
-		rev.Digest, rev.Err = decoded.Digest, decoded.Err
-	}
 	rev.Object = &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: found.Namespace, Name: found.Name, UID: found.UID, ResourceVersion: found.ResourceVersion,
-			CreationTimestamp: found.CreationTimestamp, Annotations: plan.OfTheHub(found.Annotations), OwnerReferences: found.OwnerReferences,
+			CreationTimestamp: found.CreationTimestamp, Annotations: copyOf(found), OwnerReferences: found.OwnerReferences,
 		},
 		Revision: found.Revision,
 	}
@@ -133,14 +120,20 @@ func (l *listed) addRevision(object runtime.Object) error {
 	return nil
 }
 
+// copyOf returns the annotation with the copy of the ledger.
+func copyOf(found *appsv1.ControllerRevision) map[string]string {
+	text, copied := found.Annotations[workv1alpha1.AnnotationLedger]
+	if !copied {
+		return nil
+	}
+	return map[string]string{workv1alpha1.AnnotationLedger: text}
+}
+
 // objects are those that were listed, each with its history.
-func (l *listed) objects(noHistory bool) []*plan.Object {
+func (l *listed) objects() []*plan.Object {
 	all := make([]*plan.Object, 0, len(l.order))
 	for _, found := range l.order {
-		found.NoHistory = noHistory
-		if !noHistory {
-			found.History = revision.NewHistory(found.ManifestWorkReplicaSet, found.revisions)
-		}
+		found.History = revision.NewHistory(found.ManifestWorkReplicaSet, found.revisions)
 		all = append(all, &found.Object)
 	}
 	return all

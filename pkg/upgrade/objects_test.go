@@ -12,7 +12,6 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
 func TestObjectsThatGo(t *testing.T) {
@@ -51,9 +50,10 @@ func TestWithoutAHistory(t *testing.T) {
 	w.kube.PrependReactor("list", "controllerrevisions", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden })
 	w.starts("v1.0.0")
 	w.starts("v1.1.0")
-	w.edit("a", func(set *workv1alpha1.ManifestWorkReplicaSet) { set.Status.CurrentRevision = "" })
+	w.edit("a", func(set *workv1alpha1.ManifestWorkReplicaSet) { set.Status.Ledger, set.Status.CurrentRevision = "", "" })
 	w.starts("v1.0.0")
 	require.NotEmpty(t, w.get("a").Status.CurrentRevision)
+	require.EqualValues(t, 5, w.ledger("a").Seq)
 }
 
 func TestListsArePaged(t *testing.T) {
@@ -81,11 +81,12 @@ func TestListsArePaged(t *testing.T) {
 	}
 
 	w := newWorld(t, "a")
-	listed, err := w.runner("v1.0.0").objects.list(t.Context(), &plan.Decision{Action: plan.TakeSnapshots})
+	listed, err := w.runner("v1.0.0").objects.list(t.Context())
 	require.NoError(t, err)
 	require.Len(t, listed, 1)
 	require.Empty(t, listed[0].Spec)
 	require.Len(t, listed[0].History.Revisions, 1)
 	require.Nil(t, listed[0].History.Revisions[0].Object.Data.Raw)
-	require.NotEmpty(t, listed[0].History.Revisions[0].Digest)
+	require.Equal(t, listed[0].Status.Ledger, listed[0].History.Revisions[0].Object.Annotations[workv1alpha1.AnnotationLedger])
+	require.Equal(t, completed, listed[0].History.Revisions[0].Ended)
 }

@@ -173,7 +173,7 @@ func (r *Runner) recorded(ctx context.Context, d *plan.Decision) {
 
 // all takes or restores the snapshots of all objects. An error says that some of them have to be tried again.
 func (r *Runner) all(ctx context.Context, d *plan.Decision) error {
-	listed, err := r.objects.list(ctx, d)
+	listed, err := r.objects.list(ctx)
 	if err != nil {
 		clear(r.failing) // The API server is away: that says nothing about single objects.
 		return err
@@ -216,10 +216,10 @@ func (r *Runner) restore(ctx context.Context, d *plan.Decision, o *plan.Object) 
 			restoration.Kept+"; the state stays as version "+d.Recorded.String()+" left it")
 	case restoration.Fits:
 		r.count(metrics.SnapshotRestored)
-		if restoration.Restored != "" {
+		if restoration.Restored {
 			r.event(o.ManifestWorkReplicaSet, corev1.EventTypeNormal, workv1alpha1.EventSnapshotRestored, "Restore",
-				fmt.Sprintf("version %s of the hub runs again after version %s, and restored from its snapshot: %s",
-					d.Build, d.Recorded, restoration.Restored))
+				fmt.Sprintf("version %s of the hub runs again after version %s, and restored its decisions about this object from its snapshot: "+
+					"check the revision and the state", d.Build, d.Recorded))
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
@@ -38,10 +39,13 @@ func TestUpAndDown(t *testing.T) {
 	w.starts("v1.1.0")
 	require.Empty(t, w.writes)
 
-	w.edit("a", func(set *workv1alpha1.ManifestWorkReplicaSet) { set.Status.CurrentRevision = "" })
+	const later = `{"format":2,"owner":"uid-a","seq":9}`
 	rev := w.revision("a").DeepCopy()
-	rev.Annotations = nil
+	rev.Annotations[workv1alpha1.AnnotationLedger] = later
 	require.NoError(t, w.kube.Tracker().Update(appsv1.SchemeGroupVersion.WithResource("controllerrevisions"), rev, "default"))
+	w.edit("a", func(set *workv1alpha1.ManifestWorkReplicaSet) {
+		set.Status.Ledger, set.Status.CurrentRevision, set.Status.AbortedTime = later, "", ptr.To(metav1.NewTime(completed))
+	})
 	w.starts("v1.0.0")
 	var aboutA []string
 	for _, write := range w.writes {
@@ -50,17 +54,21 @@ func TestUpAndDown(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"patch controllerrevisions " + rev.Name, "patch manifestworkreplicasets/status a", "patch manifestworkreplicasets a",
+		"patch manifestworkreplicasets/status a", "patch controllerrevisions " + rev.Name, "patch manifestworkreplicasets a",
 		"patch configmaps work-hub-current-version",
-	}, aboutA, "revisions, status, annotations, and what is recorded at the very end")
+	}, aboutA, "status, revisions, annotations, and what is recorded at the very end")
 	require.Len(t, w.writes, 5, "b needs nothing but to lose its snapshot")
 	require.Equal(t, w.get("a").Status.UpdateRevision, w.get("a").Status.CurrentRevision)
+	require.Nil(t, w.get("a").Status.AbortedTime)
+	require.Equal(t, w.get("a").Status.Ledger, w.revision("a").Annotations[workv1alpha1.AnnotationLedger], "the copy, so that it is believed")
 	require.Contains(t, w.revision("a").Annotations[workv1alpha1.AnnotationRecord], "2026-01-01T00:00:00Z")
+	require.EqualValues(t, 10, w.ledger("a").Seq, "above both")
+	require.EqualValues(t, 4, w.ledger("b").Seq)
 	require.Equal(t, map[string]string{"version": "v1.0.0", "snapshots": ""}, w.recorded())
 	require.Empty(t, w.get("b").Annotations)
 	said := w.events()
 	require.Len(t, said, 2)
-	require.Contains(t, said[0], "Normal SnapshotRestored version v1.0.0 of the hub runs again after version v1.1.0, and restored from its snapshot: status.currentRevision")
+	require.Contains(t, said[0], "Normal SnapshotRestored version v1.0.0 of the hub runs again after version v1.1.0, and restored its decisions about this object from its snapshot: check the revision and the state")
 	require.Contains(t, said[1], "Normal HubDowngraded version v1.1.0 ran last, and this hub is the older v1.0.0; the snapshots of 2 ManifestWorkReplicaSets were restored")
 
 	w.starts("v1.1.0")

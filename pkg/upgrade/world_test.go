@@ -28,6 +28,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
@@ -65,7 +66,8 @@ func newWorld(t *testing.T, names ...string) *world {
 		rev, err := revision.New(set, &set.Spec.ManifestWorkTemplate, set.Status.UpdateRevision, 1)
 		require.NoError(t, err)
 		rev.UID = types.UID("rev-" + name)
-		revisiontest.Amend(rev, func(r *revision.Record) { r.CurrentSince = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) })
+		rev.Annotations[workv1alpha1.AnnotationLedger] = set.Status.Ledger
+		revisiontest.Amend(rev, func(r *revision.Record) { r.Ended = completed })
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(set)
 		require.NoError(t, err)
 		sets, revisions = append(sets, &unstructured.Unstructured{Object: content}), append(revisions, rev)
@@ -89,9 +91,33 @@ func replicaSet(name string) *workv1alpha1.ManifestWorkReplicaSet {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name), Generation: 3},
 	}
 	set.Spec.ManifestWorkTemplate.Workload.Manifests = []workv1.Manifest{m}
-	hash := revision.ComputeHash(&set.Spec.ManifestWorkTemplate, nil)
-	set.Status.UpdateRevision, set.Status.CurrentRevision = hash, hash
+	l := ledger.Ledger{Format: ledger.Format, Owner: set.UID, Seq: 4}
+	l.Begin(ledger.Named{Hash: revision.ComputeHash(&set.Spec.ManifestWorkTemplate, nil)}, ledger.New, completed, false)
+	l.End(completed)
+	if err := l.Project(&set.Status); err != nil {
+		panic(err)
+	}
 	return set
+}
+
+var completed = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// lose takes the ledger of an object from both of its places, with what projects it.
+func (w *world) lose(name string) {
+	w.t.Helper()
+	rev := w.revision(name).DeepCopy()
+	delete(rev.Annotations, workv1alpha1.AnnotationLedger)
+	require.NoError(w.t, w.kube.Tracker().Update(appsv1.SchemeGroupVersion.WithResource("controllerrevisions"), rev, "default"))
+	w.edit(name, func(set *workv1alpha1.ManifestWorkReplicaSet) { set.Status.Ledger, set.Status.CurrentRevision = "", "" })
+}
+
+// ledger is that of an object's status.
+func (w *world) ledger(name string) *ledger.Ledger {
+	w.t.Helper()
+	set := w.get(name)
+	found, err := ledger.Decode(set.Status.Ledger, set.UID)
+	require.NoError(w.t, err)
+	return found
 }
 
 // react notes writes, and refuses some of them.
@@ -210,29 +236,3 @@ var (
 	conflict  = apierrors.NewConflict(resources, "x", errors.New("changed"))
 	invalid   = apierrors.NewInvalid(schema.GroupKind{Group: "g", Kind: "k"}, "x", nil)
 )
-
-// Up, down and up again: what is written, in which order, and what is recorded.
-
-// A development build, and one that does not know its namespace, asks for nothing.
-
-// Without a right on the ConfigMap the feature is off, and that is said. Nothing else waits for it.
-
-// A namespace that does not exist is no reason to wait.
-
-// A version without snapshots waits, says so once, and continues when somebody deletes the ConfigMap.
-
-// Each write may fail once, in each way that passes: it is tried again, and the end is the same. Nothing is recorded before that.
-
-// An object that the API server rejects is named and left out: it must not hold up the rollouts of all others.
-
-// One that is answered with an error is tried for two minutes.
-
-// Objects that are gone, or going, need no snapshot.
-
-// One that the types can't hold has a snapshot too, and hides no other.
-
-// Without the permission on ControllerRevisions there are snapshots of the status.
-
-// It ends with its context, also while the API server is away.
-
-// Lists are read page by page, and no template of a revision stays in memory.

@@ -10,20 +10,24 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
-// restore writes what remains to be restored of an object: the revisions first, as the status follows from them, and the
-// annotations last, as they say that something remains.
+// restore writes what remains to be restored of an object: the status first, then the copies, and the annotations last, as
+// they say that something remains.
 func (c *objects) restore(ctx context.Context, o *plan.Object, r *plan.Restoration) error {
-	for i := range r.Revisions {
-		if err := c.patchRevision(ctx, &r.Revisions[i]); err != nil {
+	if r.Status != nil {
+		if err := c.patchStatus(ctx, o, r.Status); err != nil {
 			return err
 		}
 	}
-	if r.Status != nil {
-		if err := c.patchStatus(ctx, o, r.Status); err != nil {
+	for i := range r.Revisions {
+		var text any
+		if r.Revisions[i] == r.Holder {
+			text = r.Copy
+		}
+		if err := c.setCopy(ctx, r.Revisions[i], text); err != nil {
 			return err
 		}
 	}
@@ -39,24 +43,25 @@ func (c *objects) annotate(ctx context.Context, o *plan.Object, changes map[stri
 	return c.patch(ctx, o, patch)
 }
 
-// patchStatus sets fields of the status that decisions depend on, if the object has not changed since it was read. The following steps use
-// the object that the API server returns.
-func (c *objects) patchStatus(ctx context.Context, o *plan.Object, wanted *status.Revisions) error {
-	fields := map[string]any{}
-	if wanted.CollisionCount != nil {
-		fields["collisionCount"] = *wanted.CollisionCount
-	}
-	if wanted.CurrentRevision != "" {
-		fields["currentRevision"] = wanted.CurrentRevision
-	}
-	if wanted.UpdateRevision != "" {
-		fields["updateRevision"] = wanted.UpdateRevision
-	}
-	if wanted.AbortedTime != nil {
-		fields["abortedTime"] = wanted.AbortedTime
+// patchStatus sets the ledger and its projection, if the object has not changed since it was read. The following steps use the object that
+// the API server returns.
+func (c *objects) patchStatus(ctx context.Context, o *plan.Object, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) error {
+	fields := map[string]any{
+		"ledger": wanted.Ledger, "collisionCount": wanted.CollisionCount, "abortedTime": wanted.AbortedTime,
+		"currentRevision": orNull(wanted.CurrentRevision), "updateRevision": orNull(wanted.UpdateRevision),
+		"abortedBy": orNull(wanted.AbortedBy), "abortReason": orNull(wanted.AbortReason),
+		"failures": wanted.Failures, "rejections": wanted.Rejections,
 	}
 	patch := map[string]any{"metadata": map[string]any{"uid": o.UID, "resourceVersion": o.ResourceVersion}, "status": fields}
 	return c.patch(ctx, o, patch, "status")
+}
+
+// orNull returns the value of a field in a patch: null removes the field.
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }
 
 func (c *objects) patch(ctx context.Context, o *plan.Object, patch map[string]any, subresources ...string) error {
@@ -73,24 +78,18 @@ func (c *objects) patch(ctx context.Context, o *plan.Object, patch map[string]an
 	return nil
 }
 
-// patchRevision writes a revision, as it was seen.
-func (c *objects) patchRevision(ctx context.Context, change *plan.RevisionPatch) error {
-	object := change.Revision.Object
-	metadata := map[string]any{"uid": object.UID, "resourceVersion": object.ResourceVersion}
-	if len(change.Annotations) > 0 {
-		metadata["annotations"] = change.Annotations
-	}
-	patch := map[string]any{"metadata": metadata}
-	if change.Number != nil {
-		patch["revision"] = *change.Number
-	}
-	data, err := json.Marshal(patch)
+// setCopy sets the copy of the ledger on a revision, as it was seen; nil removes it.
+func (c *objects) setCopy(ctx context.Context, rev *revision.Revision, text any) error {
+	object := rev.Object
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": object.UID, "resourceVersion": object.ResourceVersion, "annotations": map[string]any{workv1alpha1.AnnotationLedger: text},
+	}})
 	if err != nil {
 		return fmt.Errorf("encoding a patch: %w", err)
 	}
 	client := c.kube.AppsV1().ControllerRevisions(object.Namespace)
 	_, err = client.Patch(ctx, object.Name, types.MergePatchType, data, metav1.PatchOptions{})
-	if err != nil && !apierrors.IsNotFound(err) { // Of one that was deleted there is nothing to restore.
+	if err != nil && !apierrors.IsNotFound(err) { // Of one that was deleted there is nothing to remove.
 		return fmt.Errorf("patching ControllerRevision %s/%s: %w", object.Namespace, object.Name, err)
 	}
 	return nil

@@ -20,24 +20,15 @@ type Revision struct {
 	Template *workv1.ManifestWorkSpec
 	// ReportsDegraded is true if every agent reports Degraded for it, True or False. Until an agent does, its cluster has not succeeded.
 	ReportsDegraded bool
-	// Reused is true if the template returned to an older revision: an undo.
+	// Reused is true if the template returned to an older revision.
 	Reused bool
 	// BeginsAt is when the template returned to it, or a user retried it; zero if neither happened. Earlier reports of clusters that
 	// already have it do not count for this rollout. It is the stored time, which decides the order of events.
 	BeginsAt time.Time
 	// BeginSeen is when this process first saw that; zero if it does not matter. Times are counted from the earlier of the two.
 	BeginSeen time.Time
-	// CurrentSince is when it last became the current revision; zero if it never did.
-	CurrentSince time.Time
-	// WasCurrent is true if it is, or was, the current revision.
-	WasCurrent bool
-	// Age tells which of two revisions was created first.
-	Age revision.Age
-}
-
-// Underway reports whether a rollout of this revision has begun and not ended, even if it is a rollout back to the current revision.
-func (r *Revision) Underway() bool {
-	return r.BeginsAt.After(r.CurrentSince)
+	// Underway is true if its rollout is in progress.
+	Underway bool
 }
 
 // begins returns the time from which the rollout counts: BeginsAt, or BeginSeen if that is earlier. If the hub that wrote BeginsAt had a
@@ -58,13 +49,6 @@ func NewRevision(rev *revision.Revision) *Revision {
 		Template: rev.Template,
 
 		ReportsDegraded: rev.ReportsDegraded,
-
-		Reused:   !rev.Reused.IsZero(),
-		BeginsAt: Later(rev.Reused, rev.Retried), BeginSeen: rev.BeginSeen,
-
-		CurrentSince: rev.CurrentSince,
-		WasCurrent:   rev.WasCurrent(),
-		Age:          rev.Age(),
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 // The pages whose commands are run, in the order in which a person comes to them: each goes on where the one before ended. The broker comes
 // last, because no ManifestWork outlives the change to it.
 var story = []string{
-	"docs/install.md", "deploy/README.md", "docs/plugin.md", "docs/operations.md", "docs/safe-rollouts.md", "docs/runbook.md", "docs/rbac.md",
-	"docs/upgrade.md", "docs/preserve.md", "docs/remove.md", "docs/cloudevents.md",
+	"docs/install.md", "deploy/README.md", "docs/plugin.md", "docs/operations.md", "docs/concepts/decisions.md", "docs/safe-rollouts.md",
+	"docs/runbook.md", "docs/rbac.md", "docs/upgrade.md", "docs/preserve.md", "docs/remove.md", "docs/cloudevents.md",
 }
 
 // TestCommands runs every block of commands that is not marked as one that needs a real hub.

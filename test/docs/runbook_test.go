@@ -169,6 +169,13 @@ func (h *hub) deletesAnother(t *testing.T) {
 	h.Agents["cluster1"].Stop()
 	h.shell(t, `kubectl patch mwrs another --type=merge -p '{"spec":{"preserveResourcesOnDeletion":true}}' && `+
 		"kubectl delete mwrs another --wait=false && kubectl wait mwrs/another --for=condition=Deleting --timeout=1m")
+	eventually(t, "cluster2 has released its workloads", func() error {
+		output, problem := h.try(t, "kubectl mwrs get another")
+		if problem != "" || strings.Contains(output, "cluster2") {
+			return errors.New(output + problem)
+		}
+		return nil
+	})
 }
 
 // deletionEnds when the agent is back.

@@ -18,6 +18,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/testwork"
 )
@@ -293,6 +294,15 @@ func (f *fleet) recorded() []string {
 		versions = append(versions, versionOfRevision(&revisions[i]))
 	}
 	return versions
+}
+
+// ledger is the ledger in the status.
+func (f *fleet) ledger() *ledger.Ledger {
+	f.t.Helper()
+	mwrs := f.get()
+	found, err := ledger.Decode(mwrs.Status.Ledger, mwrs.UID)
+	require.NoError(f.t, err)
+	return found
 }
 
 // revisionOf is the ControllerRevision of a version.

@@ -186,7 +186,7 @@ func (c *checkup) breaksTheCRD() {
 		`{"metadata":{"annotations":{"operator.open-cluster-management.io/version":"1.9.0"}}}`)
 	c.says(1, "ocm-version", "warn", "not been tested with OCM 1.9.0")
 	require.NoError(c.t, controlplane.InstallCRDs(c.t.Context(), c.w.config, withoutTheFields(c.t)))
-	c.says(1, "crd-complete", "fail", "the API server drops spec.pruneStrategy, status.state")
+	c.says(1, "crd-complete", "fail", "the API server drops spec.pruneStrategy, status.ledger, status.state")
 	c.show("a CRD of another hub, and a release of OCM that was not tested")
 	require.NoError(c.t, controlplane.InstallCRDs(c.t.Context(), c.w.config, crds.ManifestWorkReplicaSet))
 	c.says(1, "crd-complete", "ok", "every field")

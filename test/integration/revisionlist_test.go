@@ -102,60 +102,82 @@ func TestRevisionList(t *testing.T) {
 	f.quiet()
 }
 
-// withoutTheList is the CRD as it was before status.revisions.
-func withoutTheList(t *testing.T) []byte {
+// olderCRD is the CRD without some fields, such as "status.ledger".
+func olderCRD(t *testing.T, fields ...string) []byte {
 	t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	require.NoError(t, yaml.Unmarshal(crds.ManifestWorkReplicaSet, crd))
-	status := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"]
-	require.Contains(t, status.Properties, "revisions")
-	delete(status.Properties, "revisions")
+	properties := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
+	for _, path := range fields {
+		name, field, _ := strings.Cut(path, ".")
+		part := properties[name]
+		require.Contains(t, part.Properties, field)
+		delete(part.Properties, field)
+		if field == "observedGeneration" {
+			part.Default = nil // It names the field.
+		}
+		properties[name] = part
+	}
 	older, err := yaml.Marshal(crd)
 	require.NoError(t, err)
 	return older
 }
 
-// P7: a CRD of before the list prunes it. The hub says so and goes on, and does not write the status over and over. A hub that starts under the
-// right CRD writes the list.
-func TestRevisionListUnderAnOlderCRD(t *testing.T) {
+// ownFields are the fields of the status that no other hub's CRD has, and that people read.
+var ownFields = []string{
+	"status.ledger", "status.updateRevision", "status.currentRevision", "status.collisionCount", "status.abortedTime", "status.abortedBy",
+	"status.abortReason", "status.failures", "status.rejections", "status.away", "status.revisions", "status.state",
+	"status.observedGeneration",
+}
+
+// P7: a CRD of another hub drops the ledger. The hub says so and goes on with the copy, aborts included, and does not write the status over and
+// over. A hub that starts under the right CRD writes the ledger, and all that follows from it.
+func TestAbortUnderAnotherCRD(t *testing.T) {
 	t.Parallel()
-	w := privateWorld(t, "older-crd")
-	require.NoError(t, controlplane.InstallCRDs(t.Context(), w.config, withoutTheList(t)))
+	w := privateWorld(t, "another-crd")
+	require.NoError(t, controlplane.InstallCRDs(t.Context(), w.config, olderCRD(t, ownFields...)))
 	w.agents = newAgents(w.works, w.history.works)
 	go w.agents.poll(t.Context())
 	stop := w.startManager(context.WithoutCancel(t.Context()), settle)
 	f := newFleetIn(w, t, 2)
 	f.place("p1", f.clusters)
-	f.create("v1", ref("p1", progressive(1, "30s", 0, abortAll)))
+	f.create("v1", ref("p1", progressive(1, "3s", 0, abortAll)))
 	require.Empty(t, f.complete().Status.Revisions)
+	f.agentsReport("c2", "v2", hangs)
 	f.update("v2")
-	mwrs := f.complete()
-	require.Contains(t, message(mwrs, workv1alpha1.ConditionProgressing), "the API server drops status.revisions: ")
-	require.Empty(t, mwrs.Status.Revisions)
-	require.NotEmpty(t, mwrs.Status.CurrentRevision)
+	mwrs := f.aborted()
+	f.everywhere("v1")
+	require.Contains(t, message(mwrs, workv1alpha1.ConditionProgressing), "the API server drops status.ledger: its CRD of ManifestWorkReplicaSet "+
+		"is another one, apply the one that came with this hub")
+	require.Empty(t, mwrs.Status.Ledger)
+	require.Empty(t, mwrs.Status.CurrentRevision)
 	f.quiet()
 	f.warnedOf(workv1alpha1.EventOlderCRD)
+	before := f.generations()
 
+	stop()
+	stop = w.startManager(context.WithoutCancel(t.Context()), settle)
+	f.quiet()
+	require.Equal(t, before, f.generations(), "a restart ends no abort")
 	stop()
 	require.NoError(t, controlplane.InstallCRDs(t.Context(), w.config, crds.ManifestWorkReplicaSet))
 	stop = w.startManager(context.WithoutCancel(t.Context()), settle)
 	t.Cleanup(func() { stop() })
-	f.lists("Available 2", "Archived 0")
+	f.lists("Aborted 0", "Available 2")
 	f.quiet()
-	require.NotContains(t, message(f.get(), workv1alpha1.ConditionProgressing), "drops")
+	mwrs = f.aborted()
+	require.NotContains(t, message(mwrs, workv1alpha1.ConditionProgressing), "drops")
+	require.NotEmpty(t, mwrs.Status.Ledger)
+	require.Equal(t, f.hash("v1"), mwrs.Status.CurrentRevision)
+	require.NotNil(t, mwrs.Status.AbortedTime)
+	require.Len(t, mwrs.Status.Failures, 1)
+	require.Equal(t, before, f.generations())
 }
 
-// withoutTheFields is the CRD as it was before some fields of the spec, and before status.state.
+// withoutTheFields is a CRD that lacks some fields of the spec, and two of the status.
 func withoutTheFields(t *testing.T) []byte {
 	t.Helper()
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	require.NoError(t, yaml.Unmarshal(crds.ManifestWorkReplicaSet, crd))
-	properties := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
-	delete(properties["status"].Properties, "state")
-	delete(properties["spec"].Properties, "pruneStrategy")
-	older, err := yaml.Marshal(crd)
-	require.NoError(t, err)
-	return older
+	return olderCRD(t, "spec.pruneStrategy", "status.ledger", "status.state")
 }
 
 // What an API server with an older CRD drops of a spec while it is in place leaves an event and a message, until the user sets it again.

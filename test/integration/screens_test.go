@@ -12,13 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
-	"sigs.k8s.io/yaml"
 
-	"github.com/open-cluster-management-io/work-rollback/deploy/crds"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
@@ -309,19 +306,10 @@ func brokerScreens(t *testing.T) screens {
 	return screens{fleet: f.fleet, about: "c1"}
 }
 
-// olderCRDScreens are those of a hub whose CRD lacks the newer fields of the status.
+// olderCRDScreens are those of a hub whose CRD lacks the fields of the status that OCM's does not have.
 func olderCRDScreens(t *testing.T) screens {
 	w := privateWorld(t, "screens-older")
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	require.NoError(t, yaml.Unmarshal(crds.ManifestWorkReplicaSet, crd))
-	properties := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Properties
-	for _, field := range []string{"state", "failures", "rejections", "revisions", "abortedBy", "abortReason"} {
-		require.Contains(t, properties, field)
-		delete(properties, field)
-	}
-	older, err := yaml.Marshal(crd)
-	require.NoError(t, err)
-	require.NoError(t, controlplane.InstallCRDs(t.Context(), w.config, older))
+	require.NoError(t, controlplane.InstallCRDs(t.Context(), w.config, olderCRD(t, ownFields...)))
 	w.agents = newAgents(w.works, w.history.works)
 	go w.agents.poll(t.Context())
 	stop := w.startManager(context.WithoutCancel(t.Context()), settle)

@@ -25,6 +25,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
@@ -153,22 +154,26 @@ func TestHubGoesUpAndDown(t *testing.T) {
 	require.Equal(t, aborted.Status.UpdateRevision, restored.Status.UpdateRevision)
 	require.NotContains(t, restored.Annotations, snapshotOf900)
 	require.Equal(t, []string{"v1", "v2"}, f.recorded())
-	require.Contains(t, w.says(t, f.namespace, "ManifestWorkReplicaSet", workv1alpha1.EventSnapshotRestored), "status.abortedTime")
+	require.Contains(t, w.says(t, f.namespace, "ManifestWorkReplicaSet", workv1alpha1.EventSnapshotRestored), "restored its decisions about this object")
 	f.everywhere("v1")
 	f.quiet()
 	require.Equal(t, generations, f.generations(), "no cluster noticed")
 }
 
-// loses is the damage that a newer version may do to an abort.
+// loses is the damage that a newer version may do to an abort: it forgets the abort, and writes ledgers that this version can't read.
 func (f *fleet) loses() {
 	f.t.Helper()
+	before := f.ledger()
+	before.Format, before.Abort = ledger.Format+1, nil
+	newer, err := before.Encode()
+	require.NoError(f.t, err)
 	f.editStatus(func(status *workv1alpha1.ManifestWorkReplicaSetStatus) {
-		status.AbortedTime, status.CurrentRevision = nil, ""
+		status.Ledger, status.AbortedTime, status.CurrentRevision = newer, nil, ""
 	})
 	for _, version := range []string{"v1", "v2"} {
-		rev := f.revisionOf(version)
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}},"revision":%d}`, workv1alpha1.AnnotationRecord, 20-rev.Revision)
-		_, err := f.w.kube.AppsV1().ControllerRevisions(f.namespace).Patch(f.t.Context(), rev.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, workv1alpha1.AnnotationLedger, newer)
+		_, err := f.w.kube.AppsV1().ControllerRevisions(f.namespace).Patch(f.t.Context(), f.revisionOf(version).Name, types.MergePatchType, patch,
+			metav1.PatchOptions{})
 		require.NoError(f.t, err)
 	}
 }
@@ -220,8 +225,9 @@ func TestVersionsKilledAfterEveryWrite(t *testing.T) {
 	rev := fmt.Sprintf("PATCH /apis/apps/v1/namespaces/%s/controllerrevisions/", f.namespace)
 	writes := w.dies(t, "v9.0.0")
 	require.Len(t, writes, 5)
-	require.ElementsMatch(t, []string{rev + f.revisionOf("v1").Name, rev + f.revisionOf("v2").Name}, writes[:2], "revisions first")
-	require.Equal(t, []string{"PATCH " + set + "/status", "PATCH " + set, "PATCH " + version}, writes[2:])
+	require.Equal(t, "PATCH "+set+"/status", writes[0], "the status first, once")
+	require.ElementsMatch(t, []string{rev + f.revisionOf("v1").Name, rev + f.revisionOf("v2").Name}, writes[1:3])
+	require.Equal(t, []string{"PATCH " + set, "PATCH " + version}, writes[3:])
 	w.startVersion(t, "v9.0.0")
 	restored := f.aborted()
 	require.True(t, aborted.Status.AbortedTime.Equal(restored.Status.AbortedTime))
@@ -254,7 +260,8 @@ func TestLeaseBetweenVersions(t *testing.T) {
 	f.update("v2")
 	f.everywhere("v2")
 	leads("v9.0.0", "")
-	require.Contains(t, w.says(t, f.namespace, "ManifestWorkReplicaSet", workv1alpha1.EventSnapshotIgnored), "the template has changed")
+	require.Equal(t, f.hash("v2"), f.get().Status.UpdateRevision, "what was decided since stays")
+	require.NotContains(t, f.get().Annotations, snapshotOf900)
 	leads("v9.1.0", "v9.0.0")
 	f.agentsReport("c2", "v2", succeeds)
 	f.complete()

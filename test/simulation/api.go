@@ -50,10 +50,6 @@ type API struct {
 	OlderCRD bool
 	// Strip are annotations that a webhook takes from every ManifestWork that is written.
 	Strip []string
-	// Unobserving drops status.observedGeneration and what came after it, as an API server does whose CRD has all other fields.
-	Unobserving bool
-	// Unlisting drops status.revisions alone, as an API server does whose CRD has all other fields.
-	Unlisting bool
 	// Lacks are fields of the status that the CRD does not have, beside those of the flags above.
 	Lacks []string
 	// NoHistory refuses the hub everything that it asks of ControllerRevisions.
@@ -268,11 +264,7 @@ func (a *API) admit(kind Kind, existing, merged *unstructured.Unstructured, stat
 func (a *API) pruned() []string {
 	switch {
 	case a.OlderCRD:
-		return []string{"observedGeneration", "collisionCount", "currentRevision", "updateRevision", "abortedTime", "revisions", "state"}
-	case a.Unobserving:
-		return []string{"observedGeneration", "revisions", "state"}
-	case a.Unlisting:
-		return []string{"revisions"}
+		return []string{"ledger", "observedGeneration", "collisionCount", "currentRevision", "updateRevision", "abortedTime", "revisions", "state"}
 	}
 	return nil
 }

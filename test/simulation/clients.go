@@ -191,6 +191,21 @@ func (c revisions) Get(_ context.Context, name string, _ metav1.GetOptions) (*ap
 	return typed[appsv1.ControllerRevision](c.process.api)(c.process.api.Get(Revisions, c.namespace, name))
 }
 
+func (c revisions) List(_ context.Context, options metav1.ListOptions) (*appsv1.ControllerRevisionList, error) {
+	if err := c.process.api.refuse(Revisions, ""); err != nil {
+		return nil, err
+	}
+	selector, err := labels.Parse(options.LabelSelector)
+	if err != nil {
+		return nil, err
+	}
+	list := &appsv1.ControllerRevisionList{}
+	for _, object := range c.process.api.List(Revisions, c.namespace, func(o *unstructured.Unstructured) bool { return selector.Matches(labels.Set(o.GetLabels())) }) {
+		list.Items = append(list.Items, *as[appsv1.ControllerRevision](c.process.api, object))
+	}
+	return list, nil
+}
+
 func (c revisions) Create(_ context.Context, revision *appsv1.ControllerRevision, _ metav1.CreateOptions) (*appsv1.ControllerRevision, error) {
 	if err := c.process.api.refuse(Revisions, revision.Name); err != nil {
 		return nil, err

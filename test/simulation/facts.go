@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/testwork"
 )
@@ -29,12 +29,11 @@ type fact struct {
 
 // rolloutOf identifies the rollout in progress: a retry and an undo are separate rollouts.
 func (w *World) rolloutOf(owner *workv1alpha1.ManifestWorkReplicaSet) string {
-	update, err := w.API.Get(Revisions, Namespace, revision.Name(Name, owner.Status.UpdateRevision))
-	if err != nil {
-		return owner.Status.UpdateRevision
+	begun := w.ledger().Begun
+	if begun.How == ledger.New {
+		begun.At = time.Time{}
 	}
-	record := revision.RecordOf(as[appsv1.ControllerRevision](w.API, update))
-	return fmt.Sprint(owner.Status.UpdateRevision, record.Reused, record.Retried)
+	return fmt.Sprint(owner.Status.UpdateRevision, begun.At, begun.Retried)
 }
 
 // noteFacts notes which clusters were overdue at the pass that has ended. A pass that saw an older state of the world may find fewer.
@@ -239,7 +238,7 @@ func (w *World) checkTolerated(name string, failed map[string]error, succeeded i
 	counts := map[string]int{}
 	for _, cluster := range slices.Sorted(maps.Keys(failed)) {
 		work := w.workOf(cluster)
-		if work == nil || !w.overdueOrRefused(owner, work) && w.wasOverdue[cluster].revision != owner.Status.UpdateRevision {
+		if work == nil || !w.overdueOrRefused(owner, work) && w.wasOverdue[cluster].revision != w.ledger().Update.Hash {
 			return failed[cluster]
 		}
 		placement := w.countedUnder(owner, work)

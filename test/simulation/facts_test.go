@@ -280,7 +280,7 @@ func TestRetryOfARejectedCluster(t *testing.T) {
 // forgive removes a cluster from status.failures, as a user would.
 func (s *teller) forgive(cluster string) {
 	status := s.Object().Status
-	var kept []any
+	kept := []any{}
 	for i := range status.Failures {
 		if status.Failures[i].Cluster != cluster {
 			kept = append(kept, from(&status.Failures[i]).Object)

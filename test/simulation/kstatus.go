@@ -67,7 +67,7 @@ func (w *World) checkState(computed status.Status) error {
 	}
 	told := object.Status.State
 	switch {
-	case told == "" && (w.API.OlderCRD || w.API.Unobserving || len(w.API.Lacks) > 0):
+	case told == "" && (w.API.OlderCRD || len(w.API.Lacks) > 0):
 	case !object.DeletionTimestamp.IsZero() && told != workv1alpha1.StateDeleting:
 		return fmt.Errorf("quiet: the object is being deleted, and its state is %q", told)
 	case object.DeletionTimestamp.IsZero() && told == workv1alpha1.StatePaused && object.Spec.Paused:

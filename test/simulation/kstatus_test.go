@@ -7,8 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
-
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 func (s *teller) kstatus(want status.Status) {
@@ -79,49 +77,4 @@ func TestKstatusOfARevisionThatCannotBeWritten(t *testing.T) {
 	s.Fault = nil
 	s.quiet()
 	s.kstatus(status.CurrentStatus)
-}
-
-// P7: an API server whose CRD lacks status.observedGeneration alone is asked to store it now and then, and not in each pass. The rest of the
-// status is told as ever.
-func TestCRDWithoutObservedGeneration(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.API.Unobserving = true
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.settle(time.Minute)
-	require.NotEmpty(t, s.Object().Status.CurrentRevision)
-	s.kstatus(status.CurrentStatus)
-	s.warned(workv1alpha1.EventOlderCRD, "drops status.observedGeneration and status.revisions and status.state:", "apply the one that came with this hub")
-
-	s.seldomAsks()
-
-	s.Report("", "v2", Hangs)
-	s.Update("v2")
-	s.settle(10 * time.Second)
-	s.kstatus(status.InProgressStatus)
-	s.settle(time.Minute)
-	s.kstatus(status.FailedStatus)
-	s.Tell("admin: applies the newer CRD")
-	s.API.Unobserving = false
-	s.quiet()
-	require.Equal(t, s.Object().Generation, s.Object().Status.ObservedGeneration)
-}
-
-// seldomAsks lets many events come, and checks that an API server that drops a field of the status is not asked to store it in each pass (P7).
-func (s *teller) seldomAsks() {
-	s.t.Helper()
-	asked := 0
-	s.Fault = func(what string) Fault {
-		if strings.HasSuffix(what, "/status") {
-			asked++
-		}
-		return NoFault
-	}
-	version := s.API.version
-	for range 60 { // Each event makes a pass.
-		s.due = true
-		s.settle(10 * time.Second)
-	}
-	require.Equal(s.t, version, s.API.version, "nothing changes")
-	require.LessOrEqual(s.t, asked, 3, "in ten minutes")
 }

@@ -1,52 +1,20 @@
 package simulation
 
 import (
-	"flag"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-var ledger = flag.Bool("ledger", false, "run the tests that fail until every decision is kept in one value")
-
-// leftForLedger skips a test that fails because a fact is kept in two places, and the copies disagree.
-func leftForLedger(t *testing.T, why string) {
-	t.Helper()
-	if !*ledger {
-		t.Skip("left for the ledger: " + why)
-	}
-}
-
-// needsLedger reports whether a hub without a ledger can't tell that a status is older than another one: both are about the same update revision,
-// and the later one holds other decisions about it (line 4 of TestRestoredStatusOfTheSameRevision). Generated stories restore no such status.
-func needsLedger(older, later *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
-	decisions := func(status *workv1alpha1.ManifestWorkReplicaSetStatus) any {
-		decided := workv1alpha1.ManifestWorkReplicaSetStatus{
-			CurrentRevision: status.CurrentRevision, AbortedTime: status.AbortedTime, Failures: status.Failures, Rejections: status.Rejections,
-		}
-		for _, of := range status.PlacementsSummary {
-			decided.PlacementsSummary = append(decided.PlacementsSummary, workv1alpha1.PlacementSummary{
-				Name: of.Name, HaltedTime: of.HaltedTime, Counted: of.Counted,
-			})
-		}
-		return decided
-	}
-	return later.UpdateRevision == "" || older.UpdateRevision == later.UpdateRevision && !equality.Semantic.DeepEqual(decisions(older), decisions(later))
-}
-
-// restoredTwice plays a story with the same process of the hub and with another one. It is skipped if it fails.
-func restoredTwice(t *testing.T, name string, fails bool, play func(s *teller, restart bool)) {
+// restoredTwice plays a story with the same process of the hub and with another one.
+func restoredTwice(t *testing.T, name string, play func(s *teller, restart bool)) {
 	for process, restart := range map[string]bool{"the same process": false, "another process": true} {
 		t.Run(name+", "+process, func(t *testing.T) {
-			if fails {
-				leftForLedger(t, "a restored status with the same update revision")
-			}
 			play(&teller{World: NewWorld(), t: t}, restart)
 		})
 	}
@@ -54,7 +22,7 @@ func restoredTwice(t *testing.T, name string, fails bool, play func(s *teller, r
 
 // TestRestoredStatusOfTheSameRevision: a status from before a decision about the same revision takes nothing back.
 func TestRestoredStatusOfTheSameRevision(t *testing.T) {
-	restoredTwice(t, "what is complete is not aborted by a relapse", true, func(s *teller, restart bool) {
+	restoredTwice(t, "what is complete is not aborted by a relapse", func(s *teller, restart bool) {
 		s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 		s.Update("v2")
 		s.settle(time.Second)
@@ -68,7 +36,7 @@ func TestRestoredStatusOfTheSameRevision(t *testing.T) {
 		require.Nil(s.t, s.Object().Status.AbortedTime, s.story())
 		s.everywhere("v2")
 	})
-	restoredTwice(t, "what is complete is not taken back by an earlier abort", false, func(s *teller, restart bool) {
+	restoredTwice(t, "what is complete is not taken back by an earlier abort", func(s *teller, restart bool) {
 		s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 		s.hangs("v2", "c1")
 		s.quiet()
@@ -81,7 +49,7 @@ func TestRestoredStatusOfTheSameRevision(t *testing.T) {
 		s.settle(5 * time.Minute)
 		s.everywhere("v2")
 	})
-	restoredTwice(t, "an aborted undo does not begin again", false, func(s *teller, restart bool) {
+	restoredTwice(t, "an aborted undo does not begin again", func(s *teller, restart bool) {
 		s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 		s.Update("v2")
 		s.quiet()
@@ -96,7 +64,7 @@ func TestRestoredStatusOfTheSameRevision(t *testing.T) {
 		require.NotNil(s.t, s.Object().Status.AbortedTime, s.story())
 		s.everywhere("v2")
 	})
-	restoredTwice(t, "a stalled rollout starts no further cluster", true, func(s *teller, restart bool) {
+	restoredTwice(t, "a stalled rollout starts no further cluster", func(s *teller, restart bool) {
 		s.stable(progressive("p1", 1, "30s", 0, false), "c1", "c2", "c3")
 		s.hangs("v2", "c1")
 		s.settle(10 * time.Second)
@@ -124,9 +92,6 @@ func TestCompletionWhoseMarkFails(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == both {
-				leftForLedger(t, "a completion that nothing records")
-			}
 			s := &teller{World: NewWorld(), t: t}
 			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 			s.Update("v2")
@@ -170,9 +135,6 @@ func TestRecordedHaltHolds(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == edit || name == restart {
-				leftForLedger(t, "a recorded halt that the works no longer show")
-			}
 			s := &teller{World: NewWorld(), t: t}
 			if story.overBroker {
 				s.OverBroker()
@@ -214,7 +176,6 @@ func TestRetriesOfSingleClusters(t *testing.T) {
 		return s
 	}
 	t.Run("an older CRD drops the failures", func(t *testing.T) {
-		leftForLedger(t, "a CRD that drops status.failures counts as a retry of all")
 		s := stalled(t)
 		s.API.Lacks = []string{"failures"}
 		object, err := s.API.Get(ReplicaSets, Namespace, Name)
@@ -235,7 +196,6 @@ func TestRetriesOfSingleClusters(t *testing.T) {
 		require.Equal(t, []string{"c1", "c2"}, s.failed(), s.story())
 	})
 	t.Run("a retry of a cluster whose work is stuck deleting", func(t *testing.T) {
-		leftForLedger(t, "a retry does not renew the deadline of a deletion")
 		s := &teller{World: NewWorld(), t: t}
 		s.stable(progressive("p1", 1, "30s", 0, false), "c1", "c2", "c3")
 		s.adversaries.hold.Insert("c1")
@@ -250,7 +210,6 @@ func TestRetriesOfSingleClusters(t *testing.T) {
 		require.Equal(t, []string{"c1"}, s.failed(), s.story())
 	})
 	t.Run("a retry of a rejected work while another failure halts", func(t *testing.T) {
-		leftForLedger(t, "a retry of a rejected work waits for other failures")
 		s := &teller{World: NewWorld(), t: t}
 		s.stable(progressive("p1", 2, "30s", 0, false), "c1", "c2", "c3")
 		s.Refuse("c1", Denied)

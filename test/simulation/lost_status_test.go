@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
@@ -32,7 +31,7 @@ func TestLostStatusAfterTheAbortOfWhatWasAlmostCurrent(t *testing.T) {
 	s.quiet()
 	require.NotNil(t, s.Object().Status.AbortedTime)
 	s.everywhere("v1")
-	require.Zero(t, revision.RecordOf(s.Revisions()[1]).CurrentSince)
+	require.Zero(t, revision.RecordOf(s.Revisions()[1]).Ended)
 	before := s.Object().Status
 	s.wipeStatus()
 	s.quiet()
@@ -95,12 +94,11 @@ func TestUpdateBeforeTheStatusShowsTheCompletion(t *testing.T) {
 				s := rolledOut(t)
 				v2 := ""
 				s.Fault = func(what string) Fault {
-					revisions := s.Revisions()
-					newest := revisions[len(revisions)-1]
-					if len(revisions) < 2 || revision.RecordOf(newest).CurrentSince.IsZero() || what != "patch replicaset web/status" {
+					l := s.ledger()
+					if l.Update.Hash != s.hashOf("v2") || !l.Complete() || !strings.HasPrefix(what, "patch revision ") {
 						return NoFault
 					}
-					s.Fault, v2 = nil, newest.Labels[workv1alpha1.LabelControllerHash]
+					s.Fault, v2 = nil, l.Update.Hash
 					s.Report("c1", next, Hangs)
 					s.Update(next)
 					return fault

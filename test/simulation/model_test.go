@@ -154,7 +154,7 @@ func (m *model) undoOffline(t *rapid.T) {
 	var former []string
 	for _, rev := range m.w.Revisions() {
 		hash := rev.Labels[workv1alpha1.LabelControllerHash]
-		if !revision.RecordOf(rev).CurrentSince.IsZero() && hash != current && contents[hash] != "" {
+		if !revision.RecordOf(rev).Ended.IsZero() && hash != current && contents[hash] != "" {
 			former = append(former, contents[hash])
 		}
 	}

@@ -125,32 +125,6 @@ func TestNewTemplateAfterAnAbortWithoutHistory(t *testing.T) {
 	s.quiet()
 }
 
-// R4: where nothing reports whether the template is the one that was aborted, it stays so until a person says otherwise.
-func TestUnknownTemplateAfterAnAbortWithoutHistory(t *testing.T) {
-	for name, mend := range map[string]func(*teller){
-		"the permission comes back": (*teller).allow,
-		"a person clears the abort": func(s *teller) {
-			s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": nil}}, true)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := abortedUnder(t, "older")
-			s.forbid()
-			s.Restart()
-			s.Update("v3")
-			s.settle(5 * time.Minute)
-			s.aborted("older")
-			s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision web-older can't be read", "remove status.abortedTime")
-			mend(s)
-			s.settle(5 * time.Minute)
-			s.everywhere("v3")
-			s.allow()
-			s.quiet()
-			s.everywhere("v3")
-		})
-	}
-}
-
 // P6: what a cluster has is restored after a restart once its revision can be read, so that the revision is not pruned before.
 func TestRevisionThatOnlyAgentsReportIsKept(t *testing.T) {
 	s := overBroker(t)

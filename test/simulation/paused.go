@@ -10,7 +10,9 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // Pause sets spec.paused.
@@ -66,6 +68,11 @@ func (w *World) checkPausedStatus(seen *replicaset.Object) error {
 	if now == nil || seen.Status.UpdateRevision == "" {
 		return nil
 	}
+	history := w.history()
+	copied := ledger.Read(&ledger.Places{Owner: now.UID, History: &history}).Ledger
+	if copied.Update.Hash == now.Status.UpdateRevision && (copied.Abort != nil) == (now.Status.AbortedTime != nil) {
+		return nil // It was decided before: a status from a backup is put right at once.
+	}
 	if now.Status.UpdateRevision != seen.Status.UpdateRevision && w.hasRevision(seen.Status.UpdateRevision) {
 		return fmt.Errorf("R23: paused, and the update revision becomes %s", now.Status.UpdateRevision)
 	}
@@ -98,7 +105,11 @@ func (w *World) templateWaits() bool {
 	if object == nil || !object.Spec.Paused || object.Status.UpdateRevision == "" {
 		return false
 	}
-	return w.contents()[object.Status.UpdateRevision] != templateVersion(object) // One that somebody deleted can be made again from the spec only.
+	if held, known := w.contents()[object.Status.UpdateRevision]; known {
+		return held != templateVersion(object)
+	}
+	digest, err := revision.DigestOf(&object.Spec.ManifestWorkTemplate)
+	return err != nil || w.ledger().Update.Digest != digest // Somebody deleted the revision, and the ledger tells what it held.
 }
 
 // awaited are the hashes of the revisions that are in use once a pause is over: the template's, the newest, and those that works without a hash have

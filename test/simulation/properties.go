@@ -57,18 +57,8 @@ func (w *World) checkProgress() error {
 
 // told are the revisions that the status names or, where an older CRD drops that, the revisions themselves.
 func (w *World) told() (current, update string, aborted bool) {
-	object := w.Object()
-	if !w.API.OlderCRD {
-		return object.Status.CurrentRevision, object.Status.UpdateRevision, object.Status.AbortedTime != nil
-	}
-	since := time.Time{}
-	for _, rev := range w.Revisions() {
-		update, aborted = rev.Labels[workv1alpha1.LabelControllerHash], revision.RecordOf(rev).Abort != nil
-		if at := revision.RecordOf(rev).CurrentSince; at.After(since) {
-			since, current = at, update
-		}
-	}
-	return current, update, aborted
+	l := w.ledger()
+	return l.Current.Hash, l.Update.Hash, l.Abort != nil
 }
 
 // checkWorks checks P1 where the rollout is aborted, and P2 where every cluster is well, unless it is paused.

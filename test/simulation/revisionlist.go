@@ -41,7 +41,8 @@ func (w *World) noteCause(write string) {
 // noteCauseOf is noteCause for a revision that was made or changed while the owner's change cause was seen.
 func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bool, seen string) {
 	record := revision.RecordOf(rev)
-	recorded, returned := !record.Recorded.IsZero(), !record.Reused.IsZero()
+	returned := w.returns(revision.Decode(rev).Digest)
+	recorded := !record.Recorded.IsZero()
 	switch before, known := w.causes[name]; {
 	case made && recorded:
 		w.causes[name] = cause{number: rev.Revision} // Nobody says why it was made.
@@ -125,7 +126,7 @@ func keepsOfTheLost(work *workv1.ManifestWork, contents map[string]string) bool 
 // checkRevisionList checks R25 and R26: the list has the revisions that are there, each in the state that the agents brought it to.
 func (w *World) checkRevisionList() error {
 	object := w.Object()
-	if object == nil || w.API.OlderCRD || w.API.Unobserving || w.API.Unlisting || invalidSpec(object) {
+	if object == nil || w.API.OlderCRD || invalidSpec(object) {
 		return nil
 	}
 	if w.API.NoHistory {
@@ -211,11 +212,8 @@ func (w *World) checkListed(object *workv1alpha1.ManifestWorkReplicaSet, rev *ap
 func checkTimes(rev *appsv1.ControllerRevision, told *workv1alpha1.RevisionStatus) error {
 	created := rev.CreationTimestamp.Time
 	record := revision.RecordOf(rev)
-	if !record.FirstCreated.IsZero() {
-		created = record.FirstCreated.Truncate(time.Second)
-	}
 	last := created
-	for _, at := range []time.Time{record.Reused, record.Retried} {
+	for _, at := range []time.Time{record.Began, record.Retried} {
 		if at.After(last) {
 			last = at.Truncate(time.Second)
 		}

@@ -103,51 +103,6 @@ func (s *teller) announceRevisions() {
 	}
 }
 
-// P7: an API server whose CRD lacks status.revisions alone is asked to store it now and then, and not in each pass. The rest of the status is told
-// as ever, and the list is there once the CRD is.
-func TestCRDWithoutTheRevisionList(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.API.Unlisting = true
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.settle(time.Minute)
-	require.NotEmpty(t, s.Object().Status.CurrentRevision)
-	require.Equal(t, s.Object().Generation, s.Object().Status.ObservedGeneration)
-	s.warned(workv1alpha1.EventOlderCRD, "drops status.revisions:", "apply the one that came with this hub")
-
-	s.seldomAsks()
-
-	s.API.Unlisting = false
-	s.settle(6 * time.Minute)
-	require.Len(t, s.Object().Status.Revisions, 1)
-	require.NotContains(t, meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionProgressing).Message, "drops")
-	s.quiet()
-}
-
-// P7: the same holds for a CRD that lacks status.state alone, also while the object is being deleted.
-func TestCRDWithoutTheState(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.API.Lacks = []string{"state"}
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.settle(time.Minute)
-	require.NotEmpty(t, s.Object().Status.CurrentRevision)
-	s.warned(workv1alpha1.EventOlderCRD, "drops status.state:", "apply the one that came with this hub")
-	s.seldomAsks()
-
-	s.API.Lacks = nil
-	s.settle(6 * time.Minute)
-	require.Equal(t, workv1alpha1.StateComplete, s.Object().Status.State)
-	s.quiet()
-
-	s.API.Lacks = []string{"state"}
-	s.Preserve(true)
-	s.Report("c1", "", Hangs)
-	s.Delete()
-	s.settle(time.Minute)
-	s.seldomAsks()
-}
-
 // Fields of the spec that an older CRD drops leave an event and a message, over restarts and until the user sets them again or changes the spec
 // under this hub's CRD. A user who removes a field hears nothing (P7).
 func TestFieldsThatAnOlderCRDDrops(t *testing.T) {
@@ -170,7 +125,7 @@ func TestFieldsThatAnOlderCRDDrops(t *testing.T) {
 	require.NotContains(t, message(), "dropped", "the user did it")
 	prunes(workv1alpha1.PruneWhenAvailable)
 
-	s.API.Lacks = []string{"state"}
+	s.API.OlderCRD = true
 	s.Update("v2")
 	s.settle(time.Minute)
 	s.Edit("loses what an older CRD drops", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
@@ -178,7 +133,7 @@ func TestFieldsThatAnOlderCRDDrops(t *testing.T) {
 	})
 	s.Restart()
 	s.settle(time.Minute)
-	s.API.Lacks = nil
+	s.API.OlderCRD = false
 	for range 2 {
 		s.settle(6 * time.Minute)
 		s.quiet()

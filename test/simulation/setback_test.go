@@ -28,11 +28,6 @@ var ownTimes = sets.New(
 	"undo that fails is aborted by hand", "a failed placement without AbortAll stops no other",
 )
 
-// dated are the stories in which two copies of a time disagree once the clock was set back, and how.
-var dated = map[string]string{
-	"a refused cluster while it is paused": "a recorded rejection whose time is still to come",
-}
-
 // setBackEverywhere plays a story again, and sets the clock of the hub, which was an hour ahead, right: under each state of the story, one at a
 // time. The story ends as it did, and not later than a clock's grace allows.
 func setBackEverywhere(told *teller, name string, play []func(*teller)) {
@@ -59,9 +54,6 @@ func setBackEverywhere(told *teller, name string, play []func(*teller)) {
 	}
 	for at := 1; at <= states; at += step {
 		told.t.Run(fmt.Sprintf("set back under state %d", at), func(t *testing.T) {
-			if why := dated[name]; why != "" {
-				leftForLedger(t, why)
-			}
 			s := again(t, func(s *teller, state int) {
 				if state == at {
 					s.SetBack(time.Hour)
@@ -88,8 +80,6 @@ func (m *model) setBack(actions map[string]func(*rapid.T)) {
 			return
 		}
 		saved := rapid.SampledFrom(m.saved).Draw(t, "status")
-		if restart := rapid.Bool().Draw(t, "restart"); !needsLedger(saved, m.w.status()) {
-			m.w.restore(saved, restart)
-		}
+		m.w.restore(saved, rapid.Bool().Draw(t, "restart"))
 	}
 }

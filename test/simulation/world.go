@@ -81,10 +81,8 @@ type World struct {
 	started map[string]string
 	// currentSince holds when each revision became the current one last.
 	currentSince map[string]time.Time
-	// lastCurrent is the hash of the revision that became the current one last.
-	lastCurrent string
-	// completed holds the hashes of revisions whose complete rollout could not be recorded.
-	completed map[string]bool
+	// becameCurrent is the hash of the revision that became the current one with the last write; empty for none.
+	becameCurrent string
 	// made holds the order in which revisions were made first, by name.
 	made map[string]int
 	// agentsSaw and agentsDue spare the agents a look when nothing changed.
@@ -131,7 +129,7 @@ func NewWorld() *World {
 		outcomes: map[string]Outcome{},
 		started:  map[string]string{},
 
-		currentSince: map[string]time.Time{}, completed: map[string]bool{},
+		currentSince: map[string]time.Time{},
 		made:         map[string]int{},
 		causes:       map[string]cause{},
 		refusedSince: map[string]time.Time{}, refusedIn: map[string]string{},
@@ -171,6 +169,7 @@ func (w *World) Restart() {
 		w.noteRecords()
 		w.noteCopy(what)
 		w.noteCause(what)
+		w.noteCurrent()
 		if err := w.checkPaused(what); err != nil && w.violation == nil {
 			w.violation = err
 		}

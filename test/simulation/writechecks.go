@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -45,58 +44,52 @@ func (w *World) CheckWrite(write string) error {
 		return errors.Join(w.checkRemoved(work), w.checkPreserved(work), w.checkAway(work))
 	case strings.HasPrefix(write, "create revision "):
 		w.noteMade(strings.TrimPrefix(write, "create revision "))
-		return w.checkCurrent(strings.TrimPrefix(write, "create revision "), true)
 	case strings.HasPrefix(write, "patch revision "):
-		return w.checkCurrent(strings.TrimPrefix(write, "patch revision "), false)
+		return w.checkCurrent()
 	case strings.HasPrefix(write, "patch work "), strings.HasPrefix(write, "create work "):
 		_, name, _ := strings.Cut(write, " work ")
 		w.noteBlindWrite(name)
 		return w.checkStarted(name)
 	case strings.HasSuffix(write, "/status"):
-		w.noteCompleted()
-		return w.checkAborted()
+		return errors.Join(w.checkCurrent(), w.checkAborted())
 	}
 	return nil
 }
 
-// checkCurrent checks P3: a revision that became the current one in this moment has succeeded on every selected cluster, by what the
-// hub has seen. One that was rebuilt was the current one before.
-func (w *World) checkCurrent(name string, rebuilt bool) error {
-	object, err := w.API.Get(Revisions, Namespace, name)
-	if err != nil {
-		return err
+// noteCurrent notes which revision became the current one with the last write.
+func (w *World) noteCurrent() {
+	l := w.ledger()
+	name, since := revision.Name(Name, l.Current.Hash), l.Ended
+	w.becameCurrent = ""
+	switch {
+	case l.Current.Hash == "":
+	case since.IsZero() || l.Current.Hash != l.Update.Hash:
+		if w.currentSince[name].IsZero() {
+			w.currentSince[name] = w.hubNow() // A user named it, or the works showed it.
+		}
+	case !since.Equal(w.currentSince[name]):
+		w.currentSince[name] = since
+		if !w.hadHashless() {
+			w.becameCurrent = l.Current.Hash
+		}
 	}
-	rev := revision.Decode(as[appsv1.ControllerRevision](w.API, object))
-	since := rev.CurrentSince
-	known := w.currentSince[name]
-	w.currentSince[name] = since
-	if since.Equal(known) || since.IsZero() || rebuilt {
-		return nil // One that records it no more did not become the current one.
-	}
-	if known.IsZero() && rev.Hash == w.lastCurrent {
-		return nil // Somebody deleted the current revision. The rebuilt one gets its record back.
-	}
-	w.lastCurrent = rev.Hash
-	if w.completed[rev.Hash] {
-		delete(w.completed, rev.Hash)
-		return nil
-	}
-	return w.checkSucceeded(name, rev.Hash)
 }
 
-// noteCompleted notes a revision whose rollout is complete and that could not be written: without the permission, it is recorded as the current
-// one when the permission is back, whatever became of the clusters since.
-func (w *World) noteCompleted() {
-	object := w.Object()
-	if object == nil {
-		return
+// hadHashless reports whether every work that the hub's cache shows is one of another hub: it rolled the revision out.
+func (w *World) hadHashless() bool {
+	works := w.Hub.stores.Works.List()
+	return len(works) > 0 && !slices.ContainsFunc(works, func(cached any) bool {
+		return cached.(*workv1.ManifestWork).Labels[workv1alpha1.LabelControllerHash] != ""
+	})
+}
+
+// checkCurrent checks P3: a revision that became the current one in this moment has succeeded on every selected cluster, by what the
+// hub has seen.
+func (w *World) checkCurrent() error {
+	if w.becameCurrent == "" {
+		return nil
 	}
-	hash := object.Status.CurrentRevision
-	name := revision.Name(Name, hash)
-	unrecorded := w.currentSince[name].IsZero() || w.API.NoHistory && w.lastCurrent != hash
-	if hash != "" && hash == object.Status.UpdateRevision && unrecorded && w.checkSucceeded(name, hash) == nil {
-		w.completed[hash] = true
-	}
+	return w.checkSucceeded(revision.Name(Name, w.becameCurrent), w.becameCurrent)
 }
 
 // checkSucceeded checks that a revision has succeeded on every selected cluster, by what the hub has seen.
@@ -181,9 +174,20 @@ func (w *World) checkStarted(name string) error {
 	return w.checkTurnAndBatch(name, owner, started)
 }
 
+// startedBy reports whether another work of the cluster has started it: its agent hid one of the two for a while.
+func (w *World) startedBy(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork) bool {
+	return slices.ContainsFunc(w.worksIn(started.Namespace), func(other *workv1.ManifestWork) bool {
+		return other.Name != started.Name && other.Namespace == started.Namespace && owned(other) &&
+			other.Labels[workv1alpha1.LabelControllerHash] == owner.Status.UpdateRevision
+	})
+}
+
 // checkTurnAndBatch checks that a cluster may be started: its placement is not halted, its group has its turn, and the batch has room.
 func (w *World) checkTurnAndBatch(name string, owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork) error {
 	placement := started.Labels[workv1alpha1.LabelPlacement]
+	if w.startedBy(owner, started) {
+		return nil
+	}
 	if err := w.checkHalted(owner, started, placement); err != nil {
 		return err
 	}

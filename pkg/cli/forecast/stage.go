@@ -82,17 +82,15 @@ func revisionsOf(in *Input) (update, current *work.Revision) {
 		rules := []workv1.ConditionRule{{Condition: workv1.ManifestProgressing}}
 		template.ManifestConfigs = []workv1.ManifestConfigOption{{ConditionRules: rules}}
 	}
-	make := func(hash string, generation int64) *work.Revision {
+	make := func(hash string) *work.Revision {
 		return &work.Revision{
 			Name: revision.Name(in.ReplicaSet.Name, hash), Hash: hash, Digest: revision.Digest(hash), Template: template,
-			ReportsDegraded: in.Rules.Degraded, Age: revision.Age{Created: epoch.Add(-time.Hour), Generation: generation},
+			ReportsDegraded: in.Rules.Degraded,
 		}
 	}
-	update = make(newer, 2)
+	update = make(newer)
 	if in.First {
 		return update, nil
 	}
-	current = make(older, 1)
-	current.WasCurrent, current.CurrentSince = true, epoch.Add(-time.Hour)
-	return update, current
+	return update, make(older)
 }

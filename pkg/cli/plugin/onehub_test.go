@@ -171,7 +171,7 @@ func newOneHub(t *testing.T) *oneHub {
 		hash := revision.ComputeHash(templateWith(version), nil)
 		made, err := revision.New(set, templateWith(version), hash, int64(i+1))
 		require.NoError(t, err)
-		revisiontest.Amend(made, func(r *revision.Record) { r.CurrentSince = begin.Add(time.Duration(i) * time.Minute) })
+		revisiontest.Amend(made, func(r *revision.Record) { r.Ended = begin.Add(time.Duration(i) * time.Minute) })
 		made.CreationTimestamp = begin
 		h.revisions = append(h.revisions, *made)
 		set.Status.CurrentRevision, set.Status.UpdateRevision = hash, hash

@@ -163,6 +163,7 @@ func readRevisions(ctx context.Context, c *clients, objects *view.Objects) error
 	for i := range list.Items {
 		objects.Revisions = append(objects.Revisions, &list.Items[i])
 	}
+	objects.FromCopy()
 	return nil
 }
 

@@ -3,13 +3,12 @@ package plugin
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin/internal/worklist"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 )
 
 const (
@@ -52,9 +51,11 @@ func (o *options) trySample(ctx context.Context, c *clients, objects *view.Objec
 	// The hub's counts should not be older than the metadata.
 	set := objects.ReplicaSet
 	metadata.ReplicaSet, err = c.replicaSets().Get(ctx, set.Name, metav1.GetOptions{})
-	if err != nil || metadata.ReplicaSet.Generation != set.Generation ||
-		!equality.Semantic.DeepEqual(status.RevisionsOf(&metadata.ReplicaSet.Status), status.RevisionsOf(&set.Status)) {
+	if err != nil || metadata.ReplicaSet.Generation != set.Generation {
 		return nil, err
+	}
+	if was, is := ledger.FromStatus(&set.Status), ledger.FromStatus(&metadata.ReplicaSet.Status); !is.Equal(&was) {
+		return nil, nil
 	}
 	found, err := sampled(ctx, c, &metadata, o.sampleStep, named)
 	if apierrors.IsForbidden(err) { // A user may list works, and not get them.

@@ -37,7 +37,7 @@ func halfSick(t *testing.T, deadline string) *view.Objects {
 	wrote := time.Date(2026, 1, 1, 3, 0, 0, 0, time.UTC)
 	set := h.set
 	set.Status.CurrentRevision, set.Status.State = hashes[0], workv1alpha1.StateRollingOut
-	revisiontest.Amend(&h.revisions[1], func(r *revision.Record) { r.CurrentSince = time.Time{} })
+	revisiontest.Amend(&h.revisions[1], func(r *revision.Record) { r.Ended = time.Time{} })
 	h.revisions[1].CreationTimestamp = metav1.NewTime(wrote)
 	ref := workv1alpha1.LocalPlacementReference{Name: "production"}
 	ref.RolloutStrategy.FailureStrategy = workv1alpha1.AbortAll

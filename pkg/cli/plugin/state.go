@@ -188,7 +188,7 @@ func plannedRetry(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) (
 	case set.Status.AbortedTime != nil:
 		return types.MergePatchType, changeOf(set, map[string]any{"abortedTime": nil}), nil
 	case len(set.Status.Failures) > 0:
-		return types.MergePatchType, changeOf(set, map[string]any{"failures": nil}), nil
+		return types.MergePatchType, changeOf(set, map[string]any{"failures": []any{}}), nil
 	}
 	return "", nil, view.Retriable(set)
 }

@@ -287,6 +287,7 @@ func (f *follower) objects(now time.Time) (*view.Objects, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out.Missing, out.Lease = slices.Clone(f.missing), f.lease
+	out.FromCopy()
 	return out, nil
 }
 

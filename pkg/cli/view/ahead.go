@@ -12,6 +12,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
@@ -105,6 +106,15 @@ func With(o *Objects, set *workv1alpha1.ManifestWorkReplicaSet) (*Objects, *Chan
 		change.Hash, change.Returns = found.Hash, found.Object.Revision
 		next.Revisions[slices.Index(next.Revisions, found.Object)] = renumbered(found, change.Number, o.Now)
 	}
+	decided := o.ledger()
+	how := ledger.New
+	if _, former := decided.Formerly(digest); former {
+		how = ledger.Returned
+	} else if found != nil {
+		how = ledger.Found
+	}
+	decided.Begin(ledger.Named{Hash: change.Hash, Digest: digest}, how, o.Now, false)
+	next.decided = &decided
 	status.UpdateRevision, status.AbortedTime = change.Hash, nil
 	status.Failures, status.Rejections, status.Conditions = nil, nil, nil
 	status.State = workv1alpha1.StateRollingOut
@@ -115,7 +125,7 @@ func With(o *Objects, set *workv1alpha1.ManifestWorkReplicaSet) (*Objects, *Chan
 func renumbered(found *revision.Revision, number int64, now time.Time) *appsv1.ControllerRevision {
 	object := found.Object.DeepCopy()
 	object.Revision = number
-	if err := revision.Amend(object, func(r *revision.Record) { r.Abort, r.Reused = nil, found.NextBegin(now) }); err != nil {
+	if err := revision.Amend(object, func(r *revision.Record) { r.Abort, r.Began = nil, now }); err != nil {
 		return found.Object // Its record was read, so it can be encoded.
 	}
 	return object

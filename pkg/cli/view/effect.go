@@ -2,7 +2,10 @@ package view
 
 import (
 	"fmt"
+	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -180,8 +183,21 @@ func text(err error) string {
 	return err.Error()
 }
 
+// noCommands is why the hub takes no command from a status without a ledger.
+const noCommands = "the API server drops status.ledger, and without it the hub takes no command from the status: " +
+	"apply the CRD that came with the hub"
+
+// lacksLedger reports whether the hub found that the API server drops the ledger of an object.
+func lacksLedger(set *workv1alpha1.ManifestWorkReplicaSet) bool {
+	progressing := meta.FindStatusCondition(set.Status.Conditions, workv1alpha1.ConditionProgressing)
+	return progressing != nil && strings.Contains(progressing.Message, "the API server drops status.ledger")
+}
+
 // Retriable returns why there is nothing to retry; nil if there is.
 func Retriable(set *workv1alpha1.ManifestWorkReplicaSet) error {
+	if lacksLedger(set) {
+		return fmt.Errorf("the rollout of %q can't be retried: %s", set.Name, noCommands)
+	}
 	if set.Status.AbortedTime == nil && len(set.Status.Failures) == 0 {
 		return fmt.Errorf("there is nothing to retry: the rollout of %q was not aborted, and no cluster has failed", set.Name)
 	}
@@ -193,6 +209,8 @@ func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	switch {
 	case !set.DeletionTimestamp.IsZero():
 		return fmt.Errorf("manifestworkreplicasets %q is being deleted: there is nothing to abort", set.Name)
+	case lacksLedger(set):
+		return fmt.Errorf("the rollout of %q can't be aborted: %s", set.Name, noCommands)
 	case set.Status.AbortedTime != nil:
 		return fmt.Errorf("the rollout of %q was already aborted at %s", set.Name, set.Status.AbortedTime.UTC().Format(time.RFC3339))
 	case set.Status.CurrentRevision == "":

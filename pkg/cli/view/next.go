@@ -114,18 +114,18 @@ func (o *Objects) undo(command func(purpose, verb string, rest ...string) Comman
 	}
 }
 
-// retry returns the command that retries the failed clusters; nil if none has failed.
+// retry returns the command that retries the failed clusters; nil if none has failed, or if the hub takes no command.
 func (o *Objects) retry(command func(purpose, verb string, rest ...string) Command) []Command {
-	if len(o.ReplicaSet.Status.Failures) == 0 {
+	if len(o.ReplicaSet.Status.Failures) == 0 || lacksLedger(o.ReplicaSet) {
 		return nil
 	}
 	return []Command{command("retry the failed clusters", "retry")}
 }
 
-// back returns the command that aborts the rollout. It returns nil if there is no revision to return to.
+// back returns the command that aborts the rollout. It returns nil if there is no revision to return to, or if the hub takes no command.
 func (o *Objects) back(command func(purpose, verb string, rest ...string) Command) []Command {
 	current := o.ReplicaSet.Status.CurrentRevision
-	if current == "" || current == o.ReplicaSet.Status.UpdateRevision {
+	if current == "" || current == o.ReplicaSet.Status.UpdateRevision || lacksLedger(o.ReplicaSet) {
 		return nil
 	}
 	return []Command{command("return every cluster to revision "+numberOf(o.numbers(), current), "abort", "--reason", "…")}

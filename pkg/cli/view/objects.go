@@ -13,6 +13,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -41,6 +42,8 @@ type Objects struct {
 	Missing []string
 	// Now is the current time of the client.
 	Now time.Time
+	// decided are the decisions of the hub if they are not those that the objects hold; nil otherwise.
+	decided *ledger.Ledger
 	// known holds the data that Prepared derives; nil before that.
 	known *known
 }
@@ -81,15 +84,15 @@ func (o *Objects) aborted() bool {
 // snapshot returns the snapshot that the hub would use for its decisions, as far as the API objects show it. It is nil if the status has
 // no update revision yet. While a rollout is aborted, the current revision is the target, so the clusters show their progress toward it.
 func (o *Objects) snapshot() *rollout.Snapshot {
-	of := status.RevisionsOf(&o.ReplicaSet.Status)
-	if of.UpdateRevision == "" {
+	l := o.ledger()
+	if l.Update.Hash == "" {
 		return nil
 	}
 	if o.aborted() {
-		of.UpdateRevision, of.AbortedTime = of.CurrentRevision, nil
+		l = ledger.Ledger{Update: l.Current, Current: l.Current, Former: l.Former, Ended: o.Now}
 	}
-	v := o.observed(of)
-	update := v.Named(of.UpdateRevision)
+	v := o.observed(l)
+	update := v.Named(l.Update.Hash)
 	v.Notes = lifecycle.Notes{Works: o.Works, Clusters: status.AwayOf(&o.ReplicaSet.Status), Handover: o.handover()}
 	byHash := v.ByHash(update)
 	for i := range v.Notes.Works {
@@ -100,20 +103,62 @@ func (o *Objects) snapshot() *rollout.Snapshot {
 		w.Combined = cmp.Or(v.Notes.Handover.Combined(rev, byHash[w.KeptRevision()]), v.Notes.Handover.Presumed(w, rev))
 		w.AcceptedAs, _ = w.Noted()
 	}
-	s := v.Snapshot(&of, update, of.AbortedTime != nil).AssumeSettled()
+	s := v.Snapshot(&l, update, l.Abort != nil).AssumeSettled()
 	if o.aborted() {
 		s.Records = rollout.Records{} // The records belong to the aborted revision.
 	}
 	return s
 }
 
-func (o *Objects) observed(of status.Revisions) *lifecycle.View {
+// ledger returns the decisions of the hub, as far as the objects show them.
+func (o *Objects) ledger() ledger.Ledger {
+	if o.decided != nil {
+		return *o.decided
+	}
+	history := o.history()
+	found := ledger.Read(&ledger.Places{Owner: o.ReplicaSet.UID, Status: o.ReplicaSet.Status.Ledger, History: &history})
+	if found.Ledger.Seq > 0 {
+		return found.Ledger
+	}
+	l := ledger.FromStatus(&o.ReplicaSet.Status)
+	for _, named := range []*ledger.Named{&l.Update, &l.Current} {
+		if rev := history.ByHash(named.Hash); rev != nil {
+			named.Digest = rev.Digest
+		}
+	}
+	for _, rev := range slices.Backward(history.Revisions) {
+		if !rev.Ended.IsZero() && rev.Hash != l.Current.Hash {
+			l.Former = append(l.Former, ledger.Named{Hash: rev.Hash, Digest: rev.Digest})
+		}
+	}
+	return l
+}
+
+// FromCopy fills in what the hub decided from the copy of the ledger on a revision if the status has no ledger, because its CRD is another
+// one.
+func (o *Objects) FromCopy() {
+	if o.ReplicaSet.Status.Ledger != "" {
+		return
+	}
+	history := o.history()
+	found := ledger.Read(&ledger.Places{Owner: o.ReplicaSet.UID, History: &history})
+	if found.Ledger.Seq == 0 {
+		return
+	}
+	set := o.ReplicaSet.DeepCopy()
+	if err := found.Ledger.Project(&set.Status); err == nil {
+		set.Status.Ledger = ""
+		o.ReplicaSet = set
+	}
+}
+
+func (o *Objects) observed(l ledger.Ledger) *lifecycle.View {
 	template, err := revision.DigestOf(&o.ReplicaSet.Spec.ManifestWorkTemplate)
 	refs, ignored := o.refs()
 	return &lifecycle.View{
 		Now: o.acted(), Object: o.ReplicaSet, PlacementsKnown: true,
 		Owner:    workv1alpha1.OwnerLabelValue(o.ReplicaSet.Namespace, o.ReplicaSet.Name),
-		Template: template, TemplateErr: err, Status: of, History: revision.NewHistory(o.ReplicaSet, o.stored()),
+		Template: template, TemplateErr: err, Before: l, History: revision.NewHistory(o.ReplicaSet, o.stored()),
 		Works: o.Works, Refs: refs, IgnoredRefs: ignored,
 	}
 }

@@ -129,9 +129,9 @@ func (r *Revision) add(rev *revision.Revision) {
 			r.State = workv1alpha1.RevisionAborted
 		}
 	}
-	r.WasCurrent = rev.WasCurrent()
+	r.WasCurrent = !rev.Ended.IsZero()
 	if r.Ended.IsZero() && r.State != workv1alpha1.RevisionProgressing {
-		r.Ended = rev.CurrentSince
+		r.Ended = rev.Ended
 	}
 	if r.Started.IsZero() {
 		r.Started = rev.Object.CreationTimestamp.Time

@@ -36,7 +36,7 @@ func Timeline(o *Objects) []Event {
 		if mark == nil {
 			continue
 		}
-		add(mark.CurrentSince, false, "revision %d became the current revision", r.Number)
+		add(mark.Ended, false, "revision %d became the current revision", r.Number)
 		add(mark.Retried, false, "a retry of revision %d was requested", r.Number)
 	}
 	for _, r := range Revisions(o) {

@@ -51,7 +51,7 @@ func objects(t *testing.T, changes ...func(*view.Objects)) *view.Objects {
 		made.CreationTimestamp = metav1.NewTime(now)
 		o.Revisions = append(o.Revisions, made)
 	}
-	revisiontest.Amend(o.Revisions[0], func(r *revision.Record) { r.CurrentSince = now })
+	revisiontest.Amend(o.Revisions[0], func(r *revision.Record) { r.Ended = now })
 	for _, change := range changes {
 		change(o)
 	}
@@ -60,7 +60,7 @@ func objects(t *testing.T, changes ...func(*view.Objects)) *view.Objects {
 
 func complete(o *view.Objects) {
 	o.ReplicaSet.Status.CurrentRevision = hash("v2")
-	revisiontest.Amend(o.Revisions[1], func(r *revision.Record) { r.CurrentSince = now.Add(time.Minute) })
+	revisiontest.Amend(o.Revisions[1], func(r *revision.Record) { r.Ended = now.Add(time.Minute) })
 }
 
 func aborted(rev *appsv1.ControllerRevision) {
@@ -83,7 +83,7 @@ func TestUndoTarget(t *testing.T) {
 		"no such revision": {number: 9, err: "there is no revision 9"},
 		"never current": {change: func(o *view.Objects) {
 			complete(o)
-			revisiontest.Amend(o.Revisions[0], func(r *revision.Record) { r.CurrentSince = time.Time{} })
+			revisiontest.Amend(o.Revisions[0], func(r *revision.Record) { r.Ended = time.Time{} })
 		}, err: "no earlier"},
 		"aborted":                {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, err: "add --allow-aborted"},
 		"aborted, allowed":       {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, allowed: view.Allowed{Aborted: true}, want: 2},

@@ -5,20 +5,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
 // hub holds one ManifestWorkReplicaSet and its revisions, as an API server does.
@@ -36,113 +34,92 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func at(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
 
-func amend(rev *appsv1.ControllerRevision, change func(*revision.Record)) {
-	revisiontest.Amend(rev, change)
-}
-
-func template(version string) workv1.ManifestWorkSpec {
+func template(version string) *workv1.ManifestWorkSpec {
 	m := workv1.Manifest{}
 	m.Raw = fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web"},"data":{"version":%q}}`, version)
-	return workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{m}}}
+	return &workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{m}}}
 }
 
-// newHub has revisions of v1, v2, and so on. The rollout of the last one is under way, and the one before is the current one.
-func newHub(revisions int) *hub {
-	h := &hub{writes: -1, object: &workv1alpha1.ManifestWorkReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid", Generation: int64(revisions)},
-	}}
-	for n := range revisions {
-		h.roll(fmt.Sprintf("v%d", n+1))
+// named is the revision of a template.
+func named(version string) ledger.Named {
+	digest, err := revision.DigestOf(template(version))
+	if err != nil {
+		panic(err)
 	}
-	if revisions > 1 {
-		before := h.revisions[revisions-2]
-		amend(before, func(r *revision.Record) { r.CurrentSince = at(revisions) })
-		h.object.Status.CurrentRevision = h.hash(fmt.Sprintf("v%d", revisions-1))
+	return ledger.Named{Hash: revision.ComputeHash(template(version), nil), Digest: digest}
+}
+
+// newHub rolled out v1, v2, and so on. The rollout of the last one is under way.
+func newHub(revisions int) *hub {
+	h := &hub{writes: -1, object: &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid"}}}
+	for n := range revisions {
+		if n > 0 {
+			h.complete(n * 10)
+		}
+		h.roll(fmt.Sprintf("v%d", n+1), n*10+1)
 	}
 	return h
 }
 
-func (h *hub) hash(version string) string {
-	spec := template(version)
-	return revision.ComputeHash(&spec, nil)
-}
-
-// roll edits the template, and records its revision as the one that is rolled out.
-func (h *hub) roll(version string) {
-	h.edit(version)
-	hash := h.hash(version)
-	h.object.Status.UpdateRevision, h.object.Status.AbortedTime = hash, nil
-	newest := int64(0)
-	for _, rev := range h.revisions {
-		newest = max(newest, rev.Revision)
-	}
-	if found := h.revision(version); found != nil {
-		found.Revision = newest + 1
-		amend(found, func(r *revision.Record) { r.Reused, r.Abort = at(1000+int(newest)), nil })
-		return
-	}
-	spec := template(version)
-	rev, err := revision.New(h.object, &spec, hash, newest+1)
-	if err != nil {
+// decide is what the hub does with a decision: it writes both places.
+func (h *hub) decide(change func(*ledger.Ledger)) {
+	o := h.list()
+	l := o.reading().Ledger
+	l = l.Clone()
+	change(&l)
+	l.Format, l.Owner, l.Seq = ledger.Format, h.object.UID, l.Seq+1
+	if err := l.Project(&h.object.Status); err != nil {
 		panic(err)
 	}
-	rev.UID = types.UID("uid-" + version)
-	amend(rev, func(r *revision.Record) { r.Others = revision.Others{"other": {Digest: "00", Created: at(0)}} })
-	h.revisions = append(h.revisions, rev)
-}
-
-func (h *hub) edit(version string) {
-	h.object.Generation++
-	h.object.Spec.ManifestWorkTemplate = template(version)
-}
-
-func (h *hub) revision(version string) *appsv1.ControllerRevision {
-	hash := h.hash(version)
-	for _, rev := range h.revisions {
-		if rev.Labels[workv1alpha1.LabelControllerHash] == hash {
-			return rev
+	holder := ledger.Holder(&o.History, &l)
+	holder = &revision.Revision{Object: h.revision(holder.Object.UID)}
+	holder.Object.Annotations[workv1alpha1.AnnotationLedger] = h.object.Status.Ledger
+	revisiontest.Amend(holder.Object, func(r *revision.Record) {
+		if r.Began = l.Begun.At; l.Complete() {
+			r.Ended = l.Ended
 		}
-	}
-	return nil
-}
-
-// abort aborts the rollout that is under way.
-func (h *hub) abort(version string, minute int) {
-	when := metav1.NewTime(start.Add(time.Duration(minute) * time.Minute))
-	h.object.Status.AbortedTime = &when
-	amend(h.revision(version), func(r *revision.Record) {
-		r.Abort = &revision.Abort{At: at(minute), Reason: "2 of 3 clusters failed"}
 	})
 }
 
-// retry is what the hub does when somebody removes status.abortedTime.
-func (h *hub) retry(version string, minute int) {
-	h.object.Status.AbortedTime = nil
-	amend(h.revision(version), func(r *revision.Record) { r.Abort, r.Retried = nil, at(minute) })
+func (h *hub) revision(uid types.UID) *appsv1.ControllerRevision {
+	i := slices.IndexFunc(h.revisions, func(rev *appsv1.ControllerRevision) bool { return rev.UID == uid })
+	if i < 0 {
+		return nil
+	}
+	return h.revisions[i]
 }
 
-// complete is what the hub does when every cluster has the update revision.
-func (h *hub) complete(version string, minute int) {
-	amend(h.revision(version), func(r *revision.Record) { r.CurrentSince = at(minute) })
-	h.object.Status.CurrentRevision = h.hash(version)
+// roll edits the template, and begins its rollout.
+func (h *hub) roll(version string, minute int) {
+	h.object.Spec.ManifestWorkTemplate = *template(version)
+	how := ledger.Found
+	if h.revision(types.UID("uid-"+version)) == nil {
+		how = ledger.New
+		rev, err := revision.New(h.object, template(version), named(version).Hash, int64(len(h.revisions)+1))
+		if err != nil {
+			panic(err)
+		}
+		rev.UID = types.UID("uid-" + version)
+		h.revisions = append(h.revisions, rev)
+	}
+	h.decide(func(l *ledger.Ledger) { l.Begin(named(version), how, at(minute), false) })
+}
+
+func (h *hub) complete(minute int) { h.decide(func(l *ledger.Ledger) { l.End(at(minute)) }) }
+
+func (h *hub) abort(minute int) {
+	h.decide(func(l *ledger.Ledger) {
+		l.Abort = &ledger.Abort{At: at(minute), Reason: "2 of 3 clusters failed"}
+		l.SetTroubles([]ledger.Trouble{{Cluster: "c1", State: ledger.Failed, Placement: "p1", Since: at(minute), Message: "crash loop"}})
+	})
 }
 
 // list is what the writer reads.
-func (h *hub) list(d *Decision) *Object {
+func (h *hub) list() *Object {
 	o := &Object{ManifestWorkReplicaSet: h.object.DeepCopy()}
-	if digest, err := revision.DigestOf(&h.object.Spec.ManifestWorkTemplate); err == nil {
-		o.Template = digest
-	}
-	compared := Compared(d, o.ManifestWorkReplicaSet)
 	var revisions []revision.Revision
 	for _, rev := range h.revisions {
-		lean := revision.Revision{
-			Object: rev.DeepCopy(), Hash: rev.Labels[workv1alpha1.LabelControllerHash], Record: revision.RecordOf(rev),
-		}
-		if slices.Contains(compared, lean.Hash) {
-			decoded := revision.Decode(rev)
-			lean.Digest, lean.Err = decoded.Digest, decoded.Err
-		}
+		lean := revision.Revision{Object: rev.DeepCopy(), Hash: rev.Labels[workv1alpha1.LabelControllerHash], Record: revision.RecordOf(rev)}
 		lean.Object.Data.Raw = nil
 		revisions = append(revisions, lean)
 	}
@@ -192,13 +169,13 @@ func (h *hub) starts(build string) (d Decision, r Restoration, ended bool) {
 	case Proceed, Refuse:
 		return d, r, true
 	case TakeSnapshots:
-		changes, err := Snapshot(&d, h.list(&d))
+		changes, err := Snapshot(&d, h.list())
 		if err != nil {
 			panic(err)
 		}
 		h.annotate(changes)
 	case RestoreSnapshots:
-		r = Restore(&d, h.list(&d))
+		r = Restore(&d, h.list())
 		h.restore(&r)
 	}
 	h.write(func() { h.recorded = d.Record() })
@@ -206,50 +183,44 @@ func (h *hub) starts(build string) (d Decision, r Restoration, ended bool) {
 }
 
 func (h *hub) restore(r *Restoration) {
-	for i := range r.Revisions {
-		h.write(func() { h.patch(&r.Revisions[i]) })
-	}
 	if r.Status != nil {
+		h.write(func() { h.object.Status = *r.Status.DeepCopy() })
+	}
+	for _, rev := range r.Revisions {
 		h.write(func() {
-			s := &h.object.Status
-			s.CollisionCount, s.CurrentRevision = r.Status.CollisionCount, r.Status.CurrentRevision
-			s.UpdateRevision, s.AbortedTime = r.Status.UpdateRevision, r.Status.AbortedTime
+			live := h.revision(rev.Object.UID)
+			delete(live.Annotations, workv1alpha1.AnnotationLedger)
+			if rev == r.Holder {
+				metav1.SetMetaDataAnnotation(&live.ObjectMeta, workv1alpha1.AnnotationLedger, r.Copy)
+			}
 		})
 	}
 	h.annotate(r.Annotations)
 }
 
-func (h *hub) patch(p *RevisionPatch) {
-	for _, rev := range h.revisions {
-		if rev.UID != p.Revision.Object.UID {
-			continue
-		}
-		if rev.Annotations == nil {
-			rev.Annotations = map[string]string{}
-		}
-		maps.Copy(rev.Annotations, p.Annotations)
-		rev.Revision = ptr.Deref(p.Number, rev.Revision)
-	}
+// counting is the ledger that the hub finds.
+func (h *hub) counting() ledger.Reading {
+	o := h.list()
+	return ledger.Read(&ledger.Places{
+		Owner: o.UID, Template: named(h.version()).Digest, Status: o.Status.Ledger, History: &o.History,
+	})
 }
 
-// state is what decides, without the snapshots.
-type state struct {
-	Spec      string
-	Status    status.Revisions
-	Revisions map[string]revisionSnapshot
+// version is that of today's template.
+func (h *hub) version() string {
+	var manifest struct{ Data struct{ Version string } }
+	if err := json.Unmarshal(h.object.Spec.ManifestWorkTemplate.Workload.Manifests[0].Raw, &manifest); err != nil {
+		panic(err)
+	}
+	return manifest.Data.Version
 }
 
-func (h *hub) state(t require.TestingT) state {
-	spec, err := json.Marshal(h.object.Spec)
-	require.NoError(t, err)
-	s := state{Spec: string(spec), Status: status.RevisionsOf(&h.object.Status), Revisions: map[string]revisionSnapshot{}}
-	if s.Status.AbortedTime != nil {
-		s.Status.AbortedTime = ptr.To(metav1.NewTime(s.Status.AbortedTime.UTC()))
-	}
-	for _, rev := range h.revisions {
-		s.Revisions[rev.Name] = revisionSnapshot{Number: rev.Revision, Annotations: maps.Clone(rev.Annotations)}
-	}
-	return s
+// decisions is what the hub has decided, without its number and its messages.
+func (h *hub) decisions() ledger.Ledger {
+	reading := h.counting()
+	short := reading.Ledger.Short()
+	short.Seq = 0
+	return short
 }
 
 func (h *hub) copy() *hub {
@@ -273,8 +244,10 @@ func (h *hub) snapshots() []string {
 }
 
 // upgraded is a hub of v1.0.0 on which v1.1.0 started.
-func upgraded(t *testing.T, h *hub) *hub {
-	t.Helper()
+func upgraded(t require.TestingT, h *hub) *hub {
+	if helper, ok := t.(interface{ Helper() }); ok {
+		helper.Helper()
+	}
 	_, _, ended := h.starts("v1.0.0")
 	require.True(t, ended)
 	d, _, ended := h.starts("v1.1.0")
@@ -282,4 +255,19 @@ func upgraded(t *testing.T, h *hub) *hub {
 	require.Equal(t, TakeSnapshots, d.Action)
 	require.Equal(t, []string{"v1.0.0"}, h.snapshots())
 	return h
+}
+
+// holdIn puts a text into places of the ledger: "status", and "copy" for each revision that has a copy. An empty text removes it.
+func (h *hub) holdIn(place, text string) {
+	if place == "status" {
+		h.object.Status.Ledger = text
+		return
+	}
+	for _, rev := range h.revisions {
+		if _, copied := rev.Annotations[workv1alpha1.AnnotationLedger]; copied && text == "" {
+			delete(rev.Annotations, workv1alpha1.AnnotationLedger)
+		} else if copied {
+			rev.Annotations[workv1alpha1.AnnotationLedger] = text
+		}
+	}
 }

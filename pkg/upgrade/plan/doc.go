@@ -5,6 +5,5 @@
 // goes in, the wanted annotations and patches come out. Both say what remains to be done, so that a process that was killed is resumed by
 // asking again.
 //
-// A snapshot is JSON in an annotation. A newer version writes it, and an older one reads it: fields may be added, and none may change its
-// meaning.
+// A snapshot is the ledger of an object, in an annotation.
 package plan

@@ -2,58 +2,63 @@ package plan
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	appsv1 "k8s.io/api/apps/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 )
 
+const snapshotOf100 = workv1alpha1.AnnotationSnapshotPrefix + "v1.0.0"
+
+// A snapshot is the ledger, without the messages of the troubles.
 func TestSnapshot(t *testing.T) {
 	h := newHub(3)
-	h.abort("v3", 30)
+	h.abort(30)
+	before := h.counting()
+	require.True(t, before.InStatus)
+	require.True(t, before.InCopy)
 	h = upgraded(t, h)
-	s, err := decode(h.object.Annotations[workv1alpha1.AnnotationSnapshotPrefix+"v1.0.0"])
+	kept, err := ledger.Decode(h.object.Annotations[snapshotOf100], "uid")
 	require.NoError(t, err)
-	require.Equal(t, h.object.UID, s.UID)
-	require.Equal(t, h.object.Generation, s.Generation)
-	require.Equal(t, h.hash("v3"), s.Template)
-	require.Equal(t, h.hash("v3"), s.Status.UpdateRevision)
-	require.Equal(t, h.hash("v2"), s.Status.CurrentRevision)
-	require.True(t, h.object.Status.AbortedTime.Equal(s.Status.AbortedTime))
-	require.Len(t, s.Revisions, 3)
-	for _, version := range []string{"v1", "v2", "v3"} {
-		kept := s.revision(h.hash(version))
-		require.Equal(t, h.revision(version).Revision, kept.Number)
-		require.Equal(t, h.revision(version).Annotations, kept.Annotations)
+	short := before.Ledger.Short()
+	require.True(t, kept.Equal(&short))
+	require.Equal(t, before.Ledger.Seq, kept.Seq)
+	require.Equal(t, []ledger.Named{named("v3"), named("v2")}, []ledger.Named{kept.Update, kept.Current})
+	require.NotContains(t, h.object.Annotations[snapshotOf100], "crash loop")
+}
+
+// Of an object without a ledger that this version can read, there is no snapshot.
+func TestSnapshotOfNoLedger(t *testing.T) {
+	for name, hold := range map[string]func(*hub){
+		"no ledger":             func(h *hub) { h.holdIn("status", ""); h.holdIn("copy", "") },
+		"unreadable":            func(h *hub) { h.holdIn("status", "{"); h.holdIn("copy", "junk") },
+		"a later one":           func(h *hub) { h.holdIn("status", `{"format":2,"owner":"uid","seq":90}`) },
+		"a later copy":          func(h *hub) { h.holdIn("copy", `{"format":2,"owner":"uid","seq":90}`) },
+		"that of another owner": func(h *hub) { h.object.UID = "other" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(2)
+			hold(h)
+			_, _, _ = h.starts("v1.0.0")
+			_, _, ended := h.starts("v1.1.0")
+			require.True(t, ended)
+			require.Empty(t, h.snapshots())
+		})
 	}
-	require.NotContains(t, h.object.Annotations[workv1alpha1.AnnotationSnapshotPrefix+"v1.0.0"], "ConfigMap", "a revision holds the template")
 }
 
-// A template that waits, for an abort to end or for a pause, has no revision that the snapshot could name.
-func TestSnapshotOfATemplateThatWaits(t *testing.T) {
-	h := newHub(2)
-	h.edit("v9")
-	h = upgraded(t, h)
-	s, err := decode(h.object.Annotations[workv1alpha1.AnnotationSnapshotPrefix+"v1.0.0"])
-	require.NoError(t, err)
-	require.Empty(t, s.Template)
-	require.Equal(t, h.hash("v2"), s.Status.UpdateRevision)
-}
-
-// The same state is no other snapshot: a process that was killed and starts again writes nothing that is there. A state that has changed, because
-// the older version ran once more, is.
+// The same ledger is no other snapshot: a process that was killed and starts again writes nothing that is there. A ledger that has changed,
+// because the older version ran once more, is.
 func TestSnapshotIsReplaced(t *testing.T) {
 	h := newHub(2)
 	_, _, _ = h.starts("v1.0.0")
 	h.writes, h.made = 1, 0
 	_, _, ended := h.starts("v1.1.0")
 	require.False(t, ended, "killed before the ConfigMap")
-	first := h.object.Annotations[workv1alpha1.AnnotationSnapshotPrefix+"v1.0.0"]
+	first := h.object.Annotations[snapshotOf100]
 	require.NotEmpty(t, first)
 
 	again := h.copy()
@@ -61,15 +66,15 @@ func TestSnapshotIsReplaced(t *testing.T) {
 	_, _, ended = again.starts("v1.1.0")
 	require.True(t, ended)
 	require.Equal(t, 1, again.made, "only the ConfigMap")
-	require.Equal(t, first, again.object.Annotations[workv1alpha1.AnnotationSnapshotPrefix+"v1.0.0"])
+	require.Equal(t, first, again.object.Annotations[snapshotOf100])
 
 	h.writes = -1
 	d, _, _ := h.starts("v1.0.0")
 	require.Equal(t, Proceed, d.Action)
-	h.complete("v2", 60)
+	h.complete(60)
 	_, _, ended = h.starts("v1.1.0")
 	require.True(t, ended)
-	require.NotEqual(t, first, h.object.Annotations[workv1alpha1.AnnotationSnapshotPrefix+"v1.0.0"])
+	require.NotEqual(t, first, h.object.Annotations[snapshotOf100])
 }
 
 // Snapshots of three versions stay, and none that is not listed.
@@ -88,64 +93,22 @@ func TestSnapshotsOfThreeVersionsStay(t *testing.T) {
 	require.Equal(t, []string{"v1.1.0"}, h.snapshots(), "what a version took that is newer is not of this state")
 }
 
-// A history that does not fit loses what matters least, and the same each time.
+// Three snapshots of full ledgers fit beside each other into the 256 KiB of an object's annotations.
 func TestSnapshotIsBounded(t *testing.T) {
-	h := newHub(110)
-	for _, rev := range h.revisions {
-		amend(rev, func(r *revision.Record) {
-			r.Abort = &revision.Abort{At: at(5), Reason: strings.Repeat("many clusters failed ", 40)}
-		})
-		rev.Annotations["somebody.example.com/note"] = strings.Repeat("x", 1000)
-	}
-	h = upgraded(t, h)
-	value := h.object.Annotations[workv1alpha1.AnnotationSnapshotPrefix+"v1.0.0"]
-	require.LessOrEqual(t, len(value), maxSnapshot)
-	require.Greater(t, len(value), maxSnapshot*3/4, "what fits is there")
-	require.NotContains(t, value, "somebody.example.com")
-	s, err := decode(value)
-	require.NoError(t, err)
-	require.Len(t, s.Revisions, 110, "every number fits")
-	require.Equal(t, h.object.Status.UpdateRevision, s.Revisions[0].Hash)
-	for _, hash := range []string{h.object.Status.UpdateRevision, h.object.Status.CurrentRevision} {
-		require.NotEmpty(t, s.revision(hash).record().Others)
-	}
-	d := Decide("v1.1.0", map[string]string{KeyVersion: "v1.0.0"})
-	again, err := Snapshot(&d, h.list(&d))
-	require.NoError(t, err)
-	require.Empty(t, again, "the same state is the same snapshot")
-
-	// Even numbers may be too many: a name of a revision is not bounded by this version.
-	for _, rev := range h.revisions {
-		rev.Labels[workv1alpha1.LabelControllerHash] = "h" + strings.Repeat("a", 200) + rev.Labels[workv1alpha1.LabelControllerHash]
-		rev.Name = "web-" + rev.Labels[workv1alpha1.LabelControllerHash]
-	}
-	d = Decide("v1.2.0", h.recorded)
-	value, err = encode(h.list(&d))
-	require.NoError(t, err)
-	require.LessOrEqual(t, len(value), maxSnapshot)
-}
-
-// What a snapshot costs does not grow with a history of which only a part fits.
-func TestSnapshotOfALongHistory(t *testing.T) {
-	size := func(revisions int) (allocated uint64, snapshot string) {
-		o := &Object{ManifestWorkReplicaSet: newHub(1).object}
-		for n := range revisions {
-			hash := fmt.Sprintf("%010d", n)
-			o.History.Revisions = append(o.History.Revisions, revision.Revision{
-				Hash: hash, Object: &appsv1.ControllerRevision{Revision: int64(n)},
-			})
+	h := newHub(25)
+	h.decide(func(l *ledger.Ledger) {
+		var troubles []ledger.Trouble
+		for i := range workv1alpha1.MaxFailures {
+			for _, state := range []ledger.State{ledger.Failed, ledger.Rejected} {
+				troubles = append(troubles, ledger.Trouble{
+					Cluster: fmt.Sprintf("%s-%s-%d", strings.Repeat("c", 50), state, i), State: state, Placement: strings.Repeat("p", 253), Since: at(1),
+					Reason: workv1alpha1.FailureDeadlineExceeded, Message: strings.Repeat("<", workv1alpha1.MaxFailureMessage),
+				})
+			}
 		}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		snapshot, err := encode(o)
-		require.NoError(t, err)
-		runtime.ReadMemStats(&after)
-		return after.TotalAlloc - before.TotalAlloc, snapshot
-	}
-	size(1) // What is made once is not counted.
-	once, _ := size(500)
-	tenfold, snapshot := size(5000)
-	require.Less(t, tenfold, 5*once, "%.1f MB for 500, %.1f MB for 5,000", float64(once)/1e6, float64(tenfold)/1e6)
-	require.LessOrEqual(t, len(snapshot), maxSnapshot)
-	require.Contains(t, snapshot, `"number":4999`, "the newest stay")
+		l.SetTroubles(troubles)
+	})
+	require.True(t, h.counting().InStatus)
+	h = upgraded(t, h)
+	require.Less(t, KeptSnapshots*len(h.object.Annotations[snapshotOf100]), 256<<10)
 }

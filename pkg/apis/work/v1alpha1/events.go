@@ -45,7 +45,8 @@ const (
 	// EventAbortIgnored is a warning: a user set status.abortedTime when nothing could be aborted, and the hub removed it; the note gives
 	// the reason.
 	EventAbortIgnored = "AbortIgnored"
-	// EventRetryIgnored is a warning: the annotation AnnotationRetry is not a time, is in the future, or is before the abort.
+	// EventRetryIgnored is a warning: the annotation AnnotationRetry is not a time, is in the future, or is before the abort; or the whole
+	// list status.failures was removed.
 	EventRetryIgnored = "RetryIgnored"
 
 	// EventAbortEnded means that another hub rolled out the template whose rollout was aborted, and that every selected cluster

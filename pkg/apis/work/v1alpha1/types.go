@@ -218,7 +218,7 @@ type ManifestWorkReplicaSetStatus struct {
 
 	// failures are clusters that failed at the update revision, sorted by name. The hub adds entries until they exceed maxFailures,
 	// at most 100; summary.failed counts all failed clusters. An entry stays until the cluster has succeeded at the update revision
-	// for long enough. Remove an entry to retry that cluster.
+	// for long enough. Remove an entry to retry that cluster. An empty list retries all; a removed list is put back.
 	// +listType=map
 	// +listMapKey=cluster
 	// +kubebuilder:validation:MaxItems=100
@@ -252,6 +252,11 @@ type ManifestWorkReplicaSetStatus struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	AbortReason string `json:"abortReason,omitempty"`
+
+	// ledger holds all decisions of the hub about this object, as JSON. Do not change it: the hub writes it together with the fields that
+	// it decides, and keeps a copy on a ControllerRevision.
+	// +optional
+	Ledger string `json:"ledger,omitempty"`
 }
 
 // ManifestWorkReplicaSetList is a list of ManifestWorkReplicaSets.

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"sync"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,15 +19,8 @@ import (
 // need the same one.
 type Contents struct {
 	mu        sync.Mutex
-	revisions map[types.UID]*knownRevision
+	revisions map[types.UID]func() revision.Revision
 	templates map[types.UID]templateContent
-}
-
-// knownRevision holds a function that decodes a ControllerRevision once, and when this process first saw the times at which rollouts of it
-// began.
-type knownRevision struct {
-	decode          func() revision.Revision
-	reused, retried sighting
 }
 
 type templateContent struct {
@@ -38,7 +30,7 @@ type templateContent struct {
 
 // NewContents returns empty Contents.
 func NewContents() *Contents {
-	return &Contents{revisions: map[types.UID]*knownRevision{}, templates: map[types.UID]templateContent{}}
+	return &Contents{revisions: map[types.UID]func() revision.Revision{}, templates: map[types.UID]templateContent{}}
 }
 
 // Forget drops the state of an object that is gone.
@@ -49,30 +41,23 @@ func (c *Contents) Forget(uid types.UID) {
 	delete(c.templates, uid)
 }
 
-// Revision returns a decoded ControllerRevision with its current labels. It notes when the times of its rollouts are first seen.
-func (c *Contents) Revision(object *appsv1.ControllerRevision, now time.Time) revision.Revision {
-	known := c.known(object)
-	found := known.decode()
+// Revision returns a decoded ControllerRevision with its current labels and record.
+func (c *Contents) Revision(object *appsv1.ControllerRevision) revision.Revision {
+	found := c.decoder(object)()
 	found.Object, found.Hash, found.Record = object, object.Labels[workv1alpha1.LabelControllerHash], revision.RecordOf(object)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	found.BeginSeen = known.reused.see(found.Reused, now)
-	if again := known.retried.see(found.Retried, now); again.After(found.BeginSeen) {
-		found.BeginSeen = again
-	}
 	return found
 }
 
-// known returns the entry of a ControllerRevision.
-func (c *Contents) known(object *appsv1.ControllerRevision) *knownRevision {
+// decoder returns a function that decodes a ControllerRevision once.
+func (c *Contents) decoder(object *appsv1.ControllerRevision) func() revision.Revision {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known, ok := c.revisions[object.UID]
-	if !ok {
-		known = &knownRevision{decode: sync.OnceValue(func() revision.Revision { return revision.Decode(object) })}
-		c.revisions[object.UID] = known
+	decode, known := c.revisions[object.UID]
+	if !known {
+		decode = sync.OnceValue(func() revision.Revision { return revision.Decode(object) })
+		c.revisions[object.UID] = decode
 	}
-	return known
+	return decode
 }
 
 // Template returns the digest of an object's template, or an error if it has none.

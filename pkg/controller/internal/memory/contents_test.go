@@ -3,12 +3,10 @@ package memory
 import (
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -37,42 +35,20 @@ func TestContents(t *testing.T) {
 	object, err := revision.New(owner, rt.Template("aaa"), "aaa", 1)
 	require.NoError(t, err)
 	object.UID = "u2"
-	first := c.Revision(object, rt.At(0))
+	first := c.Revision(object)
 	require.Equal(t, meant, first.Digest)
 	renamed := object.DeepCopy()
 	renamed.Labels[workv1alpha1.LabelControllerHash] = "ccc"
 	renamed.Data.Raw = nil
-	again := c.Revision(renamed, rt.At(0))
+	again := c.Revision(renamed)
 	require.Equal(t, meant, again.Digest, "its data never changes")
 	require.Equal(t, "ccc", again.Hash)
 	require.Same(t, renamed, again.Object)
 	c.Forget("u2")
-	require.Error(t, c.Revision(renamed, rt.At(0)).Err)
+	require.Error(t, c.Revision(renamed).Err)
 	c.Forget("u1")
 	owner.Spec.ManifestWorkTemplate = *rt.Template("aaa")
 	require.Equal(t, meant, templateOf())
-}
-
-// The times of a revision's rollouts count at most from when this process saw them first. A clock that is set back makes that now.
-func TestBeginSeen(t *testing.T) {
-	owner := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web", UID: "u1"}}
-	object, err := revision.New(owner, rt.Template("aaa"), "aaa", 1)
-	require.NoError(t, err)
-	object.UID = "u2"
-	c := NewContents()
-	see := func(at time.Duration) time.Time { return c.Revision(object, rt.At(at)).BeginSeen }
-	reuse := func(at time.Duration) { revisiontest.Amend(object, func(r *revision.Record) { r.Reused = rt.At(at) }) }
-	retry := func(at time.Duration) { revisiontest.Amend(object, func(r *revision.Record) { r.Retried = rt.At(at) }) }
-	require.Zero(t, see(0))
-	retry(time.Hour)
-	require.Equal(t, rt.At(time.Minute), see(time.Minute))
-	require.Equal(t, rt.At(time.Minute), see(2*time.Minute))
-	require.Equal(t, rt.At(time.Minute), see(2*time.Hour))
-	require.Equal(t, rt.At(0), see(0), "the clock was set back")
-	reuse(10 * time.Minute)
-	require.Equal(t, rt.At(10*time.Minute), see(20*time.Minute), "a later rollout")
-	retry(30 * time.Minute)
-	require.Equal(t, rt.At(30*time.Minute), see(time.Hour), "what was before this process saw it counts as it is")
 }
 
 // A tenant whose content takes long to decode keeps nobody waiting who asks for another one's: every pass asks, those of aborts among them.
@@ -88,14 +64,14 @@ func TestContentsKeepNobodyWaiting(t *testing.T) {
 
 	began, end, done := make(chan struct{}, 2), make(chan struct{}), make(chan struct{}, 2)
 	wait := func() { began <- struct{}{}; <-end }
-	c.revisions["slow"] = &knownRevision{decode: sync.OnceValue(func() revision.Revision { wait(); return revision.Revision{Object: slow} })}
+	c.revisions["slow"] = sync.OnceValue(func() revision.Revision { wait(); return revision.Revision{Object: slow} })
 	c.templates["slow"] = templateContent{generation: 1, digest: sync.OnceValues(func() (revision.Digest, error) { wait(); return "", nil })}
-	go func() { c.Revision(slow, rt.At(0)); done <- struct{}{} }()
+	go func() { c.Revision(slow); done <- struct{}{} }()
 	go func() { _, _ = c.Template(slowOwner); done <- struct{}{} }()
 
 	<-began
 	<-began
-	require.NoError(t, c.Revision(object, rt.At(0)).Err)
+	require.NoError(t, c.Revision(object).Err)
 	_, err = c.Template(owner)
 	require.NoError(t, err)
 	c.Forget("slow")

@@ -149,3 +149,35 @@ func TestAnswers(t *testing.T) {
 	m.StillFail(owner, nil)
 	require.Equal(t, "port 3", m.Answered(owner, "creating", errors.New("port 3")))
 }
+
+// A user who retries a cluster has its write tried at once, and no other one. When it was first rejected stays known.
+func TestRetries(t *testing.T) {
+	r := &tries{}
+	r.see(0, "x", refusedBy("a quota"), refusedBy("a quota"))
+	before := r.m.failing(owner)
+	lately := func(cluster string) bool {
+		return r.m.RefusedLately(owner, Attempt{What: "cluster " + cluster, Target: "x"}, rt.At(0))
+	}
+	require.True(t, lately("a"))
+	r.m.Retries(owner, nil)
+	require.True(t, lately("a"))
+	r.m.Retries(owner, []string{"a", "gone"})
+	require.False(t, lately("a"))
+	require.True(t, lately("b"))
+	require.Equal(t, rt.At(0), before["cluster a"].triedAt, "what was read before stays as it was")
+	require.Equal(t, rt.At(0), r.refusals(0, "x", false)["a"].Since)
+}
+
+// Times of writes that lie in the future are now, once the clock was set back. Others stay.
+func TestSetBack(t *testing.T) {
+	r := &tries{}
+	r.see(0, "x", internal("down"), nil)
+	r.see(time.Hour, "x", internal("down"), refusedBy("a quota"))
+	r.m.SetBack(owner, rt.At(time.Minute))
+	failing := r.m.failing(owner)
+	require.Equal(t, []time.Time{rt.At(0), rt.At(time.Minute)}, []time.Time{failing["cluster a"].since, failing["cluster a"].triedAt})
+	b := failing["cluster b"]
+	require.Equal(t, []time.Time{rt.At(time.Minute), rt.At(time.Minute), rt.At(time.Minute)}, []time.Time{b.since, b.refusedSince, b.triedAt})
+	r.m.SetBack(owner, rt.At(2*time.Minute))
+	require.Equal(t, failing, r.m.failing(owner))
+}

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -32,7 +31,7 @@ func TestMemoryIsShared(t *testing.T) {
 		})
 		gone := fmt.Sprint("demo/web", i%3)
 		noteAll(m, gone, now)
-		m.Owners.Defaulted(gone)
+		m.Owners.LostPlaces(gone)
 		known(m, gone, now)
 		if m.Reports.Announce("demo/stays", fmt.Sprint("note ", i%notes)) {
 			told.Add(1)
@@ -49,8 +48,10 @@ func TestMemoryIsShared(t *testing.T) {
 func noteAll(m *Memory, owner string, now time.Time) {
 	m.Owners.Attempted(owner, []Attempted{{Attempt{What: "cluster c1"}, refusedBy("a quota")}}, now)
 	m.Owners.Answered(owner, "patching", refusedBy("a quota"))
-	m.Owners.Prunes(owner, true, false, now)
-	m.Owners.Note(owner, &lifecycle.Outcome{Keep: true, Decision: lifecycle.Decision{Revisions: status.Revisions{UpdateRevision: "b"}}})
+	m.Owners.Dropped(owner, Status, 1, now)
+	m.Owners.Decide(owner, &ledger.Ledger{Seq: 1})
+	m.Owners.BeginSeen(owner, now, now)
+	m.Owners.WroteBack(owner, "an abort", "c1")
 	m.Reports.Announce(owner, "a note")
 	m.Reports.Reported(owner, now)
 }
@@ -59,11 +60,11 @@ func noteAll(m *Memory, owner string, now time.Time) {
 func known(m *Memory, owner string, now time.Time) (things int) {
 	m.Owners.mu.Lock()
 	entry := m.Owners.look(owner)
-	answered, kept := entry.answers["patching"] != nil, entry.revisions.UpdateRevision != ""
+	answered, begun := entry.answers["patching"] != nil, entry.begun != (sighting{})
 	m.Owners.mu.Unlock()
 	for _, knows := range []bool{
-		m.Owners.RefusedLately(owner, Attempt{What: "cluster c1"}, now), answered, m.Owners.PrunedLately(owner, now),
-		m.Owners.PrunedLast(owner), kept, !m.Reports.LastReport(owner).IsZero(),
+		m.Owners.RefusedLately(owner, Attempt{What: "cluster c1"}, now), answered, m.Owners.Waits(owner, Status, now),
+		m.Owners.Decided(owner) != nil, begun, len(m.Owners.WrittenBack(owner).Clusters) > 0, !m.Reports.LastReport(owner).IsZero(),
 	} {
 		if knows {
 			things++
@@ -77,13 +78,13 @@ func TestForget(t *testing.T) {
 	m, now := New(), time.Unix(1000, 0)
 	for _, owner := range []string{"demo/web", "demo/web2"} {
 		noteAll(m, owner, now)
-		require.Equal(t, 6, known(m, owner, now))
+		require.Equal(t, 7, known(m, owner, now))
 	}
 	m.Works.Wrote(newWork("u1", "7"), &work.Revision{Digest: "abc"})
 	m.Works.Wrote(newWork("u2", "7"), &work.Revision{Digest: "abc"})
 	m.ForgetOwner("demo/web")
 	require.Zero(t, known(m, "demo/web", now))
-	require.Equal(t, 6, known(m, "demo/web2", now))
+	require.Equal(t, 7, known(m, "demo/web2", now))
 	require.True(t, m.Reports.Announce("demo/web", "a note"), "another object with that name")
 	require.Len(t, m.Works.known, 2, "its works go away one by one")
 	m.ForgetWork("u1")
@@ -97,12 +98,11 @@ func TestQuestionsLeaveNothingBehind(t *testing.T) {
 	require.Zero(t, known(m, "demo/web", now))
 	m.Owners.Attempted("demo/web", []Attempted{{Attempt{What: "cluster c1"}, nil}}, now)
 	m.Owners.Failures("demo/web")
-	m.Owners.Recall("demo/web", now)
+	m.Owners.SetBack("demo/web", now)
+	m.Owners.Retries("demo/web", []string{"c1"})
 	m.Owners.StillFail("demo/web", []string{"patching"})
-	m.Owners.Prunes("demo/web", false, true, now)
-	m.Owners.Defaulted("demo/web")
-	m.Owners.Dropped("demo/web", RevisionList, false, now)
-	m.Owners.Note("demo/web", &lifecycle.Outcome{Incomplete: new(string)})
+	m.Owners.Held("demo/web", Status, 1)
+	require.Empty(t, m.Owners.LostPlaces("demo/web"))
 	require.Empty(t, m.Owners.known)
 	require.Empty(t, m.Reports.known)
 	m.Works.Stripped("u1", false, now)

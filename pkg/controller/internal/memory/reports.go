@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
 // Reports remembers this process's reports about each ManifestWorkReplicaSet, by "namespace/name", so that nothing is reported twice or
@@ -109,8 +108,8 @@ func (m *Reports) ReportWait(owner string, stored, wanted *workv1alpha1.Manifest
 // onlyProgress reports whether two statuses differ at most in counts and messages.
 func onlyProgress(stored, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
 	if len(stored.Conditions) != len(wanted.Conditions) ||
-		!equality.Semantic.DeepEqual(status.RevisionsOf(stored), status.RevisionsOf(wanted)) ||
-		!status.SameRecords(stored, wanted) {
+		stored.Ledger != wanted.Ledger || decides(stored) != decides(wanted) ||
+		!equality.Semantic.DeepEqual(stored.Failures, wanted.Failures) || !equality.Semantic.DeepEqual(stored.AbortedTime, wanted.AbortedTime) {
 		return false
 	}
 	for i := range wanted.Conditions {
@@ -119,6 +118,11 @@ func onlyProgress(stored, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) boo
 		}
 	}
 	return true
+}
+
+// decides returns the fields of a status that name revisions.
+func decides(status *workv1alpha1.ManifestWorkReplicaSetStatus) [2]string {
+	return [2]string{status.CurrentRevision, status.UpdateRevision}
 }
 
 func sameState(a, b *metav1.Condition) bool {

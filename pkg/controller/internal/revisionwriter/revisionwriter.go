@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
@@ -27,6 +28,16 @@ func New(kube kubernetes.Interface) *Writer { return &Writer{kube: kube} }
 // Get reads a revision live.
 func (w *Writer) Get(ctx context.Context, namespace, name string) (*appsv1.ControllerRevision, error) {
 	return w.kube.AppsV1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// List reads the revisions with an owner label live.
+func (w *Writer) List(ctx context.Context, namespace, owner string) ([]appsv1.ControllerRevision, error) {
+	selector := labels.SelectorFromSet(labels.Set{workv1alpha1.LabelReplicaSet: owner})
+	list, err := w.kube.AppsV1().ControllerRevisions(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	if err != nil {
+		return nil, failed(err, "listing", namespace, owner)
+	}
+	return list.Items, nil
 }
 
 // Read reads the revision that a step asks for. The error is a memory.RequestError.
@@ -67,6 +78,9 @@ func (w *Writer) patch(
 			return nil, err
 		}
 		annotations[workv1alpha1.AnnotationRecord] = text
+	}
+	if change.Ledger != "" {
+		annotations[workv1alpha1.AnnotationLedger] = change.Ledger
 	}
 	if len(annotations) > 0 {
 		metadata["annotations"] = annotations

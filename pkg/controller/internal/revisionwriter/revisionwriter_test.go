@@ -38,13 +38,13 @@ func TestWrite(t *testing.T) {
 	require.Same(t, awaited, seen)
 
 	kube.ClearActions()
-	patched, err := l.Write(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.MarkCurrent, Revision: revisionOf("old"), Patch: lifecycle.Patch{
-		Record: &revision.Record{RecordedOn: "c<1"}, ChangeCause: "image 2", Labels: map[string]string{"l": "2"}, Number: 4,
+	patched, err := l.Write(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.CopyLedger, Revision: revisionOf("old"), Patch: lifecycle.Patch{
+		Record: &revision.Record{CreatedBy: "c<1"}, Ledger: `{"seq":2}`, ChangeCause: "image 2", Labels: map[string]string{"l": "2"}, Number: 4,
 	}})
 	require.NoError(t, err)
 	require.EqualValues(t, 4, patched.Revision)
 	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7","annotations":{
-		"work.open-cluster-management.io/record":"{\"recordedOn\":\"c<1\"}","kubernetes.io/change-cause":"image 2"},"labels":{"l":"2"}},"revision":4}`,
+		"work.open-cluster-management.io/record":"{\"createdBy\":\"c<1\"}","work.open-cluster-management.io/ledger":"{\"seq\":2}","kubernetes.io/change-cause":"image 2"},"labels":{"l":"2"}},"revision":4}`,
 		string(kube.Actions()[0].(clienttesting.PatchAction).GetPatch()))
 
 	for _, want := range []bool{true, false} {
@@ -79,9 +79,9 @@ func TestFailures(t *testing.T) {
 			_, err = l.Read(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.ReadLive, Verb: "reading", Name: "web-1"})
 			require.ErrorContains(t, err, "reading ControllerRevision ns/web-1: ")
 			require.Equal(t, test.read, ResultOf(lifecycle.ReadLive, err))
-			_, err = l.Write(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.MarkCurrent, Revision: revisionOf("web-1")})
+			_, err = l.Write(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.CopyLedger, Revision: revisionOf("web-1")})
 			require.ErrorContains(t, err, "patching ControllerRevision ns/web-1: ")
-			require.Equal(t, test.other, ResultOf(lifecycle.MarkCurrent, err))
+			require.Equal(t, test.other, ResultOf(lifecycle.CopyLedger, err))
 			request := &memory.RequestError{}
 			require.ErrorAs(t, err, &request)
 			require.Equal(t, "patching ControllerRevision ns/web-1", request.What)
@@ -90,5 +90,5 @@ func TestFailures(t *testing.T) {
 	answer = errors.New("down")
 	_, err := l.Delete(t.Context(), revisionOf("web-1"))
 	require.EqualError(t, err, "pruning ControllerRevision ns/web-1: down")
-	require.Equal(t, lifecycle.Done, ResultOf(lifecycle.MarkCurrent, nil))
+	require.Equal(t, lifecycle.Done, ResultOf(lifecycle.CopyLedger, nil))
 }

@@ -3,65 +3,17 @@ package controller
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
-	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// record persists the failures and halts that this pass found, before the hub acts on them. It reports whether the pass continues:
-// an abort is persisted together with its failures.
-func (r *deployReconciler) record(ctx context.Context, p *pass) (goOn bool, err error) {
-	if p.Snapshot.Aborted {
-		return true, nil
-	}
-	if failed := r.newFailures(p); len(failed) > 0 {
-		stale, err := r.examine(ctx, p, failed)
-		if err != nil || stale {
-			p.lookAgain(memory.StaleInterval)
-			return false, err
-		}
-	}
-	if p.plan.Abort != nil {
-		return true, nil
-	}
-	unable := r.memory.Owners.PrunedLately(p.key, p.now) || r.memory.Owners.DroppedLately(p.key, memory.FailureList, p.now)
-	stored, found := status.RecordsOf(&p.object.Status), p.plan.Records
-	if p.TemplateHeld {
-		found.Halted = nil // The status that reports the problem of the template holds the clusters only.
-	}
-	if !found.Adds(&stored) || unable {
-		r.recorded(p)
-		return true, nil
-	}
-	if p.TemplateHeld {
-		return true, nil
-	}
-	p.urgent = true
-	p.standing = standing(p)
-	r.nameUntried(p, p.plan.Writes, p.plan.Deletes)
-	if err := r.patchStatus(ctx, p, stageOf(p), abortReason(p)); err != nil {
-		return false, err
-	}
-	r.recorded(p)
-	return false, nil
-}
-
-// recorded remembers the facts that this process recorded: an entry that a user later removes from the status is a retry.
-func (r *deployReconciler) recorded(p *pass) {
-	facts := p.plan.Records
-	facts.Failures = maps.Clone(facts.Failures)
-	r.memory.Owners.Recorded(p.key, lifecycle.Recorded{Revision: p.Update.Hash, Records: facts})
-}
-
-// newFailures returns the works of clusters that have failed and are not recorded yet, at most MaxFailures. It leaves out
+// newFailures returns the works of clusters that have failed and are not in the ledger yet, at most MaxFailures. It leaves out
 // the works of clusters whose write the API server rejects: nothing was applied there.
 func (r *deployReconciler) newFailures(p *pass) []*workv1.ManifestWork {
 	recorded := func(cluster string) bool { _, known := p.Snapshot.Records.Failures[cluster]; return known }

@@ -1,0 +1,89 @@
+package memory
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
+)
+
+// One place of the ledger alone will do if the API server drops the ledger in the other one, or if all its writes there have failed for 10 s.
+func TestPlaces(t *testing.T) {
+	const request, note = "patching ManifestWorkReplicaSet demo/web", "denied: ask the owner of the webhook"
+	const dropped, rejected, failed = "dropped", "rejected", "failed"
+	type try struct {
+		at      time.Duration
+		outcome string
+	}
+	for name, tc := range map[string]struct {
+		tries []try
+		now   time.Duration
+		lost  bool
+		// waits is for how long the place is not tried again.
+		waits time.Duration
+	}{
+		"no try":                              {},
+		"dropped":                             {tries: []try{{0, dropped}}, lost: true, waits: PrunedInterval},
+		"dropped a while ago":                 {tries: []try{{0, dropped}}, now: PrunedInterval, lost: true},
+		"dropped, and the clock was set back": {tries: []try{{time.Hour, dropped}}, lost: true},
+		"rejected once":                       {tries: []try{{0, rejected}}, now: placePatience - time.Second},
+		"rejected for 10 s":                   {tries: []try{{0, rejected}, {placePatience, rejected}}, now: placePatience, lost: true, waits: PrunedInterval},
+		"failed for 10 s":                     {tries: []try{{0, failed}, {placePatience, failed}}, now: placePatience, lost: true, waits: RefusedInterval},
+		"rejected once, and not tried since":  {tries: []try{{0, rejected}}, now: placePatience, lost: true, waits: PrunedInterval - placePatience},
+		"rejected after it was dropped":       {tries: []try{{0, dropped}, {time.Hour, rejected}}, now: time.Hour},
+		"dropped after it was rejected":       {tries: []try{{0, rejected}, {1, dropped}}, now: 1, lost: true, waits: PrunedInterval},
+		"held in between":                     {tries: []try{{0, failed}, {1, ""}, {placePatience, failed}}, now: placePatience},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, last := &Owners{}, ""
+			for _, tried := range tc.tries {
+				switch last = tried.outcome; last {
+				case dropped:
+					m.Dropped(owner, Status, 1, rt.At(tried.at))
+				case rejected:
+					m.Failed(owner, Status, 1, rt.At(tried.at), request, refusedBy("a webhook"), note)
+				case failed:
+					m.Failed(owner, Status, 1, rt.At(tried.at), request, errors.New("down"), note)
+				default:
+					m.Held(owner, Status, 1)
+				}
+			}
+			require.Equal(t, tc.lost, m.Lost(owner, Status, rt.At(tc.now)))
+			require.Equal(t, tc.waits > 0, m.Waits(owner, Status, rt.At(tc.now)))
+			require.False(t, m.Waits(owner, Status, rt.At(tc.now+tc.waits)))
+			require.Equal(t, last == dropped, m.Drops(owner, Status))
+
+			found := m.LostPlaces(owner)
+			require.Equal(t, last != "", len(found) == 1)
+			if tc.waits > 0 {
+				require.Equal(t, rt.At(tc.now+tc.waits), found[Status].TryAt)
+			}
+			if last == rejected || last == failed {
+				require.Equal(t, []string{request, note}, []string{found[Status].Request, found[Status].Note})
+			} else {
+				require.Empty(t, found[Status].Note)
+			}
+			require.False(t, m.Lost(owner, Revision, rt.At(tc.now)), "the other place")
+			require.False(t, m.Lost("demo/other", Status, rt.At(tc.now)), "another object")
+			m.Held(owner, Status, 1)
+			require.Empty(t, m.LostPlaces(owner))
+			require.False(t, m.Lost(owner, Status, rt.At(tc.now)))
+		})
+	}
+}
+
+// The ledger that this process decided last is known until the object is gone.
+func TestDecided(t *testing.T) {
+	m, first, second := &Owners{}, &ledger.Ledger{Seq: 1}, &ledger.Ledger{Seq: 2}
+	require.Nil(t, m.Decided(owner))
+	m.Decide(owner, first)
+	m.Decide(owner, second)
+	require.Same(t, second, m.Decided(owner))
+	require.Nil(t, m.Decided("demo/other"))
+	m.Forget(owner)
+	require.Nil(t, m.Decided(owner))
+}

@@ -1,0 +1,166 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/klog/v2"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
+)
+
+// readLedger finds the ledger that counts, and what users ask for in the status that has it.
+func (c *Controller) readLedger(p *pass) {
+	places := ledger.Places{
+		Owner: p.object.UID, Template: p.facts.Template, Status: p.object.Status.Ledger,
+		Remembered: c.memory.Owners.Decided(p.key),
+	}
+	if !p.facts.NoHistory {
+		places.History = &p.facts.History
+	}
+	p.reading = ledger.Read(&places)
+	p.facts.Before = p.reading.Ledger
+	if p.reading.InCopy {
+		c.memory.Owners.Held(p.key, memory.Revision, p.facts.Before.Seq)
+	}
+	if p.reading.InStatus {
+		c.memory.Owners.Held(p.key, memory.Status, p.facts.Before.Seq)
+		p.facts.Commands = ledger.CommandsIn(&p.object.Status, &p.reading.Ledger)
+	}
+	if p.facts.Before.Seq > 0 {
+		c.memory.Owners.Decide(p.key, &p.reading.Ledger)
+	}
+	p.facts.BeginSeen = c.memory.Owners.BeginSeen(p.key, p.facts.Before.Begun.Last(), p.now)
+}
+
+// verify reports whether the cache shows the revisions that the API server has. It lists them live before the hub first decides or acts on
+// a version of the object that is not the answer to its own write: two caches of different age never decide together (R15).
+func (c *Controller) verify(ctx context.Context, p *pass) (shown bool, err error) {
+	if p.facts.NoHistory || c.memory.Owners.Verified(p.key, p.object.ResourceVersion) {
+		return true, nil
+	}
+	live, err := c.revisions.List(ctx, p.object.Namespace, p.facts.Owner)
+	if err != nil {
+		return false, err
+	}
+	there := map[string]bool{}
+	for i := range live {
+		there[live[i].Name] = true
+		cached, known, err := c.revisionIndex.GetByKey(live[i].Namespace + "/" + live[i].Name)
+		if err != nil || !known || cached.(*appsv1.ControllerRevision).ResourceVersion != live[i].ResourceVersion {
+			c.expectations.Wrote(p.key, c.revisionIndex, &live[i], c.clock.Now())
+		}
+	}
+	for i := range p.facts.History.Revisions {
+		if cached := p.facts.History.Revisions[i].Object; !there[cached.Name] {
+			c.expectations.Deleted(p.key, c.revisionIndex, cached, c.clock.Now())
+		}
+	}
+	c.memory.Owners.Verify(p.key, p.object.ResourceVersion)
+	if shown = c.expectations.Behind(p.key) == 0; !shown {
+		p.lookAgain(catchUpInterval)
+	}
+	return shown, nil
+}
+
+// lacksLedger reports whether the ledger has to be persisted before anything follows from it: this pass changed it, or a place that can be
+// had lacks it. It gives a changed ledger its number.
+func (c *Controller) lacksLedger(p *pass) bool {
+	before := p.reading.Ledger
+	p.Ledger.Format, p.Ledger.Owner, p.Ledger.Seq = ledger.Format, p.object.UID, before.Seq
+	if before.Seq == 0 || !p.Ledger.Equal(&before) {
+		p.Ledger.Seq++
+		return true
+	}
+	inStatus := p.reading.InStatus || c.memory.Owners.Confirmed(p.key, p.object.ResourceVersion)
+	return !inStatus && !c.memory.Owners.Waits(p.key, memory.Status, p.now) ||
+		!p.reading.InCopy && !c.memory.Owners.Waits(p.key, memory.Revision, p.now) && ledger.Holder(&p.history, &p.Ledger) != nil
+}
+
+// persist writes the ledger to both of its places, the status first. The pass ends with it. A place that can't be had is left out.
+func (c *Controller) persist(ctx context.Context, p *pass, report func() error) error {
+	if shown, err := c.verify(ctx, p); !shown {
+		return err
+	}
+	p.urgent, p.deciding = true, true
+	if err := c.persistIn(p, memory.Status, report); err != nil {
+		return err
+	}
+	if err := c.persistIn(p, memory.Revision, func() error { return c.copyLedger(ctx, p) }); err != nil {
+		return err
+	}
+	decided := p.Ledger.Clone()
+	c.memory.Owners.Decide(p.key, &decided)
+	if c.memory.Owners.Lost(p.key, memory.Status, p.now) {
+		p.lookAgain(time.Millisecond) // No event may lead to the next pass.
+	}
+	if p.reading.Ledger.Abort == nil && p.Ledger.Abort != nil {
+		klog.FromContext(ctx).Info("Aborting the rollout", "revision", p.Update.Name, "backTo", p.currentName(), "reason", p.Ledger.Abort.Reason)
+	}
+	return nil
+}
+
+// persistIn writes the ledger to a place. It returns no error if the place can't be had.
+func (c *Controller) persistIn(p *pass, place memory.Place, write func() error) error {
+	if c.memory.Owners.Waits(p.key, place, p.now) && !c.memory.Owners.Drops(p.key, place) {
+		return nil
+	}
+	err := write()
+	if err == nil || apierrors.IsConflict(err) {
+		return err
+	}
+	note := c.refused(p, err)
+	c.memory.Owners.Failed(p.key, place, p.Ledger.Seq, p.now, p.failing[len(p.failing)-1], err, note)
+	if !c.memory.Owners.Lost(p.key, place, p.now) {
+		return err
+	}
+	return nil
+}
+
+// nameLostPlaces names the places to which the ledger can't be written, and schedules the next tries.
+func (c *Controller) nameLostPlaces(p *pass) {
+	for place, lost := range c.memory.Owners.LostPlaces(p.key) {
+		if lost.Note != "" {
+			p.problem(lost.Note)
+			p.failing = append(p.failing, lost.Request)
+		}
+		if c.memory.Owners.Waits(p.key, place, p.now) {
+			p.lookAgain(lost.TryAt.Sub(p.now))
+		}
+	}
+}
+
+// copyLedger writes the copy of the ledger, with the record of the rollout.
+func (c *Controller) copyLedger(ctx context.Context, p *pass) error {
+	holder := ledger.Holder(&p.history, &p.Ledger)
+	if holder == nil || p.facts.NoHistory {
+		return nil
+	}
+	text, err := p.Ledger.Encode()
+	if err != nil {
+		return err
+	}
+	step := lifecycle.Step{
+		Action: lifecycle.CopyLedger, Key: "copy ledger", Verb: "patching", Revision: holder.Object,
+		Patch: lifecycle.Patch{Ledger: text, Record: p.facts.RecordOf(&p.Ledger, holder)},
+	}
+	if err := c.perform(ctx, p, &step).Err; err != nil {
+		return err
+	}
+	c.memory.Owners.Held(p.key, memory.Revision, p.Ledger.Seq)
+	return nil
+}
+
+// patchLedger writes a status that changes by the ledger only.
+func (c *Controller) patchLedger(ctx context.Context, p *pass) error {
+	wanted := p.object.Status.DeepCopy()
+	if err := p.Ledger.Project(wanted); err != nil {
+		return err
+	}
+	_, err := c.store(ctx, p, wanted, false)
+	return err
+}

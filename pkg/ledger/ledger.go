@@ -1,0 +1,255 @@
+// Package ledger holds all decisions about one ManifestWorkReplicaSet as one value, the Ledger: which revision is rolled out, which one is
+// stable, whether the rollout was aborted, and which clusters failed.
+//
+// The ledger has two places, status.ledger and a copy in an annotation of a ControllerRevision, and one number, Seq, which grows by one
+// with each decision. Read returns the one that counts (R40). The fields of the status that people read are its projection, written with it
+// in one request: a field that differs from the projection of the ledger in the same status is a command, which Commands returns (R41).
+//
+// The package is pure. It decides nothing about clusters.
+package ledger
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// Format is the format of the ledgers that this build writes. It leaves an object with a higher one alone.
+const Format = 1
+
+// Ledger holds the decisions about one ManifestWorkReplicaSet. Its maps and slices are shared: whoever changes them replaces them.
+type Ledger struct {
+	// Format, Owner and Seq keep their names in every format. Owner is the UID of the object: a ledger that came with a copied manifest, or
+	// with a backup of another object, is none. Seq grows by one with each decision; 0 if nothing was decided.
+	Format int       `json:"format"`
+	Owner  types.UID `json:"owner"`
+	Seq    int64     `json:"seq"`
+
+	// Update is the revision that is rolled out, and Current is the stable one, to which an abort returns; its hash is empty if there is none.
+	Update  Named `json:"update,omitzero"`
+	Current Named `json:"current,omitzero"`
+	// OnlyOn is the only cluster that had the stable revision when this hub found it. No other cluster returns to it.
+	OnlyOn string `json:"onlyOn,omitempty"`
+	// Surpassed is the hash of the last stable revision if another hub rolled out after it; empty otherwise.
+	Surpassed string `json:"surpassed,omitempty"`
+	// Former are the revisions that were the stable one and are older than it, the latest first. They may have been deleted.
+	Former []Named `json:"former,omitempty"`
+
+	// Begun is when and how the rollout of Update began. Ended is when it was complete; zero while it is in progress.
+	Begun Beginning `json:"begun,omitzero"`
+	Ended time.Time `json:"ended,omitzero"`
+	// Abort is the abort of the rollout; nil if it was not aborted.
+	Abort *Abort `json:"abort,omitempty"`
+
+	// Troubles are the clusters that have failed, that are rejected or degraded, or that a user retries, sorted by cluster.
+	Troubles []Trouble `json:"troubles,omitempty"`
+	// Halted maps the Placement of each halted placementRef to when the halt began.
+	Halted map[string]time.Time `json:"halted,omitempty"`
+	// Counted maps Placements to the largest number of clusters that counted for each since the rollout began: the base of a percentage.
+	Counted map[string]int `json:"counted,omitempty"`
+	// Lost is true if the rollout was found under way, and nothing says which clusters have failed.
+	Lost bool `json:"lost,omitempty"`
+	// Collisions is the number of times that the name of a new revision was taken.
+	Collisions int32 `json:"collisions,omitempty"`
+}
+
+// Named is a revision, by its hash. Digest identifies what its template means, also after the revision was deleted.
+type Named struct {
+	Hash   string          `json:"hash,omitempty"`
+	Digest revision.Digest `json:"digest,omitempty"`
+}
+
+// How is how a rollout began.
+type How string
+
+// The ways in which a rollout begins.
+const (
+	// New means that the template got a revision.
+	New How = "New"
+	// Found means that the template returned to a revision that was never the stable one.
+	Found How = "Found"
+	// Returned means that the template returned to a revision that was the stable one before: an undo.
+	Returned How = "Returned"
+)
+
+// Beginning is when and how a rollout began.
+type Beginning struct {
+	At  time.Time `json:"at,omitzero"`
+	How How       `json:"how,omitempty"`
+	// AtOnce is true if the undo is within spec.rollbackWindow: it reaches every cluster at once.
+	AtOnce bool `json:"atOnce,omitempty"`
+	// Retried is when the whole rollout was last retried after an abort; zero if it was not.
+	Retried time.Time `json:"retried,omitzero"`
+}
+
+// Last returns when the rollout began last: when it was retried, or else when it began.
+func (b *Beginning) Last() time.Time {
+	if b.Retried.After(b.At) {
+		return b.Retried
+	}
+	return b.At
+}
+
+// Again reports whether the rollout began on works that may already have had the revision.
+func (b *Beginning) Again() bool { return b.How != New || !b.Retried.IsZero() }
+
+// Abort is an abort.
+type Abort struct {
+	At time.Time `json:"at"`
+	// By is the user who aborted by hand, as status.abortedBy has it; empty for none. ByHand says who wrote that, for a message.
+	By string `json:"by,omitempty"`
+	// Said is status.abortReason, as a person set it. Reason is why the rollout was aborted, for a message.
+	Said   string `json:"said,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Restored is when every selected cluster had confirmed the stable revision; zero before.
+	Restored time.Time `json:"restored,omitzero"`
+}
+
+// State is what is wrong with a cluster.
+type State string
+
+// The states of a Trouble.
+const (
+	// Failed means that the cluster failed at the update revision, until its success has lasted.
+	Failed State = "Failed"
+	// Rejected means that the API server rejects the cluster's work. The cluster is in flight.
+	Rejected State = "Rejected"
+	// Degraded means that the cluster was degraded when its placementRef was halted, until it is well.
+	Degraded State = "Degraded"
+	// TriedAgain means that a user removed the cluster's failure at Since: its deadline runs from then.
+	TriedAgain State = "TriedAgain"
+)
+
+// Trouble is what is wrong with one cluster.
+type Trouble struct {
+	Cluster   string                     `json:"cluster"`
+	State     State                      `json:"state"`
+	Placement string                     `json:"placement,omitempty"`
+	Since     time.Time                  `json:"since"`
+	Reason    workv1alpha1.FailureReason `json:"reason,omitempty"`
+	Message   string                     `json:"message,omitempty"`
+}
+
+// InProgress reports whether the rollout of Update is neither complete nor aborted.
+func (l *Ledger) InProgress() bool { return l.Update.Hash != "" && l.Ended.IsZero() && l.Abort == nil }
+
+// Complete reports whether the rollout of Update is complete.
+func (l *Ledger) Complete() bool { return l.Update.Hash != "" && !l.Ended.IsZero() }
+
+// Formerly returns the place of a template among the revisions that were the stable one: 0 for the stable one itself, then the former ones.
+func (l *Ledger) Formerly(digest revision.Digest) (place int, known bool) {
+	if digest == "" {
+		return 0, false
+	}
+	if digest == l.Current.Digest {
+		return 0, true
+	}
+	at := slices.IndexFunc(l.Former, func(f Named) bool { return f.Digest == digest })
+	return at + 1, at >= 0
+}
+
+// WasCurrent reports whether a revision is or was the stable one, and no older one became it since.
+func (l *Ledger) WasCurrent(hash string) bool {
+	return hash != "" && (hash == l.Current.Hash || slices.ContainsFunc(l.Former, func(f Named) bool { return f.Hash == hash }))
+}
+
+// Undoes reports whether the rollout returns to a revision that is older than the stable one.
+func (l *Ledger) Undoes() bool {
+	place, former := l.Formerly(l.Update.Digest)
+	return former && place > 0 && l.Update.Hash != l.Current.Hash
+}
+
+// Of returns the troubles in a state, by cluster.
+func (l *Ledger) Of(state State) map[string]Trouble {
+	found := map[string]Trouble{}
+	for i := range l.Troubles {
+		if l.Troubles[i].State == state {
+			found[l.Troubles[i].Cluster] = l.Troubles[i]
+		}
+	}
+	return found
+}
+
+// clear removes the facts about one rollout.
+func (l *Ledger) clear() {
+	l.Ended, l.Abort, l.Troubles, l.Halted, l.Counted, l.Lost = time.Time{}, nil, nil, nil, nil, false
+}
+
+// Begin begins the rollout of a revision.
+func (l *Ledger) Begin(update Named, how How, at time.Time, atOnce bool) {
+	l.clear()
+	l.Update, l.Begun = update, Beginning{At: at, How: how, AtOnce: atOnce}
+}
+
+// Retry begins an aborted rollout again. What the clusters did before says nothing about it.
+func (l *Ledger) Retry(at time.Time) {
+	l.clear()
+	l.Begun.Retried, l.Begun.AtOnce = at, false
+}
+
+// End ends the rollout: its revision is the stable one.
+func (l *Ledger) End(at time.Time) {
+	if last := l.Begun.Last(); at.Before(last) {
+		at = last // The clock was set back.
+	}
+	l.MakeCurrent(l.Update, "")
+	l.Ended, l.Lost = at, false
+}
+
+// maxFormer is the number of former stable revisions that the ledger names.
+const maxFormer = 20
+
+// MakeCurrent makes a revision the stable one. Former revisions that are not older than it are dropped.
+func (l *Ledger) MakeCurrent(current Named, onlyOn string) {
+	former := l.Former
+	if l.Current.Hash != "" && l.Current.Digest != current.Digest {
+		former = append([]Named{l.Current}, former...)
+	}
+	if at := slices.IndexFunc(former, func(f Named) bool { return f.Digest == current.Digest }); at >= 0 {
+		former = former[at+1:]
+	}
+	l.Former = slices.Clone(former[:min(len(former), maxFormer)])
+	if len(l.Former) == 0 {
+		l.Former = nil
+	}
+	l.Current, l.OnlyOn, l.Surpassed = current, onlyOn, ""
+}
+
+// ForgetCurrent notes that another hub rolled out after the stable revision: none is stable.
+func (l *Ledger) ForgetCurrent() {
+	l.Surpassed = l.Current.Hash
+	l.Current, l.OnlyOn, l.Former = Named{}, "", nil
+}
+
+// SetTroubles replaces the troubles.
+func (l *Ledger) SetTroubles(troubles []Trouble) {
+	slices.SortFunc(troubles, func(a, b Trouble) int { return compareTroubles(&a, &b) })
+	l.Troubles = troubles
+	if len(troubles) == 0 {
+		l.Troubles = nil
+	}
+}
+
+// Equal reports whether two ledgers hold the same decisions.
+func (l *Ledger) Equal(other *Ledger) bool {
+	a, errA := l.Encode()
+	b, errB := other.Encode()
+	return errA == nil && errB == nil && a == b
+}
+
+// Clone returns a ledger that shares nothing that a transition changes in place.
+func (l *Ledger) Clone() Ledger {
+	out := *l
+	out.Former, out.Troubles = slices.Clone(l.Former), slices.Clone(l.Troubles)
+	out.Halted, out.Counted = maps.Clone(l.Halted), maps.Clone(l.Counted)
+	if l.Abort != nil {
+		abort := *l.Abort
+		out.Abort = &abort
+	}
+	return out
+}

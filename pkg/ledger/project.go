@@ -1,0 +1,170 @@
+package ledger
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+)
+
+type objectStatus = workv1alpha1.ManifestWorkReplicaSetStatus
+
+// Project writes the ledger to a status, with the fields that people read: which revisions count, the abort, and the clusters in trouble.
+func (l *Ledger) Project(to *objectStatus) error {
+	text, err := l.Encode()
+	if err != nil {
+		return err
+	}
+	to.Ledger = text
+	to.UpdateRevision, to.CurrentRevision, to.CollisionCount = l.Update.Hash, l.Current.Hash, nil
+	if l.Collisions > 0 {
+		to.CollisionCount = ptr.To(l.Collisions)
+	}
+	to.AbortedTime, to.AbortedBy, to.AbortReason = nil, "", ""
+	if l.Abort != nil {
+		to.AbortedTime, to.AbortedBy, to.AbortReason = ptr.To(seconds(l.Abort.At)), l.Abort.By, l.Abort.Said
+	}
+	to.Failures, to.Rejections = l.failures(Failed), l.failures(Rejected)
+	for i := range to.PlacementsSummary {
+		placement := &to.PlacementsSummary[i]
+		placement.HaltedTime = nil
+		if since, halted := l.Halted[placement.Name]; halted {
+			placement.HaltedTime = ptr.To(seconds(since))
+		}
+		placement.Counted = int32(l.Counted[placement.Name]) //nolint:gosec // The clusters of a Placement.
+	}
+	return nil
+}
+
+// failures returns the troubles in a state as the status lists them; nil for none.
+func (l *Ledger) failures(state State) (out []workv1alpha1.ClusterFailure) {
+	for i := range l.Troubles {
+		if t := &l.Troubles[i]; t.State == state {
+			out = append(out, workv1alpha1.ClusterFailure{
+				Cluster: t.Cluster, Placement: t.Placement, Since: seconds(t.Since), Reason: t.Reason, Message: Quoted(t.Message),
+			})
+		}
+	}
+	return out
+}
+
+// seconds returns a time as the status holds it, in whole seconds.
+func seconds(at time.Time) metav1.Time {
+	if at.IsZero() {
+		return metav1.Unix(0, 0) // The field is required.
+	}
+	return metav1.NewTime(at.UTC().Truncate(time.Second))
+}
+
+// Quoted returns the message of an agent or of the API server on one line, in at most MaxFailureMessage bytes.
+func Quoted(message string) string {
+	text := plain.Line(message)
+	if len(text) <= workv1alpha1.MaxFailureMessage {
+		return text
+	}
+	const more = "…"
+	return strings.ToValidUTF8(text[:workv1alpha1.MaxFailureMessage-len(more)], "") + more
+}
+
+// FromStatus returns a ledger as far as the fields of a status tell, for readers of an object whose ledger can't be read. It has no number.
+func FromStatus(status *objectStatus) Ledger {
+	l := Ledger{
+		Update: Named{Hash: status.UpdateRevision}, Current: Named{Hash: status.CurrentRevision}, Collisions: ptr.Deref(status.CollisionCount, 0),
+	}
+	underWay := status.State == workv1alpha1.StateRollingOut || status.State == workv1alpha1.StateStalled
+	if l.Update == l.Current && !underWay {
+		l.Ended = time.Unix(1, 0)
+	}
+	if at := status.AbortedTime; at != nil {
+		l.Abort = &Abort{At: at.Time, By: status.AbortedBy, Said: status.AbortReason, Reason: status.AbortReason}
+	}
+	var troubles []Trouble
+	for state, failures := range map[State][]workv1alpha1.ClusterFailure{Failed: status.Failures, Rejected: status.Rejections} {
+		for i := range failures {
+			f := &failures[i]
+			troubles = append(troubles, Trouble{
+				Cluster: f.Cluster, State: state, Placement: f.Placement, Since: f.Since.Time, Reason: f.Reason, Message: f.Message,
+			})
+		}
+	}
+	l.SetTroubles(troubles)
+	for i := range status.PlacementsSummary {
+		placement := &status.PlacementsSummary[i]
+		if placement.Counted > 0 {
+			if l.Counted == nil {
+				l.Counted = map[string]int{}
+			}
+			l.Counted[placement.Name] = max(l.Counted[placement.Name], int(placement.Counted))
+		}
+		if _, known := l.Halted[placement.Name]; !known && placement.HaltedTime != nil {
+			if l.Halted == nil {
+				l.Halted = map[string]time.Time{}
+			}
+			l.Halted[placement.Name] = placement.HaltedTime.Time
+		}
+	}
+	return l
+}
+
+// Commands is what a user asks for by changing a status.
+type Commands struct {
+	// Abort is the abort that a user asks for by setting status.abortedTime; nil for none.
+	Abort *Abort
+	// Retry is true if the user removed status.abortedTime: the aborted rollout begins again.
+	Retry bool
+	// RetryClusters are the clusters whose failures the user removed from status.failures.
+	RetryClusters []string
+	// WithoutFailures is true if the user removed the whole list. That retries nothing, because an older CRD may have dropped it.
+	WithoutFailures bool
+	// Name is the hash that the user wrote to status.currentRevision, and Names reports whether the user did.
+	Name  string
+	Names bool
+}
+
+// CommandsIn returns the commands in a status: how it differs from the projection of its own ledger. It must only be called for a status
+// whose ledger counts. A missing list of failures is no command, because an older CRD may have dropped it.
+func CommandsIn(status *objectStatus, own *Ledger) Commands {
+	var c Commands
+	switch aborted := status.AbortedTime != nil; {
+	case aborted && own.Abort == nil:
+		c.Abort = &Abort{
+			At: storable(status.AbortedTime.Time), By: bounded(status.AbortedBy), Said: bounded(status.AbortReason),
+		}
+	case !aborted && own.Abort != nil:
+		c.Retry = true
+	}
+	if status.Failures != nil && own.Abort == nil {
+		for _, failure := range own.failures(Failed) {
+			if !slices.ContainsFunc(status.Failures, func(f workv1alpha1.ClusterFailure) bool { return f.Cluster == failure.Cluster }) {
+				c.RetryClusters = append(c.RetryClusters, failure.Cluster)
+			}
+		}
+	}
+	c.WithoutFailures = status.Failures == nil && len(own.failures(Failed)) > 0
+	c.Name, c.Names = status.CurrentRevision, status.CurrentRevision != own.Current.Hash
+	return c
+}
+
+// storable returns a time that JSON can hold in UTC: a user may set any.
+func storable(at time.Time) time.Time {
+	if latest := time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC); at.After(latest) {
+		return latest
+	}
+	return at
+}
+
+// maxText bounds what a user says of an abort, in bytes, as the CRD does.
+const maxText = 256
+
+func bounded(text string) string {
+	text = plain.Line(text)
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "")
+}

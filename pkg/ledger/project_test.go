@@ -1,0 +1,160 @@
+package ledger
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+func aborted(l *Ledger) {
+	l.Abort = &Abort{At: at(1), By: "alice", Said: "leaks memory", Reason: "alice set status.abortedTime: leaks memory", Restored: at(2)}
+}
+
+func failed(clusters ...string) func(*Ledger) {
+	return func(l *Ledger) {
+		var troubles []Trouble
+		for _, cluster := range clusters {
+			troubles = append(troubles, Trouble{
+				Cluster: cluster, State: Failed, Placement: "p1", Since: at(1), Reason: workv1alpha1.FailureDegraded, Message: "crash loop",
+			})
+		}
+		l.SetTroubles(append(troubles, Trouble{Cluster: "c8", State: Rejected, Since: at(1)}, Trouble{Cluster: "c9", State: TriedAgain, Since: at(1)}))
+	}
+}
+
+// projected is the status that holds a ledger and its projection.
+func projected(t *testing.T, l *Ledger) *objectStatus {
+	t.Helper()
+	status := &objectStatus{PlacementsSummary: []workv1alpha1.PlacementSummary{{Name: "p1"}, {Name: "p2"}}}
+	require.NoError(t, l.Project(status))
+	return status
+}
+
+// Every field of a status that a ledger projects is written, and each pass writes the same.
+func TestProject(t *testing.T) {
+	l := numbered(4, aborted, failed("c1"), func(l *Ledger) {
+		l.Collisions, l.Halted, l.Counted = 2, map[string]time.Time{"p1": at(3).Add(time.Millisecond)}, map[string]int{"p1": 5}
+		l.Troubles[0].Message, l.Troubles[1].Since = "a\n\tb\x1b", time.Time{}
+	})
+	got := projected(t, l)
+	second := metav1.NewTime(at(1))
+	require.Equal(t, &objectStatus{
+		Ledger: text(l), UpdateRevision: "b", CurrentRevision: "a", CollisionCount: ptr.To[int32](2),
+		AbortedTime: &second, AbortedBy: "alice", AbortReason: "leaks memory",
+		Failures:   []workv1alpha1.ClusterFailure{{Cluster: "c1", Placement: "p1", Since: second, Reason: workv1alpha1.FailureDegraded, Message: `a b\x1b`}},
+		Rejections: []workv1alpha1.ClusterFailure{{Cluster: "c8", Since: metav1.Unix(0, 0)}},
+		PlacementsSummary: []workv1alpha1.PlacementSummary{
+			{Name: "p1", HaltedTime: ptr.To(metav1.NewTime(at(3))), Counted: 5}, {Name: "p2"},
+		},
+	}, got)
+	again := got.DeepCopy()
+	require.NoError(t, l.Project(again))
+	require.Equal(t, got, again)
+	empty := &Ledger{Format: Format, Owner: uid, Seq: 5}
+	require.NoError(t, empty.Project(again))
+	require.Equal(t, projected(t, empty), again, "nothing of the ledger before stays")
+
+	l.Ended = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	require.ErrorContains(t, l.Project(again), "encoding the ledger")
+}
+
+// What agents and the API server report is on one line, bounded, and its control characters are visible.
+func TestQuoted(t *testing.T) {
+	require.Equal(t, `a b\x1b c`, Quoted("a\n\tb\x1b c\n"))
+	long := Quoted(strings.Repeat("é", 300))
+	require.LessOrEqual(t, len(long), workv1alpha1.MaxFailureMessage)
+	require.True(t, strings.HasSuffix(long, "é…"), long)
+	require.Equal(t, Quoted(long), long, "what is stored is not shortened again (P7)")
+}
+
+// A reader without the ledger takes from the fields what they tell.
+func TestFromStatus(t *testing.T) {
+	l := numbered(4, failed("c1", "c2"), func(l *Ledger) {
+		l.Collisions, l.Halted, l.Counted = 2, map[string]time.Time{"p1": at(3)}, map[string]int{"p1": 5}
+		l.Abort = &Abort{At: at(1), By: "alice", Said: "leaks memory"}
+	})
+	found := FromStatus(projected(t, l))
+	require.Zero(t, found.Seq)
+	require.Equal(t, []Named{{Hash: "b"}, {Hash: "a"}}, []Named{found.Update, found.Current})
+	require.Equal(t, &Abort{At: at(1), By: "alice", Said: "leaks memory", Reason: "leaks memory"}, found.Abort)
+	require.Equal(t, l.Troubles[:3], found.Troubles, "nobody can see who was tried again")
+	require.Equal(t, l.Halted, found.Halted)
+	require.Equal(t, l.Counted, found.Counted)
+	require.Equal(t, l.Collisions, found.Collisions)
+	require.Equal(t, Ledger{Ended: time.Unix(1, 0)}, FromStatus(&objectStatus{}))
+
+	for state, complete := range map[workv1alpha1.State]bool{
+		workv1alpha1.StateComplete: true, workv1alpha1.StatePaused: true, "": true, workv1alpha1.StateRollingOut: false, workv1alpha1.StateStalled: false,
+	} {
+		same := FromStatus(&objectStatus{UpdateRevision: "a", CurrentRevision: "a", State: state})
+		require.Equal(t, complete, same.Complete(), state)
+		others := FromStatus(&objectStatus{UpdateRevision: "b", CurrentRevision: "a", State: state})
+		require.False(t, others.Complete(), state)
+	}
+	twice := FromStatus(&objectStatus{PlacementsSummary: []workv1alpha1.PlacementSummary{
+		{Name: "p1", Counted: 3, HaltedTime: ptr.To(metav1.NewTime(at(1)))}, {Name: "p1", Counted: 5, HaltedTime: ptr.To(metav1.NewTime(at(2)))},
+	}})
+	require.Equal(t, map[string]int{"p1": 5}, twice.Counted)
+	require.Equal(t, map[string]time.Time{"p1": at(1)}, twice.Halted)
+}
+
+// A field that differs from the projection of the ledger in the same status is a command, and nothing else is (R41).
+func TestCommandsIn(t *testing.T) {
+	now := metav1.NewTime(at(9))
+	stays := Commands{Name: "a"}
+	for name, tc := range map[string]struct {
+		ledger *Ledger
+		change func(*objectStatus)
+		want   Commands
+	}{
+		"nothing": {ledger: numbered(4, failed("c1")), want: stays},
+		"what projects no decision": {ledger: numbered(4, failed("c1")), want: stays, change: func(s *objectStatus) {
+			s.UpdateRevision, s.CollisionCount, s.Rejections, s.State = "z", ptr.To[int32](7), nil, workv1alpha1.StateAborted
+			s.AbortedBy, s.AbortReason, s.Failures[0].Message, s.PlacementsSummary = "alice", "leaks memory", "", nil
+		}},
+		"an abort": {ledger: numbered(4), want: Commands{Name: "a", Abort: &Abort{At: now.Time, By: "alice", Said: "leaks memory"}}, change: func(s *objectStatus) {
+			s.AbortedTime, s.AbortedBy, s.AbortReason = &now, "alice", "leaks memory"
+		}},
+		"an abort by nobody": {ledger: numbered(4), want: Commands{Name: "a", Abort: &Abort{At: now.Time}}, change: func(s *objectStatus) { s.AbortedTime = &now }},
+		"an abort, in many words": {
+			ledger: numbered(4), want: Commands{Name: "a", Abort: &Abort{At: now.Time, By: strings.Repeat("é", 128), Said: `a b\x1b`}}, change: func(s *objectStatus) {
+				s.AbortedTime, s.AbortedBy, s.AbortReason = &now, strings.Repeat("é", 300), "a\nb\x1b"
+			},
+		},
+		"an abort of an aborted rollout": {ledger: numbered(4, aborted), want: stays, change: func(s *objectStatus) { s.AbortedTime, s.AbortedBy = &now, "bob" }},
+		"a retry":                        {ledger: numbered(4, aborted), want: Commands{Name: "a", Retry: true}, change: func(s *objectStatus) { s.AbortedTime = nil }},
+		"a retry of all at once":         {ledger: numbered(4, failed("c1", "c2")), want: Commands{Name: "a", RetryClusters: []string{"c1", "c2"}}, change: func(s *objectStatus) { s.Failures = []workv1alpha1.ClusterFailure{} }},
+		"a retry of one":                 {ledger: numbered(4, failed("c1", "c2")), want: Commands{Name: "a", RetryClusters: []string{"c1"}}, change: func(s *objectStatus) { s.Failures = s.Failures[1:] }},
+		"the list is gone":               {ledger: numbered(4, failed("c1")), want: Commands{Name: "a", WithoutFailures: true}, change: func(s *objectStatus) { s.Failures = nil }},
+		"no list, no failure":            {ledger: numbered(4), want: stays, change: func(s *objectStatus) { s.Failures = nil }},
+		"an entry more":                  {ledger: numbered(4, failed("c1")), want: stays, change: func(s *objectStatus) { s.Failures = append(s.Failures, workv1alpha1.ClusterFailure{Cluster: "c2"}) }},
+		"a retry of one in an abort":     {ledger: numbered(4, aborted, failed("c1")), want: stays, change: func(s *objectStatus) { s.Failures = []workv1alpha1.ClusterFailure{} }},
+		"another stable revision":        {ledger: numbered(4), want: Commands{Name: "z", Names: true}, change: func(s *objectStatus) { s.CurrentRevision = "z" }},
+		"no stable revision":             {ledger: numbered(4), want: Commands{Names: true}, change: func(s *objectStatus) { s.CurrentRevision = "" }},
+		"several": {ledger: numbered(4, failed("c1")), want: Commands{
+			Name: "z", Names: true, Abort: &Abort{At: now.Time}, RetryClusters: []string{"c1"},
+		}, change: func(s *objectStatus) {
+			s.CurrentRevision, s.AbortedTime, s.Failures = "z", &now, []workv1alpha1.ClusterFailure{}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := projected(t, tc.ledger)
+			if tc.change != nil {
+				tc.change(status)
+			}
+			found := CommandsIn(status, tc.ledger)
+			require.Equal(t, tc.want, found)
+			if found.Abort != nil {
+				require.LessOrEqual(t, len(found.Abort.By), maxText)
+				require.True(t, utf8.ValidString(found.Abort.By))
+			}
+		})
+	}
+}

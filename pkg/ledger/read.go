@@ -1,0 +1,142 @@
+package ledger
+
+import (
+	"errors"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// Places are where the ledger of an object may be found.
+type Places struct {
+	// Owner is the UID of the object, and Template is the digest of its template; empty if unknown.
+	Owner    types.UID
+	Template revision.Digest
+	// Status is status.ledger, and History holds the revisions, one of which has the copy.
+	Status  string
+	History *revision.History
+	// Remembered is the ledger that this process decided or found last; nil for none. It counts if both places lost it.
+	Remembered *Ledger
+}
+
+// Reading is the ledger that counts.
+type Reading struct {
+	// Ledger is the ledger; its Seq is 0 if there is none.
+	Ledger Ledger
+	// InStatus reports whether the status holds it, and InCopy whether the revision that has to have the copy does.
+	InStatus, InCopy bool
+	// Later is the error of a ledger of a higher format, in either place; nil for none. Such an object is left alone.
+	Later error
+}
+
+// Read returns the ledger that counts: the one with the highest number, and the copy if the numbers are equal, because works may follow the
+// copy. A status that is more than one ahead of all that is known may be forged, or its revisions are gone: it counts only if it names no
+// stable revision, or one that was stable before.
+func Read(p *Places) Reading {
+	var r Reading
+	copied := p.newestCopy(&r)
+	stored := p.stored(&r)
+	if r.Later != nil {
+		return r
+	}
+	if stored != nil && !p.believes(stored, copied) {
+		stored = nil
+	}
+	counting := p.latest(stored, copied)
+	if counting == nil {
+		return r
+	}
+	r.Ledger = *counting
+	r.InStatus = stored != nil && (stored == counting || stored.Equal(counting))
+	if holder := Holder(p.History, counting); holder != nil {
+		text, err := counting.Encode()
+		r.InCopy = err == nil && holder.Object.Annotations[workv1alpha1.AnnotationLedger] == text
+	}
+	return r
+}
+
+// stored returns the ledger of the status; nil for none.
+func (p *Places) stored(r *Reading) *Ledger {
+	if p.Status == "" {
+		return nil
+	}
+	found, err := Decode(p.Status, p.Owner)
+	if later := (HigherFormat{}); errors.As(err, &later) {
+		r.Later = later
+	}
+	return found
+}
+
+// latest returns the ledger with the highest number; nil if there is none. Of equal numbers, the copy counts, then the status.
+func (p *Places) latest(stored, copied *Ledger) (latest *Ledger) {
+	if p.Remembered != nil && p.Remembered.Owner == p.Owner {
+		latest = p.Remembered
+	}
+	for _, found := range []*Ledger{stored, copied} {
+		if found != nil && (latest == nil || found.Seq >= latest.Seq) {
+			latest = found
+		}
+	}
+	return latest
+}
+
+// newestCopy returns the copy with the highest number; nil for none. Of equal numbers, that on the newest revision counts.
+func (p *Places) newestCopy(r *Reading) (newest *Ledger) {
+	if p.History == nil {
+		return nil
+	}
+	for i := range slices.Backward(p.History.Revisions) {
+		text := p.History.Revisions[i].Object.Annotations[workv1alpha1.AnnotationLedger]
+		if text == "" {
+			continue
+		}
+		h, err := headOf(text, p.Owner)
+		if later := (HigherFormat{}); errors.As(err, &later) {
+			r.Later = later
+		}
+		if err != nil || newest != nil && h.Seq <= newest.Seq {
+			continue
+		}
+		if found, err := Decode(text, p.Owner); err == nil {
+			newest = found
+		}
+	}
+	return newest
+}
+
+// believes reports whether the ledger of a status may count beside the newest copy, which may be nil.
+func (p *Places) believes(stored, copied *Ledger) bool {
+	known := int64(0)
+	for _, other := range []*Ledger{copied, p.Remembered} {
+		if other != nil {
+			known = max(known, other.Seq)
+		}
+	}
+	current := stored.Current
+	switch {
+	case stored.Seq <= known+1, current.Hash == "":
+		return true
+	case current.Hash == stored.Update.Hash && current.Digest == p.Template && p.Template != "":
+		return true // It says no more than that today's template is the stable one.
+	}
+	if p.History == nil || len(p.History.Revisions) == 0 {
+		return true // The status is the only place, and there is no revision that it could make a cluster return to.
+	}
+	rev := p.History.ByHash(current.Hash)
+	return rev != nil && (!rev.Ended.IsZero() || !rev.Recorded.IsZero() || copied != nil && copied.WasCurrent(current.Hash))
+}
+
+// Holder returns the revision that has to have the copy: that of the rollout, or the newest one while that is missing; nil if there is
+// none.
+func Holder(h *revision.History, l *Ledger) *revision.Revision {
+	if h == nil {
+		return nil
+	}
+	if update := h.ByHash(l.Update.Hash); update != nil {
+		return update
+	}
+	return h.Newest()
+}

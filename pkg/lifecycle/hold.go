@@ -1,0 +1,79 @@
+package lifecycle
+
+import (
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// pausedTemplate keeps the update revision while spec.paused is true. A template that is edited during the pause becomes a revision after it:
+// several edits lead to one rollout, and an edit that is reverted leads to none. An object that is seen for the first time gets its first
+// revision.
+func (c *chain) pausedTemplate() *Step {
+	if !c.Object.Spec.Paused || c.firstSight() || c.rollsOutTemplate() {
+		return nil
+	}
+	c.Update = c.updateOf()
+	c.TemplatePending = c.Ledger.Update.Digest != c.Template
+	return c.proceed("spec.paused is true, and the template waits")
+}
+
+// rollsOutTemplate reports whether nothing would have to be written for today's template.
+func (v *View) rollsOutTemplate() bool {
+	if v.NoHistory {
+		return v.Before.Update.Digest == v.Template
+	}
+	found := v.History.ByDigest(v.Template)
+	return found != nil && found.Hash == v.Before.Update.Hash && found.Object == v.History.Newest().Object
+}
+
+// updateOf returns the update revision of the ledger, as it could be read last. One that never could is named, and no work counts as having it.
+func (v *View) updateOf() *work.Revision {
+	hash := v.Before.Update.Hash
+	if found := v.History.ByHash(hash); found != nil && found.Err == nil {
+		return work.NewRevision(found)
+	}
+	return v.Named(hash)
+}
+
+// templateOnWorks makes a pass roll out as a hub without revisions would: the template has a revision that exists in the ledger and
+// on the works only, under the name that it will have.
+func (c *chain) templateOnWorks() *Step {
+	c.Update = c.ofTemplate(c.hashOfTemplate())
+	return c.proceed("there is no history, and the works have the template's hash")
+}
+
+// hashOnWorks is the hash of works that hold the template, the update revision's before any other: it stays what it is, whatever
+// this binary would compute. Most of the works with the hash must hold the template: any agent can edit the work of its cluster.
+func (v *View) hashOnWorks() string {
+	majority := make(map[string]int)
+	for i := range v.Works {
+		w := &v.Works[i]
+		switch hash := w.Hash(); {
+		case hash == "":
+		case w.Digest == v.Template || w.AcceptedAs == v.Template && w.AcceptedAs != "":
+			majority[hash]++
+		case !w.InHandover(): // One that also has objects of another revision does not show which content the hash has.
+			majority[hash]--
+		}
+	}
+	found := ""
+	for hash, votes := range majority {
+		switch {
+		case votes <= 0:
+		case hash == v.Before.Update.Hash:
+			return hash
+		case found == "" || hash < found:
+			found = hash
+		}
+	}
+	return found
+}
+
+// hasBegun reports whether any work has the revision with this hash, written by a hub.
+func (v *View) hasBegun(hash string) bool {
+	for i := range v.Works {
+		if _, written := v.Works[i].AppliedAt(); written && v.Works[i].Hash() == hash {
+			return true
+		}
+	}
+	return false
+}

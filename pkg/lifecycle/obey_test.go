@@ -1,0 +1,75 @@
+package lifecycle_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// An abort by hand of a rollout whose successor waits for its revision stays what it is: neither complete nor an abort of the hub.
+func TestAbortByHandOfAHeldRollout(t *testing.T) {
+	for name, works := range map[string][]work.Work{
+		"every cluster has it": {well("c1", "b"), well("c2", "b"), well("c3", "b")},
+		"one failed":           {sick("c1", "b"), well("c2", "b"), well("c3", "b")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := rolling(decided("a", "b"), []rt.RefOption{rt.AbortAll()}, works...)
+			v.Commands.Abort = &ledger.Abort{At: now, By: "alice"}
+			d := lifecycle.Obey(v)
+			d.Update = v.Named(hashOf("b"))
+			d = lifecycle.Begin(v, d)
+			d = lifecycle.Judge(v, d, rollout.Decide(d.Snapshot))
+			require.Equal(t, "alice", d.Ledger.Abort.By)
+			require.False(t, d.Ledger.Complete())
+		})
+	}
+}
+
+// Clusters that go back to another stable revision than they confirmed have not confirmed it yet.
+func TestNameInAnAbortThatIsRestored(t *testing.T) {
+	before := aborted("c", "b", 0)
+	before.Former, before.Abort.Restored = []ledger.Named{named("a")}, rt.At(time.Minute)
+	v := view("b", before, object("a", 1), object("b", 2), object("c", 3))
+	v.Commands.Names, v.Commands.Name = true, hashOf("a")
+	d := begin(v)
+	require.Equal(t, hashOf("a"), d.Snapshot.Current.Hash)
+	require.Zero(t, d.Ledger.Abort.Restored)
+	require.False(t, d.Snapshot.Restored)
+}
+
+// However many clusters a user retries, the ledger can be read again.
+func TestManyRetriesFit(t *testing.T) {
+	l := decided("a", "b")
+	var works []work.Work
+	for i := range 2000 {
+		cluster := fmt.Sprintf("cluster-%04d", i)
+		l.Troubles = append(l.Troubles, ledger.Trouble{Cluster: cluster, State: ledger.TriedAgain, Placement: "production", Since: rt.At(time.Minute)})
+		works = append(works, ours(cluster, "b", rt.WrittenAt(0), rt.InFlight(0)))
+	}
+	v := rolling(l, nil, works...)
+	d := begin(v)
+	d = lifecycle.Judge(v, d, &rollout.Plan{})
+	text, err := d.Ledger.Encode()
+	require.NoError(t, err)
+	_, err = ledger.Decode(text, d.Ledger.Owner)
+	require.NoError(t, err)
+}
+
+// A command that comes with another decision of the ledger is obeyed or refused with it. The pass persists this ledger, and its projection
+// removes status.abortedTime.
+func TestCommandBesideADecision(t *testing.T) {
+	v := view("c", decided("a", "b"), object("a", 1), object("b", 2))
+	v.Commands.Abort = &ledger.Abort{At: now, By: "alice"}
+	answer(t, v, lifecycle.Answer{Result: lifecycle.Exists})
+	taken := object("c", 1, foreign)
+	bump := held(t, answer(t, v, lifecycle.Answer{Object: taken}), lifecycle.Decided)
+	require.NotNil(t, bump.Decision.Ledger.Abort)
+}

@@ -1,0 +1,28 @@
+package status
+
+import (
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Freeze takes over from the stored status what only this project's CRD has: another CRD drops it, and it would be written again in each
+// pass (P7).
+func Freeze(wanted, stored *workv1alpha1.ManifestWorkReplicaSetStatus) {
+	frozen := *stored
+	frozen.Conditions = wanted.Conditions
+	frozen.Summary, frozen.PlacementsSummary = wanted.Summary, wanted.PlacementsSummary
+	without(&frozen.Summary, &stored.Summary)
+	for i := range frozen.PlacementsSummary {
+		placement, before := &frozen.PlacementsSummary[i], workv1alpha1.PlacementSummary{}
+		if i < len(stored.PlacementsSummary) {
+			before = stored.PlacementsSummary[i]
+		}
+		placement.Counted, placement.HaltedTime = before.Counted, before.HaltedTime
+		without(&placement.Summary, &before.Summary)
+	}
+	*wanted = frozen
+}
+
+// without takes the counts over that OCM's summary does not have.
+func without(to, from *workv1alpha1.ManifestWorkReplicaSetSummary) {
+	to.Failed, to.Waiting, to.InFlight = from.Failed, from.Waiting, from.InFlight
+}

@@ -1,0 +1,24 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Where one place can be read and the other one is later, a process that is killed comes to the same end as one that is not.
+func TestKilledWithOnePlaceLater(t *testing.T) {
+	look := func() *hub {
+		h := upgraded(t, newHub(3))
+		h.abort(50)
+		h.holdIn("copy", later)
+		return h
+	}
+	whole, parts := look(), look()
+	_, _, _ = whole.starts("v1.0.0")
+	parts.writes = 3
+	_, _, _ = parts.starts("v1.0.0")
+	parts.writes = -1
+	_, _, _ = parts.starts("v1.0.0")
+	require.Equal(t, whole.decisions(), parts.decisions())
+}
