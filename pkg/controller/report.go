@@ -98,16 +98,23 @@ func (c *Controller) store(
 	case frozen || wanted.Ledger == "":
 	case p.answer.Status.Ledger == wanted.Ledger:
 		c.memory.Owners.Held(p.key, memory.Status, p.Ledger.Seq)
-		if p.answer.ResourceVersion == p.object.ResourceVersion {
-			// The API server has it, and the cache does not show it: the event of an older write came while another CRD was served.
-			c.memory.Owners.Confirm(p.key, p.object.ResourceVersion)
-			p.lookAgain(time.Millisecond)
-		}
+		c.confirm(p)
 	default:
 		c.memory.Owners.Dropped(p.key, memory.Status, p.Ledger.Seq, p.now)
 		p.lookAgain(time.Millisecond) // No event of the object leads to the next pass.
 	}
 	return true, nil
+}
+
+// confirm notes that the API server has the ledger although the cache does not show it, because the answer to the write of the ledger is the
+// version that the cache has: its event came while another CRD was served.
+func (c *Controller) confirm(p *pass) {
+	version := p.object.ResourceVersion
+	if p.reading.InStatus || p.answer.ResourceVersion != version || c.memory.Owners.Confirmed(p.key, version) {
+		return
+	}
+	c.memory.Owners.Confirm(p.key, version)
+	p.lookAgain(time.Millisecond)
 }
 
 // historyNote returns why there is no history, with the remedy; empty if there is one. Each process makes an event of it once.
