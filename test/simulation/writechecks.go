@@ -92,13 +92,19 @@ func (w *World) checkCurrent() error {
 	return w.checkSucceeded(revision.Name(Name, w.becameCurrent), w.becameCurrent)
 }
 
+// toldAway reports whether the hub says that no Placement selected a cluster when it decided, as the cluster is unavailable: it may be selected
+// again since.
+func (w *World) toldAway(cluster string) bool {
+	return slices.ContainsFunc(w.Object().Status.Away, func(away workv1alpha1.AwayCluster) bool { return away.Cluster == cluster })
+}
+
 // checkSucceeded checks that a revision has succeeded on every selected cluster, by what the hub has seen.
 func (w *World) checkSucceeded(name, hash string) error {
 	selected := w.seenSelected()
 	failed, succeeded := map[string]error{}, 0
 	for _, cached := range w.Hub.stores.Works.List() {
 		work := cached.(*workv1.ManifestWork)
-		if !selected.Has(work.Namespace) || !owned(work) {
+		if !selected.Has(work.Namespace) || !owned(work) || w.toldAway(work.Namespace) {
 			continue
 		}
 		if !work.DeletionTimestamp.IsZero() {
