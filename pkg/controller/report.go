@@ -74,8 +74,8 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 	return err
 }
 
-// store writes a status. If the API server was seen dropping the ledger, its CRD is another one: fields that only this project's CRD has
-// stay as they are, and are tried again after a while, and with each decision.
+// store writes a status. If the API server has dropped the ledger, its CRD is not this hub's. Fields that only this project's CRD has then
+// stay as they are stored. The hub tries again to write them after PrunedInterval, and with each decision.
 func (c *Controller) store(
 	ctx context.Context, p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus, mayWait bool,
 ) (written bool, err error) {
@@ -99,7 +99,7 @@ func (c *Controller) store(
 	case p.answer.Status.Ledger == wanted.Ledger:
 		c.memory.Owners.Held(p.key, memory.Status, p.Ledger.Seq)
 		if p.answer.ResourceVersion == p.object.ResourceVersion {
-			// The API server has it, and the cache does not show it: the event of an older write came while another CRD was served.
+			// The API server has the ledger, but the cache does not show it: an event of an older write arrived under another CRD.
 			c.memory.Owners.Confirm(p.key, p.object.ResourceVersion)
 			p.lookAgain(time.Millisecond)
 		}
