@@ -18,7 +18,7 @@ if [[ -n ${action} && ${action} != --push && ${action} != --check ]]; then
     echo "${usage}" >&2
     exit 1
 fi
-# A semantic version without build metadata, which a tag of an image cannot have.
+# A semantic version without build metadata, which an image tag cannot have.
 number='(0|[1-9][0-9]*)'
 identifier="(${number}|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
 if [[ ! ${VERSION} =~ ^v${number}\.${number}\.${number}(-${identifier}(\.${identifier})*)?$ ]]; then

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Prints the changes of a version, which it finds in the CHANGELOG.md on its standard input.
+# Prints the changes of a version. It reads CHANGELOG.md from its standard input.
 #
 #   hack/notes.sh v1.0.0 < CHANGELOG.md
 #
-# The heading of a version is "## v1.0.0" or "## v1.0.0 - <date>". The heading of the changes that no release has yet is "## Unreleased".
+# The heading of a version is "## v1.0.0" or "## v1.0.0 - <date>". The heading of unreleased changes is "## Unreleased".
 set -euo pipefail
 
 heading=${1:?usage: hack/notes.sh <version>|Unreleased}

@@ -25,7 +25,7 @@ if [[ -n ${out} && ${out} != /* ]]; then
     out=${PWD}/${out}
 fi
 if [[ -n $(ls -A "${out}" 2> /dev/null) && ! -f ${out}/image.txt ]]; then
-    fail "${out} has other files than those of a release: name another directory in OUT"
+    fail "${out} has files that are not part of a release: set OUT to another directory"
 fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=${out:-_output/release}
@@ -42,7 +42,7 @@ commit=$(git rev-parse HEAD)
 export VERSION=${VERSION:-v0.0.0-snapshot.g${commit:0:12}}
 hack/image.sh "${IMAGE}" "${VERSION}" --check
 if [[ ${mode} == publish ]]; then
-    # goreleaser checks the same, but only after the push of the image.
+    # goreleaser makes the same checks, but only after the image is pushed.
     [[ -z $(git status --porcelain) ]] || fail "the checkout has changes that ${VERSION} does not have: commit or remove them"
     git tag --points-at HEAD | grep -Fxq -e "${VERSION}" || fail "the checkout is not the tag ${VERSION}: check out the tag"
 fi
@@ -83,7 +83,7 @@ go run ./hack/manifests -version "${VERSION}" -image "${reference}" -out "${inpu
 
 how=(--yes) registry=() insecure=()
 if [[ -n ${COSIGN_KEY:-} ]]; then
-    # Without a log, cosign looks up nothing in the network. Newer releases of cosign require a signing config for this.
+    # Without the log, cosign needs no network access to look anything up. Newer releases of cosign require a signing config for this.
     how+=(--key "${COSIGN_KEY}" --use-signing-config=false --tlog-upload=false)
 fi
 if [[ -n ${INSECURE:-} ]]; then

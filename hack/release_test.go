@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// recorder stands in for each tool. It writes what the scripts read from the tool.
+// recorder stands in for each tool. It writes the output that the scripts read from the tool.
 const recorder = `#!/bin/bash
 { printf '%%s' "${0##*/}"; printf ' %%s' "$@"; echo; } >> '%s'
 case "${0##*/} $1" in
@@ -38,7 +38,7 @@ func newRelease(t *testing.T) *release {
 	}
 	require.NoError(t, os.MkdirAll(filepath.Join(r.dir, "hack/tools"), 0o755))
 	require.NoError(t, os.Mkdir(r.bin, 0o755))
-	// A program such as cp would hide from the cache of `go test` what is read.
+	// If a program such as cp read the files, the cache of `go test` would not notice their changes.
 	for _, name := range []string{"hack/release.sh", "hack/image.sh", "hack/notes.sh", "Makefile", ".gitignore"} {
 		content, err := os.ReadFile(filepath.Join("..", name))
 		require.NoError(t, err)
@@ -113,7 +113,7 @@ func (r *release) callsOf(t *testing.T, words string) []string {
 
 const ownImage, publicImage = "registry.invalid/work", "ghcr.io/open-cluster-management-io/work-rollback/work"
 
-// TestModesOfARelease: the first argument alone determines what is pushed and published, and the image is pushed only once.
+// TestModesOfARelease: only the first argument determines what is pushed and published, and the image is pushed only once.
 func TestModesOfARelease(t *testing.T) {
 	for _, tc := range []struct {
 		target, image   string
@@ -154,7 +154,7 @@ func TestModesOfARelease(t *testing.T) {
 	}
 }
 
-// TestNothingIsPushed: what a release lacks is noticed before the first tool runs.
+// TestNothingIsPushed: a missing requirement of a release is reported before the first tool runs.
 func TestNothingIsPushed(t *testing.T) {
 	const token, image, version = "GITHUB_TOKEN=x", "IMAGE=" + ownImage, "VERSION=v1.1.0"
 	for name, tc := range map[string]struct {
@@ -296,7 +296,7 @@ func TestDirectoryOfARelease(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(other, "mine"), nil, 0o600))
 	_, problem, err := r.try(t, nil, "make", "--silent", "snapshot", "OUT="+other)
 	require.Error(t, err)
-	require.Contains(t, problem, "name another directory in OUT")
+	require.Contains(t, problem, "set OUT to another directory")
 	require.FileExists(t, filepath.Join(other, "mine"))
 }
 

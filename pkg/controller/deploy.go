@@ -52,15 +52,15 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	return true, r.act(ctx, p)
 }
 
-// decide takes the plan into the ledger, and persists the ledger if it changed, or if a place lacks it. It reports whether it did: a pass
-// persists a decision or carries one out, never both.
+// decide enters the plan in the ledger, and persists the ledger if it changed or if a place lacks it. It reports whether it persisted the
+// ledger: a pass persists a decision or carries one out, never both.
 func (r *deployReconciler) decide(ctx context.Context, p *pass) (persisted bool, err error) {
 	reviewed := p.Snapshot
 	p.Decision = lifecycle.Judge(&p.facts, p.Decision, p.plan)
 	if !r.lacksLedger(p) {
 		return false, nil
 	}
-	if p.Snapshot != reviewed { // The status reports what follows.
+	if p.Snapshot != reviewed { // The status reports the consequences.
 		p.plan = rollout.Decide(p.Snapshot)
 	}
 	p.unrestored = p.Snapshot.Aborted && p.plan.Behind > 0

@@ -89,7 +89,7 @@ func (c *Controller) announceStarted(p *pass) {
 	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutStarted, "RollOut", fmt.Sprintf(note, p.Update.Name))
 }
 
-// rolloutTook measures a rollout that ended.
+// rolloutTook records the duration of a rollout that has ended.
 func (c *Controller) rolloutTook(p *pass, result metrics.RolloutResult) {
 	c.metrics.RolloutTook(result, p.now.Sub(p.Ledger.Begun.Last()))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 )
 
-// readLedger finds the ledger that counts, and what users ask for in the status that has it.
+// readLedger finds the ledger that counts, and the commands in the status if the status has this ledger.
 func (c *Controller) readLedger(p *pass) {
 	places := ledger.Places{
 		Owner: p.object.UID, Template: p.facts.Template, Status: p.object.Status.Ledger,
@@ -38,7 +38,7 @@ func (c *Controller) readLedger(p *pass) {
 }
 
 // verify reports whether the cache shows the revisions that the API server has. It lists them live before the hub first decides or acts on
-// a version of the object that is not the answer to its own write: two caches of different age never decide together (R15).
+// a version of the object that is not the answer to its own write. So no decision combines two caches of different ages (R15).
 func (c *Controller) verify(ctx context.Context, p *pass) (shown bool, err error) {
 	if p.facts.NoHistory || c.memory.Owners.Verified(p.key, p.object.ResourceVersion) {
 		return true, nil
@@ -67,8 +67,8 @@ func (c *Controller) verify(ctx context.Context, p *pass) (shown bool, err error
 	return shown, nil
 }
 
-// lacksLedger reports whether the ledger has to be persisted before anything follows from it: this pass changed it, or a place that can be
-// had lacks it. It gives a changed ledger its number.
+// lacksLedger reports whether the ledger must be persisted before the hub acts on it: this pass changed it, or an available place lacks it.
+// It gives a changed ledger its number.
 func (c *Controller) lacksLedger(p *pass) bool {
 	before := p.reading.Ledger
 	p.Ledger.Format, p.Ledger.Owner, p.Ledger.Seq = ledger.Format, p.object.UID, before.Seq
@@ -81,7 +81,7 @@ func (c *Controller) lacksLedger(p *pass) bool {
 		!p.reading.InCopy && !c.memory.Owners.Waits(p.key, memory.Revision, p.now) && ledger.Holder(&p.history, &p.Ledger) != nil
 }
 
-// persist writes the ledger to both of its places, the status first. The pass ends with it. A place that can't be had is left out.
+// persist writes the ledger to both places, first to the status, and ends the pass. It skips an unavailable place.
 func (c *Controller) persist(ctx context.Context, p *pass, report func() error) error {
 	if shown, err := c.verify(ctx, p); !shown {
 		return err
@@ -96,7 +96,7 @@ func (c *Controller) persist(ctx context.Context, p *pass, report func() error) 
 	decided := p.Ledger.Clone()
 	c.memory.Owners.Decide(p.key, &decided)
 	if c.memory.Owners.Lost(p.key, memory.Status, p.now) {
-		p.lookAgain(time.Millisecond) // No event may lead to the next pass.
+		p.lookAgain(time.Millisecond) // There may be no event that leads to the next pass.
 	}
 	if p.reading.Ledger.Abort == nil && p.Ledger.Abort != nil {
 		klog.FromContext(ctx).Info("Aborting the rollout", "revision", p.Update.Name, "backTo", p.currentName(), "reason", p.Ledger.Abort.Reason)
@@ -104,7 +104,7 @@ func (c *Controller) persist(ctx context.Context, p *pass, report func() error) 
 	return nil
 }
 
-// persistIn writes the ledger to a place. It returns no error if the place can't be had.
+// persistIn writes the ledger to a place. It returns no error if the place is unavailable.
 func (c *Controller) persistIn(p *pass, place memory.Place, write func() error) error {
 	if c.memory.Owners.Waits(p.key, place, p.now) && !c.memory.Owners.Drops(p.key, place) {
 		return nil
@@ -121,7 +121,7 @@ func (c *Controller) persistIn(p *pass, place memory.Place, write func() error) 
 	return nil
 }
 
-// nameLostPlaces names the places to which the ledger can't be written, and schedules the next tries.
+// nameLostPlaces reports the places to which the ledger can't be written, and schedules the next attempts.
 func (c *Controller) nameLostPlaces(p *pass) {
 	for place, lost := range c.memory.Owners.LostPlaces(p.key) {
 		if lost.Note != "" {
@@ -134,7 +134,7 @@ func (c *Controller) nameLostPlaces(p *pass) {
 	}
 }
 
-// copyLedger writes the copy of the ledger, with the record of the rollout.
+// copyLedger writes the copy of the ledger and the record of the rollout.
 func (c *Controller) copyLedger(ctx context.Context, p *pass) error {
 	holder := ledger.Holder(&p.history, &p.Ledger)
 	if holder == nil || p.facts.NoHistory {
@@ -155,7 +155,7 @@ func (c *Controller) copyLedger(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// patchLedger writes a status that changes by the ledger only.
+// patchLedger writes a status in which only the ledger and its projection change.
 func (c *Controller) patchLedger(ctx context.Context, p *pass) error {
 	wanted := p.object.Status.DeepCopy()
 	if err := p.Ledger.Project(wanted); err != nil {

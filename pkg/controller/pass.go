@@ -148,7 +148,7 @@ type observed struct {
 	// history holds the revisions; none if they can't be read now. works are the ManifestWorks, in order.
 	history revision.History
 	works   []*workv1.ManifestWork
-	// reading is the ledger as this pass found it.
+	// reading is the ledger that this pass found.
 	reading ledger.Reading
 	// lost are the fields of the spec that an older CRD dropped.
 	lost []string

@@ -74,8 +74,8 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 	return err
 }
 
-// store writes a status. If the API server was seen dropping the ledger, its CRD is another one: fields that only this project's CRD has
-// stay as they are, and are tried again after a while, and with each decision.
+// store writes a status. If the API server has dropped the ledger, its CRD is not this hub's. Fields that only this project's CRD has then
+// stay as they are stored. The hub tries again to write them after PrunedInterval, and with each decision.
 func (c *Controller) store(
 	ctx context.Context, p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus, mayWait bool,
 ) (written bool, err error) {

@@ -35,13 +35,13 @@ func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 	return r.follow(ctx, p)
 }
 
-// laterLedger is the message about an object whose ledger a later release of the hub wrote.
+// laterLedger returns the message about an object whose ledger a later release of the hub wrote.
 func laterLedger(err error) string {
 	return fmt.Sprintf("a later release of the hub wrote the ledger of this object: %v; "+
 		"the hub leaves the object alone until that release runs again", err)
 }
 
-// follow performs one step after the other, until lifecycle proceeds or holds.
+// follow performs the steps one by one, until the step is Proceed or Hold.
 func (c *Controller) follow(ctx context.Context, p *pass) (goOn bool, err error) {
 	for {
 		step := lifecycle.Next(&p.facts)
@@ -58,7 +58,7 @@ func (c *Controller) follow(ctx context.Context, p *pass) (goOn bool, err error)
 	}
 }
 
-// take takes a decision into the pass, with its events and problems.
+// take copies a decision into the pass, with its events and problems.
 func (c *Controller) take(p *pass, decision lifecycle.Decision) {
 	for i := range decision.Events {
 		c.say(p, &decision.Events[i])
@@ -73,7 +73,7 @@ func (c *Controller) take(p *pass, decision lifecycle.Decision) {
 	}
 }
 
-// say makes an event of a decision.
+// say makes an event about a decision.
 func (c *Controller) say(p *pass, event *lifecycle.Event) {
 	if event.Once && !c.memory.Reports.Announce(p.key, event.Note) {
 		return
@@ -106,7 +106,7 @@ func (c *Controller) end(ctx context.Context, p *pass, step *lifecycle.Step) (bo
 	return false, nil // The caches show the write first.
 }
 
-// hold reports a spec that can't be rolled out. What users asked for in the status is obeyed all the same.
+// hold reports a spec that can't be rolled out. Commands in the status are obeyed nevertheless.
 func (c *Controller) hold(ctx context.Context, p *pass, applied metav1.Condition) error {
 	report := func() error { return c.reportInvalid(ctx, p, applied) }
 	if p.reading.Ledger.Seq > 0 && c.lacksLedger(p) {

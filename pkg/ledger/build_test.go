@@ -18,10 +18,10 @@ var epoch = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
 
 func at(minute int) time.Time { return epoch.Add(time.Duration(minute) * time.Minute) }
 
-// named is the revision with a hash.
+// named returns the revision with a hash.
 func named(hash string) Named { return Named{Hash: hash, Digest: revision.Digest("d-" + hash)} }
 
-// numbered is a ledger with a number, in which the rollout of b is under way and a is the stable revision.
+// numbered returns a ledger with a number, in which the rollout of b is in progress and a is the stable revision.
 func numbered(seq int64, changes ...func(*Ledger)) *Ledger {
 	l := &Ledger{Format: Format, Owner: uid, Seq: seq, Current: named("a")}
 	l.Begin(named("b"), New, at(0), false)
@@ -39,7 +39,7 @@ func text(l *Ledger) string {
 	return encoded
 }
 
-// full is a ledger with as much as it can hold.
+// full returns a ledger of the maximum size.
 func full(message string) *Ledger {
 	l := numbered(1<<40, func(l *Ledger) {
 		l.Abort = &Abort{At: at(1), By: strings.Repeat("u", 256), Said: strings.Repeat("r", 256)}
@@ -61,7 +61,7 @@ func full(message string) *Ledger {
 	return l
 }
 
-// copied is a revision that was created at a number, with a copy of a ledger; empty for none.
+// copied returns a revision with a number and a copy of a ledger; without a copy if the text is empty.
 func copied(hash string, number int64, ledger string, changes ...func(*revision.Record)) revision.Revision {
 	rev := revision.Revision{Hash: hash, Digest: named(hash).Digest, Object: &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{Name: "web-" + hash, Annotations: map[string]string{}}, Revision: number,

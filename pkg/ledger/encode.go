@@ -15,12 +15,12 @@ import (
 const (
 	// maxBytes bounds the text of a ledger: with the record of a revision it fits into the 256 KiB that an object's annotations share.
 	maxBytes = 128 << 10
-	// maxSeq bounds the numbers: nothing gets there by counting, and JSON numbers above it are not exact.
+	// maxSeq bounds the numbers: no object has that many decisions, and JSON numbers above it are not exact.
 	maxSeq = 1 << 53
 )
 
-// Encode returns the text of a ledger. Equal ledgers have equal texts. If there is no room, the messages of the troubles are left out, and
-// then the troubles that are no failures.
+// Encode returns the text of a ledger. Equal ledgers have equal texts. If the text is too long, Encode omits the messages of the troubles,
+// and then the troubles that are not failures.
 func (l *Ledger) Encode() (string, error) {
 	out := l.Clone()
 	out.inUTC()
@@ -65,10 +65,10 @@ func (l *Ledger) inUTC() {
 	}
 }
 
-// errForeign is why a ledger is not that of an object.
+// errForeign is the error for a ledger that belongs to another object.
 var errForeign = errors.New("it is the ledger of another object")
 
-// HigherFormat is the error of a ledger that a later release of the hub wrote.
+// HigherFormat is the error for a ledger that a later release of the hub wrote in a higher format.
 type HigherFormat struct{ Format int }
 
 // Error implements error.
@@ -76,18 +76,18 @@ func (h HigherFormat) Error() string {
 	return fmt.Sprintf("it has the format %d, and this hub reads format %d", h.Format, Format)
 }
 
-// head is the part of a ledger that every format has.
+// head is the part of a ledger that is the same in every format.
 type head struct {
 	Format int       `json:"format"`
 	Owner  types.UID `json:"owner"`
 	Seq    int64     `json:"seq"`
 }
 
-// headOf reads the head of the ledger of an object, if this build reads its format.
+// headOf returns the head of an object's ledger, or an error if this build can't read the ledger.
 func headOf(text string, owner types.UID) (head, error) {
 	var h head
 	if len(text) > maxBytes {
-		return h, fmt.Errorf("it has %d bytes, and at most %d are read", len(text), maxBytes)
+		return h, fmt.Errorf("it has %d bytes; the maximum is %d", len(text), maxBytes)
 	}
 	if err := json.Unmarshal([]byte(text), &h); err != nil {
 		return h, fmt.Errorf("it is not a ledger: %w", err)
@@ -103,7 +103,7 @@ func headOf(text string, owner types.UID) (head, error) {
 	return h, nil
 }
 
-// Decode reads the ledger of an object.
+// Decode returns the ledger of an object.
 func Decode(text string, owner types.UID) (*Ledger, error) {
 	if _, err := headOf(text, owner); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func Decode(text string, owner types.UID) (*Ledger, error) {
 	if err := json.Unmarshal([]byte(text), l); err != nil {
 		return nil, fmt.Errorf("it is not a ledger: %w", err)
 	}
-	if _, err := l.Encode(); err != nil { // It has a time that JSON can't hold in UTC.
+	if _, err := l.Encode(); err != nil { // A time is out of JSON's range in UTC.
 		return nil, err
 	}
 	return l, nil
@@ -122,7 +122,7 @@ func compareTroubles(a, b *Trouble) int {
 	return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.State, b.State))
 }
 
-// Short returns the ledger without messages, for a place with less room.
+// Short returns the ledger without messages, for a place with a lower size limit.
 func (l *Ledger) Short() Ledger {
 	short := l.Clone()
 	for i := range short.Troubles {
@@ -131,7 +131,7 @@ func (l *Ledger) Short() Ledger {
 	return short
 }
 
-// SeqOf returns the number of a ledger of any format; 0 if it has none.
+// SeqOf returns the number of a ledger in any format; 0 if it has no valid number.
 func SeqOf(text string) int64 {
 	var h head
 	if json.Unmarshal([]byte(text), &h) != nil || h.Seq < 0 || h.Seq >= maxSeq {

@@ -10,7 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Equal ledgers have equal texts, whatever the zones of their times are, and the ledger is not changed by asking.
+// Equal ledgers have equal texts, whatever the time zones of their times are. Encode does not change the ledger.
 func TestEncode(t *testing.T) {
 	east := time.FixedZone("east", 3600)
 	l := numbered(4, func(l *Ledger) {
@@ -40,7 +40,7 @@ func TestEncode(t *testing.T) {
 	require.False(t, l.Equal(l), "what can't be encoded")
 }
 
-// A full ledger fits. Where the messages of agents leave no room, the messages go, and nothing else.
+// A full ledger fits. If the messages of agents make it too long, only the messages are omitted.
 func TestEncodeIsBounded(t *testing.T) {
 	l := full(strings.Repeat("m", workv1alpha1.MaxFailureMessage))
 	require.Less(t, len(text(l)), 110<<10)
@@ -48,7 +48,7 @@ func TestEncodeIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, read.Equal(l))
 
-	l = full(strings.Repeat("\u2028", 300)) // It takes six bytes each in JSON.
+	l = full(strings.Repeat("\u2028", 300)) // Each takes six bytes in JSON.
 	require.Less(t, len(text(l)), maxBytes)
 	read, err = Decode(text(l), uid)
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestDecode(t *testing.T) {
 		"a field of another kind":        {strings.Replace(good, `"hash":"b"`, `"hash":7`, 1), "it is not a ledger"},
 		"a time that is none":            {strings.Replace(good, "2030-", "soon-", 1), "it is not a ledger"},
 		"something after it":             {good + "{}", "it is not a ledger"},
-		"too long":                       {good + strings.Repeat(" ", maxBytes), "and at most 131072 are read"},
+		"too long":                       {good + strings.Repeat(" ", maxBytes), "the maximum is 131072"},
 		"as long as it may be":           {text: good + strings.Repeat(" ", maxBytes-len(good))},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestSeqOf(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever somebody writes into a place, it is read, or the reason is given. What is read stays the same when it is written
+// FuzzDecode: any text in a place is either read or rejected with a reason. A ledger that was read does not change when it is written
 // again.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{

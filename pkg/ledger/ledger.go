@@ -2,10 +2,11 @@
 // stable, whether the rollout was aborted, and which clusters failed.
 //
 // The ledger has two places, status.ledger and a copy in an annotation of a ControllerRevision, and one number, Seq, which grows by one
-// with each decision. Read returns the one that counts (R40). The fields of the status that people read are its projection, written with it
-// in one request: a field that differs from the projection of the ledger in the same status is a command, which Commands returns (R41).
+// with each decision. Read returns the ledger that counts (R40). The fields of the status that people read are its projection, which the
+// hub writes in the same request. A field that differs from the projection of the ledger in the same status is a command: see CommandsIn
+// (R41).
 //
-// The package is pure. It decides nothing about clusters.
+// The package is pure. It makes no decisions about clusters.
 package ledger
 
 import (
@@ -19,28 +20,28 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// Format is the format of the ledgers that this build writes. It leaves an object with a higher one alone.
+// Format is the format of the ledgers that this build writes. This build leaves an object whose ledger has a higher format alone.
 const Format = 1
 
-// Ledger holds the decisions about one ManifestWorkReplicaSet. Its maps and slices are shared: whoever changes them replaces them.
+// Ledger holds the decisions about one ManifestWorkReplicaSet. Its maps and slices are shared: replace them, do not modify them in place.
 type Ledger struct {
 	// Format, Owner and Seq keep their names in every format. Owner is the UID of the object: a ledger that came with a copied manifest, or
-	// with a backup of another object, is none. Seq grows by one with each decision; 0 if nothing was decided.
+	// with a backup of another object, does not count. Seq grows by one with each decision; 0 if nothing was decided.
 	Format int       `json:"format"`
 	Owner  types.UID `json:"owner"`
 	Seq    int64     `json:"seq"`
 
-	// Update is the revision that is rolled out, and Current is the stable one, to which an abort returns; its hash is empty if there is none.
+	// Update is the revision that is rolled out. Current is the stable revision, which an abort restores; its hash is empty if there is none.
 	Update  Named `json:"update,omitzero"`
 	Current Named `json:"current,omitzero"`
-	// OnlyOn is the only cluster that had the stable revision when this hub found it. No other cluster returns to it.
+	// OnlyOn is the only cluster that had the stable revision when this hub found it; empty otherwise. No other cluster returns to it.
 	OnlyOn string `json:"onlyOn,omitempty"`
 	// Surpassed is the hash of the last stable revision if another hub rolled out after it; empty otherwise.
 	Surpassed string `json:"surpassed,omitempty"`
-	// Former are the revisions that were the stable one and are older than it, the latest first. They may have been deleted.
+	// Former are the previous stable revisions that are older than the stable one, the latest first. They may have been deleted.
 	Former []Named `json:"former,omitempty"`
 
-	// Begun is when and how the rollout of Update began. Ended is when it was complete; zero while it is in progress.
+	// Begun is when and how the rollout of Update began. Ended is when it was completed; zero before that.
 	Begun Beginning `json:"begun,omitzero"`
 	Ended time.Time `json:"ended,omitzero"`
 	// Abort is the abort of the rollout; nil if it was not aborted.
@@ -50,21 +51,21 @@ type Ledger struct {
 	Troubles []Trouble `json:"troubles,omitempty"`
 	// Halted maps the Placement of each halted placementRef to when the halt began.
 	Halted map[string]time.Time `json:"halted,omitempty"`
-	// Counted maps Placements to the largest number of clusters that counted for each since the rollout began: the base of a percentage.
+	// Counted maps each Placement to the largest number of clusters that counted toward it since the rollout began: the base of a percentage.
 	Counted map[string]int `json:"counted,omitempty"`
-	// Lost is true if the rollout was found under way, and nothing says which clusters have failed.
+	// Lost is true if the hub found the rollout already in progress, and does not know which clusters have failed.
 	Lost bool `json:"lost,omitempty"`
-	// Collisions is the number of times that the name of a new revision was taken.
+	// Collisions is the number of times that the name of a new revision was already taken.
 	Collisions int32 `json:"collisions,omitempty"`
 }
 
-// Named is a revision, by its hash. Digest identifies what its template means, also after the revision was deleted.
+// Named identifies a revision by its hash. Digest identifies the content of its template, even after the revision is deleted.
 type Named struct {
 	Hash   string          `json:"hash,omitempty"`
 	Digest revision.Digest `json:"digest,omitempty"`
 }
 
-// How is how a rollout began.
+// How is the way in which a rollout began.
 type How string
 
 // The ways in which a rollout begins.
@@ -73,7 +74,7 @@ const (
 	New How = "New"
 	// Found means that the template returned to a revision that was never the stable one.
 	Found How = "Found"
-	// Returned means that the template returned to a revision that was the stable one before: an undo.
+	// Returned means that the template returned to a previous stable revision: an undo.
 	Returned How = "Returned"
 )
 
@@ -87,7 +88,7 @@ type Beginning struct {
 	Retried time.Time `json:"retried,omitzero"`
 }
 
-// Last returns when the rollout began last: when it was retried, or else when it began.
+// Last returns when the rollout last began: the time of its last retry, or of its beginning if it was not retried.
 func (b *Beginning) Last() time.Time {
 	if b.Retried.After(b.At) {
 		return b.Retried
@@ -98,34 +99,34 @@ func (b *Beginning) Last() time.Time {
 // Again reports whether the rollout began on works that may already have had the revision.
 func (b *Beginning) Again() bool { return b.How != New || !b.Retried.IsZero() }
 
-// Abort is an abort.
+// Abort is the abort of a rollout.
 type Abort struct {
 	At time.Time `json:"at"`
-	// By is the user who aborted by hand, as status.abortedBy has it; empty for none. ByHand says who wrote that, for a message.
+	// By is the user who aborted the rollout by hand, from status.abortedBy; empty if it names none.
 	By string `json:"by,omitempty"`
-	// Said is status.abortReason, as a person set it. Reason is why the rollout was aborted, for a message.
+	// Said is status.abortReason, as a user set it. Reason is why the rollout was aborted, for a message.
 	Said   string `json:"said,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Restored is when every selected cluster had confirmed the stable revision; zero before.
 	Restored time.Time `json:"restored,omitzero"`
 }
 
-// State is what is wrong with a cluster.
+// State is the kind of a Trouble.
 type State string
 
 // The states of a Trouble.
 const (
-	// Failed means that the cluster failed at the update revision, until its success has lasted.
+	// Failed means that the cluster failed at the update revision. It stays failed until it has succeeded for long enough.
 	Failed State = "Failed"
 	// Rejected means that the API server rejects the cluster's work. The cluster is in flight.
 	Rejected State = "Rejected"
-	// Degraded means that the cluster was degraded when its placementRef was halted, until it is well.
+	// Degraded means that the cluster was degraded when its placementRef was halted. It stays degraded until it is healthy.
 	Degraded State = "Degraded"
-	// TriedAgain means that a user removed the cluster's failure at Since: its deadline runs from then.
+	// TriedAgain means that a user removed the cluster's failure at Since. Its deadline runs from that time.
 	TriedAgain State = "TriedAgain"
 )
 
-// Trouble is what is wrong with one cluster.
+// Trouble is a problem or a retry of one cluster.
 type Trouble struct {
 	Cluster   string                     `json:"cluster"`
 	State     State                      `json:"state"`
@@ -141,7 +142,7 @@ func (l *Ledger) InProgress() bool { return l.Update.Hash != "" && l.Ended.IsZer
 // Complete reports whether the rollout of Update is complete.
 func (l *Ledger) Complete() bool { return l.Update.Hash != "" && !l.Ended.IsZero() }
 
-// Formerly returns the place of a template among the revisions that were the stable one: 0 for the stable one itself, then the former ones.
+// Formerly returns the position of a template: 0 for the stable revision, and then its position in Former, starting at 1.
 func (l *Ledger) Formerly(digest revision.Digest) (place int, known bool) {
 	if digest == "" {
 		return 0, false
@@ -153,7 +154,7 @@ func (l *Ledger) Formerly(digest revision.Digest) (place int, known bool) {
 	return at + 1, at >= 0
 }
 
-// WasCurrent reports whether a revision is or was the stable one, and no older one became it since.
+// WasCurrent reports whether a revision is the stable one, or was, and no older revision has become the stable one since.
 func (l *Ledger) WasCurrent(hash string) bool {
 	return hash != "" && (hash == l.Current.Hash || slices.ContainsFunc(l.Former, func(f Named) bool { return f.Hash == hash }))
 }
@@ -164,7 +165,7 @@ func (l *Ledger) Undoes() bool {
 	return former && place > 0 && l.Update.Hash != l.Current.Hash
 }
 
-// Of returns the troubles in a state, by cluster.
+// Of returns the troubles that have a state, by cluster.
 func (l *Ledger) Of(state State) map[string]Trouble {
 	found := map[string]Trouble{}
 	for i := range l.Troubles {
@@ -186,13 +187,13 @@ func (l *Ledger) Begin(update Named, how How, at time.Time, atOnce bool) {
 	l.Update, l.Begun = update, Beginning{At: at, How: how, AtOnce: atOnce}
 }
 
-// Retry begins an aborted rollout again. What the clusters did before says nothing about it.
+// Retry restarts an aborted rollout. The earlier results of the clusters do not count.
 func (l *Ledger) Retry(at time.Time) {
 	l.clear()
 	l.Begun.Retried, l.Begun.AtOnce = at, false
 }
 
-// End ends the rollout: its revision is the stable one.
+// End completes the rollout: its revision becomes the stable one.
 func (l *Ledger) End(at time.Time) {
 	if last := l.Begun.Last(); at.Before(last) {
 		at = last // The clock was set back.
@@ -204,7 +205,7 @@ func (l *Ledger) End(at time.Time) {
 // maxFormer is the number of former stable revisions that the ledger names.
 const maxFormer = 20
 
-// MakeCurrent makes a revision the stable one. Former revisions that are not older than it are dropped.
+// MakeCurrent makes a revision the stable one. It drops former revisions that are not older than this revision.
 func (l *Ledger) MakeCurrent(current Named, onlyOn string) {
 	former := l.Former
 	if l.Current.Hash != "" && l.Current.Digest != current.Digest {
@@ -220,7 +221,7 @@ func (l *Ledger) MakeCurrent(current Named, onlyOn string) {
 	l.Current, l.OnlyOn, l.Surpassed = current, onlyOn, ""
 }
 
-// ForgetCurrent notes that another hub rolled out after the stable revision: none is stable.
+// ForgetCurrent notes that another hub rolled out past the stable revision: no revision is stable.
 func (l *Ledger) ForgetCurrent() {
 	l.Surpassed = l.Current.Hash
 	l.Current, l.OnlyOn, l.Former = Named{}, "", nil
@@ -242,7 +243,7 @@ func (l *Ledger) Equal(other *Ledger) bool {
 	return errA == nil && errB == nil && a == b
 }
 
-// Clone returns a ledger that shares nothing that a transition changes in place.
+// Clone returns a copy that shares nothing that a transition modifies in place.
 func (l *Ledger) Clone() Ledger {
 	out := *l
 	out.Former, out.Troubles = slices.Clone(l.Former), slices.Clone(l.Troubles)

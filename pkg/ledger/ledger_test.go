@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A rollout begins, is aborted, is retried and ends. What belongs to one rollout goes with it.
+// A rollout begins, is aborted, is retried and ends. The facts about a rollout are removed when it is replaced.
 func TestTransitions(t *testing.T) {
 	l := &Ledger{}
 	require.False(t, l.InProgress())
@@ -67,11 +67,11 @@ func roll(hashes string) *Ledger {
 	return l
 }
 
-// Former revisions are those that are older than the stable one: an undo drops the revision that the user left, and a redo is no undo.
+// Former revisions are those that are older than the stable one: an undo drops the revision that the user left, and a redo is not an undo.
 func TestFormer(t *testing.T) {
 	for name, tc := range map[string]struct {
 		rolled, former string
-		// undo are the revisions whose rollout now would be an undo, and known those with their places.
+		// undo holds the revisions whose rollout would now be an undo. known holds the known revisions with their positions.
 		undo, known string
 	}{
 		"none":                         {},
@@ -114,7 +114,7 @@ func TestFormer(t *testing.T) {
 	}
 }
 
-// At most 20 former revisions are known, the latest ones.
+// The ledger has at most 20 former revisions, the latest ones.
 func TestFormerIsBounded(t *testing.T) {
 	var all []string
 	for i := range 30 {
@@ -125,8 +125,8 @@ func TestFormerIsBounded(t *testing.T) {
 	require.Equal(t, []Named{named("r28"), named("r9")}, []Named{l.Former[0], l.Former[19]})
 }
 
-// A revision that was deleted and made again has the same content under another hash. Its rollout is an undo all the same, and it is not
-// former beside itself.
+// A revision that was deleted and recreated has the same content under another hash. Its rollout is still an undo, and Former does not list
+// the same content twice.
 func TestFormerByContent(t *testing.T) {
 	l := roll("a b")
 	again := Named{Hash: "a2", Digest: named("a").Digest}
@@ -140,7 +140,7 @@ func TestFormerByContent(t *testing.T) {
 	require.Equal(t, "c1", l.OnlyOn)
 }
 
-// A return to the stable revision in the middle of a rollout is no undo.
+// A return to the stable revision in the middle of a rollout is not an undo.
 func TestReturnToTheStableRevision(t *testing.T) {
 	l := roll("a b")
 	l.Begin(named("c"), New, at(2), false)
@@ -175,7 +175,7 @@ func TestTroubles(t *testing.T) {
 	require.Nil(t, l.Troubles)
 }
 
-// A clone shares nothing that a transition changes.
+// A clone shares nothing that a transition modifies.
 func TestClone(t *testing.T) {
 	l := full("m")
 	before := text(l)

@@ -14,7 +14,7 @@ import (
 
 type objectStatus = workv1alpha1.ManifestWorkReplicaSetStatus
 
-// Project writes the ledger to a status, with the fields that people read: which revisions count, the abort, and the clusters in trouble.
+// Project writes the ledger to a status, with the fields that people read: the revisions, the abort, and the troubles.
 func (l *Ledger) Project(to *objectStatus) error {
 	text, err := l.Encode()
 	if err != nil {
@@ -41,7 +41,7 @@ func (l *Ledger) Project(to *objectStatus) error {
 	return nil
 }
 
-// failures returns the troubles in a state as the status lists them; nil for none.
+// failures returns the troubles that have a state, as the status lists them; nil if there are none.
 func (l *Ledger) failures(state State) (out []workv1alpha1.ClusterFailure) {
 	for i := range l.Troubles {
 		if t := &l.Troubles[i]; t.State == state {
@@ -53,7 +53,7 @@ func (l *Ledger) failures(state State) (out []workv1alpha1.ClusterFailure) {
 	return out
 }
 
-// seconds returns a time as the status holds it, in whole seconds.
+// seconds returns a time in whole seconds, as in the status.
 func seconds(at time.Time) metav1.Time {
 	if at.IsZero() {
 		return metav1.Unix(0, 0) // The field is required.
@@ -71,7 +71,7 @@ func Quoted(message string) string {
 	return strings.ToValidUTF8(text[:workv1alpha1.MaxFailureMessage-len(more)], "") + more
 }
 
-// FromStatus returns a ledger as far as the fields of a status tell, for readers of an object whose ledger can't be read. It has no number.
+// FromStatus derives a ledger from the fields of a status, for readers of an object whose ledger can't be read. It has no number.
 func FromStatus(status *objectStatus) Ledger {
 	l := Ledger{
 		Update: Named{Hash: status.UpdateRevision}, Current: Named{Hash: status.CurrentRevision}, Collisions: ptr.Deref(status.CollisionCount, 0),
@@ -111,23 +111,23 @@ func FromStatus(status *objectStatus) Ledger {
 	return l
 }
 
-// Commands is what a user asks for by changing a status.
+// Commands are the commands that users gave by changing a status.
 type Commands struct {
-	// Abort is the abort that a user asks for by setting status.abortedTime; nil for none.
+	// Abort is the abort that a user requested by setting status.abortedTime; nil if none did.
 	Abort *Abort
-	// Retry is true if the user removed status.abortedTime: the aborted rollout begins again.
+	// Retry is true if a user removed status.abortedTime, to retry the aborted rollout.
 	Retry bool
-	// RetryClusters are the clusters whose failures the user removed from status.failures.
+	// RetryClusters are the clusters whose failures a user removed from status.failures.
 	RetryClusters []string
-	// WithoutFailures is true if the user removed the whole list. That retries nothing, because an older CRD may have dropped it.
+	// WithoutFailures is true if the whole list of failures is missing. That retries nothing, because an older CRD may have dropped the list.
 	WithoutFailures bool
-	// Name is the hash that the user wrote to status.currentRevision, and Names reports whether the user did.
+	// Name is the hash in status.currentRevision. Names is true if a user changed it.
 	Name  string
 	Names bool
 }
 
-// CommandsIn returns the commands in a status: how it differs from the projection of its own ledger. It must only be called for a status
-// whose ledger counts. A missing list of failures is no command, because an older CRD may have dropped it.
+// CommandsIn returns the commands in a status: its differences from the projection of its own ledger. Call it only for a status whose
+// ledger counts. A missing list of failures is not a command, because an older CRD may have dropped it.
 func CommandsIn(status *objectStatus, own *Ledger) Commands {
 	var c Commands
 	switch aborted := status.AbortedTime != nil; {
@@ -150,7 +150,7 @@ func CommandsIn(status *objectStatus, own *Ledger) Commands {
 	return c
 }
 
-// storable returns a time that JSON can hold in UTC: a user may set any.
+// storable returns the time, or the latest one that JSON can hold in UTC: a user may set any time.
 func storable(at time.Time) time.Time {
 	if latest := time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC); at.After(latest) {
 		return latest
@@ -158,7 +158,7 @@ func storable(at time.Time) time.Time {
 	return at
 }
 
-// maxText bounds what a user says of an abort, in bytes, as the CRD does.
+// maxText is the limit in bytes of status.abortedBy and status.abortReason, as in the CRD.
 const maxText = 256
 
 func bounded(text string) string {

@@ -29,7 +29,7 @@ func failed(clusters ...string) func(*Ledger) {
 	}
 }
 
-// projected is the status that holds a ledger and its projection.
+// projected returns the status that holds a ledger and its projection.
 func projected(t *testing.T, l *Ledger) *objectStatus {
 	t.Helper()
 	status := &objectStatus{PlacementsSummary: []workv1alpha1.PlacementSummary{{Name: "p1"}, {Name: "p2"}}}
@@ -37,7 +37,7 @@ func projected(t *testing.T, l *Ledger) *objectStatus {
 	return status
 }
 
-// Every field of a status that a ledger projects is written, and each pass writes the same.
+// Project writes every field that a ledger projects, and each pass writes the same values.
 func TestProject(t *testing.T) {
 	l := numbered(4, aborted, failed("c1"), func(l *Ledger) {
 		l.Collisions, l.Halted, l.Counted = 2, map[string]time.Time{"p1": at(3).Add(time.Millisecond)}, map[string]int{"p1": 5}
@@ -65,7 +65,7 @@ func TestProject(t *testing.T) {
 	require.ErrorContains(t, l.Project(again), "encoding the ledger")
 }
 
-// What agents and the API server report is on one line, bounded, and its control characters are visible.
+// A message of an agent or of the API server is one line of bounded length, with visible control characters.
 func TestQuoted(t *testing.T) {
 	require.Equal(t, `a b\x1b c`, Quoted("a\n\tb\x1b c\n"))
 	long := Quoted(strings.Repeat("é", 300))
@@ -74,7 +74,7 @@ func TestQuoted(t *testing.T) {
 	require.Equal(t, Quoted(long), long, "what is stored is not shortened again (P7)")
 }
 
-// A reader without the ledger takes from the fields what they tell.
+// A reader without the ledger derives it from the fields.
 func TestFromStatus(t *testing.T) {
 	l := numbered(4, failed("c1", "c2"), func(l *Ledger) {
 		l.Collisions, l.Halted, l.Counted = 2, map[string]time.Time{"p1": at(3)}, map[string]int{"p1": 5}

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// Places are where the ledger of an object may be found.
+// Places are the places that may hold the ledger of an object.
 type Places struct {
 	// Owner is the UID of the object, and Template is the digest of its template; empty if unknown.
 	Owner    types.UID
@@ -18,23 +18,23 @@ type Places struct {
 	// Status is status.ledger, and History holds the revisions, one of which has the copy.
 	Status  string
 	History *revision.History
-	// Remembered is the ledger that this process decided or found last; nil for none. It counts if both places lost it.
+	// Remembered is the ledger that this process last decided or found; nil for none. It counts if both places lost the ledger.
 	Remembered *Ledger
 }
 
-// Reading is the ledger that counts.
+// Reading is the ledger that counts, and the places that hold it.
 type Reading struct {
 	// Ledger is the ledger; its Seq is 0 if there is none.
 	Ledger Ledger
-	// InStatus reports whether the status holds it, and InCopy whether the revision that has to have the copy does.
+	// InStatus is true if the status holds the ledger. InCopy is true if its Holder has the copy.
 	InStatus, InCopy bool
-	// Later is the error of a ledger of a higher format, in either place; nil for none. Such an object is left alone.
+	// Later is the error for a ledger of a higher format in either place; nil if there is none. The hub leaves such an object alone.
 	Later error
 }
 
-// Read returns the ledger that counts: the one with the highest number, and the copy if the numbers are equal, because works may follow the
-// copy. A status that is more than one ahead of all that is known may be forged, or its revisions are gone: it counts only if it names no
-// stable revision, or one that was stable before.
+// Read returns the ledger that counts: the one with the highest number, or the copy if the numbers are equal, because works may follow the
+// copy. If the ledger of the status is more than one ahead of all others, it may be forged, or its revisions were deleted. It then counts
+// only if it names no stable revision, or one that was stable before.
 func Read(p *Places) Reading {
 	var r Reading
 	copied := p.newestCopy(&r)
@@ -58,7 +58,7 @@ func Read(p *Places) Reading {
 	return r
 }
 
-// stored returns the ledger of the status; nil for none.
+// stored returns the ledger of the status; nil if there is none.
 func (p *Places) stored(r *Reading) *Ledger {
 	if p.Status == "" {
 		return nil
@@ -70,7 +70,7 @@ func (p *Places) stored(r *Reading) *Ledger {
 	return found
 }
 
-// latest returns the ledger with the highest number; nil if there is none. Of equal numbers, the copy counts, then the status.
+// latest returns the ledger with the highest number; nil if there is none. If numbers are equal, it prefers the copy, then the status.
 func (p *Places) latest(stored, copied *Ledger) (latest *Ledger) {
 	if p.Remembered != nil && p.Remembered.Owner == p.Owner {
 		latest = p.Remembered
@@ -83,7 +83,7 @@ func (p *Places) latest(stored, copied *Ledger) (latest *Ledger) {
 	return latest
 }
 
-// newestCopy returns the copy with the highest number; nil for none. Of equal numbers, that on the newest revision counts.
+// newestCopy returns the copy with the highest number; nil if there is none. If numbers are equal, it prefers the newest revision's copy.
 func (p *Places) newestCopy(r *Reading) (newest *Ledger) {
 	if p.History == nil {
 		return nil
@@ -107,7 +107,7 @@ func (p *Places) newestCopy(r *Reading) (newest *Ledger) {
 	return newest
 }
 
-// believes reports whether the ledger of a status may count beside the newest copy, which may be nil.
+// believes reports whether the ledger of a status may count, given the newest copy, which may be nil.
 func (p *Places) believes(stored, copied *Ledger) bool {
 	known := int64(0)
 	for _, other := range []*Ledger{copied, p.Remembered} {
@@ -120,17 +120,17 @@ func (p *Places) believes(stored, copied *Ledger) bool {
 	case stored.Seq <= known+1, current.Hash == "":
 		return true
 	case current.Hash == stored.Update.Hash && current.Digest == p.Template && p.Template != "":
-		return true // It says no more than that today's template is the stable one.
+		return true // It only claims that the template in the spec is the stable one.
 	}
 	if p.History == nil || len(p.History.Revisions) == 0 {
-		return true // The status is the only place, and there is no revision that it could make a cluster return to.
+		return true // The status is the only place, and there is no revision that a forged ledger could restore.
 	}
 	rev := p.History.ByHash(current.Hash)
 	return rev != nil && (!rev.Ended.IsZero() || !rev.Recorded.IsZero() || copied != nil && copied.WasCurrent(current.Hash))
 }
 
-// Holder returns the revision that has to have the copy: that of the rollout, or the newest one while that is missing; nil if there is
-// none.
+// Holder returns the revision that must have the copy: the update revision, or the newest revision if the update revision is missing; nil
+// if there are no revisions.
 func Holder(h *revision.History, l *Ledger) *revision.Revision {
 	if h == nil {
 		return nil

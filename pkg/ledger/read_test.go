@@ -18,7 +18,7 @@ func TestRead(t *testing.T) {
 	other := func(l *Ledger) { l.Collisions = 9 }
 	elsewhere := func(l *Ledger) { l.Owner = "other" }
 	noneStable := func(l *Ledger) { l.Current = Named{} }
-	// Revision a is the stable one, and b is rolled out: b has to have the copy.
+	// Revision a is the stable one, and b is rolled out: b must have the copy.
 	history := func(onA, onB string, changes ...func(*revision.Record)) *revision.History {
 		return &revision.History{Revisions: []revision.Revision{copied("a", 1, onA, changes...), copied("b", 2, onB)}}
 	}
@@ -103,7 +103,7 @@ func TestRead(t *testing.T) {
 	require.Equal(t, Reading{}, Read(&Places{Owner: uid, Status: foreign, History: history(foreign, foreign)}), "a higher format of another object")
 }
 
-// The revision of the rollout has the copy, or the newest one while that is missing.
+// The update revision has the copy, or the newest revision while the update revision is missing.
 func TestHolder(t *testing.T) {
 	h := &revision.History{Revisions: []revision.Revision{copied("a", 1, ""), copied("b", 2, ""), copied("c", 3, "")}}
 	require.Equal(t, "b", Holder(h, numbered(1)).Hash)

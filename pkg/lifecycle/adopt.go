@@ -52,7 +52,7 @@ func (c *chain) endAbort() *Step {
 	return c.decided("another hub rolled out the template whose rollout was aborted")
 }
 
-// recordPast records the revisions that the works show, and which of them was stable.
+// recordPast records the specs of the works as revisions, and the one that was stable.
 func (c *chain) recordPast(in *adoption.Input, past *adoption.History) *Step {
 	recorded := past.Specs[:min(len(past.Specs), adoption.MaxSpecs)]
 	if read := c.readSpecs(recorded); read.next != nil || read.failed != nil {
@@ -66,9 +66,9 @@ func (c *chain) recordPast(in *adoption.Input, past *adoption.History) *Step {
 		return c.afterAdoption(done)
 	}
 	switch found := c.History.ByDigest(stable); {
-	case stable != "" && found != nil: // Otherwise another object has its name.
+	case stable != "" && found != nil: // If it is not found, another object has its name.
 		c.Ledger.MakeCurrent(ledger.Named{Hash: found.Hash, Digest: found.Digest}, past.Specs[0].OnlyOn())
-		return c.decided("the ManifestWorks show which revision was stable before")
+		return c.decided("the ManifestWorks show the previous stable revision")
 	case past.Surpassed:
 		c.Ledger.ForgetCurrent()
 		return c.decided("another hub rolled out past the stable revision")
@@ -84,10 +84,10 @@ func (c *chain) afterAdoption(done batch) *Step {
 	case done.wrote && done.failed != nil:
 		return c.failed(done.failed)
 	case done.failed != nil:
-		// As long as the template has no revision, the next pass knows that the adoption is not complete.
+		// While the template has no revision, the next pass knows that the adoption is not complete.
 		return c.unrecorded(done.failed)
 	case done.wrote:
-		return c.written("what another hub rolled out is recorded")
+		return c.written("the templates that another hub rolled out are recorded")
 	}
 	return nil
 }
@@ -104,14 +104,14 @@ func (c *chain) readSpecs(specs []adoption.Spec) batch {
 	return batch{}
 }
 
-// firstSight reports whether this hub never began a rollout of the object, as far as the ledger knows.
+// firstSight reports whether this hub has never begun a rollout of the object, according to the ledger.
 func (v *View) firstSight() bool { return v.Before.Update.Hash == "" }
 
 func (c *chain) pastInput(update *revision.Revision) *adoption.Input {
 	in := &adoption.Input{
 		Owner: c.Object, Refs: c.Refs, IgnoredRefs: c.IgnoredRefs, Works: c.Works, Template: c.Template, FirstSight: c.firstSight(),
 	}
-	// An abort of the template's revision is carried out, whichever hub has written the works since.
+	// An abort of the template's revision continues, regardless of which hub has written the works since.
 	resumes := c.Ledger.Abort != nil && update != nil && update.Hash == c.Ledger.Update.Hash
 	if c.Ledger.Current.Hash != "" && !resumes {
 		in.Current = c.Named(c.Ledger.Current.Hash)
@@ -119,8 +119,8 @@ func (c *chain) pastInput(update *revision.Revision) *adoption.Input {
 	return in
 }
 
-// record makes revisions of specs that have none. Their numbers are lower than that of any revision that was made from a template, so
-// that they are pruned before those.
+// record creates revisions for specs that have none. Their numbers are lower than the number of any revision that was made from a template,
+// so that they are pruned first.
 func (c *chain) record(specs []adoption.Spec, firstSight bool) (all batch) {
 	number, next := c.History.LowerNumber(), int64(-1)
 	if firstSight {
@@ -181,7 +181,7 @@ func (c *chain) specOf(w *work.Work) (*workv1.ManifestWorkSpec, batch) {
 	return answer.Spec, batch{}
 }
 
-// batch is the outcome of several requests. next is set if another request comes first, or if the pass ends.
+// batch is the outcome of several requests. next is set if another request must come first, or if the pass ends.
 type batch struct {
 	wrote  bool
 	failed *Answer

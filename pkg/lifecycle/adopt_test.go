@@ -21,7 +21,8 @@ func firstSight(works ...work.Work) *lifecycle.View {
 	return v
 }
 
-// What another hub rolled out becomes a revision, then the ledger names it as the stable one, and only then the template gets its revision.
+// A template that another hub rolled out becomes a revision. Then the ledger names it as the stable one. Only then does the template in the
+// spec get its revision.
 func TestAdopt(t *testing.T) {
 	works := []work.Work{theirs("c1", "a"), theirs("c2", "a"), theirs("c3", "b")}
 	v := firstSight(works...)
@@ -65,7 +66,7 @@ func TestAdoptsSeveral(t *testing.T) {
 	require.Equal(t, []string{hashOf("c"), hashOf("a")}, absent.Others)
 }
 
-// If the past can't be recorded, the template is not rolled out: nothing would show any more which hub wrote the works.
+// If the past can't be recorded, the template is not rolled out: otherwise, nothing would show which hub wrote the works.
 func TestAdoptionFails(t *testing.T) {
 	refused := lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}
 	v := firstSight(theirs("c1", "a"), theirs("c2", "a"))
@@ -83,7 +84,7 @@ func TestAdoptionFails(t *testing.T) {
 	step(t, answer(t, v, lifecycle.Answer{Object: object("a", 1, foreign)}), lifecycle.Create)
 }
 
-// If one cluster alone had it, no other one goes back to it.
+// If only one cluster had the stable revision, no other cluster returns to it.
 func TestAdoptsOfOneCluster(t *testing.T) {
 	v := selects(view("b", ledger.Ledger{}, object("a", 1, amended(recorded))), "c1")
 	v.Works = []work.Work{theirs("c1", "a")}
@@ -95,7 +96,7 @@ func TestAdoptsOfOneCluster(t *testing.T) {
 	require.Equal(t, hashOf("a"), begin(selects(v, "c1")).Snapshot.Current.Hash)
 }
 
-// If another hub rolled out past the stable revision, none is known to be stable.
+// If another hub rolled out past the stable revision, no revision is known to be stable.
 func TestSurpassed(t *testing.T) {
 	v := view("c", decided("a", "b", "z"), object("a", 1), object("b", 2))
 	v.Works = []work.Work{theirs("c1", "c"), theirs("c2", "c")}
@@ -113,7 +114,7 @@ func TestSurpassed(t *testing.T) {
 	require.Equal(t, nameOf("a"), absent.Revision)
 }
 
-// Works that have a hash, or the template, are no past of another hub.
+// Works that have a hash or the template are not adopted.
 func TestNothingToAdopt(t *testing.T) {
 	v := selects(view("b", decided("a", "b"), object("a", 1), object("b", 2)), "c1", "c2")
 	v.Works = []work.Work{ours("c1", "a"), theirs("c2", "z")}
@@ -121,7 +122,7 @@ func TestNothingToAdopt(t *testing.T) {
 	require.True(t, found.Decision.Ledger.Equal(&v.Before))
 }
 
-// An abort ends if another hub rolled the template out, and every cluster succeeded with it.
+// An abort ends if another hub has rolled out the template, and every cluster has succeeded with it.
 func TestEndAbort(t *testing.T) {
 	look := func(works ...work.Work) *lifecycle.View {
 		v := view("b", aborted("a", "b", 0), object("a", 1), object("b", 2))

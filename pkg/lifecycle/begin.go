@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// Obey returns the ledger with what users ask for in the status. What can't be obeyed is put back with an event.
+// Obey enters the commands in the status in the ledger. If it can't obey a command, it makes an event, and the hub reverts the field.
 func Obey(v *View) Decision {
 	d := Decision{Ledger: v.Before.Clone()}
 	v.obeyAbort(&d)
@@ -24,8 +24,8 @@ func Obey(v *View) Decision {
 	return d
 }
 
-// Begin retries an aborted rollout if the annotation asks for it, and begins the rollout of the revision that Next found. The View has the
-// notes of the works. The decision has the snapshot of the rollout from then on.
+// Begin retries an aborted rollout if the annotation requests it, and begins the rollout of the revision that Next found. The View must
+// have the notes about the works. The returned decision has the snapshot of the rollout.
 func Begin(v *View, found Decision) Decision {
 	d := found
 	v.retryAborted(&d)
@@ -51,7 +51,7 @@ func (v *View) obeyAbort(d *Decision) {
 	d.Ledger.Abort, d.Ledger.Begun.AtOnce = &abort, false
 }
 
-// nothingToAbort reports whether there is no rollout that can be aborted, and returns why for a person.
+// nothingToAbort reports whether there is no rollout that can be aborted, and returns the reason for users.
 func (v *View) nothingToAbort(l *ledger.Ledger) (why string, none bool) {
 	if l.Current.Hash != "" && l.Current.Hash == l.Update.Hash {
 		return fmt.Sprintf("revision %s is the current one already, so no rollout can be aborted", revision.Name(v.Object.Name, l.Current.Hash)), true
@@ -62,7 +62,7 @@ func (v *View) nothingToAbort(l *ledger.Ledger) (why string, none bool) {
 	return "", false
 }
 
-// setter is who set status.abortedTime, and why, for a person.
+// setter returns who set status.abortedTime, and why, for users.
 func (v *View) setter() string {
 	manager, by, why := status.AbortSetBy(v.Object.ManagedFields), v.Commands.Abort.By, v.Commands.Abort.Said
 	set := "status.abortedTime was set"
@@ -80,7 +80,7 @@ func (v *View) setter() string {
 	return plain.Line(set)
 }
 
-// obeyRetry begins the aborted rollout again, or retries single clusters.
+// obeyRetry restarts the aborted rollout, or retries single clusters.
 func (v *View) obeyRetry(d *Decision) {
 	l := &d.Ledger
 	if v.Commands.Retry && l.Abort != nil {
@@ -90,7 +90,7 @@ func (v *View) obeyRetry(d *Decision) {
 	if v.Commands.WithoutFailures {
 		d.Events = append(d.Events, Event{
 			Warning: true, Reason: workv1alpha1.EventRetryIgnored, Action: "Retry", Once: true,
-			Note: "status.failures was removed, and the hub put it back: to retry clusters, remove their entries; to retry all, set an empty list",
+			Note: "status.failures was removed, and the hub restored it: to retry clusters, remove their entries; to retry all, set an empty list",
 		})
 	}
 	for i := range l.Troubles {
@@ -98,15 +98,15 @@ func (v *View) obeyRetry(d *Decision) {
 		switch {
 		case t.State != ledger.Failed || !slices.Contains(v.Commands.RetryClusters, t.Cluster):
 		case t.Reason == workv1alpha1.FailureRejected:
-			t.State, t.Since = ledger.Rejected, v.Now // It is in flight again, and keeps its slot.
+			t.State, t.Since = ledger.Rejected, v.Now // The cluster is in flight again, and keeps its slot.
 		default:
 			*t = ledger.Trouble{Cluster: t.Cluster, State: ledger.TriedAgain, Placement: t.Placement, Since: v.Now}
 		}
 	}
 }
 
-// obeyName makes a revision the stable one if a user named it in status.currentRevision: one of the history that was the stable one before or,
-// if none was, any of them. Any other value may come from anybody who can write the status.
+// obeyName makes a revision the stable one if a user named it in status.currentRevision. It must be a revision of the history that was
+// stable before or, if none was, any revision of the history. Anyone who can write the status may have set any other value.
 func (v *View) obeyName(d *Decision) {
 	if !v.Commands.Names {
 		return
@@ -128,16 +128,16 @@ func (v *View) obeyName(d *Decision) {
 		l.MakeCurrent(ledger.Named{Hash: named, Digest: rev.Digest}, "")
 		if l.Abort != nil {
 			abort := *l.Abort
-			abort.Restored = time.Time{} // The clusters go back to another revision than they confirmed.
+			abort.Restored = time.Time{} // The clusters return to a revision that they have not confirmed.
 			l.Abort = &abort
 		}
 		return
 	}
 	d.Events = append(d.Events, Event{Warning: true, Reason: workv1alpha1.EventCurrentRevisionIgnored, Action: "Observe",
-		Note: fmt.Sprintf("status.currentRevision is %q, and the hub puts %q back: %s", named, l.Current.Hash, problem)})
+		Note: fmt.Sprintf("status.currentRevision is %q, and the hub restored %q: %s", named, l.Current.Hash, problem)})
 }
 
-// beginRollout begins the rollout of another revision. An abort that is being carried out ends first.
+// beginRollout begins the rollout of another revision. An abort in progress finishes first.
 func (v *View) beginRollout(d *Decision) {
 	l := &d.Ledger
 	if l.Update.Hash == d.Update.Hash {
@@ -145,7 +145,7 @@ func (v *View) beginRollout(d *Decision) {
 	}
 	if l.Abort != nil {
 		before := v.Named(l.Update.Hash)
-		if abort := rollout.Decide(v.Snapshot(l, before, true)); abort.Behind > 0 { // A work that can be written still has to go back.
+		if abort := rollout.Decide(v.Snapshot(l, before, true)); abort.Behind > 0 { // A work that can be written is not restored yet.
 			d.Pending, d.Update = true, before
 			return
 		}
@@ -157,7 +157,7 @@ func (v *View) beginRollout(d *Decision) {
 	l.Lost = first && v.hasBegun(update.Hash)
 }
 
-// howBegins returns how the rollout of a revision begins. At first sight no rollout returns: what clusters reported before counts.
+// howBegins returns how the rollout of a revision begins. At first sight, no rollout is Returned: earlier reports of the clusters count.
 func (v *View) howBegins(l *ledger.Ledger, update ledger.Named) ledger.How {
 	place, former := l.Formerly(update.Digest)
 	rev := v.revisionOf(update.Hash)
@@ -181,7 +181,7 @@ func (v *View) inRollbackWindow(l *ledger.Ledger, to ledger.Named) bool {
 	return former && rev != nil && rev.Abort == nil && place > 0 && place <= int(ptr.Deref(window.Revisions, 0))
 }
 
-// A retry by annotation is a time: whatever was aborted or has failed by then is retried once, when that time has come. A failure or an
+// The annotation for a retry is a time: aborts and failures up to that time are retried once, when that time is reached. A failure or an
 // abort after a retry is later than that time, so no value is acted on twice, and nothing has to be recorded. A value has no effect on a
 // rollout that began later, even if the value stays in Git for months.
 
@@ -211,7 +211,7 @@ func (v *View) annotatedRetry() (time.Time, error) {
 // retrySkew is how far the clock of a user may be ahead before an event reports that the hub waits.
 const retrySkew = time.Minute
 
-// retryAborted retries an aborted rollout if the annotation asks for it, and makes an event of an annotation that retries nothing.
+// retryAborted retries an aborted rollout if the annotation requests it. It makes an event for an annotation that retries nothing.
 func (v *View) retryAborted(d *Decision) {
 	l := &d.Ledger
 	switch at, err := v.annotatedRetry(); {
@@ -230,7 +230,7 @@ func (v *View) retryAborted(d *Decision) {
 	}
 }
 
-// ignoreRetry makes one event that gives the reason why the annotation retries nothing.
+// ignoreRetry makes one event with the reason why the annotation retries nothing.
 func (v *View) ignoreRetry(d *Decision, why string) {
 	note := fmt.Sprintf("annotation %s: %q: %s", workv1alpha1.AnnotationRetry, v.Object.Annotations[workv1alpha1.AnnotationRetry], why)
 	d.Events = append(d.Events, Event{

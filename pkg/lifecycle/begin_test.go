@@ -18,7 +18,8 @@ import (
 
 var now = rt.At(time.Hour)
 
-// A rollout goes on as it was, or begins in one of three ways. That of a template that never had a revision is new, whoever made the revision.
+// A rollout continues, or begins in one of three ways. The rollout of a template that never had a revision is New, whoever made the
+// revision.
 func TestBegin(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before ledger.Ledger
@@ -62,7 +63,7 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// The ledger of the View stays as it was.
+// The ledger of the View does not change.
 func TestBeginChangesNoView(t *testing.T) {
 	v := view("b", decided("a", "b"), object("a", 1), object("b", 2))
 	v.Before.SetTroubles([]ledger.Trouble{{Cluster: "c1", State: ledger.Failed, Since: rt.At(0)}})
@@ -73,7 +74,7 @@ func TestBeginChangesNoView(t *testing.T) {
 	require.True(t, v.Before.Equal(&before))
 }
 
-// At first sight of a rollout that is under way, nothing says which clusters have failed.
+// At first sight of a rollout in progress, the hub does not know which clusters have failed.
 func TestBeginAtFirstSight(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before ledger.Ledger
@@ -124,7 +125,7 @@ func TestRollbackWindow(t *testing.T) {
 	}
 }
 
-// A new template waits while a work can still be written that the abort of the rollout before has to restore.
+// A new template waits while the abort of the previous rollout can still restore a work.
 func TestBeginWaitsForAnAbort(t *testing.T) {
 	look := func(works ...work.Work) lifecycle.Decision {
 		v := view("c", aborted("a", "b", 0), object("a", 1), object("b", 2), object("c", 3))
@@ -154,7 +155,7 @@ func TestBeginWaitsForAnAbort(t *testing.T) {
 	require.True(t, begin(v).Snapshot.Restored)
 }
 
-// A new template that comes while the abort by hand of the rollout before is seen waits for that abort.
+// A new template that arrives together with an abort by hand of the previous rollout waits for that abort.
 func TestAbortByHandBeforeANewTemplate(t *testing.T) {
 	v := view("c", decided("a", "b"), object("a", 1), object("b", 2), object("c", 3))
 	v.Commands.Abort = &ledger.Abort{At: rt.At(time.Minute)}
@@ -166,7 +167,7 @@ func TestAbortByHandBeforeANewTemplate(t *testing.T) {
 	require.True(t, d.Snapshot.Aborted)
 }
 
-// A user aborts the rollout by setting status.abortedTime. Where there is nothing to abort, an event gives the reason.
+// A user aborts the rollout by setting status.abortedTime. If there is nothing to abort, an event gives the reason.
 func TestAbortByHand(t *testing.T) {
 	command := ledger.Abort{At: rt.At(30 * time.Minute), By: "alice", Said: "leaks\nmemory"}
 	look := func(before ledger.Ledger) *lifecycle.View {
@@ -229,7 +230,7 @@ func TestAbortByHand(t *testing.T) {
 	}
 }
 
-// An aborted rollout begins again if the user removes status.abortedTime.
+// An aborted rollout restarts if the user removes status.abortedTime.
 func TestRetryByHand(t *testing.T) {
 	v := view("b", aborted("a", "b", time.Minute), object("a", 1), object("b", 2))
 	v.Before.SetTroubles([]ledger.Trouble{{Cluster: "c1", State: ledger.Failed, Since: rt.At(time.Minute)}})
@@ -245,8 +246,8 @@ func TestRetryByHand(t *testing.T) {
 	require.Equal(t, now, d.Snapshot.Update.BeginsAt)
 }
 
-// A user retries clusters by removing their failures. The deadline of such a cluster begins again. If the API server rejects its work, it is in
-// flight again.
+// A user retries clusters by removing their failures. Such a cluster gets a new deadline. If the API server rejects its work, the cluster
+// is in flight again.
 func TestRetryOfClusters(t *testing.T) {
 	at := rt.At(time.Minute)
 	failed := func(cluster string, reason workv1alpha1.FailureReason) ledger.Trouble {
@@ -273,11 +274,11 @@ func TestRetryOfClusters(t *testing.T) {
 	v.Commands = ledger.Commands{WithoutFailures: true}
 	d = begin(v)
 	require.True(t, d.Ledger.Equal(&v.Before), "an older CRD may have dropped the list")
-	require.Equal(t, "RetryIgnored: status.failures was removed, and the hub put it back: to retry clusters, remove their entries; to retry all, set an empty list", notes(d))
+	require.Equal(t, "RetryIgnored: status.failures was removed, and the hub restored it: to retry clusters, remove their entries; to retry all, set an empty list", notes(d))
 	require.True(t, d.Events[0].Once)
 }
 
-// A user may name the stable revision while the rollout is not complete: one that was stable before or, where none is, any of the history.
+// A user may name the stable revision while the rollout is not complete: one that was stable before or, if none was, any in the history.
 func TestNameTheStableRevision(t *testing.T) {
 	complete := decided("b", "b", "a")
 	for name, tc := range map[string]struct {
@@ -308,7 +309,7 @@ func TestNameTheStableRevision(t *testing.T) {
 				return
 			}
 			require.Equal(t, tc.before.Current, d.Ledger.Current)
-			require.Contains(t, notes(d), "CurrentRevisionIgnored: status.currentRevision is \""+tc.name+"\", and the hub puts \""+tc.before.Current.Hash+"\" back: "+tc.why)
+			require.Contains(t, notes(d), "CurrentRevisionIgnored: status.currentRevision is \""+tc.name+"\", and the hub restored \""+tc.before.Current.Hash+"\": "+tc.why)
 		})
 	}
 	v := view("b", decided("a", "b"), object("a", 1), object("b", 2))
@@ -316,7 +317,7 @@ func TestNameTheStableRevision(t *testing.T) {
 	require.Contains(t, notes(begin(v)), "no revision of the history has the hash", "without a history, none can be named")
 }
 
-// The annotation retries what was aborted or has failed by its time, once that time has come.
+// The annotation retries aborts and failures up to its time, when that time is reached.
 func TestRetryByAnnotation(t *testing.T) {
 	const minute = time.Minute
 	stamp := func(at time.Duration) string { return rt.At(at).Format(time.RFC3339) }
@@ -331,7 +332,7 @@ func TestRetryByAnnotation(t *testing.T) {
 		before     ledger.Ledger
 		annotation string
 		retries    bool
-		// failures is how many failures, rejections and halts the plan still sees.
+		// failures is the number of failures, rejections and halts that the plan still sees.
 		failures int
 		event    string
 	}{
@@ -372,7 +373,7 @@ func TestRetryByAnnotation(t *testing.T) {
 	}
 }
 
-// An annotation retries no abort by hand that comes later, nor the rollout of a template that waits for an abort.
+// An annotation does not retry a later abort by hand, or the rollout of a template that waits for an abort.
 func TestRetryByAnnotationWaits(t *testing.T) {
 	v := view("c", aborted("a", "b", time.Minute), object("a", 1), object("b", 2), object("c", 3))
 	v.Object.Annotations = map[string]string{workv1alpha1.AnnotationRetry: rt.At(30 * time.Minute).Format(time.RFC3339)}
@@ -387,7 +388,7 @@ func TestRetryByAnnotationWaits(t *testing.T) {
 	require.NotNil(t, begin(v).Ledger.Abort)
 }
 
-// While a template waits for its revision, the rollout before goes on, and is aborted by hand like any other.
+// While a template waits for its revision, the previous rollout continues, and a user can abort it by hand.
 func TestBeginHeld(t *testing.T) {
 	v := view("", decided("a", "b"), object("a", 1), object("b", 2))
 	found := lifecycle.Decision{Ledger: v.Before.Clone(), Update: v.Named(hashOf("b")), TemplateHeld: true}
@@ -399,7 +400,7 @@ func TestBeginHeld(t *testing.T) {
 	require.True(t, lifecycle.Begin(v, found).Snapshot.Aborted)
 }
 
-// Without a history, the ledger goes on, and there is nothing to go back to.
+// Without a history, the hub still keeps the ledger, but has no revision to restore.
 func TestBeginWithoutHistory(t *testing.T) {
 	v := view("b", decided("a", "b"), object("a", 1), object("b", 2))
 	v.NoHistory, v.HistoryNote = true, "no permission"

@@ -47,7 +47,7 @@ func hashOf(value string) string { return revision.ComputeHash(template(value), 
 
 func nameOf(value string) string { return revision.Name(rt.OwnerName, hashOf(value)) }
 
-// named is the revision of a value; none for an empty one.
+// named returns the revision of a value; the zero value if it is empty.
 func named(value string) ledger.Named {
 	if value == "" {
 		return ledger.Named{}
@@ -83,7 +83,7 @@ func amended(record func(*revision.Record)) change {
 	return func(o *appsv1.ControllerRevision) { revisiontest.Amend(o, record) }
 }
 
-// began says that the revision was rolled out, recorded that another hub rolled it out, and wasAborted that its last rollout was aborted.
+// began marks a revision as rolled out, recorded as rolled out by another hub, and wasAborted as aborted in its last rollout.
 func began(r *revision.Record)      { r.Began = rt.At(0) }
 func recorded(r *revision.Record)   { r.Recorded = rt.At(0) }
 func wasAborted(r *revision.Record) { r.Abort = &revision.Abort{At: rt.At(0)} }
@@ -127,7 +127,7 @@ func decided(current, update string, former ...string) ledger.Ledger {
 	return l
 }
 
-// aborted is one whose rollout was aborted.
+// aborted returns a ledger whose rollout was aborted.
 func aborted(current, update string, at time.Duration) ledger.Ledger {
 	l := decided(current, update)
 	l.Abort = &ledger.Abort{At: rt.At(at), Reason: "c1 failed"}
@@ -144,7 +144,7 @@ func view(value string, before ledger.Ledger, objects ...*appsv1.ControllerRevis
 	return v
 }
 
-// selects has a view select other clusters.
+// selects makes a view select other clusters.
 func selects(v *lifecycle.View, clusters ...string) *lifecycle.View {
 	v.Refs[0].Placement.Groups[0].Clusters, v.Refs[0].Placement.Selected = clusters, len(clusters)
 	return v
@@ -177,7 +177,7 @@ func held(t *testing.T, is lifecycle.Step, reason lifecycle.Reason) lifecycle.St
 	return is
 }
 
-// begin begins a pass that found the revision of its template.
+// begin calls Begin for a pass that found the revision of its template.
 func begin(v *lifecycle.View) lifecycle.Decision {
 	found := lifecycle.Obey(v)
 	hash := hashOf("")
@@ -188,7 +188,7 @@ func begin(v *lifecycle.View) lifecycle.Decision {
 	return lifecycle.Begin(v, found)
 }
 
-// notes are those of the events of a decision.
+// notes returns the notes of a decision's events.
 func notes(d lifecycle.Decision) string {
 	var all []string
 	for i := range d.Events {

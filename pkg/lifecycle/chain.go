@@ -10,16 +10,16 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// chain is one walk over a view, and what it decided so far.
+// chain is one run of the links over a view, with the decision so far.
 type chain struct {
 	*View
 	Decision
 }
 
-// link decides about one thing. It returns nil where the next one decides.
+// link makes one kind of decision. It returns nil if the next link decides.
 type link func(*chain) *Step
 
-// Next obeys users, and returns what has to be done next about the revision of today's template. Proceed and Hold are the last steps of a pass.
+// Next obeys commands, and returns the next step for the revision of the template in the spec. The last step of a pass is Proceed or Hold.
 func Next(v *View) Step {
 	c := &chain{View: v, Decision: Obey(v)}
 	for _, decide := range c.links() {
@@ -55,7 +55,7 @@ func (c *chain) proceed(why string) *Step {
 	return &Step{Action: Proceed, Why: why, Decision: c.Decision}
 }
 
-// do returns the answer to a request, or the step that comes next: the request itself, or the end of the pass where the object has changed.
+// do returns the answer to a request, or the next step: the request itself, or the end of the pass if the object has changed.
 func (c *chain) do(request Step) (*Answer, *Step) {
 	for i := range c.Answers {
 		answer := &c.Answers[i]
@@ -76,7 +76,7 @@ func (c *chain) written(why string) *Step {
 	return &Step{Action: Hold, Reason: Written, Why: why, Decision: c.Decision}
 }
 
-// failed ends the pass after a request that failed, and is made again.
+// failed ends the pass after a failed request, which is then retried.
 func (c *chain) failed(answer *Answer) *Step {
 	return &Step{Action: Hold, Reason: Refused, Why: answer.Key, Failed: answer, Decision: c.Decision}
 }
@@ -93,26 +93,26 @@ func (c *chain) write(request Step, otherwise func(failed *Answer) *Step) *Step 
 	return c.written(request.Why)
 }
 
-// despite names a request that failed, and lets the next link decide.
+// despite reports a failed request, and lets the next link decide.
 func (c *chain) despite(failed *Answer) *Step {
 	c.Problems = append(c.Problems, Problem{Failed: failed})
 	return nil
 }
 
-// invalid ends the pass, and reports a problem of the spec.
+// invalid ends the pass, and reports a problem with the spec.
 func (c *chain) invalid(problem Problem) *Step {
 	return &Step{Action: Hold, Reason: InvalidSpec, Why: "the spec can't be rolled out", Problem: problem, Decision: c.Decision}
 }
 
-// unrecorded goes on where the revision of today's template could not be written: under a new hash it would be another rollout.
+// unrecorded continues although the revision of the template could not be written. Under a new hash, it would be another rollout.
 func (c *chain) unrecorded(failed *Answer) *Step {
 	c.Pending = true
 	return c.withoutRevision(Problem{Failed: failed, Text: "; until then nothing new is rolled out"})
 }
 
-// withoutRevision goes on where today's template has no revision: no agent could apply it, or the API server refuses to record it. It
-// can't be rolled out, and what the status names is not the template any more, so that nothing is started. But an abort that is under
-// way is finished, and a rollout that was under way and fails is aborted: no newer one takes its place yet.
+// withoutRevision continues although the template in the spec has no revision, because no agent could apply the template or the API server
+// rejects the revision. Such a template can't be rolled out. No cluster is started, because the status no longer names the template. An
+// abort in progress is finished. A previous rollout that fails is aborted, because no newer rollout replaces it yet.
 func (c *chain) withoutRevision(problem Problem) *Step {
 	aborted := c.Ledger.Abort != nil
 	if !aborted && (c.NoHistory || c.Ledger.Update.Hash == "") {
@@ -121,11 +121,11 @@ func (c *chain) withoutRevision(problem Problem) *Step {
 	c.Problems = append(c.Problems, problem)
 	c.Update = c.Named(c.Ledger.Update.Hash)
 	c.TemplateHeld = !aborted
-	return c.proceed("the template has no revision, and the rollout before it goes on")
+	return c.proceed("the template has no revision, and the previous rollout continues")
 }
 
-// Named finds a revision by its hash. One that is gone or unreadable is still named: if it is today's template that is rolled out, the
-// template tells what it holds. Otherwise, no work is at it.
+// Named finds a revision by its hash. It also returns a revision that was deleted or is unreadable: with the content of the template in the
+// spec if that template is rolled out, and otherwise with a digest that no work has.
 func (v *View) Named(hash string) *work.Revision {
 	found := v.revisionOf(hash)
 	switch {
@@ -137,7 +137,7 @@ func (v *View) Named(hash string) *work.Revision {
 	return &work.Revision{Name: revision.Name(v.Object.Name, hash), Hash: hash, Digest: "gone"}
 }
 
-// ofTemplate returns today's template as a revision with a hash, whether or not a ControllerRevision holds it.
+// ofTemplate returns the template in the spec as a revision with a hash, whether or not a ControllerRevision holds it.
 func (v *View) ofTemplate(hash string) *work.Revision {
 	template := &v.Object.Spec.ManifestWorkTemplate
 	return &work.Revision{
@@ -146,7 +146,7 @@ func (v *View) ofTemplate(hash string) *work.Revision {
 	}
 }
 
-// revisionOf finds a revision by its hash; nil where there is none, or no history.
+// revisionOf finds a revision by its hash; nil if there is none, or no history.
 func (v *View) revisionOf(hash string) *revision.Revision {
 	if v.NoHistory {
 		return nil
@@ -162,14 +162,14 @@ func (c *chain) longOwnerLabel() *Step {
 	return &Step{Action: Hold, Reason: InvalidOwnerLabel, Why: "no ManifestWork can have the owner label", Decision: c.Decision}
 }
 
-// unreadableSpec reports a spec that can't be read. Nothing is written, but for an abort that is under way: what it needs of the spec is which
-// Placements select clusters, and no strategy.
+// unreadableSpec reports a spec that can't be read. Nothing is written, except for an abort in progress: from the spec, it needs only the
+// Placements, and no strategy.
 func (c *chain) unreadableSpec() *Step {
 	if c.Unreadable == nil {
 		return nil
 	}
 	problem := Problem{Text: fmt.Sprintf("the object can't be read: %v; correct the field, for example write durations as 90s, 5m or 2h", c.Unreadable)}
-	// Where placementRefs can't be read, every cluster would seem to be one that nothing selects.
+	// If placementRefs can't be read, every cluster would seem to be unselected.
 	known := c.PlacementsKnown && !c.NoHistory && len(c.Owner) <= workv1alpha1.MaxOwnerLabelLength
 	if c.Ledger.Abort != nil && known {
 		return c.withoutRevision(problem)
@@ -177,7 +177,7 @@ func (c *chain) unreadableSpec() *Step {
 	return c.invalid(problem)
 }
 
-// patch is a step that changes a revision, as it was seen.
+// patch returns a step that changes a revision, if it has not changed since it was seen.
 func patch(action Action, key string, object *appsv1.ControllerRevision, change Patch, why string) Step {
 	return Step{Action: action, Key: key + " " + object.Name, Verb: "patching", Revision: object, Patch: change, Why: why}
 }

@@ -5,13 +5,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// keepsDropped reports whether the spec asks to keep objects that a revision drops until it is available.
+// keepsDropped reports whether the spec requests to keep objects that a revision drops until that revision is available.
 func (v *View) keepsDropped() bool {
 	return v.Object.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable
 }
 
-// handover is how clusters pass from one revision to another. Without a history nothing says what a cluster had before, and works that keep
-// objects are left alone until there is one again.
+// handover returns how clusters pass from one revision to another. Without a history, the hub does not know what a cluster had before. It
+// leaves works that keep objects alone until the history can be read again.
 func (v *View) handover() *rollout.Handover {
 	if v.NoHistory && v.Notes.Handover != nil {
 		return &rollout.Handover{Problem: "there is no revision history that says what a cluster had before", Unknown: v.Notes.Handover.Unknown}

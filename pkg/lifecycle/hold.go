@@ -4,9 +4,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// pausedTemplate keeps the update revision while spec.paused is true. A template that is edited during the pause becomes a revision after it:
-// several edits lead to one rollout, and an edit that is reverted leads to none. An object that is seen for the first time gets its first
-// revision.
+// pausedTemplate keeps the update revision while spec.paused is true. A template that is edited during the pause becomes a revision after
+// the pause: several edits lead to one rollout, and a reverted edit leads to none. A new object still gets its first revision.
 func (c *chain) pausedTemplate() *Step {
 	if !c.Object.Spec.Paused || c.firstSight() || c.rollsOutTemplate() {
 		return nil
@@ -16,7 +15,7 @@ func (c *chain) pausedTemplate() *Step {
 	return c.proceed("spec.paused is true, and the template waits")
 }
 
-// rollsOutTemplate reports whether nothing would have to be written for today's template.
+// rollsOutTemplate reports whether the template in the spec requires no write of a revision.
 func (v *View) rollsOutTemplate() bool {
 	if v.NoHistory {
 		return v.Before.Update.Digest == v.Template
@@ -25,7 +24,7 @@ func (v *View) rollsOutTemplate() bool {
 	return found != nil && found.Hash == v.Before.Update.Hash && found.Object == v.History.Newest().Object
 }
 
-// updateOf returns the update revision of the ledger, as it could be read last. One that never could is named, and no work counts as having it.
+// updateOf returns the update revision of the ledger, as it was last read. See Named for a revision that could never be read.
 func (v *View) updateOf() *work.Revision {
 	hash := v.Before.Update.Hash
 	if found := v.History.ByHash(hash); found != nil && found.Err == nil {
@@ -34,15 +33,15 @@ func (v *View) updateOf() *work.Revision {
 	return v.Named(hash)
 }
 
-// templateOnWorks makes a pass roll out as a hub without revisions would: the template has a revision that exists in the ledger and
-// on the works only, under the name that it will have.
+// templateOnWorks makes a pass roll out like a hub without revisions: the revision of the template exists only in the ledger and on the
+// works, under its later name.
 func (c *chain) templateOnWorks() *Step {
 	c.Update = c.ofTemplate(c.hashOfTemplate())
 	return c.proceed("there is no history, and the works have the template's hash")
 }
 
-// hashOnWorks is the hash of works that hold the template, the update revision's before any other: it stays what it is, whatever
-// this binary would compute. Most of the works with the hash must hold the template: any agent can edit the work of its cluster.
+// hashOnWorks returns the hash of the works that hold the template, whatever this binary would compute. It prefers the hash of the update
+// revision. Most of the works with the hash must hold the template, because any agent can edit the work of its cluster.
 func (v *View) hashOnWorks() string {
 	majority := make(map[string]int)
 	for i := range v.Works {
@@ -51,7 +50,7 @@ func (v *View) hashOnWorks() string {
 		case hash == "":
 		case w.Digest == v.Template || w.AcceptedAs == v.Template && w.AcceptedAs != "":
 			majority[hash]++
-		case !w.InHandover(): // One that also has objects of another revision does not show which content the hash has.
+		case !w.InHandover(): // A work in handover also has objects of another revision, so it does not show the content of its hash.
 			majority[hash]--
 		}
 	}
@@ -68,7 +67,7 @@ func (v *View) hashOnWorks() string {
 	return found
 }
 
-// hasBegun reports whether any work has the revision with this hash, written by a hub.
+// hasBegun reports whether any work has the revision with this hash, and this hub wrote the revision to it.
 func (v *View) hasBegun(hash string) bool {
 	for i := range v.Works {
 		if _, written := v.Works[i].AppliedAt(); written && v.Works[i].Hash() == hash {

@@ -16,8 +16,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Judge takes what the plan of a rollout found into the ledger: which clusters have failed, and whether the rollout is complete or aborted, or
-// the clusters of an abort are restored. The snapshot of an abort is another one.
+// Judge enters the results of a plan in the ledger: the failed clusters, and whether the rollout is complete or aborted, or the clusters of
+// an abort are restored. If the rollout is aborted or complete, the decision gets a new snapshot.
 func Judge(v *View, found Decision, plan *rollout.Plan) Decision {
 	d := found
 	d.Ledger = found.Ledger.Clone()
@@ -34,15 +34,15 @@ func Judge(v *View, found Decision, plan *rollout.Plan) Decision {
 		l.Abort = &ledger.Abort{At: metav1.NewTime(v.Now).Rfc3339Copy().Time, Reason: plan.Abort.Reason}
 		l.Begun.AtOnce = false
 		d.Snapshot = v.Snapshot(l, d.Update, true)
-	case plan.Complete && l.Ended.IsZero() && l.Begun.Last().Equal(v.Before.Begun.Last()) && // What begins in this pass is told before it ends.
-		(v.NoHistory || v.revisionOf(l.Update.Hash) != nil): // One that was deleted is created again first.
+	case plan.Complete && l.Ended.IsZero() && l.Begun.Last().Equal(v.Before.Begun.Last()) && // A beginning in this pass is reported first.
+		(v.NoHistory || v.revisionOf(l.Update.Hash) != nil): // A deleted revision is recreated first.
 		l.End(v.Now)
 		d.Snapshot = v.Snapshot(l, d.Update, false)
 	}
 	return d
 }
 
-// records returns the facts about the rollout that a ledger holds, without failures that the annotation retries.
+// records returns the facts about the rollout in a ledger, without the failures and halts that the annotation retries.
 func (v *View) records(l *ledger.Ledger) rollout.Records {
 	found := rollout.Records{
 		Failures: map[string]rollout.Failure{}, Rejections: map[string]rollout.Failure{}, Degraded: map[string]rollout.Failure{},
@@ -81,7 +81,7 @@ func retried(l *ledger.Ledger) map[string]time.Time {
 	return found
 }
 
-// takeRecords takes the facts about the rollout into a ledger.
+// takeRecords enters the facts about the rollout in a ledger.
 func (v *View) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 	troubles := make([]ledger.Trouble, 0, len(records.Failures)+len(records.Rejections))
 	add := func(state ledger.State, facts map[string]rollout.Failure) {
@@ -114,7 +114,7 @@ func (v *View) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 	}
 }
 
-// writtenSince reports whether the retry of a cluster is over: its work was written since, or it has none.
+// writtenSince reports whether the retry of a cluster has ended: its work was written since, or it has no work.
 func (v *View) writtenSince(cluster string, at time.Time) bool {
 	for i := range v.Notes.Works {
 		if w := &v.Notes.Works[i]; w.Cluster() == cluster && w.WrittenAt().Before(at) {
@@ -127,7 +127,7 @@ func (v *View) writtenSince(cluster string, at time.Time) bool {
 // maxEvidence is the number of failed clusters whose reports the revision records.
 const maxEvidence = 10
 
-// RecordOf returns the record of the update revision: what people read of its rollout after another one has begun.
+// RecordOf returns the record of the update revision, in which people can read about its rollout after another rollout has begun.
 func (v *View) RecordOf(l *ledger.Ledger, rev *revision.Revision) *revision.Record {
 	return rev.Changed(func(r *revision.Record) {
 		if rev.Hash != l.Update.Hash {
@@ -170,7 +170,7 @@ func evidence(troubles []ledger.Trouble) (lines []string) {
 	return lines
 }
 
-// reached is the most clusters that have or had a revision when its rollout ended.
+// reached returns the largest number of clusters that had a revision when a rollout of it ended.
 func (v *View) reached(rev *revision.Revision) int32 {
 	clusters := sets.New[string]()
 	for i := range v.Notes.Works {

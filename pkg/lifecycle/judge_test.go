@@ -27,7 +27,7 @@ func rolling(before ledger.Ledger, strategy []rt.RefOption, works ...work.Work) 
 	return v
 }
 
-// judge makes the pass of a view as far as the ledger.
+// judge runs the pass of a view up to the resulting ledger.
 func judge(v *lifecycle.View) lifecycle.Decision {
 	d := begin(v)
 	return lifecycle.Judge(v, d, rollout.Decide(d.Snapshot))
@@ -40,7 +40,7 @@ func sick(cluster, value string) work.Work {
 	return ours(cluster, value, rt.WrittenAt(0), rt.InFlight(time.Minute))
 }
 
-// A rollout fails, is aborted, or is complete, by what its clusters report.
+// A rollout fails, is aborted or is complete, depending on the reports of its clusters.
 func TestJudge(t *testing.T) {
 	d := judge(rolling(decided("a", "b"), nil, well("c1", "b"), ours("c2", "b", rt.WrittenAt(58*time.Minute)), well("c3", "a")))
 	require.True(t, d.Ledger.InProgress())
@@ -86,7 +86,7 @@ func TestJudge(t *testing.T) {
 	require.True(t, relapsed.Ledger.Complete(), "once complete it stays so")
 }
 
-// A rollout whose revision was deleted is complete when the revision was created again. Without a history none is needed.
+// A rollout whose revision was deleted is not complete before the revision is recreated. Without a history, no revision is needed.
 func TestCompleteWithoutARevision(t *testing.T) {
 	v := rolling(decided("a", "b"), nil, well("c1", "b"), well("c2", "b"), well("c3", "b"))
 	d := begin(v)
@@ -135,8 +135,8 @@ func TestJudgeAnAbort(t *testing.T) {
 	require.Zero(t, judge(nobody).Ledger.Abort.Restored, "there is nobody to confirm it")
 }
 
-// The troubles of the ledger are those that the plan found, with messages that are bounded, and clusters that a user retries until they are
-// over.
+// The troubles of the ledger are those that the plan found, with messages that are bounded, and the clusters that a user retries, until
+// the retries have ended.
 func TestTroublesOfAPlan(t *testing.T) {
 	before := decided("a", "b")
 	tried := func(cluster string, at time.Duration) ledger.Trouble {
@@ -168,7 +168,7 @@ func TestTroublesOfAPlan(t *testing.T) {
 	require.Nil(t, none.Ledger.Counted)
 }
 
-// A cluster that a user retries gets its deadline again, also in the eyes of another process.
+// A cluster that a user retries gets a new deadline, even if another process takes over.
 func TestRetriedClusterGetsItsDeadline(t *testing.T) {
 	v := rolling(decided("a", "b"), nil, sick("c1", "b"), well("c2", "a"), well("c3", "a"))
 	failed := judge(v).Ledger
@@ -187,7 +187,7 @@ func TestRetriedClusterGetsItsDeadline(t *testing.T) {
 	require.Empty(t, over.Of(ledger.TriedAgain))
 }
 
-// The record of a revision is what people read of its rollout after another one has begun.
+// People can read about a rollout in the record of its revision after another rollout has begun.
 func TestRecordOf(t *testing.T) {
 	works := []work.Work{well("c1", "b"), sick("c2", "b"), well("c3", "a"), ours("c4", "b", func(w *work.Work) { w.UnexpectedName = true })}
 	rev := func(v *lifecycle.View, record revision.Record) *revision.Revision {

@@ -16,8 +16,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// A template without a revision gets one, with the number after the largest. Its record says nothing about a rollout: a crash after this write
-// makes no undo of it.
+// A template without a revision gets one, with the number after the largest. Its record says nothing about a rollout: a crash after this
+// write does not turn its rollout into an undo.
 func TestNewTemplate(t *testing.T) {
 	first := step(t, lifecycle.Next(view("a", ledger.Ledger{})), lifecycle.Create)
 	require.EqualValues(t, 1, first.Revision.Revision)
@@ -37,7 +37,7 @@ func TestNewTemplate(t *testing.T) {
 	held(t, answer(t, conflicted, lifecycle.Answer{Result: lifecycle.Conflicted}), lifecycle.Refused)
 }
 
-// A template with the newest revision is rolled out, whatever the ledger says.
+// A template with the newest revision is rolled out, whatever the ledger holds.
 func TestTemplateHasTheNewestRevision(t *testing.T) {
 	for name, before := range map[string]ledger.Ledger{
 		"it is rolled out":              decided("a", "b"),
@@ -52,7 +52,7 @@ func TestTemplateHasTheNewestRevision(t *testing.T) {
 	}
 }
 
-// Where the revision can't be written, nothing new is rolled out, and what was under way goes on.
+// If the revision can't be written, nothing new is rolled out, and the previous rollout continues.
 func TestRevisionThatCannotBeWritten(t *testing.T) {
 	refused := lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}
 	none := held(t, answer(t, view("a", ledger.Ledger{}), refused), lifecycle.InvalidSpec)
@@ -67,7 +67,7 @@ func TestRevisionThatCannotBeWritten(t *testing.T) {
 	require.False(t, answer(t, view("b", aborted("", "a", 0), object("a", 1)), refused).Decision.TemplateHeld, "an abort is finished")
 }
 
-// Something has the name already. If that is not the template's revision, the ledger counts a collision before the next name is tried.
+// The name is already taken. If the object is not the template's revision, the ledger counts a collision before the next name is tried.
 func TestNameIsTaken(t *testing.T) {
 	exists := func(before ledger.Ledger) *lifecycle.View {
 		v := view("a", before)
@@ -88,7 +88,7 @@ func TestNameIsTaken(t *testing.T) {
 	another := object("b", 1)
 	another.Name = nameOf("a")
 	for why, taken := range map[string]lifecycle.Answer{
-		"is not this object's":                      {Object: object("a", 1, foreign)},
+		"does not belong to this object":            {Object: object("a", 1, foreign)},
 		"holds no template":                         {Object: object("a", 1, broken)},
 		"holds another template with the same hash": {Object: another},
 	} {
@@ -110,7 +110,7 @@ func TestNameIsTaken(t *testing.T) {
 	held(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}), lifecycle.InvalidSpec)
 }
 
-// A template that came back makes its revision the newest. What is recorded about its last rollout stays until its new one begins.
+// If a template returns, its revision becomes the newest. The record of its last rollout stays until its new rollout begins.
 func TestUndo(t *testing.T) {
 	v := view("a", decided("b", "b", "a"), object("a", 1, amended(began), amended(wasAborted)), object("b", 2))
 	undo := step(t, lifecycle.Next(v), lifecycle.Renumber)
@@ -128,7 +128,7 @@ func TestUndo(t *testing.T) {
 	require.Equal(t, hashOf("b"), refused.Decision.Update.Hash)
 }
 
-// A template that returns after its revision was pruned is an undo all the same, and has no change cause of its own.
+// The return of a template whose revision was pruned is still an undo, and has no change cause of its own.
 func TestPrunedRevisionReturns(t *testing.T) {
 	look := func(before ledger.Ledger) *lifecycle.View {
 		c := object("c", 3)
@@ -148,7 +148,7 @@ func TestPrunedRevisionReturns(t *testing.T) {
 	require.Equal(t, ledger.Returned, begin(v).Ledger.Begun.How)
 }
 
-// The revision that is rolled out keeps its hash if it is created again, and its rollout goes on. A deleted stable one stays deleted.
+// The revision that is rolled out keeps its hash if it is created again, and its rollout continues. A deleted stable one stays deleted.
 func TestDeletedRevisions(t *testing.T) {
 	before := decided("a", "b")
 	before.Update.Hash = "older" // Another binary computed it.
@@ -179,7 +179,7 @@ func TestDeletedRevisions(t *testing.T) {
 	step(t, answer(t, v, lifecycle.Answer{Object: object("a", 1, foreign)}), lifecycle.Proceed)
 }
 
-// A revision that can't be read is named: the stable one as a problem, as nothing can be aborted.
+// An unreadable revision is reported. An unreadable stable revision is a problem, because nothing can be aborted.
 func TestUnreadableRevisions(t *testing.T) {
 	v := view("b", decided("a", "b"), object("a", 1, broken), object("b", 2), object("c", 3, broken), object("d", 4, broken), object("b", 9))
 	v.History.Ignored = []string{"ControllerRevision web-x is ignored"}
@@ -223,7 +223,7 @@ func TestInvalidTemplate(t *testing.T) {
 	require.False(t, before.Decision.Pending)
 }
 
-// What can't be read is reported. An abort is carried out where the Placements are known.
+// An unreadable spec is reported. An abort continues if the Placements are known.
 func TestUnreadableSpec(t *testing.T) {
 	look := func(before ledger.Ledger, known bool) lifecycle.Step {
 		v := view("b", before, object("a", 1), object("b", 2))
@@ -243,8 +243,8 @@ func TestLongOwnerLabel(t *testing.T) {
 	held(t, lifecycle.Next(v), lifecycle.InvalidOwnerLabel)
 }
 
-// A template that is edited during a pause becomes no revision before its end, and the update revision stays. An object that is seen for the
-// first time gets its first revision.
+// A template that is edited during a pause does not become a revision before the pause ends, and the update revision stays. A new object
+// gets its first revision.
 func TestPausedTemplateWaits(t *testing.T) {
 	a, b := object("a", 1), object("b", 2)
 	for name, tc := range map[string]struct {
@@ -279,8 +279,8 @@ func TestPausedTemplateWaits(t *testing.T) {
 	require.Equal(t, nameOf("a"), step(t, lifecycle.Next(first), lifecycle.Create).Revision.Name)
 }
 
-// Without a history the works have the template's hash: that of the ledger, that of works which hold the template, or a new one. One agent,
-// which can edit the work of its cluster, does not decide it.
+// Without a history, the works have the template's hash: the hash in the ledger, the hash of the works that hold the template, or a new
+// one. A single agent, which can edit the work of its cluster, does not decide the hash.
 func TestTemplateOnWorks(t *testing.T) {
 	claims := func(cluster, hash, value string) work.Work {
 		return rt.Work(cluster, rt.AtRevision(hash), holds(value))
@@ -314,7 +314,7 @@ func TestTemplateOnWorks(t *testing.T) {
 	require.True(t, last.Decision.TemplatePending)
 }
 
-// The revisions that are never pruned are those that the ledger and the works name.
+// The revisions that the ledger and the works name are never pruned.
 func TestLiveHashes(t *testing.T) {
 	v := view("b", decided("a", "b"))
 	kept := ours("c4", "c", rt.Annotated(workv1alpha1.AnnotationKeptRevision, hashOf("d")))

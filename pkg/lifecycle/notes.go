@@ -10,12 +10,11 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Notes is this process's knowledge about the works that the works do not hold, noted once per pass. Asking for several snapshots changes
-// nothing.
+// Notes is this process's knowledge about the works that the works do not hold, noted once per pass. Snapshots do not change it.
 type Notes struct {
-	// Works are those of the View, with what was seen of them.
+	// Works are those of the View, with this process's observations of them.
 	Works []work.Work
-	// Clusters are the managed clusters of works that nothing selects, or not the placementRef that they name.
+	// Clusters are the managed clusters of works that no placementRef selects, or that the placementRef they name does not select.
 	Clusters placement.Clusters
 	// AwayUnheard are the clusters that the status lists as away and whose works this process does not know.
 	AwayUnheard []rollout.AwayCluster
@@ -29,9 +28,9 @@ type Notes struct {
 	Settle time.Duration
 	// Failures are the writes of works that failed when they were last tried.
 	Failures []Failure
-	// WrittenBack are the clusters whose works were written back in an abort.
+	// WrittenBack are the clusters whose works an abort has restored.
 	WrittenBack WrittenBack
-	// Handover is how clusters pass from one revision to another; nil where the spec does not ask for it.
+	// Handover describes how clusters pass from one revision to another; nil if the spec does not request a handover.
 	Handover *rollout.Handover
 }
 
@@ -115,7 +114,7 @@ func (v *View) Snapshot(l *ledger.Ledger, update *work.Revision, aborted bool) *
 	return s
 }
 
-// begun returns a revision with what the ledger says of its rollout.
+// begun returns a revision with the facts from the ledger about its rollout.
 func (v *View) begun(l *ledger.Ledger, rev *work.Revision) *work.Revision {
 	if rev.Hash != l.Update.Hash {
 		return rev
@@ -131,11 +130,11 @@ func (v *View) begun(l *ledger.Ledger, rev *work.Revision) *work.Revision {
 	return &out
 }
 
-// unansweredFor is for how long a write without an answer may have arrived. After that, a cluster whose writes keep failing holds up no
-// other cluster.
+// unansweredFor is the time during which a write without an answer may still have arrived. After this time, a cluster whose writes keep
+// failing holds up no other cluster.
 const unansweredFor = 30 * time.Second
 
-// unanswered returns the clusters whose writes at a target failed lately without a rejection: they may have arrived (P4).
+// unanswered returns the clusters whose writes for a target failed recently without a rejection: they may have arrived (P4).
 func (n *Notes) unanswered(target string, now time.Time) map[string]bool {
 	var found map[string]bool
 	for i := range n.Failures {
@@ -151,8 +150,8 @@ func (n *Notes) unanswered(target string, now time.Time) map[string]bool {
 	return found
 }
 
-// Refusals returns the clusters whose work the API server rejects at a target. During an abort, it includes clusters whose writes have
-// failed in another way for long.
+// Refusals returns the clusters whose work the API server rejects for a target. During an abort, it includes clusters whose writes have
+// failed in another way for at least StuckAfter.
 func (n *Notes) Refusals(target string, aborted bool, now time.Time) map[string]rollout.Rejection {
 	var found map[string]rollout.Rejection
 	for i := range n.Failures {
@@ -174,12 +173,12 @@ func (n *Notes) Refusals(target string, aborted bool, now time.Time) map[string]
 	return found
 }
 
-// stuck reports whether a write has failed for two minutes, and the time after the last gap has passed.
+// stuck reports whether a write has failed for StuckAfter, and the agents have had time to report again since the last gap.
 func (f *Failure) stuck(gap rollout.Gap, now time.Time) bool {
 	return !now.Before(work.Later(f.Since.Add(StuckAfter), gap.Over(StuckAfter)))
 }
 
-// older are the readable revisions but one.
+// older returns the readable revisions except the update revision.
 func (v *View) older(update string) []*work.Revision {
 	var older []*work.Revision
 	for _, rev := range v.readable() {
@@ -190,7 +189,7 @@ func (v *View) older(update string) []*work.Revision {
 	return older
 }
 
-// readable are the revisions that can be read.
+// readable returns the revisions that can be read.
 func (v *View) readable() []*revision.Revision {
 	var found []*revision.Revision
 	for i := range v.History.Revisions {
@@ -201,7 +200,7 @@ func (v *View) readable() []*revision.Revision {
 	return found
 }
 
-// ByHash are the readable revisions, and the update revision, which is not among them where there is no history.
+// ByHash returns the readable revisions and the update revision, which is not among them if there is no history.
 func (v *View) ByHash(update *work.Revision) map[string]*work.Revision {
 	readable := v.readable()
 	found := make(map[string]*work.Revision, len(readable)+1)

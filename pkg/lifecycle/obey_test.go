@@ -14,7 +14,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// An abort by hand of a rollout whose successor waits for its revision stays what it is: neither complete nor an abort of the hub.
+// An abort by hand stays an abort by hand while the next template waits for its revision: the rollout neither completes nor is aborted by
+// the hub.
 func TestAbortByHandOfAHeldRollout(t *testing.T) {
 	for name, works := range map[string][]work.Work{
 		"every cluster has it": {well("c1", "b"), well("c2", "b"), well("c3", "b")},
@@ -33,7 +34,7 @@ func TestAbortByHandOfAHeldRollout(t *testing.T) {
 	}
 }
 
-// Clusters that go back to another stable revision than they confirmed have not confirmed it yet.
+// Clusters that return to a different stable revision have not confirmed that revision yet.
 func TestNameInAnAbortThatIsRestored(t *testing.T) {
 	before := aborted("c", "b", 0)
 	before.Former, before.Abort.Restored = []ledger.Named{named("a")}, rt.At(time.Minute)
@@ -45,7 +46,7 @@ func TestNameInAnAbortThatIsRestored(t *testing.T) {
 	require.False(t, d.Snapshot.Restored)
 }
 
-// However many clusters a user retries, the ledger can be read again.
+// The ledger stays readable, however many clusters a user retries.
 func TestManyRetriesFit(t *testing.T) {
 	l := decided("a", "b")
 	var works []work.Work
@@ -63,8 +64,8 @@ func TestManyRetriesFit(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A command that comes with another decision of the ledger is obeyed or refused with it. The pass persists this ledger, and its projection
-// removes status.abortedTime.
+// A command that arrives with another decision of the ledger is obeyed or refused with it. The pass persists this ledger, and its
+// projection removes status.abortedTime.
 func TestCommandBesideADecision(t *testing.T) {
 	v := view("c", decided("a", "b"), object("a", 1), object("b", 2))
 	v.Commands.Abort = &ledger.Abort{At: now, By: "alice"}

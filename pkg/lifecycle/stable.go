@@ -33,7 +33,7 @@ func (v *View) current(l *ledger.Ledger, update *work.Revision) (*work.Revision,
 	return v.begun(l, work.NewRevision(found)), nil
 }
 
-// selectsBeside reports whether other clusters are selected than the one that alone had a revision: its agent does not decide for them.
+// selectsBeside reports whether clusters are selected other than the only one that had a revision: its agent must not decide for them.
 func (v *View) selectsBeside(only string) bool {
 	if only == "" {
 		return false
@@ -46,7 +46,7 @@ func (v *View) selectsBeside(only string) bool {
 	return false
 }
 
-// neverComplete returns why no revision is the stable one, and which of them a person may name.
+// neverComplete returns why no revision is the stable one, and the revisions that a user may name.
 func (v *View) neverComplete(l *ledger.Ledger, update *work.Revision) *rollout.Absence {
 	found := &rollout.Absence{Cause: rollout.NeverComplete}
 	for i := range v.History.Revisions {

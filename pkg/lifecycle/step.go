@@ -10,32 +10,32 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Action is what a Step does.
+// Action is the kind of a Step.
 type Action string
 
 // The actions.
 const (
 	// Create creates the revision of a template that has none.
 	Create Action = "Create"
-	// Record creates a revision of what another hub rolled out.
+	// Record creates a revision of a template that another hub rolled out.
 	Record Action = "Record"
-	// Relabel gives a revision the labels back by which it is found.
+	// Relabel restores the labels by which the caches find a revision.
 	Relabel Action = "Relabel"
 	// Renumber makes an older revision the newest one.
 	Renumber Action = "Renumber"
 	// CopyLedger writes the copy of the ledger, and the record of the rollout.
 	CopyLedger Action = "CopyLedger"
-	// MarkSettings writes on a revision which fields the spec has that an older CRD drops.
+	// MarkSettings records on a revision the fields of the spec that an older CRD drops.
 	MarkSettings Action = "MarkSettings"
 	// ReadLive reads a ControllerRevision that no cache shows.
 	ReadLive Action = "ReadLive"
-	// ReadSpec reads what the spec of a ManifestWork holds.
+	// ReadSpec reads the spec of a ManifestWork.
 	ReadSpec Action = "ReadSpec"
 	// Await waits until the cache shows a revision that was read.
 	Await Action = "Await"
 	// Hold ends the pass.
 	Hold Action = "Hold"
-	// Proceed hands the outcome to the rollout.
+	// Proceed passes the decision to the rollout.
 	Proceed Action = "Proceed"
 )
 
@@ -44,52 +44,52 @@ type Reason string
 
 // The reasons.
 const (
-	// Written means that something was written: the next pass begins when the caches show it.
+	// Written means that the hub wrote an object: the next pass begins when the caches show it.
 	Written Reason = "Written"
-	// Refused means that a request failed: it is made again.
+	// Refused means that a request failed, and is retried.
 	Refused Reason = "Refused"
-	// InvalidSpec means that the spec can't be rolled out. The conditions say so.
+	// InvalidSpec means that the spec can't be rolled out. The conditions report this.
 	InvalidSpec Reason = "InvalidSpec"
 	// Decided means that the ledger changed in a way that has to be persisted before anything else is decided.
 	Decided Reason = "Decided"
-	// InvalidOwnerLabel means that no ManifestWork can have the owner label. The conditions say so.
+	// InvalidOwnerLabel means that no ManifestWork can have the owner label. The conditions report this.
 	InvalidOwnerLabel Reason = "InvalidOwnerLabel"
 )
 
-// Step is the next thing to do about the revisions.
+// Step is the next step for the revisions.
 type Step struct {
 	Action Action
 	// Why is the reason, for logs and tests.
 	Why string
-	// Key names the step among those of a pass. Its answer has the same.
+	// Key identifies the step within a pass. Its answer has the same key.
 	Key string
-	// Verb is what the request is called where it fails.
+	// Verb describes the request in the error if it fails.
 	Verb string
 
-	// Revision is what is created, or what is patched as it was seen.
+	// Revision is the ControllerRevision to create, or to patch if it has not changed since it was seen.
 	Revision *appsv1.ControllerRevision
-	// Patch is what changes of it.
+	// Patch is the change of Revision.
 	Patch Patch
-	// Name is the ControllerRevision's that ReadLive reads.
+	// Name is the name of the ControllerRevision that ReadLive reads.
 	Name string
-	// Work is the ManifestWork whose spec ReadSpec reads, and Digest what that means.
+	// Work is the ManifestWork whose spec ReadSpec reads, and Digest is the digest of that spec.
 	Work   *workv1.ManifestWork
 	Digest revision.Digest
-	// Event is what people read once the step is done; nil for nothing.
+	// Event is the event to make when the step has succeeded; nil for none.
 	Event *Event
 
-	// Reason is why the pass ends with a Hold, Failed is the request because of which it does, and Problem what the conditions say.
+	// Reason is why the pass ends with a Hold, Failed is the failed request that caused it, and Problem is the problem for the conditions.
 	Reason  Reason
 	Failed  *Answer
 	Problem Problem
 
-	// Decision is what was decided so far.
+	// Decision is the decision so far.
 	Decision Decision
 }
 
-// Patch is what changes of a ControllerRevision.
+// Patch is a change of a ControllerRevision.
 type Patch struct {
-	// Labels are set.
+	// Labels are the labels to set.
 	Labels map[string]string
 	// Record is the new record of the revision; nil if the record does not change.
 	Record *revision.Record
@@ -97,31 +97,31 @@ type Patch struct {
 	Ledger string
 	// ChangeCause is the new change cause; empty if it does not change.
 	ChangeCause string
-	// Number is the new revision number; 0 where that stays.
+	// Number is the new revision number; 0 if it does not change.
 	Number int64
 }
 
-// Event is what people read of a step.
+// Event is a Kubernetes event about a decision.
 type Event struct {
-	// Warning reports whether somebody should look at it.
+	// Warning is true if a user should look at it.
 	Warning bool
-	// Reason and Action are those of the event, Note its text.
+	// Reason and Action are those of the event. Note is its text.
 	Reason, Action, Note string
-	// Once means that each process says it once.
+	// Once is true if each process makes the event only once.
 	Once bool
 }
 
-// Problem is what a condition names.
+// Problem is a problem that the conditions report.
 type Problem struct {
-	// Failed is the request that failed; nil for none. The words of the API server and the remedy come first then.
+	// Failed is the request that failed; nil for none. The message then starts with the API server's answer and the remedy.
 	Failed *Answer
-	// Text is the problem with its remedy, or what follows from the request that failed.
+	// Text is the problem with its remedy, or the consequence of the failed request.
 	Text string
 }
 
-// Decision is what is decided about an object. Begin and Judge each return the decision that they receive, with what they add.
+// Decision is the decision about an object. Begin and Judge each return the decision that they receive, with their additions.
 type Decision struct {
-	// Ledger is the ledger as it counts from now on. If it differs from that of the View, it is persisted before anything follows from it.
+	// Ledger is the new ledger. If it differs from the ledger in the View, the hub persists it before it acts on it.
 	Ledger ledger.Ledger
 	// Update is the revision that is rolled out. It is the template's, except while an earlier abort finishes first.
 	Update *work.Revision
@@ -132,13 +132,13 @@ type Decision struct {
 	Pending bool
 	// TemplatePending is true if the template is not Update's, and waits for the end of a pause.
 	TemplatePending bool
-	// Snapshot is that of the rollout.
+	// Snapshot is the snapshot of the rollout.
 	Snapshot *rollout.Snapshot
 	// Aborting is true if a work that can be written was not restored when the decision was made.
 	Aborting bool
 
 	// Problems are for the conditions.
 	Problems []Problem
-	// Events are for users, in order. What is decided later adds events at the end only.
+	// Events are for users, in order. Later decisions only append events.
 	Events []Event
 }

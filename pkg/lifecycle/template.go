@@ -21,7 +21,7 @@ func (c *chain) invalidTemplate() *Step {
 	return c.withoutRevision(Problem{Text: problem})
 }
 
-// templateProblem is what is wrong with a template that no agent could apply; empty for nothing.
+// templateProblem returns the problem of a template that no agent could apply; empty if there is none.
 func (c *chain) templateProblem() string {
 	switch {
 	case c.TemplateErr != nil:
@@ -35,7 +35,7 @@ func (c *chain) templateProblem() string {
 	return ""
 }
 
-// newTemplate creates the revision of a template that has none. The pass ends with it.
+// newTemplate creates the revision of a template that has none, and ends the pass.
 func (c *chain) newTemplate() *Step {
 	if c.History.ByDigest(c.Template) != nil {
 		return nil
@@ -56,7 +56,7 @@ func (c *chain) newTemplate() *Step {
 	})
 }
 
-// wanted is the revision that today's template gets.
+// wanted returns the revision to create for the template in the spec.
 func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 	template := &c.Object.Spec.ManifestWorkTemplate
 	hash := c.hashOfTemplate()
@@ -74,8 +74,8 @@ func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 	return wanted, revision.Amend(wanted, func(r *revision.Record) { *r = record })
 }
 
-// hashOfTemplate returns the hash of today's template where no revision has it. The template that is rolled out keeps its hash: under another
-// one, its rollout would begin again.
+// hashOfTemplate returns the hash for the template in the spec, which has no revision. A template that is already rolled out keeps its
+// hash: under another hash, its rollout would start again.
 func (c *chain) hashOfTemplate() string {
 	update := &c.Ledger.Update
 	if update.Hash != "" && c.revisionOf(update.Hash) == nil && update.Digest == c.Template {
@@ -94,14 +94,14 @@ func (c *chain) collisions() *int32 {
 	return &c.Ledger.Collisions
 }
 
-// causeChanged reports whether somebody gave a change cause since the newest revision was made or reused.
+// causeChanged reports whether a user changed the change cause since the newest revision was created or reused.
 func (c *chain) causeChanged(cause string) bool {
 	newest := c.History.Newest()
 	return newest == nil || cause != newest.LastCause()
 }
 
-// nameTaken looks at what has the name that the hash gives: our own revision from before a restart, which may have lost its labels, or
-// something else, so that another name is needed.
+// nameTaken reads the object that already has the name of the new revision. It is either our own revision from before a restart, which may
+// have lost its labels, or another object; then the revision needs another name.
 func (c *chain) nameTaken(wanted *appsv1.ControllerRevision) *Step {
 	found, next := c.do(Step{
 		Action: ReadLive, Key: "read " + wanted.Name, Verb: "reading", Name: wanted.Name, Why: "something has the name of the template's revision",
@@ -121,12 +121,12 @@ func (c *chain) nameTaken(wanted *appsv1.ControllerRevision) *Step {
 			return c.write(patch(Relabel, "relabel", live, Patch{Labels: wanted.Labels}, "the template's revision lost its labels"), c.unrecorded)
 		}
 	}
-	// Ours, from before a restart: the cache will show it.
+	// It is our revision from before a restart: the cache will show it.
 	await := Step{Action: Await, Key: "await " + live.Name, Revision: live, Why: "the cache does not show the template's revision yet"}
 	return c.write(await, c.unrecorded)
 }
 
-// bumpCollision counts that the hash is taken. The next pass tries the next one.
+// bumpCollision increments the collision count, because the hash is taken. The next pass tries the next hash.
 func (c *chain) bumpCollision(live *appsv1.ControllerRevision) *Step {
 	c.ignore(c.taken(live))
 	c.Ledger.Collisions = revision.NextCollision(c.collisions())
@@ -138,23 +138,23 @@ func (c *chain) decided(why string) *Step {
 	return &Step{Action: Hold, Reason: Decided, Why: why, Decision: c.Decision}
 }
 
-// taken is why the template's revision gets another name than the one that its hash gives it first.
+// taken returns the reason why the template's revision can't have the first name that its hash gives it.
 func (c *chain) taken(live *appsv1.ControllerRevision) string {
 	why := fmt.Sprintf("ControllerRevision %s/%s holds another template with the same hash", live.Namespace, live.Name)
 	if !metav1.IsControlledBy(live, c.Object) {
-		why = fmt.Sprintf("ControllerRevision %s/%s is not this object's", live.Namespace, live.Name)
+		why = fmt.Sprintf("ControllerRevision %s/%s does not belong to this object", live.Namespace, live.Name)
 	} else if broken := revision.Decode(live).Err; broken != nil {
 		why = broken.Error()
 	}
-	return why + "; the revision of today's template gets another name"
+	return why + "; the revision of the template in the spec gets another name"
 }
 
-// settings returns what the newest revision remembers of the spec, a loss included that was found before.
+// settings returns the settings that the newest revision records of the spec, including a loss that was found before.
 func (c *chain) settings() *revision.Settings {
 	return revision.NoteSettings(c.Object, c.History.Newest(), revision.OlderCRDWas(&c.Object.Status)).Settings
 }
 
-// undo makes an older revision the newest: its template came back. The pass ends with it.
+// undo makes an older revision the newest if its template returned, and ends the pass.
 func (c *chain) undo() *Step {
 	found := c.History.ByDigest(c.Template)
 	if found.Object == c.History.Newest().Object {
@@ -162,9 +162,9 @@ func (c *chain) undo() *Step {
 		return nil
 	}
 	record := found.Changed(func(r *revision.Record) { r.Settings, r.CauseSeen = c.settings(), nil })
-	request := patch(Renumber, "renumber", found.Object, Patch{Record: record}, "the template came back")
+	request := patch(Renumber, "renumber", found.Object, Patch{Record: record}, "the template returned")
 	request.Patch.Number = c.History.NextNumber()
-	// It keeps its own change cause, unless somebody gave one for the undo.
+	// It keeps its own change cause, unless a user set one for the undo.
 	if cause := revision.ChangeCauseOf(c.Object); cause != "" && c.causeChanged(cause) {
 		request.Patch.ChangeCause = cause
 	} else if cause != found.ChangeCause() {
@@ -176,8 +176,9 @@ func (c *chain) undo() *Step {
 	return c.write(request, c.unrecorded)
 }
 
-// unusable names the objects that pretend to be revisions, and the live revisions that can't be read. The stable one is a problem before it is
-// needed: nothing can be aborted. Today's template gets another revision, like one whose name is taken.
+// unusable reports objects that seem to be revisions but do not count, and live revisions that can't be read. An unreadable stable revision
+// is a problem at once, because nothing can be aborted. If the revision of the template in the spec is unreadable, the template gets
+// another revision, as if the name were taken.
 func (c *chain) unusable() *Step {
 	for _, ignored := range c.History.Ignored {
 		c.ignore(ignored)
@@ -197,7 +198,7 @@ func (c *chain) unusable() *Step {
 	return nil
 }
 
-// ignore says once that an object does not count as a revision.
+// ignore makes an event once for an object that does not count as a revision.
 func (c *chain) ignore(why string) {
 	c.Events = append(c.Events, Event{Warning: true, Reason: workv1alpha1.EventRevisionIgnored, Action: "Observe", Note: why, Once: true})
 }

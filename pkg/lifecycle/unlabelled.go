@@ -9,8 +9,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// unlabelled looks for the current and the update revision if the history lacks them: somebody may have removed the labels by which the
-// cache finds them. A deleted revision stays deleted, except that of the template in the spec, which is created again.
+// unlabelled looks for the current and the update revision if the history lacks them: a user may have removed the labels by which the cache
+// finds them. A deleted revision stays deleted, except that of the template in the spec, which is created again.
 func (c *chain) unlabelled() *Step {
 	for _, hash := range sets.List(sets.New(c.Ledger.Current.Hash, c.Ledger.Update.Hash).Delete("")) {
 		if c.History.ByHash(hash) != nil {
@@ -22,7 +22,7 @@ func (c *chain) unlabelled() *Step {
 		case found.failed != nil:
 			c.despite(found.failed)
 		case found.wrote:
-			return c.written("a revision has its labels back")
+			return c.written("the labels of a revision were restored")
 		}
 	}
 	return nil

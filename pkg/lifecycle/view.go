@@ -13,42 +13,42 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// View is one observation of a ManifestWorkReplicaSet. It never changes, except that the answers to steps are appended.
+// View is one observation of a ManifestWorkReplicaSet. It does not change, except that the answers to steps are appended.
 type View struct {
 	// Now is the hub's clock.
 	Now time.Time
-	// Object is the ManifestWorkReplicaSet, shared with a cache: never changed.
+	// Object is the ManifestWorkReplicaSet. It is shared with a cache: do not change it.
 	Object *workv1alpha1.ManifestWorkReplicaSet
-	// Unreadable names the fields that the types can't hold; nil for none. PlacementsKnown reports whether none of them hides a Placement.
+	// Unreadable names the fields that the types can't hold; nil for none. PlacementsKnown is true if none of them hides a Placement.
 	Unreadable      error
 	PlacementsKnown bool
 	// Owner is the value of the owner label.
 	Owner string
-	// Template is what today's template means, and TemplateErr why that can't be said.
+	// Template is the digest of the template in the spec. TemplateErr is the reason why it can't be computed.
 	Template    revision.Digest
 	TemplateErr error
-	// Before is the ledger that counts before this pass decides; its Seq is 0 if there is none. Commands are those that the status has for it.
+	// Before is the ledger that counts before this pass decides; its Seq is 0 if there is none. Commands are the commands in the status.
 	Before   ledger.Ledger
 	Commands ledger.Commands
 
-	// History holds the revisions. Where NoHistory is set, it is what could be read last.
+	// History holds the revisions. If NoHistory is true, it is the history as it was last read.
 	History revision.History
-	// NoHistory reports whether the hub may not read ControllerRevisions. HistoryNote says why and what to do about it; nothing is decided by it.
+	// NoHistory is true if the hub may not read ControllerRevisions. HistoryNote gives the reason and the remedy. It is only for messages.
 	NoHistory   bool
 	HistoryNote string
 	// ClustersNote is why ManagedClusters can't be read, with the remedy; empty if they can.
 	ClustersNote string
-	// Works are all ManifestWorks that have the owner label, by namespace and name, each with what its spec means.
+	// Works are all ManifestWorks that have the owner label, sorted by namespace and name, each with the digest of its spec.
 	Works []work.Work
-	// Refs are the placementRefs that count, and IgnoredRefs is how many more the spec has.
+	// Refs are the placementRefs that count, and IgnoredRefs is the number of other placementRefs in the spec.
 	Refs        []placement.Ref
 	IgnoredRefs int
 
-	// Notes are about the works. Next needs none.
+	// Notes are the notes about the works. Next does not need them.
 	Notes Notes
 	// BeginSeen is when this process first saw the beginning of the rollout that the ledger names.
 	BeginSeen time.Time
-	// Answers are those to the steps of this pass so far.
+	// Answers are the answers to the steps of this pass so far.
 	Answers []Answer
 }
 
@@ -73,14 +73,14 @@ const (
 
 // Answer is the outcome of a step.
 type Answer struct {
-	// Key is that of the step.
+	// Key is the key of the step.
 	Key string
 	// Result is the outcome of its request.
 	Result Result
-	// Err is the error of a request that failed, in the words of the API server. Nothing is decided by it.
+	// Err is the error of a failed request, as the API server returned it. No decision is based on it.
 	Err error
-	// Object is what ReadLive found.
+	// Object is the ControllerRevision that ReadLive read.
 	Object *appsv1.ControllerRevision
-	// Spec is what ReadSpec found.
+	// Spec is the spec that ReadSpec read.
 	Spec *workv1.ManifestWorkSpec
 }

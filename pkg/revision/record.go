@@ -27,7 +27,7 @@ type Record struct {
 	// Began is when the last rollout of the revision began; zero if none has begun. Retried is when a user last retried it after an abort.
 	Began   time.Time `json:"began,omitzero"`
 	Retried time.Time `json:"retried,omitzero"`
-	// Ended is when a rollout of the revision was last complete: every selected cluster had it. It is zero if none was.
+	// Ended is when a rollout of the revision was last completed: every selected cluster had it. It is zero if none was.
 	Ended time.Time `json:"ended,omitzero"`
 	// Abort is the abort of the last rollout; nil if it was not aborted.
 	Abort *Abort `json:"abort,omitempty"`

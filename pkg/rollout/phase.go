@@ -66,8 +66,8 @@ const (
 	soaking
 	handingOver
 	degraded
-	// degradedChanged is a cluster that was degraded when the placementRef was halted, and whose work somebody edited or deleted since: it gets
-	// the update revision again.
+	// degradedChanged is a cluster that was degraded when the placementRef was halted, and whose work was edited or deleted since: it gets the
+	// update revision again.
 	degradedChanged
 	failed
 	// failedChanged is failed with a work that somebody edited or deleted since: it gets the update revision again.

@@ -39,8 +39,8 @@ type Records struct {
 	// Rejections are the clusters in flight whose works the API server rejects, at most MaxFailures, by name. Their deadlines run from the
 	// recorded times.
 	Rejections map[string]Failure
-	// Degraded are the clusters that were degraded when their placementRef was halted, at most MaxFailures, by name, until they are well: whatever
-	// happens to their works, the halt stays.
+	// Degraded are the clusters that were degraded when their placementRef was halted, at most MaxFailures, by name, until they are healthy:
+	// the halt stays, whatever happens to their works.
 	Degraded map[string]Failure
 	// Halted maps the name of the Placement of each halted placementRef to the time when the halt began.
 	Halted map[string]time.Time
@@ -111,7 +111,7 @@ func (ps *placementState) applyRecord(s *Snapshot, m *member) {
 	m.phase = m.failedPhase()
 }
 
-// stayDegraded gives a member the phase of a cluster that was degraded when its placementRef was halted, unless it is seen well.
+// stayDegraded gives a member the phase of a cluster that was degraded when its placementRef was halted, unless it is now healthy.
 func (m *member) stayDegraded(s *Snapshot) {
 	if _, recorded := s.Records.Degraded[m.cluster]; !recorded || s.Aborted {
 		return

@@ -68,7 +68,7 @@ type Snapshot struct {
 	Retried map[string]time.Time
 	// RetriedUntil is a time in whole seconds: once it has come, every earlier failure is retried; zero for none.
 	RetriedUntil time.Time
-	// Undo is true if the rollout returns to a revision that was the current one before, and is older than today's.
+	// Undo is true if the rollout returns to a revision that was the current one before, and is older than the present one.
 	Undo bool
 	// FastUndo is true if Update was within the rollback window when the undo began: it reaches every cluster at once.
 	FastUndo bool

@@ -4,8 +4,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Freeze takes over from the stored status what only this project's CRD has: another CRD drops it, and it would be written again in each
-// pass (P7).
+// Freeze copies the fields that only this project's CRD has from the stored status to the wanted one. Another CRD drops these fields, so
+// the hub would write them in each pass (P7).
 func Freeze(wanted, stored *workv1alpha1.ManifestWorkReplicaSetStatus) {
 	frozen := *stored
 	frozen.Conditions = wanted.Conditions
@@ -22,7 +22,7 @@ func Freeze(wanted, stored *workv1alpha1.ManifestWorkReplicaSetStatus) {
 	*wanted = frozen
 }
 
-// without takes the counts over that OCM's summary does not have.
+// without copies the counts that OCM's summary does not have.
 func without(to, from *workv1alpha1.ManifestWorkReplicaSetSummary) {
 	to.Failed, to.Waiting, to.InFlight = from.Failed, from.Waiting, from.InFlight
 }

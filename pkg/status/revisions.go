@@ -108,7 +108,7 @@ func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.R
 		out.Clusters = on.clusters
 	}
 	switch {
-	case in.endedBefore(rev): // Its record follows.
+	case in.endedBefore(rev): // Its record is not written yet.
 		out.ReachedClusters = ptr.To(max(ptr.Deref(rev.Reached, 0), out.Clusters))
 	case rev.Reached != nil:
 		out.ReachedClusters = ptr.To(*rev.Reached)
@@ -158,7 +158,7 @@ func stateOf(in *Input, rev *revision.Revision, on *reach) workv1alpha1.Revision
 	return workv1alpha1.RevisionAvailable
 }
 
-// endedBefore reports whether the rollout of a revision has ended, and its record does not show that yet.
+// endedBefore reports whether the rollout of a revision has ended, but its record does not show this yet.
 func (in *Input) endedBefore(rev *revision.Revision) bool {
 	if !in.isUpdate(rev) {
 		return false
@@ -171,7 +171,7 @@ func (in *Input) isUpdate(rev *revision.Revision) bool {
 	return rev.Hash == in.Ledger.Update.Hash
 }
 
-// abortedAt is when the last rollout of a revision was aborted, and whether it was.
+// abortedAt returns when the last rollout of a revision was aborted, and whether it was aborted.
 func abortedAt(in *Input, rev *revision.Revision) (time.Time, bool) {
 	switch {
 	case !in.isUpdate(rev):

@@ -58,7 +58,7 @@ type Input struct {
 	Now metav1.Time
 }
 
-// Build makes the whole status. The error is that of a ledger that can't be encoded.
+// Build makes the whole status. It returns an error if the ledger can't be encoded.
 func Build(in *Input) (workv1alpha1.ManifestWorkReplicaSetStatus, error) {
 	out := workv1alpha1.ManifestWorkReplicaSetStatus{
 		ObservedGeneration: in.Object.Generation,

@@ -377,7 +377,7 @@ func TestLedger(t *testing.T) {
 	require.ErrorContains(t, err, "encoding the ledger")
 }
 
-// TestFreeze: under another CRD, what that drops stays as it is stored.
+// TestFreeze: the stored values of fields that another CRD drops do not change.
 func TestFreeze(t *testing.T) {
 	in := input(status.RollingOut, p1(rt.Clusters("c1", "c2")), rt.Works(inFlight("c1"), old("c2")))
 	wanted := build(in)

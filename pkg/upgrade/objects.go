@@ -44,7 +44,7 @@ func (c *objects) list(ctx context.Context) ([]*plan.Object, error) {
 		return c.kube.AppsV1().ControllerRevisions("").List(ctx, options)
 	}, found.addRevision)
 	if apierrors.IsForbidden(err) {
-		return found.objects(), nil // There is no history on this hub, and the controller reports it.
+		return found.objects(), nil // This hub has no history. The controller reports this.
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listing ControllerRevisions: %w", err)

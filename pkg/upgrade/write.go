@@ -14,8 +14,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
-// restore writes what remains to be restored of an object: the status first, then the copies, and the annotations last, as
-// they say that something remains.
+// restore performs the remaining writes of an object: the status first, then the copies, and the annotations last, because they show that
+// writes remain.
 func (c *objects) restore(ctx context.Context, o *plan.Object, r *plan.Restoration) error {
 	if r.Status != nil {
 		if err := c.patchStatus(ctx, o, r.Status); err != nil {
@@ -34,7 +34,8 @@ func (c *objects) restore(ctx context.Context, o *plan.Object, r *plan.Restorati
 	return c.annotate(ctx, o, r.Annotations)
 }
 
-// annotate changes the annotations of an object as it was seen. It writes nothing where nothing changes (P7).
+// annotate changes the annotations of an object, if the object has not changed since it was read. It writes nothing if nothing changes
+// (P7).
 func (c *objects) annotate(ctx context.Context, o *plan.Object, changes map[string]any) error {
 	if len(changes) == 0 {
 		return nil
@@ -56,7 +57,7 @@ func (c *objects) patchStatus(ctx context.Context, o *plan.Object, wanted *workv
 	return c.patch(ctx, o, patch, "status")
 }
 
-// orNull returns the value of a field in a patch: null removes the field.
+// orNull returns the value of a field in a patch: the text, or null to remove the field if the text is empty.
 func orNull(text string) any {
 	if text == "" {
 		return nil
@@ -78,7 +79,7 @@ func (c *objects) patch(ctx context.Context, o *plan.Object, patch map[string]an
 	return nil
 }
 
-// setCopy sets the copy of the ledger on a revision, as it was seen; nil removes it.
+// setCopy sets the copy of the ledger on a revision, if the revision has not changed since it was read; nil removes the copy.
 func (c *objects) setCopy(ctx context.Context, rev *revision.Revision, text any) error {
 	object := rev.Object
 	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
@@ -89,7 +90,7 @@ func (c *objects) setCopy(ctx context.Context, rev *revision.Revision, text any)
 	}
 	client := c.kube.AppsV1().ControllerRevisions(object.Namespace)
 	_, err = client.Patch(ctx, object.Name, types.MergePatchType, data, metav1.PatchOptions{})
-	if err != nil && !apierrors.IsNotFound(err) { // Of one that was deleted there is nothing to remove.
+	if err != nil && !apierrors.IsNotFound(err) { // A deleted revision has nothing to remove.
 		return fmt.Errorf("patching ControllerRevision %s/%s: %w", object.Namespace, object.Name, err)
 	}
 	return nil

@@ -226,7 +226,7 @@ func (f *follower) sampled(now time.Time) *view.Objects {
 	return &first
 }
 
-// attach makes a source tell its changes and its errors.
+// attach makes a source report its changes and its errors.
 func (f *follower) attach(s *source) error {
 	_, err := s.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { f.tell() }, UpdateFunc: func(any, any) { f.tell() }, DeleteFunc: func(any) { f.tell() },

@@ -183,11 +183,11 @@ func text(err error) string {
 	return err.Error()
 }
 
-// noCommands is why the hub takes no command from a status without a ledger.
+// noCommands is the reason why the hub takes no commands from a status without a ledger.
 const noCommands = "the API server drops status.ledger, and without it the hub takes no command from the status: " +
 	"apply the CRD that came with the hub"
 
-// lacksLedger reports whether the hub found that the API server drops the ledger of an object.
+// lacksLedger reports whether the hub has found that the API server drops the ledger of an object.
 func lacksLedger(set *workv1alpha1.ManifestWorkReplicaSet) bool {
 	progressing := meta.FindStatusCondition(set.Status.Conditions, workv1alpha1.ConditionProgressing)
 	return progressing != nil && strings.Contains(progressing.Message, "the API server drops status.ledger")

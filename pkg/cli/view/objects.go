@@ -42,7 +42,7 @@ type Objects struct {
 	Missing []string
 	// Now is the current time of the client.
 	Now time.Time
-	// decided are the decisions of the hub if they are not those that the objects hold; nil otherwise.
+	// decided holds the decisions of the hub if they differ from those in the objects; nil otherwise.
 	decided *ledger.Ledger
 	// known holds the data that Prepared derives; nil before that.
 	known *known
@@ -134,8 +134,8 @@ func (o *Objects) ledger() ledger.Ledger {
 	return l
 }
 
-// FromCopy fills in what the hub decided from the copy of the ledger on a revision if the status has no ledger, because its CRD is another
-// one.
+// FromCopy fills in the decisions of the hub from the copy of the ledger on a revision, if the status has no ledger because the CRD is not
+// this hub's.
 func (o *Objects) FromCopy() {
 	if o.ReplicaSet.Status.Ledger != "" {
 		return

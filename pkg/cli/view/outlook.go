@@ -154,8 +154,8 @@ func (l *outlook) abort() Fact {
 	return fact
 }
 
-// urgency returns the level of a turn: bad if clusters that are already sick lead to it, or if it is near. Before that, the clusters in
-// flight are expected to succeed, and the turn needs no attention.
+// urgency returns the level of a turn: bad if clusters that are already unhealthy lead to it, or if it is near. Before that, the clusters
+// in flight are expected to succeed, and the turn needs no attention.
 func (l *outlook) urgency(turn *forecast.Turn) Level {
 	sick := map[string]bool{}
 	for i := range l.clusters {

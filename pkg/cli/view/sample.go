@@ -48,7 +48,7 @@ func SampleOf(o *Objects, named ...string) *Sample {
 	}
 	s := &Sample{objects: o, digests: map[string]revision.Digest{}, read: sets.New[int]()}
 	for _, rev := range o.stored() {
-		// Where a work can run to completion, its agent takes no newer revision, which only the content of the work shows.
+		// If a work can run to completion, its agent takes no newer revision. Only the content of the work shows this.
 		if rev.Err != nil || forecast.HasRule(rev.Template, workv1.ManifestComplete) {
 			return nil
 		}

@@ -49,7 +49,7 @@ func named(version string) ledger.Named {
 	return ledger.Named{Hash: revision.ComputeHash(template(version), nil), Digest: digest}
 }
 
-// newHub rolled out v1, v2, and so on. The rollout of the last one is under way.
+// newHub rolled out v1, v2, and so on. The rollout of the last one is in progress.
 func newHub(revisions int) *hub {
 	h := &hub{writes: -1, object: &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid"}}}
 	for n := range revisions {
@@ -61,7 +61,7 @@ func newHub(revisions int) *hub {
 	return h
 }
 
-// decide is what the hub does with a decision: it writes both places.
+// decide writes a decision to both places, as the hub does.
 func (h *hub) decide(change func(*ledger.Ledger)) {
 	o := h.list()
 	l := o.reading().Ledger
@@ -198,7 +198,7 @@ func (h *hub) restore(r *Restoration) {
 	h.annotate(r.Annotations)
 }
 
-// counting is the ledger that the hub finds.
+// counting returns the ledger that counts.
 func (h *hub) counting() ledger.Reading {
 	o := h.list()
 	return ledger.Read(&ledger.Places{
@@ -206,7 +206,7 @@ func (h *hub) counting() ledger.Reading {
 	})
 }
 
-// version is that of today's template.
+// version returns the version of the template in the spec.
 func (h *hub) version() string {
 	var manifest struct{ Data struct{ Version string } }
 	if err := json.Unmarshal(h.object.Spec.ManifestWorkTemplate.Workload.Manifests[0].Raw, &manifest); err != nil {
@@ -215,7 +215,7 @@ func (h *hub) version() string {
 	return manifest.Data.Version
 }
 
-// decisions is what the hub has decided, without its number and its messages.
+// decisions returns the decisions of the hub, without their number and messages.
 func (h *hub) decisions() ledger.Ledger {
 	reading := h.counting()
 	short := reading.Ledger.Short()

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Where one place can be read and the other one is later, a process that is killed comes to the same end as one that is not.
+// If one place is readable and the other has a higher format, a process that is killed and restarted has the same result as one that is
+// not.
 func TestKilledWithOnePlaceLater(t *testing.T) {
 	look := func() *hub {
 		h := upgraded(t, newHub(3))

@@ -12,7 +12,7 @@ import (
 type Object struct {
 	// ManifestWorkReplicaSet has the metadata and status.ledger. Nothing else is read.
 	*workv1alpha1.ManifestWorkReplicaSet
-	// History are its revisions, each with its copy of the ledger, and without its template.
+	// History holds its revisions, each with its copy of the ledger, and without its template.
 	History revision.History
 }
 
@@ -21,8 +21,8 @@ func (o *Object) reading() ledger.Reading {
 	return ledger.Read(&ledger.Places{Owner: o.UID, Status: o.Status.Ledger, History: &o.History})
 }
 
-// annotations are the changes that leave, of the annotations with snapshots, one with the wanted value and those of versions that are kept;
-// empty if nothing changes. An empty value wants none.
+// annotations returns the changes that leave only these annotations with snapshots: one with the wanted value, and those of the versions to
+// keep. The result is empty if nothing changes. If value is empty, no annotation is added.
 func (d *Decision) annotations(o *Object, of Version, value string) map[string]any {
 	changes := map[string]any{}
 	for key, present := range o.Annotations {

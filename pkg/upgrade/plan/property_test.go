@@ -32,8 +32,8 @@ func drawHub(t *rapid.T) *hub {
 // unreadable are texts that this version can't read.
 var unreadable = []string{"", "junk", `{"format":1,"owner":"other","seq":70}`, `{"format":2,"owner":"uid","seq":80}`, `{"format":2,"owner":"uid","seq":81}`}
 
-// damage makes one place unreadable, or both. A status that is intact beside a later copy is left out: a process that is killed between the
-// copy and the status goes on with the status.
+// damage makes one place unreadable, or both. An intact status with a later copy is excluded: a process that is killed between the copy
+// and the status continues with the status.
 func damage(t *rapid.T, h *hub) {
 	places := rapid.SampledFrom([][]string{{"status"}, {"copy"}, {"status", "copy"}}).Draw(t, "places")
 	for _, place := range places {
@@ -48,7 +48,7 @@ func damage(t *rapid.T, h *hub) {
 	}
 }
 
-// What a newer version loses, the older one restores: the decisions are what they were, and both places can be read.
+// The older version restores what a newer version loses: the decisions are unchanged, and both places are readable.
 func TestRestoreIsTheIdentity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := upgraded(t, drawHub(t))
@@ -62,8 +62,8 @@ func TestRestoreIsTheIdentity(t *testing.T) {
 	})
 }
 
-// A process that is killed after any write, and started again, comes to the same end, for each change of versions (P5). A process of the other
-// version in between changes nothing about it, as long as its controller did nothing.
+// A process that is killed after any write, and started again, has the same result, for each change of versions (P5). A process of the
+// other version in between changes nothing about it, as long as its controller did nothing.
 func TestKilledAfterEveryWrite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := drawHub(t)
@@ -128,8 +128,8 @@ func TestLeaseThatGoesBackAndForth(t *testing.T) {
 	})
 }
 
-// FuzzSnapshot: whatever the annotation of a snapshot holds, what is restored of it is a ledger of this object, with a number that the next
-// decision can still follow. It has a budget.
+// FuzzSnapshot: whatever the annotation of a snapshot holds, only a ledger of this object is restored, with a number that the next decision
+// can still increment. It has a budget.
 func FuzzSnapshot(f *testing.F) {
 	f.Add(``)
 	f.Add(`{"format":1,"owner":"uid","seq":3}`)

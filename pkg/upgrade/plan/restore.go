@@ -8,25 +8,24 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// Restoration is what remains to be written of a ManifestWorkReplicaSet, in this order: the status, the revisions, and the annotations
-// last.
+// Restoration holds the remaining writes for a ManifestWorkReplicaSet, in this order: the status, the revisions, the annotations.
 type Restoration struct {
-	// Revisions are those whose copy of the ledger changes: Holder gets Copy, and the others lose theirs.
+	// Revisions are the revisions whose copy of the ledger changes: Holder gets Copy, and the others lose their copy.
 	Revisions []*revision.Revision
 	Holder    *revision.Revision
 	Copy      string
-	// Status is the status with the restored ledger and its projection; nil if it stays.
+	// Status is the status with the restored ledger and its projection; nil if it does not change.
 	Status *workv1alpha1.ManifestWorkReplicaSetStatus
-	// Annotations are the changes of the object's annotations; nil values are removed. Empty if nothing changes.
+	// Annotations are the changes of the object's annotations; a nil value removes the annotation. It is empty if nothing changes.
 	Annotations map[string]any
-	// Fits reports whether there is a snapshot of this object. Restored reports whether its ledger is restored.
+	// Fits is true if there is a valid snapshot of this object. Restored is true if its ledger is restored.
 	Fits, Restored bool
 	// Kept is the reason why the snapshot is not restored; empty if it is restored, or if there is none.
 	Kept string
 }
 
-// Restore returns what remains to be restored of an object from the snapshot of this build's version: the ledger, if both of its places
-// lost it, or if one of them has a later format. Otherwise the ledger stays, because it may be newer than the snapshot.
+// Restore returns the writes that restore an object from the snapshot of this build's version. It restores the ledger if both places lost
+// it, or if either place has a higher format. Otherwise the ledger stays, because it may be newer than the snapshot.
 func Restore(d *Decision, o *Object) Restoration {
 	r := Restoration{Annotations: d.annotations(o, d.Build, "")}
 	text, taken := o.Annotations[d.Build.annotation()]
@@ -56,7 +55,7 @@ func Restore(d *Decision, o *Object) Restoration {
 	if stored, err := ledger.Decode(o.Status.Ledger, o.UID); err == nil && stored.Seq > kept.Seq {
 		if kept.Seq = stored.Seq; stored.Equal(kept) {
 			r.Copy = o.Status.Ledger
-			return r // A process that was killed wrote it.
+			return r // A process that was killed afterwards wrote it.
 		}
 	}
 	kept.Seq = max(kept.Seq, ledger.SeqOf(o.Status.Ledger)) + 1

@@ -21,7 +21,7 @@ func aborting(t *testing.T) *hub {
 // later is a ledger that a later release wrote.
 const later = `{"format":2,"owner":"uid","seq":90,"update":["anything"]}`
 
-// The ledger is restored where neither place has one that this version can read, with a number above both.
+// The ledger is restored if neither place has one that this version can read. It gets a higher number than both.
 func TestRestore(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status, copied string
@@ -77,7 +77,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// What happened since the snapshot stays: a ledger that can be read may be newer.
+// Changes since the snapshot stay: a readable ledger may be newer than the snapshot.
 func TestRestoreKeepsWhatHappenedSince(t *testing.T) {
 	for name, since := range map[string]func(*hub){
 		"an abort":              func(h *hub) { h.abort(50) },
@@ -114,7 +114,7 @@ func TestRestoreOfNoLedger(t *testing.T) {
 		"another object's": {`{"format":1,"owner":"other","seq":4}`, "it is the ledger of another object"},
 		"a later one":      {later, "it has the format 2, and this hub reads format 1"},
 		"no number":        {`{"format":1,"owner":"uid"}`, "it has the format 1 and the number 0"},
-		"too long":         {`{"format":1,"owner":"uid","seq":4}` + strings.Repeat(" ", 128<<10), "at most 131072 are read"},
+		"too long":         {`{"format":1,"owner":"uid","seq":4}` + strings.Repeat(" ", 128<<10), "the maximum is 131072"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := aborting(t)

@@ -30,7 +30,7 @@ func TestSnapshot(t *testing.T) {
 	require.NotContains(t, h.object.Annotations[snapshotOf100], "crash loop")
 }
 
-// Of an object without a ledger that this version can read, there is no snapshot.
+// An object without a ledger that this version can read gets no snapshot.
 func TestSnapshotOfNoLedger(t *testing.T) {
 	for name, hold := range map[string]func(*hub){
 		"no ledger":             func(h *hub) { h.holdIn("status", ""); h.holdIn("copy", "") },
@@ -50,8 +50,8 @@ func TestSnapshotOfNoLedger(t *testing.T) {
 	}
 }
 
-// The same ledger is no other snapshot: a process that was killed and starts again writes nothing that is there. A ledger that has changed,
-// because the older version ran once more, is.
+// An unchanged ledger is not written again: a process that restarts after it was killed does not repeat a write. A ledger that has changed,
+// because the older version has run since, replaces the snapshot.
 func TestSnapshotIsReplaced(t *testing.T) {
 	h := newHub(2)
 	_, _, _ = h.starts("v1.0.0")
@@ -77,7 +77,7 @@ func TestSnapshotIsReplaced(t *testing.T) {
 	require.NotEqual(t, first, h.object.Annotations[snapshotOf100])
 }
 
-// Snapshots of three versions stay, and none that is not listed.
+// Snapshots of three versions stay. Those of unlisted versions are removed.
 func TestSnapshotsOfThreeVersionsStay(t *testing.T) {
 	h := newHub(2)
 	h.object.Annotations = map[string]string{

@@ -33,7 +33,7 @@ const (
 	// AnnotationRecord holds, on a revision, the hub's record of the revision and its rollouts, as JSON. For its fields, see
 	// Record in pkg/revision.
 	AnnotationRecord = "work.open-cluster-management.io/record"
-	// AnnotationLedger holds, on a revision, the copy of status.ledger.
+	// AnnotationLedger is the annotation of a revision that holds the copy of status.ledger.
 	AnnotationLedger = "work.open-cluster-management.io/ledger"
 	// AnnotationKeptRevision holds, on a ManifestWork, the hash of the revision whose objects it keeps beside those of its own.
 	AnnotationKeptRevision = "work.open-cluster-management.io/kept-revision"

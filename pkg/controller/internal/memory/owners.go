@@ -21,11 +21,11 @@ type knownOwner struct {
 	failing map[string]*failure
 	// answers holds the API server's answers to other requests that fail in each pass, by request.
 	answers map[string]*answer
-	// places are the places of the ledger that could not be had, by place. Without an entry a place held the ledger the last time.
+	// places maps the places of the ledger that were unavailable at the last attempt. A place without an entry held the ledger.
 	places map[Place]lostPlace
-	// decided is the ledger that this process decided or found last; nil for none.
+	// decided is the ledger that this process last decided or found; nil for none.
 	decided *ledger.Ledger
-	// confirmed is the resourceVersion of the object that holds the ledger although the cache does not show that; empty for none.
+	// confirmed is the resourceVersion of the object that holds the ledger although the cache does not show it; empty for none.
 	confirmed string
 	// verified is the resourceVersion of the object for which the cached revisions were compared with the live ones; empty for none.
 	verified string
@@ -42,21 +42,21 @@ func (m *Owners) Verify(owner, version string) {
 	m.of(owner).verified = version
 }
 
-// Verified reports whether they were compared for a version of the object.
+// Verified reports whether the cached revisions were compared with the live ones for a version of the object.
 func (m *Owners) Verified(owner, version string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).verified == version
 }
 
-// BeginSeen returns when this process first saw that a rollout began at a time, or that time if it is earlier.
+// BeginSeen returns when this process first saw the rollout that began at a time, or that time if it is earlier.
 func (m *Owners) BeginSeen(owner string, began, now time.Time) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.of(owner).begun.see(began, now)
 }
 
-// Retries lets the next writes of clusters that a user retries be tried at once, although the API server has rejected them.
+// Retries allows an immediate write to clusters that a user retries, although the API server has rejected their works.
 func (m *Owners) Retries(owner string, clusters []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,7 +74,7 @@ func (m *Owners) Retries(owner string, clusters []string) {
 	}
 }
 
-// SetBack sets the times of writes that lie in the future to now: the clock was set back since.
+// SetBack sets write times in the future to now, because the clock was set back since.
 func (m *Owners) SetBack(owner string, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

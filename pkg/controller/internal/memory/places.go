@@ -6,7 +6,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 )
 
-// Place is a place of the ledger of an object.
+// Place is a place that holds the ledger of an object.
 type Place string
 
 // The places.
@@ -17,27 +17,27 @@ const (
 	Revision Place = "ControllerRevision"
 )
 
-// PrunedInterval is how often this process tries again whether something that was removed from a write is kept: the ledger in a lost place,
-// or the metadata of a ManifestWork.
+// PrunedInterval is the interval at which this process retries a write from which something was removed: the ledger in a lost place, or the
+// metadata of a ManifestWork.
 const PrunedInterval = 5 * time.Minute
 
-// placePatience is for how long the writes to a place must have failed before the other place alone will do.
+// placePatience is the time for which the writes to a place must fail before the other place alone is enough.
 const placePatience = 10 * time.Second
 
-// lostPlace is a place that could not be had when it was last tried.
+// lostPlace is a place that was unavailable at the last attempt.
 type lostPlace struct {
 	since, triedAt time.Time
-	// seq is the number of the ledger that it lacks.
+	// seq is the number of the ledger that the place lacks.
 	seq int64
-	// interval is how long it takes until it is tried again.
+	// interval is the time until the next attempt.
 	interval time.Duration
-	// dropped is true if the API server accepted the write, and dropped the ledger: its CRD is another one.
+	// dropped is true if the API server accepted the write, but dropped the ledger, because its CRD is not this hub's.
 	dropped bool
-	// request names the request that fails, and note is a message about it, with the remedy.
+	// request names the failing request. note is a message about it, with the remedy.
 	request, note string
 }
 
-// Failed notes that a request that writes the ledger to a place failed, with a message for people.
+// Failed notes that a write of the ledger to a place failed. note is the message for users.
 func (m *Owners) Failed(owner string, place Place, seq int64, now time.Time, request string, err error, note string) {
 	lost := lostPlace{seq: seq, since: now, triedAt: now, interval: RefusedInterval, request: request, note: note}
 	if IsLasting(err) {
@@ -46,11 +46,11 @@ func (m *Owners) Failed(owner string, place Place, seq int64, now time.Time, req
 	m.lose(owner, place, lost)
 }
 
-// LostPlace is a place that could not be had when it was last tried.
+// LostPlace is a place that was unavailable at the last attempt.
 type LostPlace struct {
-	// Request names the request that fails, and Note is a message for people; both are empty if the API server drops the ledger.
+	// Request names the failing request, and Note is a message for users; both are empty if the API server drops the ledger.
 	Request, Note string
-	// TryAt is when it is tried again.
+	// TryAt is the time of the next attempt.
 	TryAt time.Time
 }
 
@@ -83,7 +83,7 @@ func (m *Owners) lose(owner string, place Place, lost lostPlace) {
 	known.places[place] = lost
 }
 
-// Held notes that a place holds the ledger with a number.
+// Held notes that a place holds the ledger with this number.
 func (m *Owners) Held(owner string, place Place, seq int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -92,14 +92,14 @@ func (m *Owners) Held(owner string, place Place, seq int64) {
 	}
 }
 
-// Drops reports whether the API server dropped the ledger in a place the last time.
+// Drops reports whether the API server dropped the ledger in a place at the last attempt.
 func (m *Owners) Drops(owner string, place Place) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).places[place].dropped
 }
 
-// Lost reports whether a place can't be had, so that the other one alone will do.
+// Lost reports whether a place is unavailable, so that the other place alone is enough.
 func (m *Owners) Lost(owner string, place Place, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,7 +107,7 @@ func (m *Owners) Lost(owner string, place Place, now time.Time) bool {
 	return known && (lost.dropped || !now.Before(lost.since.Add(placePatience)))
 }
 
-// Waits reports whether a place can't be had, and is not to be tried again yet.
+// Waits reports whether a place is unavailable, and the time of the next attempt has not come yet.
 func (m *Owners) Waits(owner string, place Place, now time.Time) bool {
 	if !m.Lost(owner, place, now) {
 		return false
@@ -118,7 +118,7 @@ func (m *Owners) Waits(owner string, place Place, now time.Time) bool {
 	return lately(lost.triedAt, now, lost.interval)
 }
 
-// Confirm notes that a version of an object holds the ledger, although the cache does not show that.
+// Confirm notes that a version of an object holds the ledger, although the cache does not show it.
 func (m *Owners) Confirm(owner, version string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,14 +132,14 @@ func (m *Owners) Confirmed(owner, version string) bool {
 	return m.look(owner).confirmed == version
 }
 
-// Decide remembers the ledger that this process decided or found last. It must not change.
+// Decide remembers the ledger that this process last decided or found. The caller must not change it afterwards.
 func (m *Owners) Decide(owner string, decided *ledger.Ledger) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(owner).decided = decided
 }
 
-// Decided returns that ledger; nil for none.
+// Decided returns the ledger that this process last decided or found; nil for none.
 func (m *Owners) Decided(owner string) *ledger.Ledger {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 )
 
-// One place of the ledger alone will do if the API server drops the ledger in the other one, or if all its writes there have failed for 10 s.
+// One place is enough if the API server drops the ledger in the other place, or if all writes to the other place have failed for 10 s.
 func TestPlaces(t *testing.T) {
 	const request, note = "patching ManifestWorkReplicaSet demo/web", "denied: ask the owner of the webhook"
 	const dropped, rejected, failed = "dropped", "rejected", "failed"
@@ -23,7 +23,7 @@ func TestPlaces(t *testing.T) {
 		tries []try
 		now   time.Duration
 		lost  bool
-		// waits is for how long the place is not tried again.
+		// waits is the time until the next attempt.
 		waits time.Duration
 	}{
 		"no try":                              {},
@@ -76,7 +76,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// The ledger that this process decided last is known until the object is gone.
+// The process remembers its last ledger until the object is deleted.
 func TestDecided(t *testing.T) {
 	m, first, second := &Owners{}, &ledger.Ledger{Seq: 1}, &ledger.Ledger{Seq: 2}
 	require.Nil(t, m.Decided(owner))
