@@ -33,7 +33,7 @@ func (r *statusReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 // stageOf returns the stage of the rollout after this pass acted.
 func stageOf(p *pass) status.Stage {
 	switch {
-	case p.Snapshot.Aborted && (p.aborting() || p.Snapshot.Current == nil):
+	case p.Snapshot.Aborted && (p.unrestored || p.Snapshot.Current == nil):
 		return status.Aborting
 	case p.Snapshot.Aborted:
 		return status.Aborted
