@@ -122,14 +122,14 @@ func (c *Controller) historyNote(p *pass) string {
 	return missing
 }
 
-// olderCRDNote returns which fields of the status an older CRD drops, and which fields of the spec one has dropped.
+// olderCRDNote returns the note that another CRD drops the ledger, and which fields of the spec one has dropped.
 func (c *Controller) olderCRDNote(p *pass) string {
 	notes := []string{c.prunedNote(p), lostNote(p.lost)}
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }
 
-// prunedNote returns the note that an older CRD drops fields of the status, and makes an event of it once. The rollout
-// continues with the records of the revisions.
+// prunedNote returns the note that the CRD is another one, which drops the ledger, and makes an event of it once. The rollout continues with
+// the copy of the ledger (R42).
 func (c *Controller) prunedNote(p *pass) string {
 	if !c.memory.Owners.Drops(p.key, memory.Status) {
 		return ""

@@ -3,7 +3,7 @@
 //
 // The ledger has two places, status.ledger and a copy in an annotation of a ControllerRevision, and one number, Seq, which grows by one
 // with each decision. Read returns the one that counts (R40). The fields of the status that people read are its projection, written with it
-// in one request: a field that differs from the projection of the ledger in the same status is a command, which Commands returns (R41).
+// in one request: a field that differs from the projection of the ledger in the same status is a command, which CommandsIn returns (R41).
 //
 // The package is pure. It decides nothing about clusters.
 package ledger
@@ -101,7 +101,7 @@ func (b *Beginning) Again() bool { return b.How != New || !b.Retried.IsZero() }
 // Abort is an abort.
 type Abort struct {
 	At time.Time `json:"at"`
-	// By is the user who aborted by hand, as status.abortedBy has it; empty for none. ByHand says who wrote that, for a message.
+	// By is the user who aborted by hand, as status.abortedBy has it; empty for none.
 	By string `json:"by,omitempty"`
 	// Said is status.abortReason, as a person set it. Reason is why the rollout was aborted, for a message.
 	Said   string `json:"said,omitempty"`
