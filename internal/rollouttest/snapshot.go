@@ -125,7 +125,7 @@ func Older(hashes ...string) SnapshotOption {
 	}
 }
 
-// Recorded puts failures of clusters into the records of the status, under a Placement.
+// Recorded puts failures of clusters into the records, under a Placement.
 func Recorded(placement string, reason workv1alpha1.FailureReason, clusters ...string) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		if s.Records.Failures == nil {

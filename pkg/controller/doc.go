@@ -6,14 +6,14 @@
 //	revision  the informers' caches become one view of the object (observe.go);
 //	          package lifecycle decides which revision the template has,
 //	          step by step, and each step is performed                           (revisions.go)
-//	rollout   the beginning of a rollout, an abort or a retry is persisted before
-//	          anything follows from it                                           (revisions.go)
-//	deploy    package rollout decides; the decision is persisted and carried out (deploy.go)
+//	rollout   the rollout of that revision begins, or is retried                 (revisions.go)
+//	deploy    package rollout decides. If the ledger changed, it is persisted
+//	          (ledger.go), and the pass ends; otherwise it is carried out        (deploy.go)
 //	status    package status makes the conditions and counts, in one write       (report.go)
 //	prune     revisions over the limit are deleted                               (prune.go)
 //
-// Write-ahead: a step that persists a decision ends the pass. The next pass begins when every cache shows that write
-// (internal/memory/expectations.go, R15). If a process is killed after any write, its successor finds everything that it needs.
+// A pass persists a decision or carries one out, never both (R42). The next pass begins when every cache shows its writes
+// (internal/memory/expectations.go, R15). If a process is killed after any write, its successor finds everything that it needs in the ledger.
 //
 // The controller holds no client of its own. Package internal/workwriter writes ManifestWorks, internal/revisionwriter writes
 // ControllerRevisions, and replicaset patches the object. Package workpatch makes the content of each write of a work.

@@ -16,11 +16,8 @@ import (
 // readLedger finds the ledger that counts, and the commands in the status if the status has this ledger.
 func (c *Controller) readLedger(p *pass) {
 	places := ledger.Places{
-		Owner: p.object.UID, Template: p.facts.Template, Status: p.object.Status.Ledger,
+		Owner: p.object.UID, Template: p.facts.Template, Status: p.object.Status.Ledger, History: p.history,
 		Remembered: c.memory.Owners.Decided(p.key),
-	}
-	if !p.facts.NoHistory {
-		places.History = &p.facts.History
 	}
 	p.reading = ledger.Read(&places)
 	p.facts.Before = p.reading.Ledger
@@ -137,7 +134,7 @@ func (c *Controller) nameLostPlaces(p *pass) {
 // copyLedger writes the copy of the ledger and the record of the rollout.
 func (c *Controller) copyLedger(ctx context.Context, p *pass) error {
 	holder := ledger.Holder(&p.history, &p.Ledger)
-	if holder == nil || p.facts.NoHistory {
+	if holder == nil {
 		return nil
 	}
 	text, err := p.Ledger.Encode()

@@ -193,9 +193,6 @@ func (c *Controller) newPass(object *replicaset.Object, key string) *pass {
 	return p
 }
 
-// aborting reports whether an abort has yet to restore works that can be written.
-func (p *pass) aborting() bool { return p.unrestored }
-
 // lookAgain schedules another pass after the given time at the latest.
 func (p *pass) lookAgain(after time.Duration) {
 	if after > 0 && (p.recheck == 0 || after < p.recheck) {
@@ -226,17 +223,16 @@ func (c *Controller) patcher(p *pass) replicaset.Patcher {
 	})
 }
 
-// abortLeft returns how a pass leaves the abort of its object. One that was decided, or that has yet to restore works, is under way. A
-// paused abort writes nothing, and needs no worker that is reserved for aborts.
+// abortLeft returns how a pass leaves the abort of its object. One that has yet to restore works is under way. A paused
+// abort writes nothing, and needs no worker that is reserved for aborts.
 func (p *pass) abortLeft() memory.Abort {
 	aborted := p.Snapshot != nil && p.Snapshot.Aborted
-	begun := p.plan == nil && aborted
 	switch {
 	case !p.object.DeletionTimestamp.IsZero() || p.object.Spec.Paused:
 		return memory.NoAbort
 	case aborted && p.Snapshot.Current == nil:
 		return memory.AbortStuck
-	case begun || p.aborting():
+	case p.unrestored:
 		return memory.AbortUnderWay
 	}
 	return memory.NoAbort

@@ -33,7 +33,7 @@ func (r *statusReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 // stageOf returns the stage of the rollout after this pass acted.
 func stageOf(p *pass) status.Stage {
 	switch {
-	case p.Snapshot.Aborted && (p.aborting() || p.Snapshot.Current == nil):
+	case p.Snapshot.Aborted && (p.unrestored || p.Snapshot.Current == nil):
 		return status.Aborting
 	case p.Snapshot.Aborted:
 		return status.Aborted
@@ -129,14 +129,14 @@ func (c *Controller) historyNote(p *pass) string {
 	return missing
 }
 
-// olderCRDNote returns which fields of the status an older CRD drops, and which fields of the spec one has dropped.
+// olderCRDNote returns the note that another CRD drops the ledger, and which fields of the spec one has dropped.
 func (c *Controller) olderCRDNote(p *pass) string {
 	notes := []string{c.prunedNote(p), lostNote(p.lost)}
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }
 
-// prunedNote returns the note that an older CRD drops fields of the status, and makes an event of it once. The rollout
-// continues with the records of the revisions.
+// prunedNote returns the note that the CRD is another one, which drops the ledger, and makes an event of it once. The rollout continues with
+// the copy of the ledger (R42).
 func (c *Controller) prunedNote(p *pass) string {
 	if !c.memory.Owners.Drops(p.key, memory.Status) {
 		return ""

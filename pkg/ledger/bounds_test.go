@@ -13,14 +13,14 @@ import (
 // A status whose stable revision was adopted counts even if the copy was lost, for example with the revision of the rollout.
 func TestAdoptedRevisionIsBelieved(t *testing.T) {
 	l := numbered(5)
-	h := &revision.History{Revisions: []revision.Revision{copied("a", 1, "", func(r *revision.Record) { r.Recorded = at(0) })}}
+	h := revision.History{Revisions: []revision.Revision{copied("a", 1, "", func(r *revision.Record) { r.Recorded = at(0) })}}
 	require.Equal(t, int64(5), Read(&Places{Owner: uid, Status: text(l), History: h}).Ledger.Seq)
 }
 
 // Whatever number a ledger has, the next decision can be read.
 func TestNextNumberCanBeRead(t *testing.T) {
 	forged := numbered(maxSeq, func(l *Ledger) { l.Current = Named{} })
-	found := Read(&Places{Owner: uid, Status: text(forged), History: &revision.History{Revisions: []revision.Revision{copied("b", 1, text(numbered(3)))}}})
+	found := Read(&Places{Owner: uid, Status: text(forged), History: revision.History{Revisions: []revision.Revision{copied("b", 1, text(numbered(3)))}}})
 	next := found.Ledger.Clone()
 	next.Seq++
 	_, err := Decode(text(&next), uid)

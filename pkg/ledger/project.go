@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +9,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 type objectStatus = workv1alpha1.ManifestWorkReplicaSetStatus
@@ -63,12 +63,7 @@ func seconds(at time.Time) metav1.Time {
 
 // Quoted returns the message of an agent or of the API server on one line, in at most MaxFailureMessage bytes.
 func Quoted(message string) string {
-	text := plain.Line(message)
-	if len(text) <= workv1alpha1.MaxFailureMessage {
-		return text
-	}
-	const more = "…"
-	return strings.ToValidUTF8(text[:workv1alpha1.MaxFailureMessage-len(more)], "") + more
+	return revision.Shortened(plain.Line(message), workv1alpha1.MaxFailureMessage)
 }
 
 // FromStatus derives a ledger from the fields of a status, for readers of an object whose ledger can't be read. It has no number.
@@ -161,10 +156,4 @@ func storable(at time.Time) time.Time {
 // maxText is the limit in bytes of status.abortedBy and status.abortReason, as in the CRD.
 const maxText = 256
 
-func bounded(text string) string {
-	text = plain.Line(text)
-	if len(text) <= maxText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxText], "")
-}
+func bounded(text string) string { return revision.Shortened(plain.Line(text), maxText) }

@@ -124,7 +124,7 @@ func TestCommandsIn(t *testing.T) {
 		}},
 		"an abort by nobody": {ledger: numbered(4), want: Commands{Name: "a", Abort: &Abort{At: now.Time}}, change: func(s *objectStatus) { s.AbortedTime = &now }},
 		"an abort, in many words": {
-			ledger: numbered(4), want: Commands{Name: "a", Abort: &Abort{At: now.Time, By: strings.Repeat("é", 128), Said: `a b\x1b`}}, change: func(s *objectStatus) {
+			ledger: numbered(4), want: Commands{Name: "a", Abort: &Abort{At: now.Time, By: strings.Repeat("é", 126) + "…", Said: `a b\x1b`}}, change: func(s *objectStatus) {
 				s.AbortedTime, s.AbortedBy, s.AbortReason = &now, strings.Repeat("é", 300), "a\nb\x1b"
 			},
 		},

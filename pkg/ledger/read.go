@@ -15,9 +15,9 @@ type Places struct {
 	// Owner is the UID of the object, and Template is the digest of its template; empty if unknown.
 	Owner    types.UID
 	Template revision.Digest
-	// Status is status.ledger, and History holds the revisions, one of which has the copy.
+	// Status is status.ledger, and History holds the revisions, one of which has the copy; empty if they can't be read.
 	Status  string
-	History *revision.History
+	History revision.History
 	// Remembered is the ledger that this process last decided or found; nil for none. It counts if both places lost the ledger.
 	Remembered *Ledger
 }
@@ -51,7 +51,7 @@ func Read(p *Places) Reading {
 	}
 	r.Ledger = *counting
 	r.InStatus = stored != nil && (stored == counting || stored.Equal(counting))
-	if holder := Holder(p.History, counting); holder != nil {
+	if holder := Holder(&p.History, counting); holder != nil {
 		text, err := counting.Encode()
 		r.InCopy = err == nil && holder.Object.Annotations[workv1alpha1.AnnotationLedger] == text
 	}
@@ -85,9 +85,6 @@ func (p *Places) latest(stored, copied *Ledger) (latest *Ledger) {
 
 // newestCopy returns the copy with the highest number; nil if there is none. If numbers are equal, it prefers the newest revision's copy.
 func (p *Places) newestCopy(r *Reading) (newest *Ledger) {
-	if p.History == nil {
-		return nil
-	}
 	for i := range slices.Backward(p.History.Revisions) {
 		text := p.History.Revisions[i].Object.Annotations[workv1alpha1.AnnotationLedger]
 		if text == "" {
@@ -122,7 +119,7 @@ func (p *Places) believes(stored, copied *Ledger) bool {
 	case current.Hash == stored.Update.Hash && current.Digest == p.Template && p.Template != "":
 		return true // It only claims that the template in the spec is the stable one.
 	}
-	if p.History == nil || len(p.History.Revisions) == 0 {
+	if len(p.History.Revisions) == 0 {
 		return true // The status is the only place, and there is no revision that a forged ledger could restore.
 	}
 	rev := p.History.ByHash(current.Hash)
@@ -132,9 +129,6 @@ func (p *Places) believes(stored, copied *Ledger) bool {
 // Holder returns the revision that must have the copy: the update revision, or the newest revision if the update revision is missing; nil
 // if there are no revisions.
 func Holder(h *revision.History, l *Ledger) *revision.Revision {
-	if h == nil {
-		return nil
-	}
 	if update := h.ByHash(l.Update.Hash); update != nil {
 		return update
 	}

@@ -19,12 +19,12 @@ func TestRead(t *testing.T) {
 	elsewhere := func(l *Ledger) { l.Owner = "other" }
 	noneStable := func(l *Ledger) { l.Current = Named{} }
 	// Revision a is the stable one, and b is rolled out: b must have the copy.
-	history := func(onA, onB string, changes ...func(*revision.Record)) *revision.History {
-		return &revision.History{Revisions: []revision.Revision{copied("a", 1, onA, changes...), copied("b", 2, onB)}}
+	history := func(onA, onB string, changes ...func(*revision.Record)) revision.History {
+		return revision.History{Revisions: []revision.Revision{copied("a", 1, onA, changes...), copied("b", 2, onB)}}
 	}
 	for name, tc := range map[string]struct {
 		status     string
-		history    *revision.History
+		history    revision.History
 		template   revision.Digest
 		remembered *Ledger
 
@@ -50,8 +50,8 @@ func TestRead(t *testing.T) {
 		"two copies with one number":    {history: history(text(numbered(3, other)), text(numbered(3))), counts: numbered(3), inCopy: true},
 		"the same in other words":       {status: " " + text(numbered(3)), history: history("", " "+text(numbered(3))), counts: numbered(3), inStatus: true},
 		"no history":                    {status: text(numbered(30)), counts: numbered(30), inStatus: true},
-		"an empty history":              {status: text(numbered(30)), history: &revision.History{}, counts: numbered(30), inStatus: true},
-		"the revision of b is deleted":  {status: text(numbered(3)), history: &revision.History{Revisions: []revision.Revision{copied("a", 1, text(numbered(3)))}}, counts: numbered(3), inStatus: true, inCopy: true},
+		"an empty history":              {status: text(numbered(30)), history: revision.History{}, counts: numbered(30), inStatus: true},
+		"the revision of b is deleted":  {status: text(numbered(3)), history: revision.History{Revisions: []revision.Revision{copied("a", 1, text(numbered(3)))}}, counts: numbered(3), inStatus: true, inCopy: true},
 		"ahead by two":                  {status: text(numbered(5, func(l *Ledger) { l.Current = named("z") })), history: history("", text(numbered(3))), counts: numbered(3), inCopy: true},
 		"ahead by two, never stable":    {status: text(numbered(5, func(l *Ledger) { l.Current = named("b") })), history: history("", text(numbered(3))), counts: numbered(3), inCopy: true},
 		"ahead by two, none is stable":  {status: text(numbered(5, noneStable)), history: history("", text(numbered(3))), counts: numbered(5, noneStable), inStatus: true},
@@ -110,5 +110,4 @@ func TestHolder(t *testing.T) {
 	require.Equal(t, "c", Holder(h, numbered(1, func(l *Ledger) { l.Update = named("z") })).Hash)
 	require.Equal(t, "c", Holder(h, &Ledger{}).Hash)
 	require.Nil(t, Holder(&revision.History{}, numbered(1)))
-	require.Nil(t, Holder(nil, numbered(1)))
 }

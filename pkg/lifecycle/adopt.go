@@ -62,7 +62,7 @@ func (c *chain) recordPast(in *adoption.Input, past *adoption.History) *Step {
 	if past.Surpassed || (c.Ledger.Current.Hash == "" && (in.FirstSight || past.Replaced)) {
 		stable = past.Stable(c.Now)
 	}
-	if done := c.record(recorded, in.FirstSight); done != (batch{}) {
+	if done := c.record(recorded); done != (batch{}) {
 		return c.afterAdoption(done)
 	}
 	switch found := c.History.ByDigest(stable); {
@@ -121,9 +121,9 @@ func (c *chain) pastInput(update *revision.Revision) *adoption.Input {
 
 // record creates revisions for specs that have none. Their numbers are lower than the number of any revision that was made from a template,
 // so that they are pruned first.
-func (c *chain) record(specs []adoption.Spec, firstSight bool) (all batch) {
+func (c *chain) record(specs []adoption.Spec) (all batch) {
 	number, next := c.History.LowerNumber(), int64(-1)
-	if firstSight {
+	if c.firstSight() {
 		// The revision of the template comes after them. Among them, the spec on the most clusters comes last.
 		number, next = c.History.NextNumber(), 1
 		slices.Reverse(specs)

@@ -159,12 +159,12 @@ func (v *View) beginRollout(d *Decision) {
 
 // howBegins returns how the rollout of a revision begins. At first sight, no rollout is Returned: earlier reports of the clusters count.
 func (v *View) howBegins(l *ledger.Ledger, update ledger.Named) ledger.How {
-	place, former := l.Formerly(update.Digest)
+	_, former := l.Formerly(update.Digest)
 	rev := v.revisionOf(update.Hash)
 	switch {
 	case l.Update.Hash == "":
 		return ledger.New
-	case former && place >= 0:
+	case former:
 		return ledger.Returned
 	case rev != nil && !rev.Began.IsZero():
 		return ledger.Found

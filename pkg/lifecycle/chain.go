@@ -93,12 +93,6 @@ func (c *chain) write(request Step, otherwise func(failed *Answer) *Step) *Step 
 	return c.written(request.Why)
 }
 
-// despite reports a failed request, and lets the next link decide.
-func (c *chain) despite(failed *Answer) *Step {
-	c.Problems = append(c.Problems, Problem{Failed: failed})
-	return nil
-}
-
 // invalid ends the pass, and reports a problem with the spec.
 func (c *chain) invalid(problem Problem) *Step {
 	return &Step{Action: Hold, Reason: InvalidSpec, Why: "the spec can't be rolled out", Problem: problem, Decision: c.Decision}

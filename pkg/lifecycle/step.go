@@ -134,8 +134,6 @@ type Decision struct {
 	TemplatePending bool
 	// Snapshot is the snapshot of the rollout.
 	Snapshot *rollout.Snapshot
-	// Aborting is true if a work that can be written was not restored when the decision was made.
-	Aborting bool
 
 	// Problems are for the conditions.
 	Problems []Problem

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"math"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -129,7 +130,7 @@ func (c *chain) nameTaken(wanted *appsv1.ControllerRevision) *Step {
 // bumpCollision increments the collision count, because the hash is taken. The next pass tries the next hash.
 func (c *chain) bumpCollision(live *appsv1.ControllerRevision) *Step {
 	c.ignore(c.taken(live))
-	c.Ledger.Collisions = revision.NextCollision(c.collisions())
+	c.Ledger.Collisions = max(c.Ledger.Collisions, 0)%math.MaxInt32 + 1 // Only a count that no hub wrote is reset.
 	return c.decided("the name of the template's revision is taken")
 }
 

@@ -20,7 +20,7 @@ func (c *chain) unlabelled() *Step {
 		case found.next != nil:
 			return found.next
 		case found.failed != nil:
-			c.despite(found.failed)
+			c.Problems = append(c.Problems, Problem{Failed: found.failed})
 		case found.wrote:
 			return c.written("the labels of a revision were restored")
 		}

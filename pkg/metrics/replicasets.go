@@ -66,7 +66,7 @@ type Problem string
 const (
 	// FieldsLost means that an older CRD dropped fields of the spec.
 	FieldsLost Problem = "FieldsLost"
-	// OlderCRD means that the API server drops fields of the status.
+	// OlderCRD means that the API server drops status.ledger.
 	OlderCRD Problem = "OlderCRD"
 	// HistoryUnavailable means that the hub may not read ControllerRevisions: nothing is aborted.
 	HistoryUnavailable Problem = "HistoryUnavailable"

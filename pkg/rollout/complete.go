@@ -162,7 +162,7 @@ func (p *Plan) tallyAway(m *member, awaited bool) {
 }
 
 func (m *member) failing() Failing {
-	failing := Failing{Cluster: m.cluster, Phase: m.is().name, Since: m.since}
+	failing := Failing{Cluster: m.cluster, Phase: m.is().name}
 	if m.rejection != nil {
 		failing.Rejected = m.rejection.Message
 	}

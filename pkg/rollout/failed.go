@@ -22,7 +22,7 @@ import (
 //     (doubtFailure).
 //     A cluster that nothing selects any more fails in the same way, if it never succeeded (neverSucceeded in away.go).
 //  6. A failure counts at once, and until it is revoked: see records.go. Before the controller acts on a failure, it reads the work from
-//     the API server again, and then records the failure (pkg/controller/record.go).
+//     the API server again (pkg/controller/examine.go), and records the failure in the ledger.
 //  7. A placementRef fails when more of its clusters failed than maxFailures allows: of all its clusters for All and Progressive, of each
 //     decision group for ProgressivePerGroup. No cluster of a mandatory group may fail (countFailures, exceeds).
 //  8. It is halted, and starts nothing new, when that is true of the failed clusters together with the degraded and unknown ones and

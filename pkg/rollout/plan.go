@@ -206,7 +206,6 @@ func (p *Plan) Selects(cluster string) bool { return p.selection.find(cluster) !
 type Failing struct {
 	Cluster string
 	Phase   Phase
-	Since   time.Time
 	// Rejected is the API server's reason for rejecting its work; empty if it accepts the work.
 	Rejected string
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// The records of failures in the status, and how long they hold (R11):
+// The records of failures in the ledger, and how long they hold (R11):
 //
-//  1. A failure and a halt are recorded before the hub acts on them (Adds, records; pkg/controller/record.go).
+//  1. A failure and a halt are recorded before the hub acts on them (records; Judge in package lifecycle).
 //  2. A recorded failure gives its cluster the phase of a failure until the success of the cluster is settled, even after a restart, or an
 //     edit or deletion of its work (applyRecord). The records end with the rollout of the update revision.
 //  3. A user who removes a recorded failure retries the cluster: it gets a new deadline (retried, renewRetried). A user may also retry all
@@ -32,7 +32,7 @@ type Failure struct {
 	Message string
 }
 
-// Records are the facts that the status holds about the rollout of the update revision.
+// Records are the facts that the ledger holds about the rollout of the update revision.
 type Records struct {
 	// Failures are the clusters that failed, at most MaxFailures, by name.
 	Failures map[string]Failure
@@ -52,7 +52,7 @@ type Records struct {
 	Lost, Uncounted bool
 }
 
-// Adds reports whether the records hold a fact that other records lack. Such a fact must be persisted before a decision is based on it.
+// Adds reports whether other records hold a fact that these lack.
 func (r *Records) Adds(to *Records) bool {
 	return lacks(to.Failures, r.Failures) || lacks(to.Halted, r.Halted)
 }

@@ -18,7 +18,7 @@ type Rejection struct {
 	Message string
 }
 
-// rejectionOf returns the rejection of a cluster's work, as known to this process or recorded in the status.
+// rejectionOf returns the rejection of a cluster's work, as known to this process or recorded in the ledger.
 func (s *Snapshot) rejectionOf(cluster string) (Rejection, bool) {
 	rejection, known := s.Rejected[cluster]
 	record, recorded := s.Records.Rejections[cluster]

@@ -10,10 +10,10 @@ import (
 // When a rollout is aborted, and how clusters go back (R12):
 //
 //  1. A rollout in progress is aborted when a placementRef with failureStrategy AbortAll has failed (decideAbort; failed.go tells when it
-//     has), or when a user aborts it (abortByHand in package lifecycle).
+//     has), or when a user aborts it (obeyAbort in package lifecycle).
 //  2. It is not aborted if there is no revision to go back to (Absence), nor if it is an undo: one silent cluster would return all others
 //     to the revision that the user left.
-//  3. The abort is persisted first: the plan that decides it writes nothing. A pause holds it back.
+//  3. The abort is persisted first (R42). A pause holds it back.
 //  4. While aborted, the current revision is written to every cluster at once, regardless of the strategies. This includes clusters whose
 //     Placement is missing and clusters that no placementRef selects (planRollback).
 //  5. If the template returns to the current revision, or to an earlier one within the rollback window, each cluster that left it gets it

@@ -142,7 +142,7 @@ func TestPausedProgressing(t *testing.T) {
 			require.Equal(t, tc.reconciling, meta.IsStatusConditionTrue(built.Conditions, workv1alpha1.ConditionReconciling))
 			require.Equal(t, tc.stalled, meta.IsStatusConditionTrue(built.Conditions, workv1alpha1.ConditionStalled))
 			require.EqualValues(t, 7, built.ObservedGeneration)
-			require.Equal(t, tc.in.Stage, status.StageOf(built.Conditions), "the stage is known from the conditions (R16)")
+			require.Equal(t, tc.in.Stage, status.StageOf(built.Conditions), "readers know the stage from the conditions")
 		})
 	}
 }

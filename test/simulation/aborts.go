@@ -34,8 +34,8 @@ func (w *World) checkAborted() error {
 		return nil
 	}
 	for _, rev := range w.Revisions() {
-		if revision.RecordOf(rev).Abort != nil {
-			return nil // Rebuilt, after someone wiped the status.
+		if abort := revision.RecordOf(rev).Abort; abort != nil && abort.At.Equal(object.Status.AbortedTime.Time) {
+			return nil // The copy had it before, where the status could not be written.
 		}
 	}
 	if w.undoes(object.Status.CurrentRevision, object.Status.UpdateRevision) {
@@ -142,7 +142,7 @@ func (w *World) mayStillSelect(owner *workv1alpha1.ManifestWorkReplicaSet, place
 }
 
 // undoes reports whether a rollout goes back to a revision that was the current one, and was made before today's current one. What was
-// deleted and rebuilt does not tell.
+// deleted and created again does not tell.
 func (w *World) undoes(current, update string) bool {
 	if w.Irreparable.HasAny(current, update) {
 		return false

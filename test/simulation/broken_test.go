@@ -83,7 +83,7 @@ func (s *teller) takeName(version string, collisionCount *int32) {
 	s.must(err)
 }
 
-// R2, R16: a collision does not end the rollout where an older CRD drops the count of them.
+// R2, R42: a collision does not end the rollout where another CRD drops the ledger, which counts them.
 func TestCollisionUnderAnOlderCRD(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.API.OlderCRD = true

@@ -14,9 +14,8 @@ func (w *World) ledger() ledger.Ledger {
 	if object == nil {
 		return ledger.Ledger{}
 	}
-	history := w.history()
 	digest, _ := revision.DigestOf(&object.Spec.ManifestWorkTemplate)
-	return ledger.Read(&ledger.Places{Owner: object.UID, Template: digest, Status: object.Status.Ledger, History: &history}).Ledger
+	return ledger.Read(&ledger.Places{Owner: object.UID, Template: digest, Status: object.Status.Ledger, History: w.history()}).Ledger
 }
 
 // history returns the revisions that the API server has.

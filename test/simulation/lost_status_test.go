@@ -15,8 +15,7 @@ func (s *teller) wipeStatus() {
 	s.Tell("user: wipes the status")
 }
 
-// R16: a revision may tell that it is current and be aborted all the same: a cluster relapsed before the status told it. A status that is lost
-// after that does not take the fleet forward to it.
+// R40: a status that is lost after an abort does not take the fleet forward to what was aborted, however near its completion was.
 func TestLostStatusAfterTheAbortOfWhatWasAlmostCurrent(t *testing.T) {
 	s := rolledOut(t)
 	s.Fault = func(what string) Fault {
@@ -40,7 +39,7 @@ func TestLostStatusAfterTheAbortOfWhatWasAlmostCurrent(t *testing.T) {
 	require.NotNil(t, s.Object().Status.AbortedTime)
 }
 
-// R3, R16: an undo to what was current long ago, aborted, leaves what it began from the current one.
+// R3, R40: an undo to what was current long ago, aborted, leaves what it began from the current one.
 func TestLostStatusAfterTheAbortOfAnUndo(t *testing.T) {
 	s := rolledOut(t)
 	s.Update("v2")
@@ -58,7 +57,7 @@ func TestLostStatusAfterTheAbortOfAnUndo(t *testing.T) {
 	require.Equal(t, before.CurrentRevision, s.Object().Status.CurrentRevision)
 }
 
-// R11, R16: the write that restores a lost status records no failure that was not read live. The network lost the success of c1, and the
+// R11, R40: the write that restores a lost status records no failure that was not read live. The network lost the success of c1, and the
 // hub learns it when it asks, before it records a failure.
 func TestLostStatusRecordsNoFailureThatWasNotReadLive(t *testing.T) {
 	s := overBroker(t)
@@ -85,7 +84,7 @@ func TestLostStatusRecordsNoFailureThatWasNotReadLive(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// R13, R16: a rollout is complete, which its revision records, and the template changes before the status shows it. The revision is the
+// R13, R42: a rollout is complete, which the status has, and the template changes before the copy of the ledger shows it. The revision is the
 // current one: it is what an abort of the next rollout goes back to, and it goes to the one before it like any other undo.
 func TestUpdateBeforeTheStatusShowsTheCompletion(t *testing.T) {
 	for name, fault := range map[string]Fault{"the write fails": Refused, "the hub dies before it": KilledBefore} {

@@ -68,8 +68,7 @@ func (w *World) checkPausedStatus(seen *replicaset.Object) error {
 	if now == nil || seen.Status.UpdateRevision == "" {
 		return nil
 	}
-	history := w.history()
-	copied := ledger.Read(&ledger.Places{Owner: now.UID, History: &history}).Ledger
+	copied := ledger.Read(&ledger.Places{Owner: now.UID, History: w.history()}).Ledger
 	if copied.Update.Hash == now.Status.UpdateRevision && (copied.Abort != nil) == (now.Status.AbortedTime != nil) {
 		return nil // It was decided before: a status from a backup is put right at once.
 	}

@@ -71,7 +71,6 @@ type Process struct {
 	unseen []Event
 	// clusters is what the process has seen of ManagedClusters.
 	clusters map[string]sighting
-	queue    map[string]bool
 	dead     bool
 	// lists counts the live lists of works.
 	lists int
@@ -101,7 +100,7 @@ type Process struct {
 func NewProcess(
 	api *API, clk *clocktesting.FakeClock, machine machineClock, settle time.Duration, recorder events.EventRecorder, network *Network,
 ) *Process {
-	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}, clusters: map[string]sighting{}, trim: workcache.NewTransform(), unread: api.NoHistory, began: clk.Now()}
+	p := &Process{api: api, clock: clk, stores: controller.NewStores(), clusters: map[string]sighting{}, trim: workcache.NewTransform(), unread: api.NoHistory, began: clk.Now()}
 	p.connection = connectivity.New(machine)
 	config := controller.Config{
 		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, Kube: kubeClient{process: p},

@@ -169,7 +169,7 @@ func TestFirstRevisionIsRefused(t *testing.T) {
 	s.everywhere("v1")
 }
 
-// R12, R16: an abort that the status holds is carried out also where the revision can't tell of it.
+// R12, R42: an abort that the status holds is carried out also where the revision can't have the copy.
 func TestAbortIsCarriedOutWhileItsAnnotationIsRefused(t *testing.T) {
 	for _, fault := range []Fault{Denied, Refused} {
 		t.Run(string(fault), func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestAbortIsCarriedOutWhileItsAnnotationIsRefused(t *testing.T) {
 	}
 }
 
-// R12, R16: an abort that a person asked for is carried out also where the revision can't tell of it, and keeps its reason.
+// R12, R42: an abort that a person asked for is carried out also where the revision can't have the copy, and keeps its reason.
 func TestAbortByHandWhileItsAnnotationIsRefused(t *testing.T) {
 	for _, fault := range []Fault{Denied, Refused} {
 		t.Run(string(fault), func(t *testing.T) {
@@ -293,7 +293,7 @@ func TestAbortFromMemory(t *testing.T) {
 	require.NotNil(t, l.Abort)
 }
 
-// R13, R16: a completion that the revision can't tell of stands in the status, is not told without a word of that, and no relapse leads to
+// R13, R42: a completion of which the revision can't have the copy stands in the status, is not told without a word of that, and no relapse leads to
 // an abort any more.
 func TestCompletionWhileItsAnnotationIsRefused(t *testing.T) {
 	s := rolledOut(t)

@@ -116,7 +116,7 @@ func (o *Objects) ledger() ledger.Ledger {
 		return *o.decided
 	}
 	history := o.history()
-	found := ledger.Read(&ledger.Places{Owner: o.ReplicaSet.UID, Status: o.ReplicaSet.Status.Ledger, History: &history})
+	found := ledger.Read(&ledger.Places{Owner: o.ReplicaSet.UID, Status: o.ReplicaSet.Status.Ledger, History: history})
 	if found.Ledger.Seq > 0 {
 		return found.Ledger
 	}
@@ -140,8 +140,7 @@ func (o *Objects) FromCopy() {
 	if o.ReplicaSet.Status.Ledger != "" {
 		return
 	}
-	history := o.history()
-	found := ledger.Read(&ledger.Places{Owner: o.ReplicaSet.UID, History: &history})
+	found := ledger.Read(&ledger.Places{Owner: o.ReplicaSet.UID, History: o.history()})
 	if found.Ledger.Seq == 0 {
 		return
 	}

@@ -202,7 +202,7 @@ func (h *hub) restore(r *Restoration) {
 func (h *hub) counting() ledger.Reading {
 	o := h.list()
 	return ledger.Read(&ledger.Places{
-		Owner: o.UID, Template: named(h.version()).Digest, Status: o.Status.Ledger, History: &o.History,
+		Owner: o.UID, Template: named(h.version()).Digest, Status: o.Status.Ledger, History: o.History,
 	})
 }
 

@@ -18,7 +18,7 @@ type Object struct {
 
 // reading returns the ledger that counts.
 func (o *Object) reading() ledger.Reading {
-	return ledger.Read(&ledger.Places{Owner: o.UID, Status: o.Status.Ledger, History: &o.History})
+	return ledger.Read(&ledger.Places{Owner: o.UID, Status: o.Status.Ledger, History: o.History})
 }
 
 // annotations returns the changes that leave only these annotations with snapshots: one with the wanted value, and those of the versions to

@@ -72,8 +72,8 @@ const (
 	// EventAgentUnreached is a warning: works travel over a broker, and the agents of the named clusters are connected, but do not receive
 	// the hub's events. It is emitted again when the clusters change.
 	EventAgentUnreached = "AgentUnreached"
-	// EventOlderCRD is a warning: the API server drops fields that the hub needs, because its CRD is older. Each process of the
-	// hub emits it once.
+	// EventOlderCRD is a warning: the API server drops status.ledger, because its CRD is another one. Each process of the hub emits
+	// it once.
 	EventOlderCRD = "OlderCRD"
 	// EventFieldsLost is a warning: an older CRD, or that of OCM's own hub, dropped fields of the spec; the note has their values and the
 	// remedy.

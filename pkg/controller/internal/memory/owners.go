@@ -10,7 +10,7 @@ import (
 )
 
 // Owners is this process's knowledge about each ManifestWorkReplicaSet that can't be read from the object, by "namespace/name": which
-// clusters' works it can't write, whether the API server drops fields of its status, and facts that the status can't hold.
+// clusters' works it can't write, in which places it can't have the ledger, and the ledger itself, in case both places lose it.
 //
 // An entry is created when something is noted, never by a read. It is dropped as a whole when the cache shows that its owner is gone.
 type Owners struct{ entries[string, knownOwner] }

@@ -87,3 +87,18 @@ func TestDecided(t *testing.T) {
 	m.Forget(owner)
 	require.Nil(t, m.Decided(owner))
 }
+
+// A version that was confirmed to hold the ledger is the last one of its object, and no other.
+func TestConfirmed(t *testing.T) {
+	m := &Owners{}
+	require.False(t, m.Confirmed(owner, "7"))
+	m.Confirm(owner, "7")
+	require.True(t, m.Confirmed(owner, "7"))
+	require.False(t, m.Confirmed(owner, "8"), "another version")
+	require.False(t, m.Confirmed("demo/other", "7"), "another object")
+	m.Confirm(owner, "8")
+	require.False(t, m.Confirmed(owner, "7"), "an older version")
+	require.True(t, m.Confirmed(owner, "8"))
+	m.Forget(owner)
+	require.False(t, m.Confirmed(owner, "8"))
+}

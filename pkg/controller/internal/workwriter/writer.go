@@ -66,7 +66,7 @@ func (w *Writer) Write(ctx context.Context, owner *Owner, write *rollout.Write) 
 		return w.create(ctx, owner, write)
 	}
 	if w.Whole && write.ChangesSpec() {
-		return w.rewrite(ctx, owner, write)
+		return w.rewrite(ctx, write)
 	}
 	return w.patch(ctx, owner, write)
 }
@@ -116,7 +116,7 @@ func (w *Writer) send(
 var resource = schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
 
 // rewrite writes a work as a whole. If works are not stored as JSON, a patch is not shorter.
-func (w *Writer) rewrite(ctx context.Context, owner *Owner, write *rollout.Write) (metav1.Object, error) {
+func (w *Writer) rewrite(ctx context.Context, write *rollout.Write) (metav1.Object, error) {
 	answer, err := w.in(write.Cluster).Update(ctx, workpatch.Whole(write, w.Clock.Now()), metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, gone(write.Work.Object.Name, write.Cluster)
