@@ -13,14 +13,15 @@
 //	prune     revisions over the limit are deleted                               (prune.go)
 //
 // A pass persists a decision or carries one out, never both (R42). The next pass begins when every cache shows its writes
-// (internal/memory/expectations.go, R15). If a process is killed after any write, its successor finds everything that it needs in the ledger.
+// (internal/memory/expectations.go, R15). If a process is killed after any write, its successor finds everything that it needs in the
+// ledger.
 //
 // The controller holds no client of its own. Package internal/workwriter writes ManifestWorks, internal/revisionwriter writes
 // ControllerRevisions, and replicaset patches the object. Package workpatch makes the content of each write of a work.
 //
-// Passes over several objects run at the same time. Passes that perform an abort have their own workers and write slots. Within each of
-// the two lanes, namespaces take turns (package internal/queue). A pass writes for a bounded time, and leaves the rest to the next one.
+// Passes over several objects run at the same time. Passes that perform an abort have their own workers and write slots. Within each of the
+// two lanes, namespaces take turns (package internal/queue). A pass writes for a bounded time, and leaves the rest to the next one.
 //
-// Package internal/memory holds the state that a process keeps from one pass to the next. Its successor never needs that state. The
-// entries of an object are dropped when the object is gone (informers.go).
+// Package internal/memory holds the state that a process keeps from one pass to the next. Its successor never needs that state. The entries
+// of an object are dropped when the object is gone (informers.go).
 package controller

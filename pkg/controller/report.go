@@ -106,8 +106,8 @@ func (c *Controller) store(
 	return true, nil
 }
 
-// confirm notes that the API server has the ledger although the cache does not show it, because the answer to the write of the ledger is the
-// version that the cache has: its event came while another CRD was served.
+// confirm notes that the API server has the ledger although the cache does not show it, because the answer to the write of the ledger is
+// the version that the cache has: its event came while another CRD was served.
 func (c *Controller) confirm(p *pass) {
 	version := p.object.ResourceVersion
 	if p.reading.InStatus || p.answer.ResourceVersion != version || c.memory.Owners.Confirmed(p.key, version) {
@@ -135,8 +135,8 @@ func (c *Controller) olderCRDNote(p *pass) string {
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }
 
-// prunedNote returns the note that the CRD is another one, which drops the ledger, and makes an event of it once. The rollout continues with
-// the copy of the ledger (R42).
+// prunedNote returns the note that the CRD is another one, which drops the ledger, and makes an event of it once. The rollout continues
+// with the copy of the ledger (R42).
 func (c *Controller) prunedNote(p *pass) string {
 	if !c.memory.Owners.Drops(p.key, memory.Status) {
 		return ""
