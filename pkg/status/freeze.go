@@ -4,6 +4,9 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
+// LedgerDropped is what conditions say while the CRD is another one. The plugin finds it there.
+const LedgerDropped = "the API server drops status.ledger"
+
 // Freeze takes over from the stored status what only this project's CRD has: another CRD drops it, and it would be written again in each
 // pass (P7).
 func Freeze(wanted, stored *workv1alpha1.ManifestWorkReplicaSetStatus) {
