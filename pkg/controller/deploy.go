@@ -46,6 +46,7 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	}
 	if len(p.plan.Writes)+len(p.plan.Deletes) > 0 {
 		if shown, err := r.verify(ctx, p); !shown {
+			p.unrestored = p.Snapshot.Aborted && p.plan.Behind > 0
 			return false, err
 		}
 	}

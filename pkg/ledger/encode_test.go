@@ -133,7 +133,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || text(again) != written {
 			t.Fatalf("%q became %q: %v", found, written, err)
 		}
-		l.InProgress()
+		l.Complete()
 		l.Undoes()
 		if err := l.Project(&objectStatus{}); err != nil {
 			t.Fatal(err)

@@ -136,9 +136,6 @@ type Trouble struct {
 	Message   string                     `json:"message,omitempty"`
 }
 
-// InProgress reports whether the rollout of Update is neither complete nor aborted.
-func (l *Ledger) InProgress() bool { return l.Update.Hash != "" && l.Ended.IsZero() && l.Abort == nil }
-
 // Complete reports whether the rollout of Update is complete.
 func (l *Ledger) Complete() bool { return l.Update.Hash != "" && !l.Ended.IsZero() }
 

@@ -12,14 +12,12 @@ import (
 // A rollout begins, is aborted, is retried and ends. The facts about a rollout are removed when it is replaced.
 func TestTransitions(t *testing.T) {
 	l := &Ledger{}
-	require.False(t, l.InProgress())
 	require.False(t, l.Complete())
 	l.Begin(named("a"), New, at(0), false)
-	require.True(t, l.InProgress())
+	require.False(t, l.Complete())
 	require.False(t, l.Begun.Again())
 	l.End(at(1))
 	require.True(t, l.Complete())
-	require.False(t, l.InProgress())
 	require.Equal(t, named("a"), l.Current)
 
 	l.Begin(named("b"), Found, at(2), true)
@@ -32,13 +30,12 @@ func TestTransitions(t *testing.T) {
 		l.Halted, l.Counted = map[string]time.Time{"p": at(3)}, map[string]int{"p": 4}
 	}
 	spoil()
-	require.False(t, l.InProgress())
 	l.Retry(at(4))
 	require.Equal(t, &Ledger{
 		Update: named("b"), Current: named("a"), Begun: Beginning{At: at(2), How: Found, Retried: at(4)},
 	}, l, "what the clusters did before says nothing about the retry")
 	require.Equal(t, at(4), l.Begun.Last())
-	require.True(t, l.InProgress())
+	require.False(t, l.Complete())
 
 	spoil()
 	l.Begin(named("c"), New, at(5), false)

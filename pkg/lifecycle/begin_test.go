@@ -238,7 +238,7 @@ func TestRetryByHand(t *testing.T) {
 	d := begin(v)
 	require.Empty(t, d.Events)
 	require.Equal(t, ledger.Beginning{At: rt.At(0), How: ledger.New, Retried: now}, d.Ledger.Begun)
-	require.True(t, d.Ledger.InProgress())
+	require.True(t, d.Ledger.Abort == nil && !d.Ledger.Complete())
 	require.Empty(t, d.Ledger.Troubles)
 	require.False(t, d.Snapshot.Aborted)
 	require.Empty(t, d.Snapshot.Records.Failures)

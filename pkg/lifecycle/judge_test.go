@@ -43,12 +43,12 @@ func sick(cluster, value string) work.Work {
 // A rollout fails, is aborted or is complete, depending on the reports of its clusters.
 func TestJudge(t *testing.T) {
 	d := judge(rolling(decided("a", "b"), nil, well("c1", "b"), ours("c2", "b", rt.WrittenAt(58*time.Minute)), well("c3", "a")))
-	require.True(t, d.Ledger.InProgress())
+	require.True(t, d.Ledger.Abort == nil && !d.Ledger.Complete())
 	require.Empty(t, d.Ledger.Troubles)
 	require.Equal(t, map[string]int{"p1": 3}, d.Ledger.Counted)
 
 	d = judge(rolling(decided("a", "b"), nil, sick("c1", "b"), well("c2", "a"), well("c3", "a")))
-	require.True(t, d.Ledger.InProgress())
+	require.True(t, d.Ledger.Abort == nil && !d.Ledger.Complete())
 	require.Len(t, d.Ledger.Troubles, 1)
 	require.Equal(t, ledger.Trouble{
 		Cluster: "c1", State: ledger.Failed, Placement: "p1", Since: d.Ledger.Troubles[0].Since, Reason: workv1alpha1.FailureDeadlineExceeded,

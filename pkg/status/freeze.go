@@ -4,6 +4,9 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
+// LedgerDropped is the part of a condition that says that the CRD is another one. The plugin looks for it.
+const LedgerDropped = "the API server drops status.ledger"
+
 // Freeze copies the fields that only this project's CRD has from the stored status to the wanted one. Another CRD drops these fields, so
 // the hub would write them in each pass (P7).
 func Freeze(wanted, stored *workv1alpha1.ManifestWorkReplicaSetStatus) {

@@ -74,10 +74,10 @@ func NewAPI(now func() time.Time) *API {
 	return &API{now: now, objects: map[Kind]map[string]*unstructured.Unstructured{}, typed: map[*unstructured.Unstructured]any{}}
 }
 
-// refuse is what the hub gets where it may not do what it asks.
-func (a *API) refuse(kind Kind, name string) error {
-	if kind == Revisions && a.NoHistory {
-		return apierrors.NewForbidden(kind.resource(), name, errors.New("simulated"))
+// refuse is what the hub gets where it may not read or write a revision.
+func (a *API) refuse(name string) error {
+	if a.NoHistory {
+		return apierrors.NewForbidden(Revisions.resource(), name, errors.New("simulated"))
 	}
 	return nil
 }

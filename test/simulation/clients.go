@@ -185,14 +185,14 @@ type revisions struct {
 }
 
 func (c revisions) Get(_ context.Context, name string, _ metav1.GetOptions) (*appsv1.ControllerRevision, error) {
-	if err := c.process.api.refuse(Revisions, name); err != nil {
+	if err := c.process.api.refuse(name); err != nil {
 		return nil, err
 	}
 	return typed[appsv1.ControllerRevision](c.process.api)(c.process.api.Get(Revisions, c.namespace, name))
 }
 
 func (c revisions) List(_ context.Context, options metav1.ListOptions) (*appsv1.ControllerRevisionList, error) {
-	if err := c.process.api.refuse(Revisions, ""); err != nil {
+	if err := c.process.api.refuse(""); err != nil {
 		return nil, err
 	}
 	selector, err := labels.Parse(options.LabelSelector)
@@ -207,7 +207,7 @@ func (c revisions) List(_ context.Context, options metav1.ListOptions) (*appsv1.
 }
 
 func (c revisions) Create(_ context.Context, revision *appsv1.ControllerRevision, _ metav1.CreateOptions) (*appsv1.ControllerRevision, error) {
-	if err := c.process.api.refuse(Revisions, revision.Name); err != nil {
+	if err := c.process.api.refuse(revision.Name); err != nil {
 		return nil, err
 	}
 	return write(c.process, "create revision "+revision.Name, func() (*appsv1.ControllerRevision, error) {
@@ -216,7 +216,7 @@ func (c revisions) Create(_ context.Context, revision *appsv1.ControllerRevision
 }
 
 func (c revisions) Patch(_ context.Context, name string, _ types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*appsv1.ControllerRevision, error) {
-	if err := c.process.api.refuse(Revisions, name); err != nil {
+	if err := c.process.api.refuse(name); err != nil {
 		return nil, err
 	}
 	return write(c.process, "patch revision "+name, func() (*appsv1.ControllerRevision, error) {
@@ -225,7 +225,7 @@ func (c revisions) Patch(_ context.Context, name string, _ types.PatchType, data
 }
 
 func (c revisions) Delete(_ context.Context, name string, options metav1.DeleteOptions) error {
-	if err := c.process.api.refuse(Revisions, name); err != nil {
+	if err := c.process.api.refuse(name); err != nil {
 		return err
 	}
 	_, err := write(c.process, "delete revision "+name, func() (struct{}, error) {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
 // Verb is an action of a user on a rollout.
@@ -184,13 +185,13 @@ func text(err error) string {
 }
 
 // noCommands is the reason why the hub takes no commands from a status without a ledger.
-const noCommands = "the API server drops status.ledger, and without it the hub takes no command from the status: " +
+const noCommands = status.LedgerDropped + ", and without it the hub takes no command from the status: " +
 	"apply the CRD that came with the hub"
 
 // lacksLedger reports whether the hub has found that the API server drops the ledger of an object.
 func lacksLedger(set *workv1alpha1.ManifestWorkReplicaSet) bool {
 	progressing := meta.FindStatusCondition(set.Status.Conditions, workv1alpha1.ConditionProgressing)
-	return progressing != nil && strings.Contains(progressing.Message, "the API server drops status.ledger")
+	return progressing != nil && strings.Contains(progressing.Message, status.LedgerDropped)
 }
 
 // Retriable returns why there is nothing to retry; nil if there is.
