@@ -55,7 +55,7 @@ func TestForgedCurrentRevisionIsPutBack(t *testing.T) {
 	s.quiet()
 	require.Equal(t, stable, s.Object().Status.CurrentRevision, s.story())
 	require.Empty(t, s.hashOf("forged"))
-	s.warned(workv1alpha1.EventCurrentRevisionIgnored, `status.currentRevision is "forgedhash"`, `puts "`+stable+`" back`)
+	s.warned(workv1alpha1.EventCurrentRevisionIgnored, `status.currentRevision is "forgedhash"`, `restored "`+stable+`"`)
 	s.has("v1", "c1", "c2", "c3")
 }
 

@@ -67,7 +67,7 @@ func TestForgedCompletionHoldsNoAbortUp(t *testing.T) {
 	require.Equal(t, stable, s.Object().Status.CurrentRevision, s.story())
 	require.NotNil(t, s.Object().Status.AbortedTime)
 	s.has("v1", "c1", "c2", "c3")
-	s.warned(workv1alpha1.EventCurrentRevisionIgnored, `puts "`+stable+`" back`)
+	s.warned(workv1alpha1.EventCurrentRevisionIgnored, `restored "`+stable+`"`)
 }
 
 // An agent that forges the Complete condition takes its own cluster out of the failed count. A failure of another cluster aborts all the same.
