@@ -12,7 +12,6 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -386,27 +385,4 @@ func TestRetryByAnnotationWaits(t *testing.T) {
 	v.Object.Annotations = map[string]string{workv1alpha1.AnnotationRetry: rt.At(30 * time.Minute).Format(time.RFC3339)}
 	v.Commands.Abort = &ledger.Abort{At: now}
 	require.NotNil(t, begin(v).Ledger.Abort)
-}
-
-// While a template waits for its revision, the previous rollout continues, and a user can abort it by hand.
-func TestBeginHeld(t *testing.T) {
-	v := view("", decided("a", "b"), object("a", 1), object("b", 2))
-	found := lifecycle.Decision{Ledger: v.Before.Clone(), Update: v.Named(hashOf("b")), TemplateHeld: true}
-	d := lifecycle.Begin(v, found)
-	require.True(t, d.Ledger.Equal(&v.Before))
-	require.False(t, d.Snapshot.Aborted)
-	v.Commands.Abort = &ledger.Abort{At: now, By: "alice"}
-	found.Ledger, found.TemplateHeld = lifecycle.Obey(v).Ledger, false
-	require.True(t, lifecycle.Begin(v, found).Snapshot.Aborted)
-}
-
-// Without a history, the hub still keeps the ledger, but has no revision to restore.
-func TestBeginWithoutHistory(t *testing.T) {
-	v := view("b", decided("a", "b"), object("a", 1), object("b", 2))
-	v.NoHistory, v.HistoryNote = true, "no permission"
-	d := begin(v)
-	require.Equal(t, &rollout.Absence{Cause: rollout.WithoutHistory, Detail: "no permission"}, d.Snapshot.Absent)
-	require.Nil(t, d.Snapshot.Current)
-	require.Empty(t, d.Snapshot.Older)
-	require.Len(t, v.ByHash(d.Update), 1)
 }

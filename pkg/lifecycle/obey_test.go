@@ -74,3 +74,26 @@ func TestCommandBesideADecision(t *testing.T) {
 	bump := held(t, answer(t, v, lifecycle.Answer{Object: taken}), lifecycle.Decided)
 	require.NotNil(t, bump.Decision.Ledger.Abort)
 }
+
+// While a template waits for its revision, the previous rollout continues, and a user can abort it by hand.
+func TestBeginHeld(t *testing.T) {
+	v := view("", decided("a", "b"), object("a", 1), object("b", 2))
+	found := lifecycle.Decision{Ledger: v.Before.Clone(), Update: v.Named(hashOf("b")), TemplateHeld: true}
+	d := lifecycle.Begin(v, found)
+	require.True(t, d.Ledger.Equal(&v.Before))
+	require.False(t, d.Snapshot.Aborted)
+	v.Commands.Abort = &ledger.Abort{At: now, By: "alice"}
+	found.Ledger, found.TemplateHeld = lifecycle.Obey(v).Ledger, false
+	require.True(t, lifecycle.Begin(v, found).Snapshot.Aborted)
+}
+
+// Without a history, the hub still keeps the ledger, but has no revision to restore.
+func TestBeginWithoutHistory(t *testing.T) {
+	v := view("b", decided("a", "b"), object("a", 1), object("b", 2))
+	v.NoHistory, v.HistoryNote = true, "no permission"
+	d := begin(v)
+	require.Equal(t, &rollout.Absence{Cause: rollout.WithoutHistory, Detail: "no permission"}, d.Snapshot.Absent)
+	require.Nil(t, d.Snapshot.Current)
+	require.Empty(t, d.Snapshot.Older)
+	require.Len(t, v.ByHash(d.Update), 1)
+}
