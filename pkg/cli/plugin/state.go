@@ -178,9 +178,6 @@ func (o *options) retryAt(ctx context.Context, c *clients, name string, clusters
 
 // plannedRetry returns the patch of a retry.
 func plannedRetry(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) (kind types.PatchType, change any, err error) {
-	if err := view.Retriable(set); err != nil {
-		return "", nil, err
-	}
 	switch {
 	case len(clusters) > 0 && set.Status.AbortedTime != nil:
 		return "", nil, fmt.Errorf("the rollout of %q was aborted: single clusters can't be retried; use `%s`",
@@ -190,8 +187,10 @@ func plannedRetry(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) (
 		return types.JSONPatchType, patch, err
 	case set.Status.AbortedTime != nil:
 		return types.MergePatchType, changeOf(set, map[string]any{"abortedTime": nil}), nil
+	case len(set.Status.Failures) > 0:
+		return types.MergePatchType, changeOf(set, map[string]any{"failures": []any{}}), nil
 	}
-	return types.MergePatchType, changeOf(set, map[string]any{"failures": []any{}}), nil
+	return "", nil, view.Retriable(set)
 }
 
 type operation struct {
