@@ -11,6 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // readLedger finds the ledger that counts, and the commands in the status if the status has this ledger.
@@ -96,7 +97,8 @@ func (c *Controller) persist(ctx context.Context, p *pass, report func() error) 
 		p.lookAgain(time.Millisecond) // There may be no event that leads to the next pass.
 	}
 	if p.reading.Ledger.Abort == nil && p.Ledger.Abort != nil {
-		klog.FromContext(ctx).Info("Aborting the rollout", "revision", p.Update.Name, "backTo", p.currentName(), "reason", p.Ledger.Abort.Reason)
+		klog.FromContext(ctx).Info("Aborting the rollout", "revision", revision.Name(p.object.Name, p.Ledger.Update.Hash),
+			"backTo", revision.Name(p.object.Name, p.Ledger.Current.Hash), "reason", p.Ledger.Abort.Reason)
 	}
 	return nil
 }
