@@ -137,3 +137,19 @@ func TestUpdateAfterARolloutThatIsNotRecorded(t *testing.T) {
 	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
 	s.everywhere("v1")
 }
+
+// R41: a user aborts a rollout in the moment in which the hub finds that the name of a new template's revision is taken. The abort is kept,
+// and carried out before the new template is rolled out.
+func TestAbortBesideACollision(t *testing.T) {
+	s := rolledOut(t)
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(3 * time.Second)
+	require.Equal(t, "v2", s.held("c1"), s.story())
+	s.takeName("v3", nil)
+	s.Update("v3")
+	s.AbortByHand()
+	s.quiet()
+	require.Contains(t, s.story(), "hub: patch work c1/web (v1)")
+	s.everywhere("v3")
+}
