@@ -178,6 +178,9 @@ func (o *options) retryAt(ctx context.Context, c *clients, name string, clusters
 
 // plannedRetry returns the patch of a retry.
 func plannedRetry(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) (kind types.PatchType, change any, err error) {
+	if err := view.TakesRetries(set); err != nil {
+		return "", nil, err
+	}
 	switch {
 	case len(clusters) > 0 && set.Status.AbortedTime != nil:
 		return "", nil, fmt.Errorf("the rollout of %q was aborted: single clusters can't be retried; use `%s`",

@@ -194,10 +194,18 @@ func lacksLedger(set *workv1alpha1.ManifestWorkReplicaSet) bool {
 	return progressing != nil && strings.Contains(progressing.Message, status.LedgerDropped)
 }
 
-// Retriable returns why there is nothing to retry; nil if there is.
-func Retriable(set *workv1alpha1.ManifestWorkReplicaSet) error {
+// TakesRetries returns why the hub takes no retry from the status; nil if it does.
+func TakesRetries(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	if lacksLedger(set) {
 		return fmt.Errorf("the rollout of %q can't be retried: %s", set.Name, noCommands)
+	}
+	return nil
+}
+
+// Retriable returns why there is nothing to retry; nil if there is.
+func Retriable(set *workv1alpha1.ManifestWorkReplicaSet) error {
+	if err := TakesRetries(set); err != nil {
+		return err
 	}
 	if set.Status.AbortedTime == nil && len(set.Status.Failures) == 0 {
 		return fmt.Errorf("there is nothing to retry: the rollout of %q was not aborted, and no cluster has failed", set.Name)
