@@ -2,13 +2,13 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/openshift/library-go/pkg/controller/controllercmd"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	ocmfeature "open-cluster-management.io/api/feature"
 	"open-cluster-management.io/ocm/pkg/common/options"
 	"open-cluster-management.io/ocm/pkg/features"
@@ -38,7 +38,6 @@ type Agent struct {
 	mu     sync.Mutex
 	cancel context.CancelFunc
 	done   chan struct{}
-	err    error
 	// starts is how often it was started.
 	starts int
 }
@@ -73,10 +72,9 @@ func (a *Agent) Start() {
 	clientID := fmt.Sprintf("%s-work-agent-%d", a.options.Cluster, a.starts)
 	go func() {
 		defer close(done)
-		err := a.run(ctx, clientID)
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.err = err
+		if err := a.run(ctx, clientID); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "The agent ended", "cluster", a.options.Cluster)
+		}
 	}()
 }
 
@@ -91,16 +89,6 @@ func (a *Agent) Stop() {
 		cancel()
 		<-done
 	}
-}
-
-// Err says why the agent ended by itself, if it did.
-func (a *Agent) Err() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if errors.Is(a.err, context.Canceled) {
-		return nil
-	}
-	return a.err
 }
 
 // run runs the agent as a client of its broker that no run before it was: sdk-go's client goes on connecting when its context ends while

@@ -51,7 +51,7 @@ func (h *hub) steps() map[string]step {
 		"delete-work":   {before: h.rememberWork, after: h.worksAgain},
 		// docs/safe-rollouts.md
 		"no-abort":    {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, "") }},
-		"window":      {after: h.undoesAtOnce},
+		"window":      {after: h.windowIsSet},
 		"abort-again": {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, workv1alpha1.AbortAll) }},
 		// docs/runbook.md
 		"look":          {before: h.aborts("v5"), after: h.shows("Aborted", "DeadlineExceeded", "kubectl mwrs undo web")},
@@ -204,7 +204,7 @@ func (h *hub) failureStrategyIs(t *testing.T, wanted workv1alpha1.FailureStrateg
 	require.Equal(t, wanted, h.get(t).Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy)
 }
 
-// namesWhoAborted: the hub keeps both fields.
+// namesWhoAborted: the hub keeps abortedBy and abortReason.
 func (h *hub) namesWhoAborted(t *testing.T, _ string) {
 	h.waitsFor(t, workv1alpha1.ReasonRolloutAborted)
 	status := h.get(t).Status
@@ -212,8 +212,8 @@ func (h *hub) namesWhoAborted(t *testing.T, _ string) {
 	h.restores(t)
 }
 
-// undoesAtOnce removes the setting for the pages that follow.
-func (h *hub) undoesAtOnce(t *testing.T, _ string) {
+// windowIsSet removes the setting for the pages that follow.
+func (h *hub) windowIsSet(t *testing.T, _ string) {
 	require.EqualValues(t, 3, *h.get(t).Spec.RollbackWindow.Revisions)
 	h.shell(t, `kubectl patch mwrs web --type=merge -p '{"spec": {"rollbackWindow": null}}'`)
 }

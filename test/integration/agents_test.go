@@ -155,9 +155,7 @@ func (a *agents) answer(ctx context.Context, work *workv1.ManifestWork) error {
 		return err
 	}
 	wanted := work.DeepCopy()
-	if !skewed(wanted, what, time.Now()) {
-		conditionsOf(wanted, what, time.Now())
-	}
+	conditionsOf(wanted, what, time.Now())
 	if equality.Semantic.DeepEqual(wanted.Status, work.Status) {
 		return nil
 	}

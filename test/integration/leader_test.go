@@ -33,7 +33,8 @@ func TestOtherHubFinishesTheAbortOfAKilledLeader(t *testing.T) {
 
 	f.agentsReport("", "v2", hangs)
 	f.update("v2")
-	clear := f.obstructSoon("c2")
+	f.has("c2", "v2")
+	clear := f.obstruct("c2")
 	f.aborting()
 	f.has("c1", "v1")
 	require.NoError(t, leader.Kill())

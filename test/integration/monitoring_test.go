@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	eventsv1 "k8s.io/api/events/v1"
@@ -13,7 +12,6 @@ import (
 	k8smetrics "k8s.io/component-base/metrics"
 	"k8s.io/utils/clock"
 
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -179,40 +177,4 @@ func (f *fleet) undoAndRestart(registry k8smetrics.Gatherer, told []string, stop
 	for _, gone := range []string{"mwrs_stage", "mwrs_clusters", "mwrs_revisions"} {
 		measures(f.t, registry, gone, map[string]float64{})
 	}
-}
-
-// What does not go on is told too: a first rollout that fails and can't be aborted, that somebody mends, and a history that is
-// pruned to what is live, each revision by name.
-func TestEventsOfWhatStallsAndIsPruned(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.agentsReport("c1", "v1", hangs)
-	f.create("v1", ref("p1", progressive(1, "2s", 0, abortAll)))
-	f.stalled()
-	told := f.tells(nil, "RevisionCreated v1", "RolloutStarted v1", "RolloutStalled v1", "AbortImpossible v1")
-	f.agentsReport("c1", "v1", succeeds)
-	f.complete()
-	told = f.tells(told, "RolloutResumed v1", "RolloutComplete v1")
-	for _, version := range []string{"v2", "v3"} {
-		f.update(version)
-		f.complete()
-		told = f.tells(told, "RevisionCreated "+version, "RolloutStarted "+version, "RolloutComplete "+version)
-	}
-	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.RevisionHistoryLimit = new(int32) })
-	eventually(t, "two revisions are pruned, and each has an event", func() error {
-		told := f.told()
-		pruned := slices.DeleteFunc(slices.Clone(told), func(line string) bool { return line != "RevisionPruned gone" })
-		if len(pruned) != 2 {
-			return fmt.Errorf("%q", told)
-		}
-		return nil
-	})
-	f.quiet()
-	always(t, "no more events", time.Second, func() error {
-		if now := f.told(); len(now) != len(told)+2 {
-			return fmt.Errorf("%q", now)
-		}
-		return nil
-	})
 }

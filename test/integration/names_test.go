@@ -42,32 +42,6 @@ func (f *fleet) decideRaw(name string, clusters ...string) {
 	require.NoError(f.t, err)
 }
 
-// R11: a name in a decision that no cluster can have fails before any deadline, and is sent to no API server.
-func TestNamesThatNoClusterCanHave(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, 1)
-	f.placeRaw("p1", f.cluster("c1"))
-	f.create("v1", ref("p1", all("10m", 0, abortAll)))
-	f.complete()
-	long := strings.Repeat("a", 64<<10)
-	f.decideRaw("p1", f.cluster("c1"), "a/b", "..", "a%2fb", long)
-	f.update("v2")
-	aborted := f.aborted()
-	require.Contains(t, message(aborted, workv1alpha1.ConditionProgressing), `4 of 5 clusters failed ("..", "a%2fb", "a/b", "aaa`)
-	require.Len(t, aborted.Status.Failures, 4)
-	for _, failure := range aborted.Status.Failures {
-		require.Equal(t, workv1alpha1.FailureInvalidName, failure.Reason)
-		require.Less(t, len(failure.Cluster), 256)
-	}
-	f.quiet()
-	require.Equal(t, map[string]string{"c1": "v1"}, f.versions())
-
-	f.decideRaw("p1", f.cluster("c1"))
-	f.editStatus(func(status *workv1alpha1.ManifestWorkReplicaSetStatus) { status.AbortedTime = nil })
-	f.complete()
-	f.everywhere("v2")
-}
-
 // A tenant's decision that names MQTT wildcards costs no other tenant anything: the broker does not end the hub's connection. A cluster may
 // have the name of the hub's client.
 func TestMosquittoNamesThatNoClusterCanHave(t *testing.T) {

@@ -10,12 +10,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
 
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
 
@@ -37,116 +35,6 @@ func (f *fleet) in(namespace string) *fleet {
 	}
 	g.place("p1", g.clusters)
 	return g
-}
-
-// P5: a manager that is stopped in the middle of everything, and started again some time later, goes on where it was: no cluster
-// is restarted, nothing is forgotten, and no deadline fires that the agents had no chance to meet.
-func TestRestartInTheMiddleOfEverything(t *testing.T) {
-	t.Parallel()
-	w := restartWorld(t, "restart")
-	ctx := t.Context()
-	stop := w.startManager(ctx, settle)
-	root := &fleet{t: t, w: w, name: "web"}
-
-	complete, rolling, aborted, aborting, stalled, undoing, late, silenced := root.in("complete"), root.in("rolling"), root.in("aborted"),
-		root.in("aborting"), root.in("stalled"), root.in("undoing"), root.in("late"), root.in("silenced")
-	fleets := []*fleet{complete, rolling, aborted, aborting, stalled, undoing, late, silenced}
-	for _, f := range fleets {
-		strategy := progressive(1, "3s", 0, abortAll)
-		switch f {
-		case stalled:
-			strategy = progressive(1, "3s", 0)
-		case rolling, undoing:
-			strategy = progressive(1, "60s", 0, abortAll)
-		case aborting:
-			strategy = all("3s", 0, abortAll)
-		case late, silenced:
-			strategy = progressive(1, "6s", 0, abortAll)
-		}
-		f.create("v1", ref("p1", strategy))
-	}
-	for _, f := range fleets {
-		f.complete()
-	}
-	for _, f := range []*fleet{aborted, aborting, stalled} {
-		f.agentsReport("", "v2", hangs)
-	}
-	for _, f := range []*fleet{rolling, late} {
-		f.agentsReport("c2", "v2", hangs)
-	}
-	silenced.agentsReport("c1", "v2", silent)
-	for _, f := range fleets {
-		if f != late && f != silenced {
-			f.update("v2")
-		}
-	}
-	clear := aborting.obstructSoon("c2")
-	aborted.aborted()
-	stalled.stalled()
-	aborting.aborting()
-	aborting.has("c1", "v1")
-	rolling.has("c2", "v2")
-	undoing.complete()
-	undoing.agentsReport("c2", "v1", hangs)
-	undoing.update("v1")
-	undoing.has("c2", "v1")
-	for _, f := range []*fleet{complete, aborted, stalled} {
-		f.quiet()
-	}
-	late.update("v2")
-	silenced.update("v2")
-	silenced.has("c1", "v2")
-	late.has("c2", "v2")
-	before := map[*fleet]map[string]int64{}
-	for _, f := range fleets {
-		before[f] = f.generations()
-	}
-
-	stop()
-	// The hub is away for longer than the deadline. One cluster succeeds in that time, another one says nothing.
-	always(t, "the hub is away", 7*time.Second, func() error { return nil })
-	late.agentsReport("c2", "v2", succeeds)
-	clear()
-	stop = w.startManager(ctx, settle)
-	back := time.Now()
-	defer func() { stop() }()
-
-	late.complete()
-	require.Equal(t, map[string]int64{"c1": 2, "c2": 2, "c3": 2}, late.generations(), "what succeeded while the hub was away has not failed")
-	silenced.aborted()
-	require.GreaterOrEqual(t, time.Since(back), 6*time.Second, "R11: no deadline fires right after a restart")
-
-	complete.complete()
-	aborted.aborted()
-	stalled.stalled()
-	rolling.rolling(workv1alpha1.ReasonNewRevisionCreated)
-	undoing.rolling(workv1alpha1.ReasonFoundNewRevision)
-	for _, f := range []*fleet{complete, aborted, stalled, rolling, undoing} {
-		f.quiet()
-		require.Equal(t, before[f], f.generations(), "%s: nothing happened on the clusters", f.namespace)
-	}
-	aborting.aborted()
-	aborting.everywhere("v1")
-	require.Equal(t, []string{"v1", "v2", "v1"}, aborting.sequence("c2"))
-	rolling.agentsReport("c2", "v2", succeeds)
-	rolling.complete()
-	undoing.agentsReport("c2", "v1", succeeds)
-	undoing.complete()
-	undoing.everywhere("v1")
-	for _, f := range []*fleet{rolling, undoing} {
-		for _, cluster := range f.clusters {
-			require.EqualValues(t, len(f.sequence(cluster)), f.work(cluster).Generation)
-		}
-	}
-	require.Equal(t, []string{"v1", "v2"}, rolling.sequence("c1"))
-	require.Equal(t, []string{"v1", "v2", "v1"}, undoing.sequence("c1"))
-}
-
-// obstructSoon obstructs a cluster once it has the new version.
-func (f *fleet) obstructSoon(short string) (clear func()) {
-	f.t.Helper()
-	f.has(short, "v2")
-	return f.obstruct(short)
 }
 
 // oneWrite lets a process make one write, and kills it then: it does not even hear the answer. Events don't count. Of the

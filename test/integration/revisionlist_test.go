@@ -60,48 +60,6 @@ func (f *fleet) kubectl(args ...string) string {
 	return string(output)
 }
 
-// R25, R26: the list follows a revision through rollout, abort, retry and undo, and an API server stores it as it is: nothing is written again.
-func TestRevisionList(t *testing.T) {
-	t.Parallel()
-	f := rolledOut(t, 2, progressive(1, "2s", 0, abortAll))
-	f.lists("Available 2")
-	f.agentsReport("c1", "v2", hangs)
-	f.because("image 2")
-	f.update("v2")
-	f.aborted()
-	first := f.lists("Aborted 0 image 2", "Available 2")
-	require.Equal(t, f.get().Status.AbortedTime, first[0].AbortedTime)
-	require.Contains(t, first[0].AbortReason, "1 of 2 clusters failed (")
-	f.quiet()
-
-	printed := f.kubectl("-n", f.namespace, "get", "mwrs", f.name, "-o",
-		`jsonpath={range .status.revisions[*]}{.name}{" "}{.state}{" "}{.clusters}{"\n"}{end}`)
-	require.Equal(t, fmt.Sprintf("%s Aborted 0\n%s Available 2\n", first[0].Name, first[1].Name), printed)
-	explained := f.kubectl("explain", "manifestworkreplicaset.status.revisions")
-	for _, field := range []string{"name", "hash", "revision", "state", "clusters", "firstRolledOutTime", "lastRolledOutTime", "abortedTime", "abortReason", "changeCause"} {
-		require.Regexp(t, `(?m)^  `+field+"\t<", explained)
-	}
-	require.Contains(t, explained, "NotReady")
-
-	f.because("only words")
-	f.quiet()
-	require.Equal(t, first, f.get().Status.Revisions)
-
-	f.agentsReport("c1", "v2", succeeds)
-	f.editStatus(func(status *workv1alpha1.ManifestWorkReplicaSetStatus) { status.AbortedTime = nil })
-	f.complete()
-	retried := f.lists("Available 2 image 2", "Archived 0")
-	require.False(t, retried[0].LastRolledOutTime.Before(first[0].AbortedTime))
-	require.Equal(t, first[0].FirstRolledOutTime, retried[0].FirstRolledOutTime)
-
-	f.because("image 2 leaks memory")
-	f.update("v1")
-	f.complete()
-	undone := f.lists("Available 2 image 2 leaks memory", "Archived 0 image 2")
-	require.Equal(t, first[1].Name, undone[0].Name)
-	f.quiet()
-}
-
 // olderCRD is the CRD without some fields, such as "status.ledger".
 func olderCRD(t *testing.T, fields ...string) []byte {
 	t.Helper()

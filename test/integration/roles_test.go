@@ -2,8 +2,10 @@ package integration
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -222,4 +224,24 @@ func TestRoleOfHub(t *testing.T) {
 	hub.cannot(f.cluster("c1"), workStatus, "update", "patch")
 	hub.cannot(f.namespace, secrets, "get", "list", "create")
 	hub.ownsNoHub()
+}
+
+// abortByHand sets status.abortedTime, as kubectl does.
+func (f *fleet) abortByHand() {
+	f.t.Helper()
+	patch := fmt.Sprintf(`{"status":{"abortedTime":%q}}`, time.Now().UTC().Format(time.RFC3339))
+	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Patch(f.t.Context(), f.name, types.MergePatchType, []byte(patch),
+		metav1.PatchOptions{FieldManager: "a-person"}, "status")
+	require.NoError(f.t, err)
+}
+
+// tellsOf waits until there is an event.
+func (f *fleet) tellsOf(wanted string) {
+	f.t.Helper()
+	eventually(f.t, "the event "+wanted, func() error {
+		if told := f.told(); !slices.Contains(told, wanted) {
+			return fmt.Errorf("told %v", told)
+		}
+		return nil
+	})
 }
