@@ -2,7 +2,6 @@ package preflight
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,33 +29,28 @@ var (
 // List reads the objects live. Of ManifestWorks it reads only the metadata.
 func List(ctx context.Context, objects dynamic.Interface, metadatas metadata.Interface) (*Objects, error) {
 	listed := &Objects{Selected: map[string][]string{}}
-	listing := func(what string, err error) error {
-		if err != nil {
-			return fmt.Errorf("listing %s: %w", what, err)
-		}
-		return nil
-	}
-	return listed, errors.Join(
-		listing("ManifestWorkReplicaSets", each(ctx, metav1.ListOptions{}, func(options metav1.ListOptions) (runtime.Object, error) {
+	for _, kind := range []struct {
+		name, selector string
+		page           func(metav1.ListOptions) (runtime.Object, error)
+		add            func(runtime.Object) error
+	}{
+		{"ManifestWorkReplicaSets", "", func(options metav1.ListOptions) (runtime.Object, error) {
 			return objects.Resource(workv1alpha1.ManifestWorkReplicaSetResource).List(ctx, options)
-		}, listed.addReplicaSet)),
-		listing("ManifestWorks", each(ctx, metav1.ListOptions{LabelSelector: workv1alpha1.LabelReplicaSet},
-			func(options metav1.ListOptions) (runtime.Object, error) {
-				return metadatas.Resource(works).List(ctx, options)
-			}, listed.addWork)),
-		listing("PlacementDecisions", each(ctx, metav1.ListOptions{}, func(options metav1.ListOptions) (runtime.Object, error) {
+		}, listed.addReplicaSet},
+		{"ManifestWorks", workv1alpha1.LabelReplicaSet, func(options metav1.ListOptions) (runtime.Object, error) {
+			return metadatas.Resource(works).List(ctx, options)
+		}, listed.addWork},
+		{"PlacementDecisions", "", func(options metav1.ListOptions) (runtime.Object, error) {
 			return objects.Resource(decisions).List(ctx, options)
-		}, listed.addDecision)),
-	)
-}
-
-// each calls add for each object of a list, page by page.
-func each(
-	ctx context.Context, options metav1.ListOptions, page func(metav1.ListOptions) (runtime.Object, error), add func(runtime.Object) error,
-) error {
-	pages := pager.New(pager.SimplePageFunc(page))
-	pages.PageSize, pages.PageBufferSize = pageSize, 1
-	return pages.EachListItem(ctx, options, add)
+		}, listed.addDecision},
+	} {
+		pages := pager.New(pager.SimplePageFunc(kind.page))
+		pages.PageSize, pages.PageBufferSize = pageSize, 1
+		if err := pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: kind.selector}, kind.add); err != nil {
+			return nil, fmt.Errorf("listing %s: %w", kind.name, err)
+		}
+	}
+	return listed, nil
 }
 
 // addReplicaSet adds an object without its template, even if the object does not fit the types.

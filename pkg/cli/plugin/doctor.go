@@ -33,6 +33,21 @@ type doctor struct {
 	*clients
 	// hub is the namespace of the hub.
 	hub string
+	// check is the current check, and needs is what the user must be allowed to do for it.
+	check, needs string
+	found        []diagnosis
+	sets         *survey
+}
+
+// begins notes the current check, and what the user must be allowed to do for it.
+func (d *doctor) begins(check, needs string) { d.check, d.needs = check, needs }
+
+func (d *doctor) ok(format string, args ...any)           { d.add(checkOK, "", format, args...) }
+func (d *doctor) warn(remedy, format string, args ...any) { d.add(checkWarn, remedy, format, args...) }
+func (d *doctor) fail(remedy, format string, args ...any) { d.add(checkFail, remedy, format, args...) }
+
+func (d *doctor) add(result, remedy, format string, args ...any) {
+	d.found = append(d.found, diagnosis{Result: result, Check: d.check, Message: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
 // applyDeploy is the remedy for everything that deploy/ installs beside the image. All of deploy/ would also write the ClusterManager,
@@ -65,24 +80,25 @@ func newDoctor(o *options) *cobra.Command {
 }
 
 func (d *doctor) run(ctx context.Context, to *output, leaving bool) error {
-	checks := []func(context.Context) ([]diagnosis, error){
+	checks := []func(context.Context) error{
 		d.crd, d.oneHub, d.rights, d.yourRights, d.leader, d.refused, d.version, d.ocm, d.webhook, d.lostFields, d.metrics,
 	}
 	if leaving {
-		checks = []func(context.Context) ([]diagnosis, error){d.leaving}
+		checks = []func(context.Context) error{d.leaving}
 	}
-	all := []diagnosis{}
+	d.found = []diagnosis{}
 	for _, check := range checks {
-		found, err := check(ctx)
-		if err != nil {
-			return err
+		switch err := check(ctx); {
+		case apierrors.IsForbidden(err):
+			d.add(checkUnknown, "ask for the permission, or for the result of this command", "you can't %s", d.needs)
+		case err != nil:
+			return fmt.Errorf("%s: %w", d.needs, err)
 		}
-		all = append(all, found...)
 	}
-	if err := d.printDiagnoses(all, to); err != nil {
+	if err := d.printDiagnoses(d.found, to); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(all, func(d diagnosis) bool { return d.Result == checkFail }) {
+	if slices.ContainsFunc(d.found, func(d diagnosis) bool { return d.Result == checkFail }) {
 		return &exitError{code: 1}
 	}
 	return nil
@@ -107,47 +123,23 @@ func (o *options) printDiagnoses(all []diagnosis, to *output) error {
 	return out.err
 }
 
-// one returns a list of one diagnosis.
-func one(result, check, message, remedy string) []diagnosis {
-	return []diagnosis{{Result: result, Check: check, Message: message, Remedy: remedy}}
-}
-
-// unreadable returns the diagnosis for a check that lacks permission, and any other error as it is.
-func unreadable(check, request string, err error) ([]diagnosis, error) {
-	if apierrors.IsForbidden(err) {
-		return one(checkUnknown, check, "you can't "+request, "ask for the permission, or for the result of this command"), nil
-	}
-	return nil, fmt.Errorf("%s: %w", request, err)
-}
-
 // leaving checks what to settle before OCM's own hub takes over.
-func (d *doctor) leaving(ctx context.Context) (all []diagnosis, err error) {
+func (d *doctor) leaving(ctx context.Context) error {
+	d.begins("leaving", "list manifestworkreplicasets, manifestworks and placementdecisions in all namespaces")
 	objects, err := preflight.List(ctx, d.objects, d.metadatas)
 	if err != nil {
-		return unreadable("leaving", "list manifestworkreplicasets, manifestworks and placementdecisions in all namespaces", forbiddenIn(err))
+		return err
 	}
 	for _, f := range preflight.Leaving(objects) {
-		result := checkWarn
+		d.check = string(f.Reason)
+		add := d.warn
 		if f.Severity == preflight.Error {
-			result = checkFail
+			add = d.fail
 		}
-		all = append(all, diagnosis{Result: result, Check: string(f.Reason), Message: f.Object + ": " + f.What, Remedy: f.Remedy})
+		add(f.Remedy, "%s: %s", f.Object, f.What)
 	}
-	if len(all) == 0 {
-		all = one(checkOK, "leaving", fmt.Sprintf("nothing to settle in %d ManifestWorkReplicaSets", len(objects.ReplicaSets)), "")
+	if len(d.found) == 0 {
+		d.ok("nothing to settle in %d ManifestWorkReplicaSets", len(objects.ReplicaSets))
 	}
-	return all, nil
-}
-
-// forbiddenIn returns the part of a joined error that reports a missing permission, or the error itself.
-func forbiddenIn(err error) error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // Only the outermost error is a join.
-		for _, part := range joined.Unwrap() {
-			if !apierrors.IsForbidden(part) {
-				return part
-			}
-		}
-		return joined.Unwrap()[0]
-	}
-	return err
+	return nil
 }

@@ -56,8 +56,11 @@ func TestReleases(t *testing.T) {
 
 // TestUnrecorded: a hub that has not recorded its version is no problem for a development build of the plugin.
 func TestUnrecorded(t *testing.T) {
-	require.Equal(t, checkOK, unrecorded("hub-version", "v0.0.0-master+$Format:%H$")[0].Result)
-	require.Equal(t, checkWarn, unrecorded("hub-version", "v1.2.3")[0].Result)
+	for plugin, want := range map[string]string{"v0.0.0-master+$Format:%H$": checkOK, "v1.2.3": checkWarn} {
+		d := &doctor{}
+		d.unrecorded(plugin)
+		require.Equal(t, want, d.found[0].Result)
+	}
 }
 
 // TestMissingFields: a missing field is named once, also inside lists and maps.
@@ -106,9 +109,10 @@ func TestRemedyForACertificate(t *testing.T) {
 		if service != "" {
 			hook.ClientConfig.Service = &admissionv1.ServiceReference{Name: service}
 		}
-		found := certificates(hook, time.Now())
-		require.Equal(t, checkFail, found[0].Result)
-		return found[0].Remedy
+		d := &doctor{options: &options{now: time.Now}}
+		d.certificates(hook)
+		require.Equal(t, checkFail, d.found[0].Result)
+		return d.found[0].Remedy
 	}
 	const values = "helm upgrade work-rollback deploy/chart --reset-then-reuse-values"
 	require.Contains(t, remedy("work-rollback-webhook"), values)
@@ -132,8 +136,9 @@ func TestUnled(t *testing.T) {
 		{2, []string{"default/b"}, checkFail, "the newest spec of 1 of 2 ManifestWorkReplicaSets: default/b"},
 		{2, nil, checkWarn, "it runs, or ran, without leader election"},
 	} {
-		found := unledBy("hub", c.n, c.behind)
-		require.Equal(t, c.result, found[0].Result)
-		require.Contains(t, found[0].Message, c.part)
+		d := &doctor{hub: "hub"}
+		d.unled(survey{n: c.n, behind: c.behind})
+		require.Equal(t, c.result, d.found[0].Result)
+		require.Contains(t, d.found[0].Message, c.part)
 	}
 }

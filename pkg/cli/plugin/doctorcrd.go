@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -29,25 +28,30 @@ const (
 )
 
 // crd checks that the CRD is installed, complete and guarded.
-func (d *doctor) crd(ctx context.Context) ([]diagnosis, error) {
+func (d *doctor) crd(ctx context.Context) error {
+	d.begins("crd-installed", "get customresourcedefinitions")
 	installed, err := d.objects.Resource(crdResource).Get(ctx, mwrsCRD, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return one(checkFail, "crd-installed", "CRD "+mwrsCRD+" does not exist", applyDeploy), nil
+		d.fail(applyDeploy, "CRD %s does not exist", mwrsCRD)
+		return nil
 	}
 	if err != nil {
-		return unreadable("crd-installed", "get customresourcedefinitions", err)
+		return err
 	}
+	d.ok("CRD %s exists", mwrsCRD)
 	var shipped unstructured.Unstructured
 	if err := yaml.Unmarshal(crds.ManifestWorkReplicaSet, &shipped.Object); err != nil {
-		return nil, err
+		return err
 	}
-	all := one(checkOK, "crd-installed", "CRD "+mwrsCRD+" exists", "")
+	d.check = "crd-complete"
 	if lacking := missingFields("", schemaOf(&shipped), schemaOf(installed)); len(lacking) > 0 {
-		all = append(all, one(checkFail, "crd-complete", "the API server drops "+strings.Join(lacking, ", "), applyDeploy)...)
+		d.fail(applyDeploy, "the API server drops %s", strings.Join(lacking, ", "))
 	} else {
-		all = append(all, one(checkOK, "crd-complete", "the CRD has every field of this release", "")...)
+		d.ok("the CRD has every field of this release")
 	}
-	return append(all, guard(installed.GetAnnotations())...), nil
+	d.check = "crd-guarded"
+	d.guard(installed.GetAnnotations())
+	return nil
 }
 
 // schemaOf returns the schema of the API version that the hub uses. It is nil if the CRD does not serve that version.
@@ -91,17 +95,17 @@ func missingFields(path string, shipped, installed map[string]any) (missing []st
 }
 
 // guard checks that neither the ClusterManager operator nor a GitOps tool replaces or deletes the CRD.
-func guard(annotations map[string]string) []diagnosis {
-	const check = "crd-guarded"
+func (d *doctor) guard(annotations map[string]string) {
 	found, err := version.ParseSemantic(annotations[operatorVersion])
-	if err != nil || found.LessThan(version.MustParseSemantic(guardVersion)) {
-		return one(checkFail, check, fmt.Sprintf("the annotation %s is %q: the ClusterManager operator replaces the CRD by its own",
-			operatorVersion, annotations[operatorVersion]), applyDeploy)
-	}
 	argo := annotations["argocd.argoproj.io/sync-options"]
-	if !strings.Contains(argo, "Prune=false") || !strings.Contains(argo, "Delete=false") ||
-		annotations["kustomize.toolkit.fluxcd.io/prune"] != "disabled" {
-		return one(checkWarn, check, "a GitOps tool may delete the CRD, and every ManifestWorkReplicaSet with it", applyDeploy)
+	switch {
+	case err != nil || found.LessThan(version.MustParseSemantic(guardVersion)):
+		d.fail(applyDeploy, "the annotation %s is %q: the ClusterManager operator replaces the CRD by its own",
+			operatorVersion, annotations[operatorVersion])
+	case !strings.Contains(argo, "Prune=false"), !strings.Contains(argo, "Delete=false"),
+		annotations["kustomize.toolkit.fluxcd.io/prune"] != "disabled":
+		d.warn(applyDeploy, "a GitOps tool may delete the CRD, and every ManifestWorkReplicaSet with it")
+	default:
+		d.ok("the operator and GitOps tools leave the CRD alone")
 	}
-	return one(checkOK, check, "the operator and GitOps tools leave the CRD alone", "")
 }

@@ -47,22 +47,17 @@ var userRights = []right{
 }
 
 // denied returns the permissions that a review rejects.
-func denied(
-	rights []right, hub string, review func(*authorizationv1.ResourceAttributes) (bool, error),
-) (missing []string, err error) {
+func (d *doctor) denied(rights []right, review func(authorizationv1.ResourceAttributes) (bool, error)) (missing []string, err error) {
 	for i := range rights {
 		r := &rights[i]
 		for _, verb := range r.verbs {
-			attributes := &authorizationv1.ResourceAttributes{
+			attributes := authorizationv1.ResourceAttributes{
 				Group: r.group, Resource: r.resource, Subresource: r.subresource, Name: r.name, Verb: verb,
 			}
-			text := verb + " " + r.resource
-			if r.subresource != "" {
-				text += "/" + r.subresource
-			}
+			text := verb + " " + strings.TrimSuffix(r.resource+"/"+r.subresource, "/")
 			if r.hubOnly {
-				attributes.Namespace = hub
-				text += " in namespace " + hub
+				attributes.Namespace = d.hub
+				text += " in namespace " + d.hub
 			}
 			allowed, err := review(attributes)
 			if err != nil {
@@ -91,80 +86,70 @@ func (d *doctor) accounts(ctx context.Context) (found []string, err error) {
 }
 
 // oneHub checks that OCM's operator and deploy/chart do not both run a hub. The Lease lets only one hub work, but that can be OCM's.
-func (d *doctor) oneHub(ctx context.Context) ([]diagnosis, error) {
-	const check = "one-hub"
+func (d *doctor) oneHub(ctx context.Context) error {
+	d.begins("one-hub", "get serviceaccounts in namespace "+d.hub)
 	found, err := d.accounts(ctx)
-	switch {
-	case err != nil:
-		return unreadable(check, "get serviceaccounts in namespace "+d.hub, err)
-	case len(found) > 1:
-		return one(checkFail, check, "OCM's operator and deploy/chart both run a work hub in namespace "+d.hub+
-			": only the hub that holds the Lease works, and OCM's hub would roll out aborted templates",
-			"disable the feature gates ManifestWorkReplicaSet and CleanUpCompletedManifestWork in the ClusterManager, or uninstall the chart"), nil
+	if len(found) > 1 {
+		d.fail("disable the feature gates ManifestWorkReplicaSet and CleanUpCompletedManifestWork in the ClusterManager, or uninstall the chart",
+			"OCM's operator and deploy/chart both run a work hub in namespace %s: only the hub that holds the Lease works, and OCM's hub "+
+				"would roll out aborted templates", d.hub)
 	}
-	return nil, nil
+	return err
 }
 
 // rights checks the permissions of the ServiceAccount of each installed hub.
-func (d *doctor) rights(ctx context.Context) (all []diagnosis, err error) {
+func (d *doctor) rights(ctx context.Context) error {
 	found, err := d.accounts(ctx)
 	if err != nil && !apierrors.IsForbidden(err) {
-		return nil, err
+		return err
 	}
 	if len(found) == 0 {
 		found = []string{workController}
 	}
+	d.begins("hub-rights", "create subjectaccessreviews")
 	for _, name := range found {
-		diagnoses, err := d.rightsOf(ctx, name)
-		if err != nil {
-			return nil, err
+		remedy, account := applyDeploy, "system:serviceaccount:"+d.hub+":"+name
+		if name == besideOCM {
+			remedy = applyChart
 		}
-		all = append(all, diagnoses...)
+		missing, err := d.denied(hubRights, func(attributes authorizationv1.ResourceAttributes) (bool, error) {
+			review, err := d.kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+				Spec: authorizationv1.SubjectAccessReviewSpec{
+					User: account, ResourceAttributes: &attributes,
+					Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + d.hub, "system:authenticated"},
+				},
+			}, metav1.CreateOptions{})
+			return err == nil && review.Status.Allowed, err
+		})
+		switch {
+		case err != nil:
+			return err
+		case len(missing) > 0:
+			d.fail(remedy, "%s can't %s", account, strings.Join(missing, ", "))
+		default:
+			d.ok("%s has the permissions of deploy/", account)
+		}
 	}
-	return all, nil
-}
-
-// rightsOf checks the permissions of a ServiceAccount of the hub.
-func (d *doctor) rightsOf(ctx context.Context, name string) ([]diagnosis, error) {
-	const check = "hub-rights"
-	remedy := applyDeploy
-	if name == besideOCM {
-		remedy = applyChart
-	}
-	account := "system:serviceaccount:" + d.hub + ":" + name
-	missing, err := denied(hubRights, d.hub, func(attributes *authorizationv1.ResourceAttributes) (bool, error) {
-		review, err := d.kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
-			Spec: authorizationv1.SubjectAccessReviewSpec{
-				User: account, ResourceAttributes: attributes,
-				Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + d.hub, "system:authenticated"},
-			},
-		}, metav1.CreateOptions{})
-		return err == nil && review.Status.Allowed, err
-	})
-	switch {
-	case err != nil:
-		return unreadable(check, "create subjectaccessreviews", err)
-	case len(missing) > 0:
-		return one(checkFail, check, account+" can't "+strings.Join(missing, ", "), remedy), nil
-	}
-	return one(checkOK, check, account+" has the permissions of deploy/", ""), nil
+	return nil
 }
 
 // yourRights checks the permissions of the user.
-func (d *doctor) yourRights(ctx context.Context) ([]diagnosis, error) {
-	const check = "your-rights"
-	missing, err := denied(userRights, d.hub, func(attributes *authorizationv1.ResourceAttributes) (bool, error) {
+func (d *doctor) yourRights(ctx context.Context) error {
+	d.begins("your-rights", "create selfsubjectaccessreviews")
+	missing, err := d.denied(userRights, func(attributes authorizationv1.ResourceAttributes) (bool, error) {
 		review, err := d.kube.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
-			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: attributes},
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &attributes},
 		}, metav1.CreateOptions{})
 		return err == nil && review.Status.Allowed, err
 	})
 	switch {
 	case err != nil:
-		return unreadable(check, "create selfsubjectaccessreviews", err)
+		return err
 	case len(missing) > 0:
-		return one(checkWarn, check, "you can't, in all namespaces, "+strings.Join(missing, ", "),
-			"ask for a role with these permissions; commands in a namespace need them only there"), nil
+		d.warn("ask for a role with these permissions; commands in a namespace need them only there",
+			"you can't, in all namespaces, %s", strings.Join(missing, ", "))
+	default:
+		d.ok("you can use every command of this plugin")
 	}
-	return one(checkOK, check, "you can use every command of this plugin", ""), nil
+	return nil
 }

@@ -15,25 +15,27 @@ import (
 
 // webhook checks that the validating webhook is registered, and that its certificate authorities are valid. Without the webhook, the
 // admission policies of deploy/ suffice. Their binding has the name of the CRD.
-func (d *doctor) webhook(ctx context.Context) ([]diagnosis, error) {
-	const check = "webhook"
+func (d *doctor) webhook(ctx context.Context) error {
+	d.begins("webhook", "list validatingwebhookconfigurations")
 	list, err := d.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return unreadable(check, "list validatingwebhookconfigurations", err)
+		return err
 	}
 	for i := range list.Items {
 		for j := range list.Items[i].Webhooks {
 			if hook := &list.Items[i].Webhooks[j]; covers(hook) {
-				return certificates(hook, d.now()), nil
+				d.certificates(hook)
+				return nil
 			}
 		}
 	}
 	bindings := d.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
 	if _, err := bindings.Get(ctx, mwrsCRD, metav1.GetOptions{}); err == nil {
-		return one(checkOK, check,
-			"the admission policies of deploy/ check ManifestWorkReplicaSets; the optional webhook is not registered", ""), nil
+		d.ok("the admission policies of deploy/ check ManifestWorkReplicaSets; the optional webhook is not registered")
+		return nil
 	}
-	return one(checkWarn, check, "no validating webhook checks ManifestWorkReplicaSets", "register it as docs/webhook.md describes"), nil
+	d.warn("register it as docs/webhook.md describes", "no validating webhook checks ManifestWorkReplicaSets")
+	return nil
 }
 
 // covers reports whether a webhook checks ManifestWorkReplicaSets.
@@ -44,19 +46,18 @@ func covers(hook *admissionv1.ValidatingWebhook) bool {
 }
 
 // certificates checks the CA bundle of a webhook.
-func certificates(hook *admissionv1.ValidatingWebhook, now time.Time) []diagnosis {
-	const check = "webhook"
-	until, err := validUntil(hook.ClientConfig.CABundle, now)
-	if err != nil {
-		remedy := "restart the operator, which writes the CA bundle of ManifestWorks' webhook, and apply deploy/webhooks, so that the hub " +
-			"copies it (docs/webhook.md)"
-		if service := hook.ClientConfig.Service; service != nil && service.Name == besideOCM+"-webhook" {
-			remedy = "delete the Secret " + service.Name + ", if the chart created it, and run " + applyChart
-		}
-		return one(checkFail, check, "the CA bundle of "+hook.Name+" is not valid: "+err.Error(), remedy)
+func (d *doctor) certificates(hook *admissionv1.ValidatingWebhook) {
+	until, err := validUntil(hook.ClientConfig.CABundle, d.now())
+	if err == nil {
+		d.ok("%s is registered, and its CA bundle is valid until %s", hook.Name, until.UTC().Format(time.RFC3339))
+		return
 	}
-	return one(checkOK, check,
-		fmt.Sprintf("%s is registered, and its CA bundle is valid until %s", hook.Name, until.UTC().Format(time.RFC3339)), "")
+	remedy := "restart the operator, which writes the CA bundle of ManifestWorks' webhook, and apply deploy/webhooks, so that the hub " +
+		"copies it (docs/webhook.md)"
+	if service := hook.ClientConfig.Service; service != nil && service.Name == besideOCM+"-webhook" {
+		remedy = "delete the Secret " + service.Name + ", if the chart created it, and run " + applyChart
+	}
+	d.fail(remedy, "the CA bundle of %s is not valid: %v", hook.Name, err)
 }
 
 // validUntil returns the time until which a CA bundle has a valid certificate.

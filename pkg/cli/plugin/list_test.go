@@ -70,9 +70,10 @@ func TestManySets(t *testing.T) {
 	server.limits = nil
 	c, err := newClients(&rest.Config{Host: host}, "default")
 	require.NoError(t, err)
-	found, err := (&doctor{clients: c}).lostFields(t.Context())
-	require.NoError(t, err)
-	require.Len(t, found, 1)
-	require.Contains(t, fmt.Sprint(found[0]), "default/web-300: the API server drops spec.paused")
+	d := &doctor{clients: c}
+	require.NoError(t, d.lostFields(t.Context()))
+	require.Len(t, d.found, 1)
+	require.Contains(t, d.found[0].Message, "default/web-300: the API server drops spec.paused")
+	require.NoError(t, d.refused(t.Context())) // It does not read them again.
 	require.Equal(t, []string{limit, limit, limit, limit}, server.limits)
 }
