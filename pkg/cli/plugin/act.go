@@ -10,34 +10,13 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/dashboard"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
-
-// action is what a command writes to a ManifestWorkReplicaSet.
-type action struct {
-	view.Effect
-	set     *workv1alpha1.ManifestWorkReplicaSet
-	kind    types.PatchType
-	patch   any
-	manager string
-	// subresources is empty for the spec and the metadata.
-	subresources []string
-	// done is what the write has changed already; it may be empty.
-	done string
-}
-
-// title names the action.
-func (a *action) title() string {
-	if a.Revision == 0 {
-		return string(a.Verb)
-	}
-	return fmt.Sprintf("%s to the template of revision %d", a.Verb, a.Revision)
-}
 
 // The values of --dry-run.
 const (
@@ -46,18 +25,96 @@ const (
 	dryRunServer = "server"
 )
 
-// actOptions holds the flags of the commands that act.
+// actOptions holds the flags of a command that acts. The arguments complete the action.
 type actOptions struct {
+	dashboard.Action
 	dryRun string
 	// asks is true for an action that the user confirms, unless yes is true.
 	asks, yes bool
+	wait      bool
+	timeout   time.Duration
+	// unchanged returns an error if an action is no longer the one that the user confirmed; nil if the terminal asks.
+	unchanged func(*action) error
 }
 
-// addDryRun adds the flag --dry-run to a command.
-func (f *actOptions) addDryRun(cmd *cobra.Command) {
-	f.dryRun = dryRunNone
-	choiceFlag(cmd, &f.dryRun, "dry-run", "", "Print the patch (client), or let the API server check it without a change (server)",
+func newUndo(o *options) *cobra.Command {
+	flags := &actOptions{}
+	cmd := o.acting(view.VerbUndo, flags, &cobra.Command{
+		Short: "Restore the template of an earlier revision",
+		Long: "Restore the template of an earlier revision.\n" +
+			"If the rollout is in progress or aborted, or the hub has not started the template in the spec, that is the current\n" +
+			"revision. If the rollout is complete, that is the newest earlier revision that reached every cluster.\n" +
+			"A return to the current revision, or to one within\n" +
+			"spec.rollbackWindow, reaches every cluster at once. Other revisions are rolled out with the rollout strategy.",
+		Example: `  # Restore the previous template
+  kubectl mwrs undo web
+
+  # Restore the template of revision 6 without a question, and wait until the rollout ends
+  kubectl mwrs undo web --to-revision 6 --yes --wait`,
+	})
+	o.revisionFlag(cmd, &flags.Revision, "to-revision", "Restore the template of this revision")
+	cmd.Flags().BoolVar(&flags.Aborted, "allow-aborted", false, "Restore the revision of --to-revision even if its rollout was aborted")
+	cmd.Flags().BoolVar(&flags.Managed, "allow-managed", false, "Overwrite a template that another tool manages and may restore")
+	flags.addYes(cmd)
+	flags.addWait(cmd, "Wait until the rollout of the restored revision ends, as the status command does")
+	return cmd
+}
+
+func newAbort(o *options) *cobra.Command {
+	flags := &actOptions{}
+	cmd := o.acting(view.VerbAbort, flags, &cobra.Command{
+		Short: "Abort a rollout: the hub writes the current revision to every cluster at once",
+		Long: "Abort a rollout: the hub writes the current revision to every cluster at once, regardless of the rollout strategy.\n" +
+			"The spec does not change. The reason and your user name are recorded on the revision.",
+		Example: `  kubectl mwrs abort web --reason='v4 leaks memory'`,
+	})
+	cmd.PreRunE = func(*cobra.Command, []string) error { return validReason(flags.Reason) }
+	cmd.Flags().StringVar(&flags.Reason, "reason", "", "The reason for the abort, at most 256 bytes")
+	flags.addYes(cmd)
+	flags.addWait(cmd, "Wait until every cluster has confirmed the current revision")
+	return cmd
+}
+
+func newRetry(o *options) *cobra.Command {
+	return o.acting(view.VerbRetry, &actOptions{}, &cobra.Command{
+		Use: "retry NAME [CLUSTER...]", Args: cobra.MinimumNArgs(1), ValidArgsFunction: o.completing(findRetried),
+		Short: "Roll out the aborted revision again, or retry failed clusters",
+		Long: "Roll out the aborted revision again, or retry the failed clusters of a rollout.\n" +
+			"A retried cluster gets a new deadline. If you name no clusters, all failed clusters are retried.",
+		Example: `  # Roll out the aborted revision again
+  kubectl mwrs retry web
+
+  # Retry two clusters of a stalled rollout
+  kubectl mwrs retry web cluster1 cluster2`,
+	})
+}
+
+func newPause(o *options) *cobra.Command {
+	return o.acting(view.VerbPause, &actOptions{}, &cobra.Command{
+		Short: "Pause a rollout: the hub stops writing to clusters", Example: "  kubectl mwrs pause web",
+	})
+}
+
+func newResume(o *options) *cobra.Command {
+	return o.acting(view.VerbResume, &actOptions{}, &cobra.Command{
+		Short: "Resume a paused rollout", Example: "  kubectl mwrs resume web",
+	})
+}
+
+// acting completes a command that acts. It takes the name of an object, unless it says otherwise.
+func (o *options) acting(verb view.Verb, flags *actOptions, cmd *cobra.Command) *cobra.Command {
+	flags.Verb, cmd.GroupID = verb, groupAct
+	if cmd.Use == "" {
+		cmd.Use, cmd.Args, cmd.ValidArgsFunction = string(verb)+" NAME", cobra.ExactArgs(1), o.completeName
+	}
+	cmd.RunE = o.connected(func(ctx context.Context, c *clients, args []string) error {
+		flags.Name, flags.Clusters = args[0], args[1:]
+		return o.run(ctx, c, flags)
+	})
+	flags.dryRun = dryRunNone
+	choiceFlag(cmd, &flags.dryRun, "dry-run", "", "Print the patch (client), or let the API server check it without a change (server)",
 		dryRunNone, dryRunClient, dryRunServer)
+	return cmd
 }
 
 // addYes makes a command ask before it acts, and adds the flag --yes.
@@ -66,15 +123,20 @@ func (f *actOptions) addYes(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask for confirmation")
 }
 
-// waits is the flag --wait of an action, and how long to wait.
-type waits struct {
-	wait    bool
-	timeout time.Duration
+// addWait adds the flag --wait, and the one that bounds the wait.
+func (f *actOptions) addWait(cmd *cobra.Command, usage string) {
+	cmd.Flags().BoolVar(&f.wait, "wait", false, usage)
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "With --wait: maximum time to wait, such as 30m; 0 waits forever")
 }
 
-func (w *waits) addFlags(cmd *cobra.Command, usage string) {
-	cmd.Flags().BoolVar(&w.wait, "wait", false, usage)
-	cmd.Flags().DurationVar(&w.timeout, "timeout", 0, "With --wait: maximum time to wait, such as 30m; 0 waits forever")
+// run acts, and then waits if the user asked for it.
+func (o *options) run(ctx context.Context, c *clients, flags *actOptions) error {
+	done, err := o.act(ctx, c, flags)
+	if err != nil || done == nil || !flags.wait {
+		return err
+	}
+	wait := &statusOptions{timeout: flags.timeout, hash: done.hash, digest: done.digest, restored: flags.Verb == view.VerbAbort}
+	return o.wait(ctx, c, flags.Name, wait)
 }
 
 // changing is how often, and for how long, a write is repeated while the hub or another user changes the object.
@@ -101,42 +163,50 @@ func hasChanged(err error) bool {
 		(failure.Status().Details == nil || len(failure.Status().Details.Causes) == 0)
 }
 
-// act plans an action, lets the user confirm it, and writes it. It returns the object after the write; nil if nothing was changed.
-func (o *options) act(
-	ctx context.Context, c *clients, flags *actOptions, plan func() (*action, error),
-) (written *workv1alpha1.ManifestWorkReplicaSet, err error) {
-	var planned *action
+// act plans an action, lets the user confirm it, and writes it. It returns the action; nil if nothing was changed.
+func (o *options) act(ctx context.Context, c *clients, flags *actOptions) (a *action, err error) {
+	var written *workv1alpha1.ManifestWorkReplicaSet
 	confirmed := ""
 	err = repeated(func() error {
-		if planned, err = plan(); err != nil {
+		if a, err = o.actionOf(ctx, c, &flags.Action, nil); err != nil {
 			return err
 		}
-		if err := o.check(planned.set); err != nil || flags.dryRun == dryRunClient {
+		if flags.unchanged != nil {
+			err = flags.unchanged(a)
+		}
+		if err != nil || flags.dryRun == dryRunClient {
 			return err
 		}
-		if flags.asks && flags.dryRun != dryRunServer && planned.Question != confirmed {
-			if err := o.ask(planned.Then+" "+planned.Question, flags.yes); err != nil {
+		if flags.asks && flags.dryRun != dryRunServer && a.Question != confirmed {
+			if err := o.ask(a.Then+" "+a.Question, flags.yes); err != nil {
 				return err
 			}
-			confirmed = planned.Question
+			confirmed = a.Question
 		}
-		written, err = c.write(ctx, planned, flags.dryRun == dryRunServer)
+		written, err = c.write(ctx, a, flags.dryRun == dryRunServer)
 		return err
 	})
 	switch {
 	case err != nil:
 		return nil, err
 	case flags.dryRun == dryRunClient:
-		return nil, o.printYAML(planned.patch)
+		return nil, o.printYAML(a.patch)
 	case flags.dryRun == dryRunServer:
-		return nil, o.valid(planned, written)
+		return nil, o.valid(a, written)
 	}
-	return written, o.requested(ctx, c, planned)
+	if err := o.requested(ctx, c, a); err != nil || a.Verb != view.VerbUndo {
+		return a, err
+	}
+	return a, o.handOver(ctx, c, a.set, written)
 }
 
 // valid prints that the API server would accept an action, and what an undo would change.
 func (o *options) valid(a *action, written *workv1alpha1.ManifestWorkReplicaSet) error {
-	if err := o.did(a.set.Name, a.title()+" is valid (server dry run)"); err != nil || a.Verb != view.VerbUndo {
+	title := string(a.Verb)
+	if a.Revision != 0 {
+		title = fmt.Sprintf("%s to the template of revision %d", a.Verb, a.Revision)
+	}
+	if err := o.did(a.set.Name, title+" is valid (server dry run)"); err != nil || a.Verb != view.VerbUndo {
 		return err
 	}
 	return o.printChange(a.set, written)

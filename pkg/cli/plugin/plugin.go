@@ -22,7 +22,6 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/version"
 )
@@ -39,16 +38,6 @@ type options struct {
 	age func(time.Duration) string
 	// sampleFrom is the number of ManifestWorks from which `get` and `why` read a sample of them. sampleStep is the size of the first part.
 	sampleFrom, sampleStep int
-	// unchanged returns an error if an object is no longer the one for which the user confirmed an action; nil if the terminal asks.
-	unchanged func(*workv1alpha1.ManifestWorkReplicaSet) error
-}
-
-// check returns an error if an object has changed since the user confirmed an action.
-func (o *options) check(set *workv1alpha1.ManifestWorkReplicaSet) error {
-	if o.unchanged == nil {
-		return nil
-	}
-	return o.unchanged(set)
 }
 
 // Option changes how the plugin runs.

@@ -1,0 +1,194 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/dashboard"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// action is what a command writes to a ManifestWorkReplicaSet.
+type action struct {
+	view.Effect
+	set     *workv1alpha1.ManifestWorkReplicaSet
+	kind    types.PatchType
+	patch   any
+	manager string
+	// subresources is empty for the spec and the metadata.
+	subresources []string
+	// Of an undo, template is what it restores, hash the revision, digest the digest of the template, and done what the write has changed.
+	template json.RawMessage
+	hash     string
+	digest   revision.Digest
+	done     string
+}
+
+// actionOf returns the write of an action, if the rollout takes it. works are those that the user sees; they may be empty.
+func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Action, works []work.Work) (*action, error) {
+	var steps []readStep
+	if asked.Verb == view.VerbUndo {
+		steps = append(steps, historyStep(c))
+	}
+	objects, err := o.readSet(ctx, c, asked.Name, steps...)
+	if err != nil {
+		return nil, err
+	}
+	set := objects.ReplicaSet
+	a, target := &action{set: set, kind: types.MergePatchType, manager: fieldManager, subresources: []string{"status"}}, (*view.Revision)(nil)
+	switch paused := asked.Verb == view.VerbPause; asked.Verb {
+	case view.VerbUndo:
+		target, err = a.undo(objects, asked)
+	case view.VerbAbort:
+		if err = view.Abortable(set); err == nil {
+			a.patch, err = o.abort(ctx, c, set, asked.Reason)
+		}
+	case view.VerbRetry:
+		a.kind, a.patch, err = plannedRetry(set, asked.Clusters)
+	case view.VerbPause, view.VerbResume:
+		a.subresources, a.patch = nil, map[string]any{"spec": map[string]any{"paused": paused}}
+		if set.Spec.Paused == paused {
+			already := map[bool]string{true: "already paused", false: "not paused"}[paused]
+			err = fmt.Errorf("manifestworkreplicasets %q is %s", set.Name, already)
+		}
+	default:
+		err = fmt.Errorf("verb %q is unknown; use undo, abort, retry, pause or resume", asked.Verb)
+	}
+	if err != nil {
+		return nil, err
+	}
+	objects.Works = works
+	a.Effect = view.EffectOf(objects, asked.Verb, target, asked.Clusters)
+	return a, nil
+}
+
+// undo fills in what an undo writes, and returns the revision that it restores.
+func (a *action) undo(objects *view.Objects, asked *dashboard.Action) (*view.Revision, error) {
+	if len(objects.Missing) > 0 {
+		return nil, fmt.Errorf("no permission to %s, which undo requires", objects.Missing[0])
+	}
+	target, err := view.UndoTarget(objects, asked.Revision, asked.Allowed)
+	if err != nil {
+		return nil, err
+	}
+	if owner := view.ManagerOf(a.set); owner != "" && !asked.Managed {
+		return nil, fmt.Errorf("%s manages the template of %q and would overwrite the undo; change the template in that tool "+
+			"(`%s` prints the manifest), or add --allow-managed", owner, a.set.Name,
+			plain.Command("kubectl", "mwrs", "export", a.set.Name, "--to-revision", strconv.FormatInt(target.Number, 10)))
+	}
+	var spec workv1.ManifestWorkSpec
+	if a.template, err = templateOf(objects, target.Number); err != nil {
+		return nil, err
+	}
+	if err = json.Unmarshal(a.template, &spec); err == nil {
+		a.digest, err = revision.DigestOf(&spec)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the template of revision %d: %w", target.Number, err)
+	}
+	a.hash, a.kind, a.manager, a.subresources = target.Hash, types.JSONPatchType, undoManager, nil
+	a.done = fmt.Sprintf("The spec has the template of revision %d again. ", target.Number)
+	a.patch, err = undoPatch(a.set, a.template, target.ChangeCause)
+	return &target, err
+}
+
+// maxAbortText is the maximum length of abortedBy and abortReason in bytes.
+const maxAbortText = 256
+
+func validReason(reason string) error {
+	if len(reason) > maxAbortText {
+		return fmt.Errorf("--reason has %d bytes; the maximum is %d", len(reason), maxAbortText)
+	}
+	return nil
+}
+
+// abort returns the patch of an abort.
+func (o *options) abort(ctx context.Context, c *clients, set *workv1alpha1.ManifestWorkReplicaSet, reason string) (any, error) {
+	if err := validReason(reason); err != nil {
+		return nil, err
+	}
+	status := map[string]any{
+		"abortedTime": metav1.NewTime(o.now().UTC().Truncate(time.Second)), "abortedBy": revision.Shortened(o.user(ctx, c), maxAbortText),
+	}
+	if reason != "" {
+		status["abortReason"] = reason
+	}
+	return changeOf(set, status), nil
+}
+
+// changeOf returns a merge patch of the status that applies only to the object that was read.
+func changeOf(set *workv1alpha1.ManifestWorkReplicaSet, status map[string]any) map[string]any {
+	return map[string]any{"metadata": map[string]any{"resourceVersion": set.ResourceVersion}, "status": status}
+}
+
+// user returns the user name as the API server reports it. If that fails, it returns the user name in the kubeconfig.
+func (o *options) user(ctx context.Context, c *clients) string {
+	review, err := c.kube.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err == nil && review.Status.UserInfo.Username != "" {
+		return review.Status.UserInfo.Username
+	}
+	if config, err := o.flags.ToRawKubeConfigLoader().RawConfig(); err == nil && config.Contexts[config.CurrentContext] != nil {
+		return config.Contexts[config.CurrentContext].AuthInfo
+	}
+	return fieldManager
+}
+
+// plannedRetry returns the patch of a retry.
+func plannedRetry(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) (kind types.PatchType, change any, err error) {
+	if err := view.TakesRetries(set); err != nil {
+		return "", nil, err
+	}
+	switch {
+	case len(clusters) > 0 && set.Status.AbortedTime != nil:
+		return "", nil, fmt.Errorf("the rollout of %q was aborted: single clusters can't be retried; use `%s`",
+			set.Name, plain.Command("kubectl", "mwrs", "retry", set.Name))
+	case len(clusters) > 0:
+		patch, err := withoutFailures(set, clusters)
+		return types.JSONPatchType, patch, err
+	case set.Status.AbortedTime != nil:
+		return types.MergePatchType, changeOf(set, map[string]any{"abortedTime": nil}), nil
+	case len(set.Status.Failures) > 0:
+		return types.MergePatchType, changeOf(set, map[string]any{"failures": []any{}}), nil
+	}
+	return "", nil, view.Retriable(set)
+}
+
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// withoutFailures returns the patch that removes the failures of the given clusters from the status. It removes entries from last to
+// first, because each removal shifts the entries after it.
+func withoutFailures(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) ([]operation, error) {
+	patch := []operation{{Op: "test", Path: "/metadata/resourceVersion", Value: set.ResourceVersion}}
+	missing := slices.Clone(clusters)
+	for i := len(set.Status.Failures) - 1; i >= 0; i-- {
+		cluster := set.Status.Failures[i].Cluster
+		if !slices.Contains(clusters, cluster) {
+			continue
+		}
+		patch = append(patch, operation{Op: "remove", Path: fmt.Sprintf("/status/failures/%d", i)})
+		missing = slices.DeleteFunc(missing, func(other string) bool { return other == cluster })
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("status.failures of %q does not list %s; `%s` shows the failed clusters",
+			set.Name, strings.Join(missing, ", "), plain.Command("kubectl", "mwrs", "clusters", set.Name, "--state", "failed"))
+	}
+	return patch, nil
+}
