@@ -78,7 +78,7 @@ func (o *options) clusterTable(clusters []view.Cluster, wide bool) *table {
 		columns = slices.Insert(columns, 3, column{name: "THEN", drop: 6})
 		columns = slices.Insert(columns, 1, column{name: "PLACEMENT", drop: 7})
 	}
-	return &table{columns: columns, rows: len(clusters), row: func(i int) []string { return o.clusterRow(&clusters[i], wide) }}
+	return tableOf(columns, clusters, func(c *view.Cluster) []string { return o.clusterRow(c, wide) })
 }
 
 func (o *options) clusterRow(c *view.Cluster, wide bool) []string {

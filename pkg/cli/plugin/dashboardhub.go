@@ -11,8 +11,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/cache"
-	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/dashboard"
@@ -126,32 +124,17 @@ func (h *dashboardHub) List(ctx context.Context) dashboard.Followed[[]view.Row] 
 	}
 	never := func([]view.Row) bool { return false }
 	return follows(ctx, h, never, func(ctx context.Context, changed chan struct{}) (read[[]view.Row], error) {
-		informer := cache.NewSharedInformer(following(c.allSets(), metav1.ListOptions{}), &workv1alpha1.ManifestWorkReplicaSet{}, 0)
-		sets := &source{SharedInformer: informer}
-		f := &follower{changed: changed, sources: []*source{sets}}
-		if err := errors.Join(sets.SetTransform(withoutTemplate), f.attach(sets)); err != nil {
+		f, err := followSets(ctx, c, changed, metav1.ListOptions{})
+		if err != nil {
 			return nil, err
 		}
-		go sets.RunWithContext(ctx)
 		return func() ([]view.Row, error) {
 			if ready, err := f.ready(); !ready {
 				return nil, cmp.Or(err, error(dashboard.ErrNotReady))
 			}
-			rows := []view.Row{}
-			for _, set := range objectsOf[*workv1alpha1.ManifestWorkReplicaSet](sets) {
-				rows = append(rows, view.RowOf(set))
-			}
-			return rows, nil
+			return f.rows(), nil
 		}, nil
 	})
-}
-
-// withoutTemplate drops the fields that the list does not show.
-func withoutTemplate(object any) (any, error) {
-	if set, ok := object.(*workv1alpha1.ManifestWorkReplicaSet); ok {
-		set.ManagedFields, set.Spec.ManifestWorkTemplate = nil, workv1.ManifestWorkSpec{}
-	}
-	return object, nil
 }
 
 // Follow implements dashboard.Hub.

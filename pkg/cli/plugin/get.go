@@ -152,13 +152,10 @@ func (o *options) estimate(e *view.Estimate) string {
 }
 
 func (o *options) revisionTable(revisions []view.Revision) *table {
-	return &table{
-		columns: []column{
-			{name: "REVISION"}, {name: "HASH", drop: 5}, {name: "STATE", state: true}, {name: "NOW"}, {name: "REACHED"},
-			{name: "STARTED", drop: 2}, {name: "ENDED", drop: 3}, {name: "CHANGE-CAUSE", drop: 1}, {name: "BY", drop: 4},
-		},
-		rows: len(revisions), row: func(i int) []string { return o.revisionRow(&revisions[i]) },
-	}
+	return tableOf([]column{
+		{name: "REVISION"}, {name: "HASH", drop: 5}, {name: "STATE", state: true}, {name: "NOW"}, {name: "REACHED"},
+		{name: "STARTED", drop: 2}, {name: "ENDED", drop: 3}, {name: "CHANGE-CAUSE", drop: 1}, {name: "BY", drop: 4},
+	}, revisions, o.revisionRow)
 }
 
 func (o *options) revisionRow(r *view.Revision) []string {
@@ -186,17 +183,15 @@ func (o *options) revisionRow(r *view.Revision) []string {
 
 // barTable has a bar for each placementRef, and below it a bar for each of its decision groups.
 func barTable(bars []view.Bar) *table {
-	return &table{
-		columns: []column{{}, {drop: 1}, {}, {}}, bare: true,
-		rows: len(bars), row: func(i int) []string {
-			b := &bars[i]
-			name := b.Placement
-			if b.Group != "" {
-				name = "  " + b.Group
-			}
-			return []string{name, drawn(b.Done, b.Total), fmt.Sprintf("%d/%d", b.Done, b.Total), b.Strategy}
-		},
-	}
+	t := tableOf([]column{{}, {drop: 1}, {}, {}}, bars, func(b *view.Bar) []string {
+		name := b.Placement
+		if b.Group != "" {
+			name = "  " + b.Group
+		}
+		return []string{name, drawn(b.Done, b.Total), fmt.Sprintf("%d/%d", b.Done, b.Total), b.Strategy}
+	})
+	t.bare = true
+	return t
 }
 
 func drawn(done, total int) string {

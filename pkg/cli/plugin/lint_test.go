@@ -61,12 +61,8 @@ func TestLintContinues(t *testing.T) {
 
 	code, out, errs = lintOf(t, "", "-f", filepath.Join(dir, "b.json"), "-o", "sarif")
 	require.Equal(t, 1, code, errs)
-	var log sarifLog
-	require.NoError(t, json.Unmarshal([]byte(out), &log))
-	require.Len(t, log.Runs[0].Results, 1)
-	require.Equal(t, "BrokenDocument", log.Runs[0].Results[0].RuleID)
-	require.Equal(t, 1, log.Runs[0].Results[0].Locations[0].Physical.Region.StartLine)
-	require.True(t, strings.HasPrefix(log.Runs[0].Results[0].Message.Text, "line 1: "), log.Runs[0].Results[0].Message.Text)
+	require.Equal(t, "BrokenDocument 1", pick(t, out, ".runs[*].results[*].ruleId} {.runs[*].results[*].locations[*].physicalLocation.region.startLine"))
+	require.True(t, strings.HasPrefix(pick(t, out, ".runs[*].results[*].message.text"), "line 1: "), out)
 }
 
 // TestLintPaths: -f takes what it takes in kubectl: files, directories, patterns and standard input.

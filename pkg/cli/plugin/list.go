@@ -122,16 +122,15 @@ func eachSet(
 }
 
 func (o *options) listTable(rows []view.Row, flags *listOptions) *table {
-	t := &table{
-		columns: []column{
-			{name: "NAME"}, {name: "STATE", state: true}, {name: "SINCE", drop: 1}, {name: "UPDATE", drop: 4}, {name: "CURRENT", drop: 5},
-			{name: "UPDATED"}, {name: "FAILED"}, {name: "DEGRADED", drop: 3}, {name: "AGE", drop: 2},
-		},
-		bare: flags.noHeaders, rows: len(rows), row: func(i int) []string { return o.row(&rows[i], flags.all) },
+	columns := []column{
+		{name: "NAME"}, {name: "STATE", state: true}, {name: "SINCE", drop: 1}, {name: "UPDATE", drop: 4}, {name: "CURRENT", drop: 5},
+		{name: "UPDATED"}, {name: "FAILED"}, {name: "DEGRADED", drop: 3}, {name: "AGE", drop: 2},
 	}
 	if flags.all {
-		t.columns = slices.Insert(t.columns, 0, column{name: "NAMESPACE"})
+		columns = slices.Insert(columns, 0, column{name: "NAMESPACE"})
 	}
+	t := tableOf(columns, rows, func(r *view.Row) []string { return o.row(r, flags.all) })
+	t.bare = flags.noHeaders
 	return t
 }
 

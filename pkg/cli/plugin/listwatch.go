@@ -3,12 +3,13 @@ package plugin
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"slices"
+	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
@@ -17,89 +18,84 @@ import (
 // stateDeleted is the state of a row whose object is gone.
 const stateDeleted = "Deleted"
 
-// listRows prints a row for each change, as `kubectl get -w` does.
-type listRows struct {
-	o     *options
-	table *table
-	all   bool
-	// printed holds the cells of the rows that were printed last, without the ages, by namespace and name.
-	printed map[string][]string
-	err     chan error
+// followSets follows the selected ManifestWorkReplicaSets, without their templates, until the context ends.
+func followSets(ctx context.Context, c *clients, changed chan struct{}, selected metav1.ListOptions) (*follower, error) {
+	sets := &source{SharedInformer: cache.NewSharedInformer(following(c.allSets(), selected), &workv1alpha1.ManifestWorkReplicaSet{}, 0)}
+	f := &follower{changed: changed, sources: []*source{sets}}
+	if err := errors.Join(sets.SetTransform(withoutTemplate), f.attach(sets)); err != nil {
+		return nil, err
+	}
+	go sets.RunWithContext(ctx)
+	return f, nil
 }
 
-// watchList prints the rows of a printed list again whenever they change, until the context ends.
-func (o *options) watchList(
-	ctx context.Context, c *clients, t *table, listed []view.Row, flags *listOptions,
-) error {
-	rows := &listRows{o: o, table: t, all: flags.all, printed: map[string][]string{}, err: make(chan error, 1)}
-	for i := range listed {
-		rows.printed[listed[i].Namespace+"/"+listed[i].Name] = unaged(t, t.row(i))
+// withoutTemplate drops the fields that the list does not show.
+func withoutTemplate(object any) (any, error) {
+	if set, ok := object.(*workv1alpha1.ManifestWorkReplicaSet); ok {
+		set.ManagedFields, set.Spec.ManifestWorkTemplate = nil, workv1.ManifestWorkSpec{}
 	}
-	selected := metav1.ListOptions{LabelSelector: flags.selector}
-	informer := cache.NewSharedInformer(following(c.allSets(), selected), &workv1alpha1.ManifestWorkReplicaSet{}, 0)
-	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		if apierrors.IsForbidden(err) {
-			rows.fail(err)
-		}
-	})
-	if err != nil {
-		return err
+	return object, nil
+}
+
+// rows returns the rows of the ManifestWorkReplicaSets that followSets follows.
+func (f *follower) rows() []view.Row {
+	rows := []view.Row{}
+	for _, set := range objectsOf[*workv1alpha1.ManifestWorkReplicaSet](f.sources[ofSet]) {
+		rows = append(rows, view.RowOf(set))
 	}
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(object any) { rows.print(object, false) }, UpdateFunc: func(_, object any) { rows.print(object, false) },
-		DeleteFunc: func(object any) { rows.print(object, true) },
-	})
-	if err != nil {
-		return err
-	}
-	watching, stop := context.WithCancel(ctx)
+	return rows
+}
+
+// watchList prints the rows of a printed list again whenever they change, apart from the ages, until the context ends.
+func (o *options) watchList(ctx context.Context, c *clients, t *table, listed []view.Row, flags *listOptions) error {
+	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go informer.RunWithContext(watching)
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-rows.err:
+	f, err := followSets(ctx, c, make(chan struct{}, 1), metav1.ListOptions{LabelSelector: flags.selector})
+	if err != nil {
 		return err
 	}
-}
-
-// print prints the row of an object if it changed, apart from the ages. Only the informer calls it, one event after the other.
-func (r *listRows) print(object any, deleted bool) {
-	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
-		object = gone.Obj
-	}
-	set, ok := object.(*workv1alpha1.ManifestWorkReplicaSet)
-	if !ok {
-		r.fail(errors.New("the API server returned an object that is not a ManifestWorkReplicaSet: " + fmt.Sprintf("%T", object)))
-		return
-	}
-	shown := view.RowOf(set)
-	row, key := r.o.row(&shown, r.all), set.Namespace+"/"+set.Name
-	if deleted {
-		row[r.table.index("STATE")] = stateDeleted
-	}
-	if bare := unaged(r.table, row); !slices.Equal(r.printed[key], bare) {
-		r.printed[key] = bare
-		out := newPrinter(r.o.Out, screenOf(r.o.Out))
-		if r.table.append(out, row); out.err != nil {
-			r.fail(out.err)
+	out := newPrinter(o.Out, screenOf(o.Out))
+	printed := keyed(listed)
+	for out.err == nil {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-f.changed:
 		}
+		if ready, err := f.ready(); err != nil {
+			return err
+		} else if !ready {
+			continue
+		}
+		now := keyed(f.rows())
+		for _, key := range slices.Sorted(maps.Keys(now)) {
+			if row, was := now[key], printed[key]; ageless(&row) != ageless(&was) {
+				t.append(out, o.row(&row, flags.all))
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(printed)) {
+			if row := printed[key]; now[key].Name == "" {
+				row.State = stateDeleted
+				t.append(out, o.row(&row, flags.all))
+			}
+		}
+		printed = now
 	}
-	if deleted {
-		delete(r.printed, key)
-	}
+	return out.err
 }
 
-func (r *listRows) fail(err error) {
-	select {
-	case r.err <- err:
-	default: // The first error counts.
+// keyed returns rows by namespace and name.
+func keyed(rows []view.Row) map[string]view.Row {
+	found := make(map[string]view.Row, len(rows))
+	for i := range rows {
+		found[rows[i].Namespace+"/"+rows[i].Name] = rows[i]
 	}
+	return found
 }
 
-// unaged returns a row without the cells that change with the clock.
-func unaged(t *table, row []string) []string {
-	row = slices.Clone(row)
-	row[t.index("SINCE")], row[t.index("AGE")] = "", ""
-	return row
+// ageless returns what the list shows of a row, without the cells that change with the clock.
+func ageless(row *view.Row) view.Row {
+	shown := *row
+	shown.Since, shown.Created, shown.Healthy, shown.Sick = time.Time{}, time.Time{}, 0, 0
+	return shown
 }

@@ -197,25 +197,23 @@ func changeText(a *view.Ahead, change *view.Change) string {
 func waveTable(waves []forecast.Wave) *table {
 	var rows [][]string
 	for i := range waves {
-		if i >= wavesShown-1 && i < len(waves)-1 {
-			if i == wavesShown-1 {
-				rows = append(rows, []string{"…", "", "", "", ""})
+		switch {
+		case i == wavesShown-1 && i < len(waves)-1:
+			rows = append(rows, []string{"…", "", "", "", ""})
+		case i < wavesShown || i == len(waves)-1:
+			for _, part := range waves[i].Parts {
+				rows = append(rows, []string{strconv.Itoa(i + 1), strconv.Itoa(len(part.Clusters)), part.Placement, orDash(part.Group),
+					firstOf(part.Clusters, namesShown)})
 			}
-			continue
-		}
-		for _, part := range waves[i].Parts {
-			rows = append(rows, []string{strconv.Itoa(i + 1), strconv.Itoa(len(part.Clusters)), part.Placement, orDash(part.Group),
-				firstOf(part.Clusters, namesShown)})
 		}
 	}
-	return tableOf([]column{{name: "WAVE"}, {name: "CLUSTERS"}, {name: "PLACEMENT"}, {name: "GROUP"}, {name: "NAMES", drop: 1}}, rows)
+	columns := []column{{name: "WAVE"}, {name: "CLUSTERS"}, {name: "PLACEMENT"}, {name: "GROUP"}, {name: "NAMES", drop: 1}}
+	return tableOf(columns, rows, asIs)
 }
 
 func waitingTable(waiting []view.Waiting) *table {
-	var rows [][]string
-	for _, group := range waiting {
-		rows = append(rows, []string{string(group.State), string(group.For), strconv.Itoa(len(group.Clusters)),
-			firstOf(group.Clusters, namesShown)})
-	}
-	return tableOf([]column{{name: "STATE", state: true}, {name: "WAITS-FOR"}, {name: "CLUSTERS"}, {name: "NAMES", drop: 1}}, rows)
+	columns := []column{{name: "STATE", state: true}, {name: "WAITS-FOR"}, {name: "CLUSTERS"}, {name: "NAMES", drop: 1}}
+	return tableOf(columns, waiting, func(w *view.Waiting) []string {
+		return []string{string(w.State), string(w.For), strconv.Itoa(len(w.Clusters)), firstOf(w.Clusters, namesShown)}
+	})
 }

@@ -107,7 +107,7 @@ func (p *printer) command(indent int, arguments []string) {
 }
 
 func (p *printer) table(t *table) {
-	if t.rows > 0 {
+	if len(t.rows) > 0 {
 		t.write(p)
 	}
 }

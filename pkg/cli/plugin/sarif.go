@@ -4,94 +4,47 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/version"
 )
 
-// The subset of SARIF 2.1.0 that lint writes.
-type (
-	sarifLog struct {
-		Schema  string     `json:"$schema"`
-		Version string     `json:"version"`
-		Runs    []sarifRun `json:"runs"`
-	}
-	sarifRun struct {
-		Tool    sarifTool     `json:"tool"`
-		Results []sarifResult `json:"results"`
-	}
-	sarifTool struct {
-		Driver sarifDriver `json:"driver"`
-	}
-	sarifDriver struct {
-		Name    string      `json:"name"`
-		Version string      `json:"version"`
-		Rules   []sarifRule `json:"rules"`
-	}
-	sarifRule struct {
-		ID string `json:"id"`
-	}
-	sarifResult struct {
-		RuleID    string          `json:"ruleId"`
-		RuleIndex int             `json:"ruleIndex"`
-		Level     string          `json:"level"`
-		Message   sarifMessage    `json:"message"`
-		Locations []sarifLocation `json:"locations"`
-	}
-	sarifMessage struct {
-		Text string `json:"text"`
-	}
-	sarifLocation struct {
-		Physical sarifPhysical `json:"physicalLocation"`
-	}
-	sarifPhysical struct {
-		Artifact sarifArtifact `json:"artifactLocation"`
-		Region   *sarifRegion  `json:"region,omitempty"`
-	}
-	sarifArtifact struct {
-		URI string `json:"uri"`
-	}
-	sarifRegion struct {
-		StartLine int `json:"startLine"`
-	}
-)
-
-// index matches an index or a key in the path of a field.
-var index = regexp.MustCompile(`\[[^]]*\]`)
+// element matches an index or a key in the path of a field.
+var element = regexp.MustCompile(`\[[^]]*\]`)
 
 // ruleOf returns the identifier of the rule that a finding violates. It is the same for each element of a list, and for all unknown fields.
 func ruleOf(f *finding) string {
 	if f.Field == "" || f.Type == typeUnknown {
 		return f.Type
 	}
-	return f.Type + "/" + index.ReplaceAllString(f.Field, "")
+	return f.Type + "/" + element.ReplaceAllString(f.Field, "")
 }
 
-// sarifOf returns the findings as a SARIF log. Code scanners show them at their lines.
-func sarifOf(findings []finding) *sarifLog {
-	run := sarifRun{
-		Tool:    sarifTool{Driver: sarifDriver{Name: "kubectl-mwrs", Version: version.Get().GitVersion, Rules: []sarifRule{}}},
-		Results: []sarifResult{},
-	}
-	rules := &run.Tool.Driver.Rules
+// sarifOf returns the findings as a SARIF 2.1.0 log. Code scanners show them at their lines.
+func sarifOf(findings []finding) any {
+	type object = map[string]any
+	rules, results := []object{}, []object{}
+	index := map[string]int{}
 	for i := range findings {
 		f := &findings[i]
-		rule := sarifRule{ID: ruleOf(f)}
-		at := slices.Index(*rules, rule)
-		if at < 0 {
-			at, *rules = len(*rules), append(*rules, rule)
+		rule := ruleOf(f)
+		if _, known := index[rule]; !known {
+			index[rule], rules = len(rules), append(rules, object{"id": rule})
 		}
-		place := sarifPhysical{Artifact: sarifArtifact{URI: f.uri}}
+		place := object{"artifactLocation": object{"uri": f.uri}}
 		if f.Line > 0 {
-			place.Region = &sarifRegion{StartLine: f.Line}
+			place["region"] = object{"startLine": f.Line}
 		}
-		run.Results = append(run.Results, sarifResult{
-			RuleID: rule.ID, RuleIndex: at, Level: f.Severity, Message: sarifMessage{Text: joined(f.Object, f.Field, f.Message)},
-			Locations: []sarifLocation{{Physical: place}},
+		results = append(results, object{
+			"ruleId": rule, "ruleIndex": index[rule], "level": f.Severity, "message": object{"text": joined(f.Object, f.Field, f.Message)},
+			"locations": []object{{"physicalLocation": place}},
 		})
 	}
-	return &sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
+	driver := object{"name": "kubectl-mwrs", "version": version.Get().GitVersion, "rules": rules}
+	return object{
+		"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
+		"runs": []object{{"tool": object{"driver": driver}, "results": results}},
+	}
 }
 
 // uriOf returns the URI of a file. It is relative if the path is, because code scanners resolve it in the checkout.

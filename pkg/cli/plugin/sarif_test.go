@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/util/jsonpath"
 )
 
 // goodSet is a set without an error, after another object. twoSets has a set with an error, too.
@@ -43,29 +44,35 @@ spec:
       manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: shop}}]
 `
 
+// pick returns the values at a path of a JSON text.
+func pick(t *testing.T, text, path string) string {
+	t.Helper()
+	var value bytes.Buffer
+	var read any
+	require.NoError(t, json.Unmarshal([]byte(text), &read), text)
+	found := jsonpath.New("test")
+	require.NoError(t, found.Parse("{"+path+"}"))
+	require.NoError(t, found.Execute(&value, read))
+	return value.String()
+}
+
 // TestSARIF: the log has the members that SARIF 2.1.0 requires, and a result has the line of its field in the file.
 func TestSARIF(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a b.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(twoSets), 0o600))
-	var out, errs bytes.Buffer
-	code := Run(t.Context(), []string{"lint", "-f", file, "-o", "sarif"}, genericiooptions.IOStreams{Out: &out, ErrOut: &errs})
-	require.Equal(t, 1, code, errs.String())
-	var log sarifLog
-	require.NoError(t, json.Unmarshal(out.Bytes(), &log), out.String())
-	require.Equal(t, "2.1.0", log.Version)
-	require.NotEmpty(t, log.Schema)
-	require.Len(t, log.Runs, 1)
-	driver, results := log.Runs[0].Tool.Driver, log.Runs[0].Results
-	require.Equal(t, "kubectl-mwrs", driver.Name)
-	require.Len(t, results, 1, out.String())
-	result := results[0]
-	require.Equal(t, result.RuleID, driver.Rules[result.RuleIndex].ID)
-	require.Regexp(t, `^FieldValue\w+/spec\.placementRefs\.rolloutStrategy\.all\.progressDeadline$`, result.RuleID)
-	require.Equal(t, "error", result.Level)
-	require.Contains(t, result.Message.Text, "default/bad: spec.placementRefs[0]")
-	place := result.Locations[0].Physical
-	require.Equal(t, 24, place.Region.StartLine)
-	require.Equal(t, "file://"+filepath.Dir(file)+"/a%20b.yaml", place.Artifact.URI)
+	code, out, errs := lintOf(t, "", "-f", file, "-o", "sarif")
+	require.Equal(t, 1, code, errs)
+	require.Equal(t, "2.1.0", pick(t, out, ".version"))
+	require.Contains(t, out, `"$schema": "https://`)
+	require.Equal(t, "kubectl-mwrs", pick(t, out, ".runs[*].tool.driver.name"))
+	const result, place = ".runs[*].results[*]", ".runs[*].results[*].locations[*].physicalLocation"
+	rule := pick(t, out, result+".ruleId")
+	require.Regexp(t, `^FieldValue\w+/spec\.placementRefs\.rolloutStrategy\.all\.progressDeadline$`, rule)
+	require.Equal(t, rule, pick(t, out, ".runs[*].tool.driver.rules["+pick(t, out, result+".ruleIndex")+"].id"))
+	require.Equal(t, "error", pick(t, out, result+".level"))
+	require.Contains(t, pick(t, out, result+".message.text"), "default/bad: spec.placementRefs[0]")
+	require.Equal(t, "24", pick(t, out, place+".region.startLine"))
+	require.Equal(t, "file://"+filepath.Dir(file)+"/a%20b.yaml", pick(t, out, place+".artifactLocation.uri"))
 }
 
 // TestSARIFWithoutFindings: an empty list is [], because SARIF's results is an array.

@@ -48,23 +48,24 @@ func measureTable(s *forecast.Summary) *table {
 	if s.Unnoticed.P95.Value > 0 {
 		row("broken clusters that count as successes", &s.Unnoticed, countText)
 	}
-	t := tableOf([]column{{}, {name: "HALF OF THE RUNS"}, {name: "95% OF THE RUNS"}}, rows)
+	t := tableOf([]column{{}, {name: "HALF OF THE RUNS"}, {name: "95% OF THE RUNS"}}, rows, asIs)
 	t.whole = true
 	return t
 }
 
 func changeTable(changes []change) *table {
-	var rows [][]string
-	for i := range changes {
-		c := &changes[i]
-		rows = append(rows, []string{c.Change, strconv.Itoa(c.Result.Runs),
-			differenceText(c.Result.Exposed.P50.Value, c.Without.Exposed.P50.Value, countText),
-			differenceText(c.Result.Duration.P50.Value, c.Without.Duration.P50.Value, durationText),
-			differenceText(c.Result.Share(forecast.Aborted), c.Without.Share(forecast.Aborted), shareText),
-			differenceText(c.Result.Share(forecast.Complete), c.Without.Share(forecast.Complete), shareText)})
-	}
-	t := tableOf([]column{{name: "CHANGE"}, {name: "RUNS"}, {name: "RAN THE NEW REVISION"}, {name: "TIME"}, {name: "ABORTED"},
-		{name: "COMPLETE"}}, rows)
+	t := tableOf([]column{
+		{name: "CHANGE"}, {name: "RUNS"}, {name: "RAN THE NEW REVISION"}, {name: "TIME"}, {name: "ABORTED"}, {name: "COMPLETE"},
+	}, changes, func(c *change) []string {
+		is, was := &c.Result, &c.Without
+		return []string{
+			c.Change, strconv.Itoa(is.Runs),
+			differenceText(is.Exposed.P50.Value, was.Exposed.P50.Value, countText),
+			differenceText(is.Duration.P50.Value, was.Duration.P50.Value, durationText),
+			differenceText(is.Share(forecast.Aborted), was.Share(forecast.Aborted), shareText),
+			differenceText(is.Share(forecast.Complete), was.Share(forecast.Complete), shareText),
+		}
+	})
 	t.whole = true
 	return t
 }

@@ -29,31 +29,28 @@ const gap = 3
 // minLast is the least width to which the last column is cut before columns are left out.
 const minLast = 16
 
-// table is a table whose rows are computed twice: for the widths, and for the output. It does not hold the rows of large fleets.
 type table struct {
 	columns []column
 	// bare is true for a table without a header.
 	bare bool
 	// whole is true for a table that leaves nothing out: on a screen that is too narrow, each cell gets a line of its own.
 	whole bool
-	rows  int
-	row   func(i int) []string
+	rows  [][]string
 	// widths are the widths of the columns, once they are known.
 	widths []int
 }
 
-// keep computes the widths of the columns from the header and the rows.
-func (t *table) keep() {
-	t.widths = make([]int, len(t.columns))
-	for i := range t.columns {
-		if !t.bare {
-			t.widths[i] = plain.Width(t.columns[i].name)
-		}
+// tableOf returns a table with a row for each item. Each cell is one line; its indent stays.
+func tableOf[T any](columns []column, items []T, row func(*T) []string) *table {
+	t := &table{columns: columns}
+	for i := range items {
+		t.rows = append(t.rows, lines(row(&items[i])))
 	}
-	for i := range t.rows {
-		t.widen(lines(t.row(i)))
-	}
+	return t
 }
+
+// asIs is the row of an item that is one.
+func asIs(row *[]string) []string { return *row }
 
 func (t *table) widen(row []string) {
 	for i, cell := range row {
@@ -61,35 +58,33 @@ func (t *table) widen(row []string) {
 	}
 }
 
-// index returns the index of a column.
-func (t *table) index(name string) int {
-	return slices.IndexFunc(t.columns, func(c column) bool { return c.name == name })
-}
-
 // append writes one more row, below those that were written.
 func (t *table) append(out *printer, row []string) {
-	row = lines(row)
-	t.widen(row)
-	t.line(out, row, t.fit(t.widths, out.screen.width))
+	t.widen(lines(row))
+	t.line(out, row, t.fit(out.screen.width))
 }
 
 // write writes the table. If the screen is too narrow, it leaves out columns and cuts the last column.
 func (t *table) write(out *printer) {
-	t.keep()
-	if t.whole && t.tooWide(out.screen) {
-		t.stack(out)
-		return
-	}
-	shown := t.fit(t.widths, out.screen.width)
+	t.widths = make([]int, len(t.columns))
+	rows := t.rows
 	if !t.bare {
 		header := make([]string, len(t.columns))
 		for i := range t.columns {
 			header[i] = t.columns[i].name
 		}
-		t.line(out, header, shown)
+		rows = slices.Insert(slices.Clone(rows), 0, header)
 	}
-	for i := range t.rows {
-		t.line(out, lines(t.row(i)), shown)
+	for _, row := range rows {
+		t.widen(row)
+	}
+	if t.whole && t.tooWide(out.screen) {
+		t.stack(out)
+		return
+	}
+	shown := t.fit(out.screen.width)
+	for _, row := range rows {
+		t.line(out, row, shown)
 	}
 }
 
@@ -104,18 +99,12 @@ func (t *table) tooWide(s screen) bool {
 
 // stack writes the name of a column before each cell except the first of a row.
 func (t *table) stack(out *printer) {
-	for i := range t.rows {
-		row := t.row(i)
+	for _, row := range t.rows {
 		out.prose("", row[0])
 		for at := 1; at < len(row); at++ {
 			out.prose("  "+t.columns[at].name+"   ", row[at])
 		}
 	}
-}
-
-// tableOf returns a table of some rows.
-func tableOf(columns []column, rows [][]string) *table {
-	return &table{columns: columns, rows: len(rows), row: func(i int) []string { return rows[i] }}
 }
 
 // printTable writes a table to the output.
@@ -125,7 +114,6 @@ func (o *options) printTable(t *table) error {
 	return out.err
 }
 
-// lines puts each cell of a row on one line. The indent of a cell stays.
 func lines(row []string) []string {
 	for i, cell := range row {
 		text := strings.TrimLeft(cell, " ")
@@ -135,8 +123,9 @@ func lines(row []string) []string {
 }
 
 // fit returns the columns that a screen has room for.
-func (t *table) fit(widths []int, room int) []int {
+func (t *table) fit(room int) []int {
 	var shown []int
+	widths := t.widths
 	for i := range t.columns {
 		shown = append(shown, i)
 	}
