@@ -4,7 +4,7 @@
 //	What does the page need from a hub?                       hub.go
 //	Who may talk to the server?                               guard.go; token.go: the token and the one-time code
 //	Which requests are there?                                 server.go
-//	What does the page know about one rollout?                picture.go, cells.go; difference.go: what changed since the last picture
+//	What does the page know about one rollout?                picture.go
 //	How do several tabs share the watches of one rollout?     room.go; stream.go: server-sent events
 //	What does the browser run?                                page, embedded by assets.go
 //

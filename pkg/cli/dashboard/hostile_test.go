@@ -22,11 +22,12 @@ func TestDataForThePage(t *testing.T) {
 		visit(t, read)
 	}
 	answered, refused, sent := httptest.NewRecorder(), httptest.NewRecorder(), httptest.NewRecorder()
-	answer(answered, map[string]any{text: []any{text, &Preview{Diff: text}}})
+	reply(answered, map[string]any{text: []any{text, &Preview{Diff: text}}}, nil)
 	check(answered.Body.String())
 	refuse(refused, 400, text)
 	check(refused.Body.String())
-	(&stream{w: sent, connection: http.NewResponseController(sent)}).send("set", &Picture{Cells: []Cell{{Name: text}}, Head: Head{Fleet: &view.Fleet{Why: text}}})
+	(&stream{w: sent, connection: http.NewResponseController(sent)}).send("set",
+		&picture{Groups: []view.Group{{Clusters: []view.Cluster{{Name: text}}}}, Head: head{Fleet: &view.Fleet{Why: text}}})
 	_, data, found := strings.Cut(sent.Body.String(), "data: ")
 	require.True(t, found)
 	check(data)

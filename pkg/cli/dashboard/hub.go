@@ -17,8 +17,6 @@ type Hub interface {
 	Follow(ctx context.Context, namespace, name string) Followed[*view.Objects]
 	// Contact reports since when the API server can't be reached, and the error. The time is zero if it can be reached.
 	Contact() (since time.Time, problem string)
-	// Diff returns the unified diff from one revision to another, with masked Secrets. A number of zero stands for the template in the spec.
-	Diff(ctx context.Context, namespace, name string, from, to int64) (string, error)
 	// Preview describes the writes of an action, and writes nothing. The objects are those that the page shows: they determine how many
 	// clusters have a revision.
 	Preview(context.Context, *Action, *view.Objects) (*Preview, error)

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -18,37 +19,56 @@ const (
 	idleAfter = 20 * time.Second
 )
 
-// state is the newest state of a board.
-type state[T any] struct {
-	value T
-	err   error
+// state is the newest state of a board: what the page gets, as JSON, and the objects that it shows.
+type state struct {
+	data    []byte
+	objects *view.Objects
+	err     error
+}
+
+// listed returns the state of the list.
+func listed(rows []view.Row, err error) state {
+	if err != nil {
+		return state{err: err}
+	}
+	data, err := encoded(append([]view.Row{}, rows...))
+	return state{data: data, err: err}
+}
+
+// drawn returns the state of a rollout.
+func drawn(objects *view.Objects, err error) state {
+	if err != nil {
+		return state{err: err}
+	}
+	data, err := encoded(pictureOf(objects))
+	return state{data, objects, err}
 }
 
 // board keeps the newest state of the followed objects, for all tabs.
-type board[T any] struct {
+type board struct {
 	mu      sync.Mutex
-	state   state[T]
+	state   state
 	changed chan struct{} // Closed at the next change.
 }
 
 // newBoard returns a board that is updated until the context ends.
-func newBoard[T any](ctx context.Context, follow func(context.Context) Followed[T], same func(a, b T) bool) *board[T] {
-	b := &board[T]{changed: make(chan struct{}), state: state[T]{err: ErrNotReady}}
-	go b.run(ctx, follow(ctx), same)
+func newBoard[T any](ctx context.Context, follow func(context.Context) Followed[T], show func(T, error) state) *board {
+	b := &board{changed: make(chan struct{}), state: state{err: ErrNotReady}}
+	followed := follow(ctx)
+	go b.run(ctx, followed.Changed(), func() state { return show(followed.Now()) })
 	return b
 }
 
 // run computes a state after each change. A large fleet is computed less often, so that this takes at most a quarter of the time.
-func (b *board[T]) run(ctx context.Context, followed Followed[T], same func(a, b T) bool) {
+func (b *board) run(ctx context.Context, changed <-chan struct{}, look func() state) {
 	for ctx.Err() == nil {
 		begin := time.Now()
-		value, err := followed.Now()
-		b.set(state[T]{value, err}, same)
+		b.set(look())
 		took := time.Since(begin)
 		if !pause(ctx, nil, max(drawAfter, 3*took)) {
 			return
 		}
-		pause(ctx, followed.Changed(), max(refreshAfter, 20*took))
+		pause(ctx, changed, max(refreshAfter, 20*took))
 	}
 }
 
@@ -66,10 +86,10 @@ func pause(ctx context.Context, until <-chan struct{}, most time.Duration) bool 
 }
 
 // set sets the newest state. It wakes the tabs only if the visible state has changed.
-func (b *board[T]) set(s state[T], same func(a, b T) bool) {
+func (b *board) set(s state) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	unchanged := s.err == nil && b.state.err == nil && same(s.value, b.state.value) || s.err != nil && errors.Is(b.state.err, s.err)
+	unchanged := bytes.Equal(s.data, b.state.data) && errors.Is(b.state.err, s.err)
 	b.state = s
 	if unchanged {
 		return
@@ -79,21 +99,15 @@ func (b *board[T]) set(s state[T], same func(a, b T) bool) {
 }
 
 // now returns the newest state, and a channel that is closed when there is a newer one.
-func (b *board[T]) now() (state[T], <-chan struct{}) {
+func (b *board) now() (state, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.state, b.changed
 }
 
-// scene is the newest picture of a rollout and the objects that it shows.
-type scene struct {
-	picture *Picture
-	objects *view.Objects
-}
-
 // room follows one rollout for all tabs that show it.
 type room struct {
-	*board[scene]
+	*board
 	users int
 	left  time.Time
 	end   context.CancelFunc
@@ -113,18 +127,6 @@ func newRooms(ctx context.Context, hub Hub, now func() time.Time) *rooms {
 	return &rooms{hub: hub, now: now, root: ctx, open: map[string]*room{}}
 }
 
-// drawn turns objects into scenes.
-type drawn struct{ Followed[*view.Objects] }
-
-// Now returns the newest scene.
-func (d drawn) Now() (scene, error) {
-	objects, err := d.Followed.Now()
-	if err != nil {
-		return scene{}, err
-	}
-	return scene{pictureOf(objects), objects}, nil
-}
-
 // enter returns the room of a rollout, and the function that leaves it.
 func (r *rooms) enter(namespace, name string) (found *room, leave func()) {
 	r.mu.Lock()
@@ -133,8 +135,8 @@ func (r *rooms) enter(namespace, name string) (found *room, leave func()) {
 	key := namespace + "/" + name
 	if found = r.open[key]; found == nil {
 		ctx, end := context.WithCancel(r.root)
-		follow := func(ctx context.Context) Followed[scene] { return drawn{r.hub.Follow(ctx, namespace, name)} }
-		found = &room{board: newBoard(ctx, follow, sameScene), end: end}
+		follow := func(ctx context.Context) Followed[*view.Objects] { return r.hub.Follow(ctx, namespace, name) }
+		found = &room{board: newBoard(ctx, follow, drawn), end: end}
 		r.open[key] = found
 	}
 	found.users++
@@ -161,9 +163,6 @@ func (r *rooms) sweep() {
 	}
 }
 
-// sameScene reports whether two scenes look the same.
-func sameScene(a, b scene) bool { return updateOf(a.picture, b.picture, 0) == nil }
-
 // readyWithin bounds how long a request waits for the objects of a rollout that no tab shows.
 const readyWithin = 20 * time.Second
 
@@ -176,7 +175,7 @@ func (r *rooms) objects(ctx context.Context, namespace, name string) (*view.Obje
 	for {
 		s, changed := room.now()
 		if !errors.Is(s.err, ErrNotReady) {
-			return s.value.objects, s.err
+			return s.objects, s.err
 		}
 		select {
 		case <-ctx.Done():

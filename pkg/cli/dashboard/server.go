@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -36,7 +35,6 @@ type Server struct {
 	secrets  *secrets
 	listener net.Listener
 	rooms    *rooms
-	lists    *board[[]view.Row]
 	// streams has an entry for each stream.
 	streams chan struct{}
 	// used is when a request with the token came last, or a stream ended, in nanoseconds. look is how often the server looks at it.
@@ -143,16 +141,17 @@ func (s *Server) Serve(ctx context.Context) error {
 // Handler returns the handler of all requests. Its watches end with the context.
 func (s *Server) Handler(ctx context.Context) http.Handler {
 	s.rooms = newRooms(ctx, s.hub, s.now)
-	s.lists = newBoard(ctx, s.hub.List, slices.Equal[[]view.Row])
+	lists := newBoard(ctx, s.hub.List, listed)
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+openPath, s.open)
-	mux.HandleFunc("GET /api/list", s.bounded(s.streamList))
+	mux.HandleFunc("GET /api/list", s.bounded(func(w http.ResponseWriter, r *http.Request) { s.follow(w, r, "list", lists) }))
 	const set = "/api/sets/{namespace}/{name}/"
 	mux.HandleFunc("GET "+set+"stream", s.bounded(s.streamSet))
-	mux.HandleFunc("GET "+set+"why/{cluster}", s.why)
-	mux.HandleFunc("GET "+set+"diff", s.diff)
+	mux.HandleFunc("GET "+set+"why/{cluster}", s.shown(func(r *http.Request, o *view.Objects) (any, error) {
+		return view.Why(o, r.PathValue("cluster"))
+	}))
+	mux.HandleFunc("GET "+set+"plan", s.shown(func(_ *http.Request, o *view.Objects) (any, error) { return view.AheadOf(o) }))
 	mux.HandleFunc("GET "+set+"report", s.report)
-	mux.HandleFunc("GET "+set+"plan", s.plan)
 	mux.HandleFunc("POST "+set+"preview", s.preview)
 	mux.HandleFunc("POST "+set+"act", s.act)
 	mux.Handle("GET /", assets())
@@ -171,54 +170,19 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnauthorized, "this link was used already, or is older than a minute: open the address that the command printed")
 		return
 	}
-	answer(w, map[string]string{"token": token})
+	send(w, http.StatusOK, map[string]string{"token": token})
 }
 
-func (s *Server) why(w http.ResponseWriter, r *http.Request) {
-	objects, err := s.rooms.objects(r.Context(), r.PathValue("namespace"), r.PathValue("name"))
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	story, err := view.Why(objects, r.PathValue("cluster"))
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	answer(w, story)
-}
-
-func (s *Server) plan(w http.ResponseWriter, r *http.Request) {
-	objects, err := s.rooms.objects(r.Context(), r.PathValue("namespace"), r.PathValue("name"))
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	plan, err := view.AheadOf(objects)
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	answer(w, plan)
-}
-
-func (s *Server) diff(w http.ResponseWriter, r *http.Request) {
-	numbers := [2]int64{}
-	for i, key := range []string{"from", "to"} {
-		text := r.URL.Query().Get(key)
-		number, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || number < 0 {
-			refuse(w, http.StatusBadRequest, fmt.Sprintf("%s=%q is not the number of a revision", key, text))
-			return
+// shown returns a handler that answers with what a function derives from the objects of a rollout.
+func (s *Server) shown(of func(*http.Request, *view.Objects) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		objects, err := s.rooms.objects(r.Context(), r.PathValue("namespace"), r.PathValue("name"))
+		var value any
+		if err == nil {
+			value, err = of(r, objects)
 		}
-		numbers[i] = number
+		reply(w, value, err)
 	}
-	text, err := s.hub.Diff(r.Context(), r.PathValue("namespace"), r.PathValue("name"), numbers[0], numbers[1])
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	answer(w, map[string]string{"diff": text})
 }
 
 func (s *Server) report(w http.ResponseWriter, r *http.Request) {
@@ -233,26 +197,13 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) preview(w http.ResponseWriter, r *http.Request) {
-	action, ok := s.action(w, r, nil)
-	if !ok {
-		return
+	if action, _, ok := s.action(w, r); ok {
+		s.shown(func(r *http.Request, o *view.Objects) (any, error) { return s.hub.Preview(r.Context(), action, o) })(w, r)
 	}
-	objects, err := s.rooms.objects(r.Context(), action.Namespace, action.Name)
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	preview, err := s.hub.Preview(r.Context(), action, objects)
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	answer(w, preview)
 }
 
 func (s *Server) act(w http.ResponseWriter, r *http.Request) {
-	confirmed := ""
-	action, ok := s.action(w, r, &confirmed)
+	action, confirmed, ok := s.action(w, r)
 	if !ok {
 		return
 	}
@@ -261,31 +212,24 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	done, err := s.hub.Act(r.Context(), action, confirmed)
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	answer(w, map[string]string{"done": done})
+	reply(w, map[string]string{"done": done}, err)
 }
 
-// action reads an action. It refuses all of them if the page is read-only.
-func (s *Server) action(w http.ResponseWriter, r *http.Request, confirmed *string) (*Action, bool) {
+// action reads an action, and the question that the user confirmed. It refuses all actions if the page is read-only.
+func (s *Server) action(w http.ResponseWriter, r *http.Request) (action *Action, confirmed string, ok bool) {
 	if s.readOnly {
 		refuse(w, http.StatusForbidden, "the page is read-only: start the command without --read-only")
-		return nil, false
+		return nil, "", false
 	}
 	in := struct {
 		Action
 		Confirmed string `json:"confirmed"`
 	}{}
 	if !decode(w, r, maxBody, &in) {
-		return nil, false
+		return nil, "", false
 	}
 	in.Namespace, in.Name = r.PathValue("namespace"), r.PathValue("name")
-	if confirmed != nil {
-		*confirmed = in.Confirmed
-	}
-	return &in.Action, true
+	return &in.Action, in.Confirmed, true
 }
 
 // decode reads the body of a request, which has nothing else than a JSON value of up to a number of bytes.
@@ -306,13 +250,23 @@ func decode(w http.ResponseWriter, r *http.Request, most int64, into any) bool {
 	return true
 }
 
-func answer(w http.ResponseWriter, value any) {
-	w.Header().Set("Content-Type", "application/json")
+// reply answers with a value, or with an error of the hub.
+func reply(w http.ResponseWriter, value any, err error) {
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	send(w, http.StatusOK, value)
+}
+
+func send(w http.ResponseWriter, status int, value any) {
 	data, err := encoded(value)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
 	_, _ = w.Write(data) // The tab may be gone.
 }
 
@@ -343,8 +297,5 @@ func fail(w http.ResponseWriter, err error) {
 }
 
 func refuse(w http.ResponseWriter, status int, problem string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	data, _ := encoded(map[string]string{"error": problem}) // A map of texts has no errors.
-	_, _ = w.Write(data)
+	send(w, status, map[string]string{"error": problem})
 }

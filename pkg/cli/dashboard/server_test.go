@@ -58,10 +58,6 @@ func (h *fakeHub) set(objects *view.Objects, err error) {
 
 func (h *fakeHub) Contact() (time.Time, string) { return h.since, "" }
 
-func (h *fakeHub) Diff(context.Context, string, string, int64, int64) (string, error) {
-	return "+ a\n", nil
-}
-
 func (h *fakeHub) Preview(_ context.Context, a *Action, _ *view.Objects) (*Preview, error) {
 	return &Preview{Effect: view.Effect{Verb: a.Verb, Question: "sure?"}}, nil
 }
@@ -194,7 +190,7 @@ func TestForeignRequests(t *testing.T) {
 func TestReadingRequiresTheToken(t *testing.T) {
 	s := serve(t, Options{})
 	for _, path := range []string{
-		"/api/list", "/api/sets/default/web/stream", "/api/sets/default/web/why/c1", "/api/sets/default/web/diff?from=0&to=0",
+		"/api/list", "/api/sets/default/web/stream", "/api/sets/default/web/why/c1",
 		"/api/sets/default/web/plan", "/api/sets/default/web/report", "/api/nothing", "//api/list", "/./api/list", "/x/../api/list",
 	} {
 		answer := s.request(http.MethodGet, path, "", header(tokenHeader, ""))
@@ -309,7 +305,7 @@ func TestAct(t *testing.T) {
 	require.Equal(t, []Action{{Namespace: "default", Name: "web", Verb: view.VerbAbort, Reason: "leaks"}}, s.hub.actions())
 }
 
-// A stream begins with the whole picture, and then sends what has changed.
+// TestStream: a stream sends the picture, and again when it has changed.
 func TestStream(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Options{})
@@ -325,17 +321,14 @@ func TestStream(t *testing.T) {
 		return ""
 	}
 	require.Contains(t, next("hello"), `"readOnly":false`)
-	var whole, change Update
-	require.NoError(t, json.Unmarshal([]byte(next("update")), &whole))
-	require.True(t, whole.Whole)
-	require.Len(t, whole.Cells, 3)
-	require.Equal(t, "default", whole.Head.Namespace)
+	var before, after picture
+	require.NoError(t, json.Unmarshal([]byte(next("update")), &before))
+	require.Len(t, before.Groups[0].Clusters, 3)
+	require.Equal(t, "default", before.Head.Namespace)
 	s.hub.set(fleetOf(3, "c2"), nil)
-	require.NoError(t, json.Unmarshal([]byte(next("update")), &change))
-	require.False(t, change.Whole)
-	require.Equal(t, []int{1}, change.Index)
-	require.Equal(t, "InFlight", change.Cells[0].State)
-	require.Equal(t, "Progressing=True: waiting for Pods", change.Texts[change.Text[0]-1])
+	require.NoError(t, json.Unmarshal([]byte(next("update")), &after))
+	require.Equal(t, view.StateInFlight, after.Groups[0].Clusters[1].State)
+	require.Equal(t, "Progressing=True: waiting for Pods", after.Groups[0].Clusters[1].Message)
 	s.hub.set(nil, ErrDeleted)
 	require.Contains(t, next("problem"), `"deleted":true`)
 

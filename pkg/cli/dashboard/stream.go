@@ -1,13 +1,12 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"time"
-
-	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
 // The events of a stream:
@@ -15,7 +14,7 @@ import (
 //	hello    once: the scope of the list and whether the page is read-only
 //	hub      when the API server can't be reached, and when it can be reached again
 //	list     the rows of the list
-//	update   a picture or a difference
+//	update   the picture of a rollout
 //	problem  why there is no picture: no permission, or the object was deleted
 type stream struct {
 	w          http.ResponseWriter
@@ -26,8 +25,8 @@ type stream struct {
 
 // contact is the state of the connection to the API server.
 type contact struct {
-	Since   int64  `json:"since,omitempty"`
-	Problem string `json:"problem,omitempty"`
+	Since   time.Time `json:"since,omitzero"`
+	Problem string    `json:"problem,omitempty"`
 }
 
 // beat is how often a stream looks at the connection to the API server, and sends a comment that keeps the connection alive.
@@ -57,13 +56,13 @@ func (s *Server) begin(w http.ResponseWriter) *stream {
 }
 
 func (st *stream) send(event string, value any) {
-	if st.err != nil {
-		return
-	}
 	data, err := encoded(value)
-	if st.err = err; err == nil {
-		st.write("event: " + event + "\ndata: " + string(data) + "\n\n")
-	}
+	st.err = cmp.Or(st.err, err)
+	st.event(event, data)
+}
+
+func (st *stream) event(event string, data []byte) {
+	st.write("event: " + event + "\ndata: " + string(data) + "\n\n")
 }
 
 // write writes a text to the tab. A tab that does not read it in time loses its stream.
@@ -80,14 +79,14 @@ func (st *stream) write(text string) {
 // contact sends the state of the connection to the API server if it has changed.
 func (st *stream) contact(hub Hub) {
 	since, problem := hub.Contact()
-	if now := (contact{unix(since), problem}); st.away == nil || now != *st.away {
+	if now := (contact{since, problem}); st.away == nil || now != *st.away {
 		st.away = &now
 		st.send("hub", now)
 	}
 }
 
-// follow sends the states of a board until the tab is closed.
-func follow[T any](s *Server, w http.ResponseWriter, r *http.Request, b *board[T], show func(*stream, T)) {
+// follow sends the states of a board as events until the tab is closed.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, event string, b *board) {
 	out := s.begin(w)
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
@@ -96,7 +95,7 @@ func follow[T any](s *Server, w http.ResponseWriter, r *http.Request, b *board[T
 		now, changed := b.now()
 		switch {
 		case now.err == nil:
-			show(out, now.value)
+			out.event(event, now.data)
 		case !errors.Is(now.err, ErrNotReady):
 			out.send("problem", map[string]any{"error": now.err.Error(), "deleted": errors.Is(now.err, ErrDeleted)})
 		}
@@ -114,23 +113,8 @@ func follow[T any](s *Server, w http.ResponseWriter, r *http.Request, b *board[T
 	}
 }
 
-func (s *Server) streamList(w http.ResponseWriter, r *http.Request) {
-	follow(s, w, r, s.lists, func(out *stream, rows []view.Row) {
-		if rows == nil {
-			rows = []view.Row{}
-		}
-		out.send("list", rows)
-	})
-}
-
 func (s *Server) streamSet(w http.ResponseWriter, r *http.Request) {
 	room, leave := s.rooms.enter(r.PathValue("namespace"), r.PathValue("name"))
 	defer leave()
-	var before *Picture
-	follow(s, w, r, room.board, func(out *stream, now scene) {
-		if update := updateOf(before, now.picture, s.now().UnixMilli()); update != nil {
-			out.send("update", update)
-		}
-		before = now.picture
-	})
+	s.follow(w, r, "update", room.board)
 }

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -16,34 +17,36 @@ type Outlook struct {
 	Failing []Failing
 	// Abort is when the rollout is aborted; nil if it is not. If a pause holds the abort back, it is when the abort falls due.
 	Abort *Turn
-	// Stops is, by placementRef in spec order, when failures stop it before any abort; nil if they do not, or if it is halted already.
-	Stops []*Turn
+	// Stops is when failures stop each placementRef before any abort, in spec order, without those that they do not stop, or that are halted
+	// already.
+	Stops []Turn
 	// Blocked is why failures of a placementRef with AbortAll do not lead to an abort.
 	Blocked rollout.AbortBlock
 	// Stalled is true if nothing happens by itself any more after the last deadline: somebody has to act.
 	Stalled bool
 }
 
-// Failing is a cluster that fails at its deadline.
+// Failing is a cluster that fails at its deadline. Ref is the index of its placementRef.
 type Failing struct {
-	Cluster, Placement string
-	At                 time.Time
+	Cluster string
+	Ref     int
+	At      time.Time
 }
 
 // Turn is when the failed clusters of a placementRef are too many.
 type Turn struct {
-	At        time.Time
-	Placement string
-	// Failed is how many of its clusters have failed by then.
-	Failed int
+	At time.Time
+	// Ref is the index of the placementRef, and Failed is how many of its clusters have failed by then.
+	Ref, Failed int
 }
 
 // OutlookOf returns the outlook of a snapshot that is not aborted.
 func OutlookOf(s *rollout.Snapshot) *Outlook {
-	found := &Outlook{Stops: make([]*Turn, len(s.Refs))}
+	found := &Outlook{}
 	for _, standing := range rollout.Explain(s) {
 		if standing.Then == rollout.PhaseFailed && !standing.Failed {
-			found.Failing = append(found.Failing, Failing{Cluster: standing.Cluster, Placement: standing.Placement, At: standing.ChangesAt})
+			ref := slices.IndexFunc(s.Refs, func(ref placement.Ref) bool { return ref.Name == standing.Placement })
+			found.Failing = append(found.Failing, Failing{Cluster: standing.Cluster, Ref: ref, At: standing.ChangesAt})
 		}
 	}
 	slices.SortFunc(found.Failing, func(a, b Failing) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Cluster, b.Cluster)) })
@@ -56,13 +59,14 @@ func OutlookOf(s *rollout.Snapshot) *Outlook {
 	now, last := c.plan(0), c.plan(len(c.times)-1)
 	found.Blocked, found.Stalled = last.AbortBlocked, last.Stalled
 	if at := c.first(func(p *rollout.Plan) bool { return p.AbortDue() != nil }); at >= 0 {
-		found.Abort = c.turn(at, func(ref *rollout.RefOutcome) bool { return ref.Failed })
+		ref := slices.IndexFunc(c.plan(at).Refs, func(ref rollout.RefOutcome) bool { return ref.Failed })
+		found.Abort = c.turn(at, max(0, ref))
 		c.times = c.times[:at] // What comes after the abort is another story.
 	}
 	for i := range s.Refs {
 		halted := func(p *rollout.Plan) bool { return p.Refs[i].Halted }
 		if at := c.first(halted); at > 0 && !halted(now) {
-			found.Stops[i] = c.turnOf(at, i)
+			found.Stops = append(found.Stops, *c.turn(at, i))
 		}
 	}
 	return found
@@ -95,18 +99,6 @@ func (c *clock) plan(i int) *rollout.Plan {
 	return p
 }
 
-// turn returns the turn at a time, of the first placementRef for which a condition holds.
-func (c *clock) turn(i int, holds func(*rollout.RefOutcome) bool) *Turn {
-	p := c.plan(i)
-	for ref := range p.Refs {
-		if holds(&p.Refs[ref]) {
-			return c.turnOf(i, ref)
-		}
-	}
-	return &Turn{At: c.times[i]}
-}
-
-func (c *clock) turnOf(i, ref int) *Turn {
-	outcome := &c.plan(i).Refs[ref]
-	return &Turn{At: c.times[i], Placement: outcome.Name, Failed: outcome.Phases[rollout.PhaseFailed]}
+func (c *clock) turn(i, ref int) *Turn {
+	return &Turn{At: c.times[i], Ref: ref, Failed: c.plan(i).Refs[ref].Phases[rollout.PhaseFailed]}
 }

@@ -37,8 +37,8 @@ func outlook(failures any, options ...rt.SnapshotOption) *forecast.Outlook {
 func TestOutlookCountsTogether(t *testing.T) {
 	works := rt.Works(hanging("c1", minute), sick("c2", 2*minute), older("c3"), older("c4"))
 	found := outlook(1, works)
-	require.Equal(t, []forecast.Failing{{"c1", "p1", rt.At(11 * minute)}, {"c2", "p1", rt.At(12 * minute)}}, found.Failing)
-	require.Equal(t, &forecast.Turn{At: rt.At(12 * minute), Placement: "p1", Failed: 2}, found.Abort)
+	require.Equal(t, []forecast.Failing{{"c1", 0, rt.At(11 * minute)}, {"c2", 0, rt.At(12 * minute)}}, found.Failing)
+	require.Equal(t, &forecast.Turn{At: rt.At(12 * minute), Failed: 2}, found.Abort)
 	require.Nil(t, outlook(2, works).Abort)
 	require.False(t, outlook(2, works).Stalled, "the hub starts the others")
 }
@@ -46,7 +46,7 @@ func TestOutlookCountsTogether(t *testing.T) {
 // TestOutlookOfARejection: the hub tries a rejected write at its deadline again, except during a pause.
 func TestOutlookOfARejection(t *testing.T) {
 	found := outlook(0, rt.Works(older("c1"), older("c2"), older("c3"), older("c4")), rt.Rejected("c1", 0, minute))
-	require.Equal(t, &forecast.Turn{At: rt.At(10 * minute), Placement: "p1", Failed: 1}, found.Abort)
+	require.Equal(t, &forecast.Turn{At: rt.At(10 * minute), Failed: 1}, found.Abort)
 	found = outlook(0, rt.Paused(), rt.Works(older("c1"), older("c2"), older("c3"), older("c4")), rt.Rejected("c1", 0, minute))
 	require.Empty(t, found.Failing)
 }
@@ -57,7 +57,7 @@ func TestOutlookWithoutAbort(t *testing.T) {
 	first := rt.Current(nil)
 	found := outlook(1, first, rt.Works(hanging("c1", minute), hanging("c2", 2*minute)))
 	require.Nil(t, found.Abort)
-	require.Equal(t, []*forecast.Turn{{At: rt.At(12 * minute), Placement: "p1", Failed: 2}}, found.Stops)
+	require.Equal(t, []forecast.Turn{{At: rt.At(12 * minute), Failed: 2}}, found.Stops)
 	require.Equal(t, rollout.BlockedByAbsence, found.Blocked)
 	require.True(t, found.Stalled)
 

@@ -164,15 +164,6 @@ func (h *dashboardHub) Follow(ctx context.Context, namespace, name string) dashb
 	})
 }
 
-// Diff implements dashboard.Hub.
-func (h *dashboardHub) Diff(ctx context.Context, namespace, name string, from, to int64) (string, error) {
-	before, after, err := h.o.templates(ctx, h.in(namespace), name, from, to)
-	if err != nil {
-		return "", err
-	}
-	return plainDiff(before, after)
-}
-
 // Report implements dashboard.Hub.
 func (h *dashboardHub) Report(ctx context.Context, namespace, name string) ([]byte, error) {
 	return h.o.reportPage(ctx, h.in(namespace), name)

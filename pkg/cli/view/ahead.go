@@ -131,10 +131,6 @@ func renumbered(found *revision.Revision, number int64, now time.Time) *appsv1.C
 	return object
 }
 
-func (o *Objects) history() revision.History {
-	return revision.NewHistory(o.ReplicaSet, o.decoded())
-}
-
 // AheadOf describes how a rollout continues. It returns an error if the objects do not show how.
 func AheadOf(o *Objects) (*Ahead, error) {
 	o = Prepared(o)
@@ -155,9 +151,9 @@ func AheadOf(o *Objects) (*Ahead, error) {
 	if s == nil {
 		return nil, fmt.Errorf("the hub has not processed %q yet: check that the work hub runs", set.Name)
 	}
-	a.Revision = numberOf(o.numbers(), s.Update.Hash)
+	a.Revision = o.number(s.Update.Hash)
 	if s.Current != nil && s.Current.Hash != s.Update.Hash {
-		a.Current = numberOf(o.numbers(), s.Current.Hash)
+		a.Current = o.number(s.Current.Hash)
 	}
 	a.Waves = append([]forecast.Wave{}, forecast.Waves(s)...)
 	limits := rollout.LimitsOf(s)
@@ -169,10 +165,9 @@ func AheadOf(o *Objects) (*Ahead, error) {
 			Deadline: metav1.Duration{Duration: l.Deadline}, Text: limitsText(a.Current, l),
 		}
 	}
-	clusters := o.standing()
+	clusters, _ := o.clusters()
 	a.wait(clusters)
-	a.Text = a.text()
-	a.Then, a.Alarms = o.then(clusters, true), Alarms(o)
+	a.Text, a.Then, a.Alarms = a.text(), o.then(), Alarms(o)
 	a.note(s)
 	return a, nil
 }

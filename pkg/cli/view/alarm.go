@@ -30,9 +30,7 @@ const (
 )
 
 // Alarms returns why the hub does not act on the object. It is empty if nothing shows that, or if the user may not read the Lease.
-func Alarms(o *Objects) []Alarm {
-	return AlarmsOf([]*workv1alpha1.ManifestWorkReplicaSet{o.ReplicaSet}, o.Lease, o.Now)
-}
+func Alarms(o *Objects) []Alarm { return Prepared(o).known.alarms }
 
 // AlarmsOf returns why the hub does not act on some objects. lease is nil if it was not read.
 func AlarmsOf(sets []*workv1alpha1.ManifestWorkReplicaSet, lease *coordinationv1.Lease, now time.Time) (alarms []Alarm) {

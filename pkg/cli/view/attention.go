@@ -33,36 +33,44 @@ const (
 )
 
 // attention splits clusters, sorted by urgency, into the rows of those that need attention and the counts of the others.
-func attention(clusters []Cluster) ([]Alike, []Count) {
-	var rows []Alike
-	at := map[Cluster]int{}
-	counts := map[Count]int{}
-	count := func(c *Cluster) {
-		key := Count{State: c.State}
-		if c.State == StateWaiting {
-			key.For = c.WaitsFor
-		}
-		counts[key]++
-	}
+func attention(clusters []Cluster) (rows []Alike, rest []Count) {
+	groups, counts := map[Cluster][]*Cluster{}, map[Count]int{}
 	for i := range clusters {
-		c := &clusters[i]
-		if c.done() || c.State == StateWaiting {
-			count(c)
-			continue
+		switch c := &clusters[i]; {
+		case c.State == StateWaiting:
+			counts[Count{State: c.State, For: c.WaitsFor}]++
+		case c.done():
+			counts[Count{State: c.State}]++
+		default:
+			groups[c.look()] = append(groups[c.look()], c)
 		}
-		look := c.look()
-		row, known := at[look]
-		if !known {
-			row, at[look] = len(rows), len(rows)
-			rows = append(rows, Alike{Cluster: *c})
-		}
-		rows[row].add(c)
 	}
-	rows = separated(rows, clusters)
+	for _, alike := range groups {
+		together := 1
+		if len(alike) >= alikeShown {
+			together = len(alike)
+		}
+		for group := range slices.Chunk(alike, together) {
+			rows = append(rows, rowOf(group))
+		}
+	}
+	slices.SortFunc(rows, func(a, b Alike) int {
+		return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Message, b.Message))
+	})
 	for i := attentionShown; i < len(rows); i++ {
 		counts[Count{State: rows[i].State}] += len(rows[i].Names)
 	}
 	return rows[:min(len(rows), attentionShown)], sorted(counts)
+}
+
+// rowOf returns the row of clusters that are alike.
+func rowOf(clusters []*Cluster) Alike {
+	row := Alike{Cluster: *clusters[0]}
+	for _, c := range clusters {
+		row.Names = append(row.Names, c.Name)
+		row.Since, row.ChangesAt = earlier(row.Since, c.Since), earlier(row.ChangesAt, c.ChangesAt)
+	}
+	return row
 }
 
 // look returns what clusters that are alike have in common.
@@ -70,11 +78,6 @@ func (c *Cluster) look() Cluster {
 	return Cluster{
 		State: c.State, Wrote: c.Wrote, Confirmed: c.Confirmed, WaitsFor: c.WaitsFor, Then: c.Then, Reason: c.Reason, Message: c.Message,
 	}
-}
-
-func (a *Alike) add(c *Cluster) {
-	a.Names = append(a.Names, c.Name)
-	a.Since, a.ChangesAt = earlier(a.Since, c.Since), earlier(a.ChangesAt, c.ChangesAt)
 }
 
 // earlier returns the earlier of two times, of which zero is unknown.
@@ -85,27 +88,6 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// separated gives each cluster of a small row a row of its own.
-func separated(rows []Alike, clusters []Cluster) (out []Alike) {
-	small := map[string]bool{}
-	for i := range rows {
-		if len(rows[i].Names) >= alikeShown {
-			out = append(out, rows[i])
-			continue
-		}
-		for _, name := range rows[i].Names {
-			small[name] = true
-		}
-	}
-	for i := range clusters {
-		if c := &clusters[i]; small[c.Name] {
-			out = append(out, Alike{Cluster: *c, Names: []string{c.Name}})
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Alike) int { return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Name, b.Name)) })
-	return out
-}
-
 // sorted returns the counts, the most urgent state first.
 func sorted(counts map[Count]int) []Count {
 	out := make([]Count, 0, len(counts))
@@ -114,7 +96,7 @@ func sorted(counts map[Count]int) []Count {
 		out = append(out, found)
 	}
 	slices.SortFunc(out, func(a, b Count) int {
-		return cmp.Or(cmp.Compare((&Cluster{State: a.State}).rank(), (&Cluster{State: b.State}).rank()), cmp.Compare(a.State, b.State),
+		return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), cmp.Compare(a.State, b.State),
 			cmp.Compare(b.Clusters, a.Clusters), cmp.Compare(a.For, b.For))
 	})
 	return out

@@ -3,11 +3,9 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
 // Bar is the progress of a placementRef, or of one of its decision groups.
@@ -30,74 +28,65 @@ type Bar struct {
 const groupsShown = 8
 
 // bars returns the progress of each placementRef and of its decision groups. If the clusters are unknown, it uses the counts in the status.
-func (o *Objects) bars(clusters []Cluster, known bool) []Bar {
+func (o *Objects) bars() []Bar {
+	clusters, known := o.clusters()
 	if !o.ReplicaSet.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	if !known {
 		return o.countedBars()
 	}
-	finished, placements := map[string]map[string]bool{}, map[string]*placement.Placement{}
-	for i := range clusters {
-		c := &clusters[i]
-		if finished[c.Placement] == nil {
-			finished[c.Placement] = map[string]bool{}
-		}
-		finished[c.Placement][c.Name] = c.done()
-	}
-	refs, _ := o.refs()
-	for i := range refs {
-		placements[refs[i].Name] = refs[i].Placement
-	}
+	groups := GroupsOf(o, clusters)
 	var bars []Bar
 	for i := range o.ReplicaSet.Spec.PlacementRefs {
 		ref := &o.ReplicaSet.Spec.PlacementRefs[i]
 		bar := Bar{Placement: ref.Name, Strategy: strategy(ref)}
-		for _, done := range finished[ref.Name] {
-			bar.count(done)
+		if l := o.known.outlook(); l != nil && i < len(l.limits) {
+			bar.Limit, bar.LimitText = l.limit(i)
 		}
-		bars = append(bars, bar)
-		if selected := placements[ref.Name]; selected != nil && len(selected.Groups) > 1 {
-			bars = append(bars, groupBars(ref.Name, selected.Groups, finished[ref.Name])...)
+		var parts []Bar
+		for g := range groups {
+			if groups[g].Placement != ref.Name {
+				continue
+			}
+			part := Bar{Placement: ref.Name, Group: groups[g].Name, Total: len(groups[g].Clusters)}
+			for k := range groups[g].Clusters {
+				if groups[g].Clusters[k].done() {
+					part.Done++
+				}
+			}
+			bar.add(&part)
+			if part.Group != "" {
+				parts = append(parts, part)
+			}
 		}
+		bars = append(append(bars, bar), summed(parts)...)
 	}
 	return bars
 }
 
-func (b *Bar) count(done bool) {
-	b.Total++
-	if done {
-		b.Done++
-	}
+func (b *Bar) add(part *Bar) {
+	b.Done, b.Total = b.Done+part.Done, b.Total+part.Total
 }
 
-// groupBars returns the progress of the decision groups. If there are many, it shows the first unfinished ones and sums up the others.
-func groupBars(placement string, groups []placement.Group, finished map[string]bool) []Bar {
-	var bars, others []Bar
+// summed returns the bars of the decision groups. If there are many, it shows the first unfinished ones and sums up the others.
+func summed(groups []Bar) (bars []Bar) {
+	others := 0
+	var rest Bar
 	for i := range groups {
-		bar := Bar{Placement: placement, Group: groups[i].Name}
-		if bar.Group == "" {
-			bar.Group = "group " + strconv.Itoa(int(groups[i].Index))
-		}
-		for _, cluster := range groups[i].Clusters {
-			if done, counted := finished[cluster]; counted { // An earlier placementRef may have it.
-				bar.count(done)
-			}
-		}
-		if len(groups) > groupsShown && (bar.Done == bar.Total || len(bars) == groupsShown) {
-			others = append(others, bar)
+		if len(groups) > groupsShown && (groups[i].Done == groups[i].Total || len(bars) == groupsShown) {
+			others++
+			rest.Placement = groups[i].Placement
+			rest.add(&groups[i])
 			continue
 		}
-		bars = append(bars, bar)
+		bars = append(bars, groups[i])
 	}
-	if len(others) == 0 {
-		return bars
+	if others > 0 {
+		rest.Group = fmt.Sprintf("%d other groups", others)
+		bars = append(bars, rest)
 	}
-	rest := Bar{Placement: placement, Group: fmt.Sprintf("%d other groups", len(others))}
-	for i := range others {
-		rest.Done, rest.Total = rest.Done+others[i].Done, rest.Total+others[i].Total
-	}
-	return append(bars, rest)
+	return bars
 }
 
 // countedBars returns the progress that the status counts. An abort is not counted for each placementRef.
@@ -155,7 +144,8 @@ func strategy(ref *workv1alpha1.LocalPlacementReference) string {
 }
 
 // summary returns one line with the number of clusters that confirmed the intended revision.
-func (o *Objects) summary(clusters []Cluster, known bool, bars []Bar) string {
+func (o *Objects) summary(bars []Bar) string {
+	clusters, known := o.clusters()
 	if !o.ReplicaSet.DeletionTimestamp.IsZero() {
 		if !known {
 			return ""
@@ -174,26 +164,17 @@ func (o *Objects) summary(clusters []Cluster, known bool, bars []Bar) string {
 		if !known { // The status counts the clusters to which the hub wrote the revision.
 			verb, done, total = "have", int(max(0, o.revisionAt(wanted).Now)), Selected(o.ReplicaSet)
 		}
-		restored, away := o.restoredAway(clusters)
-		done, total = done+restored, total+away
+		for _, c := range Clusters(o) {
+			if c.State != StateAway {
+				continue
+			}
+			if total++; c.Confirmed && c.Wrote == CurrentNumber(o) {
+				done++
+			}
+		}
 	}
 	if wanted == "" {
 		return fmt.Sprintf("%d clusters", total)
 	}
-	return fmt.Sprintf("%d of %d clusters %s revision %s", done, total, verb, numberOf(o.numbers(), wanted))
-}
-
-// restoredAway returns how many clusters are away, and how many of them confirmed the revision to which an abort returns.
-func (o *Objects) restoredAway(clusters []Cluster) (restored, away int) {
-	current := numberOf(o.numbers(), o.ReplicaSet.Status.CurrentRevision)
-	for _, c := range o.withAway(clusters) {
-		if c.State != StateAway {
-			continue
-		}
-		away++
-		if c.Confirmed && c.Wrote == current {
-			restored++
-		}
-	}
-	return restored, away
+	return fmt.Sprintf("%d of %d clusters %s revision %s", done, total, verb, o.number(wanted))
 }

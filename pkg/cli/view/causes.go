@@ -6,7 +6,6 @@ import (
 	"time"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -55,23 +54,24 @@ func causesOf(rs *workv1alpha1.ManifestWorkReplicaSet, clusters []Cluster) []Cau
 		causes = append(causes, *cause)
 	}
 	slices.SortFunc(causes, func(a, b Cause) int {
-		return cmp.Or(cmp.Compare((&Cluster{State: a.State}).rank(), (&Cluster{State: b.State}).rank()),
+		return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()),
 			cmp.Compare(len(b.Clusters), len(a.Clusters)), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message))
 	})
 	return causes
 }
 
 // sickAt returns the agent's message about a waiting cluster whose present revision does not succeed; empty if it succeeds.
-func (o *Objects) sickAt(s *rollout.Snapshot, w *work.Work, numbers map[string]int64) string {
+func (o *Objects) sickAt(w *work.Work) string {
 	if w == nil || w.Deleting() || !confirmed(w) {
 		return ""
 	}
+	s := o.snapshot()
 	for _, rev := range append([]*work.Revision{s.Current}, s.Older...) {
 		if rev == nil || rev.Hash != w.Hash() || !w.At(rev) {
 			continue
 		}
 		if state := work.Assess(w, rev, o.Now).State; state == work.Degraded || state == work.InFlight {
-			return "sick at revision " + numberOf(numbers, rev.Hash) + ": " + status.AgentMessage(w.Object)
+			return "sick at revision " + o.number(rev.Hash) + ": " + status.AgentMessage(w.Object)
 		}
 	}
 	return ""

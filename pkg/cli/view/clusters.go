@@ -48,11 +48,11 @@ var ranks = []State{
 // States returns the states of a cluster, the most urgent first.
 func States() []State { return append(slices.Clone(ranks), StateSucceeded) }
 
-func (c *Cluster) rank() int {
-	switch at := slices.Index(ranks, c.State); {
+func (s State) rank() int {
+	switch at := slices.Index(ranks, s); {
 	case at >= 0:
 		return at
-	case c.done():
+	case s == StateSucceeded:
 		return len(ranks) + 1
 	}
 	return len(ranks)
@@ -66,15 +66,10 @@ func (c *Cluster) done() bool { return c.State == StateSucceeded }
 func Clusters(o *Objects) []Cluster {
 	o = Prepared(o)
 	clusters, _ := o.clusters()
-	return o.withAway(clusters)
-}
-
-// withAway adds the clusters in status.away, and sorts again.
-func (o *Objects) withAway(clusters []Cluster) []Cluster {
 	if len(o.ReplicaSet.Status.Away) == 0 || !o.ReplicaSet.DeletionTimestamp.IsZero() {
 		return clusters
 	}
-	numbers, failures, all := o.numbers(), o.failures(), slices.Clone(clusters)
+	works, failures, all := o.works(), o.failures(), slices.Clone(clusters)
 	for i := range o.ReplicaSet.Status.Away {
 		away := &o.ReplicaSet.Status.Away[i]
 		if slices.ContainsFunc(clusters, func(c Cluster) bool { return c.Name == away.Cluster }) {
@@ -84,11 +79,7 @@ func (o *Objects) withAway(clusters []Cluster) []Cluster {
 		if away.Since != nil {
 			c.Since = away.Since.Time
 		}
-		for j := range o.Works {
-			if o.Works[j].Cluster() == c.Name {
-				c.describe(&o.Works[j], numbers)
-			}
-		}
+		o.describe(&c, works[c.Name])
 		if failure, failed := failures[c.Name]; failed && !o.aborted() {
 			c.Reason, c.Message = failure.Reason, cmp.Or(failure.Message, c.Message)
 		}
@@ -100,12 +91,14 @@ func (o *Objects) withAway(clusters []Cluster) []Cluster {
 
 func sortClusters(clusters []Cluster) {
 	slices.SortStableFunc(clusters, func(a, b Cluster) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), cmp.Compare(a.Name, b.Name))
 	})
 }
 
-// clusters returns the clusters, and reports whether they are all selected clusters.
-func (o *Objects) clusters() (clusters []Cluster, known bool) {
+// clusters returns the clusters without those that are away, and reports whether they are all selected clusters.
+func (o *Objects) clusters() ([]Cluster, bool) { return Prepared(o).known.clusters() }
+
+func (o *Objects) locate() (clusters []Cluster, known bool) {
 	switch known = o.explained(); {
 	case !known:
 		clusters = o.recorded()
@@ -118,14 +111,22 @@ func (o *Objects) clusters() (clusters []Cluster, known bool) {
 	return clusters, known
 }
 
+// works returns the works by cluster.
+func (o *Objects) works() map[string]*work.Work {
+	works := make(map[string]*work.Work, len(o.Works))
+	for i := range o.Works {
+		works[o.Works[i].Cluster()] = &o.Works[i]
+	}
+	return works
+}
+
 // leaving returns the clusters that still have a work while the object is being deleted.
 func (o *Objects) leaving() []Cluster {
-	numbers := o.numbers()
 	clusters := make([]Cluster, 0, len(o.Works))
 	for i := range o.Works {
 		work := &o.Works[i]
 		c := Cluster{Name: work.Cluster(), Placement: work.PlacementName(), State: StateTerminating, WaitsFor: rollout.WaitDeletion}
-		c.describe(work, numbers)
+		o.describe(&c, work)
 		c.Since, c.Message = o.ReplicaSet.DeletionTimestamp.Time, ""
 		if !c.Confirmed {
 			c.Message = "the agent has not confirmed the latest change of the ManifestWork"
@@ -140,14 +141,9 @@ func (o *Objects) leaving() []Cluster {
 
 // standing returns the clusters from rollout.Explain.
 func (o *Objects) standing() []Cluster {
-	s := o.snapshot()
-	works, numbers := map[string]*work.Work{}, o.numbers()
-	for i := range o.Works {
-		works[o.Works[i].Cluster()] = &o.Works[i]
-	}
-	failures, alarmed := o.failures(), len(Alarms(o)) > 0
+	works, failures, alarmed := o.works(), o.failures(), len(Alarms(o)) > 0
 	clusters := []Cluster{}
-	for _, standing := range rollout.Explain(s) {
+	for _, standing := range rollout.Explain(o.snapshot()) {
 		c := Cluster{
 			Name: standing.Cluster, Placement: standing.Placement, State: states[standing.Phase], Since: standing.Since,
 			ChangesAt: standing.ChangesAt, Then: states[standing.Then], WaitsFor: standing.WaitsFor,
@@ -161,13 +157,13 @@ func (o *Objects) standing() []Cluster {
 		if alarmed { // Nothing happens until a hub acts.
 			c.ChangesAt, c.Then = time.Time{}, ""
 		}
-		c.describe(works[c.Name], numbers)
+		o.describe(&c, works[c.Name])
 		c.Message = cmp.Or(standing.Rejection, c.Message)
 		if c.State == StateWaiting {
-			c.Message = cmp.Or(c.Message, o.sickAt(s, works[c.Name], numbers))
+			c.Message = cmp.Or(c.Message, o.sickAt(works[c.Name]))
 		}
 		if o.aborted() {
-			c.restoring(o.ReplicaSet.Status.AbortedTime.Time, numberOf(numbers, o.ReplicaSet.Status.CurrentRevision))
+			c.restoring(o.ReplicaSet.Status.AbortedTime.Time, o.number(o.ReplicaSet.Status.CurrentRevision))
 		}
 		if failure, failed := failures[c.Name]; failed && !o.aborted() {
 			c.Reason, c.Message = failure.Reason, cmp.Or(failure.Message, c.Message)
@@ -197,12 +193,12 @@ func (c *Cluster) restoring(since time.Time, current string) {
 	}
 }
 
-// describe adds the information from the cluster's work.
-func (c *Cluster) describe(work *work.Work, numbers map[string]int64) {
+// describe adds the information from a cluster's work.
+func (o *Objects) describe(c *Cluster, work *work.Work) {
 	if work == nil {
 		return
 	}
-	c.Wrote = numberOf(numbers, work.Hash())
+	c.Wrote = o.number(work.Hash())
 	c.Confirmed = confirmed(work)
 	if c.State == StateInFlight && c.WaitsFor == rollout.WaitAgent {
 		c.Message = "the agent has not reported about revision " + c.Wrote

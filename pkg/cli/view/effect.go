@@ -127,7 +127,7 @@ func (o *Objects) revisionAt(hash string) Revision {
 }
 
 // named returns the number of a revision, or its hash if the number is unknown.
-func (o *Objects) named(r *Revision) string { return numberOf(o.numbers(), r.Hash) }
+func (o *Objects) named(r *Revision) string { return o.number(r.Hash) }
 
 // having returns how many clusters have a revision. The works are newer than the status.
 func (o *Objects) having(r *Revision) int {

@@ -28,7 +28,8 @@ const resolution = time.Second
 
 // estimate returns the expected end of a rollout. It is nil if nothing is in progress, if no cluster has succeeded with the revision, or if
 // a cluster may not succeed: the rollout need not end then.
-func (o *Objects) estimate(clusters []Cluster, known bool) *Estimate {
+func (o *Objects) estimate() *Estimate {
+	clusters, known := o.clusters()
 	if !known || StateOf(o.ReplicaSet) != workv1alpha1.StateRollingOut ||
 		slices.ContainsFunc(clusters, func(c Cluster) bool { return c.troubled() }) {
 		return nil

@@ -118,25 +118,19 @@ func plugin(args ...string) string {
 func Of(o *Objects) *Fleet {
 	o = Prepared(o)
 	rs := o.ReplicaSet
-	clusters, known := o.clusters()
-	l := o.outlook(clusters, known)
+	clusters, _ := o.clusters()
 	f := &Fleet{
-		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Why: o.numbered(why(rs)), Causes: causesOf(rs, clusters),
-		Revisions: Revisions(o), Notes: append(o.notes(), o.presumption(clusters)...), Reached: o.reached(),
-		Then: o.facts(l, clusters, known), Estimate: o.estimate(clusters, known),
+		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Alarms: Alarms(o), Why: o.numbered(why(rs)),
+		Causes: causesOf(rs, clusters), Revisions: Revisions(o), Notes: append(o.notes(), o.presumption()...), Reached: o.reached(),
+		Then: o.then(), Estimate: o.estimate(), Bars: o.bars(),
 	}
-	f.Attention, f.Rest = attention(o.withAway(clusters))
-	f.Bars = o.bars(clusters, known)
-	f.Summary = o.summary(clusters, known, f.Bars)
-	f.Alarms = Alarms(o)
+	f.Attention, f.Rest = attention(Clusters(o))
+	f.Summary = o.summary(f.Bars)
 	f.Next = o.next(f)
 	if len(f.Alarms) > 0 {
 		f.Estimate, f.Why = nil, phrase(lastKnown, f.Why)
 	}
 	f.Runbook = runbookOf(f)
-	if l != nil {
-		l.mark(f.Bars)
-	}
 	f.Headline = headline(f)
 	return f
 }

@@ -71,23 +71,6 @@ var levels = map[workv1alpha1.State]Level{
 	workv1alpha1.StateAborted: LevelBad,
 }
 
-// mark sets the limits of the bars of placementRefs.
-func (l *outlook) mark(bars []Bar) {
-	for i := range bars {
-		for k := range l.limits {
-			limits := &l.limits[k]
-			if bars[i].Group != "" || bars[i].Placement != limits.Placement || limits.Err != nil || limits.PerGroup {
-				continue
-			}
-			bars[i].Limit, bars[i].LimitText = limits.MaxFailures+1, "stop at the "
-			if limits.AbortAll && l.ahead.Blocked == "" {
-				bars[i].LimitText = "abort at the "
-			}
-			bars[i].LimitText += ordinal(bars[i].Limit) + " failure"
-		}
-	}
-}
-
 // sentence capitalizes the first letter of a text.
 func sentence(text string) string {
 	if text == "" {

@@ -60,15 +60,15 @@ func (o *Objects) presumed(name string) *clusterv1beta1.PlacementDecision {
 
 // stored returns the revisions that were read. If ControllerRevisions can't be read, the template in the spec stands for the revision that
 // is being rolled out.
-func (o *Objects) stored() []revision.Revision {
-	decoded := o.decoded()
-	if hash := o.ReplicaSet.Status.UpdateRevision; o.lacks(resourceRevisions) && o.templateIs(hash) {
+func (o *Objects) stored() revision.History {
+	history, hash := o.history(), o.ReplicaSet.Status.UpdateRevision
+	if o.lacks(resourceRevisions) && o.templateIs(hash) {
 		template := o.ReplicaSet.Spec.ManifestWorkTemplate
 		if made, err := revision.New(o.ReplicaSet, &template, hash, 1); err == nil {
-			decoded = append(decoded, revision.Decode(made))
+			history = revision.NewHistory(o.ReplicaSet, append(slices.Clone(history.Revisions), revision.Decode(made)))
 		}
 	}
-	return decoded
+	return history
 }
 
 func (o *Objects) templateIs(hash string) bool {

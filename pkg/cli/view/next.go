@@ -21,7 +21,7 @@ func (o *Objects) next(f *Fleet) []Command {
 	if len(f.Alarms) > 0 {
 		return slices.Insert(commands, 0, Command{Purpose: "check the hub", Args: []string{"kubectl", "mwrs", "doctor"}})
 	}
-	update := numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision)
+	update := o.number(o.ReplicaSet.Status.UpdateRevision)
 	switch f.State {
 	case workv1alpha1.StateAborted, workv1alpha1.StateAborting:
 		commands = append(commands, late(f, command)...)
@@ -128,7 +128,7 @@ func (o *Objects) back(command func(purpose, verb string, rest ...string) Comman
 	if current == "" || current == o.ReplicaSet.Status.UpdateRevision || lacksLedger(o.ReplicaSet) {
 		return nil
 	}
-	return []Command{command("return every cluster to revision "+numberOf(o.numbers(), current), "abort", "--reason", "…")}
+	return []Command{command("return every cluster to revision "+o.number(current), "abort", "--reason", "…")}
 }
 
 // Allowed is what an undo may do because the user said so.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -44,46 +46,56 @@ type Objects struct {
 	Now time.Time
 	// decided holds the decisions of the hub if they differ from those in the objects; nil otherwise.
 	decided *ledger.Ledger
-	// known holds the data that Prepared derives; nil before that.
+	// known holds what Prepared derives; nil before that.
 	known *known
 }
 
-// known holds the data about the revisions that several parts of a view need.
+// known holds what several parts of a view need, so that each is derived once.
 type known struct {
-	decoded   []revision.Revision
+	history   revision.History
 	revisions []Revision
+	numbers   map[string]string
+	alarms    []Alarm
+	snapshot  func() *rollout.Snapshot
+	clusters  func() ([]Cluster, bool)
+	outlook   func() *outlook
 }
 
-// Prepared returns the objects with their revisions decoded. Views of prepared objects do not decode them again.
+// Prepared returns the objects with what several views need. Views of prepared objects do not derive it again.
 func Prepared(o *Objects) *Objects {
 	if o.known != nil {
 		return o
 	}
-	prepared := *o
-	prepared.known = &known{decoded: o.decoded(), revisions: Revisions(o)}
-	return &prepared
-}
-
-// decoded returns the revisions that were read.
-func (o *Objects) decoded() []revision.Revision {
-	if o.known != nil {
-		return slices.Clone(o.known.decoded)
-	}
-	decoded := make([]revision.Revision, 0, len(o.Revisions)+1)
+	prepared, k := *o, &known{numbers: map[string]string{}}
+	prepared.known = k
+	decoded := make([]revision.Revision, 0, len(o.Revisions))
 	for _, object := range o.Revisions {
 		decoded = append(decoded, revision.Decode(object))
 	}
-	return decoded
+	k.history = revision.NewHistory(o.ReplicaSet, decoded)
+	k.revisions = prepared.listed()
+	for i := range k.revisions {
+		if r := &k.revisions[i]; r.Number != 0 {
+			k.numbers[r.Hash] = strconv.FormatInt(r.Number, 10)
+		}
+	}
+	k.alarms = AlarmsOf([]*workv1alpha1.ManifestWorkReplicaSet{o.ReplicaSet}, o.Lease, o.Now)
+	k.snapshot, k.clusters, k.outlook = sync.OnceValue(prepared.observe), sync.OnceValues(prepared.locate), sync.OnceValue(prepared.outlook)
+	return &prepared
 }
+
+func (o *Objects) snapshot() *rollout.Snapshot { return Prepared(o).known.snapshot() }
+
+func (o *Objects) history() revision.History { return Prepared(o).known.history }
 
 // aborted reports whether the clusters are returning to the current revision or have returned to it.
 func (o *Objects) aborted() bool {
 	return o.ReplicaSet.Status.AbortedTime != nil && o.ReplicaSet.Status.CurrentRevision != ""
 }
 
-// snapshot returns the snapshot that the hub would use for its decisions, as far as the API objects show it. It is nil if the status has
+// observe returns the snapshot that the hub would use for its decisions, as far as the API objects show it. It is nil if the status has
 // no update revision yet. While a rollout is aborted, the current revision is the target, so the clusters show their progress toward it.
-func (o *Objects) snapshot() *rollout.Snapshot {
+func (o *Objects) observe() *rollout.Snapshot {
 	l := o.ledger()
 	if l.Update.Hash == "" {
 		return nil
@@ -157,7 +169,7 @@ func (o *Objects) observed(l ledger.Ledger) *lifecycle.View {
 	return &lifecycle.View{
 		Now: o.acted(), Object: o.ReplicaSet, PlacementsKnown: true,
 		Owner:    workv1alpha1.OwnerLabelValue(o.ReplicaSet.Namespace, o.ReplicaSet.Name),
-		Template: template, TemplateErr: err, Before: l, History: revision.NewHistory(o.ReplicaSet, o.stored()),
+		Template: template, TemplateErr: err, Before: l, History: o.stored(),
 		Works: o.Works, Refs: refs, IgnoredRefs: ignored,
 	}
 }

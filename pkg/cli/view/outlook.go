@@ -20,37 +20,34 @@ type outlook struct {
 	ahead    *forecast.Outlook
 }
 
-// then returns the next actions of the hub and their times.
-func (o *Objects) then(clusters []Cluster, known bool) []Fact {
-	return o.facts(o.outlook(clusters, known), clusters, known)
-}
-
 // quiet reports whether the objects do not tell what comes next, or whether nothing is to come.
-func (o *Objects) quiet(known bool) bool {
+func (o *Objects) quiet() bool {
+	_, known := o.clusters()
 	state := StateOf(o.ReplicaSet)
 	return !known || !o.ReplicaSet.DeletionTimestamp.IsZero() || state == workv1alpha1.StateInvalid || state == workv1alpha1.StateComplete
 }
 
 // outlook returns the outlook of a rollout; nil if it is not in progress, or if no hub acts.
-func (o *Objects) outlook(clusters []Cluster, known bool) *outlook {
-	if o.quiet(known) || o.aborted() || len(Alarms(o)) > 0 {
+func (o *Objects) outlook() *outlook {
+	if o.quiet() || o.aborted() || len(Alarms(o)) > 0 {
 		return nil
 	}
-	s := o.snapshot()
-	return &outlook{o: o, clusters: clusters, limits: rollout.LimitsOf(s), ahead: forecast.OutlookOf(s)}
+	clusters, _ := o.clusters()
+	return &outlook{o: o, clusters: clusters, limits: rollout.LimitsOf(o.snapshot()), ahead: forecast.OutlookOf(o.snapshot())}
 }
 
-// facts returns the next actions of the hub and their times: first the present facts, then the future ones by time. Every screen shows
-// these facts, so that no two screens differ. l is nil if there is no outlook.
-func (o *Objects) facts(l *outlook, clusters []Cluster, known bool) []Fact {
+// then returns the next actions of the hub and their times: first the present facts, then the future ones by time. Every screen shows
+// these facts, so that no two screens differ.
+func (o *Objects) then() []Fact {
 	switch {
 	case len(Alarms(o)) > 0:
 		return []Fact{{Text: alarmHub}}
-	case o.quiet(known):
+	case o.quiet():
 		return nil
-	case l == nil:
-		return o.restores(clusters)
+	case o.aborted():
+		return o.restores()
 	}
+	l := Prepared(o).known.outlook()
 	facts := append(l.now(), l.later()...)
 	slices.SortStableFunc(facts, func(a, b Fact) int { return a.At.Compare(b.At) })
 	return facts
@@ -70,14 +67,14 @@ func (l *outlook) now() (facts []Fact) {
 			continue
 		}
 		if limits.Halted {
-			facts = append(facts, Fact{level: LevelBad, Text: l.in(limits) + l.halted(limits)})
+			facts = append(facts, Fact{level: LevelBad, Text: l.in(i) + l.halted(i)})
 		}
 		if open := l.count(limits, StateInFlight, StateDegraded, StateRejected); limits.Deadline == 0 && open > 0 {
 			text := fmt.Sprintf("no deadline: the hub waits for %s without end, because progressDeadline is None", countOf(open))
 			if endless = limits.Halted; endless {
 				text = "no deadline: stays like this until somebody acts, because progressDeadline is None"
 			}
-			facts = append(facts, Fact{Text: l.in(limits) + text})
+			facts = append(facts, Fact{Text: l.in(i) + text})
 		}
 	}
 	if l.ahead.Stalled && len(l.ahead.Failing) == 0 && !endless {
@@ -92,65 +89,52 @@ const sameWave = 5 * time.Second
 
 // later returns the facts with a time. An abort ends the outlook.
 func (l *outlook) later() (facts []Fact) {
-	ahead, told := l.ahead, false
-	for i, stop := range ahead.Stops {
-		if stop != nil {
-			told = true
-			facts = append(facts, Fact{
-				At: stop.At, level: l.urgency(stop), Text: l.failure(&l.limits[i], stop) + ": the hub starts no further cluster" + l.blocked(i),
-			})
-		}
+	ahead := l.ahead
+	for i := range ahead.Stops {
+		stop := &ahead.Stops[i]
+		facts = append(facts, Fact{
+			At: stop.At, level: l.urgency(stop), Text: l.failure(stop) + ": the hub starts no further cluster" + l.blocked(stop.Ref),
+		})
 	}
-	if ahead.Abort != nil {
+	switch {
+	case ahead.Abort != nil:
 		return append(facts, l.abort())
-	}
-	if len(ahead.Failing) == 0 {
+	case len(ahead.Failing) == 0, len(facts) > 0 && !ahead.Stalled:
 		return facts
 	}
+	names := make([]string, 0, len(ahead.Failing))
+	for i := range ahead.Failing {
+		names = append(names, ahead.Failing[i].Cluster)
+	}
+	slices.Sort(names)
 	first, last := &ahead.Failing[0], &ahead.Failing[len(ahead.Failing)-1]
-	failing, together := l.failing(), last.At.Sub(first.At) <= sameWave
+	at, which, effect := first.At, "first", l.tolerated(first.Ref)
+	if ahead.Stalled {
+		at, which, effect = last.At, "last", ": then the rollout stays like this until somebody acts"
+	}
+	text := "the " + which + " of " + rollout.Names(names) + " fails"
 	switch {
-	case ahead.Stalled && together:
-		facts = append(facts, Fact{At: last.At, Text: fail(failing) + ": then the rollout stays like this until somebody acts"})
-	case ahead.Stalled:
-		facts = append(facts, Fact{At: last.At, Text: "the last of " + rollout.Names(failing) +
-			" fails: then the rollout stays like this until somebody acts"})
-	case !told && together:
-		facts = append(facts, Fact{At: first.At, Text: fail(failing) + l.tolerated(first.Placement)})
-	case !told:
-		facts = append(facts, Fact{At: first.At, Text: "the first of " + rollout.Names(failing) + " fails" + l.tolerated(first.Placement)})
+	case len(names) == 1:
+		text = names[0] + " fails"
+	case last.At.Sub(first.At) <= sameWave:
+		text = rollout.Names(names) + " fail"
 	}
-	return facts
-}
-
-// fail says that some clusters fail.
-func fail(clusters []string) string {
-	if len(clusters) == 1 {
-		return clusters[0] + " fails"
-	}
-	return rollout.Names(clusters) + " fail"
+	return append(facts, Fact{At: at, Text: text + effect})
 }
 
 // abort returns the abort as a fact. One that is due already has no time.
 func (l *outlook) abort() Fact {
 	turn := l.ahead.Abort
 	fact := Fact{At: turn.At, level: l.urgency(turn)}
-	for i := range l.limits {
-		if l.limits[i].Placement == turn.Placement {
-			fact.Text = l.failure(&l.limits[i], turn)
-			break
-		}
-	}
 	update := l.o.revisionAt(l.o.ReplicaSet.Status.UpdateRevision)
-	back := fmt.Sprintf("AbortAll returns %s to revision %s", countOf(l.o.having(&update)),
-		numberOf(l.o.numbers(), l.o.ReplicaSet.Status.CurrentRevision))
+	back := fmt.Sprintf("AbortAll returns %s to revision %s", countOf(l.o.having(&update)), CurrentNumber(l.o))
 	if !turn.At.After(l.o.Now) {
 		fact.At = time.Time{}
 	}
 	if l.o.ReplicaSet.Spec.Paused {
 		back = "the abort is due, and waits for the end of the pause: then " + back
 	}
-	fact.Text += ": " + back
+	fact.Text = l.failure(turn) + ": " + back
 	return fact
 }
 
@@ -159,36 +143,28 @@ func (l *outlook) abort() Fact {
 func (l *outlook) urgency(turn *forecast.Turn) Level {
 	sick := map[string]bool{}
 	for i := range l.clusters {
-		c := &l.clusters[i]
-		sick[c.Name] = c.State == StateDegraded || c.State == StateRejected
+		sick[l.clusters[i].Name] = l.clusters[i].State == StateDegraded || l.clusters[i].State == StateRejected
 	}
-	for i := range l.limits {
-		limits := &l.limits[i]
-		if limits.Placement != turn.Placement {
-			continue
+	limits := &l.limits[turn.Ref]
+	failed := limits.Failed
+	for _, failing := range l.ahead.Failing {
+		if failing.Ref == turn.Ref && sick[failing.Cluster] {
+			failed++
 		}
-		failed := limits.Failed
-		for _, failing := range l.ahead.Failing {
-			if failing.Placement == turn.Placement && sick[failing.Cluster] {
-				failed++
-			}
-		}
-		if failed <= limits.MaxFailures && turn.At.Sub(l.o.Now) >= limits.Deadline/4 {
-			return ""
-		}
+	}
+	if failed <= limits.MaxFailures && turn.At.Sub(l.o.Now) >= limits.Deadline/4 {
+		return ""
 	}
 	return LevelBad
 }
 
 // failure describes the failure that is one too many.
-func (l *outlook) failure(limits *rollout.Limits, turn *forecast.Turn) string {
-	text := ordinal(limits.MaxFailures+1) + " failure"
+func (l *outlook) failure(turn *forecast.Turn) string {
+	limits := &l.limits[turn.Ref]
 	if limits.PerGroup || turn.Failed <= limits.MaxFailures { // A decision group has its own limit.
-		text = fmt.Sprintf("failure %d, too many for a decision group", turn.Failed)
-	} else {
-		text += ", " + l.allowed(limits)
+		return l.in(turn.Ref) + fmt.Sprintf("failure %d, too many for a decision group", turn.Failed)
 	}
-	return l.in(limits) + text
+	return l.in(turn.Ref) + ordinal(limits.MaxFailures+1) + " failure, " + l.allowed(turn.Ref)
 }
 
 // blocked returns why failures of a placementRef with AbortAll abort nothing.
@@ -206,17 +182,16 @@ func (l *outlook) blocked(ref int) string {
 }
 
 // tolerated says that the rollout continues although clusters of a placementRef fail.
-func (l *outlook) tolerated(placement string) string {
-	for i := range l.limits {
-		if limits := &l.limits[i]; limits.Placement == placement && !limits.PerGroup {
-			return "; " + l.allowed(limits) + ": the rollout continues"
-		}
+func (l *outlook) tolerated(ref int) string {
+	if l.limits[ref].PerGroup {
+		return ": the rollout continues"
 	}
-	return ": the rollout continues"
+	return "; " + l.allowed(ref) + ": the rollout continues"
 }
 
 // halted describes why a placementRef starts nothing, and what ends that.
-func (l *outlook) halted(limits *rollout.Limits) string {
+func (l *outlook) halted(ref int) string {
+	limits := &l.limits[ref]
 	var parts []string
 	for _, state := range []State{StateFailed, StateDegraded, StateAgentUnknown, StateTerminationTimedOut} {
 		if n := l.count(limits, state); n > 0 {
@@ -225,19 +200,20 @@ func (l *outlook) halted(limits *rollout.Limits) string {
 	}
 	text := "halted: " + cmp.Or(strings.Join(parts, ", "), "earlier failures")
 	if !limits.PerGroup {
-		text += ", " + l.allowed(limits)
+		text += ", " + l.allowed(ref)
 	}
-	effect := ": nothing starts"
-	if l.count(limits, StateWaiting) == 0 {
-		effect = ": the rollout does not complete"
+	if l.count(limits, StateWaiting) > 0 {
+		text += ": nothing starts"
+	} else {
+		text += ": the rollout does not complete"
 	}
 	switch {
 	case limits.Excess == 1:
-		return text + effect + " until 1 recovers"
+		text += " until 1 recovers"
 	case limits.Excess > 1:
-		return fmt.Sprintf("%s%s until %d recover", text, effect, limits.Excess)
+		text += fmt.Sprintf(" until %d recover", limits.Excess)
 	}
-	return text + effect
+	return text
 }
 
 // words are the states that halt a placementRef, as texts.
@@ -247,22 +223,34 @@ var words = map[State]string{
 }
 
 // allowed describes maxFailures of a placementRef.
-func (l *outlook) allowed(limits *rollout.Limits) string {
-	for i := range l.o.ReplicaSet.Spec.PlacementRefs {
-		ref := &l.o.ReplicaSet.Spec.PlacementRefs[i]
-		if text := maxFailures(ref); ref.Name == limits.Placement && strings.HasSuffix(text, "%") {
-			return fmt.Sprintf("maxFailures %s (%d)", text, limits.MaxFailures)
-		}
+func (l *outlook) allowed(ref int) string {
+	text := fmt.Sprintf("maxFailures %d", l.limits[ref].MaxFailures)
+	config := configOf(&l.o.ReplicaSet.Spec.PlacementRefs[ref])
+	if percent := config.MaxFailures.String(); strings.HasSuffix(percent, "%") {
+		text = fmt.Sprintf("maxFailures %s (%d)", percent, l.limits[ref].MaxFailures)
 	}
-	return fmt.Sprintf("maxFailures %d", limits.MaxFailures)
+	return text
+}
+
+// limit returns the number of failures that is one too many for a placementRef, and its consequence. It is zero if each group has its own.
+func (l *outlook) limit(ref int) (n int, consequence string) {
+	limits := &l.limits[ref]
+	if limits.Err != nil || limits.PerGroup {
+		return 0, ""
+	}
+	n, consequence = limits.MaxFailures+1, "stop"
+	if limits.AbortAll && l.ahead.Blocked == "" {
+		consequence = "abort"
+	}
+	return n, fmt.Sprintf("%s at the %s failure", consequence, ordinal(n))
 }
 
 // in names a placementRef, if there are several.
-func (l *outlook) in(limits *rollout.Limits) string {
+func (l *outlook) in(ref int) string {
 	if len(l.limits) < 2 {
 		return ""
 	}
-	return "placement " + limits.Placement + ": "
+	return "placement " + l.limits[ref].Placement + ": "
 }
 
 // count returns how many clusters of a placementRef are in some states.
@@ -273,15 +261,6 @@ func (l *outlook) count(limits *rollout.Limits, states ...State) (n int) {
 		}
 	}
 	return n
-}
-
-// failing returns the names of the clusters that fail, sorted.
-func (l *outlook) failing() (clusters []string) {
-	for i := range l.ahead.Failing {
-		clusters = append(clusters, l.ahead.Failing[i].Cluster)
-	}
-	slices.Sort(clusters)
-	return clusters
 }
 
 // firstNames names the first of some clusters.
@@ -310,9 +289,9 @@ func ordinal(n int) string {
 }
 
 // restores returns what comes after an abort.
-func (o *Objects) restores(clusters []Cluster) []Fact {
-	current := numberOf(o.numbers(), o.ReplicaSet.Status.CurrentRevision)
-	counts := map[State]int{}
+func (o *Objects) restores() []Fact {
+	clusters, _ := o.clusters()
+	current, counts := CurrentNumber(o), map[State]int{}
 	for i := range clusters {
 		counts[clusters[i].State]++
 	}

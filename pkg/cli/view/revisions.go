@@ -37,52 +37,41 @@ type Revision struct {
 }
 
 // Revisions returns the history, newest first: the revisions in the status, and older ones that only have a ControllerRevision.
-func Revisions(o *Objects) []Revision {
-	if o.known != nil {
-		return slices.Clone(o.known.revisions)
+func Revisions(o *Objects) []Revision { return slices.Clone(Prepared(o).known.revisions) }
+
+// listed returns the history.
+func (o *Objects) listed() []Revision {
+	status := &o.ReplicaSet.Status
+	revisions := make([]Revision, 0, len(status.Revisions)+len(o.Revisions))
+	for i := range status.Revisions {
+		revisions = append(revisions, ofStatus(&status.Revisions[i]))
 	}
-	byHash := map[string]*Revision{}
-	var revisions []*Revision
-	for i := range o.ReplicaSet.Status.Revisions {
-		found := ofStatus(&o.ReplicaSet.Status.Revisions[i])
-		byHash[found.Hash] = found
-		revisions = append(revisions, found)
+	for _, rev := range o.history().Revisions {
+		at := slices.IndexFunc(revisions, func(r Revision) bool { return r.Hash == rev.Hash })
+		if at < 0 {
+			at = len(revisions)
+			revisions = append(revisions, Revision{Name: rev.Object.Name, Hash: rev.Hash, State: workv1alpha1.RevisionArchived})
+		}
+		revisions[at].add(&rev)
 	}
-	decoded := o.decoded()
-	history := revision.NewHistory(o.ReplicaSet, decoded)
-	for i := range decoded {
-		rev := history.ByHash(decoded[i].Hash)
-		if rev == nil {
-			continue
+	for i := range revisions {
+		r := &revisions[i]
+		r.Update, r.Current = r.Hash == status.UpdateRevision, r.Hash == status.CurrentRevision
+		r.WasCurrent = r.WasCurrent || r.Current
+		if len(status.Revisions) == 0 { // Another CRD.
+			r.guess(o)
 		}
-		found := byHash[rev.Hash]
-		if found == nil {
-			found = &Revision{Name: rev.Object.Name, Hash: rev.Hash, State: workv1alpha1.RevisionArchived}
-			byHash[rev.Hash] = found
-			revisions = append(revisions, found)
-		}
-		found.add(rev)
-	}
-	out := make([]Revision, 0, len(revisions))
-	for _, found := range revisions {
-		found.Update = found.Hash == o.ReplicaSet.Status.UpdateRevision
-		found.Current = found.Hash == o.ReplicaSet.Status.CurrentRevision
-		found.WasCurrent = found.WasCurrent || found.Current
-		if len(o.ReplicaSet.Status.Revisions) == 0 { // An older hub or CRD.
-			found.guess(o)
-		}
-		if found.Now >= 0 && o.aborted() {
+		if r.Now >= 0 && o.aborted() {
 			switch unconfirmed := o.unconfirmed(); {
-			case found.Update:
-				found.Now += unconfirmed
-			case found.Current:
-				found.Now = max(0, found.Now-unconfirmed)
+			case r.Update:
+				r.Now += unconfirmed
+			case r.Current:
+				r.Now = max(0, r.Now-unconfirmed)
 			}
 		}
-		out = append(out, *found)
 	}
-	slices.SortFunc(out, func(a, b Revision) int { return cmp.Or(cmp.Compare(b.Number, a.Number), cmp.Compare(a.Hash, b.Hash)) })
-	return out
+	slices.SortFunc(revisions, func(a, b Revision) int { return cmp.Or(cmp.Compare(b.Number, a.Number), cmp.Compare(a.Hash, b.Hash)) })
+	return revisions
 }
 
 // unconfirmed returns how many clusters an abort wrote whose agents have not confirmed that: an agent that is offline still runs the
@@ -99,8 +88,8 @@ func (o *Objects) unconfirmed() (n int32) {
 	return n
 }
 
-func ofStatus(of *workv1alpha1.RevisionStatus) *Revision {
-	found := &Revision{
+func ofStatus(of *workv1alpha1.RevisionStatus) Revision {
+	found := Revision{
 		Name: of.Name, Hash: of.Hash, Number: of.Revision, State: of.State, Now: of.Clusters, Reached: of.ReachedClusters,
 		AbortReason: of.AbortReason, ChangeCause: of.ChangeCause, CreatedBy: of.CreatedBy,
 	}

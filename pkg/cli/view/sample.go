@@ -47,7 +47,7 @@ func SampleOf(o *Objects, named ...string) *Sample {
 		return nil
 	}
 	s := &Sample{objects: o, digests: map[string]revision.Digest{}, read: sets.New[int]()}
-	for _, rev := range o.stored() {
+	for _, rev := range o.history().Revisions {
 		// If a work can run to completion, its agent takes no newer revision. Only the content of the work shows this.
 		if rev.Err != nil || forecast.HasRule(rev.Template, workv1.ManifestComplete) {
 			return nil
@@ -119,12 +119,12 @@ func (s *Sample) Presumed() (presumed *Objects, uncounted int) {
 		}
 		return &o, len(o.Works)
 	}
-	clusters, _ := o.clusters()
-	return &o, o.uncounted(clusters)
+	return &o, o.uncounted()
 }
 
 // uncounted returns how many more clusters count as succeeded than the hub counts.
-func (o *Objects) uncounted(clusters []Cluster) int {
+func (o *Objects) uncounted() int {
+	clusters, _ := o.clusters()
 	done := 0
 	for i := range clusters {
 		if clusters[i].done() || clusters[i].State == StateSoaking {
@@ -172,12 +172,12 @@ func (s *Sample) proven() bool {
 }
 
 // presumption returns the note about the works that were not read. It is empty if all were.
-func (o *Objects) presumption(clusters []Cluster) []string {
+func (o *Objects) presumption() []string {
 	if len(o.Presumed) == 0 {
 		return nil
 	}
 	text := fmt.Sprintf("the ManifestWorks of %d clusters were not read: these clusters count as succeeded", len(o.Presumed))
-	if more := o.uncounted(clusters); !o.aborted() && more > 0 {
+	if more := o.uncounted(); !o.aborted() && more > 0 {
 		text += fmt.Sprintf("; the hub's status counts %d fewer", more)
 	} else {
 		text += ", as in the hub's status"

@@ -29,10 +29,10 @@ func Timeline(o *Objects) []Event {
 			events = append(events, Event{At: at, Bad: bad, Text: fmt.Sprintf(format, args...)})
 		}
 	}
-	marks := o.marks()
+	history := o.history()
 	for _, r := range Revisions(o) {
-		add(r.Started, false, "the rollout of revision %d started%s", r.Number, began(&r))
-		mark := marks[r.Hash]
+		add(r.Started, false, "the rollout of revision %d started%s%s", r.Number, phrase(" by ", r.CreatedBy), phrase(": ", r.ChangeCause))
+		mark := history.ByHash(r.Hash)
 		if mark == nil {
 			continue
 		}
@@ -40,12 +40,12 @@ func Timeline(o *Objects) []Event {
 		add(mark.Retried, false, "a retry of revision %d was requested", r.Number)
 	}
 	for _, r := range Revisions(o) {
-		if at, by := o.aborts(&r, marks[r.Hash]); !at.IsZero() {
+		if at, by := o.aborts(&r, history.ByHash(r.Hash)); !at.IsZero() {
 			add(at, true, "the rollout of revision %d was aborted%s%s", r.Number, phrase(" by ", by), phrase(": ", r.AbortReason))
 		}
 	}
 	for _, r := range Revisions(o) {
-		if mark := marks[r.Hash]; mark != nil {
+		if mark := history.ByHash(r.Hash); mark != nil {
 			add(mark.RestoredAt(), false,
 				"restored: every cluster had confirmed the revision to which the abort of revision %d returned", r.Number)
 		}
@@ -53,26 +53,22 @@ func Timeline(o *Objects) []Event {
 	for _, cause := range causesOf(o.ReplicaSet, nil) {
 		add(cause.Since, true, "%s", cause.event())
 	}
+	if StateOf(o.ReplicaSet) == workv1alpha1.StatePaused {
+		add(SinceOf(o.ReplicaSet), false, "the rollout was paused")
+	}
 	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
 	return events
 }
 
 // Restored reports whether every cluster has confirmed the revision to which an abort returned.
 func Restored(o *Objects) bool {
-	mark, at := o.marks()[o.ReplicaSet.Status.UpdateRevision], o.ReplicaSet.Status.AbortedTime
+	history, at := o.history(), o.ReplicaSet.Status.AbortedTime
+	mark := history.ByHash(o.ReplicaSet.Status.UpdateRevision)
 	if mark == nil || at == nil {
 		return false
 	}
 	restored := mark.RestoredAt()
 	return !restored.IsZero() && !restored.Before(at.Time)
-}
-
-func (o *Objects) marks() map[string]*revision.Revision {
-	marks := map[string]*revision.Revision{}
-	for _, decoded := range o.decoded() {
-		marks[decoded.Hash] = &decoded
-	}
-	return marks
 }
 
 // aborts returns when the last rollout of a revision was aborted, and the user who aborted it. The status is newer than the mark of the
@@ -113,8 +109,6 @@ func inWords(reason workv1alpha1.FailureReason) string {
 	}
 	return out.String()
 }
-
-func began(r *Revision) string { return phrase(" by ", r.CreatedBy) + phrase(": ", r.ChangeCause) }
 
 // phrase returns the text after a separator, or nothing if there is no text.
 func phrase(separator, text string) string {

@@ -55,17 +55,16 @@ func Why(o *Objects, cluster string) (*Story, error) {
 		return nil, fmt.Errorf("the ManifestWork of cluster %s has not been read yet; try again in a few seconds", cluster)
 	}
 	o = Prepared(o)
-	clusters, known := o.clusters()
-	clusters = o.withAway(clusters)
+	clusters := Clusters(o)
 	at := slices.IndexFunc(clusters, func(c Cluster) bool { return c.Name == cluster })
 	if at < 0 {
-		if !known {
+		if !o.explained() {
 			return nil, fmt.Errorf("cluster %q is not in status.failures, status.rejections or status.away; %s",
 				cluster, cmp.Or(strings.Join(o.notes(), "; "), "the hub has not begun a rollout"))
 		}
 		return nil, fmt.Errorf("no placementRef of %s/%s selects cluster %q", o.ReplicaSet.Namespace, o.ReplicaSet.Name, cluster)
 	}
-	story := &Story{Cluster: clusters[at], Notes: o.presumption(clusters)}
+	story := &Story{Cluster: clusters[at], Notes: o.presumption()}
 	story.Past = o.judged(cluster)
 	for i := range o.Works {
 		switch work := &o.Works[i]; {
@@ -77,7 +76,7 @@ func Why(o *Objects, cluster string) (*Story, error) {
 		}
 	}
 	slices.SortStableFunc(story.Past, func(a, b Fact) int { return a.order().Compare(b.order()) })
-	story.Future = o.future(&story.Cluster, o.then(clusters, known))
+	story.Future = o.future(&story.Cluster)
 	if story.Cluster.Then != "" {
 		story.Assumed = "the hub has watched this cluster since the write; after a restart of the hub, deadlines may be slightly later"
 	}
@@ -91,14 +90,14 @@ func (o *Objects) judged(cluster string) []Fact {
 		text := fmt.Sprintf("the hub recorded a failure: %s: %s", inWords(failure.Reason), failure.Message)
 		if o.aborted() {
 			text = fmt.Sprintf("the hub recorded a failure of revision %s: %s: %s",
-				numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision), inWords(failure.Reason), failure.Message)
+				o.number(o.ReplicaSet.Status.UpdateRevision), inWords(failure.Reason), failure.Message)
 		}
 		facts = append(facts, Fact{At: failure.Since.Time, Text: text})
 	}
 	for i := range o.ReplicaSet.Status.Rejections {
 		if rejection := &o.ReplicaSet.Status.Rejections[i]; o.aborted() && rejection.Cluster == cluster {
 			facts = append(facts, Fact{At: rejection.Since.Time, Text: fmt.Sprintf("the API server rejected revision %s: %s",
-				numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision), rejection.Message)})
+				o.number(o.ReplicaSet.Status.UpdateRevision), rejection.Message)})
 		}
 	}
 	return facts
@@ -107,16 +106,15 @@ func (o *Objects) judged(cluster string) []Fact {
 // past returns the events that a work shows.
 func (o *Objects) past(work *work.Work) []Fact {
 	var facts []Fact
-	numbers := o.numbers()
 	wrote, known := work.AppliedAt()
 	if known {
-		facts = append(facts, Fact{At: wrote, Text: "the hub wrote revision " + numberOf(numbers, work.Hash())})
+		facts = append(facts, Fact{At: wrote, Text: "the hub wrote revision " + o.number(work.Hash())})
 	} else {
 		wrote = work.Object.CreationTimestamp.Time
 		facts = append(facts, Fact{At: wrote, Text: "the ManifestWork was created"})
 	}
 	if kept := work.KeptRevision(); kept != "" {
-		facts = append(facts, Fact{after: wrote, Text: "the ManifestWork keeps the dropped objects of revision " + numberOf(numbers, kept) +
+		facts = append(facts, Fact{after: wrote, Text: "the ManifestWork keeps the dropped objects of revision " + o.number(kept) +
 			" until this revision is available"})
 	}
 	for i := range work.Object.Status.Conditions {
@@ -208,8 +206,7 @@ var waits = map[rollout.Wait]string{
 func WaitText(w rollout.Wait) string { return cmp.Or(waits[w], string(w)) }
 
 // future returns the expected events of a cluster, and what the hub does next.
-func (o *Objects) future(c *Cluster, then []Fact) []Fact {
-	var facts []Fact
+func (o *Objects) future(c *Cluster) (facts []Fact) {
 	switch {
 	case c.WaitsFor != rollout.WaitNothing:
 		facts = append(facts, Fact{Text: "waits for " + WaitText(c.WaitsFor)})
@@ -219,24 +216,18 @@ func (o *Objects) future(c *Cluster, then []Fact) []Fact {
 	if (c.State == StateRestoring || c.State == StateCompleted || c.State == StateRejected) && c.Message != "" {
 		facts = append(facts, Fact{Text: c.Message})
 	}
-	if c.State == StateRestoring && !c.Confirmed && c.Wrote == numberOf(o.numbers(), o.ReplicaSet.Status.CurrentRevision) {
+	if c.State == StateRestoring && !c.Confirmed && c.Wrote == o.number(o.ReplicaSet.Status.CurrentRevision) {
 		facts = append(facts, Fact{Text: "if the agent is offline, bring it back; if the cluster is lost, delete its ManagedCluster"})
 	}
 	if c.WaitsFor == rollout.WaitAcceptance && len(Alarms(o)) == 0 {
 		facts = append(facts, Fact{Text: "the hub tries the write again at least once a minute"})
 	}
+	facts = append(facts, o.then()...)
 	if c.Then != "" {
-		then = append(slices.Clone(then), Fact{At: c.ChangesAt, Text: "becomes " + string(c.Then)})
+		facts = append(facts, Fact{At: c.ChangesAt, Text: "becomes " + string(c.Then)})
 	}
-	facts = append(facts, then...)
 	slices.SortStableFunc(facts, func(a, b Fact) int { return a.At.Compare(b.At) })
 	return facts
-}
-
-// maxFailures returns maxFailures as written in the spec, or 0 if it is not set.
-func maxFailures(ref *workv1alpha1.LocalPlacementReference) string {
-	config := configOf(ref)
-	return cmp.Or(config.MaxFailures.String(), "0")
 }
 
 // configOf returns the config of the strategy that the type names. The other strategies of the placementRef have no effect.

@@ -18,21 +18,21 @@ export function clusterList({ choose }) {
   function render() {
     const { model, filter } = last;
     const rows = [];
-    model.cells.forEach((cell, i) => { if (filter.shows(cell)) rows.push([urgency(cell.s), i]); });
+    model.cells.forEach((cell, i) => { if (filter.shows(cell)) rows.push([urgency(cell.state), i]); });
     show(title, filter.active() ? `${rows.length} of ${model.cells.length} clusters, as a list` : `${model.cells.length} clusters, as a list`);
     if (!element.open) return;
     rows.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     more.hidden = rows.length <= most;
     show(more, `Show ${Math.min(page * 5, rows.length - most)} more`);
-    fill(body, rows.slice(0, most).map(([, i]) => line(model.cells[i], model.texts[i])));
+    fill(body, rows.slice(0, most).map(([, i]) => line(model.cells[i])));
   }
 
-  function line(cell, text) {
-    return el('tr', { key: cell.n },
-      el('td', { class: 'wrap' }, el('button', { type: 'button', class: 'plain', onclick: () => choose(cell.n) }, cell.n),
-        text ? el('div', { class: 'soft' }, text.slice(0, 160)) : null),
-      el('td', { class: phases[phaseIndex(cell.s)].bad ? 'bad' : null }, words(cell.s)),
-      el('td', { class: 'soft' }, since(cell.t)), el('td', {}, cell.w || '–'));
+  function line({ name, message, state, since: at, wrote }) {
+    return el('tr', { key: name },
+      el('td', { class: 'wrap' }, el('button', { type: 'button', class: 'plain', onclick: () => choose(name) }, name),
+        message ? el('div', { class: 'soft' }, message.slice(0, 160)) : null),
+      el('td', { class: phases[phaseIndex(state)].bad ? 'bad' : null }, words(state)),
+      el('td', { class: 'soft' }, since(at)), el('td', {}, wrote || '–'));
   }
 
   return { element, show: (model, filter) => { last = { model, filter }; render(); } };

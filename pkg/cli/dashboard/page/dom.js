@@ -114,19 +114,14 @@ export function age(seconds) {
   return h < 48 ? `${h}h` : `${Math.floor(h / 24)}d`;
 }
 
-// seconds returns a time of the API, or of a cell, as a Unix time.
-function seconds(at) {
-  return typeof at === 'string' ? Date.parse(at) / 1000 : at;
-}
-
-// since returns the time that has passed since a time.
+// since returns the time that has passed since a time of the API.
 export function since(at) {
-  return at ? age(now() / 1000 - seconds(at)) : '–';
+  return at ? age((now() - Date.parse(at)) / 1000) : '–';
 }
 
-// until returns the time that is left until a time.
+// until returns the time that is left until a time of the API.
 export function until(at) {
-  const left = Math.round(seconds(at) - now() / 1000);
+  const left = Math.round((Date.parse(at) - now()) / 1000);
   return left > 0 ? age(left) : 'a moment';
 }
 

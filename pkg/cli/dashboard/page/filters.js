@@ -29,8 +29,8 @@ export function filters({ changed }) {
     toggleCause: (c) => { cause = cause === keyOf(c) ? '' : keyOf(c); changed(); },
     hasCause: (c) => cause === keyOf(c),
     active: () => wanted.size > 0 || search.value.trim() !== '' || cause !== '',
-    shows: (cell) => (wanted.size === 0 || wanted.has(phaseIndex(cell.s))) && cell.n.includes(search.value.trim())
-      && (cause === '' || caused.has(cell.n)),
+    shows: (cell) => (wanted.size === 0 || wanted.has(phaseIndex(cell.state))) && cell.name.includes(search.value.trim())
+      && (cause === '' || caused.has(cell.name)),
     focus: () => search.focus(),
   };
 }

@@ -22,36 +22,21 @@ class Model {
 
   cells = [];
 
-  texts = [];
-
-  // apply takes an update over, and returns the indices of the changed cells; null for a new whole.
-  apply(update) {
-    const index = this.#cells(update);
-    if (update.head) this.head = { causes: [], revisions: [], bars: [], notes: [], ...update.head };
-    return index;
-  }
-
-  #cells(update) {
-    const text = (k) => (update.text[k] ? update.texts[update.text[k] - 1] : '');
-    if (update.whole) {
-      this.groups = update.groups ?? [];
-      this.cells = update.cells;
-      this.texts = update.cells.map((_, k) => text(k));
-      return null;
-    }
-    const index = update.index ?? [];
-    index.forEach((i, k) => { this.cells[i] = update.cells[k]; this.texts[i] = text(k); });
-    return index;
+  // apply takes a picture over, and returns the indices of the cells whose states have changed; null if there are other cells.
+  apply({ head, groups }) {
+    const before = this.cells;
+    const shape = JSON.stringify(this.groups);
+    this.head = { causes: [], revisions: [], bars: [], notes: [], ...head };
+    this.groups = groups.map(({ placement, name, clusters }) => ({ placement, name, size: clusters.length }));
+    this.cells = groups.flatMap((group) => group.clusters);
+    if (shape !== JSON.stringify(this.groups) || this.cells.some((cell, i) => cell.name !== before[i].name)) return null;
+    return [...this.cells.keys()].filter((i) => this.cells[i].state !== before[i].state);
   }
 
   // counts returns how many clusters of a placementRef are in each state.
   counts(placement) {
     const counts = new Array(phases.length).fill(0);
-    let from = 0;
-    for (const group of this.groups) {
-      if (group.placement === placement) for (let i = from; i < from + group.size; i++) counts[phaseIndex(this.cells[i].s)]++;
-      from += group.size;
-    }
+    for (const cell of this.cells) if (cell.placement === placement) counts[phaseIndex(cell.state)]++;
     return counts;
   }
 }
@@ -67,13 +52,13 @@ export function setView(main, context, namespace, name) {
   const mapHost = el('div', { class: 'map' });
   const panelHost = el('div', { id: 'panel' });
   const past = el('section', { class: 'card', 'aria-label': 'History' });
-  const map = new FleetMap(mapHost, { describe, choose: (i) => choose(model.cells[i].n) });
+  const map = new FleetMap(mapHost, { describe, choose: (i) => choose(model.cells[i].name) });
   const filter = filters({ changed: () => refresh() });
   const list = clusterList({ choose });
   const tool = (verb, label, onclick) => el('button', { type: 'button', 'data-verb': verb, onclick }, label);
   const ahead = {
     namespace, name, close: closePanel,
-    waves: (byName) => map.showWaves(byName && Uint16Array.from(model.cells, (cell) => byName.get(cell.n) ?? 0)),
+    waves: (byName) => map.showWaves(byName && Uint16Array.from(model.cells, (cell) => byName.get(cell.name) ?? 0)),
   };
   const view = el('div', { class: 'set' },
     el('section', { class: 'card wide', id: 'summary', 'aria-label': 'Summary' }, head, toolbar, bars, filter.legend),
@@ -88,15 +73,15 @@ export function setView(main, context, namespace, name) {
 
   function describe(i) {
     const cell = model.cells[i];
-    const parts = [`${cell.n}: ${words(cell.s)}`];
-    if (cell.t) parts.push(`for ${since(cell.t)}`);
-    if (cell.w) parts.push(`revision ${cell.w}${cell.c ? '' : ', not confirmed'}`);
-    if (cell.x && cell.a) parts.push(`${words(cell.x)} in ${until(cell.a)}`);
-    return [parts.join(' · '), model.texts[i]].filter(Boolean).join(' — ');
+    const parts = [`${cell.name}: ${words(cell.state)}`];
+    if (cell.since) parts.push(`for ${since(cell.since)}`);
+    if (cell.wrote) parts.push(`revision ${cell.wrote}${cell.confirmed ? '' : ', not confirmed'}`);
+    if (cell.then && cell.changesAt) parts.push(`${words(cell.then)} in ${until(cell.changesAt)}`);
+    return [parts.join(' · '), cell.message].filter(Boolean).join(' — ');
   }
 
   function choose(cluster) {
-    const at = model.cells.findIndex((cell) => cell.n === cluster);
+    const at = model.cells.findIndex((cell) => cell.name === cluster);
     if (at < 0) return;
     openPanel(whyPanel(namespace, name, cluster, closePanel, act));
     map.select(at);
@@ -220,14 +205,12 @@ export function setView(main, context, namespace, name) {
     const first = !model.head;
     const changed = model.apply(data);
     if (first) main.replaceChildren(view);
-    if (changed === null) map.set(model.groups, model.cells.map((cell) => cell.n), Uint8Array.from(model.cells, (cell) => phaseIndex(cell.s)));
-    else map.change(changed, changed.map((i) => phaseIndex(model.cells[i].s)));
+    if (changed === null) map.set(model.groups, model.cells.map((cell) => cell.name), Uint8Array.from(model.cells, (cell) => phaseIndex(cell.state)));
+    else map.change(changed, changed.map((i) => phaseIndex(model.cells[i].state)));
     drawTimes();
     drawBars();
-    if (data.head) {
-      fill(toolbar, act.buttons(model.head.offers));
-      tell();
-    }
+    fill(toolbar, act.buttons(model.head.offers));
+    tell();
     refresh();
     panel?.changed?.(model);
   }

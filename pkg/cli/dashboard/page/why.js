@@ -32,7 +32,7 @@ export function whyPanel(namespace, name, cluster, close, act) {
   return {
     element: panelOf(cluster, close, content),
     changed: (model) => {
-      const now = JSON.stringify(model.cells.find((other) => other.n === cluster) ?? null);
+      const now = JSON.stringify(model.cells.find((other) => other.name === cluster) ?? null);
       if (now !== last) { last = now; read(); }
     },
     end: () => { ended = true; },
