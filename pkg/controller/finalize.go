@@ -20,7 +20,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
@@ -34,11 +33,11 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 		added, err := r.patcher(p).AddFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
 		return !added && err == nil, err
 	}
-	if status.Preserves(p.object.ManifestWorkReplicaSet) {
-		return false, r.preserve(ctx, p)
+	if persisted, err := r.decidePreserve(ctx, p); persisted || err != nil {
+		return false, err
 	}
-	if r.stopPreserving(ctx, p) {
-		return false, nil
+	if p.Ledger.Preserve {
+		return false, r.preserve(ctx, p)
 	}
 	if p.object.Spec.CascadeDeletionPolicy == upstream.Foreground && r.waitsForAgents(p) {
 		return false, r.reportDeleting(ctx, p, nil)

@@ -58,6 +58,9 @@ func (c *Controller) pass(ctx context.Context, key string, object *replicaset.Ob
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("manifestWorkReplicaSet", key))
 	p := c.newPass(object, key)
 	defer func() { c.pace.Passed(key, p.now, c.clock.Now(), p.wrote.Load() || p.urgent) }()
+	if err := c.observe(p); err != nil {
+		return 0, err
+	}
 	for _, step := range c.chain {
 		goOn, err := step.reconcile(ctx, p)
 		switch {

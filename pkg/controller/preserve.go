@@ -57,6 +57,7 @@ func (r *finalizeReconciler) preserve(ctx context.Context, p *pass) error {
 	case p.wrote.Load():
 		p.lookAgain(time.Millisecond) // The next pass checks the works that this pass wrote.
 	}
+	found.progress.Problems = append(found.progress.Problems, p.problems...)
 	told := status.ReleasingWorkloads(r.progressOf(p, found))
 	return utilerrors.NewAggregate([]error{found.err, r.reportDeleting(ctx, p, &told)})
 }
@@ -74,19 +75,25 @@ func (r *finalizeReconciler) preserved(ctx context.Context, p *pass, found *rele
 	return nil
 }
 
-// stopPreserving removes the condition Deleting, and the memory of the releases, if the workloads should no longer stay. It reports whether
-// it changed the status; if so, the next pass continues.
-func (r *finalizeReconciler) stopPreserving(ctx context.Context, p *pass) bool {
-	if meta.FindStatusCondition(p.object.Status.Conditions, workv1alpha1.ConditionDeleting) == nil {
-		return false
+// decidePreserve decides whether the workloads stay, and reports whether it persisted that. Any other deletion leaves the ledger as it is.
+func (r *finalizeReconciler) decidePreserve(ctx context.Context, p *pass) (persisted bool, err error) {
+	before := &p.reading.Ledger
+	p.Ledger = before.Clone()
+	p.Ledger.Preserve = before.Preserves(p.object.Spec.PreserveResourcesOnDeletion)
+	r.nameLostPlaces(p)
+	switch {
+	case !p.Ledger.Preserve && !before.Preserve, p.reading.Later != nil, !r.lacksLedger(p):
+		return false, nil
+	case !p.Ledger.Preserve:
+		r.memory.Releases.Forget(p.key)
 	}
-	r.memory.Releases.Forget(p.key)
-	if err := r.reportDeleting(ctx, p, nil); err != nil {
-		p.errs = append(p.errs, err)
-		return apierrors.IsConflict(err)
-	}
-	p.lookAgain(time.Millisecond)
-	return true
+	return true, r.persist(ctx, p, func() error {
+		told := meta.FindStatusCondition(p.object.Status.Conditions, workv1alpha1.ConditionDeleting)
+		if !p.Ledger.Preserve {
+			told = nil
+		}
+		return r.reportDeleting(ctx, p, told)
+	})
 }
 
 // releases is the result of a pass over all works.
@@ -286,7 +293,12 @@ func (r *finalizeReconciler) reportDeleting(ctx context.Context, p *pass, told *
 	status.SetDeleting(wanted, told, p.object.Generation, p.transitionTime())
 	status.Reconciled(wanted)
 	wanted.State = workv1alpha1.StateDeleting
+	if p.deciding {
+		if err := p.Ledger.Project(wanted); err != nil {
+			return err
+		}
+	}
 	r.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Deleting, DeletingSince: deletingSince(r.knownWorks(p))})
-	_, err := r.store(ctx, p, wanted, true)
+	_, err := r.store(ctx, p, wanted, !p.deciding)
 	return err
 }

@@ -23,9 +23,6 @@ const historyInterval = 15 * time.Second
 type revisionReconciler struct{ *Controller }
 
 func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
-	if err := r.observe(p); err != nil {
-		return false, err
-	}
 	if goOn, err := r.noteSettings(ctx, p); !goOn {
 		return false, err
 	}

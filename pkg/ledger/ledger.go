@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -55,6 +56,8 @@ type Ledger struct {
 	Counted map[string]int `json:"counted,omitempty"`
 	// Lost is true if the hub found the rollout already in progress, and does not know which clusters have failed.
 	Lost bool `json:"lost,omitempty"`
+	// Preserve is true if the object is being deleted and its workloads stay on the clusters.
+	Preserve bool `json:"preserve,omitempty"`
 	// Collisions is the number of times that the name of a new revision was already taken.
 	Collisions int32 `json:"collisions,omitempty"`
 }
@@ -232,6 +235,10 @@ func (l *Ledger) SetTroubles(troubles []Trouble) {
 		l.Troubles = nil
 	}
 }
+
+// Preserves reports whether the workloads of an object that is being deleted stay, given spec.preserveResourcesOnDeletion. Once that is
+// decided, only the value false ends it: an older CRD may have dropped a missing field.
+func (l *Ledger) Preserves(asked *bool) bool { return ptr.Deref(asked, l.Preserve) }
 
 // Equal reports whether two ledgers hold the same decisions.
 func (l *Ledger) Equal(other *Ledger) bool {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/utils/ptr"
 )
 
 // A rollout begins, is aborted, is retried and ends. The facts about a rollout are removed when it is replaced.
@@ -181,4 +182,19 @@ func TestClone(t *testing.T) {
 	c.Former[0], c.Troubles[0], c.Abort.At, c.Halted["p"], c.Counted["p"] = Named{}, Trouble{}, at(99), at(99), 99
 	c.Retry(at(99))
 	require.Equal(t, before, text(l))
+}
+
+// A field that an older CRD drops does not end a deletion that preserves the workloads. Only false does.
+func TestPreserves(t *testing.T) {
+	for _, test := range []struct {
+		asked         *bool
+		decided, want bool
+	}{
+		{nil, false, false},
+		{nil, true, true},
+		{ptr.To(true), false, true},
+		{ptr.To(false), true, false},
+	} {
+		require.Equal(t, test.want, numbered(1, func(l *Ledger) { l.Preserve = test.decided }).Preserves(test.asked))
+	}
 }

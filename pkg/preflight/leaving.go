@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
@@ -200,7 +201,11 @@ func alternativeNames(_ *view, o *owner) []Finding {
 
 // deleting finds objects whose deletion waits for agents to release the workloads.
 func deleting(_ *view, o *owner) []Finding {
-	if o.DeletionTimestamp.IsZero() || !status.Preserves(o.ManifestWorkReplicaSet) {
+	decided, err := ledger.Decode(o.Status.Ledger, o.UID)
+	if err != nil {
+		decided = &ledger.Ledger{}
+	}
+	if o.DeletionTimestamp.IsZero() || !decided.Preserves(o.Spec.PreserveResourcesOnDeletion) {
 		return nil
 	}
 	return o.finds(Error, Deleting, "it is being deleted, and its workloads must stay: OCM's hub deletes them",

@@ -139,6 +139,13 @@ func TestLeaving(t *testing.T) {
 				func(o *object) { o.DeletionTimestamp = ptr.To(metav1.Unix(1, 0)) })}},
 			want: []string{"Error Deleting team-a/web"}, remedy: "wait until it is gone",
 		},
+		"preserve while it is being deleted, and an older CRD dropped the field": {
+			objects: preflight.Objects{ReplicaSets: []object{complete("team-a", func(o *object) {
+				o.DeletionTimestamp, o.UID = ptr.To(metav1.Unix(1, 0)), "uid"
+				o.Status.Ledger = `{"format":1,"owner":"uid","seq":7,"preserve":true}`
+			})}},
+			want: []string{"Error Deleting team-a/web"}, remedy: "wait until it is gone",
+		},
 		"the other fields, and a worse finding of another object": {
 			objects: preflight.Objects{ReplicaSets: []object{
 				complete("team-a", spec(func(s *workv1alpha1.ManifestWorkReplicaSetSpec) {

@@ -3,7 +3,6 @@ package status
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -77,15 +76,6 @@ func PreservingNotSupported() metav1.Condition {
 
 func deleting(reason, message string) metav1.Condition {
 	return condition(workv1alpha1.ConditionDeleting, reason, message, metav1.ConditionTrue)
-}
-
-// Preserves reports whether the workloads of an object that is being deleted are kept. Once the Deleting condition reports that they are
-// kept, only setting the field to false changes that: an older CRD may have dropped a field that is missing.
-func Preserves(object *workv1alpha1.ManifestWorkReplicaSet) bool {
-	if asked := object.Spec.PreserveResourcesOnDeletion; asked != nil {
-		return *asked
-	}
-	return meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionDeleting) != nil
 }
 
 // SetDeleting puts the condition Deleting into a status; nil removes it.

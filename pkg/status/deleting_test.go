@@ -6,36 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
-
-// A field that an older CRD drops, in this generation or an earlier one, does not end a deletion that keeps the workloads. Only false does.
-func TestPreserves(t *testing.T) {
-	for name, test := range map[string]struct {
-		field    *bool
-		reported int64 // The generation of the Deleting condition; zero for no condition.
-		want     bool
-	}{
-		"set":                             {field: ptr.To(true), want: true},
-		"never set":                       {},
-		"false after the report":          {field: ptr.To(false), reported: 5},
-		"dropped after the report":        {reported: 5, want: true},
-		"dropped in a later generation":   {reported: 4, want: true},
-		"set, reported in an earlier one": {field: ptr.To(true), reported: 4, want: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			object := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Generation: 5}}
-			object.Spec.PreserveResourcesOnDeletion = test.field
-			if test.reported > 0 {
-				told := ReleasingWorkloads(&Releasing{Clusters: 1})
-				SetDeleting(&object.Status, &told, test.reported, metav1.Time{})
-			}
-			require.Equal(t, test.want, Preserves(object))
-		})
-	}
-}
 
 // The message counts, names, and says what a person can do.
 func TestReleasingWorkloads(t *testing.T) {
