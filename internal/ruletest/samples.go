@@ -97,6 +97,10 @@ func Warned() []Sample {
 		{Name: "AbortAll and no rules", Rule: &rule.NoHealth, New: edits(configs, "")},
 		{Name: "AbortAll and a rule for others", Rule: &rule.NoHealth, New: edits(configs+".0.conditionRules.0.condition", "Complete")},
 		{Name: "AbortAll of a definition", Rule: &rule.Definition, New: edits(manifests+".1", definition)},
+		{Name: "AbortAll, and Argo CD writes the template", Rule: &rule.ReturnsAborted,
+			New: edits("metadata.annotations", "{argocd.argoproj.io/tracking-id: web}")},
+		{Name: "AbortAll, and Flux writes the template", Rule: &rule.ReturnsAborted,
+			New: edits("metadata.labels", "{kustomize.toolkit.fluxcd.io/name: web}")},
 		{Name: "a pause of an abort", Rule: &rule.AbortWhilePaused, Old: edits("status", abort), New: edits("status", abort, "spec.paused", "true")},
 	}
 }

@@ -24,6 +24,7 @@ import (
 func (c *Controller) announce(p *pass) {
 	c.announcePause(p)
 	c.announceRestored(p)
+	c.announceHeld(p)
 	for _, transition := range status.Transitions(&p.object.Status, &p.answer.Status) {
 		switch transition {
 		case status.Started:
@@ -38,15 +39,8 @@ func (c *Controller) announce(p *pass) {
 			c.rolloutTook(p, metrics.RolloutComplete)
 			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutComplete, "RollOut",
 				status.CompleteNote(p.plan, p.Update.Name))
-		case status.AbortDecided:
-			c.metrics.RolloutAborted()
-			c.rolloutTook(p, metrics.RolloutAborted)
-			c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort",
-				fmt.Sprintf("the rollout of revision %s is aborted, every cluster goes back to revision %s: %s",
-					p.Update.Name, p.currentName(), p.Ledger.Abort.Reason))
-		case status.AbortCarriedOut:
-			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventAbortCarriedOut, "Abort", strings.Join(
-				append([]string{fmt.Sprintf("revision %s is written back to every cluster", p.currentName())}, p.problems...), "; but "))
+		case status.AbortDecided, status.AbortCarriedOut:
+			c.announceAbort(p, transition)
 		}
 	}
 	c.announceImpossible(p)
@@ -54,6 +48,31 @@ func (c *Controller) announce(p *pass) {
 	if exceeded := p.plan.Exceeded; exceeded != "" && c.memory.Reports.Announce(p.key, exceeded) {
 		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventObjectsNotKept, "RollOut",
 			"dropped objects are not kept: "+exceeded)
+	}
+}
+
+// announceAbort makes the event of an abort. A revision that is held began no rollout: its event is made once, when it is decided.
+func (c *Controller) announceAbort(p *pass, transition status.Transition) {
+	switch {
+	case !p.Ledger.Abort.Held.IsZero():
+	case transition == status.AbortDecided:
+		c.metrics.RolloutAborted()
+		c.rolloutTook(p, metrics.RolloutAborted)
+		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort",
+			fmt.Sprintf("the rollout of revision %s is aborted, every cluster goes back to revision %s: %s",
+				p.Update.Name, p.currentName(), p.Ledger.Abort.Reason))
+	default:
+		c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventAbortCarriedOut, "Abort", strings.Join(
+			append([]string{fmt.Sprintf("revision %s is written back to every cluster", p.currentName())}, p.problems...), "; but "))
+	}
+}
+
+// announceHeld makes an event when the template returns to an aborted revision that is held.
+func (c *Controller) announceHeld(p *pass) {
+	before, now := p.reading.Ledger.Abort, p.Ledger.Abort
+	if now != nil && !now.Held.IsZero() && (before == nil || before.Held.IsZero() || p.reading.Ledger.Update != p.Ledger.Update) {
+		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRevisionHeld, "Abort",
+			fmt.Sprintf("revision %s is not rolled out: %s", p.Update.Name, now.Why()))
 	}
 }
 
@@ -97,7 +116,7 @@ func (c *Controller) rolloutTook(p *pass, result metrics.RolloutResult) {
 // announceRestored makes an event, once for each abort, when every selected cluster has confirmed the restored revision.
 func (c *Controller) announceRestored(p *pass) {
 	before, now := p.reading.Ledger.Abort, p.Ledger.Abort
-	if before == nil || now == nil || now.Restored.IsZero() || !before.Restored.IsZero() {
+	if before == nil || now == nil || now.Restored.IsZero() || !before.Restored.IsZero() || !now.Held.IsZero() {
 		return
 	}
 	took := max(0, p.now.Sub(now.At)) // A user may have set any time.

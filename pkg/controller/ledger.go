@@ -98,7 +98,7 @@ func (c *Controller) persist(ctx context.Context, p *pass, report func() error) 
 	}
 	if p.reading.Ledger.Abort == nil && p.Ledger.Abort != nil {
 		klog.FromContext(ctx).Info("Aborting the rollout", "revision", revision.Name(p.object.Name, p.Ledger.Update.Hash),
-			"backTo", revision.Name(p.object.Name, p.Ledger.Current.Hash), "reason", p.Ledger.Abort.Reason)
+			"backTo", revision.Name(p.object.Name, p.Ledger.Current.Hash), "reason", p.Ledger.Abort.Why())
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func encode(l *Ledger) (string, error) {
 func (l *Ledger) inUTC() {
 	times := []*time.Time{&l.Begun.At, &l.Begun.Retried, &l.Ended}
 	if l.Abort != nil {
-		times = append(times, &l.Abort.At, &l.Abort.Restored)
+		times = append(times, &l.Abort.At, &l.Abort.Restored, &l.Abort.Held)
 	}
 	for i := range l.Troubles {
 		times = append(times, &l.Troubles[i].Since)

@@ -112,6 +112,8 @@ type Abort struct {
 	Reason string `json:"reason,omitempty"`
 	// Restored is when every selected cluster had confirmed the stable revision; zero before.
 	Restored time.Time `json:"restored,omitzero"`
+	// Held is when an earlier rollout of the revision was aborted, for Reason, if this one was held because of that; zero otherwise.
+	Held time.Time `json:"held,omitzero"`
 }
 
 // State is the kind of a Trouble.

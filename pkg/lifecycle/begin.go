@@ -155,6 +155,9 @@ func (v *View) beginRollout(d *Decision) {
 	first := l.Update.Hash == ""
 	l.Begin(update, how, v.Now, atOnce)
 	l.Lost = first && v.hasBegun(update.Hash)
+	if v.Object.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
+		l.Hold(v.revisionOf(update.Hash), v.Now)
+	}
 }
 
 // howBegins returns how the rollout of a revision begins. At first sight, no rollout is Returned: earlier reports of the clusters count.

@@ -139,7 +139,10 @@ func (v *View) RecordOf(l *ledger.Ledger, rev *revision.Revision) *revision.Reco
 		}
 		if l.Abort != nil {
 			r.Abort = &revision.Abort{
-				At: l.Abort.At, By: l.Abort.By, Reason: l.Abort.Reason, Restored: l.Abort.Restored, Evidence: evidence(l.Troubles),
+				At: l.Abort.At, By: l.Abort.By, Reason: l.Abort.Reason, Restored: l.Abort.Restored, Evidence: evidence(l.Troubles), Held: l.Abort.Held,
+			}
+			if rev.Abort != nil && !l.Abort.Held.IsZero() {
+				r.Abort.Evidence = rev.Abort.Evidence
 			}
 		}
 		if l.Complete() || l.Abort != nil {

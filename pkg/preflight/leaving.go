@@ -300,6 +300,8 @@ func ignoredFields(_ *view, o *owner) (findings []Finding) {
 	ignored(spec.PruneStrategy == workv1alpha1.PruneWhenAvailable, "spec.pruneStrategy",
 		"objects that a new template drops are deleted at once", "add the new objects in one rollout, and drop the old ones in the next")
 	ignored(spec.RollbackWindow != nil, "spec.rollbackWindow", "an undo follows the rollout strategies", "remove the field")
+	ignored(spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted, "spec.abortedRevisionPolicy",
+		"a template whose rollout was aborted is rolled out again", "keep that template out of Git")
 	aborts := slices.ContainsFunc(spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
 		return ref.RolloutStrategy.FailureStrategy != ""
 	})

@@ -35,7 +35,7 @@ func (r *Revision) AbortReason() string {
 	if r.Abort == nil {
 		return ""
 	}
-	return r.Abort.Reason
+	return WhyAborted(r.Abort.Reason, r.Abort.Held)
 }
 
 // TemplateManager returns the field manager that owns the template, or parts of it, and wrote last; empty if unknown.

@@ -47,6 +47,20 @@ type Abort struct {
 	Evidence []string `json:"evidence,omitempty"`
 	// Restored is when every selected cluster had confirmed the revision to which the abort returned it.
 	Restored time.Time `json:"restored,omitzero"`
+	// Held is when an earlier rollout was aborted for Reason, if the last one was held because of that; zero otherwise.
+	Held time.Time `json:"held,omitzero"`
+}
+
+// WhyAborted returns the reason for an abort. held is when the earlier abort was, if the rollout was held because of it; zero otherwise.
+func WhyAborted(reason string, held time.Time) string {
+	if held.IsZero() {
+		return reason
+	}
+	why := "abortedRevisionPolicy Hold keeps it aborted, as it was at " + held.UTC().Format(time.RFC3339)
+	if reason != "" {
+		why += ": " + reason
+	}
+	return why
 }
 
 // RecordOf returns the record of a ControllerRevision; empty if it can't be read.
@@ -65,7 +79,7 @@ func (r *Record) inUTC() {
 	}
 	if r.Abort != nil {
 		abort := *r.Abort
-		abort.At, abort.Restored = abort.At.UTC(), abort.Restored.UTC()
+		abort.At, abort.Restored, abort.Held = abort.At.UTC(), abort.Restored.UTC(), abort.Held.UTC()
 		r.Abort = &abort
 	}
 }

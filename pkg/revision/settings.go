@@ -23,6 +23,7 @@ const (
 	preservePath = "spec.preserveResourcesOnDeletion"
 	prunePath    = "spec.pruneStrategy"
 	windowPath   = "spec.rollbackWindow"
+	abortedPath  = "spec.abortedRevisionPolicy"
 	refPrefix    = "spec.placementRefs["
 	failurePath  = "].rolloutStrategy.failureStrategy"
 )
@@ -38,6 +39,9 @@ func fieldsOf(spec *workv1alpha1.ManifestWorkReplicaSetSpec) map[string]string {
 	}
 	if window, err := json.Marshal(spec.RollbackWindow); spec.RollbackWindow != nil && err == nil {
 		fields[windowPath] = string(window)
+	}
+	if policy := spec.AbortedRevisionPolicy; policy != "" && policy != workv1alpha1.RetryAborted {
+		fields[abortedPath] = string(policy)
 	}
 	for i := range spec.PlacementRefs {
 		if ref := &spec.PlacementRefs[i]; ref.RolloutStrategy.FailureStrategy != "" {
@@ -58,7 +62,7 @@ func (s *Settings) missing(spec *workv1alpha1.ManifestWorkReplicaSetSpec) []stri
 	for _, path := range slices.Sorted(maps.Keys(s.Fields)) {
 		ref, ofRef := strings.CutPrefix(path, refPrefix)
 		ref, ofFailure := strings.CutSuffix(ref, failurePath)
-		known := path == preservePath || path == prunePath || path == windowPath || (ofRef && ofFailure && refs[ref])
+		known := path == preservePath || path == prunePath || path == windowPath || path == abortedPath || (ofRef && ofFailure && refs[ref])
 		if _, set := now[path]; known && !set {
 			missing = append(missing, path+" ("+s.Fields[path]+")")
 		}

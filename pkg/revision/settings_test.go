@@ -46,9 +46,10 @@ func TestNoteSettings(t *testing.T) {
 		"all fields": {
 			spec: spec{
 				PreserveResourcesOnDeletion: ptr.To(true), PruneStrategy: workv1alpha1.PruneWhenAvailable,
-				RollbackWindow: &workv1alpha1.RollbackWindow{Revisions: ptr.To[int32](3)}, PlacementRefs: aborting.PlacementRefs,
+				AbortedRevisionPolicy: workv1alpha1.HoldAborted,
+				RollbackWindow:        &workv1alpha1.RollbackWindow{Revisions: ptr.To[int32](3)}, PlacementRefs: aborting.PlacementRefs,
 			},
-			want: revision.SettingsNote{Settings: read(`{"fields":{"spec.placementRefs[p1].rolloutStrategy.failureStrategy":"AbortAll",` +
+			want: revision.SettingsNote{Settings: read(`{"fields":{"spec.abortedRevisionPolicy":"Hold","spec.placementRefs[p1].rolloutStrategy.failureStrategy":"AbortAll",` +
 				`"spec.preserveResourcesOnDeletion":"true","spec.pruneStrategy":"WhenAvailable","spec.rollbackWindow":"{\"revisions\":3}"}}`)},
 		},
 		"removed on purpose": {spec: none, known: prune},

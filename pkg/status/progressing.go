@@ -41,7 +41,7 @@ func unpaused(in *Input) metav1.Condition {
 			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.abortReason()), goingBack(in), notKept(in.Plan)))
 	case Aborted:
 		return stopped(workv1alpha1.ReasonRolloutAborted, join(
-			because(fmt.Sprintf("the rollout of revision %s was aborted", update.Name), in.abortReason()), goingBack(in), strings.Join(in.Problems, "; "), notKept(in.Plan)))
+			because(fmt.Sprintf("the rollout of revision %s was aborted", update.Name), in.abortReason()), goingBack(in), strings.Join(in.Problems, "; "), heldRetry(in), notKept(in.Plan)))
 	default:
 		reason := workv1alpha1.ReasonNewRevisionCreated
 		if update.Reused {
@@ -51,6 +51,14 @@ func unpaused(in *Input) metav1.Condition {
 			awaiting(in.Plan), soakIgnored(in.Plan), notKept(in.Plan))
 		return condition(workv1alpha1.ConditionProgressing, reason, join(message, missing(in), largerHistory(in.Object)), metav1.ConditionTrue)
 	}
+}
+
+// heldRetry returns the command that rolls out a revision that is held; empty if the revision is not held.
+func heldRetry(in *Input) string {
+	if in.Ledger.Abort == nil || in.Ledger.Abort.Held.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("to roll it out again: kubectl mwrs retry %s -n %s", in.Object.Name, in.Object.Namespace)
 }
 
 // because adds a reason; empty for none.

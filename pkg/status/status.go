@@ -87,7 +87,7 @@ func (in *Input) abortReason() string {
 	if in.Ledger.Abort == nil {
 		return ""
 	}
-	return in.Ledger.Abort.Reason
+	return in.Ledger.Abort.Why()
 }
 
 // Set puts a condition among others: it observed this generation, and its transition time changes with its status only.

@@ -35,6 +35,16 @@ func isToolLabel(key string) bool {
 	return prefixed && (domain == "argocd.argoproj.io" || strings.HasSuffix(domain, ".toolkit.fluxcd.io"))
 }
 
+// OfTool reports whether a GitOps tool uses one of the labels or annotations of an object.
+func OfTool(marks map[string]string) bool {
+	for key := range marks {
+		if isToolLabel(key) {
+			return true
+		}
+	}
+	return false
+}
+
 // OwnerMetadata is the metadata that works get from their owner. All writes of a plan share it.
 type OwnerMetadata struct {
 	owner  string

@@ -38,6 +38,9 @@ func (w *World) checkAborted() error {
 			return nil // The copy had it before, where the status could not be written.
 		}
 	}
+	if w.holds(object) {
+		return nil
+	}
 	if w.undoes(object.Status.CurrentRevision, object.Status.UpdateRevision) {
 		return fmt.Errorf("an undo from %s to %s is aborted", object.Status.CurrentRevision, object.Status.UpdateRevision)
 	}
@@ -45,6 +48,13 @@ func (w *World) checkAborted() error {
 		return nil
 	}
 	return fmt.Errorf("aborted, and in no placementRef with AbortAll have too many clusters failed")
+}
+
+// holds reports whether the aborted rollout was held: the revision was aborted before, and no user has retried it.
+func (w *World) holds(object *workv1alpha1.ManifestWorkReplicaSet) bool {
+	l := w.ledger()
+	return object.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted && l.Abort != nil && !l.Abort.Held.IsZero() &&
+		w.aborts.Has(l.Abort.Held.UTC().Format(time.RFC3339)) && l.Update.Hash != l.Current.Hash
 }
 
 // abortDue reports whether more clusters of a placementRef with AbortAll have failed than it tolerates.

@@ -58,6 +58,10 @@ func (m *model) actions() map[string]func(*rapid.T) {
 			refs := m.refs(t)
 			m.w.Edit("changes the strategies", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PlacementRefs = refs })
 		},
+		"aborted revision policy": func(t *rapid.T) {
+			policy := rapid.SampledFrom([]workv1alpha1.AbortedRevisionPolicy{"", workv1alpha1.HoldAborted, workv1alpha1.HoldAborted}).Draw(t, "policy")
+			m.w.HoldAborted(policy)
+		},
 		"history limit": func(t *rapid.T) {
 			limit := rapid.Int32Range(0, 3).Draw(t, "limit")
 			m.w.Edit(fmt.Sprintf("sets revisionHistoryLimit to %d", limit), func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To(limit) })

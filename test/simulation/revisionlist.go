@@ -41,7 +41,14 @@ func (w *World) noteCause(write string) {
 // noteCauseOf is noteCause for a revision that was made or changed while the owner's change cause was seen.
 func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bool, seen string) {
 	record := revision.RecordOf(rev)
-	returned := w.returns(revision.Decode(rev).Digest)
+	digest := revision.Decode(rev).Digest
+	returned := w.returns(digest)
+	if l := w.ledger(); made && returned {
+		if _, former := l.Formerly(digest); !former { // Only a ledger that may not count says so: the cause may be either.
+			delete(w.causes, name)
+			return
+		}
+	}
 	recorded := !record.Recorded.IsZero()
 	switch before, known := w.causes[name]; {
 	case made && recorded:

@@ -56,6 +56,13 @@ func (w *World) Update(version string) {
 	w.Edit("updates to version "+version, func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.ManifestWorkTemplate = w.template(version) })
 }
 
+// HoldAborted sets spec.abortedRevisionPolicy.
+func (w *World) HoldAborted(policy workv1alpha1.AbortedRevisionPolicy) {
+	w.Edit(fmt.Sprintf("sets abortedRevisionPolicy to %q", policy), func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+		spec.AbortedRevisionPolicy = policy
+	})
+}
+
 // AbortByHand sets status.abortedTime, as a person does.
 func (w *World) AbortByHand() {
 	now := metav1.NewTime(w.Clock.Now()).Rfc3339Copy()

@@ -114,6 +114,13 @@ func With(o *Objects, set *workv1alpha1.ManifestWorkReplicaSet) (*Objects, *Chan
 		how = ledger.Found
 	}
 	decided.Begin(ledger.Named{Hash: change.Hash, Digest: digest}, how, o.Now, false)
+	if next.ReplicaSet.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
+		decided.Hold(found, o.Now)
+	}
+	if decided.Abort != nil {
+		return nil, nil, fmt.Errorf("the template is that of revision %d: %s; to roll it out, apply it and then run `%s`",
+			found.Object.Revision, decided.Abort.Why(), plugin("retry", set.Name, "-n", o.ReplicaSet.Namespace))
+	}
 	next.decided = &decided
 	status.UpdateRevision, status.AbortedTime = change.Hash, nil
 	status.Failures, status.Rejections, status.Conditions = nil, nil, nil

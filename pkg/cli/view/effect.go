@@ -66,6 +66,9 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 		e.Question = fmt.Sprintf("Restore the template of revision %d in %s?", revision.Number, name)
 		e.Writes = "spec.manifestWorkTemplate, and the change cause of the revision"
 		e.Then = fmt.Sprintf("The hub rolls the template out to %s, with the rollout strategy.", countOf(e.Clusters))
+		if revision.State == workv1alpha1.RevisionAborted && o.ReplicaSet.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
+			e.Clusters, e.Then = 0, "The hub keeps the revision aborted, because abortedRevisionPolicy is Hold. Retry it to roll it out."
+		}
 	case VerbPause:
 		e.Question = fmt.Sprintf("Pause the rollout of %s?", name)
 		e.Writes = "spec.paused: true"

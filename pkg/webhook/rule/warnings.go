@@ -104,6 +104,19 @@ var Definition = Rule{
 		"m.apiVersion.startsWith('apiextensions.k8s.io/')")},
 }
 
+// ReturnsAborted is about AbortAll with a template that a GitOps tool writes.
+var ReturnsAborted = Rule{
+	Name: "returnsAborted",
+	Text: "a GitOps tool writes the template, so a template whose rollout was aborted may return by itself: " +
+		"use Hold, which keeps it aborted until somebody retries it, or Retry to roll it out again without this warning",
+	Checks: []Check{{
+		Holds: "!variables.aborts || object.spec.?abortedRevisionPolicy.hasValue() || " +
+			"![object.metadata.?annotations.orValue({}), object.metadata.?labels.orValue({})].exists(m, " +
+			"m.exists(k, k.matches('^(argocd[.]argoproj[.]io|.*[.]toolkit[.]fluxcd[.]io)/')))",
+		Field: "'spec.abortedRevisionPolicy'",
+	}},
+}
+
 // kindCheck returns the check of a condition on each manifest m.
 func kindCheck(name, surprising string) Check {
 	return Check{

@@ -15,9 +15,9 @@ import (
 
 var specPath = field.NewPath("spec")
 
-// decode reads name, namespace and spec of a ManifestWorkReplicaSet as the controller does. The CRD lets durations through that the
-// type can't hold; they are problems, and left out, so that the rest can be checked. Where still more can't be decoded the spec is
-// empty and readable is false.
+// decode reads name, namespace, labels, annotations and spec of a ManifestWorkReplicaSet as the controller does. The CRD lets
+// durations through that the type can't hold; they are problems, and left out, so that the rest can be checked. Where still more can't
+// be decoded the spec is empty and readable is false.
 func decode(object *unstructured.Unstructured) (mwrs *workv1alpha1.ManifestWorkReplicaSet, problems []problem, readable bool) {
 	spec, _ := object.Object["spec"].(map[string]any)
 	spec = runtime.DeepCopyJSON(spec)
@@ -29,6 +29,7 @@ func decode(object *unstructured.Unstructured) (mwrs *workv1alpha1.ManifestWorkR
 		problems = append(problems, inField(invalid(specPath, "can't be decoded: "+shorten(explain(spec, err).Error()))))
 	}
 	mwrs.Namespace, mwrs.Name = object.GetNamespace(), object.GetName()
+	mwrs.Labels, mwrs.Annotations = object.GetLabels(), object.GetAnnotations()
 	return mwrs, problems, err == nil
 }
 

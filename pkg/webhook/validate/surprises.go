@@ -15,6 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
+	hubwork "github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // surprises returns the warnings about content that is legal, but probably not what its author intends.
@@ -43,6 +44,9 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 		}
 		definition := schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
 		out = append(out, kindSurprises(&rule.Definition, template, definition, limits)...)
+		if mwrs.Spec.AbortedRevisionPolicy == "" && (hubwork.OfTool(mwrs.Annotations) || hubwork.OfTool(mwrs.Labels)) {
+			out = append(out, rule.ReturnsAborted.Warning(specPath.Child("abortedRevisionPolicy")))
+		}
 	}
 	return out
 }

@@ -55,6 +55,9 @@ const (
 	// EventRolloutAborted is a warning: the rollout was aborted; the note names the failed clusters and the causes, or the user who set
 	// status.abortedTime.
 	EventRolloutAborted = "RolloutAborted"
+	// EventRevisionHeld is a warning: the template returned to an aborted revision, and abortedRevisionPolicy Hold keeps it aborted; the
+	// note says when and why it was aborted.
+	EventRevisionHeld = "RevisionHeld"
 	// EventAbortCarriedOut means that the current revision was written to every cluster, except those that the note names.
 	EventAbortCarriedOut = "AbortCarriedOut"
 	// EventClustersRestored means that every selected cluster confirmed the restored revision.

@@ -98,7 +98,24 @@ type ManifestWorkReplicaSetSpec struct {
 	// strategies.
 	// +optional
 	RollbackWindow *RollbackWindow `json:"rollbackWindow,omitempty"`
+
+	// abortedRevisionPolicy determines what happens if the template returns to a revision whose last rollout was aborted. Retry, the
+	// default, rolls it out again. Hold keeps it aborted: no cluster gets it until a user retries it. Use Hold if a GitOps tool or a
+	// pipeline writes the template. It applies to a revision that is still in the history, and when its template arrives.
+	// +optional
+	AbortedRevisionPolicy AbortedRevisionPolicy `json:"abortedRevisionPolicy,omitempty"`
 }
+
+// AbortedRevisionPolicy determines what happens if the template returns to an aborted revision.
+// +kubebuilder:validation:Enum=Retry;Hold
+type AbortedRevisionPolicy string
+
+const (
+	// RetryAborted means that the revision is rolled out again.
+	RetryAborted AbortedRevisionPolicy = "Retry"
+	// HoldAborted means that the revision stays aborted until a user retries it.
+	HoldAborted AbortedRevisionPolicy = "Hold"
+)
 
 // RollbackWindow selects the undos that are written to every cluster at once.
 type RollbackWindow struct {

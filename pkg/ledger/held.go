@@ -1,0 +1,21 @@
+package ledger
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// Hold aborts the rollout that has just begun if the last rollout of its revision was aborted (R44). It does not hold the stable revision.
+func (l *Ledger) Hold(update *revision.Revision, at time.Time) {
+	if update == nil || update.Abort == nil || update.Hash == l.Current.Hash {
+		return
+	}
+	earlier := update.Abort
+	l.Abort = &Abort{At: at.Truncate(time.Second), By: earlier.By, Reason: earlier.Reason, Held: cmp.Or(earlier.Held, earlier.At)}
+	l.Begun.AtOnce = false
+}
+
+// Why returns why the rollout was aborted, for people.
+func (a *Abort) Why() string { return revision.WhyAborted(a.Reason, a.Held) }

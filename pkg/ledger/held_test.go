@@ -1,0 +1,36 @@
+package ledger_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+func TestHold(t *testing.T) {
+	at, first := time.Unix(1000, 5).UTC(), time.Unix(500, 0).UTC()
+	aborted := &revision.Revision{Hash: "v2", Record: revision.Record{Abort: &revision.Abort{At: first, By: "ann", Reason: "it broke"}}}
+	held := &ledger.Abort{At: time.Unix(1000, 0).UTC(), By: "ann", Reason: "it broke", Held: first}
+	again := &revision.Revision{Hash: "v2", Record: revision.Record{Abort: &revision.Abort{At: at, By: "ann", Reason: "it broke", Held: first}}}
+	for name, tc := range map[string]struct {
+		update  *revision.Revision
+		current string
+		want    *ledger.Abort
+	}{
+		"aborted":      {update: aborted, current: "v1", want: held},
+		"held before":  {update: again, current: "v1", want: held},
+		"never":        {update: &revision.Revision{Hash: "v2"}, current: "v1"},
+		"unknown":      {current: "v1"},
+		"stable again": {update: aborted, current: "v2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := ledger.Ledger{Update: ledger.Named{Hash: "v2"}, Current: ledger.Named{Hash: tc.current}}
+			l.Hold(tc.update, at)
+			require.Equal(t, tc.want, l.Abort)
+		})
+	}
+	require.Equal(t, "abortedRevisionPolicy Hold keeps it aborted, as it was at 1970-01-01T00:08:20Z: it broke", held.Why())
+}
