@@ -37,13 +37,10 @@ func TestAwayKeepsItsWork(t *testing.T) {
 		deleted bool
 		recheck time.Duration
 	}{
-		"unavailable":                   {option: rt.Unavailable(0, "c2")},
-		"available again for 59s":       {option: rt.AvailableAgain(10*minute-59*second, "c2"), recheck: second},
-		"available again for a minute":  {option: rt.AvailableAgain(9*minute, "c2"), deleted: true},
-		"available for as long as seen": {option: rt.AvailableAgain(-24*time.Hour, "c2"), deleted: true},
-		"its ManagedCluster is gone":    {option: rt.Unavailable(0, "c9"), deleted: true},
-		"this process has just begun":   {option: rt.AvailableAgain(-24*time.Hour, "c2"), more: rt.ConnectedSince(10*minute - 6*second), recheck: 54 * second},
-		"its placementRef is gone, too": {option: rt.Unavailable(0, "c2"), more: rt.Refs(rt.Ref("p9", rt.Clusters("c1")))},
+		"unavailable":                  {option: rt.Unavailable(0, "c2")},
+		"available again for 59s":      {option: rt.AvailableAgain(10*minute-59*second, "c2"), recheck: second},
+		"available again for a minute": {option: rt.AvailableAgain(9*minute, "c2"), deleted: true},
+		"this process has just begun":  {option: rt.AvailableAgain(-24*time.Hour, "c2"), more: rt.ConnectedSince(10*minute - 6*second), recheck: 54 * second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			options := []rt.SnapshotOption{rt.Now(10 * minute), rt.Refs(one), rt.Works(done("c1"), done("c2", rt.Unselected(0))), tc.option}
@@ -94,17 +91,15 @@ func TestAwayCounts(t *testing.T) {
 		failed, abort     bool
 		complete, stalled bool
 	}{
-		"in flight: it keeps its slot": {ref: ref(rt.Clusters("c1")), works: []work.Work{old("c1"), inFlight("c2", gone)}, at: 10 * minute},
-		"in flight: completion waits":  {ref: ref(rt.Clusters("c1")), works: []work.Work{done("c1"), inFlight("c2", gone)}, at: 10 * minute},
-		"overdue: it fails":            {ref: ref(rt.Clusters("c1")), works: []work.Work{old("c1"), inFlight("c2", gone)}, at: 30 * minute, failed: true, abort: true},
-		"overdue, and tolerated":       {ref: ref(rt.Clusters("c1"), rt.MaxFailures(1)), works: []work.Work{done("c1"), inFlight("c2", gone)}, at: 30 * minute, complete: true},
+		"in flight: completion waits": {ref: ref(rt.Clusters("c1")), works: []work.Work{done("c1"), inFlight("c2", gone)}, at: 10 * minute},
+		"overdue: it fails":           {ref: ref(rt.Clusters("c1")), works: []work.Work{old("c1"), inFlight("c2", gone)}, at: 30 * minute, failed: true, abort: true},
+		"overdue, and tolerated":      {ref: ref(rt.Clusters("c1"), rt.MaxFailures(1)), works: []work.Work{done("c1"), inFlight("c2", gone)}, at: 30 * minute, complete: true},
 		"overdue, without AbortAll": {
 			ref: rt.Ref("p1", rt.Progressive(1), rt.Deadline("20m"), rt.Clusters("c1")), works: []work.Work{done("c1"), inFlight("c2", gone)}, at: 30 * minute,
 			failed: true, stalled: true,
 		},
 		"it had succeeded":      {ref: ref(rt.Clusters("c1")), works: []work.Work{done("c1"), done("c2", gone)}, at: 30 * minute, complete: true},
 		"not started: no slot":  {ref: ref(rt.Clusters("c1")), works: []work.Work{old("c1"), old("c2", gone)}, at: 10 * minute, started: "c1"},
-		"not started: no wait":  {ref: ref(rt.Clusters("c1")), works: []work.Work{done("c1"), old("c2", gone)}, at: 30 * minute, complete: true},
 		"not started: no group": {ref: rt.Ref("p1", rt.PerGroup(), rt.Deadline("20m"), rt.GroupAt(1, "b", "c1")), works: []work.Work{old("c1"), old("c2", gone, rt.InGroup("0/a"))}, at: 10 * minute, started: "c1"},
 		"in flight in a group before": {
 			ref:   rt.Ref("p1", rt.PerGroup(), rt.Deadline("20m"), rt.GroupAt(1, "b", "c1")),
@@ -181,10 +176,8 @@ func TestDeselectedFails(t *testing.T) {
 		work   work.Work
 		failed bool
 	}{
-		"in flight":                         {work: rt.Work("c2", rt.AtRevision("bbb"), rt.Deleting()), failed: true},
-		"degraded":                          {work: broken("c2", rt.Deleting()), failed: true},
-		"it succeeded until it was deleted": {work: done("c2", rt.Deleting())},
-		"its success had settled":           {work: rt.Work("c2", rt.AtRevision("bbb"), rt.Deleting(), func(w *work.Work) { w.SettledAt = rt.At(minute) })},
+		"in flight":               {work: rt.Work("c2", rt.AtRevision("bbb"), rt.Deleting()), failed: true},
+		"its success had settled": {work: rt.Work("c2", rt.AtRevision("bbb"), rt.Deleting(), func(w *work.Work) { w.SettledAt = rt.At(minute) })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := decide(rt.Now(30*minute), rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.Clusters("c1"))), rt.Works(old("c1"), tc.work))

@@ -24,21 +24,6 @@ func TestLeaving(t *testing.T) {
 			t.Error(started(p))
 		}
 	})
-	t.Run("one that is being deleted in flight keeps its slot", func(t *testing.T) {
-		p := decide(at10, rt.Refs(progressive("c2")), rt.Works(inFlight("c1", rt.Deleting(), rt.InGroup("0/"))))
-		if started(p) != "" {
-			t.Error(started(p))
-		}
-		if p.Stalled {
-			t.Error("its deadline is still to come")
-		}
-	})
-	t.Run("one at the older revision has no slot", func(t *testing.T) {
-		p := decide(at10, rt.Refs(progressive("c2")), rt.Works(old("c1", rt.Deleting())))
-		if started(p) != "c2" {
-			t.Error(started(p))
-		}
-	})
 	t.Run("those that failed before they were deselected still fail the ref", func(t *testing.T) {
 		p := decide(at10, recorded("c1", "c2"), rt.Refs(progressive("c3")), rt.Works(failed("c1", rt.Deleting()), failed("c2", rt.Unselected(10*minute))))
 		if !p.Refs[0].Failed || started(p) != "" || len(p.Failing) != 2 {
@@ -54,19 +39,6 @@ func TestLeaving(t *testing.T) {
 			t.Errorf("%+v %v %v %v", p.Refs, started(p), p.Failing, p.Records)
 		}
 	})
-	t.Run("under the placement that they bear", func(t *testing.T) {
-		p := decide(at10, recorded("c1", "c2"), rt.Works(failed("c1", rt.Deleting()), failed("c2", rt.Deleting())),
-			rt.Refs(rt.Ref("p2", rt.Deadline("5m"), rt.Clusters("c3")), progressive("c4")))
-		if p.Refs[0].Failed || !p.Refs[1].Failed {
-			t.Errorf("%+v", p.Refs)
-		}
-	})
-	t.Run("once, where a placement is referred to twice", func(t *testing.T) {
-		p := decide(at10, recorded("c1"), rt.Works(failed("c1", rt.Deleting())), rt.Refs(progressive("c2"), rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c2"))))
-		if p.Refs[0].Failed || p.Refs[1].Failed || len(p.Failing) != 1 {
-			t.Errorf("%+v %v", p.Refs, p.Failing)
-		}
-	})
 	t.Run("in the group that they were written in", func(t *testing.T) {
 		ref := rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.MaxFailures(1), rt.Group("a", "c1", "c2"), rt.Group("b", "c3"))
 		p := decide(at10, recorded("c4", "c5"), rt.Refs(ref), rt.Works(failed("c4", rt.Deleting(), rt.InGroup("0/a")), failed("c5", rt.Deleting(), rt.InGroup("1/b"))))
@@ -76,24 +48,6 @@ func TestLeaving(t *testing.T) {
 		p = decide(at10, recorded("c4", "c5"), rt.Refs(ref), rt.Works(failed("c4", rt.Deleting(), rt.InGroup("0/a")), failed("c5", rt.Deleting(), rt.InGroup("0/a"))))
 		if !p.Refs[0].Failed {
 			t.Error("two failures in one group are not")
-		}
-	})
-	t.Run("in a group that exists no more, and keep its turn", func(t *testing.T) {
-		ref := rt.Ref("p1", rt.PerGroup(), rt.GroupAt(1, "b", "c2"))
-		if p := decide(at10, rt.Refs(ref), rt.Works(inFlight("c1", rt.Deleting(), rt.InGroup("0/a")))); started(p) != "" {
-			t.Errorf("%s was started while the group before it is in flight", started(p))
-		}
-	})
-	t.Run("also without a group", func(t *testing.T) {
-		ref := rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.GroupAt(1, "b", "c2"))
-		if p := decide(at10, recorded("c1"), rt.Refs(ref), rt.Works(failed("c1", rt.Deleting()))); !p.Refs[0].Failed {
-			t.Error("its failure is not counted")
-		}
-	})
-	t.Run("one that is selected again waits until its older work is gone", func(t *testing.T) {
-		p := decide(at10, rt.Refs(progressive("c1")), rt.Works(old("c1", rt.DeletedAt(9*minute))))
-		if p.Phases()["c1"] != rollout.PhaseTerminating || len(texts(p)) > 0 || p.Complete {
-			t.Errorf("%v %v", p.Phases(), texts(p))
 		}
 	})
 	t.Run("one that another ref selects now counts for both", func(t *testing.T) {

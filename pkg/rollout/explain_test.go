@@ -141,14 +141,6 @@ func TestExplain(t *testing.T) {
 				Phase: rollout.PhaseTerminating, Since: rt.At(0), ChangesAt: rt.At(5 * minute), Then: rollout.PhaseTerminationTimedOut, WaitsFor: rollout.WaitDeletion,
 			},
 		},
-		"a Placement that is missing": {
-			[]rt.SnapshotOption{rt.Refs(rt.Ref("p0", rt.Missing()), rt.Ref("p1", rt.Clusters("c1"))), rt.Works(older("c1"))},
-			rollout.Standing{Phase: rollout.PhaseWaiting, WaitsFor: rollout.WaitPlacement},
-		},
-		"a strategy that cannot be followed": {
-			[]rt.SnapshotOption{ref(rt.Progressive(1), rt.Deadline("soon")), rt.Works(older("c1"))},
-			rollout.Standing{Phase: rollout.PhaseWaiting, WaitsFor: rollout.WaitStrategy},
-		},
 		"a halt": {
 			[]rt.SnapshotOption{oneByOne, rt.Works(older("c1")), rt.Recorded("p1", workv1alpha1.FailureDeadlineExceeded, "c2"), rt.Works(inFlight("c2"))},
 			rollout.Standing{Phase: rollout.PhaseWaiting, WaitsFor: rollout.WaitHalt},

@@ -44,20 +44,11 @@ func TestRejected(t *testing.T) {
 		halted, stalled bool
 		failed          bool
 	}{
-		"it takes a slot":                  {ref: batch(1, deadline), rejected: "c1", written: []string{"c1"}},
-		"others take theirs":               {ref: batch(2, deadline), rejected: "c3", written: []string{"c3", "c1"}},
-		"it is written without a free one": {ref: batch(1, deadline), rejected: "c1", works: []work.Work{inFlight("c2")}, written: []string{"c1"}},
-		"it is written during a halt":      {ref: batch(3, deadline), rejected: "c1", works: []work.Work{broken("c2")}, written: []string{"c1"}, halted: true},
-		"all are written beside it":        {ref: rt.Ref("p1", deadline, four), rejected: "c1", written: []string{"c1", "c2", "c3", "c4"}},
-		"later groups wait":                {ref: groups(deadline, one), rejected: "c1", written: []string{"c1"}},
 		"it has failed":                    {ref: batch(1, deadline), now: 5 * minute, rejected: "c1", written: []string{"c1"}, halted: true, stalled: true, failed: true},
 		"it has failed and is tolerated":   {ref: batch(1, deadline, one), now: 5 * minute, rejected: "c1", written: []string{"c2"}},
 		"it has failed, a slot is free":    {ref: batch(2, deadline, one), now: 5 * minute, rejected: "c1", works: []work.Work{inFlight("c2"), done("c3"), done("c4")}, written: []string{"c1"}},
 		"it has failed, no slot is free":   {ref: batch(1, deadline, one), now: 5 * minute, rejected: "c1", works: []work.Work{inFlight("c2")}},
 		"later groups follow a failed one": {ref: groups(deadline, one), now: 5 * minute, rejected: "c1", written: []string{"c3", "c4", "c1"}},
-		"without a deadline, none fails":   {ref: batch(1), now: hour, rejected: "c1", written: []string{"c1"}},
-		"all others succeeded":             {ref: batch(2, rt.Deadline("20m"), one), now: 10 * minute, rejected: "c1", works: []work.Work{done("c2"), done("c3"), done("c4")}, written: []string{"c1"}},
-		"it has the revision":              {ref: batch(4, deadline), rejected: "c1", works: []work.Work{inFlight("c1")}, written: []string{"c2", "c3", "c4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := max(minute, tc.now)

@@ -9,7 +9,6 @@ import (
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // TestRemoveBetweenSlices: the placement controller can die after it took a cluster out of one slice and before it put the cluster into another
@@ -26,18 +25,14 @@ func TestRemoveBetweenSlices(t *testing.T) {
 		work []rt.WorkOption
 		wait time.Duration
 	}{
-		"one slice":                            {refs: []placement.Ref{rt.Ref("p1", one)}, wait: 5 * second},
-		"two slices":                           {refs: []placement.Ref{rt.Ref("p1", one, two)}, wait: 3 * minute},
-		"two slices that don't match":          {refs: []placement.Ref{rt.Ref("p1", one, two, rt.Expecting(2))}, wait: 3 * minute},
-		"a slice that is full":                 {refs: []placement.Ref{rt.Ref("p1", rt.Clusters(hundred...))}, wait: 3 * minute},
-		"another ref has two":                  {refs: []placement.Ref{rt.Ref("p1", one), sliced}, wait: 5 * second},
-		"it was in the other ref, too":         {refs: []placement.Ref{rt.Ref("p1", one), sliced}, work: []rt.WorkOption{rt.SelectedBy("p2")}, wait: 3 * minute},
-		"it says that it selects nothing":      {refs: []placement.Ref{rt.Ref("p1")}, wait: 5 * second},
-		"it does not say so yet":               {refs: []placement.Ref{rt.Ref("p1", rt.Uncounted())}, wait: 3 * minute},
-		"it says that it selects clusters":     {refs: []placement.Ref{rt.Ref("p1", rt.Expecting(3))}, wait: 3 * minute},
-		"another ref may select the cluster":   {refs: []placement.Ref{rt.Ref("p1", one), rt.Ref("p2", rt.Uncounted())}, wait: 3 * minute},
-		"its ref was taken out of the spec":    {refs: []placement.Ref{sliced}, wait: 5 * second},
-		"its ref was taken out, another is in": {refs: []placement.Ref{sliced}, work: []rt.WorkOption{rt.SelectedBy("p1", "p2")}, wait: 3 * minute},
+		"one slice":                          {refs: []placement.Ref{rt.Ref("p1", one)}, wait: 5 * second},
+		"two slices":                         {refs: []placement.Ref{rt.Ref("p1", one, two)}, wait: 3 * minute},
+		"two slices that don't match":        {refs: []placement.Ref{rt.Ref("p1", one, two, rt.Expecting(2))}, wait: 3 * minute},
+		"another ref has two":                {refs: []placement.Ref{rt.Ref("p1", one), sliced}, wait: 5 * second},
+		"it was in the other ref, too":       {refs: []placement.Ref{rt.Ref("p1", one), sliced}, work: []rt.WorkOption{rt.SelectedBy("p2")}, wait: 3 * minute},
+		"it says that it selects nothing":    {refs: []placement.Ref{rt.Ref("p1")}, wait: 5 * second},
+		"another ref may select the cluster": {refs: []placement.Ref{rt.Ref("p1", one), rt.Ref("p2", rt.Uncounted())}, wait: 3 * minute},
+		"its ref was taken out of the spec":  {refs: []placement.Ref{sliced}, wait: 5 * second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			work := old("c2", append(tc.work, rt.Unselected(10*minute-tc.wait+second))...)
@@ -50,17 +45,6 @@ func TestRemoveBetweenSlices(t *testing.T) {
 				require.Equal(t, want, got, "%s early", early)
 			}
 		})
-	}
-}
-
-// TestRemoveAfterAnOutage: what the cache showed before the hub could hear the API server again is no reason to delete.
-func TestRemoveAfterAnOutage(t *testing.T) {
-	for since, want := range map[time.Duration]int{5 * second: 1, 4 * second: 0, 0: 0} {
-		s := rt.Snapshot(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), rt.Works(done("c1"), done("c2", rt.Unselected(0))))
-		s.Gap = rollout.UnknownGap(s.Now.Add(-since))
-		if p := rollout.Decide(s); len(p.Deletes) != want {
-			t.Errorf("%s after the outage: %v, recheck %s", since, p.Deletes, p.Recheck)
-		}
 	}
 }
 

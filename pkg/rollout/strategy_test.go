@@ -21,28 +21,6 @@ func TestStrategyErrors(t *testing.T) {
 			ref:  rt.Ref("p1", func(r *placement.Ref) { r.Strategy.Type = "Slowly" }),
 			want: `spec.placementRefs[0].rolloutStrategy.type: "Slowly" is not a rollout type: use All, Progressive or ProgressivePerGroup`,
 		},
-		"deadline": {
-			ref:  rt.Ref("p1", rt.Deadline("5 minutes")),
-			want: `spec.placementRefs[0].rolloutStrategy.all.progressDeadline: "5 minutes" is not a valid deadline: use None, or a duration above zero such as 90s, 10m or 2h`,
-		},
-		"deadline 0": {
-			ref:  rt.Ref("p1", rt.Progressive(1), rt.Deadline("0s")),
-			want: `spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline: "0s" is not a valid deadline: use None, or a duration above zero such as 90s, 10m or 2h`,
-		},
-		"maxFailures without a percent sign": {
-			ref: rt.Ref("p1", rt.PerGroup(), rt.MaxFailures("5")),
-			want: `spec.placementRefs[0].rolloutStrategy.progressivePerGroup.maxFailures: "5" is neither a number nor a percentage: ` +
-				`use a number of clusters such as 2, without quotes, or a percentage such as "10%"`,
-		},
-		"maxFailures below zero": {
-			ref:  rt.Ref("p1", rt.MaxFailures(-1)),
-			want: `spec.placementRefs[0].rolloutStrategy.all.maxFailures: -1 is negative: use a number of clusters or a percentage such as 10%`,
-		},
-		"maxConcurrency": {
-			ref: rt.Ref("p1", rt.Progressive("many")),
-			want: `spec.placementRefs[0].rolloutStrategy.progressive.maxConcurrency: "many" is neither a number nor a percentage: ` +
-				`use a number of clusters such as 2, without quotes, or a percentage such as "10%"`,
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rt.Clusters("c1", "c2")(&tc.ref)

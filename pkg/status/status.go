@@ -79,7 +79,8 @@ func Build(in *Input) (workv1alpha1.ManifestWorkReplicaSetStatus, error) {
 	setOrRemove(&out.Conditions, workv1alpha1.ConditionReconciling, reconciling(in), in.Object.Generation, in.Now)
 	setOrRemove(&out.Conditions, workv1alpha1.ConditionStalled, stalled(in), in.Object.Generation, in.Now)
 	SetPaused(&out.Conditions, in)
-	return out, in.Ledger.Project(&out)
+	err := in.Ledger.Project(&out) // Before out is read: Go leaves the order of a call and a variable open.
+	return out, err
 }
 
 // abortReason returns why the rollout was aborted; empty if it was not.
