@@ -22,7 +22,7 @@ func TestAccessible(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 1, 3)
 	f.create("v1", progressive(2, "2s", 0, ""))
-	suite.agents.set(f.clusters[0], "v2", degrades)
+	suite.agents.Set(f.clusters[0], "v2", degrades)
 	f.update("v2", "a change with a very long cause: "+strings.Repeat("verylongwordwithoutanybreak", 4))
 	f.becomes(workv1alpha1.StateStalled)
 	d := serve(t, "-n", f.namespace)
@@ -63,7 +63,7 @@ func TestAccessible(t *testing.T) {
 
 	p.click("Retry …")
 	p.shows("Retry all 1 cluster")
-	suite.agents.set(f.clusters[0], "v2", succeeds)
+	suite.agents.Set(f.clusters[0], "v2", succeeds)
 	p.click("Retry")
 	p.shows("Complete", "4 of 4 clusters confirmed revision 2.")
 	saved := must[string](p, `(async () => {

@@ -19,7 +19,7 @@ func TestRolloutAbortUndo(t *testing.T) {
 	p.shows("Complete", "12 of 12 clusters confirmed revision 2.", "image 2")
 
 	for _, cluster := range f.clusters[:3] {
-		suite.agents.set(cluster, "v3", hangs)
+		suite.agents.Set(cluster, "v3", hangs)
 	}
 	f.update("v3", "image 3")
 	p.shows("Rolling out", "revision 3")

@@ -33,13 +33,13 @@ func TestScreenshots(t *testing.T) {
 	for i, cluster := range f.clusters[:100] {
 		switch {
 		case i%23 == 7:
-			suite.agents.set(cluster, "v2", degrades)
+			suite.agents.Set(cluster, "v2", degrades)
 		case i%3 == 1 || i > 70:
-			suite.agents.set(cluster, "v2", hangs)
+			suite.agents.Set(cluster, "v2", hangs)
 		}
 	}
 	for i := 1; i < 100; i += 4 {
-		suite.agents.set(f.clusters[i], "v1", silent)
+		suite.agents.Set(f.clusters[i], "v1", silent)
 	}
 	p := f.opens(browser, serve(t, "-n", f.namespace))
 	f.update("v2", "web 2.4: new cache")

@@ -22,6 +22,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/agents"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
@@ -43,8 +44,15 @@ type world struct {
 	works       workclient.Interface
 	replicaSets versioned.Interface
 	fleet       *sandbox.Fleet
-	agents      *agents
+	agents      *agents.Agents
 }
+
+// What the agents report of a version.
+var (
+	succeeds, silent = agents.Succeeds, agents.Silent
+	hangs            = agents.Outcome{Progressing: true, Message: "waiting for 2 of 3 replicas to become ready"}
+	degrades         = agents.Outcome{Progressing: true, Degraded: true, Message: "Deployment shop/web: ProgressDeadlineExceeded"}
+)
 
 // chromium is the path of the browser; empty if it is not installed.
 var chromium string
@@ -133,8 +141,8 @@ func newWorld(ctx context.Context, env *controlplane.Env) (*world, error) {
 	if w.fleet, err = sandbox.NewFleet(config); err != nil {
 		return nil, err
 	}
-	w.agents = newAgents(w.works)
-	go w.agents.run(ctx)
+	w.agents = agents.New(w.works)
+	go w.agents.Poll(ctx, 200*time.Millisecond)
 	return w, nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/agents"
 )
 
 // awayDeadline is the deadline of the tests that take the hub away, for longer than that.
@@ -143,8 +144,8 @@ func TestMachineSuspendedForLongerThanEveryDeadline(t *testing.T) {
 func TestAPIServerAwayForLongerThanEveryDeadline(t *testing.T) {
 	t.Parallel()
 	w := privateWorld(t, "away")
-	w.agents = newAgents(w.works, w.history.works)
-	go w.agents.poll(t.Context())
+	w.agents = agents.New(w.works)
+	go w.agents.Poll(t.Context(), pollInterval)
 	t.Cleanup(w.startManager(context.WithoutCancel(t.Context()), settle))
 	f := newFleetIn(w, t, 2)
 	f.place("p1", f.clusters)

@@ -109,7 +109,7 @@ func ttl(seconds int64) *workv1.DeleteOption {
 func (w *world) collects(t *testing.T, cluster string) {
 	t.Helper()
 	require.NoError(t, w.fleet.Namespace(t.Context(), cluster))
-	w.agents.set(cluster, "", silent)
+	w.agents.Set(cluster, "", silent)
 	now := time.Now()
 	for name, work := range map[string]struct {
 		option    *workv1.DeleteOption

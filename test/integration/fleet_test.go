@@ -233,11 +233,11 @@ func (f *fleet) everywhere(version string, clusters ...string) {
 func (f *fleet) agentsReport(short, version string, what outcome) {
 	if short == "" {
 		for _, cluster := range f.clusters {
-			f.w.agents.set(f.cluster(cluster), version, what)
+			f.w.agents.Set(f.cluster(cluster), version, what)
 		}
 		return
 	}
-	f.w.agents.set(f.cluster(short), version, what)
+	f.w.agents.Set(f.cluster(short), version, what)
 }
 
 // work is a cluster's one work.

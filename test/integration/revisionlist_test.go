@@ -20,6 +20,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/deploy/crds"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/agents"
 )
 
 // because sets the change cause.
@@ -94,8 +95,8 @@ func TestAbortUnderAnotherCRD(t *testing.T) {
 	t.Parallel()
 	w := privateWorld(t, "another-crd")
 	require.NoError(t, controlplane.InstallCRDs(t.Context(), w.config, olderCRD(t, ownFields...)))
-	w.agents = newAgents(w.works, w.history.works)
-	go w.agents.poll(t.Context())
+	w.agents = agents.New(w.works)
+	go w.agents.Poll(t.Context(), pollInterval)
 	stop := w.startManager(context.WithoutCancel(t.Context()), settle)
 	f := newFleetIn(w, t, 2)
 	f.place("p1", f.clusters)
@@ -143,8 +144,8 @@ func TestFieldsLostToAnOlderCRD(t *testing.T) {
 	t.Parallel()
 	w := privateWorld(t, "fields-lost")
 	require.NoError(t, controlplane.InstallCRDs(t.Context(), w.config, crds.ManifestWorkReplicaSet))
-	w.agents = newAgents(w.works, w.history.works)
-	go w.agents.poll(t.Context())
+	w.agents = agents.New(w.works)
+	go w.agents.Poll(t.Context(), pollInterval)
 	stop := w.startManager(context.WithoutCancel(t.Context()), settle)
 	f := newFleetIn(w, t, 2)
 	f.place("p1", f.clusters)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/agents"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
@@ -310,8 +311,8 @@ func brokerScreens(t *testing.T) screens {
 func olderCRDScreens(t *testing.T) screens {
 	w := privateWorld(t, "screens-older")
 	require.NoError(t, controlplane.InstallCRDs(t.Context(), w.config, olderCRD(t, ownFields...)))
-	w.agents = newAgents(w.works, w.history.works)
-	go w.agents.poll(t.Context())
+	w.agents = agents.New(w.works)
+	go w.agents.Poll(t.Context(), pollInterval)
 	stop := w.startManager(context.WithoutCancel(t.Context()), settle)
 	t.Cleanup(func() { stop() })
 	f := newFleetIn(w, t, 3)

@@ -29,6 +29,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/agents"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
@@ -56,7 +57,7 @@ type world struct {
 	replicaSets versioned.Interface
 	dynamic     dynamic.Interface
 	fleet       *sandbox.Fleet
-	agents      *agents
+	agents      *agents.Agents
 	history     *history
 }
 
@@ -228,8 +229,8 @@ func privateWorld(t *testing.T, name string) *world {
 
 // simulateAgents starts the simulated agents of all clusters.
 func (w *world) simulateAgents(ctx context.Context) error {
-	w.agents = newAgents(w.works, w.history.works)
-	return w.agents.run(ctx)
+	w.agents = agents.New(w.works)
+	return w.agents.Watch(ctx, w.history.works)
 }
 
 func (w *world) connect() (err error) {
