@@ -202,9 +202,7 @@ func TestAwayWithoutTheRight(t *testing.T) {
 func TestAwayWhileTheRightIsRevoked(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2")
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.quiet()
+	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 	s.lose("c1", "c2")
 	s.settle(10 * time.Minute)
 	kept := s.workOf("c1").UID
@@ -259,9 +257,7 @@ func TestAbortWaitsForClustersThatAreAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := checkedStory(t)
 			s.Join("c1", "c2", "c3")
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", progressive("p1", 1, "2m", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "2m", 0, true), "c1", "c2", "c3")
 			s.Update("v2")
 			s.lose("c1", "c2", "c3")
 			s.settle(time.Hour)
@@ -284,9 +280,7 @@ func TestAbortWaitsForClustersThatAreAway(t *testing.T) {
 func TestHeartbeatsMakeNoPass(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2")
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.quiet()
+	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 	notes := func(change func(*clusterv1.ManagedCluster)) []string {
 		object, err := s.API.Get(Clusters, "", "c1")
 		require.NoError(t, err)
@@ -332,9 +326,7 @@ func TestAwayOverABroker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := overBroker(t)
 			s.Join("c1", "c2")
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Network.CutAgent("c1", time.Hour)
 			s.lose("c1", "c2")
 			s.settle(10 * time.Minute)

@@ -22,11 +22,8 @@ func TestClusterWithoutAWorkWhileHalted(t *testing.T) {
 	for name, restart := range map[string]bool{"one process": false, "two processes": true} {
 		t.Run(name, func(t *testing.T) {
 			s := checkedStory(t)
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, false))
-			s.quiet()
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
+			s.rollsOut(progressive("p1", 1, "30s", 0, false), "c1", "c2", "c3")
+			s.breaks("c1")
 			s.settle(10 * time.Second)
 			s.loses("c3")
 			s.settle(5 * time.Second)

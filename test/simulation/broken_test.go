@@ -55,11 +55,8 @@ func TestBrokenUpdateRevisionIsNamed(t *testing.T) {
 func TestBrokenCurrentRevisionIsNamed(t *testing.T) {
 	const remedy = "put a good template into the spec"
 	s := &teller{World: NewWorld(), t: t}
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.quiet()
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+	s.breaks("c1")
 	s.settle(time.Second)
 	broken := s.breakRevision(1)
 	s.settle(10 * time.Second)

@@ -64,9 +64,7 @@ func TestAfterAToleratedFailure(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := checkedStory(t)
-			s.Place("p1", []string{"c1", "c2", "c3", "c4"})
-			s.Create("v1", progressive("p1", 2, "30s", 1, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 2, "30s", 1, true), "c1", "c2", "c3", "c4")
 			s.Report("c4", "", Silent)
 			s.Update("v2")
 			s.quiet()
@@ -100,11 +98,8 @@ func TestRevertInHandover(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := checkedStory(t)
 			s.Drops = true
-			s.Place("p1", []string{"c1", "c2", "c3", "c4"})
-			s.Create("v1", progressive("p1", 1, "30s", 1, false))
-			s.quiet()
-			s.Report("c2", "v2", Hangs)
-			s.Update("v2")
+			s.rollsOut(progressive("p1", 1, "30s", 1, false), "c1", "c2", "c3", "c4")
+			s.breaks("c2")
 			s.settle(20 * time.Second)
 			s.Update("v1")
 			s.settle(time.Millisecond)
@@ -143,11 +138,8 @@ func TestFailureOutlivesAnotherStrategy(t *testing.T) {
 // restarts.
 func TestFailureOutlivesAPauseWithAnotherTemplate(t *testing.T) {
 	s := checkedStory(t)
-	s.Place("p1", []string{"c1", "c2", "c3", "c4", "c5", "c6"})
-	s.Create("v1", progressive("p1", 2, "30s", 0, false))
-	s.quiet()
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.rollsOut(progressive("p1", 2, "30s", 0, false), "c1", "c2", "c3", "c4", "c5", "c6")
+	s.breaks("c1")
 	s.settle(7 * time.Second)
 	s.Pause(true)
 	s.settle(2 * time.Minute)
@@ -169,11 +161,8 @@ func TestFailureOutlivesAPauseWithAnotherTemplate(t *testing.T) {
 // TestRevertsDuringPausesAndRejections: the template returns twice, during a pause and while a work can't be written.
 func TestRevertsDuringPausesAndRejections(t *testing.T) {
 	s := checkedStory(t)
-	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.quiet()
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3", "c4")
+	s.breaks("c1")
 	s.settle(10 * time.Second)
 	s.Pause(true)
 	s.Update("v1")
@@ -247,8 +236,7 @@ func TestStalledOverABroker(t *testing.T) {
 			s.Place("p1", []string{"c1", "c2", "c3", "c4"})
 			s.Create("v1", progressive("p1", 1, "30s", 0, false))
 			s.settle(10 * time.Minute)
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
+			s.breaks("c1")
 			s.settle(2 * time.Minute)
 			require.Equal(t, []string{"c1"}, s.failed())
 			happens.do(s)

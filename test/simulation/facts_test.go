@@ -20,9 +20,7 @@ func stalledOn(t *testing.T, begin func(*teller), clusters ...string) *teller {
 	t.Helper()
 	s := checkedStory(t)
 	begin(s)
-	s.Place("p1", clusters)
-	s.Create("v1", progressive("p1", 2, "30s", 0, false))
-	s.quiet()
+	s.rollsOut(progressive("p1", 2, "30s", 0, false), clusters...)
 	s.Report(clusters[0], "v2", Hangs)
 	s.Report(clusters[1], "v2", Hangs)
 	s.Update("v2")
@@ -121,9 +119,7 @@ func TestFormChangeTakesNoFailureBack(t *testing.T) {
 // TestDeselectedClusterAbortsNothing: a cluster that had succeeded, and is deleted slowly, does not fail the rollout.
 func TestDeselectedClusterAbortsNothing(t *testing.T) {
 	s := checkedStory(t)
-	s.Place("p1", []string{"c1", "c2", "c3"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.quiet()
+	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 	s.Update("v2")
 	s.settle(6 * time.Second)
 	s.adversaries.hold.Insert("c1")
@@ -152,9 +148,7 @@ func (s *teller) turns(cluster, conditionType string) {
 func TestShortRejectionAbortsNothing(t *testing.T) {
 	for _, rejected := range []time.Duration{10 * time.Second, 44 * time.Second} {
 		s := checkedStory(t)
-		s.Place("p1", []string{"c1", "c2"})
-		s.Create("v1", progressive("p1", 1, "45s", 0, true))
-		s.quiet()
+		s.rollsOut(progressive("p1", 1, "45s", 0, true), "c1", "c2")
 		s.Refuse("c1", Denied)
 		s.Update("v2")
 		s.settle(rejected)
@@ -170,9 +164,7 @@ func TestShortRejectionAbortsNothing(t *testing.T) {
 // TestLastingRejectionIsTriedFiveTimes: a lasting rejection leads to an abort after five tries.
 func TestLastingRejectionIsTriedFiveTimes(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "45s", 0, true))
-	s.quiet()
+	s.rollsOut(progressive("p1", 1, "45s", 0, true), "c1", "c2")
 	s.Refuse("c1", Denied)
 	s.Update("v2")
 	s.settle(46 * time.Second)
@@ -189,8 +181,7 @@ func TestRevertInMidRollout(t *testing.T) {
 	ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 20 * time.Second
 	s.Create("v1", ref)
 	s.quiet()
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	s.settle(time.Minute)
 	s.stays(map[string]string{"c1": "v2", "c2": "v1"})
 	s.Report("c2", "v1", Degrades)
@@ -213,9 +204,7 @@ func TestRevertInMidRollout(t *testing.T) {
 // TestToleratedFailureCompletes: an offline cluster does not prevent a revision from becoming the stable one.
 func TestToleratedFailureCompletes(t *testing.T) {
 	s := checkedStory(t)
-	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
-	s.Create("v1", progressive("p1", 2, "30s", 1, true))
-	s.quiet()
+	s.rollsOut(progressive("p1", 2, "30s", 1, true), "c1", "c2", "c3", "c4")
 	s.Report("c4", "", Silent)
 	s.Update("v2")
 	s.quiet()
@@ -261,9 +250,7 @@ func TestRetryOfSingleClusters(t *testing.T) {
 // TestRetryOfARejectedCluster: the work of a retried cluster is written at once.
 func TestRetryOfARejectedCluster(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, false))
-	s.quiet()
+	s.rollsOut(progressive("p1", 1, "30s", 0, false), "c1", "c2")
 	s.Refuse("c1", Denied)
 	s.Update("v2")
 	s.settle(time.Minute)

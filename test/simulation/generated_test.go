@@ -64,8 +64,7 @@ func TestTakesOverGeneratedNames(t *testing.T) {
 		require.Equal(t, s.hashOf("v1"), work.Labels[workv1alpha1.LabelControllerHash], work.Namespace)
 	}
 
-	s.Report("c2", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c2")
 	s.quiet()
 	require.NotNil(t, s.Object().Status.AbortedTime)
 	s.has("v1", "c1", "c2", "c3")
@@ -82,8 +81,7 @@ func TestTakesOverGeneratedNames(t *testing.T) {
 // this hub's.
 func TestTakesOverGeneratedNamesInTheMiddle(t *testing.T) {
 	s := generated(t)
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	s.Upstream("p1", "v2", "c1")
 	s.settle(500 * time.Hour)
 	before := s.identities()

@@ -60,14 +60,12 @@ func TestUpgradeProtectsWorksFromPruning(t *testing.T) {
 				spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = ""
 			})
 			s.quiet()
-			s.Report("", "v2", Hangs)
-			s.Update("v2")
+			s.breaks("")
 			s.quiet()
 		}, settled: true},
 		"aborted": {before: func(s *teller) {
 			s.quiet()
-			s.Report("", "v2", Hangs)
-			s.Update("v2")
+			s.breaks("")
 			s.quiet()
 		}, settled: true},
 	} {
@@ -99,9 +97,7 @@ func TestUpgradeProtectsWorksFromPruning(t *testing.T) {
 // Whoever takes the annotation away does not make a work one that a tool may delete: it is put back.
 func TestProtectionFromPruningIsPutBack(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", all("p1", "30s", true))
-	s.quiet()
+	s.rollsOut(all("p1", "30s", true), "c1", "c2")
 	before := s.Works()
 	s.patch(Works, "c1", Name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{syncOptions: nil, compareOptions: "Other"}}}, false)
 	s.settle(time.Second)

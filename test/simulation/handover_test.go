@@ -24,9 +24,7 @@ func TestStoriesOfHandover(t *testing.T) {
 			s.hasObjects("app-v3 demo", "c1", "c2")
 		},
 		"handover of two versions back and forth": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Update("v2")
 			s.quiet()
 			s.hasObjects("app-v2 demo", "c1", "c2")
@@ -42,9 +40,7 @@ func TestStoriesOfHandover(t *testing.T) {
 			s.hasObjects("app-v1 demo", "c1", "c2")
 		},
 		"handover with a broken version in between": func(s *teller) {
-			s.Place("p1", []string{"c1"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, false))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, false), "c1")
 			s.Report("", "v2", Degrades)
 			s.Update("v2")
 			s.quiet()
@@ -54,9 +50,7 @@ func TestStoriesOfHandover(t *testing.T) {
 			s.hasObjects("app-v3 demo", "c1")
 		},
 		"handover while clusters join": func(s *teller) {
-			s.Place("p1", []string{"c1"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, false))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, false), "c1")
 			s.Update("v2")
 			s.Place("p1", []string{"c1", "c2"})
 			s.quiet()
@@ -64,9 +58,7 @@ func TestStoriesOfHandover(t *testing.T) {
 		},
 		"handover of an object that can't be applied any more": func(s *teller) {
 			s.BrokenKept = true
-			s.Place("p1", []string{"c1"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1")
 			s.Update("v2")
 			s.quiet()
 			s.hasObjects("app-v2 demo", "c1")
@@ -200,9 +192,7 @@ func TestEveryWriteOfAHandoverMayFail(t *testing.T) {
 
 // handsOver completes v1 on two clusters, and begins to roll out v2, which comes to an outcome on a cluster; empty for both.
 func (s *teller) handsOver(ref workv1alpha1.LocalPlacementReference, cluster string, outcome Outcome) {
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", ref)
-	s.quiet()
+	s.rollsOut(ref, "c1", "c2")
 	s.Report(cluster, "v2", outcome)
 	s.Update("v2")
 }

@@ -42,9 +42,7 @@ func (s *teller) keepsOlder(limit int32) {
 // oldest revisions above it, once, and touches no cluster; Progressing says so for as long as the spec has it; the rest of the history works.
 func TestStoredHistoryLimitAboveTheBound(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", all("p1", "30s", true))
-	s.quiet()
+	s.rollsOut(all("p1", "30s", true), "c1", "c2")
 	s.Away = true
 	s.keepsOlder(500)
 	s.remembers(150)
@@ -135,8 +133,7 @@ func TestPrunedRevisionIsNotNamed(t *testing.T) {
 // R12, R25: who asks for an abort, and why, is in the conditions, and outlives the abort on the revision and in the list.
 func TestAbortByHandHasAReason(t *testing.T) {
 	s := rolledOut(t)
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	s.settle(10 * time.Second)
 	now := metav1.NewTime(s.Clock.Now()).Rfc3339Copy()
 	s.remembered(&now)

@@ -20,12 +20,9 @@ func (s *teller) kstatus(want status.Status) {
 // so that no tool takes the abort of the older template for a failure of the new one.
 func TestKstatusOfATemplateThatWaitsForAnAbort(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 2, "30s", 0, true))
-	s.quiet()
+	s.rollsOut(progressive("p1", 2, "30s", 0, true), "c1", "c2")
 	s.kstatus(status.CurrentStatus)
-	s.Report("", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("")
 	s.Fault = func(what string) Fault {
 		if what == "patch work c2/web" && s.Object().Status.AbortedTime != nil {
 			return Refused

@@ -21,8 +21,7 @@ func TestStoriesOfLeaving(t *testing.T) {
 			s.must(s.API.Delete(Works, "c1", Name, nil))
 			s.Tell("user: deletes the work of c1")
 			s.settle(time.Second)
-			s.Report("", "v2", Hangs)
-			s.Update("v2")
+			s.breaks("")
 			s.settle(10 * time.Second)
 			s.conditions()
 			s.quiet()
@@ -57,9 +56,7 @@ func TestStoriesOfLeaving(t *testing.T) {
 			s.quiet()
 		},
 		"a deletion that hangs holds nothing open": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", progressive("p1", 2, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 2, "30s", 0, true), "c1", "c2", "c3")
 			s.Update("v2")
 			s.settle(time.Second)
 			s.Report("c3", "", Silent)

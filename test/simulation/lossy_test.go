@@ -11,9 +11,7 @@ import (
 func complete(t *testing.T) *teller {
 	t.Helper()
 	s := overBroker(t)
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", all("p1", "30s", true))
-	s.quiet()
+	s.rollsOut(all("p1", "30s", true), "c1", "c2")
 	return s
 }
 
@@ -50,8 +48,7 @@ func TestLostReportLeadsToNoAbort(t *testing.T) {
 // A success that has arrived, and that the hub has not read yet, is no failure.
 func TestUnreadReportLeadsToNoAbort(t *testing.T) {
 	s := complete(t)
-	s.Report("c2", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c2")
 	s.settle(27500 * time.Millisecond)
 	s.Report("c2", "v2", Succeeds)
 	s.settle(1500 * time.Millisecond)

@@ -61,9 +61,7 @@ func TestLostStatusAfterTheAbortOfAnUndo(t *testing.T) {
 // hub learns it when it asks, before it records a failure.
 func TestLostStatusRecordsNoFailureThatWasNotReadLive(t *testing.T) {
 	s := overBroker(t)
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 2, "10s", 0, true))
-	s.quiet()
+	s.rollsOut(progressive("p1", 2, "10s", 0, true), "c1", "c2")
 	reports := 0
 	s.Network.Fate = func(message string) []time.Duration {
 		if message == "from c1: status update_request" {
@@ -127,8 +125,7 @@ func TestUpdateAfterARolloutThatIsNotRecorded(t *testing.T) {
 	s.settle(10 * time.Second)
 	v1 := s.Object().Status.CurrentRevision
 	require.Equal(t, s.Object().Status.UpdateRevision, v1)
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	s.settle(5 * time.Second)
 	s.allow()
 	s.Report("c1", "v3", Hangs)
@@ -142,8 +139,7 @@ func TestUpdateAfterARolloutThatIsNotRecorded(t *testing.T) {
 // and carried out before the new template is rolled out.
 func TestAbortBesideACollision(t *testing.T) {
 	s := rolledOut(t)
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	s.settle(3 * time.Second)
 	require.Equal(t, "v2", s.held("c1"), s.story())
 	s.takeName("v3", nil)

@@ -82,21 +82,16 @@ func TestStoriesOverBroker(t *testing.T) {
 	for name, play := range map[string]func(*teller){
 		"over a broker, abort in a network that loses and doubles": func(s *teller) {
 			s.Network.Fate = every("request", 3, slices.Clone(delays[2:])...)
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", progressive("p1", 2, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 2, "30s", 0, true), "c1", "c2", "c3")
 			s.Network.Fate = every("update_request", 4)
-			s.Report("c2", "v2", Hangs)
-			s.Update("v2")
+			s.breaks("c2")
 			s.quiet()
 			s.Network.Fate = nil
 			s.Update("v3")
 			s.quiet()
 		},
 		"over a broker, the hub restarts while an agent is offline": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 			s.Network.CutAgent("c3", 5*time.Minute)
 			s.Update("v2")
 			s.settle(4 * time.Second)

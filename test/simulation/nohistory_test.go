@@ -14,8 +14,7 @@ import (
 func abortedUnder(t *testing.T, hash string) *teller {
 	t.Helper()
 	s := rolledOut(t)
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	template := Template("v2")
 	object, err := revision.New(s.Object(), &template, hash, 2)
 	s.must(err)
@@ -72,8 +71,7 @@ func TestAbortedStaysAbortedWithoutHistory(t *testing.T) {
 // R1, R2: nor because collisions were counted since.
 func TestAbortedStaysAbortedWithoutHistoryAfterCollisions(t *testing.T) {
 	s := rolledOut(t)
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	s.quiet()
 	update := s.Object().Status.UpdateRevision
 	s.Report("c1", "v2", Succeeds)
@@ -93,8 +91,7 @@ func TestAbortedStaysAbortedWithoutHistoryAfterCollisions(t *testing.T) {
 func TestRetryWithoutHistory(t *testing.T) {
 	s := rolledOut(t)
 	s.SetBack(20 * time.Minute)
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	s.settle(time.Second)
 	s.AbortByHand()
 	s.settle(10 * time.Second)
@@ -128,9 +125,7 @@ func TestNewTemplateAfterAnAbortWithoutHistory(t *testing.T) {
 // P6: what a cluster has is restored after a restart once its revision can be read, so that the revision is not pruned before.
 func TestRevisionThatOnlyAgentsReportIsKept(t *testing.T) {
 	s := overBroker(t)
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", all("p1", "None", false))
-	s.quiet()
+	s.rollsOut(all("p1", "None", false), "c1", "c2")
 	s.Report("", "v2", Hangs)
 	s.Report("", "v3", Hangs)
 	s.Update("v2")
@@ -237,9 +232,7 @@ func TestFailureOutlivesAMissingHistory(t *testing.T) {
 	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
 		t.Run(name, func(t *testing.T) {
 			s := checkedStory(t)
-			s.Place("p1", []string{"c1", "c2", "c3", "c4"})
-			s.Create("v1", progressive("p1", 2, "30s", 0, false))
-			s.quiet()
+			s.rollsOut(progressive("p1", 2, "30s", 0, false), "c1", "c2", "c3", "c4")
 			s.Update("v2")
 			s.quiet()
 			s.forbid()

@@ -14,9 +14,7 @@ import (
 func TestStoriesOfPausedTemplates(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"several edits while it is paused are one rollout": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Pause(true)
 			s.Update("v2")
 			s.quiet()
@@ -30,9 +28,7 @@ func TestStoriesOfPausedTemplates(t *testing.T) {
 			require.Len(s.t, s.Revisions(), 2)
 		},
 		"an edit that is taken back while it is paused": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Pause(true)
 			s.Update("v2")
 			s.settle(time.Minute)
@@ -43,9 +39,7 @@ func TestStoriesOfPausedTemplates(t *testing.T) {
 			require.Len(s.t, s.Revisions(), 1)
 		},
 		"an undo while it is paused": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Update("v2")
 			s.quiet()
 			s.Pause(true)
@@ -74,9 +68,7 @@ func TestStoriesOfPausedTemplates(t *testing.T) {
 			s.versions("v2", "v2")
 		},
 		"a template that no agent could apply while it is paused": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Pause(true)
 			s.quiet()
 			s.patch(ReplicaSets, Namespace, Name, map[string]any{

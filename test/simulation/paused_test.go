@@ -32,11 +32,8 @@ func (s *teller) versions(wanted ...string) {
 
 // pausedUntilItFails pauses the rollout of v2 while it waits for c1, which hangs, until its deadline is over.
 func (s *teller) pausedUntilItFails(abort bool) {
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, abort))
-	s.quiet()
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.rollsOut(progressive("p1", 1, "30s", 0, abort), "c1", "c2")
+	s.breaks("c1")
 	s.settle(10 * time.Second)
 	s.Pause(true)
 	s.quiet()
@@ -46,9 +43,7 @@ func (s *teller) pausedUntilItFails(abort bool) {
 func TestStoriesOfPauses(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"paused in the middle of a rollout": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 			s.Update("v2")
 			s.settle(time.Second)
 			s.Pause(true)
@@ -63,9 +58,7 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.versions("v2", "v2", "v2")
 		},
 		"paused when it is complete, and drift": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Pause(true)
 			s.quiet()
 			s.kstatus(status.CurrentStatus)
@@ -79,9 +72,7 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.versions("v1", "v1")
 		},
 		"paused in the middle of an abort": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", progressive("p1", 3, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
 			s.Report("c1", "v2", Hangs)
 			s.Fault = failing(s.World, "patch work c2/web", KilledBefore)
 			s.Wrote("patch work c1/web (v1)", func() { s.Pause(true) })
@@ -97,9 +88,7 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.versions("v3", "v3", "v3")
 		},
 		"clusters join and leave while it is paused": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 			s.Pause(true)
 			s.Place("p1", []string{"c1", "c2", "c4"})
 			s.quiet()
@@ -124,11 +113,8 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.versions("v2", "v2")
 		},
 		"an abort by hand while it is paused": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "None", 0, false))
-			s.quiet()
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
+			s.rollsOut(progressive("p1", 1, "None", 0, false), "c1", "c2")
+			s.breaks("c1")
 			s.settle(10 * time.Second)
 			s.Pause(true)
 			s.AbortByHand()
@@ -171,9 +157,7 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.versions("v3", "v3")
 		},
 		"deleted while it is paused": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Update("v2")
 			s.settle(time.Second)
 			s.Pause(true)
@@ -185,9 +169,7 @@ func TestStoriesOfPauses(t *testing.T) {
 			require.Empty(s.t, s.Works())
 		},
 		"a cluster that can't be written back, and a pause": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", progressive("p1", 3, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
 			s.Report("c1", "v2", Hangs)
 			s.Fault = func(what string) Fault {
 				if what == "patch work c2/web" && s.Object().Status.AbortedTime != nil {
@@ -209,9 +191,7 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.versions("v1", "v1", "v1")
 		},
 		"a refused cluster while it is paused": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "3m", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "3m", 0, true), "c1", "c2")
 			s.Refuse("c1", Denied)
 			s.Update("v2")
 			s.settle(30 * time.Second)
@@ -230,9 +210,7 @@ func TestStoriesOfPauses(t *testing.T) {
 // A pause that comes when the hub was away is kept to from the first pass on, whatever is due by then.
 func TestPauseAfterAnOutage(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.Place("p1", []string{"c1", "c2", "c3"})
-	s.Create("v1", progressive("p1", 3, "30s", 0, true))
-	s.quiet()
+	s.rollsOut(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
 	s.Away = true
 	s.Update("v2")
 	s.Place("p1", []string{"c1", "c2"})
@@ -273,9 +251,7 @@ func TestTakeoverWhileItIsPaused(t *testing.T) {
 // What the conditions say of a pause stays the same while nothing happens, whatever clocks come to their end (P7), and every event is made once.
 func TestPauseIsToldOnce(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.quiet()
+	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 	s.Update("v2")
 	s.Pause(true)
 	s.settle(10 * time.Minute)

@@ -61,8 +61,7 @@ func TestStoriesOfPreserving(t *testing.T) {
 			require.Equal(s.t, before, s.objects.uids())
 		},
 		"workloads stay in the middle of an abort": func(s *teller) {
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
+			s.breaks("c1")
 			s.settle(time.Second)
 			before := s.objects.uids()
 			s.Wrote("patch work c1/web (v1)", s.Delete)
@@ -88,9 +87,7 @@ func TestStoriesOfPreserving(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := checkedStory(t)
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 			s.Preserve(true)
 			s.quiet()
 			play(s)
@@ -138,9 +135,7 @@ func (s *teller) gone() {
 // Toggling the field writes no work and makes no revision.
 func TestTogglingPreserveWritesNoWork(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.Place("p1", []string{"c1", "c2", "c3"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.quiet()
+	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 	versions := func() (all []string) {
 		for _, work := range s.Works() {
 			all = append(all, work.ResourceVersion)
@@ -164,11 +159,8 @@ func TestPreservingInHandover(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Drops = true
 	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
-	s.Place("p1", []string{"c1"})
-	s.Create("v1", progressive("p1", 1, "None", 0, false))
-	s.quiet()
-	s.Report("", "v2", Hangs)
-	s.Update("v2")
+	s.rollsOut(progressive("p1", 1, "None", 0, false), "c1")
+	s.breaks("")
 	s.settle(time.Minute)
 	s.Preserve(true)
 	s.Edit("pauses", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.Paused = true })
@@ -184,9 +176,7 @@ func TestPreservingOverBroker(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.OverBroker()
 	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.quiet()
+	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 	s.Preserve(true)
 	s.quiet()
 	s.Delete()
@@ -280,9 +270,7 @@ func TestPreservingCreatesWhatAnAgentHasNotAppliedYet(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Drops = true
 	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", all("p1", "None", false))
-	s.quiet()
+	s.rollsOut(all("p1", "None", false), "c1", "c2")
 	s.Preserve(true)
 	s.Report("c2", "", Silent)
 	s.Update("v2")

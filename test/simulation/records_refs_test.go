@@ -21,8 +21,7 @@ func TestDeletionThatTimesOutReplacesNoFailure(t *testing.T) {
 	p1.RolloutStrategy.Progressive.MinSuccessTime.Duration = 4 * time.Minute
 	s.Create("v1", p1, progressive("p2", 1, "30s", 5, true))
 	s.quiet()
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	s.settle(40 * time.Second)
 	require.Equal(t, []string{"c1"}, s.failed())
 	s.adversaries.hold.Insert("c1")
@@ -41,9 +40,7 @@ func TestFailedClusterChangesItsPlacement(t *testing.T) {
 	s.Place("p2", []string{"d1", "d2", "d3"})
 	s.Create("v1", progressive("p1", 1, "30s", 0, false), progressive("p2", 1, "30s", 0, false))
 	s.quiet()
-	s.Report("c1", "v2", Hangs)
-	s.Report("d1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1", "d1")
 	s.settle(40 * time.Second)
 	require.Equal(t, []string{"c1", "d1"}, s.failed())
 	s.adversaries.hold.Insert("c1")
@@ -74,8 +71,7 @@ func TestFailureWhileAPlacementIsMadeAgain(t *testing.T) {
 	p2.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
 	s.Create("v1", p1, p2)
 	s.quiet()
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	s.settle(time.Minute)
 	require.Equal(t, []string{"c1"}, s.failed(), s.story())
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
@@ -117,8 +113,7 @@ func TestStallWhileAPlacementIsMadeAgain(t *testing.T) {
 	s.Create("v1", progressive("p1", 2, "30s", 0, false), progressive("p2", 3, "30s", 1, false))
 	s.quiet()
 	v1 := s.Object().Status.CurrentRevision
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	s.settle(5 * time.Minute)
 	require.Equal(t, []string{"c1"}, s.failed(), s.story())
 	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
@@ -204,9 +199,7 @@ func TestWorkCreatedAgainFromACopy(t *testing.T) {
 func TestAcceptedWorksTakeSlots(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	clusters := []string{"c1", "c2", "c3", "c4", "c5", "c6"}
-	s.Place("p1", clusters)
-	s.Create("v1", progressive("p1", 1, "30s", 5, false))
-	s.quiet()
+	s.rollsOut(progressive("p1", 1, "30s", 5, false), clusters...)
 	for _, c := range clusters[:5] {
 		s.Refuse(c, Denied)
 	}
@@ -235,9 +228,7 @@ func TestRecordNamesThePlacement(t *testing.T) {
 	p1, p2 := progressive("p1", 3, "30s", 1, false), progressive("p2", 1, "30s", 0, false)
 	s.Create("v1", p1, p2)
 	s.quiet()
-	s.Report("c1", "v2", Hangs)
-	s.Report("c2", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1", "c2")
 	s.settle(20 * time.Second)
 	s.Report("c2", "v2", Succeeds)
 	s.settle(12 * time.Second)
@@ -262,9 +253,7 @@ func TestRetryAfterAClockThatWasAhead(t *testing.T) {
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
 	s.Create("v1", progressive("p1", 2, "30s", 0, false))
 	s.settle(time.Minute)
-	s.Report("c1", "v2", Hangs)
-	s.Report("c2", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1", "c2")
 	s.settle(10 * time.Second)
 	s.HubAhead = 0
 	s.Restart()
@@ -278,11 +267,8 @@ func TestRetryAfterAClockThatWasAhead(t *testing.T) {
 // TestRevertOfARejectedWork: a work that the API server rejects in a revert is tried once per pass.
 func TestRevertOfARejectedWork(t *testing.T) {
 	s := checkedStory(t)
-	s.Place("p1", []string{"c1", "c2", "c3"})
-	s.Create("v1", progressive("p1", 2, "30s", 0, false))
-	s.quiet()
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.rollsOut(progressive("p1", 2, "30s", 0, false), "c1", "c2", "c3")
+	s.breaks("c1")
 	s.settle(time.Minute)
 	s.Refuse("c1", Denied)
 	s.Update("v1")
@@ -324,12 +310,8 @@ func TestRollbackWindowCountsDeletedRevisions(t *testing.T) {
 func TestClusterInAnotherFormKeepsItsSlot(t *testing.T) {
 	s := checkedStory(t)
 	s.Drops = true
-	s.Place("p1", []string{"c5", "c6"})
-	s.Create("v1", progressive("p1", 1, "5m", 0, false))
-	s.quiet()
-	s.Report("c5", "v2", Hangs)
-	s.Report("a0", "v2", Hangs)
-	s.Update("v2")
+	s.rollsOut(progressive("p1", 1, "5m", 0, false), "c5", "c6")
+	s.breaks("c5", "a0")
 	s.settle(10 * time.Second)
 	s.Place("p1", []string{"a0", "c5", "c6"})
 	s.settle(10 * time.Second)

@@ -31,12 +31,9 @@ func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
 		t.Run("aborted, "+name, func(t *testing.T) {
 			s := &teller{World: NewWorld(), t: t}
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			saved := s.status()
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
+			s.breaks("c1")
 			s.quiet()
 			before := s.Object().Status
 			s.restore(saved, restart)
@@ -48,9 +45,7 @@ func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 		})
 		t.Run("complete, "+name, func(t *testing.T) {
 			s := &teller{World: NewWorld(), t: t}
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			saved := s.status()
 			for _, version := range []string{"v2", "v3"} {
 				s.Update(version)
@@ -68,9 +63,7 @@ func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 		})
 		t.Run("in progress, "+name, func(t *testing.T) {
 			s := &teller{World: NewWorld(), t: t}
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			saved := s.status()
 			s.Update("v2")
 			s.quiet()
@@ -120,12 +113,9 @@ func TestStatusIsNotOlderDuringAPause(t *testing.T) {
 // abortedStory returns a fleet at v1 after the rollout of v2 was aborted, and the status from before that rollout.
 func abortedStory(t *testing.T) (s *teller, saved *workv1alpha1.ManifestWorkReplicaSetStatus) {
 	s = &teller{World: NewWorld(), t: t}
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.quiet()
+	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 	saved = s.status()
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	s.quiet()
 	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 	return s, saved
@@ -140,8 +130,7 @@ func TestUpgradeInTheMiddleOfARolloutWithAFailure(t *testing.T) {
 	ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 100 * time.Second
 	s.Create("v1", ref)
 	s.quiet()
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	s.settle(95 * time.Second)
 	require.Equal(t, []string{"c1"}, s.failed(), s.story())
 	without := map[string]any{"failures": nil, "state": nil, "placementSummary": []any{}}
@@ -161,9 +150,7 @@ func TestErrorIsNotTheLastTryOfARejectedWrite(t *testing.T) {
 	for _, answer := range []Fault{Refused, Throttled, Conflicted} {
 		t.Run(string(answer), func(t *testing.T) {
 			s := checkedStory(t)
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "45s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "45s", 0, true), "c1", "c2")
 			s.Refuse("c1", Denied)
 			s.Update("v2")
 			s.settle(43 * time.Second)
@@ -183,11 +170,8 @@ func TestErrorIsNotTheLastTryOfARejectedWrite(t *testing.T) {
 func TestFailureWithoutARevisionOfTheTemplate(t *testing.T) {
 	s := checkedStory(t)
 	clusters := []string{"c1", "c2", "c3", "c4", "c5", "c6"}
-	s.Place("p1", clusters)
-	s.Create("v1", progressive("p1", 2, "30s", 0, false))
-	s.quiet()
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.rollsOut(progressive("p1", 2, "30s", 0, false), clusters...)
+	s.breaks("c1")
 	s.settle(6 * time.Second)
 	permit := s.refusing("create revision", Denied)
 	s.Update("v3")
@@ -207,11 +191,8 @@ func TestFailureWithoutARevisionOfTheTemplate(t *testing.T) {
 // TestAbortWithoutARevisionOfTheTemplateLooksLive: there, too, a cache whose watch is dead leads to no abort.
 func TestAbortWithoutARevisionOfTheTemplateLooksLive(t *testing.T) {
 	s := checkedStory(t)
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.quiet()
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+	s.breaks("c1")
 	s.settle(10 * time.Second)
 	permit := s.refusing("create revision", Denied)
 	s.Update("v3")

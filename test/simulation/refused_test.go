@@ -32,9 +32,7 @@ func (s *teller) refusing(write string, fault Fault) (permit func()) {
 func rolledOut(t *testing.T) *teller {
 	t.Helper()
 	s := checkedStory(t)
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", all("p1", "30s", true))
-	s.quiet()
+	s.rollsOut(all("p1", "30s", true), "c1", "c2")
 	return s
 }
 
@@ -69,8 +67,7 @@ func TestAbortIsFinishedWhileTheNextRevisionIsRefused(t *testing.T) {
 	for _, fault := range []Fault{Denied, Refused} {
 		t.Run(string(fault), func(t *testing.T) {
 			s := rolledOut(t)
-			s.Report("", "v2", Hangs)
-			s.Update("v2")
+			s.breaks("")
 			s.Fault = failing(s.World, "patch work c2/web", Refused)
 			s.settle(32 * time.Second)
 			permit := s.refusing("create revision", fault)
@@ -91,8 +88,7 @@ func TestFailedRolloutIsAbortedWhileTheNextRevisionIsRefused(t *testing.T) {
 	for _, fault := range []Fault{Denied, Refused} {
 		t.Run(string(fault), func(t *testing.T) {
 			s := rolledOut(t)
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
+			s.breaks("c1")
 			s.settle(10 * time.Second)
 			permit := s.refusing("create revision", fault)
 			s.Update("v3")
@@ -113,8 +109,7 @@ func TestFailedRolloutIsAbortedWhileTheNextRevisionIsRefused(t *testing.T) {
 // R12: the same where no agent could apply the newer template.
 func TestFailedRolloutIsAbortedWhileTheTemplateIsInvalid(t *testing.T) {
 	s := rolledOut(t)
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	s.settle(10 * time.Second)
 	empty := map[string]any{"workload": map[string]any{"manifests": []any{}}}
 	s.patch(ReplicaSets, Namespace, Name, map[string]any{"spec": map[string]any{"manifestWorkTemplate": empty}}, false)
@@ -174,8 +169,7 @@ func TestAbortIsCarriedOutWhileItsAnnotationIsRefused(t *testing.T) {
 	for _, fault := range []Fault{Denied, Refused} {
 		t.Run(string(fault), func(t *testing.T) {
 			s := rolledOut(t)
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
+			s.breaks("c1")
 			s.settle(10 * time.Second)
 			permit := s.refusing("patch revision", fault)
 			s.settle(2 * time.Minute)
@@ -198,8 +192,7 @@ func TestAbortByHandWhileItsAnnotationIsRefused(t *testing.T) {
 	for _, fault := range []Fault{Denied, Refused} {
 		t.Run(string(fault), func(t *testing.T) {
 			s := rolledOut(t)
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
+			s.breaks("c1")
 			s.settle(10 * time.Second)
 			permit := s.refusing("patch revision", fault)
 			s.AbortByHand()
@@ -224,8 +217,7 @@ func TestAbortByHandOfNothing(t *testing.T) {
 		"no history": func(s *teller) { s.API.NoHistory = true },
 		"refused":    func(s *teller) { s.refusing("create revision", Denied); s.Update("v3") },
 		"undone in the middle": func(s *teller) {
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
+			s.breaks("c1")
 			s.settle(10 * time.Second)
 			s.Report("c1", "v1", Silent)
 			s.Update("v1")
@@ -279,8 +271,7 @@ func TestAbortFromMemory(t *testing.T) {
 	s.Place("p1", []string{"c1", "c2"})
 	s.Create("v1", all("p1", "30s", true))
 	s.settle(time.Minute)
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	s.settle(10 * time.Second)
 	permit := s.refusing("patch revision", Denied)
 	s.settle(2 * time.Minute)
@@ -318,8 +309,7 @@ func TestCompletionWhileItsAnnotationIsRefused(t *testing.T) {
 // R42: a retry goes on with the status alone if the revision can't hold the ledger, and says so.
 func TestRetryWhileItsAnnotationIsRefused(t *testing.T) {
 	s := rolledOut(t)
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	s.quiet()
 	s.Report("c1", "v2", Succeeds)
 	permit := s.refusing("patch revision", Denied)

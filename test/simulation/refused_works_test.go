@@ -17,9 +17,7 @@ const c1Refused = "the API server rejects the ManifestWork of cluster c1: forbid
 func TestStoriesOfRefusedWorks(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"a refused cluster holds a slot until its deadline": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", progressive("p1", 1, "30s", 1, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 1, true), "c1", "c2", "c3")
 			permit := s.refusing("patch work c1/", Denied)
 			s.Update("v2")
 			s.settle(5 * time.Minute)
@@ -33,9 +31,7 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.everywhere("v2")
 		},
 		"a refused cluster halts a placement that tolerates no failure at its deadline": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, false))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, false), "c1", "c2")
 			permit := s.refusing("patch work c1/", Denied)
 			s.Update("v2")
 			s.settle(5 * time.Second)
@@ -48,9 +44,7 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.everywhere("v2")
 		},
 		"a refused cluster leads to an abort when its deadline comes": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", progressive("p1", 2, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 2, "30s", 0, true), "c1", "c2", "c3")
 			permit := s.refusing("patch work c1/", Denied)
 			s.Update("v2")
 			s.settle(29 * time.Second)
@@ -93,9 +87,7 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.everywhere("v1")
 		},
 		"a new cluster whose namespace is missing": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			permit := s.refusing("create work c3/", Denied)
 			s.Place("p1", []string{"c1", "c2", "c3"})
 			s.settle(time.Minute)
@@ -144,11 +136,8 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.idle()
 		},
 		"the fix does not wait for a cluster that answers 500 in an abort": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", all("p1", "30s", true))
-			s.quiet()
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
+			s.rollsOut(all("p1", "30s", true), "c1", "c2", "c3")
+			s.breaks("c1")
 			s.settle(10 * time.Second)
 			permit := s.refusing("patch work c2/", Refused)
 			s.settle(time.Minute)
@@ -164,11 +153,8 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.everywhere("v3")
 		},
 		"an abort is carried out but for the works that can't be written back": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", all("p1", "30s", true))
-			s.quiet()
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
+			s.rollsOut(all("p1", "30s", true), "c1", "c2", "c3")
+			s.breaks("c1")
 			s.settle(10 * time.Second)
 			permit := s.faulty(map[string]Fault{"patch work c2/": Refused, "patch work c3/": Denied})
 			s.settle(5 * time.Minute)
@@ -183,9 +169,7 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.everywhere("v1")
 		},
 		"the hub starts again while a refused cluster stops the rollout": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, false))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "30s", 0, false), "c1", "c2")
 			s.refusing("patch work c1/", Denied)
 			s.Update("v2")
 			s.settle(5 * time.Minute)
@@ -197,9 +181,7 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			require.Len(s.t, s.events, told)
 		},
 		"another template is tried at once where one was refused": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "10m", 0, true))
-			s.quiet()
+			s.rollsOut(progressive("p1", 1, "10m", 0, true), "c1", "c2")
 			permit := s.refusing("patch work c1/", Denied)
 			s.Update("v2")
 			s.settle(30 * time.Second)
@@ -243,12 +225,9 @@ func (s *teller) hold(wanted ...string) {
 // counts it only when it is recorded, even in the first minutes of a restarted hub.
 func TestRefusedWhileOthersHalt(t *testing.T) {
 	s := checkedStory(t)
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", all("p1", "30s", false))
-	s.quiet()
+	s.rollsOut(all("p1", "30s", false), "c1", "c2")
 	s.refusing("patch work c1/", Denied)
-	s.Report("c2", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c2")
 	s.settle(10 * time.Second)
 	s.Restart()
 	for range 20 {

@@ -16,11 +16,8 @@ func TestStatusFromBeforeTheAbort(t *testing.T) {
 	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
 		t.Run("restored from a backup, "+name, func(t *testing.T) {
 			s := checkedStory(t)
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
-			s.Report("", "v2", Hangs)
-			s.Update("v2")
+			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
+			s.breaks("")
 			s.settle(10 * time.Second)
 			saved := s.status()
 			s.quiet()
@@ -35,11 +32,8 @@ func TestStatusFromBeforeTheAbort(t *testing.T) {
 	// P5: the process dies in the middle of an abort. The next one lists the ManifestWorkReplicaSets from an API server whose watch cache lags.
 	t.Run("in a cache that lags behind that of the revisions", func(t *testing.T) {
 		s := &teller{World: NewWorld(), t: t}
-		s.Place("p1", []string{"c1", "c2", "c3"})
-		s.Create("v1", progressive("p1", 3, "30s", 0, true))
-		s.quiet()
-		s.Report("", "v2", Hangs)
-		s.Update("v2")
+		s.rollsOut(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
+		s.breaks("")
 		var older *unstructured.Unstructured
 		s.Fault = func(what string) Fault {
 			aborted := s.Object().Status.AbortedTime != nil
@@ -78,9 +72,7 @@ func TestStatusFromBeforeTheAbort(t *testing.T) {
 func TestOlderCurrentRevisionIsNoClaim(t *testing.T) {
 	begin := func(t *testing.T) (s *teller, saved *workv1alpha1.ManifestWorkReplicaSetStatus) {
 		s = checkedStory(t)
-		s.Place("p1", []string{"c1", "c2", "c3", "c4"})
-		s.Create("v1", progressive("p1", 1, "30s", 0, true))
-		s.quiet()
+		s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3", "c4")
 		saved = s.status()
 		s.Update("v2")
 		s.quiet()

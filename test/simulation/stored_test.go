@@ -79,8 +79,7 @@ func TestDeadlineWhereWorksAreStoredOtherwise(t *testing.T) {
 	s.Place("p1", []string{"c1", "c2"})
 	s.Create("v1", progressive("p1", 1, "10m", 0, true))
 	s.settle(Forever)
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("c1")
 	s.settle(time.Second)
 	began := s.Clock.Now()
 	for range 3 {

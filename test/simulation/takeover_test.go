@@ -116,9 +116,7 @@ func TestStayThatRolledOut(t *testing.T) {
 // Where one cluster is selected, its work alone reports another hub's rollout: no abort takes the cluster back past it.
 func TestStayOfOneCluster(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.Place("p1", []string{"c1"})
-	s.Create("v1", all("p1", "30s", true))
-	s.quiet()
+	s.rollsOut(all("p1", "30s", true), "c1")
 	s.Away = true
 	s.Update("v2")
 	s.Upstream("p1", "v2", "c1")
@@ -198,8 +196,7 @@ func TestStayDuringAnAbort(t *testing.T) {
 	s.Place("p1", []string{"c1", "c2"})
 	s.Create("v1", all("p1", "30s", true))
 	s.settle(Forever)
-	s.Report("", "v2", Hangs)
-	s.Update("v2")
+	s.breaks("")
 	s.Fault = failing(s.World, "patch work c2/web", Refused)
 	s.settle(32 * time.Second)
 	require.NotNil(s.t, s.Object().Status.AbortedTime)
@@ -242,8 +239,7 @@ func TestStrippedWorkIsNoStay(t *testing.T) {
 			s.Place("p1", []string{"c1", "c2", "c3"})
 			s.Create("v1", all("p1", "30s", true))
 			s.settle(Forever)
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
+			s.breaks("c1")
 			s.settle(10 * time.Second)
 			s.has("v2", "c1", "c2", "c3")
 			s.patch(Works, "c3", Name, map[string]any{"metadata": marks}, false)

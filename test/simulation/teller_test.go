@@ -79,6 +79,22 @@ func checkedStory(t *testing.T) *teller {
 	return s
 }
 
+// rollsOut completes v1 on clusters that Placement p1 selects.
+func (s *teller) rollsOut(ref workv1alpha1.LocalPlacementReference, clusters ...string) {
+	s.t.Helper()
+	s.Place("p1", clusters)
+	s.Create("v1", ref)
+	s.quiet()
+}
+
+// breaks updates to v2, which hangs on some clusters, or on all for an empty name.
+func (s *teller) breaks(clusters ...string) {
+	for _, cluster := range clusters {
+		s.Report(cluster, "v2", Hangs)
+	}
+	s.Update("v2")
+}
+
 // story returns what happened, a line a step.
 func (s *teller) story() string { return strings.Join(s.Story, "\n") }
 

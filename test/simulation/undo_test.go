@@ -21,9 +21,7 @@ func (s *teller) window(size int32) {
 // send a revision everywhere that fails on the first cluster.
 func TestRollbackWindowIsAskedOnce(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.quiet()
+	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3", "c4")
 	s.Update("v2")
 	s.quiet()
 	s.Report("c1", "v1", Hangs)
