@@ -66,54 +66,24 @@ func Manifest(conditions ...metav1.Condition) WorkOption {
 	}
 }
 
-// Applied is Applied=True.
-func Applied(since time.Duration, options ...ConditionOption) WorkOption {
-	return With(Condition(workv1.WorkApplied, metav1.ConditionTrue, since, options...))
-}
+// The conditions of a work, each since a time.
+var (
+	Applied      = of(workv1.WorkApplied, metav1.ConditionTrue)
+	NotApplied   = of(workv1.WorkApplied, metav1.ConditionFalse)
+	Available    = of(workv1.WorkAvailable, metav1.ConditionTrue)
+	NotAvailable = of(workv1.WorkAvailable, metav1.ConditionFalse)
+	Progresses   = of(workv1.WorkProgressing, metav1.ConditionTrue)
+	MayProgress  = of(workv1.WorkProgressing, metav1.ConditionUnknown)
+	Rests        = of(workv1.WorkProgressing, metav1.ConditionFalse)
+	IsDegraded   = of(workv1.WorkDegraded, metav1.ConditionTrue)
+	NotDegraded  = of(workv1.WorkDegraded, metav1.ConditionFalse)
+	IsComplete   = of(workv1.WorkComplete, metav1.ConditionTrue)
+)
 
-// NotApplied is Applied=False.
-func NotApplied(since time.Duration, options ...ConditionOption) WorkOption {
-	return With(Condition(workv1.WorkApplied, metav1.ConditionFalse, since, options...))
-}
-
-// Available is Available=True.
-func Available(since time.Duration, options ...ConditionOption) WorkOption {
-	return With(Condition(workv1.WorkAvailable, metav1.ConditionTrue, since, options...))
-}
-
-// NotAvailable is Available=False.
-func NotAvailable(since time.Duration, options ...ConditionOption) WorkOption {
-	return With(Condition(workv1.WorkAvailable, metav1.ConditionFalse, since, options...))
-}
-
-// Progresses is Progressing=True.
-func Progresses(since time.Duration, options ...ConditionOption) WorkOption {
-	return With(Condition(workv1.WorkProgressing, metav1.ConditionTrue, since, options...))
-}
-
-// MayProgress is Progressing=Unknown.
-func MayProgress(since time.Duration, options ...ConditionOption) WorkOption {
-	return With(Condition(workv1.WorkProgressing, metav1.ConditionUnknown, since, options...))
-}
-
-// Rests is Progressing=False.
-func Rests(since time.Duration, options ...ConditionOption) WorkOption {
-	return With(Condition(workv1.WorkProgressing, metav1.ConditionFalse, since, options...))
-}
-
-// IsDegraded is Degraded=True.
-func IsDegraded(since time.Duration, options ...ConditionOption) WorkOption {
-	return With(Condition(workv1.WorkDegraded, metav1.ConditionTrue, since, options...))
-}
-
-// NotDegraded is Degraded=False.
-func NotDegraded(since time.Duration, options ...ConditionOption) WorkOption {
-	return With(Condition(workv1.WorkDegraded, metav1.ConditionFalse, since, options...))
-}
-
-// IsComplete is Complete=True.
-func IsComplete(since time.Duration, options ...ConditionOption) WorkOption {
-	return With(Condition(workv1.WorkComplete, metav1.ConditionTrue, since, options...))
+func of(conditionType string, status metav1.ConditionStatus) func(time.Duration, ...ConditionOption) WorkOption {
+	return func(since time.Duration, options ...ConditionOption) WorkOption {
+		return With(Condition(conditionType, status, since, options...))
+	}
 }
 
 // ManifestDegraded is Degraded=True of a manifest, for Manifest.
