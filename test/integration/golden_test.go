@@ -4,33 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
 )
-
-// golden compares screens with those of a file, or writes them into it.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "screens", name+".txt")
-	if *updateScreens {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
-		return
-	}
-	want, err := os.ReadFile(path) //nolint:gosec // A file of this test.
-	require.NoError(t, err)
-	require.Equal(t, unordered(string(want)), unordered(got), "go test ./test/integration -run %s -update rewrites the screens", t.Name())
-}
 
 // screens is a fleet in a state, and the cluster whose story is told. flags are those of each command.
 type screens struct {

@@ -25,6 +25,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/deploy"
 	"github.com/open-cluster-management-io/work-rollback/deploy/crds"
+	"github.com/open-cluster-management-io/work-rollback/internal/goldentest"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
@@ -172,7 +173,7 @@ func TestPluginDoctor(t *testing.T) {
 
 	c.breaksTheCRD()
 	c.breaksTheHub()
-	golden(t, "doctor", c.screens.String())
+	goldentest.Equal(t, "screens/doctor.txt", c.screens.String(), unordered)
 }
 
 // breaksTheCRD breaks the annotations and the fields of the CRD.

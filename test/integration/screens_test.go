@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,13 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/goldentest"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/agents"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
-
-var updateScreens = flag.Bool("update", false, "write the golden screens of the plugin")
 
 // TestScreens: the exact output of the commands that show a rollout, in each state. Read a changed file as an administrator would.
 func TestScreens(t *testing.T) {
@@ -53,7 +51,7 @@ func TestScreens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := play(t)
-			golden(t, name, s.play())
+			goldentest.Equal(t, "screens/"+name+".txt", s.play(), unordered)
 		})
 	}
 }

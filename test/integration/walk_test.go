@@ -17,6 +17,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/utils/ptr"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/goldentest"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
@@ -146,7 +147,7 @@ func (f *fleet) shows(name string, at time.Time, leads bool) {
 		}
 		shown.WriteByte('\n')
 	}
-	golden(f.t, name, shown.String())
+	goldentest.Equal(f.t, "screens/"+name+".txt", shown.String(), unordered)
 }
 
 // walkAge rounds an age, or a remaining time, so that it is the same on a machine of any speed.

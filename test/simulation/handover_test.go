@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/goldentest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
@@ -140,7 +141,7 @@ func TestStoriesOfHandover(t *testing.T) {
 			s.Check = func(write string) { s.must(s.CheckWrite(write)) }
 			play(s)
 			s.must(s.brokenHandover)
-			golden(t, name, s.story()+"\n")
+			goldentest.Equal(t, fileOf(name), s.story()+"\n")
 		})
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/open-cluster-management-io/work-rollback/internal/goldentest"
 )
 
 // overBroker changes what may happen for works that travel over a broker: nobody but the hub can change or refuse one, and the network does what
@@ -108,7 +110,7 @@ func TestStoriesOverBroker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := overBroker(t)
 			play(s)
-			golden(t, name, s.story()+"\n")
+			goldentest.Equal(t, fileOf(name), s.story()+"\n")
 		})
 	}
 }

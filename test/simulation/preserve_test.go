@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/goldentest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
@@ -91,7 +92,7 @@ func TestStoriesOfPreserving(t *testing.T) {
 			s.Preserve(true)
 			s.quiet()
 			play(s)
-			golden(t, name, s.story()+"\n")
+			goldentest.Equal(t, fileOf(name), s.story()+"\n")
 		})
 	}
 }

@@ -1,9 +1,6 @@
 package simulation
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,10 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/goldentest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
-
-var update = flag.Bool("update", false, "write the golden traces")
 
 func progressive(placement string, concurrency int32, deadline string, maxFailures int32, abort bool) workv1alpha1.LocalPlacementReference {
 	ref := workv1alpha1.LocalPlacementReference{Name: placement}
@@ -60,7 +56,7 @@ func playStories(t *testing.T, stories map[string]func(*teller), begin ...func(*
 			for _, do := range append(begin, play) {
 				do(s)
 			}
-			golden(t, name, s.story()+"\n")
+			goldentest.Equal(t, fileOf(name), s.story()+"\n")
 			setBackEverywhere(s, name, append(begin, play))
 		})
 	}
@@ -198,15 +194,7 @@ func failing(w *World, write string, fault Fault) func(string) Fault {
 	}
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", strings.NewReplacer(" ", "-", ",", "", "'", "").Replace(name)+".txt")
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-		return
-	}
-	wanted, err := os.ReadFile(path)
-	require.NoError(t, err, "run go test ./test/simulation -run TestStories -update")
-	require.Equal(t, string(wanted), got, "if the change is wanted, run go test ./test/simulation -run TestStories -update, and read the difference")
+// fileOf returns the golden file of a story.
+func fileOf(name string) string {
+	return strings.NewReplacer(" ", "-", ",", "", "'", "").Replace(name) + ".txt"
 }

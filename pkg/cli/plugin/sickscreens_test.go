@@ -2,10 +2,7 @@ package plugin
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -19,14 +16,13 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/goldentest"
 	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
-
-var updateScreens = flag.Bool("update", false, "write the golden screens")
 
 // halfSick returns 20 clusters 25 s before the deadline of the first ones: 7 are degraded with v2, 2 are offline, a policy on the hub rejects
 // the work of one, and one can't apply its manifests. One of those that wait is sick with v1.
@@ -149,7 +145,7 @@ func TestSickScreens(t *testing.T) {
 				require.NoError(t, o.printStory(story, screen{width: 80}))
 				fmt.Fprintln(&out)
 			}
-			shows(t, name, out.String())
+			goldentest.Equal(t, "screens/"+name+".txt", out.String())
 		})
 	}
 }
@@ -201,18 +197,5 @@ func TestAbortedScreen(t *testing.T) {
 	story, err := view.Why(objects, "cluster01")
 	require.NoError(t, err)
 	require.NoError(t, o.printStory(story, screen{width: 80}))
-	shows(t, "aborted", out.String())
-}
-
-// shows compares screens with those of a golden file.
-func shows(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "screens", name+".txt")
-	if *updateScreens {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
-	}
-	want, err := os.ReadFile(path) //nolint:gosec // A file of this test.
-	require.NoError(t, err)
-	require.Equal(t, string(want), got, "go test ./pkg/cli/plugin -run %s -update rewrites the screens", t.Name())
+	goldentest.Equal(t, "screens/aborted.txt", out.String())
 }
