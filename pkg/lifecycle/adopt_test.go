@@ -114,14 +114,6 @@ func TestSurpassed(t *testing.T) {
 	require.Equal(t, nameOf("a"), absent.Revision)
 }
 
-// Works that have a hash or the template are not adopted.
-func TestNothingToAdopt(t *testing.T) {
-	v := selects(view("b", decided("a", "b"), object("a", 1), object("b", 2)), "c1", "c2")
-	v.Works = []work.Work{ours("c1", "a"), theirs("c2", "z")}
-	found := step(t, lifecycle.Next(v), lifecycle.Proceed)
-	require.True(t, found.Decision.Ledger.Equal(&v.Before))
-}
-
 // An abort ends if another hub has rolled out the template, and every cluster has succeeded with it.
 func TestEndAbort(t *testing.T) {
 	look := func(works ...work.Work) *lifecycle.View {

@@ -14,26 +14,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// An abort by hand stays an abort by hand while the next template waits for its revision: the rollout neither completes nor is aborted by
-// the hub.
-func TestAbortByHandOfAHeldRollout(t *testing.T) {
-	for name, works := range map[string][]work.Work{
-		"every cluster has it": {well("c1", "b"), well("c2", "b"), well("c3", "b")},
-		"one failed":           {sick("c1", "b"), well("c2", "b"), well("c3", "b")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			v := rolling(decided("a", "b"), []rt.RefOption{rt.AbortAll()}, works...)
-			v.Commands.Abort = &ledger.Abort{At: now, By: "alice"}
-			d := lifecycle.Obey(v)
-			d.Update = v.Named(hashOf("b"))
-			d = lifecycle.Begin(v, d)
-			d = lifecycle.Judge(v, d, rollout.Decide(d.Snapshot))
-			require.Equal(t, "alice", d.Ledger.Abort.By)
-			require.False(t, d.Ledger.Complete())
-		})
-	}
-}
-
 // Clusters that return to a different stable revision have not confirmed that revision yet.
 func TestNameInAnAbortThatIsRestored(t *testing.T) {
 	before := aborted("c", "b", 0)
@@ -73,18 +53,6 @@ func TestCommandBesideADecision(t *testing.T) {
 	taken := object("c", 1, foreign)
 	bump := held(t, answer(t, v, lifecycle.Answer{Object: taken}), lifecycle.Decided)
 	require.NotNil(t, bump.Decision.Ledger.Abort)
-}
-
-// While a template waits for its revision, the previous rollout continues, and a user can abort it by hand.
-func TestBeginHeld(t *testing.T) {
-	v := view("", decided("a", "b"), object("a", 1), object("b", 2))
-	found := lifecycle.Decision{Ledger: v.Before.Clone(), Update: v.Named(hashOf("b")), TemplateHeld: true}
-	d := lifecycle.Begin(v, found)
-	require.True(t, d.Ledger.Equal(&v.Before))
-	require.False(t, d.Snapshot.Aborted)
-	v.Commands.Abort = &ledger.Abort{At: now, By: "alice"}
-	found.Ledger, found.TemplateHeld = lifecycle.Obey(v).Ledger, false
-	require.True(t, lifecycle.Begin(v, found).Snapshot.Aborted)
 }
 
 // Without a history, the hub still keeps the ledger, but has no revision to restore.

@@ -17,9 +17,7 @@ func TestNoCurrent(t *testing.T) {
 		absence *rollout.Absence
 		says    []string
 	}{
-		"nothing is absent":     {},
 		"without a history":     {&rollout.Absence{Cause: rollout.WithoutHistory, Detail: "no history: forbidden"}, []string{"no history: forbidden"}},
-		"no rollout yet":        {&rollout.Absence{Cause: rollout.NeverComplete}, []string{"no rollout has completed yet; repair the clusters", remedy}},
 		"there are others":      {&rollout.Absence{Cause: rollout.NeverComplete, Others: []string{"a", "b"}}, []string{"status.currentRevision (a; b)", remedy}},
 		"there are many others": {&rollout.Absence{Cause: rollout.NeverComplete, Others: []string{"a", "b", "c", "d"}}, []string{"(a; b; c; and 1 more)"}},
 		"an older hub's":        {&rollout.Absence{Cause: rollout.NotAdopted, Others: []string{"a"}}, []string{"did not show which revision was stable", "(a)", remedy}},

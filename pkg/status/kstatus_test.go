@@ -48,27 +48,10 @@ func TestKstatus(t *testing.T) {
 		// abnormal is the condition that is there, and its reason; says what kstatus passes on.
 		abnormal, says string
 	}{
-		"rolling out": {
-			in:       input(ours.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2"))),
-			want:     status.InProgressStatus,
-			abnormal: "Reconciling NewRevisionCreated", says: "1 in flight, 1 waiting",
-		},
 		"rolling out a found revision": {
 			in:       input(ours.RollingOut, p1(two), rt.Works(done("c1"), old("c2")), rt.Updating(rt.Revision("bbb", rt.ReusedAt(minute)))),
 			want:     status.InProgressStatus,
 			abnormal: "Reconciling FoundNewRevision",
-		},
-		"complete": {
-			in:   input(ours.Complete, rt.Rolling("bbb", "bbb"), p1(two), rt.Works(done("c1"), done("c2"))),
-			want: status.CurrentStatus,
-		},
-		"complete, and one joins": {
-			in:   input(ours.Complete, rt.Rolling("bbb", "bbb"), p1(two), rt.Works(done("c1"))),
-			want: status.CurrentStatus,
-		},
-		"complete, and one relapses": {
-			in:   input(ours.Complete, rt.Rolling("bbb", "bbb"), p1(two), rt.Works(done("c1"), failed("c2"))),
-			want: status.CurrentStatus,
 		},
 		"stalled": {
 			in:       input(ours.Stalled, p1(two), rt.Works(failed("c1"), old("c2"))),
@@ -79,11 +62,6 @@ func TestKstatus(t *testing.T) {
 			in:       because(input(ours.Aborting, rt.Aborted(), p1(two), rt.Works(failed("c1"), old("c2"))), "c1 failed"),
 			want:     status.InProgressStatus,
 			abnormal: "Reconciling ProgressDeadlineExceeded", says: "c1 failed",
-		},
-		"aborted": {
-			in:       because(input(ours.Aborted, rt.Aborted(), p1(two), rt.Works(old("c1"), old("c2"))), "c1 failed"),
-			want:     status.FailedStatus,
-			abnormal: "Stalled RolloutAborted", says: "back to revision web-aaa",
 		},
 		"a new template waits for the abort": {
 			in:       pending(input(ours.Aborting, rt.Aborted(), p1(two), rt.Works(failed("c1"), old("c2")))),
@@ -99,20 +77,6 @@ func TestKstatus(t *testing.T) {
 			in:       input(ours.RollingOut, p1(two, rt.Deadline("5 minutes")), rt.Works(done("c1"))),
 			want:     status.FailedStatus,
 			abnormal: "Stalled NotAsExpected", says: "spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline",
-		},
-		"a Placement is missing": {
-			in:       input(ours.RollingOut, rt.Refs(rt.Ref("p1", two), rt.Ref("p2", rt.Missing())), rt.Works(inFlight("c1"), inFlight("c2"))),
-			want:     status.InProgressStatus,
-			abnormal: "Reconciling NewRevisionCreated", says: "waiting for Placement p2",
-		},
-		"nothing is selected yet": {
-			in:       input(ours.RollingOut, p1()),
-			want:     status.InProgressStatus,
-			abnormal: "Reconciling NewRevisionCreated",
-		},
-		"complete, and then nothing is selected": {
-			in:   input(ours.Complete, rt.Rolling("bbb", "bbb"), p1()),
-			want: status.CurrentStatus,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -66,7 +66,6 @@ func states(in *status.Input) []string {
 
 // The state of a revision is the first that applies. aaa is the current and bbb the update revision.
 func TestRevisionStates(t *testing.T) {
-	abortedBefore := abortedAt(minute)
 	for name, tc := range map[string]struct {
 		stage status.Stage
 		works []work.Work
@@ -75,17 +74,11 @@ func TestRevisionStates(t *testing.T) {
 		aborted bool
 		want    []string
 	}{
-		"a rollout begins":       {status.RollingOut, works(old("c1"), old("c2")), nil, false, []string{"bbb Progressing 0", "aaa Available 2"}},
-		"a rollout goes on":      {status.RollingOut, works(done("c1"), inFlight("c2"), old("c3")), nil, false, []string{"bbb Progressing 2", "aaa Available 1"}},
-		"a cluster failed":       {status.RollingOut, works(failed("c1"), old("c2")), nil, false, []string{"bbb Progressing 1", "aaa Available 1"}},
 		"the rollout is stalled": {status.Stalled, works(failed("c1"), old("c2")), nil, false, []string{"bbb NotReady 1", "aaa Available 1"}},
 		"stalled, what has it is well": {
 			status.Stalled, works(done("c1"), old("c2")), nil, false, []string{"bbb NotReady 1", "aaa Available 1"},
 		},
 		"stalled, and no work has it": {status.Stalled, works(old("c1")), nil, false, []string{"bbb Archived 0", "aaa Available 1"}},
-		"complete":                    {status.Complete, works(done("c1"), done("c2"), done("c3")), nil, false, []string{"bbb Available 3", "aaa Archived 0"}},
-		"a relapse":                   {status.Complete, works(done("c1"), done("c2"), failed("c3")), nil, false, []string{"bbb NotReady 3", "aaa Archived 0"}},
-		"a cluster joins later":       {status.Complete, works(done("c1"), done("c2"), inFlight("c3")), nil, false, []string{"bbb NotReady 3", "aaa Archived 0"}},
 		"the older revision is not well": {
 			status.RollingOut, works(done("c1"), rt.Work("c2", rt.AtRevision("aaa"), rt.InFlight(0))), nil, false, []string{"bbb Progressing 1", "aaa NotReady 1"},
 		},
@@ -95,21 +88,10 @@ func TestRevisionStates(t *testing.T) {
 		"the abort is decided, and no revision records it yet": {
 			status.Aborting, works(failed("c1"), old("c2")), nil, true, []string{"bbb Aborted 1", "aaa Available 1"},
 		},
-		"the abort is carried out": {
-			status.Aborted, works(old("c1"), old("c2")), []func(*revision.Record){abortedBefore}, true, []string{"bbb Aborted 0", "aaa Available 2"},
-		},
-		"a retry": {
-			status.RollingOut, works(inFlight("c1"), old("c2")), []func(*revision.Record){retriedAt(minute)}, false, []string{"bbb Progressing 1", "aaa Available 1"},
-		},
-		"nothing is selected":          {status.RollingOut, nil, nil, false, []string{"bbb Progressing 0", "aaa Archived 0"}},
-		"a work without revision":      {status.RollingOut, works(rt.Work("c1", rt.Succeeded(0))), nil, false, []string{"bbb Progressing 0", "aaa Archived 0"}},
-		"a revision that is not there": {status.RollingOut, works(rt.Work("c1", rt.AtRevision("zzz"))), nil, false, []string{"bbb Progressing 0", "aaa Archived 0"}},
+		"nothing is selected": {status.RollingOut, nil, nil, false, []string{"bbb Progressing 0", "aaa Archived 0"}},
 		"a cluster with two works": {
 			status.Complete, works(done("c1"), rt.Work("c1", rt.Named("web-2"), rt.AtRevision("bbb"), rt.Succeeded(0)), done("c2")), nil, false,
 			[]string{"bbb Available 2", "aaa Archived 0"},
-		},
-		"a work that is being deleted": {
-			status.Complete, works(done("c1"), rt.Work("c2", rt.AtRevision("aaa"), rt.Succeeded(0), rt.Deleting())), nil, false, []string{"bbb Available 1", "aaa Available 1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,14 +124,6 @@ func TestStatesOfOlderRevisions(t *testing.T) {
 	in := listing(status.Complete, works(done("c1"), rt.Work("c2", rt.AtRevision("ccc"), rt.InFlight(0))),
 		unreadable, revisionOf("ddd", 3, abortedAt(0)), revisionOf("bbb", 4))
 	require.Equal(t, []string{"bbb Available 1", "ddd Aborted 0", "ccc NotReady 1"}, states(in))
-}
-
-// Without a history there is nothing to list.
-func TestNoHistory(t *testing.T) {
-	in := listing(status.Complete, works(done("c1")))
-	require.Nil(t, build(in).Revisions)
-	in.History = nil
-	require.Nil(t, build(in).Revisions)
 }
 
 // At most 16 are listed, the newest first: the current and the update revision, those that works have, then the newest.

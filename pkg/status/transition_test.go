@@ -23,15 +23,6 @@ func statuses() map[status.Stage]workv1alpha1.ManifestWorkReplicaSetStatus {
 	}
 }
 
-// What Build writes is what Told reads.
-func TestStageOf(t *testing.T) {
-	for stage, s := range statuses() {
-		require.Equal(t, stage, status.StageOf(s.Conditions))
-	}
-	relapsed := build(input(status.Complete, p1(rt.Clusters("c1", "c2")), rt.Works(done("c1"), failed("c2"))))
-	require.Equal(t, status.Complete, status.StageOf(relapsed.Conditions), "once complete it stays so")
-}
-
 func TestTransitions(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
