@@ -40,7 +40,7 @@ func (s *teller) passes(during time.Duration) {
 func stableFleet(t *testing.T, maxFailures int32) *teller {
 	t.Helper()
 	s := checkedStory(t)
-	s.rollsOut(progressive("p1", 1, "30s", maxFailures, true), "c1", "c2", "c3")
+	s.stable(progressive("p1", 1, "30s", maxFailures, true), "c1", "c2", "c3")
 	return s
 }
 
@@ -79,7 +79,7 @@ func TestAgentThatNeverRestsHoldsNoAbortUp(t *testing.T) {
 	s.Edit("all at once", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
 		spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{progressive("p1", 3, "30s", 1, true)}
 	})
-	s.breaks("")
+	s.hangs("v2", "")
 	s.settle(10 * time.Second)
 	s.Corrupt("c1")
 	degraded := metav1.ConditionTrue
@@ -104,7 +104,7 @@ func TestAgentThatUndoesAnAbortHoldsNoRolloutUp(t *testing.T) {
 	for name, before := range map[string]bool{"after each write": false, "before each write": true} {
 		t.Run(name, func(t *testing.T) {
 			s := stableFleet(t, 0)
-			s.breaks("c2")
+			s.hangs("v2", "c2")
 			s.settle(20 * time.Second)
 			s.Corrupt("c1")
 			version := 0
@@ -143,12 +143,12 @@ func TestAgentThatUndoesAnAbortHoldsNoRolloutUp(t *testing.T) {
 // it can do is to leave the object without a stable revision until a rollout is complete, as another hub's rollout does there.
 func TestAgentOfTheOnlyClusterMakesNoHistory(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(progressive("p1", 3, "30s", 0, true), "c1")
+	s.stable(progressive("p1", 3, "30s", 0, true), "c1")
 	s.Corrupt("c1")
 	s.forge("c1", forgedPrefix+"c1")
 	s.World.strip(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: Name}}, func(string, int) int { return 2 })
 	s.Tell("agent of c1: takes the marks off its work")
-	s.breaks("c2")
+	s.hangs("v2", "c2")
 	s.settle(2 * time.Second)
 	require.Empty(t, s.hashOf(forgedPrefix+"c1"), s.story())
 	require.NotEmpty(t, s.hashOf("v1"))
@@ -188,7 +188,7 @@ func TestFirstSightOfOneClusterIsForThatClusterOnly(t *testing.T) {
 // A time to come that an agent writes on its work takes no slot for ever: maxFailures tolerates the cluster when its deadline is over.
 func TestForgedTimeHoldsNoRolloutUp(t *testing.T) {
 	s := stableFleet(t, 1)
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(3 * time.Second)
 	s.Corrupt("c1")
 	s.patch(Works, "c1", Name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{

@@ -109,8 +109,7 @@ func TestStoriesOfAway(t *testing.T) {
 			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.lose("c1", "c2")
 			s.settle(10 * time.Minute)
-			s.Tell("the hub restarts")
-			s.Restart()
+			s.restarts()
 			s.settle(10 * time.Minute)
 			s.regain("c1")
 			s.settle(59 * time.Second)
@@ -202,7 +201,7 @@ func TestAwayWithoutTheRight(t *testing.T) {
 func TestAwayWhileTheRightIsRevoked(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2")
-	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 	s.lose("c1", "c2")
 	s.settle(10 * time.Minute)
 	kept := s.workOf("c1").UID
@@ -257,7 +256,7 @@ func TestAbortWaitsForClustersThatAreAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := checkedStory(t)
 			s.Join("c1", "c2", "c3")
-			s.rollsOut(progressive("p1", 1, "2m", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 1, "2m", 0, true), "c1", "c2", "c3")
 			s.Update("v2")
 			s.lose("c1", "c2", "c3")
 			s.settle(time.Hour)
@@ -280,7 +279,7 @@ func TestAbortWaitsForClustersThatAreAway(t *testing.T) {
 func TestHeartbeatsMakeNoPass(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2")
-	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 	notes := func(change func(*clusterv1.ManagedCluster)) []string {
 		object, err := s.API.Get(Clusters, "", "c1")
 		require.NoError(t, err)
@@ -326,7 +325,7 @@ func TestAwayOverABroker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := overBroker(t)
 			s.Join("c1", "c2")
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Network.CutAgent("c1", time.Hour)
 			s.lose("c1", "c2")
 			s.settle(10 * time.Minute)

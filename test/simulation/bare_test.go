@@ -22,8 +22,8 @@ func TestClusterWithoutAWorkWhileHalted(t *testing.T) {
 	for name, restart := range map[string]bool{"one process": false, "two processes": true} {
 		t.Run(name, func(t *testing.T) {
 			s := checkedStory(t)
-			s.rollsOut(progressive("p1", 1, "30s", 0, false), "c1", "c2", "c3")
-			s.breaks("c1")
+			s.stable(progressive("p1", 1, "30s", 0, false), "c1", "c2", "c3")
+			s.hangs("v2", "c1")
 			s.settle(10 * time.Second)
 			s.loses("c3")
 			s.settle(5 * time.Second)

@@ -55,8 +55,8 @@ func TestBrokenUpdateRevisionIsNamed(t *testing.T) {
 func TestBrokenCurrentRevisionIsNamed(t *testing.T) {
 	const remedy = "put a good template into the spec"
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
-	s.breaks("c1")
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+	s.hangs("v2", "c1")
 	s.settle(time.Second)
 	broken := s.breakRevision(1)
 	s.settle(10 * time.Second)
@@ -91,8 +91,7 @@ func TestCollisionUnderAnOlderCRD(t *testing.T) {
 	s.settle(time.Minute)
 	require.Len(t, s.Works(), 2, s.story())
 	s.warned(workv1alpha1.EventRevisionIgnored, "ControllerRevision default/web-", "another name")
-	s.Tell("the hub restarts")
-	s.Restart()
+	s.restarts()
 	s.takeName("v2", nil)
 	s.Update("v2")
 	s.settle(time.Minute)

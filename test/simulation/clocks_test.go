@@ -32,8 +32,8 @@ func TestHubThatTakesOverWithAWrongClock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &teller{World: NewWorld(), t: t}
-			s.rollsOut(progressive("p1", 1, "10m", 0, true), "c1", "c2")
-			s.breaks("c1")
+			s.stable(progressive("p1", 1, "10m", 0, true), "c1", "c2")
+			s.hangs("v2", "c1")
 			s.run(time.Minute)
 			s.HubAhead = test.ahead
 			s.Tell("another hub leads")
@@ -59,7 +59,7 @@ func TestRolloutBegunByAClockAhead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &teller{World: NewWorld(), t: t}
-			s.rollsOut(progressive("p1", 1, "2m", 0, false), "c1", "c2", "c3")
+			s.stable(progressive("p1", 1, "2m", 0, false), "c1", "c2", "c3")
 			s.Update("v2")
 			s.quiet()
 			s.HubAhead = time.Hour
@@ -82,10 +82,10 @@ func TestRolloutBegunByAClockAhead(t *testing.T) {
 // R10: a hub whose clock was ahead, and which could not detect that, wrote works. Their times count from when the next hub first saw them.
 func TestWorksWrittenByAClockAhead(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(progressive("p1", 1, "10m", 0, true), "c1", "c2")
+	s.stable(progressive("p1", 1, "10m", 0, true), "c1", "c2")
 	s.HubAhead = time.Hour
 	s.Restart()
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.run(time.Minute)
 	s.HubAhead = 0
 	s.Tell("another hub leads")
@@ -101,8 +101,8 @@ func TestWorksWrittenByAClockAhead(t *testing.T) {
 // R11: a hub that does not run for 6 s in every 100 s still aborts, once the deadline and about as much time as it missed have passed.
 func TestHubWithGapsAborts(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(progressive("p1", 1, "10m", 0, true), "c1", "c2")
-	s.breaks("c1")
+	s.stable(progressive("p1", 1, "10m", 0, true), "c1", "c2")
+	s.hangs("v2", "c1")
 	s.run(time.Second)
 	began := s.Clock.Now()
 	for s.Object().Status.AbortedTime == nil {

@@ -20,9 +20,7 @@ func TestAfterAToleratedFailure(t *testing.T) {
 			return "v3"
 		},
 		"a new template that fails, and a restart": func(s *teller) string {
-			s.Report("c1", "v3", Hangs)
-			s.Report("c2", "v3", Hangs)
-			s.Update("v3")
+			s.hangs("v3", "c1", "c2")
 			s.settle(20 * time.Second)
 			s.Restart()
 			s.settle(10 * time.Minute)
@@ -36,8 +34,7 @@ func TestAfterAToleratedFailure(t *testing.T) {
 			return "v1"
 		},
 		"an abort by hand of the next rollout": func(s *teller) string {
-			s.Report("c2", "v3", Hangs)
-			s.Update("v3")
+			s.hangs("v3", "c2")
 			s.settle(20 * time.Second)
 			s.AbortByHand()
 			s.settle(time.Minute)
@@ -64,7 +61,7 @@ func TestAfterAToleratedFailure(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := checkedStory(t)
-			s.rollsOut(progressive("p1", 2, "30s", 1, true), "c1", "c2", "c3", "c4")
+			s.stable(progressive("p1", 2, "30s", 1, true), "c1", "c2", "c3", "c4")
 			s.Report("c4", "", Silent)
 			s.Update("v2")
 			s.quiet()
@@ -98,8 +95,8 @@ func TestRevertInHandover(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := checkedStory(t)
 			s.Drops = true
-			s.rollsOut(progressive("p1", 1, "30s", 1, false), "c1", "c2", "c3", "c4")
-			s.breaks("c2")
+			s.stable(progressive("p1", 1, "30s", 1, false), "c1", "c2", "c3", "c4")
+			s.hangs("v2", "c2")
 			s.settle(20 * time.Second)
 			s.Update("v1")
 			s.settle(time.Millisecond)
@@ -138,8 +135,8 @@ func TestFailureOutlivesAnotherStrategy(t *testing.T) {
 // restarts.
 func TestFailureOutlivesAPauseWithAnotherTemplate(t *testing.T) {
 	s := checkedStory(t)
-	s.rollsOut(progressive("p1", 2, "30s", 0, false), "c1", "c2", "c3", "c4", "c5", "c6")
-	s.breaks("c1")
+	s.stable(progressive("p1", 2, "30s", 0, false), "c1", "c2", "c3", "c4", "c5", "c6")
+	s.hangs("v2", "c1")
 	s.settle(7 * time.Second)
 	s.Pause(true)
 	s.settle(2 * time.Minute)
@@ -161,8 +158,8 @@ func TestFailureOutlivesAPauseWithAnotherTemplate(t *testing.T) {
 // TestRevertsDuringPausesAndRejections: the template returns twice, during a pause and while a work can't be written.
 func TestRevertsDuringPausesAndRejections(t *testing.T) {
 	s := checkedStory(t)
-	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3", "c4")
-	s.breaks("c1")
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3", "c4")
+	s.hangs("v2", "c1")
 	s.settle(10 * time.Second)
 	s.Pause(true)
 	s.Update("v1")
@@ -236,7 +233,7 @@ func TestStalledOverABroker(t *testing.T) {
 			s.Place("p1", []string{"c1", "c2", "c3", "c4"})
 			s.Create("v1", progressive("p1", 1, "30s", 0, false))
 			s.settle(10 * time.Minute)
-			s.breaks("c1")
+			s.hangs("v2", "c1")
 			s.settle(2 * time.Minute)
 			require.Equal(t, []string{"c1"}, s.failed())
 			happens.do(s)

@@ -21,8 +21,7 @@ func TestCompletionOnlyInTheStatus(t *testing.T) {
 			}
 			s.settle(time.Minute)
 			require.Equal(t, s.hashOf("v2"), s.Object().Status.CurrentRevision, s.story())
-			s.Report("c1", "v3", Hangs)
-			s.Update("v3")
+			s.hangs("v3", "c1")
 			s.settle(time.Minute)
 			s.Fault = nil
 			s.Tell("the webhook is back")

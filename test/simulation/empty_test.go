@@ -41,7 +41,7 @@ func TestEmptySelection(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := checkedStory(t)
-			s.rollsOut(progressive("p1", 3, "30s", 0, false), "c1", "c2", "c3")
+			s.stable(progressive("p1", 3, "30s", 0, false), "c1", "c2", "c3")
 			before := s.uids()
 			empty(s)
 			s.settle(2*time.Minute + 50*time.Second)
@@ -57,7 +57,7 @@ func TestEmptySelection(t *testing.T) {
 // after 3 minutes.
 func TestEmptySelectionCounts(t *testing.T) {
 	s := checkedStory(t)
-	s.rollsOut(progressive("p1", 3, "30s", 0, false), "c1")
+	s.stable(progressive("p1", 3, "30s", 0, false), "c1")
 	s.Place("p1")
 	s.settle(6 * time.Second)
 	require.Empty(t, s.held("c1"), s.story())
@@ -82,11 +82,10 @@ func TestFailureWhileASelectionIsEmpty(t *testing.T) {
 			s := checkedStory(t)
 			s.Place("p1", []string{"c1", "c2", "c3"})
 			s.Place("p2", []string{"c1", "c2", "c3", "c4"})
-			p1, p2 := progressive("p1", 3, "30s", 1, true), progressive("p2", 3, "30s", 0, true)
-			p1.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
+			p1, p2 := soaking(progressive("p1", 3, "30s", 1, true), 10*time.Minute), progressive("p2", 3, "30s", 0, true)
 			s.Create("v1", p1, p2)
 			s.settle(time.Hour)
-			s.breaks("c1")
+			s.hangs("v2", "c1")
 			s.settle(time.Minute)
 			require.Equal(t, []string{"c1"}, s.failed(), s.story())
 			empty(s)
@@ -107,7 +106,7 @@ func TestDeadlineWhileAPlacementIsReplaced(t *testing.T) {
 	s.Place("p2", []string{"c1", "c2", "c3"})
 	s.Create("v1", progressive("p1", 1, "1h", 0, true), progressive("p2", 1, "1m", 0, false))
 	s.quiet()
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(10 * time.Second)
 	require.Equal(t, "v2", s.held("c1"), s.story())
 	s.must(s.API.Delete(Placements, Namespace, "p1", nil))

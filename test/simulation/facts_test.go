@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -20,10 +19,8 @@ func stalledOn(t *testing.T, begin func(*teller), clusters ...string) *teller {
 	t.Helper()
 	s := checkedStory(t)
 	begin(s)
-	s.rollsOut(progressive("p1", 2, "30s", 0, false), clusters...)
-	s.Report(clusters[0], "v2", Hangs)
-	s.Report(clusters[1], "v2", Hangs)
-	s.Update("v2")
+	s.stable(progressive("p1", 2, "30s", 0, false), clusters...)
+	s.hangs("v2", clusters[0], clusters[1])
 	s.quiet()
 	s.stays(map[string]string{clusters[0]: "v2", clusters[1]: "v2", clusters[2]: "v1"})
 	return s
@@ -70,7 +67,7 @@ func TestFailureIsAFact(t *testing.T) {
 			s.Restart()
 		},
 		"another field of the spec is edited": func(s *teller) {
-			s.Edit("sets revisionHistoryLimit to 3", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To[int32](3) })
+			s.keepsOlder(3)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +116,7 @@ func TestFormChangeTakesNoFailureBack(t *testing.T) {
 // TestDeselectedClusterAbortsNothing: a cluster that had succeeded, and is deleted slowly, does not fail the rollout.
 func TestDeselectedClusterAbortsNothing(t *testing.T) {
 	s := checkedStory(t)
-	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 	s.Update("v2")
 	s.settle(6 * time.Second)
 	s.adversaries.hold.Insert("c1")
@@ -148,7 +145,7 @@ func (s *teller) turns(cluster, conditionType string) {
 func TestShortRejectionAbortsNothing(t *testing.T) {
 	for _, rejected := range []time.Duration{10 * time.Second, 44 * time.Second} {
 		s := checkedStory(t)
-		s.rollsOut(progressive("p1", 1, "45s", 0, true), "c1", "c2")
+		s.stable(progressive("p1", 1, "45s", 0, true), "c1", "c2")
 		s.Refuse("c1", Denied)
 		s.Update("v2")
 		s.settle(rejected)
@@ -164,7 +161,7 @@ func TestShortRejectionAbortsNothing(t *testing.T) {
 // TestLastingRejectionIsTriedFiveTimes: a lasting rejection leads to an abort after five tries.
 func TestLastingRejectionIsTriedFiveTimes(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(progressive("p1", 1, "45s", 0, true), "c1", "c2")
+	s.stable(progressive("p1", 1, "45s", 0, true), "c1", "c2")
 	s.Refuse("c1", Denied)
 	s.Update("v2")
 	s.settle(46 * time.Second)
@@ -177,11 +174,10 @@ func TestLastingRejectionIsTriedFiveTimes(t *testing.T) {
 func TestRevertInMidRollout(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
-	ref := progressive("p1", 1, "30s", 0, false)
-	ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 20 * time.Second
+	ref := soaking(progressive("p1", 1, "30s", 0, false), 20*time.Second)
 	s.Create("v1", ref)
 	s.quiet()
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(time.Minute)
 	s.stays(map[string]string{"c1": "v2", "c2": "v1"})
 	s.Report("c2", "v1", Degrades)
@@ -204,7 +200,7 @@ func TestRevertInMidRollout(t *testing.T) {
 // TestToleratedFailureCompletes: an offline cluster does not prevent a revision from becoming the stable one.
 func TestToleratedFailureCompletes(t *testing.T) {
 	s := checkedStory(t)
-	s.rollsOut(progressive("p1", 2, "30s", 1, true), "c1", "c2", "c3", "c4")
+	s.stable(progressive("p1", 2, "30s", 1, true), "c1", "c2", "c3", "c4")
 	s.Report("c4", "", Silent)
 	s.Update("v2")
 	s.quiet()
@@ -217,8 +213,7 @@ func TestToleratedFailureCompletes(t *testing.T) {
 	require.Contains(t, s.story(), "event: RolloutComplete: 3 of 4 clusters are at revision")
 	s.settle(24 * time.Hour)
 	s.Restart()
-	s.Report("", "v3", Hangs)
-	s.Update("v3")
+	s.hangs("v3", "")
 	s.quiet()
 	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 	for _, cluster := range []string{"c1", "c2", "c3"} {
@@ -250,7 +245,7 @@ func TestRetryOfSingleClusters(t *testing.T) {
 // TestRetryOfARejectedCluster: the work of a retried cluster is written at once.
 func TestRetryOfARejectedCluster(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(progressive("p1", 1, "30s", 0, false), "c1", "c2")
+	s.stable(progressive("p1", 1, "30s", 0, false), "c1", "c2")
 	s.Refuse("c1", Denied)
 	s.Update("v2")
 	s.settle(time.Minute)
@@ -283,9 +278,7 @@ func TestRollbackWindow(t *testing.T) {
 		s := &teller{World: NewWorld(), t: t}
 		s.Place("p1", []string{"c1", "c2", "c3", "c4"})
 		s.Create("v1", progressive("p1", 1, "30s", 0, false))
-		s.Edit("sets rollbackWindow", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
-			spec.RollbackWindow = &workv1alpha1.RollbackWindow{Revisions: ptr.To(window)}
-		})
+		s.window(window)
 		s.quiet()
 		for _, version := range []string{"v2", "v3"} {
 			s.Update(version)

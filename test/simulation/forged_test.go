@@ -32,11 +32,11 @@ func (s *teller) deleteRevisionOf(version string) {
 func rolling(t *testing.T, concurrency int32) *teller {
 	t.Helper()
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
+	s.stable(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
 	s.Edit("sets maxConcurrency", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
 		spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{progressive("p1", concurrency, "30s", 0, true)}
 	})
-	s.breaks("")
+	s.hangs("v2", "")
 	s.settle(10 * time.Second)
 	return s
 }
@@ -61,7 +61,7 @@ func TestCurrentRevisionThatNeverWasIsPutBack(t *testing.T) {
 	for name, named := range map[string]string{"the update revision": "v2", "an aborted one": "v0", "none": ""} {
 		t.Run(name, func(t *testing.T) {
 			s := &teller{World: NewWorld(), t: t}
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 			for _, version := range []string{"v0", "v2"} {
 				s.Report("", version, Hangs)
 				s.Update(version)
@@ -79,12 +79,11 @@ func TestCurrentRevisionThatNeverWasIsPutBack(t *testing.T) {
 // A person names a revision that was the current one before: the next abort goes there, also after the status was lost.
 func TestFormerCurrentRevisionIsNamedByHand(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 	s.Update("v2")
 	s.quiet()
 	s.Check = nil // P3 is of what the hub decides.
-	s.Report("", "v3", Hangs)
-	s.Update("v3")
+	s.hangs("v3", "")
 	s.settle(10 * time.Second)
 	s.nameCurrent(s.hashOf("v1"))
 	s.settle(time.Second)

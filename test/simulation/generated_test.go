@@ -64,7 +64,7 @@ func TestTakesOverGeneratedNames(t *testing.T) {
 		require.Equal(t, s.hashOf("v1"), work.Labels[workv1alpha1.LabelControllerHash], work.Namespace)
 	}
 
-	s.breaks("c2")
+	s.hangs("v2", "c2")
 	s.quiet()
 	require.NotNil(t, s.Object().Status.AbortedTime)
 	s.has("v1", "c1", "c2", "c3")
@@ -81,7 +81,7 @@ func TestTakesOverGeneratedNames(t *testing.T) {
 // this hub's.
 func TestTakesOverGeneratedNamesInTheMiddle(t *testing.T) {
 	s := generated(t)
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.Upstream("p1", "v2", "c1")
 	s.settle(500 * time.Hour)
 	before := s.identities()

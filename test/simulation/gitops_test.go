@@ -60,12 +60,12 @@ func TestUpgradeProtectsWorksFromPruning(t *testing.T) {
 				spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = ""
 			})
 			s.quiet()
-			s.breaks("")
+			s.hangs("v2", "")
 			s.quiet()
 		}, settled: true},
 		"aborted": {before: func(s *teller) {
 			s.quiet()
-			s.breaks("")
+			s.hangs("v2", "")
 			s.quiet()
 		}, settled: true},
 	} {
@@ -97,7 +97,7 @@ func TestUpgradeProtectsWorksFromPruning(t *testing.T) {
 // Whoever takes the annotation away does not make a work one that a tool may delete: it is put back.
 func TestProtectionFromPruningIsPutBack(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(all("p1", "30s", true), "c1", "c2")
+	s.stable(all("p1", "30s", true), "c1", "c2")
 	before := s.Works()
 	s.patch(Works, "c1", Name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{syncOptions: nil, compareOptions: "Other"}}}, false)
 	s.settle(time.Second)

@@ -9,14 +9,14 @@ import (
 func TestStories(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"first rollout, update, undo": func(s *teller) {
-			s.rollsOut(progressive("p1", 2, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 2, "30s", 0, true), "c1", "c2", "c3")
 			s.Update("v2")
 			s.quiet()
 			s.Update("v1")
 			s.quiet()
 		},
 		"undo with one silent cluster and AbortAll": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 			s.Update("v2")
 			s.quiet()
 			s.Report("c2", "v1", Silent)
@@ -27,11 +27,10 @@ func TestStories(t *testing.T) {
 			s.quiet()
 		},
 		"undo that fails is aborted by hand": func(s *teller) {
-			s.rollsOut(all("p1", "30s", true), "c1", "c2")
+			s.stable(all("p1", "30s", true), "c1", "c2")
 			s.Update("v2")
 			s.quiet()
-			s.Report("c2", "v1", Hangs)
-			s.Update("v1")
+			s.hangs("v1", "c2")
 			s.quiet()
 			s.AbortByHand()
 			s.quiet()
@@ -44,7 +43,7 @@ func TestStories(t *testing.T) {
 			s.quiet()
 			s.AbortByHand()
 			s.quiet()
-			s.breaks("c2")
+			s.hangs("v2", "c2")
 			s.settle(10 * time.Second)
 			s.AbortByHand()
 			s.quiet()
@@ -52,8 +51,8 @@ func TestStories(t *testing.T) {
 			s.quiet()
 		},
 		"abort under Progressive": func(s *teller) {
-			s.rollsOut(progressive("p1", 2, "30s", 0, true), "c1", "c2", "c3")
-			s.breaks("c2")
+			s.stable(progressive("p1", 2, "30s", 0, true), "c1", "c2", "c3")
+			s.hangs("v2", "c2")
 			s.quiet()
 		},
 		"abort under ProgressivePerGroup takes the group that succeeded back too": func(s *teller) {
@@ -83,22 +82,22 @@ func TestStories(t *testing.T) {
 			s.quiet()
 		},
 		"without failureStrategy it stops, and a late success heals it": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, false), "c1", "c2")
-			s.breaks("c1")
+			s.stable(progressive("p1", 1, "30s", 0, false), "c1", "c2")
+			s.hangs("v2", "c1")
 			s.quiet()
 			s.Tell("agents: c1 gets there after all")
 			s.Report("c1", "v2", Succeeds)
 			s.quiet()
 		},
 		"an agent that tells of the old version first": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Report("", "v2", LiesThenHangs)
 			s.Update("v2")
 			s.quiet()
 		},
 		"a new version while an abort is being carried out": func(s *teller) {
-			s.rollsOut(all("p1", "30s", true), "c1", "c2")
-			s.breaks("")
+			s.stable(all("p1", "30s", true), "c1", "c2")
+			s.hangs("v2", "")
 			s.Fault = failing(s.World, "patch work c2/web", Refused)
 			s.settle(32 * time.Second)
 			s.Update("v3")
@@ -118,7 +117,7 @@ func TestStories(t *testing.T) {
 			s.quiet()
 		},
 		"a broken cluster that is deselected still counts": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 			s.Report("c1", "v2", Silent)
 			s.Update("v2")
 			s.settle(time.Second)

@@ -33,7 +33,7 @@ func TestStoriesOfTrouble(t *testing.T) {
 			s.quiet()
 		},
 		"the hub's machine is suspended for longer than the deadline": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Report("c1", "v2", Silent)
 			s.Update("v2")
 			s.settle(10 * time.Second)
@@ -45,8 +45,8 @@ func TestStoriesOfTrouble(t *testing.T) {
 			require.Nil(s.t, s.Object().Status.AbortedTime)
 		},
 		"the hub dies in the middle of an abort": func(s *teller) {
-			s.rollsOut(all("p1", "30s", true), "c1", "c2", "c3")
-			s.breaks("c2")
+			s.stable(all("p1", "30s", true), "c1", "c2", "c3")
+			s.hangs("v2", "c2")
 			s.Fault = failing(s.World, "patch work c3/web", KilledBefore)
 			s.quiet()
 		},
@@ -63,8 +63,8 @@ func TestStoriesOfTrouble(t *testing.T) {
 			s.quiet()
 		},
 		"an older CRD comes back in the middle of a rollout that fails": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
-			s.breaks("c1")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.hangs("v2", "c1")
 			s.settle(20 * time.Second)
 			s.Tell("admin: applies an older CRD")
 			s.API.OlderCRD = true
@@ -79,10 +79,9 @@ func TestStoriesOfTrouble(t *testing.T) {
 			s.Place("p1", []string{"c1", "c2"})
 			s.Create("v1", progressive("p1", 1, "30s", 0, true))
 			s.settle(time.Minute)
-			s.Tell("the hub restarts")
-			s.Restart()
+			s.restarts()
 			s.settle(time.Minute)
-			s.breaks("c1")
+			s.hangs("v2", "c1")
 			s.settle(5 * time.Minute)
 			s.conditions()
 			s.Tell("admin: grants the permission")
@@ -97,7 +96,7 @@ func TestStoriesOfTrouble(t *testing.T) {
 			s.Place("p1", []string{"c1", "c2", "c3"})
 			s.Create("v1", progressive("p1", 1, "30s", 0, true))
 			s.settle(time.Minute)
-			s.breaks("c2")
+			s.hangs("v2", "c2")
 			s.settle(10 * time.Second)
 			s.Update("v1")
 			s.settle(time.Second)
@@ -114,19 +113,17 @@ func TestStoriesOfTrouble(t *testing.T) {
 			s.Create("v1", progressive("p1", 1, "30s", 0, true))
 			s.settle(12 * time.Minute)
 			s.conditions()
-			s.Tell("the hub restarts")
-			s.Restart()
+			s.restarts()
 			s.Update("v2")
 			s.settle(12 * time.Minute)
 			s.Tell("admin: applies the newer CRD and grants the permission")
 			s.API.NoHistory, s.API.OlderCRD = false, false
 			s.quiet()
-			s.Report("c1", "v3", Hangs)
-			s.Update("v3")
+			s.hangs("v3", "c1")
 			s.quiet()
 		},
 		"the permission is taken away in the middle of an abort": func(s *teller) {
-			s.rollsOut(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
 			s.Report("c1", "v2", Hangs)
 			s.Fault = failing(s.World, "patch work c2/web", KilledBefore)
 			s.Wrote("patch work c1/web (v1)", func() {
@@ -141,7 +138,7 @@ func TestStoriesOfTrouble(t *testing.T) {
 			s.quiet()
 		},
 		"a field that can't be read comes in the middle of an abort": func(s *teller) {
-			s.rollsOut(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
 			s.Report("c1", "v2", Hangs)
 			s.Fault = failing(s.World, "patch work c2/web", KilledBefore)
 			s.Wrote("patch work c1/web (v1)", s.Spoil)
@@ -174,7 +171,7 @@ func TestStoriesOfTrouble(t *testing.T) {
 			require.Nil(s.t, s.Object())
 		},
 		"a webhook is down for one cluster in an abort": func(s *teller) {
-			s.rollsOut(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
 			s.Report("c1", "v2", Hangs)
 			down := true
 			s.Fault = func(what string) Fault {
@@ -195,7 +192,7 @@ func TestStoriesOfTrouble(t *testing.T) {
 			s.quiet()
 		},
 		"a write fails once": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			n := 0
 			s.Fault = func(what string) Fault {
 				if what == "patch work c1/web" {
@@ -230,9 +227,8 @@ func TestStoriesOfTrouble(t *testing.T) {
 			s.API.Mutate = func(spec map[string]any) { spec["deleteOption"] = map[string]any{"propagationPolicy": "Orphan"} }
 			s.Report("", "v1", Completes)
 			s.Report("", "v2", Completes)
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
-			s.Tell("the hub restarts")
-			s.Restart()
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.restarts()
 			s.quiet()
 			s.Update("v2")
 			s.quiet()

@@ -25,7 +25,7 @@ func TestStoriesOfHandover(t *testing.T) {
 			s.hasObjects("app-v3 demo", "c1", "c2")
 		},
 		"handover of two versions back and forth": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Update("v2")
 			s.quiet()
 			s.hasObjects("app-v2 demo", "c1", "c2")
@@ -41,7 +41,7 @@ func TestStoriesOfHandover(t *testing.T) {
 			s.hasObjects("app-v1 demo", "c1", "c2")
 		},
 		"handover with a broken version in between": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, false), "c1")
+			s.stable(progressive("p1", 1, "30s", 0, false), "c1")
 			s.Report("", "v2", Degrades)
 			s.Update("v2")
 			s.quiet()
@@ -51,7 +51,7 @@ func TestStoriesOfHandover(t *testing.T) {
 			s.hasObjects("app-v3 demo", "c1")
 		},
 		"handover while clusters join": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, false), "c1")
+			s.stable(progressive("p1", 1, "30s", 0, false), "c1")
 			s.Update("v2")
 			s.Place("p1", []string{"c1", "c2"})
 			s.quiet()
@@ -59,7 +59,7 @@ func TestStoriesOfHandover(t *testing.T) {
 		},
 		"handover of an object that can't be applied any more": func(s *teller) {
 			s.BrokenKept = true
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1")
 			s.Update("v2")
 			s.quiet()
 			s.hasObjects("app-v2 demo", "c1")
@@ -68,10 +68,8 @@ func TestStoriesOfHandover(t *testing.T) {
 			s.handsOver(all("p1", "30s", false), "c2", Degrades)
 			s.quiet()
 			s.hasObjects("app-v1 app-v2 demo", "c1", "c2")
-			s.Tell("the hub restarts")
-			s.Restart()
-			s.Report("", "v3", Hangs)
-			s.Update("v3")
+			s.restarts()
+			s.hangs("v3", "")
 			s.settle(time.Minute)
 			s.hasObjects("app-v2 app-v3 demo", "c1")
 			s.hasObjects("app-v1 app-v3 demo", "c2")
@@ -80,13 +78,11 @@ func TestStoriesOfHandover(t *testing.T) {
 			s.handsOver(all("p1", "30s", false), "c2", Degrades)
 			s.quiet()
 			s.keepsOlder(0)
-			s.Report("", "v3", Hangs)
-			s.Update("v3")
+			s.hangs("v3", "")
 			s.settle(time.Minute)
 			s.hasObjects("app-v2 app-v3 demo", "c1")
 			require.Len(s.t, s.Revisions(), 3, "the work of c1 names v2 as kept")
-			s.Tell("the hub restarts")
-			s.Restart()
+			s.restarts()
 			s.settle(time.Minute)
 			s.hasObjects("app-v2 app-v3 demo", "c1")
 			s.hasObjects("app-v1 app-v3 demo", "c2")
@@ -100,8 +96,7 @@ func TestStoriesOfHandover(t *testing.T) {
 			s.settle(time.Minute)
 			s.hasObjects("app-v1 app-v2 demo", "c1")
 			s.hasObjects("app-v2 demo", "c2")
-			s.Tell("the hub restarts")
-			s.Restart()
+			s.restarts()
 			s.settle(time.Minute)
 			s.hasObjects("app-v1 app-v2 demo", "c1")
 			s.conditions()
@@ -193,7 +188,7 @@ func TestEveryWriteOfAHandoverMayFail(t *testing.T) {
 
 // handsOver completes v1 on two clusters, and begins to roll out v2, which comes to an outcome on a cluster; empty for both.
 func (s *teller) handsOver(ref workv1alpha1.LocalPlacementReference, cluster string, outcome Outcome) {
-	s.rollsOut(ref, "c1", "c2")
+	s.stable(ref, "c1", "c2")
 	s.Report(cluster, "v2", outcome)
 	s.Update("v2")
 }

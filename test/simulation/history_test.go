@@ -42,7 +42,7 @@ func (s *teller) keepsOlder(limit int32) {
 // oldest revisions above it, once, and touches no cluster; Progressing says so for as long as the spec has it; the rest of the history works.
 func TestStoredHistoryLimitAboveTheBound(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(all("p1", "30s", true), "c1", "c2")
+	s.stable(all("p1", "30s", true), "c1", "c2")
 	s.Away = true
 	s.keepsOlder(500)
 	s.remembers(150)
@@ -61,8 +61,7 @@ func TestStoredHistoryLimitAboveTheBound(t *testing.T) {
 	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters as wanted")
 	require.Equal(t, generation, s.Works()[0].Generation)
 	s.idle()
-	s.Tell("the hub restarts")
-	s.Restart()
+	s.restarts()
 	s.idle()
 
 	s.Update("old051")
@@ -92,18 +91,15 @@ func TestUndoOfAPrunedRevision(t *testing.T) {
 		s.quiet()
 	}
 	require.Len(t, s.Revisions(), 1)
-	s.Tell("the hub restarts")
-	s.Restart()
-	s.Report("c1", "v1", Hangs)
-	s.Update("v1")
+	s.restarts()
+	s.hangs("v1", "c1")
 	s.quiet()
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 	s.everywhere("v1")
 	s.says(workv1alpha1.ConditionProgressing, "does not apply to an undo")
 
 	// One that never was the current one is no undo.
-	s.Report("", "v5", Hangs)
-	s.Update("v5")
+	s.hangs("v5", "")
 	s.settle(10 * time.Second)
 	s.Report("c1", "v1", Succeeds)
 	s.Update("v1")
@@ -133,7 +129,7 @@ func TestPrunedRevisionIsNotNamed(t *testing.T) {
 // R12, R25: who asks for an abort, and why, is in the conditions, and outlives the abort on the revision and in the list.
 func TestAbortByHandHasAReason(t *testing.T) {
 	s := rolledOut(t)
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(10 * time.Second)
 	now := metav1.NewTime(s.Clock.Now()).Rfc3339Copy()
 	s.remembered(&now)

@@ -20,9 +20,9 @@ func (s *teller) kstatus(want status.Status) {
 // so that no tool takes the abort of the older template for a failure of the new one.
 func TestKstatusOfATemplateThatWaitsForAnAbort(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(progressive("p1", 2, "30s", 0, true), "c1", "c2")
+	s.stable(progressive("p1", 2, "30s", 0, true), "c1", "c2")
 	s.kstatus(status.CurrentStatus)
-	s.breaks("")
+	s.hangs("v2", "")
 	s.Fault = func(what string) Fault {
 		if what == "patch work c2/web" && s.Object().Status.AbortedTime != nil {
 			return Refused

@@ -25,7 +25,7 @@ func TestStableRevisionThatLostItsLabels(t *testing.T) {
 				s.Create("v1", progressive("p1", concurrency, "30s", 0, true))
 				s.settle(Forever)
 				stable := s.Revisions()[0].Name
-				s.breaks("c1")
+				s.hangs("v2", "c1")
 				s.settle(10 * time.Second)
 				s.patch(Revisions, Namespace, stable, map[string]any{"metadata": map[string]any{"labels": map[string]any{label: nil}}}, false)
 				s.quiet()
@@ -44,7 +44,7 @@ func TestStableRevisionThatIsGone(t *testing.T) {
 	s.Create("v1", all("p1", "30s", true))
 	s.settle(Forever)
 	stable := s.Revisions()[0].Name
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(10 * time.Second)
 	s.DeleteRevision(stable)
 	s.quiet()
@@ -75,7 +75,7 @@ func TestOwnerLabelIsPutBack(t *testing.T) {
 			require.Equal(s.t, generation, s.Works()[1].Generation)
 		},
 		"in the middle of a rollout": func(s *teller) {
-			s.breaks("c2")
+			s.hangs("v2", "c2")
 			s.settle(10 * time.Second)
 			strip(s, "c2")
 			s.settle(5 * time.Second)
@@ -85,7 +85,7 @@ func TestOwnerLabelIsPutBack(t *testing.T) {
 			s.has("v1", "c1", "c2", "c3")
 		},
 		"aborted": func(s *teller) {
-			s.breaks("c2")
+			s.hangs("v2", "c2")
 			s.quiet()
 			strip(s, "c2")
 			s.quiet()

@@ -18,10 +18,9 @@ func TestStoriesOfLeaving(t *testing.T) {
 			s.Create("v1", perGroup("p1", "30s", 0, true))
 			s.quiet()
 			s.Report("c1", "", Silent)
-			s.must(s.API.Delete(Works, "c1", Name, nil))
-			s.Tell("user: deletes the work of c1")
+			s.loses("c1")
 			s.settle(time.Second)
-			s.breaks("")
+			s.hangs("v2", "")
 			s.settle(10 * time.Second)
 			s.conditions()
 			s.quiet()
@@ -56,12 +55,11 @@ func TestStoriesOfLeaving(t *testing.T) {
 			s.quiet()
 		},
 		"a deletion that hangs holds nothing open": func(s *teller) {
-			s.rollsOut(progressive("p1", 2, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 2, "30s", 0, true), "c1", "c2", "c3")
 			s.Update("v2")
 			s.settle(time.Second)
 			s.Report("c3", "", Silent)
-			s.must(s.API.Delete(Works, "c3", Name, nil))
-			s.Tell("user: deletes the work of c3")
+			s.loses("c3")
 			s.quiet()
 			stalled := meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionProgressing)
 			require.Equal(s.t, workv1alpha1.ReasonProgressDeadlineExceeded, stalled.Reason)
@@ -74,8 +72,7 @@ func TestStoriesOfLeaving(t *testing.T) {
 		},
 		"a crash loop fails": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2"})
-			ref := progressive("p1", 1, "30s", 0, true)
-			ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Second
+			ref := soaking(progressive("p1", 1, "30s", 0, true), 10*time.Second)
 			s.Create("v1", ref)
 			s.quiet()
 			s.Report("c1", "v2", Flaps)
@@ -88,8 +85,7 @@ func TestStoriesOfLeaving(t *testing.T) {
 		},
 		"a relapse long after a success begins a new time": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2", "c3", "c4", "c5", "c6"})
-			ref := progressive("p1", 1, "30s", 0, true)
-			ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 20 * time.Second
+			ref := soaking(progressive("p1", 1, "30s", 0, true), 20*time.Second)
 			s.Create("v1", ref)
 			s.quiet()
 			s.Update("v2")

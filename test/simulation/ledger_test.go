@@ -123,10 +123,7 @@ func TestRecordedHaltHolds(t *testing.T) {
 		overBroker bool
 		happens    func(*teller)
 	}{
-		edit: {happens: func(s *teller) {
-			template := Template(edited)
-			s.patch(Works, "c2", Name, map[string]any{"spec": from(&template).Object}, false)
-		}},
+		edit:                  {happens: func(s *teller) { s.overwrite("c2") }},
 		"its work is deleted": {happens: func(s *teller) { s.must(s.API.Delete(Works, "c2", Name, nil)) }},
 		restart: {overBroker: true, happens: func(s *teller) {
 			s.Network.CutAgent("c2", time.Hour)
@@ -151,8 +148,7 @@ func TestRecordedHaltHolds(t *testing.T) {
 // halts plays a rollout of v2 that is halted: c1 has failed, which is tolerated, c2 is degraded, and c3 soaks.
 func (s *teller) halts() {
 	s.t.Helper()
-	ref := progressive("p1", 3, "30s", 1, false)
-	ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
+	ref := soaking(progressive("p1", 3, "30s", 1, false), 10*time.Minute)
 	s.Place("p1", []string{"c1", "c2", "c3", "c4", "c5"})
 	s.Create("v1", ref)
 	s.settle(time.Hour)

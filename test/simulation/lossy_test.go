@@ -11,7 +11,7 @@ import (
 func complete(t *testing.T) *teller {
 	t.Helper()
 	s := overBroker(t)
-	s.rollsOut(all("p1", "30s", true), "c1", "c2")
+	s.stable(all("p1", "30s", true), "c1", "c2")
 	return s
 }
 
@@ -48,7 +48,7 @@ func TestLostReportLeadsToNoAbort(t *testing.T) {
 // A success that has arrived, and that the hub has not read yet, is no failure.
 func TestUnreadReportLeadsToNoAbort(t *testing.T) {
 	s := complete(t)
-	s.breaks("c2")
+	s.hangs("v2", "c2")
 	s.settle(27500 * time.Millisecond)
 	s.Report("c2", "v2", Succeeds)
 	s.settle(1500 * time.Millisecond)
@@ -78,13 +78,11 @@ func TestOlderReportTakesNothingBack(t *testing.T) {
 // A hub that is restarted restores what each cluster has, and writes nothing (P5).
 func TestRestoredWorksAreTheirs(t *testing.T) {
 	s := complete(t)
-	s.Tell("the hub restarts")
-	s.Restart()
+	s.restarts()
 	s.quiet()
 	s.Update("v2")
 	s.quiet()
-	s.Tell("the hub restarts")
-	s.Restart()
+	s.restarts()
 	s.quiet()
 	require.Zero(t, s.Hub.written)
 	s.reaches("v2")
@@ -101,8 +99,7 @@ func TestWipedStatusAndARestartKeepToTheBatch(t *testing.T) {
 	s.has("v1", "c3", "c4")
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
 	s.wipeStatus()
-	s.Tell("the hub restarts")
-	s.Restart()
+	s.restarts()
 	s.settle(5 * time.Minute)
 	s.has("v1", "c3", "c4")
 	for _, cluster := range []string{"c1", "c2"} {

@@ -44,8 +44,7 @@ func TestLostStatusAfterTheAbortOfAnUndo(t *testing.T) {
 	s := rolledOut(t)
 	s.Update("v2")
 	s.quiet()
-	s.Report("c1", "v1", Hangs)
-	s.Update("v1")
+	s.hangs("v1", "c1")
 	s.quiet()
 	s.AbortByHand() // An undo is not aborted by itself.
 	s.quiet()
@@ -61,7 +60,7 @@ func TestLostStatusAfterTheAbortOfAnUndo(t *testing.T) {
 // hub learns it when it asks, before it records a failure.
 func TestLostStatusRecordsNoFailureThatWasNotReadLive(t *testing.T) {
 	s := overBroker(t)
-	s.rollsOut(progressive("p1", 2, "10s", 0, true), "c1", "c2")
+	s.stable(progressive("p1", 2, "10s", 0, true), "c1", "c2")
 	reports := 0
 	s.Network.Fate = func(message string) []time.Duration {
 		if message == "from c1: status update_request" {
@@ -125,11 +124,10 @@ func TestUpdateAfterARolloutThatIsNotRecorded(t *testing.T) {
 	s.settle(10 * time.Second)
 	v1 := s.Object().Status.CurrentRevision
 	require.Equal(t, s.Object().Status.UpdateRevision, v1)
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(5 * time.Second)
 	s.allow()
-	s.Report("c1", "v3", Hangs)
-	s.Update("v3")
+	s.hangs("v3", "c1")
 	s.quiet()
 	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
 	s.everywhere("v1")
@@ -139,7 +137,7 @@ func TestUpdateAfterARolloutThatIsNotRecorded(t *testing.T) {
 // and carried out before the new template is rolled out.
 func TestAbortBesideACollision(t *testing.T) {
 	s := rolledOut(t)
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(3 * time.Second)
 	require.Equal(t, "v2", s.held("c1"), s.story())
 	s.takeName("v3", nil)

@@ -26,7 +26,7 @@ func TestAbortOfTheFirstRolloutIsImpossible(t *testing.T) {
 // R7, R12: the same where the stable revision was deleted, and no work has it.
 func TestAbortToADeletedRevisionIsImpossible(t *testing.T) {
 	s := rolledOut(t)
-	s.breaks("")
+	s.hangs("v2", "")
 	s.settle(time.Second)
 	s.DeleteRevision(s.Revisions()[0].Name)
 	s.quiet()
@@ -36,7 +36,7 @@ func TestAbortToADeletedRevisionIsImpossible(t *testing.T) {
 // R12: what an abort says when it is decided counts clusters at the revision that they go back to, not those that had succeeded at the bad one.
 func TestFirstWordOfAnAbort(t *testing.T) {
 	s := rolledOut(t)
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	told := false
 	s.Check = func(write string) {
 		if told || !strings.HasSuffix(write, "/status") || s.Object().Status.AbortedTime == nil {

@@ -14,7 +14,7 @@ func TestNamesThatNoClusterCanHave(t *testing.T) {
 	names := []string{"a+0", "a/b", "..", "a%2fb", "#"}
 	playStories(t, map[string]func(*teller){
 		"it aborts a rollout before its deadline": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "10m", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "10m", 0, true), "c1", "c2")
 			s.Place("p1", append([]string{"c1", "c2"}, names...))
 			s.settle(10 * time.Second)
 			s.Update("v2")
@@ -50,7 +50,7 @@ func TestNamesThatNoClusterCanHave(t *testing.T) {
 			s.Place("p1", []string{"c1", "c2", "#"})
 			s.Create("v1", progressive("p1", 2, "30s", 1, true))
 			s.settle(time.Minute)
-			s.breaks("c1")
+			s.hangs("v2", "c1")
 			s.settle(time.Minute)
 			require.NotNil(t, s.Object().Status.AbortedTime)
 			s.says(workv1alpha1.ConditionProgressing, "rolled back to revision", "confirmed by 2 of 2 clusters")

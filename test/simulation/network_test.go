@@ -84,21 +84,20 @@ func TestStoriesOverBroker(t *testing.T) {
 	for name, play := range map[string]func(*teller){
 		"over a broker, abort in a network that loses and doubles": func(s *teller) {
 			s.Network.Fate = every("request", 3, slices.Clone(delays[2:])...)
-			s.rollsOut(progressive("p1", 2, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 2, "30s", 0, true), "c1", "c2", "c3")
 			s.Network.Fate = every("update_request", 4)
-			s.breaks("c2")
+			s.hangs("v2", "c2")
 			s.quiet()
 			s.Network.Fate = nil
 			s.Update("v3")
 			s.quiet()
 		},
 		"over a broker, the hub restarts while an agent is offline": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 			s.Network.CutAgent("c3", 5*time.Minute)
 			s.Update("v2")
 			s.settle(4 * time.Second)
-			s.Tell("the hub restarts")
-			s.Restart()
+			s.restarts()
 			s.quiet()
 			s.Network.RestartBroker(10*time.Second, 5*time.Second, func(cluster string) time.Duration {
 				return map[string]time.Duration{"c1": time.Second, "c2": time.Minute, "c3": 110 * time.Second}[cluster]

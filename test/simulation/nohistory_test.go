@@ -14,7 +14,7 @@ import (
 func abortedUnder(t *testing.T, hash string) *teller {
 	t.Helper()
 	s := rolledOut(t)
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	template := Template("v2")
 	object, err := revision.New(s.Object(), &template, hash, 2)
 	s.must(err)
@@ -51,8 +51,7 @@ func TestAbortedStaysAbortedWithoutHistory(t *testing.T) {
 			s := abortedUnder(t, "older")
 			s.forbid()
 			if restart {
-				s.Tell("the hub restarts")
-				s.Restart()
+				s.restarts()
 			}
 			s.settle(5 * time.Minute)
 			s.aborted("older")
@@ -71,7 +70,7 @@ func TestAbortedStaysAbortedWithoutHistory(t *testing.T) {
 // R1, R2: nor because collisions were counted since.
 func TestAbortedStaysAbortedWithoutHistoryAfterCollisions(t *testing.T) {
 	s := rolledOut(t)
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.quiet()
 	update := s.Object().Status.UpdateRevision
 	s.Report("c1", "v2", Succeeds)
@@ -91,7 +90,7 @@ func TestAbortedStaysAbortedWithoutHistoryAfterCollisions(t *testing.T) {
 func TestRetryWithoutHistory(t *testing.T) {
 	s := rolledOut(t)
 	s.SetBack(20 * time.Minute)
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(time.Second)
 	s.AbortByHand()
 	s.settle(10 * time.Second)
@@ -125,7 +124,7 @@ func TestNewTemplateAfterAnAbortWithoutHistory(t *testing.T) {
 // P6: what a cluster has is restored after a restart once its revision can be read, so that the revision is not pruned before.
 func TestRevisionThatOnlyAgentsReportIsKept(t *testing.T) {
 	s := overBroker(t)
-	s.rollsOut(all("p1", "None", false), "c1", "c2")
+	s.stable(all("p1", "None", false), "c1", "c2")
 	s.Report("", "v2", Hangs)
 	s.Report("", "v3", Hangs)
 	s.Update("v2")
@@ -139,8 +138,7 @@ func TestRevisionThatOnlyAgentsReportIsKept(t *testing.T) {
 	s.has("v3", "c1")
 	s.has("v2", "c2")
 	s.forbid()
-	s.Tell("the hub restarts")
-	s.Restart()
+	s.restarts()
 	s.settle(5 * time.Minute)
 	s.allow()
 	s.quiet()
@@ -157,8 +155,7 @@ func TestWipedStatusWithoutHistoryIsThatOfTheLastPass(t *testing.T) {
 	s.Update("v2")
 	s.quiet()
 	s.everywhere("v2")
-	s.Report("c2", "v3", Hangs)
-	s.Update("v3")
+	s.hangs("v3", "c2")
 	s.settle(10 * time.Second)
 	s.forbid()
 	s.wipeStatus()
@@ -182,16 +179,14 @@ func TestKeptObjectsStayWithoutHistory(t *testing.T) {
 			s.hasObjects("app-v1 app-v2 demo", "c1", "c2")
 			s.forbid()
 			if restart {
-				s.Tell("the hub restarts")
-				s.Restart()
+				s.restarts()
 			}
 			s.settle(10 * time.Second)
 			s.Report("c1", "v2", Succeeds)
 			s.settle(5 * time.Minute)
 			s.hasObjects("app-v1 app-v2 demo", "c1", "c2")
 			s.says(workv1alpha1.ConditionProgressing, "keep objects of an older revision")
-			s.Report("", "v3", Hangs)
-			s.Update("v3")
+			s.hangs("v3", "")
 			s.settle(5 * time.Minute)
 			s.hasObjects("app-v1 app-v2 demo", "c1", "c2")
 			s.allow()
@@ -212,8 +207,7 @@ func TestKeptObjectsHoldTheirSlotWithoutHistory(t *testing.T) {
 	s.settle(time.Minute)
 	s.hasObjects("app-v1 app-v2 demo", "c1")
 	s.forbid()
-	s.Tell("the hub restarts")
-	s.Restart()
+	s.restarts()
 	s.Place("p1", []string{"c0", "c1", "c2"})
 	s.settle(5 * time.Minute)
 	s.hasObjects("app-v1 app-v2 demo", "c1")
@@ -232,13 +226,11 @@ func TestFailureOutlivesAMissingHistory(t *testing.T) {
 	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
 		t.Run(name, func(t *testing.T) {
 			s := checkedStory(t)
-			s.rollsOut(progressive("p1", 2, "30s", 0, false), "c1", "c2", "c3", "c4")
+			s.stable(progressive("p1", 2, "30s", 0, false), "c1", "c2", "c3", "c4")
 			s.Update("v2")
 			s.quiet()
 			s.forbid()
-			s.Report("c1", "v1", Hangs)
-			s.Report("c2", "v1", Hangs)
-			s.Update("v1")
+			s.hangs("v1", "c1", "c2")
 			s.settle(28 * time.Second)
 			s.Report("c2", "v1", Succeeds) // Its success settles after c1 has failed, and leaves a slot free.
 			s.settle(time.Hour)

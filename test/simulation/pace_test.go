@@ -19,7 +19,7 @@ func TestRejectedWritesHaveAPace(t *testing.T) {
 		},
 		// c1 failed at v2, and a user retries it.
 		"a retried cluster": func(s *teller) {
-			s.breaks("c1")
+			s.hangs("v2", "c1")
 			s.settle(time.Minute)
 			require.Equal(s.t, []string{"c1"}, s.failed())
 			s.Refuse("c1", Denied)
@@ -28,7 +28,7 @@ func TestRejectedWritesHaveAPace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &teller{World: NewWorld(), t: t}
-			s.rollsOut(progressive("p1", 1, "30s", 0, false), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, false), "c1", "c2")
 			reject(s)
 			s.settle(2 * time.Minute)
 			tries := strings.Count(s.story(), "fault: patch work c1/web")

@@ -14,7 +14,7 @@ import (
 func TestStoriesOfPausedTemplates(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"several edits while it is paused are one rollout": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Pause(true)
 			s.Update("v2")
 			s.quiet()
@@ -28,7 +28,7 @@ func TestStoriesOfPausedTemplates(t *testing.T) {
 			require.Len(s.t, s.Revisions(), 2)
 		},
 		"an edit that is taken back while it is paused": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Pause(true)
 			s.Update("v2")
 			s.settle(time.Minute)
@@ -39,7 +39,7 @@ func TestStoriesOfPausedTemplates(t *testing.T) {
 			require.Len(s.t, s.Revisions(), 1)
 		},
 		"an undo while it is paused": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Update("v2")
 			s.quiet()
 			s.Pause(true)
@@ -68,7 +68,7 @@ func TestStoriesOfPausedTemplates(t *testing.T) {
 			s.versions("v2", "v2")
 		},
 		"a template that no agent could apply while it is paused": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Pause(true)
 			s.quiet()
 			s.patch(ReplicaSets, Namespace, Name, map[string]any{
@@ -94,8 +94,7 @@ func TestStoriesOfPausedTemplates(t *testing.T) {
 			s.Update("v2")
 			s.settle(time.Minute)
 			s.conditions()
-			s.Tell("the hub restarts")
-			s.Restart()
+			s.restarts()
 			s.settle(time.Minute)
 			s.versions("v1", "v1")
 			s.Tell("admin: grants the permission")

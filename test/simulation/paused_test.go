@@ -32,8 +32,8 @@ func (s *teller) versions(wanted ...string) {
 
 // pausedUntilItFails pauses the rollout of v2 while it waits for c1, which hangs, until its deadline is over.
 func (s *teller) pausedUntilItFails(abort bool) {
-	s.rollsOut(progressive("p1", 1, "30s", 0, abort), "c1", "c2")
-	s.breaks("c1")
+	s.stable(progressive("p1", 1, "30s", 0, abort), "c1", "c2")
+	s.hangs("v2", "c1")
 	s.settle(10 * time.Second)
 	s.Pause(true)
 	s.quiet()
@@ -43,27 +43,25 @@ func (s *teller) pausedUntilItFails(abort bool) {
 func TestStoriesOfPauses(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"paused in the middle of a rollout": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 			s.Update("v2")
 			s.settle(time.Second)
 			s.Pause(true)
 			s.quiet()
 			s.versions("v2", "v1", "v1")
 			s.kstatus(status.InProgressStatus)
-			s.Tell("the hub restarts")
-			s.Restart()
+			s.restarts()
 			s.quiet()
 			s.Pause(false)
 			s.quiet()
 			s.versions("v2", "v2", "v2")
 		},
 		"paused when it is complete, and drift": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Pause(true)
 			s.quiet()
 			s.kstatus(status.CurrentStatus)
-			template := Template(edited)
-			s.patch(Works, "c1", Name, map[string]any{"spec": from(&template).Object}, false)
+			s.overwrite("c1")
 			s.Tell("user: edits the work of c1")
 			s.quiet()
 			s.versions(edited, "v1")
@@ -72,7 +70,7 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.versions("v1", "v1")
 		},
 		"paused in the middle of an abort": func(s *teller) {
-			s.rollsOut(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
 			s.Report("c1", "v2", Hangs)
 			s.Fault = failing(s.World, "patch work c2/web", KilledBefore)
 			s.Wrote("patch work c1/web (v1)", func() { s.Pause(true) })
@@ -88,7 +86,7 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.versions("v3", "v3", "v3")
 		},
 		"clusters join and leave while it is paused": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 			s.Pause(true)
 			s.Place("p1", []string{"c1", "c2", "c4"})
 			s.quiet()
@@ -113,8 +111,8 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.versions("v2", "v2")
 		},
 		"an abort by hand while it is paused": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "None", 0, false), "c1", "c2")
-			s.breaks("c1")
+			s.stable(progressive("p1", 1, "None", 0, false), "c1", "c2")
+			s.hangs("v2", "c1")
 			s.settle(10 * time.Second)
 			s.Pause(true)
 			s.AbortByHand()
@@ -157,7 +155,7 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.versions("v3", "v3")
 		},
 		"deleted while it is paused": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.Update("v2")
 			s.settle(time.Second)
 			s.Pause(true)
@@ -169,7 +167,7 @@ func TestStoriesOfPauses(t *testing.T) {
 			require.Empty(s.t, s.Works())
 		},
 		"a cluster that can't be written back, and a pause": func(s *teller) {
-			s.rollsOut(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
 			s.Report("c1", "v2", Hangs)
 			s.Fault = func(what string) Fault {
 				if what == "patch work c2/web" && s.Object().Status.AbortedTime != nil {
@@ -191,7 +189,7 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.versions("v1", "v1", "v1")
 		},
 		"a refused cluster while it is paused": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "3m", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "3m", 0, true), "c1", "c2")
 			s.Refuse("c1", Denied)
 			s.Update("v2")
 			s.settle(30 * time.Second)
@@ -210,7 +208,7 @@ func TestStoriesOfPauses(t *testing.T) {
 // A pause that comes when the hub was away is kept to from the first pass on, whatever is due by then.
 func TestPauseAfterAnOutage(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
+	s.stable(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
 	s.Away = true
 	s.Update("v2")
 	s.Place("p1", []string{"c1", "c2"})
@@ -251,7 +249,7 @@ func TestTakeoverWhileItIsPaused(t *testing.T) {
 // What the conditions say of a pause stays the same while nothing happens, whatever clocks come to their end (P7), and every event is made once.
 func TestPauseIsToldOnce(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 	s.Update("v2")
 	s.Pause(true)
 	s.settle(10 * time.Minute)

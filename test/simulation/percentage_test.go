@@ -37,7 +37,7 @@ func TestPercentageOfAPlacementThatShrinks(t *testing.T) {
 				s.Place("p1", []string{"c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"})
 				s.Create("v1", ref)
 				s.settle(time.Hour)
-				s.breaks("c1", "c2")
+				s.hangs("v2", "c1", "c2")
 				s.settle(40 * time.Second)
 				require.Equal(t, []string{"c1", "c2"}, s.failed(), s.story())
 				meanwhile(s)

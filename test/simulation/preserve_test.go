@@ -62,7 +62,7 @@ func TestStoriesOfPreserving(t *testing.T) {
 			require.Equal(s.t, before, s.objects.uids())
 		},
 		"workloads stay in the middle of an abort": func(s *teller) {
-			s.breaks("c1")
+			s.hangs("v2", "c1")
 			s.settle(time.Second)
 			before := s.objects.uids()
 			s.Wrote("patch work c1/web (v1)", s.Delete)
@@ -88,7 +88,7 @@ func TestStoriesOfPreserving(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := checkedStory(t)
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 			s.Preserve(true)
 			s.quiet()
 			play(s)
@@ -136,7 +136,7 @@ func (s *teller) gone() {
 // Toggling the field writes no work and makes no revision.
 func TestTogglingPreserveWritesNoWork(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 	versions := func() (all []string) {
 		for _, work := range s.Works() {
 			all = append(all, work.ResourceVersion)
@@ -160,8 +160,8 @@ func TestPreservingInHandover(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Drops = true
 	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
-	s.rollsOut(progressive("p1", 1, "None", 0, false), "c1")
-	s.breaks("")
+	s.stable(progressive("p1", 1, "None", 0, false), "c1")
+	s.hangs("v2", "")
 	s.settle(time.Minute)
 	s.Preserve(true)
 	s.Edit("pauses", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.Paused = true })
@@ -177,7 +177,7 @@ func TestPreservingOverBroker(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.OverBroker()
 	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
-	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 	s.Preserve(true)
 	s.quiet()
 	s.Delete()
@@ -271,7 +271,7 @@ func TestPreservingCreatesWhatAnAgentHasNotAppliedYet(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Drops = true
 	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
-	s.rollsOut(all("p1", "None", false), "c1", "c2")
+	s.stable(all("p1", "None", false), "c1", "c2")
 	s.Preserve(true)
 	s.Report("c2", "", Silent)
 	s.Update("v2")

@@ -5,9 +5,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/utils/ptr"
-
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // TestStatusThatNamesAPrunedRevision: a status from a backup names a revision that was pruned since. The hub corrects it, even during a
@@ -19,7 +16,7 @@ func TestStatusThatNamesAPrunedRevision(t *testing.T) {
 				s := &teller{World: NewWorld(), t: t}
 				s.Place("p1", []string{"c1", "c2"})
 				s.Create("v1", progressive("p1", 2, "30s", 0, true))
-				s.Edit("sets revisionHistoryLimit to 0", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To[int32](0) })
+				s.keepsOlder(0)
 				s.quiet()
 				saved := s.status()
 				s.Update("v2")

@@ -17,11 +17,10 @@ func TestDeletionThatTimesOutReplacesNoFailure(t *testing.T) {
 	s.Check = nil
 	s.Place("p1", []string{"c1", "c2", "c3"})
 	s.Place("p2", []string{"d1"})
-	p1 := progressive("p1", 1, "30s", 1, true)
-	p1.RolloutStrategy.Progressive.MinSuccessTime.Duration = 4 * time.Minute
+	p1 := soaking(progressive("p1", 1, "30s", 1, true), 4*time.Minute)
 	s.Create("v1", p1, progressive("p2", 1, "30s", 5, true))
 	s.quiet()
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(40 * time.Second)
 	require.Equal(t, []string{"c1"}, s.failed())
 	s.adversaries.hold.Insert("c1")
@@ -40,7 +39,7 @@ func TestFailedClusterChangesItsPlacement(t *testing.T) {
 	s.Place("p2", []string{"d1", "d2", "d3"})
 	s.Create("v1", progressive("p1", 1, "30s", 0, false), progressive("p2", 1, "30s", 0, false))
 	s.quiet()
-	s.breaks("c1", "d1")
+	s.hangs("v2", "c1", "d1")
 	s.settle(40 * time.Second)
 	require.Equal(t, []string{"c1", "d1"}, s.failed())
 	s.adversaries.hold.Insert("c1")
@@ -67,11 +66,10 @@ func TestFailureWhileAPlacementIsMadeAgain(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3"})
 	s.Place("p2", []string{"c1", "c2", "c3", "c4", "c5"})
-	p1, p2 := progressive("p1", 3, "30s", 1, true), progressive("p2", 1, "30s", 0, true)
-	p2.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
+	p1, p2 := progressive("p1", 3, "30s", 1, true), soaking(progressive("p2", 1, "30s", 0, true), 10*time.Minute)
 	s.Create("v1", p1, p2)
 	s.quiet()
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(time.Minute)
 	require.Equal(t, []string{"c1"}, s.failed(), s.story())
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
@@ -88,8 +86,7 @@ func TestSoakWhileAPlacementIsMadeAgain(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2"})
 	s.Place("p2", []string{"c1", "c2", "c3"})
-	p1, p2 := progressive("p1", 2, "30s", 0, true), progressive("p2", 3, "30s", 0, true)
-	p1.RolloutStrategy.Progressive.MinSuccessTime.Duration = time.Hour
+	p1, p2 := soaking(progressive("p1", 2, "30s", 0, true), time.Hour), progressive("p2", 3, "30s", 0, true)
 	s.Create("v1", p1, p2)
 	s.settle(2 * time.Hour)
 	v1 := s.Object().Status.CurrentRevision
@@ -113,7 +110,7 @@ func TestStallWhileAPlacementIsMadeAgain(t *testing.T) {
 	s.Create("v1", progressive("p1", 2, "30s", 0, false), progressive("p2", 3, "30s", 1, false))
 	s.quiet()
 	v1 := s.Object().Status.CurrentRevision
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(5 * time.Minute)
 	require.Equal(t, []string{"c1"}, s.failed(), s.story())
 	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
@@ -129,8 +126,7 @@ func TestFailureWithoutAWorkWhileAPlacementIsMissing(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c2", "c3"})
 	s.Place("p2", []string{"c2", "c3", "c4"})
-	p1, p2 := progressive("p1", 3, "30s", 1, true), progressive("p2", 3, "30s", 0, true)
-	p1.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
+	p1, p2 := soaking(progressive("p1", 3, "30s", 1, true), 10*time.Minute), progressive("p2", 3, "30s", 0, true)
 	s.Create("v1", p1, p2)
 	s.settle(time.Hour)
 	s.Update("v2")
@@ -169,8 +165,7 @@ func TestHaltWhileAPlacementIsMadeAgain(t *testing.T) {
 func TestWorkCreatedAgainFromACopy(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2", "c3"})
-	p1 := progressive("p1", 1, "30s", 0, true)
-	p1.RolloutStrategy.Progressive.MinSuccessTime.Duration = 2 * time.Minute
+	p1 := soaking(progressive("p1", 1, "30s", 0, true), 2*time.Minute)
 	s.Create("v1", p1)
 	s.settle(time.Hour)
 	s.Update("v2")
@@ -199,7 +194,7 @@ func TestWorkCreatedAgainFromACopy(t *testing.T) {
 func TestAcceptedWorksTakeSlots(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	clusters := []string{"c1", "c2", "c3", "c4", "c5", "c6"}
-	s.rollsOut(progressive("p1", 1, "30s", 5, false), clusters...)
+	s.stable(progressive("p1", 1, "30s", 5, false), clusters...)
 	for _, c := range clusters[:5] {
 		s.Refuse(c, Denied)
 	}
@@ -228,7 +223,7 @@ func TestRecordNamesThePlacement(t *testing.T) {
 	p1, p2 := progressive("p1", 3, "30s", 1, false), progressive("p2", 1, "30s", 0, false)
 	s.Create("v1", p1, p2)
 	s.quiet()
-	s.breaks("c1", "c2")
+	s.hangs("v2", "c1", "c2")
 	s.settle(20 * time.Second)
 	s.Report("c2", "v2", Succeeds)
 	s.settle(12 * time.Second)
@@ -253,7 +248,7 @@ func TestRetryAfterAClockThatWasAhead(t *testing.T) {
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
 	s.Create("v1", progressive("p1", 2, "30s", 0, false))
 	s.settle(time.Minute)
-	s.breaks("c1", "c2")
+	s.hangs("v2", "c1", "c2")
 	s.settle(10 * time.Second)
 	s.HubAhead = 0
 	s.Restart()
@@ -267,8 +262,8 @@ func TestRetryAfterAClockThatWasAhead(t *testing.T) {
 // TestRevertOfARejectedWork: a work that the API server rejects in a revert is tried once per pass.
 func TestRevertOfARejectedWork(t *testing.T) {
 	s := checkedStory(t)
-	s.rollsOut(progressive("p1", 2, "30s", 0, false), "c1", "c2", "c3")
-	s.breaks("c1")
+	s.stable(progressive("p1", 2, "30s", 0, false), "c1", "c2", "c3")
+	s.hangs("v2", "c1")
 	s.settle(time.Minute)
 	s.Refuse("c1", Denied)
 	s.Update("v1")
@@ -290,10 +285,7 @@ func TestRollbackWindowCountsDeletedRevisions(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
 	s.Create("v1", progressive("p1", 1, "30s", 0, false))
-	s.Edit("sets rollbackWindow", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
-		spec.RollbackWindow = &workv1alpha1.RollbackWindow{Revisions: new(int32)}
-		*spec.RollbackWindow.Revisions = 1
-	})
+	s.window(1)
 	s.quiet()
 	for _, version := range []string{"v2", "v3"} {
 		s.Update(version)
@@ -310,8 +302,8 @@ func TestRollbackWindowCountsDeletedRevisions(t *testing.T) {
 func TestClusterInAnotherFormKeepsItsSlot(t *testing.T) {
 	s := checkedStory(t)
 	s.Drops = true
-	s.rollsOut(progressive("p1", 1, "5m", 0, false), "c5", "c6")
-	s.breaks("c5", "a0")
+	s.stable(progressive("p1", 1, "5m", 0, false), "c5", "c6")
+	s.hangs("v2", "c5", "a0")
 	s.settle(10 * time.Second)
 	s.Place("p1", []string{"a0", "c5", "c6"})
 	s.settle(10 * time.Second)

@@ -31,9 +31,9 @@ func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
 		t.Run("aborted, "+name, func(t *testing.T) {
 			s := &teller{World: NewWorld(), t: t}
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			saved := s.status()
-			s.breaks("c1")
+			s.hangs("v2", "c1")
 			s.quiet()
 			before := s.Object().Status
 			s.restore(saved, restart)
@@ -45,7 +45,7 @@ func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 		})
 		t.Run("complete, "+name, func(t *testing.T) {
 			s := &teller{World: NewWorld(), t: t}
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			saved := s.status()
 			for _, version := range []string{"v2", "v3"} {
 				s.Update(version)
@@ -63,12 +63,11 @@ func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 		})
 		t.Run("in progress, "+name, func(t *testing.T) {
 			s := &teller{World: NewWorld(), t: t}
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			saved := s.status()
 			s.Update("v2")
 			s.quiet()
-			s.Report("c1", "v3", Hangs)
-			s.Update("v3")
+			s.hangs("v3", "c1")
 			s.settle(10 * time.Second)
 			s.restore(saved, restart)
 			s.settle(5 * time.Minute)
@@ -113,9 +112,9 @@ func TestStatusIsNotOlderDuringAPause(t *testing.T) {
 // abortedStory returns a fleet at v1 after the rollout of v2 was aborted, and the status from before that rollout.
 func abortedStory(t *testing.T) (s *teller, saved *workv1alpha1.ManifestWorkReplicaSetStatus) {
 	s = &teller{World: NewWorld(), t: t}
-	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 	saved = s.status()
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.quiet()
 	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 	return s, saved
@@ -126,11 +125,10 @@ func abortedStory(t *testing.T) (s *teller, saved *workv1alpha1.ManifestWorkRepl
 func TestUpgradeInTheMiddleOfARolloutWithAFailure(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
-	ref := progressive("p1", 2, "30s", 0, false)
-	ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 100 * time.Second
+	ref := soaking(progressive("p1", 2, "30s", 0, false), 100*time.Second)
 	s.Create("v1", ref)
 	s.quiet()
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(95 * time.Second)
 	require.Equal(t, []string{"c1"}, s.failed(), s.story())
 	without := map[string]any{"failures": nil, "state": nil, "placementSummary": []any{}}
@@ -150,7 +148,7 @@ func TestErrorIsNotTheLastTryOfARejectedWrite(t *testing.T) {
 	for _, answer := range []Fault{Refused, Throttled, Conflicted} {
 		t.Run(string(answer), func(t *testing.T) {
 			s := checkedStory(t)
-			s.rollsOut(progressive("p1", 1, "45s", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "45s", 0, true), "c1", "c2")
 			s.Refuse("c1", Denied)
 			s.Update("v2")
 			s.settle(43 * time.Second)
@@ -170,8 +168,8 @@ func TestErrorIsNotTheLastTryOfARejectedWrite(t *testing.T) {
 func TestFailureWithoutARevisionOfTheTemplate(t *testing.T) {
 	s := checkedStory(t)
 	clusters := []string{"c1", "c2", "c3", "c4", "c5", "c6"}
-	s.rollsOut(progressive("p1", 2, "30s", 0, false), clusters...)
-	s.breaks("c1")
+	s.stable(progressive("p1", 2, "30s", 0, false), clusters...)
+	s.hangs("v2", "c1")
 	s.settle(6 * time.Second)
 	permit := s.refusing("create revision", Denied)
 	s.Update("v3")
@@ -191,8 +189,8 @@ func TestFailureWithoutARevisionOfTheTemplate(t *testing.T) {
 // TestAbortWithoutARevisionOfTheTemplateLooksLive: there, too, a cache whose watch is dead leads to no abort.
 func TestAbortWithoutARevisionOfTheTemplateLooksLive(t *testing.T) {
 	s := checkedStory(t)
-	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
-	s.breaks("c1")
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+	s.hangs("v2", "c1")
 	s.settle(10 * time.Second)
 	permit := s.refusing("create revision", Denied)
 	s.Update("v3")

@@ -63,8 +63,7 @@ func TestIgnoredPlacementRefs(t *testing.T) {
 	require.Len(s.t, s.Works(), 2, "nothing selects c2")
 	require.Equal(t, s.Object().Status.UpdateRevision, s.Object().Status.CurrentRevision)
 
-	s.Report("c1", "v3", Hangs)
-	s.Update("v3")
+	s.hangs("v3", "c1")
 	s.settle(10 * time.Second)
 	require.Equal(t, "v3", s.held("c3"), "before the upgrade to this hub")
 	s.crowd()

@@ -32,7 +32,7 @@ func (s *teller) refusing(write string, fault Fault) (permit func()) {
 func rolledOut(t *testing.T) *teller {
 	t.Helper()
 	s := checkedStory(t)
-	s.rollsOut(all("p1", "30s", true), "c1", "c2")
+	s.stable(all("p1", "30s", true), "c1", "c2")
 	return s
 }
 
@@ -67,7 +67,7 @@ func TestAbortIsFinishedWhileTheNextRevisionIsRefused(t *testing.T) {
 	for _, fault := range []Fault{Denied, Refused} {
 		t.Run(string(fault), func(t *testing.T) {
 			s := rolledOut(t)
-			s.breaks("")
+			s.hangs("v2", "")
 			s.Fault = failing(s.World, "patch work c2/web", Refused)
 			s.settle(32 * time.Second)
 			permit := s.refusing("create revision", fault)
@@ -88,7 +88,7 @@ func TestFailedRolloutIsAbortedWhileTheNextRevisionIsRefused(t *testing.T) {
 	for _, fault := range []Fault{Denied, Refused} {
 		t.Run(string(fault), func(t *testing.T) {
 			s := rolledOut(t)
-			s.breaks("c1")
+			s.hangs("v2", "c1")
 			s.settle(10 * time.Second)
 			permit := s.refusing("create revision", fault)
 			s.Update("v3")
@@ -109,7 +109,7 @@ func TestFailedRolloutIsAbortedWhileTheNextRevisionIsRefused(t *testing.T) {
 // R12: the same where no agent could apply the newer template.
 func TestFailedRolloutIsAbortedWhileTheTemplateIsInvalid(t *testing.T) {
 	s := rolledOut(t)
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(10 * time.Second)
 	empty := map[string]any{"workload": map[string]any{"manifests": []any{}}}
 	s.patch(ReplicaSets, Namespace, Name, map[string]any{"spec": map[string]any{"manifestWorkTemplate": empty}}, false)
@@ -169,7 +169,7 @@ func TestAbortIsCarriedOutWhileItsAnnotationIsRefused(t *testing.T) {
 	for _, fault := range []Fault{Denied, Refused} {
 		t.Run(string(fault), func(t *testing.T) {
 			s := rolledOut(t)
-			s.breaks("c1")
+			s.hangs("v2", "c1")
 			s.settle(10 * time.Second)
 			permit := s.refusing("patch revision", fault)
 			s.settle(2 * time.Minute)
@@ -192,7 +192,7 @@ func TestAbortByHandWhileItsAnnotationIsRefused(t *testing.T) {
 	for _, fault := range []Fault{Denied, Refused} {
 		t.Run(string(fault), func(t *testing.T) {
 			s := rolledOut(t)
-			s.breaks("c1")
+			s.hangs("v2", "c1")
 			s.settle(10 * time.Second)
 			permit := s.refusing("patch revision", fault)
 			s.AbortByHand()
@@ -217,7 +217,7 @@ func TestAbortByHandOfNothing(t *testing.T) {
 		"no history": func(s *teller) { s.API.NoHistory = true },
 		"refused":    func(s *teller) { s.refusing("create revision", Denied); s.Update("v3") },
 		"undone in the middle": func(s *teller) {
-			s.breaks("c1")
+			s.hangs("v2", "c1")
 			s.settle(10 * time.Second)
 			s.Report("c1", "v1", Silent)
 			s.Update("v1")
@@ -247,8 +247,7 @@ func TestRefusedRevisionUnderAnOlderCRD(t *testing.T) {
 	s.Place("p1", []string{"c1", "c2"})
 	s.Create("v1", all("p1", "30s", true))
 	s.settle(time.Minute)
-	s.Tell("the hub restarts")
-	s.Restart()
+	s.restarts()
 	s.refusing("create revision", Denied)
 	s.Update("v2")
 	s.settle(time.Minute)
@@ -271,7 +270,7 @@ func TestAbortFromMemory(t *testing.T) {
 	s.Place("p1", []string{"c1", "c2"})
 	s.Create("v1", all("p1", "30s", true))
 	s.settle(time.Minute)
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(10 * time.Second)
 	permit := s.refusing("patch revision", Denied)
 	s.settle(2 * time.Minute)
@@ -309,7 +308,7 @@ func TestCompletionWhileItsAnnotationIsRefused(t *testing.T) {
 // R42: a retry goes on with the status alone if the revision can't hold the ledger, and says so.
 func TestRetryWhileItsAnnotationIsRefused(t *testing.T) {
 	s := rolledOut(t)
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.quiet()
 	s.Report("c1", "v2", Succeeds)
 	permit := s.refusing("patch revision", Denied)

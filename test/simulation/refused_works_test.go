@@ -17,7 +17,7 @@ const c1Refused = "the API server rejects the ManifestWork of cluster c1: forbid
 func TestStoriesOfRefusedWorks(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"a refused cluster holds a slot until its deadline": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 1, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 1, "30s", 1, true), "c1", "c2", "c3")
 			permit := s.refusing("patch work c1/", Denied)
 			s.Update("v2")
 			s.settle(5 * time.Minute)
@@ -31,7 +31,7 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.everywhere("v2")
 		},
 		"a refused cluster halts a placement that tolerates no failure at its deadline": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, false), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, false), "c1", "c2")
 			permit := s.refusing("patch work c1/", Denied)
 			s.Update("v2")
 			s.settle(5 * time.Second)
@@ -44,7 +44,7 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.everywhere("v2")
 		},
 		"a refused cluster leads to an abort when its deadline comes": func(s *teller) {
-			s.rollsOut(progressive("p1", 2, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 2, "30s", 0, true), "c1", "c2", "c3")
 			permit := s.refusing("patch work c1/", Denied)
 			s.Update("v2")
 			s.settle(29 * time.Second)
@@ -62,8 +62,7 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.Update("v2")
 			s.settle(time.Minute)
 			s.hold("c1 v1", "c2 v2")
-			s.Tell("user: deletes the work of c2")
-			s.must(s.API.Delete(Works, "c2", Name, nil))
+			s.loses("c2")
 			s.settle(5 * time.Minute)
 			s.hold("c1 v1", "c2 v2")
 			s.says(workv1alpha1.ConditionProgressing, "the hub retries the write at least once a minute")
@@ -87,7 +86,7 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.everywhere("v1")
 		},
 		"a new cluster whose namespace is missing": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			permit := s.refusing("create work c3/", Denied)
 			s.Place("p1", []string{"c1", "c2", "c3"})
 			s.settle(time.Minute)
@@ -136,8 +135,8 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.idle()
 		},
 		"the fix does not wait for a cluster that answers 500 in an abort": func(s *teller) {
-			s.rollsOut(all("p1", "30s", true), "c1", "c2", "c3")
-			s.breaks("c1")
+			s.stable(all("p1", "30s", true), "c1", "c2", "c3")
+			s.hangs("v2", "c1")
 			s.settle(10 * time.Second)
 			permit := s.refusing("patch work c2/", Refused)
 			s.settle(time.Minute)
@@ -153,8 +152,8 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.everywhere("v3")
 		},
 		"an abort is carried out but for the works that can't be written back": func(s *teller) {
-			s.rollsOut(all("p1", "30s", true), "c1", "c2", "c3")
-			s.breaks("c1")
+			s.stable(all("p1", "30s", true), "c1", "c2", "c3")
+			s.hangs("v2", "c1")
 			s.settle(10 * time.Second)
 			permit := s.faulty(map[string]Fault{"patch work c2/": Refused, "patch work c3/": Denied})
 			s.settle(5 * time.Minute)
@@ -169,19 +168,18 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.everywhere("v1")
 		},
 		"the hub starts again while a refused cluster stops the rollout": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, false), "c1", "c2")
+			s.stable(progressive("p1", 1, "30s", 0, false), "c1", "c2")
 			s.refusing("patch work c1/", Denied)
 			s.Update("v2")
 			s.settle(5 * time.Minute)
 			version, told := s.API.version, len(s.events)
-			s.Tell("the hub restarts")
-			s.Restart()
+			s.restarts()
 			s.settle(10 * time.Minute)
 			require.Equal(s.t, version, s.API.version, s.story())
 			require.Len(s.t, s.events, told)
 		},
 		"another template is tried at once where one was refused": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "10m", 0, true), "c1", "c2")
+			s.stable(progressive("p1", 1, "10m", 0, true), "c1", "c2")
 			permit := s.refusing("patch work c1/", Denied)
 			s.Update("v2")
 			s.settle(30 * time.Second)
@@ -225,9 +223,9 @@ func (s *teller) hold(wanted ...string) {
 // counts it only when it is recorded, even in the first minutes of a restarted hub.
 func TestRefusedWhileOthersHalt(t *testing.T) {
 	s := checkedStory(t)
-	s.rollsOut(all("p1", "30s", false), "c1", "c2")
+	s.stable(all("p1", "30s", false), "c1", "c2")
 	s.refusing("patch work c1/", Denied)
-	s.breaks("c2")
+	s.hangs("v2", "c2")
 	s.settle(10 * time.Second)
 	s.Restart()
 	for range 20 {

@@ -13,7 +13,7 @@ import (
 // rejects begins the rollout of v2, which the API server rejects on c1.
 func rejects(t *testing.T) *teller {
 	s := checkedStory(t)
-	s.rollsOut(progressive("p1", 1, "1m", 0, true), "c1", "c2", "c3")
+	s.stable(progressive("p1", 1, "1m", 0, true), "c1", "c2", "c3")
 	s.Refuse("c1", Denied)
 	s.Update("v2")
 	return s
@@ -33,7 +33,7 @@ func TestDeadlineOfARejectedWork(t *testing.T) {
 // TestDeadlineOfAWorkThatAPauseHeldBack: a write that a pause held back was no try.
 func TestDeadlineOfAWorkThatAPauseHeldBack(t *testing.T) {
 	s := checkedStory(t)
-	s.rollsOut(progressive("p1", 1, "1m", 0, true), "c1", "c2", "c3")
+	s.stable(progressive("p1", 1, "1m", 0, true), "c1", "c2", "c3")
 	s.Report("c1", "v2", Succeeds)
 	s.Refuse("c2", Denied)
 	s.Update("v2")

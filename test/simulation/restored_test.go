@@ -16,8 +16,8 @@ func TestStatusFromBeforeTheAbort(t *testing.T) {
 	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
 		t.Run("restored from a backup, "+name, func(t *testing.T) {
 			s := checkedStory(t)
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
-			s.breaks("")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
+			s.hangs("v2", "")
 			s.settle(10 * time.Second)
 			saved := s.status()
 			s.quiet()
@@ -32,8 +32,8 @@ func TestStatusFromBeforeTheAbort(t *testing.T) {
 	// P5: the process dies in the middle of an abort. The next one lists the ManifestWorkReplicaSets from an API server whose watch cache lags.
 	t.Run("in a cache that lags behind that of the revisions", func(t *testing.T) {
 		s := &teller{World: NewWorld(), t: t}
-		s.rollsOut(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
-		s.breaks("")
+		s.stable(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
+		s.hangs("v2", "")
 		var older *unstructured.Unstructured
 		s.Fault = func(what string) Fault {
 			aborted := s.Object().Status.AbortedTime != nil
@@ -72,7 +72,7 @@ func TestStatusFromBeforeTheAbort(t *testing.T) {
 func TestOlderCurrentRevisionIsNoClaim(t *testing.T) {
 	begin := func(t *testing.T) (s *teller, saved *workv1alpha1.ManifestWorkReplicaSetStatus) {
 		s = checkedStory(t)
-		s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3", "c4")
+		s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3", "c4")
 		saved = s.status()
 		s.Update("v2")
 		s.quiet()
@@ -95,8 +95,7 @@ func TestOlderCurrentRevisionIsNoClaim(t *testing.T) {
 		})
 		t.Run("restored with a new template: the abort goes back to v2, "+name, func(t *testing.T) {
 			s, saved := begin(t)
-			s.Report("c1", "v3", Hangs)
-			s.Update("v3")
+			s.hangs("v3", "c1")
 			s.restore(saved, restart)
 			s.settle(5 * time.Minute)
 			require.NotNil(t, s.Object().Status.AbortedTime, s.story())

@@ -15,7 +15,7 @@ func retriedStory(t *testing.T, begin func(*teller), deadline string) *teller {
 	s.Place("p1", []string{"c1", "c2"})
 	s.Create("v1", progressive("p1", 1, deadline, 0, true))
 	s.settle(time.Minute)
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(5 * time.Minute)
 	require.NotNil(t, s.Object().Status.AbortedTime)
 	s.settle(300 * time.Millisecond)

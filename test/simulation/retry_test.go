@@ -34,8 +34,8 @@ func (s *teller) wrote(from int, what string) (n int) {
 func checkedAbort(t *testing.T, clusters ...string) *teller {
 	t.Helper()
 	s := checkedStory(t)
-	s.rollsOut(progressive("p1", 1, "30s", 0, true), clusters...)
-	s.breaks("")
+	s.stable(progressive("p1", 1, "30s", 0, true), clusters...)
+	s.hangs("v2", "")
 	s.quiet()
 	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 	return s
@@ -78,7 +78,7 @@ func TestRetryByAnnotationOfAStalledRollout(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := checkedStory(t)
-			s.rollsOut(progressive("p1", 2, "30s", 1, false), "c1", "c2", "c3", "c4")
+			s.stable(progressive("p1", 2, "30s", 1, false), "c1", "c2", "c3", "c4")
 			s.Report("c2", "v2", Hangs)
 			s.Report("c3", "v2", Degrades)
 			s.Update("v2")
@@ -110,7 +110,7 @@ func TestRetryByAnnotationOfAStalledRollout(t *testing.T) {
 // TestRetryByAnnotationOfARejectedWork: the write is tried at once, and has a new deadline.
 func TestRetryByAnnotationOfARejectedWork(t *testing.T) {
 	s := checkedStory(t)
-	s.rollsOut(progressive("p1", 1, "10m", 0, false), "c1", "c2")
+	s.stable(progressive("p1", 1, "10m", 0, false), "c1", "c2")
 	s.Refuse("c1", Denied)
 	s.Update("v2")
 	s.settle(15 * time.Minute)
@@ -139,7 +139,7 @@ func TestRetryByAnnotationOnAnOlderCRD(t *testing.T) {
 	s.Place("p1", []string{"c1", "c2"})
 	s.Create("v1", progressive("p1", 1, "30s", 0, true))
 	s.settle(12 * time.Minute)
-	s.breaks("")
+	s.hangs("v2", "")
 	s.settle(12 * time.Minute)
 	s.everywhere("v1")
 	began := len(s.Story)
@@ -154,8 +154,8 @@ func TestRetryByAnnotationOnAnOlderCRD(t *testing.T) {
 // TestRetryByAnnotationThatIsNone: a value that is no time retries nothing, and an event says so once. A time to come is awaited.
 func TestRetryByAnnotationThatIsNone(t *testing.T) {
 	s := checkedStory(t)
-	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1")
-	s.breaks("c1")
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1")
+	s.hangs("v2", "c1")
 	s.quiet()
 	s.annotateRetry("now")
 	s.quiet()
@@ -175,7 +175,7 @@ func TestRetryByAnnotationThatIsNone(t *testing.T) {
 // succeeded by that time. It does not renew one that relapses later.
 func TestRetryBeforeARelapse(t *testing.T) {
 	s := checkedStory(t)
-	s.rollsOut(progressive("p1", 1, "30s", 0, false), "c1", "c2")
+	s.stable(progressive("p1", 1, "30s", 0, false), "c1", "c2")
 	s.RetryByAnnotation(s.Clock.Now())
 	s.settle(time.Hour)
 	s.Report("", "v1", LiesThenHangs)

@@ -16,9 +16,9 @@ import (
 func TestStoriesOfRevisions(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"the life of a revision": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 			s.Annotate("image 2")
-			s.breaks("c2")
+			s.hangs("v2", "c2")
 			s.quiet()
 			s.Tell("agents: c2 gets there after all")
 			s.Report("c2", "v2", Succeeds)
@@ -33,15 +33,15 @@ func TestStoriesOfRevisions(t *testing.T) {
 			s.quiet()
 		},
 		"a broken revision in between": func(s *teller) {
-			s.rollsOut(progressive("p1", 1, "30s", 0, false), "c1", "c2", "c3")
-			s.breaks("")
+			s.stable(progressive("p1", 1, "30s", 0, false), "c1", "c2", "c3")
+			s.hangs("v2", "")
 			s.quiet()
 			s.Update("v3")
 			s.quiet()
 		},
 		"an aborted revision stays aborted through a later rollout": func(s *teller) {
-			s.rollsOut(progressive("p1", 2, "30s", 0, true), "c1", "c2")
-			s.breaks("")
+			s.stable(progressive("p1", 2, "30s", 0, true), "c1", "c2")
+			s.hangs("v2", "")
 			s.quiet()
 			s.Update("v3")
 			s.quiet()
@@ -98,7 +98,7 @@ func (s *teller) announceRevisions() {
 // under this hub's CRD. A user who removes a field hears nothing (P7).
 func TestFieldsThatAnOlderCRDDrops(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 	prunes := func(strategy workv1alpha1.PruneStrategy) {
 		s.Edit("sets pruneStrategy", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PruneStrategy = strategy })
 		s.quiet()
@@ -149,7 +149,7 @@ func TestFieldsThatAnOlderCRDDrops(t *testing.T) {
 // P7: a change cause that changes while the template stays writes nothing, and makes no revision.
 func TestChangeCauseAlone(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 	s.Check = func(write string) { require.Fail(t, "the hub writes", write) }
 	s.Annotate("nothing but words")
 	s.quiet()

@@ -79,13 +79,12 @@ func TestDeadlineWhereWorksAreStoredOtherwise(t *testing.T) {
 	s.Place("p1", []string{"c1", "c2"})
 	s.Create("v1", progressive("p1", 1, "10m", 0, true))
 	s.settle(Forever)
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(time.Second)
 	began := s.Clock.Now()
 	for range 3 {
 		s.settle(2*time.Minute + 30*time.Second)
-		s.Tell("the hub restarts")
-		s.Restart()
+		s.restarts()
 	}
 	s.settle(2*time.Minute + 40*time.Second)
 	require.NotNil(t, s.Object().Status.AbortedTime, s.story())

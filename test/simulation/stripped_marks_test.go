@@ -18,7 +18,7 @@ func TestWebhookThatTakesTheTimeOfTheWrite(t *testing.T) {
 	s.Create("v1", progressive("p1", 1, "5m", 0, true))
 	s.settle(Forever)
 	s.API.Strip = []string{workv1alpha1.AnnotationAppliedAt}
-	s.breaks("c1")
+	s.hangs("v2", "c1")
 	s.settle(10 * time.Second)
 	s.hold("c1 v2", "c2 v1")
 	require.LessOrEqual(t, s.patchesIn(4*time.Minute), 6, "the wait grows to a minute")

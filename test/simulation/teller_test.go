@@ -75,22 +75,6 @@ func checkedStory(t *testing.T) *teller {
 	return s
 }
 
-// rollsOut completes v1 on clusters that Placement p1 selects.
-func (s *teller) rollsOut(ref workv1alpha1.LocalPlacementReference, clusters ...string) {
-	s.t.Helper()
-	s.Place("p1", clusters)
-	s.Create("v1", ref)
-	s.quiet()
-}
-
-// breaks updates to v2, which hangs on some clusters, or on all for an empty name.
-func (s *teller) breaks(clusters ...string) {
-	for _, cluster := range clusters {
-		s.Report(cluster, "v2", Hangs)
-	}
-	s.Update("v2")
-}
-
 // story returns what happened, a line a step.
 func (s *teller) story() string { return strings.Join(s.Story, "\n") }
 
@@ -124,6 +108,23 @@ func (s *teller) must(err error) {
 	require.NoError(s.t, err, s.story())
 }
 
+// soaking sets minSuccessTime.
+func soaking(ref workv1alpha1.LocalPlacementReference, during time.Duration) workv1alpha1.LocalPlacementReference {
+	switch strategy := &ref.RolloutStrategy; {
+	case strategy.Progressive != nil:
+		strategy.Progressive.MinSuccessTime.Duration = during
+	case strategy.ProgressivePerGroup != nil:
+		strategy.ProgressivePerGroup.MinSuccessTime.Duration = during
+	}
+	return ref
+}
+
+// restarts restarts the hub, and tells so.
+func (s *teller) restarts() {
+	s.Tell("the hub restarts")
+	s.Restart()
+}
+
 // stable rolls v1 out to some clusters.
 func (s *teller) stable(ref workv1alpha1.LocalPlacementReference, clusters ...string) {
 	s.t.Helper()
@@ -132,7 +133,7 @@ func (s *teller) stable(ref workv1alpha1.LocalPlacementReference, clusters ...st
 	s.quiet()
 }
 
-// hangs begins the rollout of a version that hangs on some clusters.
+// hangs begins the rollout of a version that hangs on some clusters, or on all for an empty name.
 func (s *teller) hangs(version string, clusters ...string) {
 	for _, cluster := range clusters {
 		s.Report(cluster, version, Hangs)

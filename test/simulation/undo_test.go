@@ -21,11 +21,10 @@ func (s *teller) window(size int32) {
 // send a revision everywhere that fails on the first cluster.
 func TestRollbackWindowIsAskedOnce(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.rollsOut(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3", "c4")
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3", "c4")
 	s.Update("v2")
 	s.quiet()
-	s.Report("c1", "v1", Hangs)
-	s.Update("v1")
+	s.hangs("v1", "c1")
 	s.settle(time.Minute)
 	require.Equal(t, []string{"c1"}, s.failed(), s.story())
 	s.window(3)
@@ -63,8 +62,7 @@ func TestRetryOfAnUndoAtOnce(t *testing.T) {
 			s.quiet()
 			s.Update("v2")
 			s.quiet()
-			s.Report("", "v1", Hangs)
-			s.Update("v1")
+			s.hangs("v1", "")
 			s.settle(10 * time.Second)
 			s.everywhere("v1")
 			s.AbortByHand()
