@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -25,8 +26,32 @@ func TestFailed(t *testing.T) {
 		works          []work.Work
 		failed, halted bool
 	}{
-		"Progressive: beyond the percentage":   {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("25%"), four), works: []work.Work{failed("c1"), failed("c2")}, failed: true, halted: true},
-		"PerGroup: a percentage of each group": {ref: twoGroups(rt.PerGroup(), rt.MaxFailures("50%")), works: []work.Work{failed("c1"), failed("c3")}},
+		"nothing failed":                              {ref: rt.Ref("p1", deadline, four), works: []work.Work{inFlight("c1"), done("c2"), old("c3")}},
+		"in flight past the deadline":                 {ref: rt.Ref("p1", deadline, four), works: []work.Work{failed("c1")}, failed: true, halted: true},
+		"degraded before the deadline":                {ref: rt.Ref("p1", deadline, four), works: []work.Work{broken("c1")}, halted: true},
+		"no deadline":                                 {ref: rt.Ref("p1", four), works: []work.Work{failed("c1")}},
+		"deadline None":                               {ref: rt.Ref("p1", rt.Deadline("None"), four), works: []work.Work{failed("c1")}},
+		"All: as many as tolerated":                   {ref: rt.Ref("p1", deadline, rt.MaxFailures(1), four), works: []work.Work{failed("c1")}},
+		"All: one more":                               {ref: rt.Ref("p1", deadline, rt.MaxFailures(1), four), works: []work.Work{failed("c1"), failed("c2")}, failed: true, halted: true},
+		"All: failed and degraded":                    {ref: rt.Ref("p1", deadline, rt.MaxFailures(1), four), works: []work.Work{failed("c1"), broken("c2")}, halted: true},
+		"Progressive: a percentage is rounded up":     {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("26%"), four), works: []work.Work{failed("c1"), failed("c2")}},
+		"Progressive: beyond the percentage":          {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("25%"), four), works: []work.Work{failed("c1"), failed("c2")}, failed: true, halted: true},
+		"Progressive: 0%":                             {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("0%"), four), works: []work.Work{failed("c1")}, failed: true, halted: true},
+		"Progressive: 100%":                           {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("100%"), four), works: []work.Work{failed("c1"), failed("c2"), failed("c3"), failed("c4")}},
+		"maxFailures larger than the fleet":           {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures(9), four), works: []work.Work{failed("c1"), failed("c2"), failed("c3"), failed("c4")}},
+		"Progressive: over all groups":                {ref: twoGroups(rt.Progressive(4), rt.MaxFailures(1)), works: []work.Work{failed("c1"), failed("c3")}, failed: true, halted: true},
+		"PerGroup: one in each":                       {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(1)), works: []work.Work{failed("c1"), failed("c3")}},
+		"PerGroup: two in one":                        {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(1)), works: []work.Work{failed("c3"), failed("c4")}, failed: true, halted: true},
+		"PerGroup: a percentage of each group":        {ref: twoGroups(rt.PerGroup(), rt.MaxFailures("50%")), works: []work.Work{failed("c1"), failed("c3")}},
+		"PerGroup: not one in a mandatory":            {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(2), rt.Mandatory("a")), works: []work.Work{failed("c1")}, failed: true, halted: true},
+		"PerGroup: in the rest beside it":             {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(1), rt.Mandatory("a")), works: []work.Work{failed("c3")}},
+		"Progressive: not one in a mandatory":         {ref: twoGroups(rt.Progressive(1), rt.MaxFailures(4), rt.MandatoryAt(0)), works: []work.Work{failed("c1")}, failed: true, halted: true},
+		"Progressive: a degraded mandatory one":       {ref: twoGroups(rt.Progressive(1), rt.MaxFailures(4), rt.Mandatory("a")), works: []work.Work{broken("c1")}, halted: true},
+		"who completed an older revision":             {ref: rt.Ref("p1", deadline, four), works: []work.Work{rt.Work("c1", rt.AtRevision("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))}},
+		"another revision has no deadline":            {ref: rt.Ref("p1", rt.Progressive(0), deadline, four), works: []work.Work{rt.Work("c1", rt.AtRevision("aaa"), rt.IsDegraded(0), rt.Applied(0))}},
+		"a late success heals":                        {ref: rt.Ref("p1", deadline, four), works: []work.Work{failed("c1", rt.Rests(9*minute), rt.Available(9*minute))}},
+		"degraded for the deadline":                   {ref: rt.Ref("p1", deadline, four), works: []work.Work{failed("c1", rt.IsDegraded(4*minute), rt.Rests(3*minute))}, failed: true, halted: true},
+		"an edited work is not there, nor has failed": {ref: rt.Ref("p1", deadline, four), works: []work.Work{failed("c1", rt.Edited())}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := decide(rt.Now(10*minute), rt.Refs(tc.ref), rt.Works(tc.works...))
@@ -46,7 +71,14 @@ func TestDeadline(t *testing.T) {
 		failed    bool
 		recheck   string
 	}{
-		"the hub came back a minute ago": {"5m", rt.ConnectedSince(9 * minute), rt.Now(10 * minute), false, "1m0s"},
+		"a moment before":                         {"5m", rt.ConnectedSince(-hour), rt.Now(5*minute - 1), false, "1ms"},
+		"a second before":                         {"5m", rt.ConnectedSince(-hour), rt.Now(5*minute - second), false, "1s"},
+		"then":                                    {"5m", rt.ConnectedSince(-hour), rt.Now(5 * minute), true, "0s"},
+		"the hub came back a minute ago":          {"5m", rt.ConnectedSince(9 * minute), rt.Now(10 * minute), false, "1m0s"},
+		"the hub came back two minutes ago":       {"5m", rt.ConnectedSince(8 * minute), rt.Now(10 * minute), true, "0s"},
+		"no longer than the deadline itself":      {"30s", rt.ConnectedSince(9 * minute), rt.Now(10 * minute), true, "0s"},
+		"the grace of a short deadline":           {"30s", rt.ConnectedSince(10*minute - 10*second), rt.Now(10 * minute), false, "20s"},
+		"the grace does not lengthen a later one": {"20m", rt.ConnectedSince(9 * minute), rt.Now(20 * minute), true, "0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := decide(tc.now, tc.connected, rt.Refs(rt.Ref("p1", rt.Deadline(tc.deadline), rt.Clusters("c1"))),
@@ -68,6 +100,7 @@ func TestAbort(t *testing.T) {
 	}
 	const c1 = "placement p1: 1 of 2 clusters failed (c1): not successful within progressDeadline 5m0s, maxFailures is 0"
 	const alone = "placement p1: 1 of 1 cluster failed (c1): not successful within progressDeadline 5m0s, maxFailures is 0"
+	recorded := rt.Recorded("p1", workv1alpha1.FailureDeadlineExceeded, "c1")
 	for name, tc := range map[string]struct {
 		rolling rt.SnapshotOption
 		refs    []placement.Ref
@@ -75,6 +108,14 @@ func TestAbort(t *testing.T) {
 		reason  string
 		blocked rollout.AbortBlock
 	}{
+		"a failed ref that asks for it": {refs: []placement.Ref{abort("p1", "c1", "c2")}, works: []work.Work{failed("c1")}, reason: c1},
+		"a failed ref that does not":    {refs: []placement.Ref{stop("p1", "c1")}, works: []work.Work{failed("c1")}},
+		"a degraded cluster is not a failed one": {
+			refs: []placement.Ref{abort("p1", "c1")}, works: []work.Work{broken("c1")},
+		},
+		"only the other ref asks for it": {
+			refs: []placement.Ref{stop("p1", "c1"), abort("p2", "c2")}, works: []work.Work{failed("c1"), done("c2")},
+		},
 		"two of three refs failed": {
 			refs:   []placement.Ref{abort("p1", "c1"), stop("p2", "c2"), abort("p3", "c3")},
 			works:  []work.Work{failed("c1"), failed("c2"), failed("c3")},
@@ -84,8 +125,25 @@ func TestAbort(t *testing.T) {
 			rolling: rt.Rolling("", "bbb"), refs: []placement.Ref{abort("p1", "c1")}, works: []work.Work{failed("c1")},
 			blocked: rollout.BlockedByAbsence,
 		},
+		"a failure after the rollout was complete": {
+			rolling: rt.Rolling("bbb", "bbb"), refs: []placement.Ref{abort("p1", "c1")}, works: []work.Work{failed("c1")},
+		},
+		"by a cluster that failed before it was deselected": {
+			rolling: recorded, refs: []placement.Ref{abort("p1", "c2")}, works: []work.Work{failed("c1", rt.Deleting())}, reason: c1,
+		},
 		"by a cluster that was deselected before, and never succeeded": {
 			refs: []placement.Ref{abort("p1", "c2")}, works: []work.Work{failed("c1", rt.Deleting())}, reason: c1,
+		},
+		"not by a cluster that was deselected before, and had succeeded": {
+			refs: []placement.Ref{abort("p1", "c2")}, works: []work.Work{failed("c1", rt.Deleting(), rt.SeenSucceeding(minute))},
+		},
+		"not while its Placement is missing": {
+			rolling: recorded, refs: []placement.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Missing())},
+			works: []work.Work{failed("c1")},
+		},
+		"never by limits that can't be read": {
+			refs:  []placement.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures(-1), rt.AbortAll(), rt.Clusters("c1"))},
+			works: []work.Work{done("c1")},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -179,5 +237,13 @@ func TestConfirmed(t *testing.T) {
 		rt.Works(old("c1", rt.JustSeenSucceeding()), old("c2", rt.JustSeenSucceeding())), func(s *rollout.Snapshot) { s.Restored = true })
 	if p.Confirmed != 2 || p.Recheck != 0 {
 		t.Errorf("confirmed %d, again after %s", p.Confirmed, p.Recheck)
+	}
+}
+
+// TestGoBackToNothing: the current revision was lost after the abort. Nothing is written, and nothing else is decided.
+func TestGoBackToNothing(t *testing.T) {
+	p := decide(rt.Now(10*minute), rt.Rolling("", "bbb"), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))), rt.Works(done("c1")))
+	if len(texts(p)) > 0 || p.Desired != nil || p.Complete {
+		t.Errorf("%v, desired %v, complete %v", texts(p), p.Desired, p.Complete)
 	}
 }
