@@ -53,6 +53,7 @@ func TestPausedCounts(t *testing.T) {
 			"the rollout of revision web-bbb has failed, and is aborted after the pause unless these clusters recover: " +
 				"placement p1: 1 of 3 clusters failed (c1): not successful within progressDeadline 5m0s, maxFailures is 0",
 		},
+		"a template that differs": {paused(status.Complete, true, one, rt.Works(done("c1"))), waits},
 		"a template that differs takes the place of what is under way": {
 			paused(status.RollingOut, true, three, rt.Works(failed("c1"), old("c2"))), waits,
 		},
@@ -105,6 +106,9 @@ func TestPausedProgressing(t *testing.T) {
 		"rolling out": {
 			in: paused(status.RollingOut, false, one), status: metav1.ConditionUnknown, reason: workv1alpha1.ReasonNewRevisionCreated, reconciling: true,
 		},
+		"complete": {
+			in: paused(status.Complete, false, one, rt.Works(done("c1"))), status: metav1.ConditionFalse, reason: workv1alpha1.ReasonNewManifestWorkAvailable,
+		},
 		"complete, and another template": {
 			in: paused(status.Complete, true, one, rt.Works(done("c1"))), status: metav1.ConditionUnknown,
 			reason: workv1alpha1.ReasonNewManifestWorkAvailable, reconciling: true,
@@ -120,6 +124,14 @@ func TestPausedProgressing(t *testing.T) {
 		"aborting": {
 			in: paused(status.Aborting, true, one, rt.Aborted(), rt.Works(done("c1"))), status: metav1.ConditionFalse,
 			reason: workv1alpha1.ReasonProgressDeadlineExceeded, reconciling: true,
+		},
+		"aborted": {
+			in: paused(status.Aborted, false, one, rt.Aborted(), rt.Works(old("c1"))), status: metav1.ConditionFalse,
+			reason: workv1alpha1.ReasonRolloutAborted, stalled: true,
+		},
+		"aborted, and another template": {
+			in: paused(status.Aborted, true, one, rt.Aborted(), rt.Works(old("c1"))), status: metav1.ConditionUnknown,
+			reason: workv1alpha1.ReasonRolloutAborted, reconciling: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
