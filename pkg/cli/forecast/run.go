@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -55,43 +56,32 @@ const (
 
 type run struct {
 	*stage
-	*fleet
+	// clusters are in the order of the sites.
+	clusters  []cluster
 	now       time.Time
 	s         rollout.Snapshot
 	abortedAt time.Time
 	exposed   int
 	passes    int
-	// watch sees each plan before it is carried out; nil in product code.
-	watch func(*run, *rollout.Plan)
-	// killed reports whether the hub's process dies after the write that it has just made, and another one starts; nil in product code.
-	killed func() bool
-}
-
-// Run simulates one run. The index selects its random numbers. The input must be valid.
-func Run(in *Input, index int) (Result, error) { return newRun(in, index).play(always) }
-
-// always lets runs go on.
-func always() bool { return true }
-
-func newRun(in *Input, index int) *run {
-	r := newStage(in).newRun()
-	r.begin(index)
-	return r
 }
 
 // newRun returns the memory of a run, which begin fills. One after the other, any number of runs can use it.
 func (st *stage) newRun() *run {
-	r := &run{stage: st, fleet: st.newFleet()}
+	r := &run{stage: st, clusters: make([]cluster, len(st.sites))}
 	r.s.Works = make([]work.Work, 0, len(r.clusters))
 	return r
 }
 
-// begin sets the state in which run number index begins: each cluster has a work that has succeeded with the older revision, if there is
-// one.
+// begin draws the clusters of run number index, and sets the state in which it begins: each cluster has a work that has succeeded with the
+// older revision, if there is one.
 func (r *run) begin(index int) {
 	r.now, r.abortedAt, r.exposed, r.passes = epoch, time.Time{}, 0, 0
 	r.s = r.snapshot(r.s.Works[:0])
-	r.draw(r.in, index)
+	random := rand.New(rand.NewPCG(r.in.Seed, uint64(index))) //nolint:gosec // a simulation needs numbers that can be repeated
+	for i := range r.clusters {
+		c := &r.clusters[i]
+		*c = cluster{site: r.sites[i], draw: r.in.Agents.draw(random, r.sites[i].name), object: c.object}
+	}
 	if r.s.Current == nil {
 		return
 	}
@@ -150,9 +140,6 @@ func (r *run) pass() *rollout.Plan {
 	for {
 		plan := rollout.Decide(&r.s)
 		r.passes++
-		if r.watch != nil {
-			r.watch(r, plan)
-		}
 		for _, work := range plan.Settled {
 			work.SettledAt = r.now
 		}
@@ -161,17 +148,15 @@ func (r *run) pass() *rollout.Plan {
 		switch {
 		case plan.Abort != nil:
 			r.s.Aborted, r.abortedAt, r.exposed = true, r.now, r.countExposed()
-			r.survives()
-		case recorded:
-			r.survives()
-		case r.act(plan):
+		case !recorded:
+			r.act(plan)
 			return plan
 		}
 	}
 }
 
-// act performs the writes of a plan. It reports whether the process lived to the end of the plan.
-func (r *run) act(plan *rollout.Plan) bool {
+// act performs the writes of a plan.
+func (r *run) act(plan *rollout.Plan) {
 	for i := range plan.Writes {
 		w := &plan.Writes[i]
 		c := &r.clusters[r.index[w.Cluster]]
@@ -182,31 +167,7 @@ func (r *run) act(plan *rollout.Plan) bool {
 		if w.Revision != nil {
 			r.start(c, w.Revision)
 		}
-		if !r.survives() {
-			return false
-		}
 	}
-	return true
-}
-
-// survives reports whether the process lives on after a write. Otherwise its successor starts at once: it has what is stored, and none of
-// what the process had seen.
-func (r *run) survives() bool {
-	if r.killed == nil || !r.killed() {
-		return true
-	}
-	r.s.Gap = rollout.UnknownGap(r.now)
-	for i := range r.clusters {
-		c := &r.clusters[i]
-		if c.work == nil {
-			continue
-		}
-		c.work.WatchedSince, c.work.SettledAt = r.now, time.Time{}
-		if !c.work.SucceededSince.IsZero() {
-			c.work.SucceededSince = r.now
-		}
-	}
-	return false
 }
 
 // start lets the agent of a cluster apply what was written, and schedules its report.

@@ -40,12 +40,13 @@ func (o *Objects) estimate() *Estimate {
 		return nil
 	}
 	slices.Sort(took)
-	found := &Estimate{Each: metav1.Duration{Duration: max(took[len(took)/2], resolution)}, Clusters: len(took)}
+	each := max(took[len(took)/2], resolution)
+	found := &Estimate{Each: metav1.Duration{Duration: each}, Clusters: len(took)}
 	for i := range o.ReplicaSet.Spec.PlacementRefs {
-		wave, end := o.ends(&o.ReplicaSet.Spec.PlacementRefs[i], clusters, wrote, found.Each.Duration)
+		wave, end := o.ends(&o.ReplicaSet.Spec.PlacementRefs[i], clusters, wrote, each)
 		found.Wave, found.Rollout = later(found.Wave, wave), later(found.Rollout, end)
 	}
-	if found.Wave.IsZero() || o.Now.Sub(found.Wave) > found.Each.Duration { // It takes much longer than the others, so the end is unknown.
+	if found.Wave.IsZero() || o.Now.Sub(found.Wave) > each { // It takes much longer than the others, so the end is unknown.
 		return nil
 	}
 	found.Wave, found.Rollout = later(found.Wave, o.Now), later(found.Rollout, o.Now)
