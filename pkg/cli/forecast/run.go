@@ -147,7 +147,7 @@ func (r *run) pass() *rollout.Plan {
 		r.s.Records = plan.Records
 		switch {
 		case plan.Abort != nil:
-			r.s.Aborted, r.abortedAt, r.exposed = true, r.now, r.countExposed()
+			r.s.Aborted, r.abortedAt = true, r.now
 		case !recorded:
 			r.act(plan)
 			return plan
@@ -172,58 +172,45 @@ func (r *run) act(plan *rollout.Plan) {
 
 // start lets the agent of a cluster apply what was written, and schedules its report.
 func (r *run) start(c *cluster, rev *work.Revision) {
-	says := c.answerTo(r.in.Rules)
-	if rev.Hash == newer {
-		c.written = true
-	} else {
-		says = c.answerBack(r.in.Rules)
-	}
-	c.says, c.reportAt, c.wakeAt = nothing, time.Time{}, time.Time{}
+	c.written = c.written || rev.Hash == newer
 	if c.fate != Offline {
 		c.runs = rev.Hash
-		c.wasReached = c.wasReached || rev.Hash == newer
+		if rev.Hash == newer && !c.wasReached {
+			c.wasReached = true
+			r.exposed++
+		}
 	}
-	if says.says == nothing {
+	var after, soak time.Duration
+	c.says, after = c.answer(r.in.Rules, rev.Hash)
+	c.reportAt, c.wakeAt = time.Time{}, time.Time{}
+	switch c.says {
+	case nothing:
 		return
-	}
-	soak := time.Duration(0)
-	if says.says == success {
+	case success:
 		soak = max(r.s.Settle, r.limits[c.ref].Soak)
 	}
-	c.says = says.says
-	c.wakeAt = r.look(r.now.Add(says.after + soak))
+	c.wakeAt = epoch.Add(r.now.Add(after + soak).Sub(epoch).Round(r.resolution)) // The nearest look of the hub.
 	c.reportAt = c.wakeAt.Add(-soak)
 	if r.s.Aborted || !c.reportAt.After(r.now) { // No report comes before the write. After an abort, there is nothing to decide.
-		c.reportAt = r.now.Add(max(says.after, time.Nanosecond))
+		c.reportAt = r.now.Add(max(after, time.Nanosecond))
 		c.wakeAt = c.reportAt.Add(soak)
 	}
-}
-
-// look returns the look of the hub that is nearest to a time.
-func (r *run) look(at time.Time) time.Time {
-	return epoch.Add(at.Sub(epoch).Round(r.resolution))
 }
 
 // next returns when something can change next; zero if nothing can.
 func (r *run) next(plan *rollout.Plan) time.Time {
 	var next time.Time
 	sooner := func(at time.Time) {
-		if at.After(r.now) && (next.IsZero() || at.Before(next)) {
+		// After an abort, nothing is decided any more: the hub looks when the last cluster is back.
+		if at.After(r.now) && (next.IsZero() || at.Before(next) != r.s.Aborted) {
 			next = at
 		}
 	}
 	for i := range r.clusters {
-		if !r.s.Aborted {
-			sooner(r.clusters[i].wakeAt)
-		} else if at := r.clusters[i].wakeAt; at.After(next) {
-			next = at // Nothing is decided any more: the hub looks when the last cluster is back.
-		}
+		sooner(r.clusters[i].wakeAt)
 	}
 	if r.s.Aborted {
-		if next.After(r.now) {
-			return next
-		}
-		return time.Time{}
+		return next
 	}
 	if plan.Recheck > 0 {
 		sooner(r.now.Add(plan.Recheck))
@@ -236,27 +223,17 @@ func (r *run) next(plan *rollout.Plan) time.Time {
 	return next
 }
 
-func (r *run) countExposed() int {
-	n := 0
-	for i := range r.clusters {
-		if r.clusters[i].wasReached {
-			n++
-		}
-	}
-	return n
-}
-
 func (r *run) result(outcome Outcome) Result {
-	result := Result{Outcome: outcome, Duration: r.now.Sub(epoch), Exposed: r.countExposed(), Passes: r.passes}
+	result := Result{Outcome: outcome, Duration: r.now.Sub(epoch), Exposed: r.exposed, Passes: r.passes}
 	if r.s.Aborted {
-		result.Duration, result.Exposed = r.abortedAt.Sub(epoch), r.exposed
+		result.Duration = r.abortedAt.Sub(epoch)
 	}
 	for i := range r.clusters {
 		c := &r.clusters[i]
 		if !c.written {
 			result.NeverReached++
 		}
-		if c.fate.broken() && c.runs == newer && !c.work.SucceededSince.IsZero() {
+		if (c.fate == Fails || c.fate == Hangs) && c.runs == newer && !c.work.SucceededSince.IsZero() {
 			result.Unnoticed++
 		}
 		if r.s.Aborted && c.wasReached {

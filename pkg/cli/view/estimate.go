@@ -114,7 +114,11 @@ func (o *Objects) ends(
 	if busy == 0 || waiting == 0 {
 		return wave, wave
 	}
-	waves := math.Ceil(float64(waiting) / float64(max(busy, concurrency(ref, total))))
+	size := 0
+	if ref.RolloutStrategy.Type == clusterv1alpha1.Progressive && ref.RolloutStrategy.Progressive != nil {
+		size, _ = intstr.GetScaledValueFromIntOrPercent(&ref.RolloutStrategy.Progressive.MaxConcurrency, total, true) // Zero for nonsense.
+	}
+	waves := math.Ceil(float64(waiting) / float64(max(busy, size)))
 	return wave, later(wave, o.Now).Add(time.Duration(waves) * each)
 }
 
@@ -126,18 +130,6 @@ func (o *Objects) soak(placement string) time.Duration {
 		}
 	}
 	return 0
-}
-
-// concurrency returns maxConcurrency of a placementRef with a number of clusters; 0 if the strategy has none.
-func concurrency(ref *workv1alpha1.LocalPlacementReference, total int) int {
-	if ref.RolloutStrategy.Type != clusterv1alpha1.Progressive || ref.RolloutStrategy.Progressive == nil {
-		return 0
-	}
-	size, err := intstr.GetScaledValueFromIntOrPercent(&ref.RolloutStrategy.Progressive.MaxConcurrency, total, true)
-	if err != nil {
-		return 0
-	}
-	return size
 }
 
 func later(a, b time.Time) time.Time {

@@ -121,7 +121,7 @@ func Of(o *Objects) *Fleet {
 	clusters, _ := o.clusters()
 	f := &Fleet{
 		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Alarms: Alarms(o), Why: o.numbered(why(rs)),
-		Causes: causesOf(rs, clusters), Revisions: Revisions(o), Notes: append(o.notes(), o.presumption()...), Reached: o.reached(),
+		Causes: causesOf(o.recorded(), clusters), Revisions: Revisions(o), Notes: append(o.notes(), o.presumption()...), Reached: o.reached(),
 		Then: o.then(), Estimate: o.estimate(), Bars: o.bars(),
 	}
 	f.Attention, f.Rest = attention(Clusters(o))
