@@ -18,6 +18,12 @@ import (
 // TestUndoTarget: an undo restores the current revision during a rollout. After a rollout, it restores the newest earlier revision that was
 // current. It restores an aborted revision only if allowed.
 func TestUndoTarget(t *testing.T) {
+	edited := func(o *view.Objects) { // Every cluster has v2, and none has the template in the spec.
+		complete(o)
+		o.ReplicaSet.Spec.ManifestWorkTemplate = *template("v3")
+		o.ReplicaSet.Generation, o.ReplicaSet.Status.ObservedGeneration = 7, 6
+		o.ReplicaSet.Status.State = workv1alpha1.StateComplete
+	}
 	for name, c := range map[string]struct {
 		change  func(*view.Objects)
 		number  int64
@@ -33,10 +39,15 @@ func TestUndoTarget(t *testing.T) {
 			complete(o)
 			revisiontest.Amend(o.Revisions[0], func(r *revision.Record) { r.Ended = time.Time{} })
 		}, err: "no earlier"},
-		"aborted":                {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, err: "add --allow-aborted"},
-		"aborted, allowed":       {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, allowed: view.Allowed{Aborted: true}, want: 2},
-		"after the first one":    {change: func(o *view.Objects) { complete(o); o.Revisions = o.Revisions[1:] }, err: "no earlier"},
-		"revision can't be read": {change: func(o *view.Objects) { o.Revisions[0].Data.Raw = []byte(`{}`) }, err: "missing or can't be read"},
+		"aborted":             {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, err: "add --allow-aborted"},
+		"aborted, allowed":    {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, allowed: view.Allowed{Aborted: true}, want: 2},
+		"after the first one": {change: func(o *view.Objects) { complete(o); o.Revisions = o.Revisions[1:] }, err: "no earlier"},
+		"another template, paused (R23)": {change: func(o *view.Objects) {
+			edited(o)
+			o.ReplicaSet.Spec.Paused, o.ReplicaSet.Status.State = true, workv1alpha1.StatePaused
+		}, want: 2},
+		"another template, not observed yet": {change: edited, want: 2},
+		"revision can't be read":             {change: func(o *view.Objects) { o.Revisions[0].Data.Raw = []byte(`{}`) }, err: "missing or can't be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := objects(t)
