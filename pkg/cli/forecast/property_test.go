@@ -48,12 +48,12 @@ func TestProperties(t *testing.T) {
 		require.LessOrEqual(t, r.Exposed+r.NeverReached, n)
 		require.LessOrEqual(t, r.Unnoticed, r.Exposed)
 		require.Equal(t, r.Outcome == forecast.Aborted && r.Exposed > 0, r.Restore > 0)
-		switch abortAll := strategy.FailureStrategy == workv1alpha1.AbortAll; {
-		case r.Outcome == forecast.Complete:
+		switch r.Outcome {
+		case forecast.Complete:
 			require.Zero(t, r.NeverReached)
-		case r.Outcome == forecast.Aborted:
-			require.True(t, abortAll && !in.First)
-		case r.Outcome == forecast.Waiting:
+		case forecast.Aborted:
+			require.True(t, strategy.FailureStrategy == workv1alpha1.AbortAll && !in.First)
+		case forecast.Waiting:
 			require.Equal(t, "None", strategy.Progressive.ProgressDeadline)
 		}
 		if healthy && strategy.Progressive.ProgressDeadline == "None" {

@@ -50,17 +50,10 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 	}
 	switch missing, failed := selected-o.having(&update), len(status.Failures); {
 	case verb == VerbAbort:
-		affected := countOf(o.having(&update)) + " that have"
-		switch {
-		case len(o.Works) == 0 && update.Now < 0:
-			affected = "every cluster that has"
-		case o.having(&update) == 1:
-			affected = "1 cluster that has"
-		}
 		says(o.having(&update), fmt.Sprintf("Abort the rollout of revision %s of %s?", number, name),
 			"status.abortedTime, your user name and the reason",
 			fmt.Sprintf("The hub writes revision %s at once to %s revision %s. It ignores the rollout strategy. The spec does not change.",
-				current, affected, number))
+				current, o.affected(&update), number))
 	case verb == VerbRetry && len(clusters) > 0:
 		says(len(clusters), fmt.Sprintf("Retry %s of %s?", countOf(len(clusters)), name), "status.failures, without these clusters",
 			fmt.Sprintf("The hub gives %s a new deadline, and continues the rollout.", countOf(len(clusters))))
@@ -95,6 +88,18 @@ func (o *Objects) restoredBy(r *Revision) (clusters int, then string) {
 	}
 	clusters = Selected(o.ReplicaSet) - o.having(r)
 	return clusters, fmt.Sprintf("The hub rolls the template out to %s, with the rollout strategy.", countOf(clusters))
+}
+
+// affected describes the clusters that have a revision.
+func (o *Objects) affected(r *Revision) string {
+	switch n := o.having(r); {
+	case len(o.Works) == 0 && r.Now < 0:
+		return "every cluster that has"
+	case n == 1:
+		return "1 cluster that has"
+	default:
+		return countOf(n) + " that have"
+	}
 }
 
 // suspended tells what a pause does to aborts.

@@ -119,7 +119,8 @@ func Of(o *Objects) *Fleet {
 	rs := o.ReplicaSet
 	clusters, _ := o.clusters()
 	f := &Fleet{
-		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Alarms: Alarms(o), Why: o.numbered(explanation(rs).Message),
+		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Alarms: Alarms(o),
+		Why:    o.numbered(explanation(rs).Message),
 		Causes: causesOf(o.recorded(), clusters), Revisions: Revisions(o), Notes: append(o.notes(), o.presumption()...), Reached: o.reached(),
 		Then: o.then(), Estimate: o.estimate(), Bars: o.bars(),
 	}

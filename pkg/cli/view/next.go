@@ -25,22 +25,17 @@ func (c *commands) add(purpose, verb string, rest ...string) {
 // next returns the commands that apply to the state. While no hub acts, it leaves out the commands that need a hub.
 func (o *Objects) next(f *Fleet) []Command {
 	c := &commands{o: o}
-	if len(f.Alarms) > 0 {
-		c.list = append(c.list, Command{Purpose: "check the hub", Args: []string{"kubectl", "mwrs", "doctor"}})
-	}
 	if about, what := o.worst(f); about != "" {
 		c.add("see why "+about+" "+what, "why", about)
 	}
 	if len(f.Alarms) > 0 {
-		return c.list
+		return slices.Insert(c.list, 0, Command{Purpose: "check the hub", Args: []string{"kubectl", "mwrs", "doctor"}})
 	}
 	update, current := o.ReplicaSet.Status.UpdateRevision, o.ReplicaSet.Status.CurrentRevision
 	returns := current != "" && current != update
 	switch f.State {
 	case workv1alpha1.StateAborted, workv1alpha1.StateAborting:
-		if f.State == workv1alpha1.StateAborted && len(f.Attention) > 0 && f.Attention[0].State == StateRestoring {
-			c.add("see why "+f.Attention[0].Name+" has not returned", "why", f.Attention[0].Name)
-		}
+		c.late(f)
 		c.undo("restore revision %d in the spec")
 		c.add("roll out revision "+o.number(update)+" again", "retry")
 	case workv1alpha1.StateStalled:
@@ -53,13 +48,7 @@ func (o *Objects) next(f *Fleet) []Command {
 		if len(f.Attention) == 0 || !f.Attention[0].troubled() {
 			c.add("wait until the rollout ends", "status")
 		}
-		pause := "pause the rollout"
-		if slices.ContainsFunc(o.ReplicaSet.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
-			return ref.RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll
-		}) {
-			pause += "; until you resume it, the hub aborts nothing"
-		}
-		c.add(pause, "pause")
+		c.pause()
 		c.abort(returns)
 	case workv1alpha1.StatePaused:
 		c.add("resume the rollout", "resume")
@@ -98,6 +87,13 @@ func (o *Objects) worst(f *Fleet) (cluster, what string) {
 	return cluster, what
 }
 
+// late adds the command that explains a cluster that has not confirmed the abort, although its work was written.
+func (c *commands) late(f *Fleet) {
+	if f.State == workv1alpha1.StateAborted && len(f.Attention) > 0 && f.Attention[0].State == StateRestoring {
+		c.add("see why "+f.Attention[0].Name+" has not returned", "why", f.Attention[0].Name)
+	}
+}
+
 // undo adds the command that restores an earlier revision, if there is one. A template that a tool manages is changed in that tool.
 func (c *commands) undo(purpose string) {
 	target, err := UndoTarget(c.o, 0, Allowed{})
@@ -114,6 +110,17 @@ func (c *commands) undo(purpose string) {
 		c.add(fmt.Sprintf("%s: print its manifest for %s, which manages the template", purpose, manager),
 			"export", "--to-revision", strconv.FormatInt(target.Number, 10))
 	}
+}
+
+// pause adds the command that pauses the rollout. It warns that a pause suspends aborts, if the hub aborts by itself.
+func (c *commands) pause() {
+	purpose := "pause the rollout"
+	if slices.ContainsFunc(c.o.ReplicaSet.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
+		return ref.RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll
+	}) {
+		purpose += "; until you resume it, the hub aborts nothing"
+	}
+	c.add(purpose, "pause")
 }
 
 // retry adds the command that retries the failed clusters, if some have failed, and if the hub takes commands.
