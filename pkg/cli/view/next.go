@@ -115,12 +115,17 @@ func (c *commands) undo(purpose string) {
 // pause adds the command that pauses the rollout. It warns that a pause suspends aborts, if the hub aborts by itself.
 func (c *commands) pause() {
 	purpose := "pause the rollout"
-	if slices.ContainsFunc(c.o.ReplicaSet.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
-		return ref.RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll
-	}) {
+	if abortsAll(c.o.ReplicaSet) {
 		purpose += "; until you resume it, the hub aborts nothing"
 	}
 	c.add(purpose, "pause")
+}
+
+// abortsAll reports whether a placementRef has AbortAll.
+func abortsAll(set *workv1alpha1.ManifestWorkReplicaSet) bool {
+	return slices.ContainsFunc(set.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
+		return ref.RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll
+	})
 }
 
 // retry adds the command that retries the failed clusters, if some have failed, and if the hub takes commands.
