@@ -46,10 +46,11 @@ func TestRevisionNames(t *testing.T) {
 	o := objects(t, func(o *view.Objects) {
 		name := revision.Name("web", hash("v2"))
 		o.ReplicaSet.Status.Conditions = []metav1.Condition{{
-			Type: workv1alpha1.ConditionProgressing, Message: "the rollout of revision " + name + " began; not of revision " + name + "-x",
+			Type: workv1alpha1.ConditionProgressing, Message: "the rollout of revision " + name + " began; not of revision " + name + "-x, and " + name + " stays",
 		}}
 	})
-	require.Equal(t, "the rollout of revision 2 began; not of revision "+revision.Name("web", hash("v2"))+"-x", view.Of(o).Why)
+	name := revision.Name("web", hash("v2"))
+	require.Equal(t, "the rollout of revision 2 began; not of revision "+name+"-x, and "+name+" stays", view.Of(o).Why)
 }
 
 // TestEstimateIsNeverNow: agents report whole seconds. While clusters wait, the end is not now, even if the others took no time.
