@@ -33,9 +33,9 @@ func (f *fleet) forecastOf(short string, fate forecast.Fate) forecast.Result {
 		Agents: forecast.Agents{Apply: 100 * time.Millisecond, SlowFactor: 1, Fates: map[string]forecast.Fate{f.cluster(short): fate}},
 	}
 	require.NoError(f.t, in.Validate())
-	result, err := forecast.Run(in, 0)
+	results, err := forecast.Runs(in, 1, 1, nil, func() bool { return true })
 	require.NoError(f.t, err)
-	return result
+	return results[0]
 }
 
 // The forecast comes true on the real hub: as many clusters run the bad revision before the abort, and it comes at the same time. The

@@ -108,30 +108,24 @@ func (b *board) now() (state, <-chan struct{}) {
 // room follows one rollout for all tabs that show it.
 type room struct {
 	*board
+	// users are the tabs that show it, or did so within idleAfter.
 	users int
-	left  time.Time
 	end   context.CancelFunc
 }
 
 // rooms are the rollouts that tabs show.
 type rooms struct {
 	hub  Hub
-	now  func() time.Time
 	root context.Context //nolint:containedctx // The watches outlive a request.
 
 	mu   sync.Mutex
 	open map[string]*room
 }
 
-func newRooms(ctx context.Context, hub Hub, now func() time.Time) *rooms {
-	return &rooms{hub: hub, now: now, root: ctx, open: map[string]*room{}}
-}
-
-// enter returns the room of a rollout, and the function that leaves it.
+// enter returns the room of a rollout, and the function that leaves it. The room ends when no tab has shown it for a while.
 func (r *rooms) enter(namespace, name string) (found *room, leave func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.sweep()
 	key := namespace + "/" + name
 	if found = r.open[key]; found == nil {
 		ctx, end := context.WithCancel(r.root)
@@ -141,25 +135,14 @@ func (r *rooms) enter(namespace, name string) (found *room, leave func()) {
 	}
 	found.users++
 	return found, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		found.users--
-		found.left = r.now()
-		time.AfterFunc(idleAfter+time.Second, func() {
+		time.AfterFunc(idleAfter, func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.sweep()
+			if found.users--; found.users == 0 {
+				found.end()
+				delete(r.open, key)
+			}
 		})
-	}
-}
-
-// sweep ends the rooms that no tab has shown for a while.
-func (r *rooms) sweep() {
-	for key, room := range r.open {
-		if room.users == 0 && r.now().Sub(room.left) > idleAfter {
-			room.end()
-			delete(r.open, key)
-		}
 	}
 }
 

@@ -140,7 +140,7 @@ func (s *Server) Serve(ctx context.Context) error {
 
 // Handler returns the handler of all requests. Its watches end with the context.
 func (s *Server) Handler(ctx context.Context) http.Handler {
-	s.rooms = newRooms(ctx, s.hub, s.now)
+	s.rooms = &rooms{hub: s.hub, root: ctx, open: map[string]*room{}}
 	lists := newBoard(ctx, s.hub.List, listed)
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+openPath, s.open)

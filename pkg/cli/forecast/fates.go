@@ -27,9 +27,6 @@ const (
 	Offline Fate = "Offline"
 )
 
-// broken reports whether the new revision does not work on the cluster.
-func (f Fate) broken() bool { return f == Fails || f == Hangs }
-
 // draw is what chance decides about a cluster.
 type draw struct {
 	fate Fate
@@ -73,12 +70,7 @@ func scaled(d time.Duration, by float64) time.Duration {
 	return time.Duration(min(float64(d)*by, float64(longest)))
 }
 
-// answer is what an agent reports about a revision, and how long that takes. It is nothing if the agent stays silent.
-type answer struct {
-	says  report
-	after time.Duration
-}
-
+// report is what an agent reports about a revision. It is nothing if the agent stays silent.
 type report uint8
 
 const (
@@ -87,29 +79,22 @@ const (
 	degraded
 )
 
-// answerTo returns what the agent of a cluster reports about the new revision, under the rules of its template.
-func (d *draw) answerTo(rules Rules) answer {
-	exists := min(d.forward, Report)
+// answer returns what the agent of a cluster reports about a revision under the rules of its template, and how long that takes. The older
+// revision works everywhere.
+func (d *draw) answer(rules Rules, revision string) (says report, after time.Duration) {
+	after, breaks := d.forward, d.fate == Fails || d.fate == Hangs
+	if revision == older {
+		after, breaks = d.back, false
+	}
 	switch {
 	case d.fate == Offline:
-		return answer{}
-	case d.fate == Fails && rules.Degraded:
-		return answer{degraded, d.forward}
+		return nothing, 0
+	case breaks && d.fate == Fails && rules.Degraded:
+		return degraded, after
 	case !rules.Progressing:
-		return answer{success, exists} // The objects exist, whatever becomes of the workload.
-	case d.fate.broken():
-		return answer{}
+		return success, min(after, Report) // The objects exist, whatever becomes of the workload.
+	case breaks:
+		return nothing, 0
 	}
-	return answer{success, d.forward}
-}
-
-// answerBack returns what the agent reports about the older revision, which works everywhere.
-func (d *draw) answerBack(rules Rules) answer {
-	switch {
-	case d.fate == Offline:
-		return answer{}
-	case !rules.Progressing:
-		return answer{success, min(d.back, Report)}
-	}
-	return answer{success, d.back}
+	return success, after
 }

@@ -2,7 +2,6 @@ package forecast
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,29 +43,6 @@ type cluster struct {
 	reportAt, wakeAt time.Time
 	// backAt is when it succeeded with the older revision after an abort.
 	backAt time.Time
-}
-
-// fleet is the clusters of a run, in the order of the sites.
-type fleet struct {
-	clusters []cluster
-}
-
-// newFleet returns the memory of a fleet, which draw fills.
-func (st *stage) newFleet() *fleet {
-	f := &fleet{clusters: make([]cluster, len(st.sites))}
-	for i := range st.sites {
-		f.clusters[i].site = st.sites[i]
-	}
-	return f
-}
-
-// draw picks the fate of each cluster at random, and removes its work.
-func (f *fleet) draw(in *Input, index int) {
-	random := rand.New(rand.NewPCG(in.Seed, uint64(index))) //nolint:gosec // a simulation needs numbers that can be repeated
-	for i := range f.clusters {
-		c := &f.clusters[i]
-		*c = cluster{site: c.site, draw: in.Agents.draw(random, c.name), object: c.object}
-	}
 }
 
 // empty makes the object of a cluster an empty work.
@@ -146,15 +122,6 @@ func (c *cluster) deliver(rules Rules) {
 	c.says, c.reportAt = nothing, time.Time{}
 }
 
-// names returns the names of n clusters of a Placement.
-func names(placement string, from, n int) []string {
-	clusters := make([]string, 0, n)
-	for i := range n {
-		clusters = append(clusters, fmt.Sprintf("%s-%05d", placement, from+i+1))
-	}
-	return clusters
-}
-
 // Group is a decision group of a fleet that Clusters makes.
 type Group struct {
 	Name string
@@ -165,10 +132,12 @@ type Group struct {
 func Clusters(name string, groups ...Group) *placement.Placement {
 	pl := &placement.Placement{Decisions: len(groups)}
 	for i, g := range groups {
-		pl.Groups = append(pl.Groups, placement.Group{
-			Name: g.Name, Index: int32(i), Clusters: names(name, pl.Selected, g.Size), //nolint:gosec // a few groups
-		})
-		pl.Selected += g.Size
+		group := placement.Group{Name: g.Name, Index: int32(i)} //nolint:gosec // a few groups
+		for range g.Size {
+			pl.Selected++
+			group.Clusters = append(group.Clusters, fmt.Sprintf("%s-%05d", name, pl.Selected))
+		}
+		pl.Groups = append(pl.Groups, group)
 	}
 	return pl
 }

@@ -43,6 +43,16 @@ func TestOutlookCountsTogether(t *testing.T) {
 	require.False(t, outlook(2, works).Stalled, "the hub starts the others")
 }
 
+// TestOutlookNamesThePlacement: the turn belongs to the placementRef whose clusters fail.
+func TestOutlookNamesThePlacement(t *testing.T) {
+	second := rt.Ref("p2", rt.Progressive(2), rt.MaxFailures(0), rt.AbortAll(), rt.Deadline("10m"), rt.Clusters("c5"))
+	first := rt.Ref("p1", rt.Progressive(2), rt.MaxFailures(1), rt.AbortAll(), rt.Deadline("10m"), rt.Clusters("c1"))
+	found := forecast.OutlookOf(rt.Snapshot(rt.Rolling("aaa", "bbb"), rt.Now(4*minute), rt.Refs(first, second),
+		rt.Works(hanging("c1", 0), rt.Work("c5", rt.AtRevision("bbb"), rt.OfPlacement("p2"), rt.WrittenAt(minute), rt.InFlight(minute)))))
+	require.Equal(t, &forecast.Turn{At: rt.At(11 * minute), Ref: 1, Failed: 1}, found.Abort)
+	require.Equal(t, []forecast.Failing{{"c1", 0, rt.At(10 * minute)}, {"c5", 1, rt.At(11 * minute)}}, found.Failing)
+}
+
 // TestOutlookOfARejection: the hub tries a rejected write at its deadline again, except during a pause.
 func TestOutlookOfARejection(t *testing.T) {
 	found := outlook(0, rt.Works(older("c1"), older("c2"), older("c3"), older("c4")), rt.Rejected("c1", 0, minute))

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -55,43 +56,32 @@ const (
 
 type run struct {
 	*stage
-	*fleet
+	// clusters are in the order of the sites.
+	clusters  []cluster
 	now       time.Time
 	s         rollout.Snapshot
 	abortedAt time.Time
 	exposed   int
 	passes    int
-	// watch sees each plan before it is carried out; nil in product code.
-	watch func(*run, *rollout.Plan)
-	// killed reports whether the hub's process dies after the write that it has just made, and another one starts; nil in product code.
-	killed func() bool
-}
-
-// Run simulates one run. The index selects its random numbers. The input must be valid.
-func Run(in *Input, index int) (Result, error) { return newRun(in, index).play(always) }
-
-// always lets runs go on.
-func always() bool { return true }
-
-func newRun(in *Input, index int) *run {
-	r := newStage(in).newRun()
-	r.begin(index)
-	return r
 }
 
 // newRun returns the memory of a run, which begin fills. One after the other, any number of runs can use it.
 func (st *stage) newRun() *run {
-	r := &run{stage: st, fleet: st.newFleet()}
+	r := &run{stage: st, clusters: make([]cluster, len(st.sites))}
 	r.s.Works = make([]work.Work, 0, len(r.clusters))
 	return r
 }
 
-// begin sets the state in which run number index begins: each cluster has a work that has succeeded with the older revision, if there is
-// one.
+// begin draws the clusters of run number index, and sets the state in which it begins: each cluster has a work that has succeeded with the
+// older revision, if there is one.
 func (r *run) begin(index int) {
 	r.now, r.abortedAt, r.exposed, r.passes = epoch, time.Time{}, 0, 0
 	r.s = r.snapshot(r.s.Works[:0])
-	r.draw(r.in, index)
+	random := rand.New(rand.NewPCG(r.in.Seed, uint64(index))) //nolint:gosec // a simulation needs numbers that can be repeated
+	for i := range r.clusters {
+		c := &r.clusters[i]
+		*c = cluster{site: r.sites[i], draw: r.in.Agents.draw(random, r.sites[i].name), object: c.object}
+	}
 	if r.s.Current == nil {
 		return
 	}
@@ -150,9 +140,6 @@ func (r *run) pass() *rollout.Plan {
 	for {
 		plan := rollout.Decide(&r.s)
 		r.passes++
-		if r.watch != nil {
-			r.watch(r, plan)
-		}
 		for _, work := range plan.Settled {
 			work.SettledAt = r.now
 		}
@@ -160,18 +147,16 @@ func (r *run) pass() *rollout.Plan {
 		r.s.Records = plan.Records
 		switch {
 		case plan.Abort != nil:
-			r.s.Aborted, r.abortedAt, r.exposed = true, r.now, r.countExposed()
-			r.survives()
-		case recorded:
-			r.survives()
-		case r.act(plan):
+			r.s.Aborted, r.abortedAt = true, r.now
+		case !recorded:
+			r.act(plan)
 			return plan
 		}
 	}
 }
 
-// act performs the writes of a plan. It reports whether the process lived to the end of the plan.
-func (r *run) act(plan *rollout.Plan) bool {
+// act performs the writes of a plan.
+func (r *run) act(plan *rollout.Plan) {
 	for i := range plan.Writes {
 		w := &plan.Writes[i]
 		c := &r.clusters[r.index[w.Cluster]]
@@ -182,87 +167,50 @@ func (r *run) act(plan *rollout.Plan) bool {
 		if w.Revision != nil {
 			r.start(c, w.Revision)
 		}
-		if !r.survives() {
-			return false
-		}
 	}
-	return true
-}
-
-// survives reports whether the process lives on after a write. Otherwise its successor starts at once: it has what is stored, and none of
-// what the process had seen.
-func (r *run) survives() bool {
-	if r.killed == nil || !r.killed() {
-		return true
-	}
-	r.s.Gap = rollout.UnknownGap(r.now)
-	for i := range r.clusters {
-		c := &r.clusters[i]
-		if c.work == nil {
-			continue
-		}
-		c.work.WatchedSince, c.work.SettledAt = r.now, time.Time{}
-		if !c.work.SucceededSince.IsZero() {
-			c.work.SucceededSince = r.now
-		}
-	}
-	return false
 }
 
 // start lets the agent of a cluster apply what was written, and schedules its report.
 func (r *run) start(c *cluster, rev *work.Revision) {
-	says := c.answerTo(r.in.Rules)
-	if rev.Hash == newer {
-		c.written = true
-	} else {
-		says = c.answerBack(r.in.Rules)
-	}
-	c.says, c.reportAt, c.wakeAt = nothing, time.Time{}, time.Time{}
+	c.written = c.written || rev.Hash == newer
 	if c.fate != Offline {
 		c.runs = rev.Hash
-		c.wasReached = c.wasReached || rev.Hash == newer
+		if rev.Hash == newer && !c.wasReached {
+			c.wasReached = true
+			r.exposed++
+		}
 	}
-	if says.says == nothing {
+	var after, soak time.Duration
+	c.says, after = c.answer(r.in.Rules, rev.Hash)
+	c.reportAt, c.wakeAt = time.Time{}, time.Time{}
+	switch c.says {
+	case nothing:
 		return
-	}
-	soak := time.Duration(0)
-	if says.says == success {
+	case success:
 		soak = max(r.s.Settle, r.limits[c.ref].Soak)
 	}
-	c.says = says.says
-	c.wakeAt = r.look(r.now.Add(says.after + soak))
+	c.wakeAt = epoch.Add(r.now.Add(after + soak).Sub(epoch).Round(r.resolution)) // The nearest look of the hub.
 	c.reportAt = c.wakeAt.Add(-soak)
 	if r.s.Aborted || !c.reportAt.After(r.now) { // No report comes before the write. After an abort, there is nothing to decide.
-		c.reportAt = r.now.Add(max(says.after, time.Nanosecond))
+		c.reportAt = r.now.Add(max(after, time.Nanosecond))
 		c.wakeAt = c.reportAt.Add(soak)
 	}
-}
-
-// look returns the look of the hub that is nearest to a time.
-func (r *run) look(at time.Time) time.Time {
-	return epoch.Add(at.Sub(epoch).Round(r.resolution))
 }
 
 // next returns when something can change next; zero if nothing can.
 func (r *run) next(plan *rollout.Plan) time.Time {
 	var next time.Time
 	sooner := func(at time.Time) {
-		if at.After(r.now) && (next.IsZero() || at.Before(next)) {
+		// After an abort, nothing is decided any more: the hub looks when the last cluster is back.
+		if at.After(r.now) && (next.IsZero() || at.Before(next) != r.s.Aborted) {
 			next = at
 		}
 	}
 	for i := range r.clusters {
-		if !r.s.Aborted {
-			sooner(r.clusters[i].wakeAt)
-		} else if at := r.clusters[i].wakeAt; at.After(next) {
-			next = at // Nothing is decided any more: the hub looks when the last cluster is back.
-		}
+		sooner(r.clusters[i].wakeAt)
 	}
 	if r.s.Aborted {
-		if next.After(r.now) {
-			return next
-		}
-		return time.Time{}
+		return next
 	}
 	if plan.Recheck > 0 {
 		sooner(r.now.Add(plan.Recheck))
@@ -275,27 +223,17 @@ func (r *run) next(plan *rollout.Plan) time.Time {
 	return next
 }
 
-func (r *run) countExposed() int {
-	n := 0
-	for i := range r.clusters {
-		if r.clusters[i].wasReached {
-			n++
-		}
-	}
-	return n
-}
-
 func (r *run) result(outcome Outcome) Result {
-	result := Result{Outcome: outcome, Duration: r.now.Sub(epoch), Exposed: r.countExposed(), Passes: r.passes}
+	result := Result{Outcome: outcome, Duration: r.now.Sub(epoch), Exposed: r.exposed, Passes: r.passes}
 	if r.s.Aborted {
-		result.Duration, result.Exposed = r.abortedAt.Sub(epoch), r.exposed
+		result.Duration = r.abortedAt.Sub(epoch)
 	}
 	for i := range r.clusters {
 		c := &r.clusters[i]
 		if !c.written {
 			result.NeverReached++
 		}
-		if c.fate.broken() && c.runs == newer && !c.work.SucceededSince.IsZero() {
+		if (c.fate == Fails || c.fate == Hangs) && c.runs == newer && !c.work.SucceededSince.IsZero() {
 			result.Unnoticed++
 		}
 		if r.s.Aborted && c.wasReached {

@@ -60,11 +60,7 @@ func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Act
 	case view.VerbRetry:
 		a.kind, a.patch, err = plannedRetry(set, asked.Clusters)
 	case view.VerbPause, view.VerbResume:
-		a.subresources, a.patch = nil, map[string]any{"spec": map[string]any{"paused": paused}}
-		if set.Spec.Paused == paused {
-			already := map[bool]string{true: "already paused", false: "not paused"}[paused]
-			err = fmt.Errorf("manifestworkreplicasets %q is %s", set.Name, already)
-		}
+		a.subresources, a.patch, err = nil, map[string]any{"spec": map[string]any{"paused": paused}}, view.Pausable(set, paused)
 	default:
 		err = fmt.Errorf("verb %q is unknown; use undo, abort, retry, pause or resume", asked.Verb)
 	}

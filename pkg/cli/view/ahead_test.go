@@ -8,12 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
-	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -99,14 +97,7 @@ func TestAheadNotes(t *testing.T) {
 // TestAheadWaits: clusters that wait are grouped by reason, and those that no wave reaches are counted.
 func TestAheadWaits(t *testing.T) {
 	o := objects(t)
-	digest, err := revision.DigestOf(template("v2"))
-	require.NoError(t, err)
-	o.Works = []work.Work{{Digest: digest, Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
-		Name: "web", Namespace: "c1", Generation: 1, CreationTimestamp: metav1.NewTime(now),
-		Labels: map[string]string{workv1alpha1.LabelReplicaSet: "default.web", workv1alpha1.LabelControllerHash: hash("v2"),
-			workv1alpha1.LabelPlacement: "p"},
-		Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: now.Format(time.RFC3339Nano)},
-	}}}}
+	o.Works = []work.Work{written(t, "c1", "v2")}
 	strategy := &o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy
 	strategy.Type = clusterv1alpha1.Progressive
 	strategy.Progressive = &clusterv1alpha1.RolloutProgressive{

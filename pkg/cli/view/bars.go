@@ -30,11 +30,8 @@ const groupsShown = 8
 // bars returns the progress of each placementRef and of its decision groups. If the clusters are unknown, it uses the counts in the status.
 func (o *Objects) bars() []Bar {
 	clusters, known := o.clusters()
-	if !o.ReplicaSet.DeletionTimestamp.IsZero() {
+	if !o.ReplicaSet.DeletionTimestamp.IsZero() || !known && o.aborted() { // An abort is not counted for each placementRef.
 		return nil
-	}
-	if !known {
-		return o.countedBars()
 	}
 	groups := GroupsOf(o, clusters)
 	var bars []Bar
@@ -43,6 +40,10 @@ func (o *Objects) bars() []Bar {
 		bar := Bar{Placement: ref.Name, Strategy: strategy(ref)}
 		if l := o.known.outlook(); l != nil && i < len(l.limits) {
 			bar.Limit, bar.LimitText = l.limit(i)
+		}
+		if !known {
+			bars = append(bars, *o.counted(&bar))
+			continue
 		}
 		var parts []Bar
 		for g := range groups {
@@ -89,26 +90,15 @@ func summed(groups []Bar) (bars []Bar) {
 	return bars
 }
 
-// countedBars returns the progress that the status counts. An abort is not counted for each placementRef.
-func (o *Objects) countedBars() []Bar {
-	if o.aborted() {
-		return nil
-	}
-	summaries := map[string]*workv1alpha1.ManifestWorkReplicaSetSummary{}
+// counted fills in the progress of a placementRef that the status counts.
+func (o *Objects) counted(bar *Bar) *Bar {
 	for i := range o.ReplicaSet.Status.PlacementsSummary {
-		summaries[o.ReplicaSet.Status.PlacementsSummary[i].Name] = &o.ReplicaSet.Status.PlacementsSummary[i].Summary
-	}
-	var bars []Bar
-	for i := range o.ReplicaSet.Spec.PlacementRefs {
-		ref := &o.ReplicaSet.Spec.PlacementRefs[i]
-		bar := Bar{Placement: ref.Name, Strategy: strategy(ref)}
-		if summary := summaries[ref.Name]; summary != nil {
-			bar.Total = selectedBy(o.ReplicaSet, summary)
-			bar.Done = max(0, bar.Total-summary.Failed-summary.Waiting-summary.InFlight)
+		if found := &o.ReplicaSet.Status.PlacementsSummary[i]; found.Name == bar.Placement {
+			bar.Total = selectedBy(o.ReplicaSet, &found.Summary)
+			bar.Done = max(0, bar.Total-found.Summary.Failed-found.Summary.Waiting-found.Summary.InFlight)
 		}
-		bars = append(bars, bar)
 	}
-	return bars
+	return bar
 }
 
 // selectedBy returns the number of selected clusters that a summary counts. During the first rollout, the waiting clusters have no work.

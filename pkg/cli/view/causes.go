@@ -3,46 +3,37 @@ package view
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// causeKey is what the clusters of a cause have in common.
-type causeKey struct {
-	state   State
-	reason  workv1alpha1.FailureReason
-	message string
-}
-
 // causesOf groups the recorded failures and rejections, and the other clusters that have not succeeded, by state, reason and message. A
 // waiting cluster has a message if it is sick at its present revision. The most urgent causes come first.
-func causesOf(rs *workv1alpha1.ManifestWorkReplicaSet, clusters []Cluster) []Cause {
-	found, recorded := map[causeKey]*Cause{}, map[string]*Cause{}
-	add := func(key causeKey, cluster string, since time.Time) *Cause {
-		cause := found[key]
-		if cause == nil {
-			cause = &Cause{State: key.state, Reason: key.reason, Message: key.message}
-			found[key] = cause
-		}
-		cause.Clusters, cause.Since = append(cause.Clusters, cluster), earlier(cause.Since, since)
-		return cause
+func causesOf(recorded, clusters []Cluster) []Cause {
+	type key struct {
+		state   State
+		reason  workv1alpha1.FailureReason
+		message string
 	}
-	record := func(state State, entries []workv1alpha1.ClusterFailure) {
-		for i := range entries {
-			f := &entries[i]
-			recorded[f.Cluster] = add(causeKey{state, f.Reason, f.Message}, f.Cluster, f.Since.Time)
+	found, of := map[key]*Cause{}, map[string]*Cause{}
+	add := func(c *Cluster) *Cause {
+		k := key{c.State, cmp.Or(c.Reason, workv1alpha1.FailureReason(c.State)), c.Message}
+		if found[k] == nil {
+			found[k] = &Cause{State: k.state, Reason: k.reason, Message: k.message}
 		}
+		found[k].Clusters, found[k].Since = append(found[k].Clusters, c.Name), earlier(found[k].Since, c.Since)
+		return found[k]
 	}
-	record(StateFailed, rs.Status.Failures)
-	record(StateRejected, rs.Status.Rejections)
+	for i := range recorded {
+		of[recorded[i].Name] = add(&recorded[i])
+	}
 	for i := range clusters {
 		c := &clusters[i]
-		cause := recorded[c.Name]
+		cause := of[c.Name]
 		if cause == nil && c.Message != "" && c.State != StateRestoring && c.State != StateTerminating {
-			cause = add(causeKey{c.State, cmp.Or(c.Reason, workv1alpha1.FailureReason(c.State)), c.Message}, c.Name, c.Since)
+			cause = add(c)
 		}
 		if cause != nil && c.State == cause.State && !c.ChangesAt.IsZero() && earlier(cause.ChangesAt, c.ChangesAt).Equal(c.ChangesAt) {
 			cause.ChangesAt, cause.Then = c.ChangesAt, c.Then

@@ -166,8 +166,7 @@ func (o *Objects) standing() []Cluster {
 			c.restoring(o.ReplicaSet.Status.AbortedTime.Time, o.number(o.ReplicaSet.Status.CurrentRevision))
 		}
 		if failure, failed := failures[c.Name]; failed && !o.aborted() {
-			c.Reason, c.Message = failure.Reason, cmp.Or(failure.Message, c.Message)
-			c.Since = failure.Since.Time
+			c.Reason, c.Message, c.Since = failure.Reason, cmp.Or(failure.Message, c.Message), failure.Since.Time
 		}
 		clusters = append(clusters, c)
 	}

@@ -42,48 +42,64 @@ type Effect struct {
 func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effect {
 	o = Prepared(o)
 	e := Effect{Verb: verb}
-	name := o.ReplicaSet.Namespace + "/" + o.ReplicaSet.Name
-	update, current := o.revisionAt(o.ReplicaSet.Status.UpdateRevision), o.revisionAt(o.ReplicaSet.Status.CurrentRevision)
-	selected := Selected(o.ReplicaSet)
-	switch verb {
-	case VerbAbort:
-		e.Clusters = o.having(&update)
-		affected := countOf(e.Clusters) + " that have"
-		switch {
-		case len(o.Works) == 0 && update.Now < 0:
-			affected = "every cluster that has"
-		case e.Clusters == 1:
-			affected = "1 cluster that has"
-		}
-		e.Question = fmt.Sprintf("Abort the rollout of revision %s of %s?", o.named(&update), name)
-		e.Writes = "status.abortedTime, your user name and the reason"
-		e.Then = fmt.Sprintf("The hub writes revision %s at once to %s revision %s. It ignores the rollout strategy. "+
-			"The spec does not change.", o.named(&current), affected, o.named(&update))
-	case VerbRetry:
-		e.retry(o, name, &update, clusters)
-	case VerbUndo:
-		e.Revision, e.Clusters = revision.Number, selected-o.having(revision)
-		e.Question = fmt.Sprintf("Restore the template of revision %d in %s?", revision.Number, name)
-		e.Writes = "spec.manifestWorkTemplate, and the change cause of the revision"
-		e.Then = fmt.Sprintf("The hub rolls the template out to %s, with the rollout strategy.", countOf(e.Clusters))
-		if revision.State == workv1alpha1.RevisionAborted && o.ReplicaSet.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
-			e.Clusters, e.Then = 0, "The hub keeps the revision aborted, because abortedRevisionPolicy is Hold. Retry it to roll it out."
-		}
-	case VerbPause:
-		e.Question = fmt.Sprintf("Pause the rollout of %s?", name)
-		e.Writes = "spec.paused: true"
-		e.Then = "The hub writes to no cluster until the rollout is resumed. Clusters that have the revision keep it." + suspended(o)
-	case VerbResume:
-		e.Clusters = selected - o.having(&update)
-		e.Question = fmt.Sprintf("Resume the rollout of %s?", name)
-		e.Writes = "spec.paused: false"
-		e.Then = fmt.Sprintf("The hub continues the rollout to %s, with the rollout strategy.", countOf(e.Clusters))
+	status, name, selected := &o.ReplicaSet.Status, o.ReplicaSet.Namespace+"/"+o.ReplicaSet.Name, Selected(o.ReplicaSet)
+	update, current := o.revisionAt(status.UpdateRevision), CurrentNumber(o)
+	number := o.number(update.Hash)
+	says := func(n int, question, writes, then string) {
+		e.Clusters, e.Question, e.Writes, e.Then = max(0, n), question, writes, then
 	}
-	e.Clusters = max(0, e.Clusters)
+	switch missing, failed := selected-o.having(&update), len(status.Failures); {
+	case verb == VerbAbort:
+		says(o.having(&update), fmt.Sprintf("Abort the rollout of revision %s of %s?", number, name),
+			"status.abortedTime, your user name and the reason",
+			fmt.Sprintf("The hub writes revision %s at once to %s revision %s. It ignores the rollout strategy. The spec does not change.",
+				current, o.affected(&update), number))
+	case verb == VerbRetry && len(clusters) > 0:
+		says(len(clusters), fmt.Sprintf("Retry %s of %s?", countOf(len(clusters)), name), "status.failures, without these clusters",
+			fmt.Sprintf("The hub gives %s a new deadline, and continues the rollout.", countOf(len(clusters))))
+	case verb == VerbRetry && status.AbortedTime != nil:
+		says(missing, fmt.Sprintf("Roll out the aborted revision %s of %s again?", number, name), "status.abortedTime: null",
+			fmt.Sprintf("The hub rolls revision %s out to %s, with the rollout strategy.", number, countOf(missing)))
+	case verb == VerbRetry:
+		says(failed, fmt.Sprintf("Retry all %s of %s that failed?", countOf(failed), name), "status.failures: none",
+			fmt.Sprintf("The hub gives %s a new deadline, and continues the rollout.", countOf(failed)))
+	case verb == VerbUndo:
+		e.Revision = revision.Number
+		n, then := o.restoredBy(revision)
+		says(n, fmt.Sprintf("Restore the template of revision %d in %s?", revision.Number, name),
+			"spec.manifestWorkTemplate, and the change cause of the revision", then)
+	case verb == VerbPause:
+		says(0, fmt.Sprintf("Pause the rollout of %s?", name), "spec.paused: true",
+			"The hub writes to no cluster until the rollout is resumed. Clusters that have the revision keep it."+suspended(o))
+	case verb == VerbResume:
+		says(missing, fmt.Sprintf("Resume the rollout of %s?", name), "spec.paused: false",
+			fmt.Sprintf("The hub continues the rollout to %s, with the rollout strategy.", countOf(missing)))
+	}
 	if o.ReplicaSet.Spec.Paused && verb != VerbPause && verb != VerbResume {
 		e.Then = "The rollout is paused: nothing happens until it is resumed. Then: " + e.Then
 	}
 	return e
+}
+
+// restoredBy returns to how many clusters the hub writes after an undo, and what it does.
+func (o *Objects) restoredBy(r *Revision) (clusters int, then string) {
+	if r.State == workv1alpha1.RevisionAborted && o.ReplicaSet.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
+		return 0, "The hub keeps the revision aborted, because abortedRevisionPolicy is Hold. Retry it to roll it out."
+	}
+	clusters = Selected(o.ReplicaSet) - o.having(r)
+	return clusters, fmt.Sprintf("The hub rolls the template out to %s, with the rollout strategy.", countOf(clusters))
+}
+
+// affected describes the clusters that have a revision.
+func (o *Objects) affected(r *Revision) string {
+	switch n := o.having(r); {
+	case len(o.Works) == 0 && r.Now < 0:
+		return "every cluster that has"
+	case n == 1:
+		return "1 cluster that has"
+	default:
+		return countOf(n) + " that have"
+	}
 }
 
 // suspended tells what a pause does to aborts.
@@ -97,28 +113,6 @@ func suspended(o *Objects) string {
 	return " Aborts are suspended: the deadlines continue, and an abort that is due on resume then takes place at once."
 }
 
-// retry sets the effect of a retry.
-func (e *Effect) retry(o *Objects, name string, update *Revision, clusters []string) {
-	failed := len(o.ReplicaSet.Status.Failures)
-	switch {
-	case len(clusters) > 0:
-		e.Clusters = len(clusters)
-		e.Question = fmt.Sprintf("Retry %s of %s?", countOf(e.Clusters), name)
-		e.Writes = "status.failures, without these clusters"
-		e.Then = fmt.Sprintf("The hub gives %s a new deadline, and continues the rollout.", countOf(e.Clusters))
-	case o.ReplicaSet.Status.AbortedTime != nil:
-		e.Clusters = Selected(o.ReplicaSet) - o.having(update)
-		e.Question = fmt.Sprintf("Roll out the aborted revision %s of %s again?", o.named(update), name)
-		e.Writes = "status.abortedTime: null"
-		e.Then = fmt.Sprintf("The hub rolls revision %s out to %s, with the rollout strategy.", o.named(update), countOf(e.Clusters))
-	default:
-		e.Clusters = failed
-		e.Question = fmt.Sprintf("Retry all %s of %s that failed?", countOf(failed), name)
-		e.Writes = "status.failures: none"
-		e.Then = fmt.Sprintf("The hub gives %s a new deadline, and continues the rollout.", countOf(failed))
-	}
-}
-
 // revisionAt returns a revision. If the status does not list it, it is not known how many clusters have it.
 func (o *Objects) revisionAt(hash string) Revision {
 	for _, r := range Revisions(o) {
@@ -128,9 +122,6 @@ func (o *Objects) revisionAt(hash string) Revision {
 	}
 	return Revision{Hash: hash, Now: -1}
 }
-
-// named returns the number of a revision, or its hash if the number is unknown.
-func (o *Objects) named(r *Revision) string { return o.number(r.Hash) }
 
 // having returns how many clusters have a revision. The works are newer than the status.
 func (o *Objects) having(r *Revision) int {
@@ -163,28 +154,33 @@ type Offer struct {
 // Offers returns all actions, and why some do not apply.
 func Offers(o *Objects) []Offer {
 	_, undo := UndoTarget(o, 0, Allowed{})
-	offers := []Offer{
-		{Verb: VerbUndo, Not: text(undo)}, {Verb: VerbAbort, Not: text(Abortable(o.ReplicaSet))},
-		{Verb: VerbRetry, Not: text(Retriable(o.ReplicaSet))}, {Verb: VerbPause}, {Verb: VerbResume},
-	}
-	if o.ReplicaSet.Spec.Paused {
-		offers[3].Not = "the rollout is already paused"
-	} else {
-		offers[4].Not = "the rollout is not paused"
-	}
-	if !o.ReplicaSet.DeletionTimestamp.IsZero() {
-		for i := range offers {
-			offers[i].Not = "the ManifestWorkReplicaSet is being deleted"
+	set := o.ReplicaSet
+	var offers []Offer
+	for _, action := range []struct {
+		verb Verb
+		not  error
+	}{
+		{VerbUndo, undo}, {VerbAbort, Abortable(set)}, {VerbRetry, Retriable(set)},
+		{VerbPause, Pausable(set, true)}, {VerbResume, Pausable(set, false)},
+	} {
+		offer := Offer{Verb: action.verb}
+		switch {
+		case !set.DeletionTimestamp.IsZero():
+			offer.Not = "the ManifestWorkReplicaSet is being deleted"
+		case action.not != nil:
+			offer.Not = action.not.Error()
 		}
+		offers = append(offers, offer)
 	}
 	return offers
 }
 
-func text(err error) string {
-	if err == nil {
-		return ""
+// Pausable returns why a rollout can't be paused or resumed; nil if it can.
+func Pausable(set *workv1alpha1.ManifestWorkReplicaSet, paused bool) error {
+	if set.Spec.Paused != paused {
+		return nil
 	}
-	return err.Error()
+	return fmt.Errorf("manifestworkreplicasets %q is %s", set.Name, map[bool]string{true: "already paused", false: "not paused"}[paused])
 }
 
 // noCommands is the reason why the hub takes no commands from a status without a ledger.

@@ -40,12 +40,13 @@ func (o *Objects) estimate() *Estimate {
 		return nil
 	}
 	slices.Sort(took)
-	found := &Estimate{Each: metav1.Duration{Duration: max(took[len(took)/2], resolution)}, Clusters: len(took)}
+	each := max(took[len(took)/2], resolution)
+	found := &Estimate{Each: metav1.Duration{Duration: each}, Clusters: len(took)}
 	for i := range o.ReplicaSet.Spec.PlacementRefs {
-		wave, end := o.ends(&o.ReplicaSet.Spec.PlacementRefs[i], clusters, wrote, found.Each.Duration)
+		wave, end := o.ends(&o.ReplicaSet.Spec.PlacementRefs[i], clusters, wrote, each)
 		found.Wave, found.Rollout = later(found.Wave, wave), later(found.Rollout, end)
 	}
-	if found.Wave.IsZero() || o.Now.Sub(found.Wave) > found.Each.Duration { // It takes much longer than the others, so the end is unknown.
+	if found.Wave.IsZero() || o.Now.Sub(found.Wave) > each { // It takes much longer than the others, so the end is unknown.
 		return nil
 	}
 	found.Wave, found.Rollout = later(found.Wave, o.Now), later(found.Rollout, o.Now)
@@ -113,7 +114,11 @@ func (o *Objects) ends(
 	if busy == 0 || waiting == 0 {
 		return wave, wave
 	}
-	waves := math.Ceil(float64(waiting) / float64(max(busy, concurrency(ref, total))))
+	size := 0
+	if ref.RolloutStrategy.Type == clusterv1alpha1.Progressive && ref.RolloutStrategy.Progressive != nil {
+		size, _ = intstr.GetScaledValueFromIntOrPercent(&ref.RolloutStrategy.Progressive.MaxConcurrency, total, true) // Zero for nonsense.
+	}
+	waves := math.Ceil(float64(waiting) / float64(max(busy, size)))
 	return wave, later(wave, o.Now).Add(time.Duration(waves) * each)
 }
 
@@ -125,18 +130,6 @@ func (o *Objects) soak(placement string) time.Duration {
 		}
 	}
 	return 0
-}
-
-// concurrency returns maxConcurrency of a placementRef with a number of clusters; 0 if the strategy has none.
-func concurrency(ref *workv1alpha1.LocalPlacementReference, total int) int {
-	if ref.RolloutStrategy.Type != clusterv1alpha1.Progressive || ref.RolloutStrategy.Progressive == nil {
-		return 0
-	}
-	size, err := intstr.GetScaledValueFromIntOrPercent(&ref.RolloutStrategy.Progressive.MaxConcurrency, total, true)
-	if err != nil {
-		return 0
-	}
-	return size
 }
 
 func later(a, b time.Time) time.Time {

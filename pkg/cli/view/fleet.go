@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -120,8 +119,9 @@ func Of(o *Objects) *Fleet {
 	rs := o.ReplicaSet
 	clusters, _ := o.clusters()
 	f := &Fleet{
-		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Alarms: Alarms(o), Why: o.numbered(why(rs)),
-		Causes: causesOf(rs, clusters), Revisions: Revisions(o), Notes: append(o.notes(), o.presumption()...), Reached: o.reached(),
+		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Alarms: Alarms(o),
+		Why:    o.numbered(explanation(rs).Message),
+		Causes: causesOf(o.recorded(), clusters), Revisions: Revisions(o), Notes: append(o.notes(), o.presumption()...), Reached: o.reached(),
 		Then: o.then(), Estimate: o.estimate(), Bars: o.bars(),
 	}
 	f.Attention, f.Rest = attention(Clusters(o))
@@ -186,53 +186,36 @@ func Observed(rs *workv1alpha1.ManifestWorkReplicaSet) bool {
 
 // SinceOf returns the time when the state began. It is zero if unknown.
 func SinceOf(rs *workv1alpha1.ManifestWorkReplicaSet) time.Time {
-	switch StateOf(rs) {
-	case workv1alpha1.StateDeleting:
+	stalled := meta.FindStatusCondition(rs.Status.Conditions, workv1alpha1.ConditionStalled)
+	switch state := StateOf(rs); {
+	case state == workv1alpha1.StateDeleting && rs.DeletionTimestamp != nil:
 		return rs.DeletionTimestamp.Time
-	case workv1alpha1.StateAborting, workv1alpha1.StateAborted:
-		if rs.Status.AbortedTime != nil {
-			return rs.Status.AbortedTime.Time
-		}
-	case workv1alpha1.StatePaused:
-		return transition(rs, workv1alpha1.ConditionPaused)
-	case workv1alpha1.StateInvalid:
-		return transition(rs, invalidity(rs))
-	case workv1alpha1.StateStalled:
-		return cmp.Or(transition(rs, workv1alpha1.ConditionStalled), transition(rs, workv1alpha1.ConditionProgressing))
+	case rs.Status.AbortedTime != nil && (state == workv1alpha1.StateAborting || state == workv1alpha1.StateAborted):
+		return rs.Status.AbortedTime.Time
+	case state == workv1alpha1.StateStalled && stalled != nil:
+		return stalled.LastTransitionTime.Time
 	}
-	return transition(rs, workv1alpha1.ConditionProgressing)
+	return explanation(rs).LastTransitionTime.Time
 }
 
-func transition(rs *workv1alpha1.ManifestWorkReplicaSet, condition string) time.Time {
-	if found := meta.FindStatusCondition(rs.Status.Conditions, condition); found != nil {
-		return found.LastTransitionTime.Time
-	}
-	return time.Time{}
-}
-
-// why returns the message of the condition that explains the state.
-func why(rs *workv1alpha1.ManifestWorkReplicaSet) string {
-	conditions := []string{workv1alpha1.ConditionProgressing}
+// explanation returns the condition that explains the state; an empty one if it is missing.
+func explanation(rs *workv1alpha1.ManifestWorkReplicaSet) *metav1.Condition {
+	names := []string{workv1alpha1.ConditionProgressing}
 	switch StateOf(rs) {
 	case workv1alpha1.StateDeleting:
-		conditions = []string{workv1alpha1.ConditionDeleting}
+		names = []string{workv1alpha1.ConditionDeleting}
 	case workv1alpha1.StatePaused:
-		conditions = []string{workv1alpha1.ConditionPaused, workv1alpha1.ConditionProgressing}
+		names = []string{workv1alpha1.ConditionPaused, workv1alpha1.ConditionProgressing}
 	case workv1alpha1.StateInvalid:
-		conditions = []string{invalidity(rs)}
-	}
-	for _, name := range conditions {
-		if found := meta.FindStatusCondition(rs.Status.Conditions, name); found != nil {
-			return found.Message
+		names = []string{workv1alpha1.ConditionManifestworkApplied}
+		if meta.IsStatusConditionFalse(rs.Status.Conditions, workv1alpha1.ConditionPlacementVerified) {
+			names = []string{workv1alpha1.ConditionPlacementVerified}
 		}
 	}
-	return ""
-}
-
-// invalidity returns the condition that explains why a spec is invalid.
-func invalidity(rs *workv1alpha1.ManifestWorkReplicaSet) string {
-	if meta.IsStatusConditionFalse(rs.Status.Conditions, workv1alpha1.ConditionPlacementVerified) {
-		return workv1alpha1.ConditionPlacementVerified
+	for _, name := range names {
+		if found := meta.FindStatusCondition(rs.Status.Conditions, name); found != nil {
+			return found
+		}
 	}
-	return workv1alpha1.ConditionManifestworkApplied
+	return &metav1.Condition{}
 }

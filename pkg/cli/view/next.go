@@ -9,67 +9,58 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
+// commands collects the commands to run next.
+type commands struct {
+	o    *Objects
+	list []Command
+}
+
+func (c *commands) add(purpose, verb string, rest ...string) {
+	set := c.o.ReplicaSet
+	c.list = append(c.list, Command{
+		Purpose: purpose, Args: slices.Concat([]string{"kubectl", "mwrs", verb, set.Name}, rest, []string{"-n", set.Namespace}),
+	})
+}
+
 // next returns the commands that apply to the state. While no hub acts, it leaves out the commands that need a hub.
 func (o *Objects) next(f *Fleet) []Command {
-	command := func(purpose, verb string, rest ...string) Command {
-		return Command{Purpose: purpose, Args: slices.Concat([]string{"kubectl", "mwrs", verb, f.Name}, rest, []string{"-n", f.Namespace})}
-	}
-	var commands []Command
+	c := &commands{o: o}
 	if about, what := o.worst(f); about != "" {
-		commands = append(commands, command("see why "+about+" "+what, "why", about))
+		c.add("see why "+about+" "+what, "why", about)
 	}
 	if len(f.Alarms) > 0 {
-		return slices.Insert(commands, 0, Command{Purpose: "check the hub", Args: []string{"kubectl", "mwrs", "doctor"}})
+		return slices.Insert(c.list, 0, Command{Purpose: "check the hub", Args: []string{"kubectl", "mwrs", "doctor"}})
 	}
-	update := o.number(o.ReplicaSet.Status.UpdateRevision)
+	update, current := o.ReplicaSet.Status.UpdateRevision, o.ReplicaSet.Status.CurrentRevision
+	returns := current != "" && current != update
 	switch f.State {
 	case workv1alpha1.StateAborted, workv1alpha1.StateAborting:
-		commands = append(commands, late(f, command)...)
-		commands = append(commands, o.undo(command, "restore revision %d in the spec")...)
-		commands = append(commands, command(fmt.Sprintf("roll out revision %s again", update), "retry"))
+		c.late(f)
+		c.undo("restore revision %d in the spec")
+		c.add("roll out revision "+o.number(update)+" again", "retry")
 	case workv1alpha1.StateStalled:
-		commands = append(commands, o.retry(command)...)
-		if o.ReplicaSet.Status.CurrentRevision != "" && o.ReplicaSet.Status.CurrentRevision != o.ReplicaSet.Status.UpdateRevision {
-			commands = append(commands, o.undo(command, "restore revision %d in the spec and on every cluster")...)
+		c.retry()
+		if returns {
+			c.undo("restore revision %d in the spec and on every cluster")
 		}
-		commands = append(commands, o.back(command)...)
+		c.abort(returns)
 	case workv1alpha1.StateRollingOut:
-		if trouble := len(f.Attention) > 0 && f.Attention[0].troubled(); !trouble {
-			commands = append(commands, command("wait until the rollout ends", "status"))
+		if len(f.Attention) == 0 || !f.Attention[0].troubled() {
+			c.add("wait until the rollout ends", "status")
 		}
-		commands = append(commands, command("pause the rollout"+o.suspends(), "pause"))
-		commands = append(commands, o.back(command)...)
+		c.pause()
+		c.abort(returns)
 	case workv1alpha1.StatePaused:
-		commands = append(commands, command("resume the rollout", "resume"))
+		c.add("resume the rollout", "resume")
 	case workv1alpha1.StateInvalid:
-		commands = append(commands, Command{
+		c.list = append(c.list, Command{
 			Purpose: "correct the spec", Args: []string{"kubectl", "edit", "manifestworkreplicaset", f.Name, "-n", f.Namespace},
 		})
 	case workv1alpha1.StateComplete:
-		commands = append(commands, o.retry(command)...)
-		commands = append(commands, o.undo(command, "restore revision %d")...)
+		c.retry()
+		c.undo("restore revision %d")
 	}
-	return commands
-}
-
-// late returns the command that explains a cluster that has not confirmed the abort, although its work was written; nil if there is none.
-func late(f *Fleet, command func(purpose, verb string, rest ...string) Command) []Command {
-	if f.State != workv1alpha1.StateAborted || len(f.Attention) == 0 || f.Attention[0].State != StateRestoring {
-		return nil
-	}
-	cluster := f.Attention[0].Name
-	return []Command{command("see why "+cluster+" has not returned", "why", cluster)}
-}
-
-// suspends warns that a pause suspends aborts; empty if the hub aborts nothing by itself.
-func (o *Objects) suspends() string {
-	aborts := func(ref workv1alpha1.LocalPlacementReference) bool {
-		return ref.RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll
-	}
-	if slices.ContainsFunc(o.ReplicaSet.Spec.PlacementRefs, aborts) {
-		return "; until you resume it, the hub aborts nothing"
-	}
-	return ""
+	return c.list
 }
 
 // worst returns the cluster that holds up the rollout the most, and what happened to it. After an abort, that is a cluster that failed with
@@ -96,39 +87,59 @@ func (o *Objects) worst(f *Fleet) (cluster, what string) {
 	return cluster, what
 }
 
-// undo returns the command that restores an earlier revision; nil if there is none. A template that a tool manages is changed in that tool.
-func (o *Objects) undo(command func(purpose, verb string, rest ...string) Command, purpose string) []Command {
-	target, err := UndoTarget(o, 0, Allowed{})
+// late adds the command that explains a cluster that has not confirmed the abort, although its work was written.
+func (c *commands) late(f *Fleet) {
+	if f.State == workv1alpha1.StateAborted && len(f.Attention) > 0 && f.Attention[0].State == StateRestoring {
+		c.add("see why "+f.Attention[0].Name+" has not returned", "why", f.Attention[0].Name)
+	}
+}
+
+// undo adds the command that restores an earlier revision, if there is one. A template that a tool manages is changed in that tool.
+func (c *commands) undo(purpose string) {
+	target, err := UndoTarget(c.o, 0, Allowed{})
 	if err != nil {
-		return nil
+		return
 	}
 	purpose = fmt.Sprintf(purpose, target.Number)
-	switch manager := ManagerOf(o.ReplicaSet); manager {
+	switch manager := ManagerOf(c.o.ReplicaSet); manager {
 	case "":
-		return []Command{command(purpose, "undo")}
+		c.add(purpose, "undo")
 	case KubectlApply:
-		return []Command{command(purpose+"; the file that was applied has to follow", "undo", "--allow-managed")}
+		c.add(purpose+"; the file that was applied has to follow", "undo", "--allow-managed")
 	default:
-		return []Command{command(fmt.Sprintf("%s: print its manifest for %s, which manages the template", purpose, manager),
-			"export", "--to-revision", strconv.FormatInt(target.Number, 10))}
+		c.add(fmt.Sprintf("%s: print its manifest for %s, which manages the template", purpose, manager),
+			"export", "--to-revision", strconv.FormatInt(target.Number, 10))
 	}
 }
 
-// retry returns the command that retries the failed clusters; nil if none has failed, or if the hub takes no command.
-func (o *Objects) retry(command func(purpose, verb string, rest ...string) Command) []Command {
-	if len(o.ReplicaSet.Status.Failures) == 0 || lacksLedger(o.ReplicaSet) {
-		return nil
+// pause adds the command that pauses the rollout. It warns that a pause suspends aborts, if the hub aborts by itself.
+func (c *commands) pause() {
+	purpose := "pause the rollout"
+	if abortsAll(c.o.ReplicaSet) {
+		purpose += "; until you resume it, the hub aborts nothing"
 	}
-	return []Command{command("retry the failed clusters", "retry")}
+	c.add(purpose, "pause")
 }
 
-// back returns the command that aborts the rollout. It returns nil if there is no revision to return to, or if the hub takes no command.
-func (o *Objects) back(command func(purpose, verb string, rest ...string) Command) []Command {
-	current := o.ReplicaSet.Status.CurrentRevision
-	if current == "" || current == o.ReplicaSet.Status.UpdateRevision || lacksLedger(o.ReplicaSet) {
-		return nil
+// abortsAll reports whether a placementRef has AbortAll.
+func abortsAll(set *workv1alpha1.ManifestWorkReplicaSet) bool {
+	return slices.ContainsFunc(set.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
+		return ref.RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll
+	})
+}
+
+// retry adds the command that retries the failed clusters, if some have failed, and if the hub takes commands.
+func (c *commands) retry() {
+	if len(c.o.ReplicaSet.Status.Failures) > 0 && !lacksLedger(c.o.ReplicaSet) {
+		c.add("retry the failed clusters", "retry")
 	}
-	return []Command{command("return every cluster to revision "+o.number(current), "abort", "--reason", "…")}
+}
+
+// abort adds the command that aborts the rollout, if there is a revision to return to, and if the hub takes commands.
+func (c *commands) abort(returns bool) {
+	if returns && !lacksLedger(c.o.ReplicaSet) {
+		c.add("return every cluster to revision "+CurrentNumber(c.o), "abort", "--reason", "…")
+	}
 }
 
 // Allowed is what an undo may do because the user said so.

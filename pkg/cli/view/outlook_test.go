@@ -10,30 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
-	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
-	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
-
-// sick makes the agent of a work report it as degraded since a time.
-func sick(w work.Work, since time.Duration) work.Work {
-	w.Object.Annotations[workv1alpha1.AnnotationAppliedAt] = now.Add(since).Format(time.RFC3339Nano)
-	w.Object.Status.Conditions = []metav1.Condition{
-		{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
-		{Type: workv1.WorkProgressing, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now.Add(since))},
-		{Type: workv1.WorkDegraded, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now.Add(since)),
-			Message: "ImagePullBackOff"},
-	}
-	return w
-}
-
-// silent makes the agent of a work report nothing.
-func silent(w work.Work) work.Work {
-	w.Object.Status = workv1.ManifestWorkStatus{}
-	return w
-}
 
 // fleet returns 20 clusters at 5m, half of them at a time, of which some have v2: 7 are degraded and 2 offline. The API server rejects c10.
 func fleet(t *testing.T, failures, deadline string) *view.Objects {
@@ -57,8 +37,7 @@ func fleet(t *testing.T, failures, deadline string) *view.Objects {
 		case i < 9:
 			o.Works = append(o.Works, silent(at(t, name, 0)))
 		default:
-			wroteAt(t, o, name, "v1")
-			o.Works[i] = succeeding(t, name, "v1")
+			o.Works = append(o.Works, succeeding(t, name, "v1"))
 		}
 	}
 	o.Placements["p"].Status.NumberOfSelectedClusters = 20

@@ -19,6 +19,8 @@ func TestRow(t *testing.T) {
 	require.Equal(t, view.Row{
 		Namespace: "default", Name: "web", State: "Stalled", Update: 2, Current: 1, Updated: 1, Selected: 10, Failed: 2, Healthy: 1, Sick: 2,
 	}, view.RowOf(set))
+	set.Status.State = workv1alpha1.StateDeleting
+	require.Zero(t, view.RowOf(set).Since, "whoever wrote that, the object is not being deleted")
 }
 
 // TestHealth: the bar of a list shows what the clusters are, whatever the revision is that they are to have.

@@ -2,7 +2,6 @@ package view_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -25,33 +24,15 @@ type member struct {
 	change  func(*workv1.ManifestWork)
 }
 
-const healthy = workv1.WorkApplied + workv1.WorkAvailable
-
 func (m *member) work(t *testing.T, i int) work.Work {
 	t.Helper()
-	digest, err := revision.DigestOf(template(m.version))
-	require.NoError(t, err)
 	at := now.Add(m.at)
-	object := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
-		Name: "web", Namespace: fmt.Sprintf("c%d", i), Generation: 1, CreationTimestamp: metav1.NewTime(now),
-		Labels: map[string]string{
-			workv1alpha1.LabelReplicaSet: "default.web", workv1alpha1.LabelControllerHash: hash(m.version), workv1alpha1.LabelPlacement: "p",
-		},
-		Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: at.Format(time.RFC3339Nano)},
-	}}
-	for _, name := range []string{workv1.WorkApplied, workv1.WorkAvailable, workv1.WorkProgressing, workv1.WorkDegraded} {
-		status := metav1.ConditionFalse
-		if strings.Contains(m.true, name) {
-			status = metav1.ConditionTrue
-		}
-		object.Status.Conditions = append(object.Status.Conditions, metav1.Condition{
-			Type: name, Status: status, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(at),
-		})
-	}
+	w := reporting(written(t, fmt.Sprintf("c%d", i), m.version), at, m.true)
+	w.Object.Annotations[workv1alpha1.AnnotationAppliedAt] = at.Format(time.RFC3339Nano)
 	if m.change != nil {
-		m.change(object)
+		m.change(w.Object)
 	}
-	return work.Work{Object: object, Digest: digest}
+	return w
 }
 
 // fleetOf returns the objects of a fleet with the metadata of its works, and the whole works.

@@ -31,26 +31,20 @@ func Timeline(o *Objects) []Event {
 	}
 	history := o.history()
 	for _, r := range Revisions(o) {
-		add(r.Started, false, "the rollout of revision %d started%s%s", r.Number, phrase(" by ", r.CreatedBy), phrase(": ", r.ChangeCause))
 		mark := history.ByHash(r.Hash)
-		if mark == nil {
-			continue
+		add(r.Started, false, "the rollout of revision %d started%s%s", r.Number, phrase(" by ", r.CreatedBy), phrase(": ", r.ChangeCause))
+		if mark != nil {
+			add(mark.Ended, false, "revision %d became the current revision", r.Number)
+			add(mark.Retried, false, "a retry of revision %d was requested", r.Number)
 		}
-		add(mark.Ended, false, "revision %d became the current revision", r.Number)
-		add(mark.Retried, false, "a retry of revision %d was requested", r.Number)
-	}
-	for _, r := range Revisions(o) {
-		if at, by := o.aborts(&r, history.ByHash(r.Hash)); !at.IsZero() {
-			add(at, true, "the rollout of revision %d was aborted%s%s", r.Number, phrase(" by ", by), phrase(": ", r.AbortReason))
-		}
-	}
-	for _, r := range Revisions(o) {
-		if mark := history.ByHash(r.Hash); mark != nil {
+		at, by := o.aborts(&r, mark)
+		add(at, true, "the rollout of revision %d was aborted%s%s", r.Number, phrase(" by ", by), phrase(": ", r.AbortReason))
+		if mark != nil {
 			add(mark.RestoredAt(), false,
 				"restored: every cluster had confirmed the revision to which the abort of revision %d returned", r.Number)
 		}
 	}
-	for _, cause := range causesOf(o.ReplicaSet, nil) {
+	for _, cause := range causesOf(o.recorded(), nil) {
 		add(cause.Since, true, "%s", cause.event())
 	}
 	if StateOf(o.ReplicaSet) == workv1alpha1.StatePaused {

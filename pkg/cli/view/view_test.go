@@ -6,11 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
-	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -19,57 +15,15 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
-func template(version string) *workv1.ManifestWorkSpec {
-	raw := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web"},"data":{"version":%q}}`, version)
-	return &workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{
-		Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(raw)}}},
-	}}
-}
-
-func hash(version string) string { return revision.ComputeHash(template(version), nil) }
-
-// objects returns a ManifestWorkReplicaSet that is rolling out v2 to two clusters with v1. Each change modifies it.
-func objects(t *testing.T, changes ...func(*view.Objects)) *view.Objects {
-	t.Helper()
-	set := &workv1alpha1.ManifestWorkReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "uid", CreationTimestamp: metav1.NewTime(now)},
-		Spec: workv1alpha1.ManifestWorkReplicaSetSpec{
-			ManifestWorkTemplate: *template("v2"), PlacementRefs: []workv1alpha1.LocalPlacementReference{{Name: "p"}},
-		},
-		Status: workv1alpha1.ManifestWorkReplicaSetStatus{CurrentRevision: hash("v1"), UpdateRevision: hash("v2")},
-	}
-	o := &view.Objects{ReplicaSet: set, Now: now.Add(time.Hour), Placements: map[string]*clusterv1beta1.Placement{"p": {
-		Status: clusterv1beta1.PlacementStatus{NumberOfSelectedClusters: 2},
-	}}, Decisions: map[string][]*clusterv1beta1.PlacementDecision{"p": {{
-		Status: clusterv1beta1.PlacementDecisionStatus{Decisions: []clusterv1beta1.ClusterDecision{{ClusterName: "c1"}, {ClusterName: "c2"}}},
-	}}}}
-	for i, version := range []string{"v1", "v2"} {
-		made, err := revision.New(set, template(version), hash(version), int64(i+1))
-		require.NoError(t, err)
-		made.CreationTimestamp = metav1.NewTime(now)
-		o.Revisions = append(o.Revisions, made)
-	}
-	revisiontest.Amend(o.Revisions[0], func(r *revision.Record) { r.Ended = now })
-	for _, change := range changes {
-		change(o)
-	}
-	return o
-}
-
-func complete(o *view.Objects) {
-	o.ReplicaSet.Status.CurrentRevision = hash("v2")
-	revisiontest.Amend(o.Revisions[1], func(r *revision.Record) { r.Ended = now.Add(time.Minute) })
-}
-
-func aborted(rev *appsv1.ControllerRevision) {
-	revisiontest.Amend(rev, func(r *revision.Record) { r.Abort = &revision.Abort{At: now.Add(time.Minute)} })
-}
-
 // TestUndoTarget: an undo restores the current revision during a rollout. After a rollout, it restores the newest earlier revision that was
 // current. It restores an aborted revision only if allowed.
 func TestUndoTarget(t *testing.T) {
+	edited := func(o *view.Objects) { // Every cluster has v2, and none has the template in the spec.
+		complete(o)
+		o.ReplicaSet.Spec.ManifestWorkTemplate = *template("v3")
+		o.ReplicaSet.Generation, o.ReplicaSet.Status.ObservedGeneration = 7, 6
+		o.ReplicaSet.Status.State = workv1alpha1.StateComplete
+	}
 	for name, c := range map[string]struct {
 		change  func(*view.Objects)
 		number  int64
@@ -85,10 +39,15 @@ func TestUndoTarget(t *testing.T) {
 			complete(o)
 			revisiontest.Amend(o.Revisions[0], func(r *revision.Record) { r.Ended = time.Time{} })
 		}, err: "no earlier"},
-		"aborted":                {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, err: "add --allow-aborted"},
-		"aborted, allowed":       {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, allowed: view.Allowed{Aborted: true}, want: 2},
-		"after the first one":    {change: func(o *view.Objects) { complete(o); o.Revisions = o.Revisions[1:] }, err: "no earlier"},
-		"revision can't be read": {change: func(o *view.Objects) { o.Revisions[0].Data.Raw = []byte(`{}`) }, err: "missing or can't be read"},
+		"aborted":             {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, err: "add --allow-aborted"},
+		"aborted, allowed":    {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, allowed: view.Allowed{Aborted: true}, want: 2},
+		"after the first one": {change: func(o *view.Objects) { complete(o); o.Revisions = o.Revisions[1:] }, err: "no earlier"},
+		"another template, paused (R23)": {change: func(o *view.Objects) {
+			edited(o)
+			o.ReplicaSet.Spec.Paused, o.ReplicaSet.Status.State = true, workv1alpha1.StatePaused
+		}, want: 2},
+		"another template, not observed yet": {change: edited, want: 2},
+		"revision can't be read":             {change: func(o *view.Objects) { o.Revisions[0].Data.Raw = []byte(`{}`) }, err: "missing or can't be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := objects(t)
@@ -130,36 +89,6 @@ func TestClustersWithoutTheirObjects(t *testing.T) {
 			}}, f.Causes)
 		})
 	}
-}
-
-// succeeding returns the ManifestWork of a cluster where a version succeeds.
-func succeeding(t *testing.T, cluster, version string) work.Work {
-	t.Helper()
-	digest, err := revision.DigestOf(template(version))
-	require.NoError(t, err)
-	return work.Work{Digest: digest, Object: &workv1.ManifestWork{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "web", Namespace: cluster, Generation: 1, CreationTimestamp: metav1.NewTime(now),
-			Labels:      map[string]string{workv1alpha1.LabelReplicaSet: "default.web", workv1alpha1.LabelControllerHash: hash(version), workv1alpha1.LabelPlacement: "p"},
-			Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: now.Format(time.RFC3339Nano)},
-		},
-		Status: workv1.ManifestWorkStatus{Conditions: []metav1.Condition{
-			{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
-			{Type: workv1.WorkAvailable, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
-			{Type: workv1.WorkProgressing, Status: metav1.ConditionFalse, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
-		}},
-	}}
-}
-
-// completed returns the ManifestWork of a cluster that has a version and ran to completion at another one.
-func completed(t *testing.T, cluster, version string) work.Work {
-	t.Helper()
-	w := succeeding(t, cluster, version)
-	w.Object.Generation = 2
-	w.Object.Status.Conditions = append(w.Object.Status.Conditions, metav1.Condition{
-		Type: workv1.WorkComplete, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now),
-	})
-	return w
 }
 
 // TestCompletedHoldsUp: a cluster that ran to completion at another revision needs attention, because the rollout or the abort waits for it.

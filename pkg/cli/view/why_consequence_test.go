@@ -10,27 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
-	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
-
-// wroteAt adds a work that the hub wrote at now, without any report of the agent.
-func wroteAt(t *testing.T, o *view.Objects, cluster, version string) {
-	t.Helper()
-	digest, err := revision.DigestOf(template(version))
-	require.NoError(t, err)
-	o.Works = append(o.Works, work.Work{Digest: digest, Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
-		Name: "web", Namespace: cluster, Generation: 1, CreationTimestamp: metav1.NewTime(now),
-		Labels: map[string]string{workv1alpha1.LabelReplicaSet: "default.web", workv1alpha1.LabelControllerHash: hash(version),
-			workv1alpha1.LabelPlacement: "p"},
-		Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: now.Format(time.RFC3339Nano)},
-	}}})
-}
 
 // canary is a strategy with a deadline of 10m, and AbortAll.
 func canary(part clusterv1alpha1.RolloutProgressive) workv1alpha1.RolloutStrategy {
@@ -60,8 +44,8 @@ func told(t *testing.T, o *view.Objects) (says string, hub rollout.Wait) {
 // TestWhyInAMandatoryGroup: a mandatory group tolerates no failure.
 func TestWhyInAMandatoryGroup(t *testing.T) {
 	o := objects(t)
-	wroteAt(t, o, "c1", "v2")
-	wroteAt(t, o, "c2", "v1")
+	o.Works = append(o.Works, written(t, "c1", "v2"))
+	o.Works = append(o.Works, written(t, "c2", "v1"))
 	o.Decisions["p"] = nil
 	for index, group := range []struct{ name, cluster string }{{"canary", "c1"}, {"", "c2"}} {
 		number := string(rune('0' + index))
@@ -83,8 +67,8 @@ func TestWhyInAMandatoryGroup(t *testing.T) {
 // TestWhyReadsThePartOfTheType: only the part that the type names counts.
 func TestWhyReadsThePartOfTheType(t *testing.T) {
 	o := objects(t)
-	wroteAt(t, o, "c1", "v2")
-	wroteAt(t, o, "c2", "v1")
+	o.Works = append(o.Works, written(t, "c1", "v2"))
+	o.Works = append(o.Works, written(t, "c2", "v1"))
 	strategy := canary(clusterv1alpha1.RolloutProgressive{MaxConcurrency: intstr.FromInt32(1)})
 	strategy.All = &clusterv1alpha1.RolloutAll{RolloutConfig: clusterv1alpha1.RolloutConfig{MaxFailures: intstr.FromInt32(5)}}
 	o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy = strategy
@@ -102,8 +86,8 @@ func TestForecastOfAnUndo(t *testing.T) {
 	next, change, err := view.With(o, withTemplate(o, "v1")) // What `plan -f` does, and what the objects look like after `undo`.
 	require.NoError(t, err)
 	require.Equal(t, int64(1), change.Returns)
-	wroteAt(t, next, "c1", "v1")
-	wroteAt(t, next, "c2", "v2")
+	next.Works = append(next.Works, written(t, "c1", "v1"))
+	next.Works = append(next.Works, written(t, "c2", "v2"))
 	ahead, err := view.AheadOf(next)
 	require.NoError(t, err)
 	says, hub := told(t, next)

@@ -95,7 +95,7 @@ export function actions({ namespace, name, context, announce }) {
 }
 
 // diffView shows a unified diff.
-export function diffView(text) {
+function diffView(text) {
   return el('pre', { class: 'diff', tabindex: '0', role: 'region', 'aria-label': 'Change of the template' }, text.replace(/\n$/, '').split('\n').map((line) => {
     const kind = /^(@@|diff |--- |\+\+\+ )/.test(line) ? 'place' : line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : null;
     return el('span', { class: kind }, `${line}\n`);

@@ -5,7 +5,7 @@ const key = 'kubectl-mwrs-token';
 // token is kept for this tab only, so that a reload still works.
 let token = '';
 
-export class Refused extends Error {
+class Refused extends Error {
   constructor(status, message) {
     super(message);
     this.status = status;

@@ -104,7 +104,7 @@ export function now() {
 }
 
 // age returns a duration in kubectl's style: 5s, 3m20s, 2h, 4d.
-export function age(seconds) {
+function age(seconds) {
   const s = Math.max(0, Math.round(seconds));
   if (s < 120) return `${s}s`;
   const m = Math.floor(s / 60);

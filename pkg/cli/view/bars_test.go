@@ -1,0 +1,53 @@
+package view_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+)
+
+// TestBars: of many decision groups, the unfinished ones have a bar each, and the others share one. A cluster of two Placements counts for
+// the first of them.
+func TestBars(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		o.ReplicaSet.Spec.PlacementRefs = append(o.ReplicaSet.Spec.PlacementRefs, workv1alpha1.LocalPlacementReference{Name: "q"})
+		o.Placements["p"].Status.NumberOfSelectedClusters, o.Decisions["p"] = 10, nil
+		for i := range 10 {
+			cluster := fmt.Sprintf("c%d", i)
+			o.Decisions["p"] = append(o.Decisions["p"], &clusterv1beta1.PlacementDecision{
+				ObjectMeta: metav1.ObjectMeta{Name: "p-" + cluster, Labels: map[string]string{
+					clusterv1beta1.PlacementLabel: "p", clusterv1beta1.DecisionGroupIndexLabel: strconv.Itoa(i),
+				}},
+				Status: clusterv1beta1.PlacementDecisionStatus{Decisions: []clusterv1beta1.ClusterDecision{{ClusterName: cluster}}},
+			})
+			o.Works = append(o.Works, succeeding(t, cluster, map[bool]string{true: "v2", false: "v1"}[i < 3]))
+		}
+		o.Placements["q"], o.Decisions["q"] = o.Placements["p"], o.Decisions["p"]
+	})
+	var found []string
+	for _, bar := range view.Of(o).Bars {
+		found = append(found, fmt.Sprintf("%s/%s %d/%d", bar.Placement, bar.Group, bar.Done, bar.Total))
+	}
+	require.Equal(t, []string{
+		"p/ 3/10", "p/group 3 0/1", "p/group 4 0/1", "p/group 5 0/1", "p/group 6 0/1", "p/group 7 0/1", "p/group 8 0/1", "p/group 9 0/1",
+		"p/3 other groups 3/3", "q/ 0/0",
+	}, found)
+}
+
+// TestTimelineOfAPause: a pause is an event, at the time of its condition.
+func TestTimelineOfAPause(t *testing.T) {
+	at := metav1.NewTime(now.Add(2 * time.Minute))
+	o := objects(t, func(o *view.Objects) {
+		o.ReplicaSet.Spec.Paused, o.ReplicaSet.Status.State = true, workv1alpha1.StatePaused
+		o.ReplicaSet.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionPaused, LastTransitionTime: at}}
+	})
+	require.Contains(t, view.Timeline(o), view.Event{At: at.Time, Text: "the rollout was paused"})
+}
