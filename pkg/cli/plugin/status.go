@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -102,7 +101,7 @@ func (o *options) wait(ctx context.Context, c *clients, name string, flags *stat
 		switch {
 		case done && err == nil:
 			return nil
-		case ctx.Err() == nil && isTimeUp(bounded, err):
+		case ctx.Err() == nil && bounded.Err() != nil:
 			return &exitError{code: exitTimeout, message: fmt.Sprintf("timed out after %s", flags.timeout)}
 		case done, err != nil && !isOutage(ctx, err):
 			return err
@@ -115,11 +114,6 @@ func (o *options) wait(ctx context.Context, c *clients, name string, flags *stat
 		case <-ticker.C:
 		}
 	}
-}
-
-// isTimeUp reports whether --timeout has elapsed. A request that client-go's rate limiter would delay past that time fails earlier.
-func isTimeUp(bounded context.Context, err error) bool {
-	return bounded.Err() != nil || err != nil && strings.Contains(err.Error(), "would exceed context deadline")
 }
 
 // isOutage reports whether an error shows that the API server does not answer, and may do so later.

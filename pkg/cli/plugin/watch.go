@@ -41,8 +41,6 @@ type follower struct {
 	failed  error
 	// lease is the Lease of the hub's leader; nil if it can't be read.
 	lease *coordinationv1.Lease
-	// first are the objects of a large fleet, with a sample of its works, until the informers have theirs.
-	first *view.Objects
 }
 
 // source is the informer of one kind.
@@ -143,18 +141,12 @@ func (f *follower) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, s := range f.sources {
+	for _, s := range f.sources {
 		if err := f.attach(s); err != nil {
 			return err
 		}
-		if i != ofWorks {
-			go s.RunWithContext(ctx)
-		}
+		go s.RunWithContext(ctx)
 	}
-	go func() {
-		f.readFirst(ctx) // Before the list of all works keeps the API server busy.
-		f.sources[ofWorks].RunWithContext(ctx)
-	}()
 	go f.readLease(ctx)
 	f.tell()
 	return nil
@@ -180,50 +172,11 @@ func (f *follower) readLease(ctx context.Context) {
 	}
 }
 
-// readFirst reads a sample of the works of a large fleet. Without one, or after any error, the informers are the first to have objects.
-func (f *follower) readFirst(ctx context.Context) {
-	set, err := f.clients.replicaSets().Get(ctx, f.name, metav1.GetOptions{})
-	if err != nil || set.Status.Summary.Total < f.sampleFrom {
-		return
-	}
-	var found *view.Objects
-	objects, err := f.readWith(ctx, f.clients, f.name, func(ctx context.Context, c *clients, objects *view.Objects) (err error) {
-		if found, err = f.trySample(ctx, c, objects); found != nil {
-			*objects = *found
-		}
-		return err
-	})
-	if err != nil || found == nil {
-		return
-	}
-	f.mu.Lock()
-	f.first = objects
-	f.mu.Unlock()
-	f.tell()
-}
-
-// ready reports whether each informer has its objects or lacks permission, or whether there is a sample.
+// ready reports whether each informer has its objects or lacks permission.
 func (f *follower) ready() (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.synced() || f.first != nil, f.failed
-}
-
-func (f *follower) synced() bool {
-	return !slices.ContainsFunc(f.sources, func(s *source) bool { return !s.lost && !s.HasSynced() })
-}
-
-// sampled returns the sample until the informers have their objects, and nil then.
-func (f *follower) sampled(now time.Time) *view.Objects {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.first == nil || f.synced() {
-		f.first = nil
-		return nil
-	}
-	first := *f.first
-	first.Now = now
-	return &first
+	return !slices.ContainsFunc(f.sources, func(s *source) bool { return !s.lost && !s.HasSynced() }), f.failed
 }
 
 // attach makes a source report its changes and its errors.
@@ -261,11 +214,8 @@ func (f *follower) lose(s *source, err error) {
 // errDeleted is the end of a watch: the object was deleted.
 var errDeleted = errors.New("deleted")
 
-// objects returns the objects as the informers have them, or the sample that was read before.
+// objects returns the objects as the informers have them.
 func (f *follower) objects(now time.Time) (*view.Objects, error) {
-	if first := f.sampled(now); first != nil {
-		return first, nil
-	}
 	set := objectsOf[*workv1alpha1.ManifestWorkReplicaSet](f.sources[ofSet])
 	if len(set) == 0 {
 		return nil, errDeleted
