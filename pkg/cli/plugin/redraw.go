@@ -25,12 +25,11 @@ const (
 
 // watchFleet shows a rollout until the context ends.
 func (o *options) watchFleet(ctx context.Context, c *clients, name string) error {
-	set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
+	if _, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{}); err != nil {
 		return err
 	}
-	f := newFollower(o, c, set)
-	if err := f.start(ctx); err != nil {
+	f, err := follow(ctx, o, c, c.namespace, name)
+	if err != nil {
 		return err
 	}
 	show := o.newCanvas()

@@ -21,8 +21,8 @@ const (
 	lagShare = 100
 )
 
-// sampleReader returns a function that reads a sample of the works of a large fleet, with those of the named clusters. If the fleet is small,
-// or if a sample does not tell enough, it reads all works.
+// sampleReader returns a function that reads a sample of the works of a large fleet, with those of the named clusters. It reads all works
+// of a small fleet, or if a sample does not tell enough.
 func (o *options) sampleReader(named ...string) worksReader {
 	return func(ctx context.Context, c *clients, objects *view.Objects) error {
 		found, err := o.trySample(ctx, c, objects, named)
