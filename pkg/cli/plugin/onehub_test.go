@@ -134,8 +134,14 @@ func (h *oneHub) patched(contentType string, patch []byte) ([]byte, error) {
 func (h *oneHub) run(t *testing.T, args ...string) (code int, out, failed string) {
 	t.Helper()
 	kubeconfig, _ := serve(t, h)
+	return mwrs(t, "", append(args, "--kubeconfig", kubeconfig)...)
+}
+
+// mwrs runs the plugin with a text on standard input.
+func mwrs(t *testing.T, in string, args ...string) (code int, out, failed string) {
+	t.Helper()
 	var o, e bytes.Buffer
-	code = Run(t.Context(), append(args, "--kubeconfig", kubeconfig), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &o, ErrOut: &e})
+	code = Run(t.Context(), args, genericiooptions.IOStreams{In: strings.NewReader(in), Out: &o, ErrOut: &e})
 	return code, o.String(), e.String()
 }
 
@@ -300,7 +306,6 @@ func TestUndoOfADeletedObject(t *testing.T) {
 
 // TestUndoDryRun: a server dry run prints what the undo would change.
 func TestUndoDryRun(t *testing.T) {
-	t.Setenv(externalDiff, "false")
 	h := newOneHub(t)
 	h.revisions[0].Annotations[workv1alpha1.AnnotationChangeCause] = "image 1"
 	code, out, failed := h.run(t, "undo", "web", "--dry-run=server")
