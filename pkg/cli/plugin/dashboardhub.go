@@ -111,14 +111,14 @@ func (h *dashboardHub) List(ctx context.Context) dashboard.Followed[[]view.Row] 
 	if h.all {
 		c.namespace = metav1.NamespaceAll
 	}
-	f, err := followSets(ctx, c, metav1.ListOptions{})
-	return newFollowed(f, err, func() ([]view.Row, error) { return f.rows(), nil })
+	f := followSets(ctx, c, metav1.ListOptions{})
+	return newFollowed(f, func() ([]view.Row, error) { return f.rows(), nil })
 }
 
 // Follow implements dashboard.Hub.
 func (h *dashboardHub) Follow(ctx context.Context, namespace, name string) dashboard.Followed[*view.Objects] {
-	f, err := follow(ctx, h.o, h.in(namespace), namespace, name)
-	return newFollowed(f, err, func() (*view.Objects, error) {
+	f := follow(ctx, h.o, h.in(namespace), namespace, name)
+	return newFollowed(f, func() (*view.Objects, error) {
 		objects, err := f.objects(h.seenAt())
 		if errors.Is(err, errDeleted) {
 			err = dashboard.ErrDeleted
@@ -137,10 +137,7 @@ type followed[T any] struct {
 	err  error
 }
 
-func newFollowed[T any](f *follower, err error, read func() (T, error)) *followed[T] {
-	if err != nil { // Nothing will change.
-		return &followed[T]{follower: &follower{}, err: err}
-	}
+func newFollowed[T any](f *follower, read func() (T, error)) *followed[T] {
 	return &followed[T]{follower: f, read: read, err: dashboard.ErrNotReady}
 }
 
@@ -151,9 +148,6 @@ func (f *followed[T]) Changed() <-chan struct{} { return f.changed }
 func (f *followed[T]) Now() (T, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.read == nil {
-		return f.last, f.err
-	}
 	switch ready, err := f.ready(); {
 	case err != nil:
 		var none T

@@ -69,9 +69,8 @@ func TestDiffFiles(t *testing.T) {
 	}
 }
 
-// TestDiffNeedsNoProgram: a system without a diff program shows differences, too.
-func TestDiffNeedsNoProgram(t *testing.T) {
-	t.Setenv("PATH", t.TempDir())
+// TestUnifiedDiff: a difference has the lines of kubectl diff.
+func TestUnifiedDiff(t *testing.T) {
 	config := func(lines ...string) json.RawMessage {
 		return diffTemplate(t, objectOf("v1", "ConfigMap", "shop", "web", strings.Join(lines, "\n")+"\n"))
 	}

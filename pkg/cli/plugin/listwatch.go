@@ -17,13 +17,11 @@ import (
 const stateDeleted = "Deleted"
 
 // followSets follows the selected ManifestWorkReplicaSets, without their templates, until the context ends.
-func followSets(ctx context.Context, c *clients, selected metav1.ListOptions) (*follower, error) {
+func followSets(ctx context.Context, c *clients, selected metav1.ListOptions) *follower {
 	f := &follower{changed: make(chan struct{}, 1)}
-	if err := f.add(following(c.allSets(), selected), &workv1alpha1.ManifestWorkReplicaSet{}, "", withoutTemplate); err != nil {
-		return nil, err
-	}
+	f.add(following(c.allSets(), selected), &workv1alpha1.ManifestWorkReplicaSet{}, "", withoutTemplate)
 	f.run(ctx)
-	return f, nil
+	return f
 }
 
 // withoutTemplate drops the fields that the list does not show.
@@ -49,10 +47,7 @@ func (f *follower) rows() []view.Row {
 func (o *options) watchList(ctx context.Context, c *clients, t *table, listed []view.Row, flags *listOptions) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	f, err := followSets(ctx, c, metav1.ListOptions{LabelSelector: flags.selector})
-	if err != nil {
-		return err
-	}
+	f := followSets(ctx, c, metav1.ListOptions{LabelSelector: flags.selector})
 	out := newPrinter(o.Out, screenOf(o.Out))
 	printed := keyed(listed)
 	for out.err == nil {

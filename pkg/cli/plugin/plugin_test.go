@@ -77,19 +77,6 @@ func TestCompare(t *testing.T) {
 	require.Equal(t, err, failed(err))
 }
 
-// TestCompareHidesSecrets: no Secret of a template is shown, wherever it is.
-func TestCompareHidesSecrets(t *testing.T) {
-	const template = `{"workload":{"manifests":[` +
-		`{"apiVersion":"v1","kind":"List","metadata":{"name":"l"},"items":[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"data":{"p":"%[1]s"}}]},` +
-		`{"apiVersion":"work.open-cluster-management.io/v1","kind":"ManifestWork","metadata":{"name":"w"},"spec":{"workload":{"manifests":[` +
-		`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s","annotations":{"a":"%[1]s"}},"data":"%[1]s"}]}}}]}}`
-	var out bytes.Buffer
-	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
-	require.Equal(t, &exitError{code: 1}, o.compare(fmt.Appendf(nil, template, "hidden1"), fmt.Appendf(nil, template, "hidden2")))
-	require.Contains(t, out.String(), "*** (after)")
-	require.NotContains(t, out.String(), "hidden")
-}
-
 // TestIntegersStayExact: a difference of integers above 2^53 is one.
 func TestIntegersStayExact(t *testing.T) {
 	const template = `{"workload":{"manifests":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"count":900719925474099%d}]}}`

@@ -28,12 +28,8 @@ func (o *options) watchFleet(ctx context.Context, c *clients, name string) error
 	if _, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{}); err != nil {
 		return err
 	}
-	f, err := follow(ctx, o, c, c.namespace, name)
-	if err != nil {
-		return err
-	}
-	show := o.newCanvas()
-	err = errors.Join(o.redraw(ctx, f, show), show.close())
+	f, show := follow(ctx, o, c, c.namespace, name), o.newCanvas()
+	err := errors.Join(o.redraw(ctx, f, show), show.close())
 	if errors.Is(err, errDeleted) {
 		err = o.sayf("manifestworkreplicasets %q was deleted\n", name)
 	}

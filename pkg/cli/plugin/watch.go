@@ -108,28 +108,22 @@ type keptWork struct {
 }
 
 // follow starts to follow the objects of a ManifestWorkReplicaSet until the context ends.
-func follow(ctx context.Context, o *options, c *clients, namespace, name string) (*follower, error) {
+func follow(ctx context.Context, o *options, c *clients, namespace, name string) *follower {
 	f := &follower{options: o, clients: c, changed: make(chan struct{}, 1)}
 	only := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
 	ours := metav1.ListOptions{LabelSelector: ownedBy(namespace, name)}
 	in := " in namespace " + c.namespace
 	cluster, all := c.clusters.ClusterV1beta1(), metav1.ListOptions{}
-	err := errors.Join(
-		f.add(following(c.replicaSets(), only), &workv1alpha1.ManifestWorkReplicaSet{}, "", nil),
-		f.add(following(c.kube.AppsV1().ControllerRevisions(c.namespace), ours), &appsv1.ControllerRevision{},
-			"controllerrevisions.apps"+in, nil),
-		f.add(following(cluster.Placements(c.namespace), all), &clusterv1beta1.Placement{},
-			"placements.cluster.open-cluster-management.io"+in, nil),
-		f.add(following(cluster.PlacementDecisions(c.namespace), all), &clusterv1beta1.PlacementDecision{},
-			"placementdecisions.cluster.open-cluster-management.io"+in, nil),
-		f.add(followingWorks(c, ours), &workv1.ManifestWork{}, "manifestworks.work.open-cluster-management.io in all namespaces", keeping()),
-	)
-	if err != nil {
-		return nil, err
-	}
+	f.add(following(c.replicaSets(), only), &workv1alpha1.ManifestWorkReplicaSet{}, "", nil)
+	f.add(following(c.kube.AppsV1().ControllerRevisions(c.namespace), ours), &appsv1.ControllerRevision{}, "controllerrevisions.apps"+in, nil)
+	f.add(following(cluster.Placements(c.namespace), all), &clusterv1beta1.Placement{},
+		"placements.cluster.open-cluster-management.io"+in, nil)
+	f.add(following(cluster.PlacementDecisions(c.namespace), all), &clusterv1beta1.PlacementDecision{},
+		"placementdecisions.cluster.open-cluster-management.io"+in, nil)
+	f.add(followingWorks(c, ours), &workv1.ManifestWork{}, "manifestworks.work.open-cluster-management.io in all namespaces", keeping())
 	go f.readLease(ctx)
 	f.run(ctx)
-	return f, nil
+	return f
 }
 
 // keeping returns a transformation that keeps what a view reads of a work.
@@ -145,7 +139,7 @@ func keeping() cache.TransformFunc {
 }
 
 // add adds an informer that reports its changes.
-func (f *follower) add(lw *cache.ListWatch, object runtime.Object, permission string, transform cache.TransformFunc) error {
+func (f *follower) add(lw *cache.ListWatch, object runtime.Object, permission string, transform cache.TransformFunc) {
 	s := &source{permission: permission}
 	list, watches := lw.ListWithContextFunc, lw.WatchFuncWithContext
 	lw.ListWithContextFunc = func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -161,8 +155,11 @@ func (f *follower) add(lw *cache.ListWatch, object runtime.Object, permission st
 	_, err := s.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { f.tell() }, UpdateFunc: func(any, any) { f.tell() }, DeleteFunc: func(any) { f.tell() },
 	})
-	return errors.Join(err, s.SetTransform(transform),
+	err = errors.Join(err, s.SetTransform(transform),
 		s.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { f.note(s, err) }))
+	if err != nil {
+		panic(err) // Only an informer that runs refuses them.
+	}
 }
 
 // reconnectAfter is how often a request is repeated while the API server can't be reached.
