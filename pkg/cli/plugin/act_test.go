@@ -100,10 +100,9 @@ func TestErrorsAsInKubectl(t *testing.T) {
 
 func failureOf(t *testing.T, kubeconfig string) string {
 	t.Helper()
-	var failed bytes.Buffer
-	streams := genericiooptions.IOStreams{Out: io.Discard, ErrOut: &failed}
-	require.Equal(t, 1, Run(t.Context(), []string{"history", "web", "--kubeconfig", kubeconfig}, streams))
-	return failed.String()
+	code, _, failed := mwrs(t, "", "history", "web", "--kubeconfig", kubeconfig)
+	require.Equal(t, 1, code)
+	return failed
 }
 
 // TestLists: `list`, and `get` without a name, pass the selector to the API server, and keep its order of the objects.

@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,12 +25,10 @@ type dashboardHub struct {
 	mu      sync.Mutex
 	since   time.Time
 	problem string
-	// back is closed when the API server can be reached again.
-	back chan struct{}
 }
 
 func newDashboardHub(o *options, c *clients, all bool) *dashboardHub {
-	return &dashboardHub{o: o, clients: c, all: all, back: make(chan struct{})}
+	return &dashboardHub{o: o, clients: c, all: all}
 }
 
 // in returns the clients for a namespace.
@@ -84,8 +81,6 @@ func (h *dashboardHub) noteContact(err error) {
 	switch {
 	case here && !h.since.IsZero():
 		h.since, h.problem = time.Time{}, ""
-		close(h.back)
-		h.back = make(chan struct{})
 	case !here:
 		if h.since.IsZero() {
 			h.since = h.o.now()
@@ -110,58 +105,57 @@ func (h *dashboardHub) seenAt() time.Time {
 	return h.o.now()
 }
 
-func (h *dashboardHub) returned() <-chan struct{} {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.back
-}
-
 // List implements dashboard.Hub.
 func (h *dashboardHub) List(ctx context.Context) dashboard.Followed[[]view.Row] {
 	c := h.in(h.clients.namespace)
 	if h.all {
 		c.namespace = metav1.NamespaceAll
 	}
-	never := func([]view.Row) bool { return false }
-	return follows(ctx, h, never, func(ctx context.Context, changed chan struct{}) (read[[]view.Row], error) {
-		f, err := followSets(ctx, c, changed, metav1.ListOptions{})
-		if err != nil {
-			return nil, err
-		}
-		return func() ([]view.Row, error) {
-			if ready, err := f.ready(); !ready {
-				return nil, cmp.Or(err, error(dashboard.ErrNotReady))
-			}
-			return f.rows(), nil
-		}, nil
-	})
+	f := followSets(ctx, c, metav1.ListOptions{})
+	return newFollowed(f, func() ([]view.Row, error) { return f.rows(), nil })
 }
 
 // Follow implements dashboard.Hub.
 func (h *dashboardHub) Follow(ctx context.Context, namespace, name string) dashboard.Followed[*view.Objects] {
-	c := h.in(namespace)
-	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	lacks := func(o *view.Objects) bool { return o != nil && len(o.Missing) > 0 }
-	return follows(ctx, h, lacks, func(ctx context.Context, changed chan struct{}) (read[*view.Objects], error) {
-		f := newFollower(h.o, c, set)
-		f.changed = changed
-		if err := f.start(ctx); err != nil {
-			return nil, err
+	f := follow(ctx, h.o, h.in(namespace), namespace, name)
+	return newFollowed(f, func() (*view.Objects, error) {
+		objects, err := f.objects(h.seenAt())
+		if errors.Is(err, errDeleted) {
+			err = dashboard.ErrDeleted
 		}
-		return func() (*view.Objects, error) {
-			switch ready, err := f.ready(); {
-			case err != nil:
-				return nil, err
-			case !ready:
-				return nil, dashboard.ErrNotReady
-			}
-			objects, err := f.objects(h.seenAt())
-			if errors.Is(err, errDeleted) {
-				return nil, dashboard.ErrDeleted
-			}
-			return objects, err
-		}, nil
+		return objects, err
 	})
+}
+
+// followed is what the dashboard follows. While the informers are incomplete, it has the last complete state.
+type followed[T any] struct {
+	*follower
+	read func() (T, error)
+
+	mu   sync.Mutex
+	last T
+	err  error
+}
+
+func newFollowed[T any](f *follower, read func() (T, error)) *followed[T] {
+	return &followed[T]{follower: f, read: read, err: dashboard.ErrNotReady}
+}
+
+// Changed implements dashboard.Followed.
+func (f *followed[T]) Changed() <-chan struct{} { return f.changed }
+
+// Now implements dashboard.Followed.
+func (f *followed[T]) Now() (T, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch ready, err := f.ready(); {
+	case err != nil:
+		var none T
+		f.last, f.err = none, err
+	case ready:
+		f.last, f.err = f.read()
+	}
+	return f.last, f.err
 }
 
 // Report implements dashboard.Hub.

@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,16 +20,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
-// externalDiff is the environment variable that names the diff program. kubectl diff uses the same variable.
-const externalDiff = "KUBECTL_EXTERNAL_DIFF"
-
 func newDiff(o *options) *cobra.Command {
 	from, to := int64(0), int64(0)
 	cmd := &cobra.Command{
 		Use: "diff NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
 		Short: "Compare the templates of two revisions, object by object",
 		Long: "Compare the templates of two revisions, object by object. The values of Secrets are masked.\n" +
-			"The exit code is 1 if they differ, and 2 for an error. Set " + externalDiff + " to use a program of your own, such as `diff -u -N`.",
+			"The exit code is 1 if they differ, and 2 for an error.",
 		Example: `  # Compare the current revision with the template in the spec
   kubectl mwrs diff web
 
@@ -64,7 +58,7 @@ func (o *options) diff(ctx context.Context, name string, from, to int64) error {
 	if err != nil {
 		return err
 	}
-	return o.compare(ctx, before, after)
+	return o.compare(before, after)
 }
 
 // templates returns the templates of two revisions. Zero stands for the current revision, and for the template in the spec.
@@ -92,18 +86,11 @@ func (o *options) templates(ctx context.Context, c *clients, name string, from, 
 	return before, after, err
 }
 
-// compare prints the differences between two templates. If the environment names a program, that program compares them.
-func (o *options) compare(ctx context.Context, before, after json.RawMessage) error {
-	files, err := filesOf(before, after)
-	if err != nil {
+// compare prints the differences between two templates.
+func (o *options) compare(before, after json.RawMessage) error {
+	text, err := plainDiff(before, after)
+	if err != nil || text == "" {
 		return err
-	}
-	if command := strings.Fields(os.Getenv(externalDiff)); len(command) > 0 {
-		return o.compareWith(ctx, command, files)
-	}
-	text := unified(files)
-	if text == "" {
-		return nil
 	}
 	out := newPrinter(o.Out, screen{})
 	out.text(text)
@@ -112,13 +99,8 @@ func (o *options) compare(ctx context.Context, before, after json.RawMessage) er
 
 // plainDiff returns the unified diff of two templates, with masked Secrets. It is empty if they do not differ.
 func plainDiff(before, after json.RawMessage) (string, error) {
-	files, err := filesOf(before, after)
-	return unified(files), err
-}
-
-// unified returns the unified diff of the files.
-func unified(files []diffFile) string {
 	var out strings.Builder
+	files, err := filesOf(before, after)
 	for _, f := range files {
 		before, after := "before/"+f.name, "after/"+f.name
 		text := string(diff.Diff(before, f.before, after, f.after))
@@ -126,28 +108,7 @@ func unified(files []diffFile) string {
 			fmt.Fprintf(&out, "diff -u -N %s %s\n%s", before, after, hunks) // The first line as kubectl diff prints it.
 		}
 	}
-	return out.String()
-}
-
-// compareWith runs a program on the files.
-func (o *options) compareWith(ctx context.Context, command []string, files []diffFile) error {
-	dir, err := os.MkdirTemp("", "kubectl-mwrs-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	if err := writeFiles(dir, files); err != nil {
-		return err
-	}
-	program := exec.CommandContext(ctx, command[0], append(slices.Clone(command[1:]), "before", "after")...)
-	// It may color its output. The files are filtered.
-	program.Dir, program.Stdout, program.Stderr = dir, plain.Raw(o.Out), plain.Raw(o.ErrOut)
-	err = program.Run()
-	var exited *exec.ExitError
-	if errors.As(err, &exited) && exited.ExitCode() == 1 {
-		return &exitError{code: 1}
-	}
-	return err
+	return out.String(), err
 }
 
 // part is an object of a template, or the rest of the template.
@@ -269,24 +230,4 @@ func titled(id partID, content map[string]any) ([]byte, error) {
 	}
 	text, err := yamlOf(content)
 	return fmt.Appendf(nil, "# %s\n%s", plain.Line(id.title()), plain.Text(string(text))), err
-}
-
-// writeFiles writes the files into the directories before and after.
-func writeFiles(dir string, files []diffFile) error {
-	for _, side := range []struct {
-		name string
-		of   func(diffFile) []byte
-	}{{"before", func(f diffFile) []byte { return f.before }}, {"after", func(f diffFile) []byte { return f.after }}} {
-		if err := os.Mkdir(filepath.Join(dir, side.name), 0o700); err != nil {
-			return err
-		}
-		for _, f := range files {
-			if text := side.of(f); text != nil {
-				if err := os.WriteFile(filepath.Join(dir, side.name, f.name), text, 0o600); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
 }

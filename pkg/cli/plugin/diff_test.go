@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +27,6 @@ func objectOf(apiVersion, kind, namespace, name, value string) map[string]any {
 
 // TestDiffShowsEveryObject: no object hides another one in a diff, and no name breaks it or leads out of its directory.
 func TestDiffShowsEveryObject(t *testing.T) {
-	t.Setenv(externalDiff, "")
 	long := strings.Repeat("long.", 50) + "abc"
 	identities := [][4]string{
 		{"autoscaling/v1", "HorizontalPodAutoscaler", "shop", "web"}, {"autoscaling/v2", "HorizontalPodAutoscaler", "shop", "web"},
@@ -44,15 +41,15 @@ func TestDiffShowsEveryObject(t *testing.T) {
 	}
 	var out bytes.Buffer
 	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
-	require.NoError(t, o.compare(t.Context(), diffTemplate(t, before...), diffTemplate(t, before...)), out.String())
-	require.Equal(t, &exitError{code: 1}, o.compare(t.Context(), diffTemplate(t, before...), diffTemplate(t, after...)), out.String())
+	require.NoError(t, o.compare(diffTemplate(t, before...), diffTemplate(t, before...)), out.String())
+	require.Equal(t, &exitError{code: 1}, o.compare(diffTemplate(t, before...), diffTemplate(t, after...)), out.String())
 	require.Equal(t, len(identities), strings.Count(out.String(), "\n+value: new\n"), out.String())
 	require.Contains(t, out.String(), "+++ after/001.HorizontalPodAutoscaler.autoscaling.shop.web.yaml")
 	require.Contains(t, out.String(), "+++ after/010.ConfigMap.shop.windows.yaml")
 
 	out.Reset()
 	moved := []map[string]any{after[3], before[2], before[1], before[0]}
-	require.Equal(t, &exitError{code: 1}, o.compare(t.Context(), diffTemplate(t, before[:3]...), diffTemplate(t, moved...)))
+	require.Equal(t, &exitError{code: 1}, o.compare(diffTemplate(t, before[:3]...), diffTemplate(t, moved...)))
 	require.Equal(t, 1, strings.Count(out.String(), "\n+value: new\n"), "an added object")
 	require.Equal(t, 2, strings.Count(out.String(), "\n+apiVersion: autoscaling/v"), "two versions of one object that change places")
 	require.Equal(t, 3, strings.Count(out.String(), "+++ "), "an object that only moves is no change")
@@ -60,35 +57,27 @@ func TestDiffShowsEveryObject(t *testing.T) {
 
 // TestDiffFiles: all files of a diff have short names of plain characters.
 func TestDiffFiles(t *testing.T) {
-	dir := t.TempDir()
 	hpa := objectOf("autoscaling/v1", "HorizontalPodAutoscaler", "shop", "web", "")
-	made, err := filesOf(diffTemplate(t, hpa, hpa, objectOf("v1", `A\b:c`, "/", strings.Repeat("ü\x00\n/", 300), "")), []byte(`null`))
+	files, err := filesOf(diffTemplate(t, hpa, hpa, objectOf("v1", `A\b:c`, "/", strings.Repeat("ü\x00\n/", 300), "")), []byte(`null`))
 	require.NoError(t, err)
-	require.NoError(t, writeFiles(dir, made))
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
-	require.NoError(t, err)
-	require.Len(t, files, 4)
+	titles := []string{"# template\n", "# HorizontalPodAutoscaler.autoscaling shop/web\n", "# HorizontalPodAutoscaler.autoscaling shop/web (number 2)\n",
+		`# A\b:c /ü\x00 /ü\x00 /`}
+	require.Len(t, files, len(titles))
 	for i, file := range files {
-		require.Regexp(t, `^[0-9]{3}\.[A-Za-z0-9.-]{1,100}\.yaml$`, filepath.Base(file))
-		content, err := os.ReadFile(file)
-		require.NoError(t, err)
-		titles := []string{"# template\n", "# HorizontalPodAutoscaler.autoscaling shop/web\n", "# HorizontalPodAutoscaler.autoscaling shop/web (number 2)\n",
-			`# A\b:c /ü\x00 /ü\x00 /`}
-		require.Contains(t, string(content), titles[i])
+		require.Regexp(t, `^[0-9]{3}\.[A-Za-z0-9.-]{1,100}\.yaml$`, file.name)
+		require.Contains(t, string(file.before), titles[i])
 	}
 }
 
-// TestDiffNeedsNoProgram: a system without a diff program shows differences, too.
-func TestDiffNeedsNoProgram(t *testing.T) {
-	t.Setenv(externalDiff, "")
-	t.Setenv("PATH", t.TempDir())
+// TestUnifiedDiff: a difference has the lines of kubectl diff.
+func TestUnifiedDiff(t *testing.T) {
 	config := func(lines ...string) json.RawMessage {
 		return diffTemplate(t, objectOf("v1", "ConfigMap", "shop", "web", strings.Join(lines, "\n")+"\n"))
 	}
 	var out bytes.Buffer
 	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
 	before, after := config("1", "2", "3", "4", "5"), config("1", "2", "3", "4", "five")
-	require.Equal(t, &exitError{code: 1}, o.compare(t.Context(), before, after), out.String())
+	require.Equal(t, &exitError{code: 1}, o.compare(before, after), out.String())
 	const want = "diff -u -N before/001.ConfigMap.shop.web.yaml after/001.ConfigMap.shop.web.yaml\n" +
 		"--- before/001.ConfigMap.shop.web.yaml\n+++ after/001.ConfigMap.shop.web.yaml\n" +
 		"@@ -9,4 +9,4 @@\n   2\n   3\n   4\n-  5\n+  five\n"

@@ -88,7 +88,7 @@ func (o *options) drawFleet(body, foot io.Writer, f *view.Fleet, s screen) error
 		out.table(o.clusterTable(asClusters(f.Attention), false))
 	}
 	for i, count := range f.Rest {
-		out.prose([]string{"and ", "    "}[min(i, 1)], count.Text())
+		out.prose(once(i, "and "), count.Text())
 	}
 	if out.err != nil {
 		return out.err
@@ -99,7 +99,7 @@ func (o *options) drawFleet(body, foot io.Writer, f *view.Fleet, s screen) error
 // printNext prints the commands to run next, and where the runbook is.
 func printNext(out *printer, f *view.Fleet) error {
 	for i, next := range f.Next {
-		out.prose([]string{"Next  ", "      "}[min(i, 1)], next.Purpose+":")
+		out.prose(once(i, "Next  "), next.Purpose+":")
 		out.command(8, next.Args)
 	}
 	out.runbook(f.Runbook)
@@ -129,12 +129,16 @@ func (o *options) headline(out *printer, f *view.Fleet) {
 // printThen prints what the hub does next, and when.
 func (o *options) printThen(out *printer, then []view.Fact) {
 	for i := range then {
-		label := "then     "
-		if i > 0 {
-			label = "         "
-		}
-		out.prose(label, o.when(&then[i])+": "+then[i].Text)
+		out.prose(once(i, "then     "), o.when(&then[i])+": "+then[i].Text)
 	}
+}
+
+// once returns a label before the first of several texts, and its indent before the others.
+func once(i int, label string) string {
+	if i > 0 {
+		return strings.Repeat(" ", len(label))
+	}
+	return label
 }
 
 // when returns when a fact is to come.

@@ -19,7 +19,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -147,9 +146,8 @@ func look(t *testing.T, what string, s *strangers, commands ...[]string) {
 	t.Helper()
 	kubeconfig, _ := serve(t, s)
 	for _, args := range commands {
-		var out, errs bytes.Buffer
-		Run(t.Context(), append(args, "--kubeconfig", kubeconfig), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errs})
-		printed := out.String() + "\n" + errs.String()
+		_, out, errs := mwrs(t, "", append(args, "--kubeconfig", kubeconfig)...)
+		printed := out + "\n" + errs
 		if args[0] == "report" {
 			printed = strings.ReplaceAll(printed, "\n", " ") // A page has no lines.
 		}
@@ -159,7 +157,6 @@ func look(t *testing.T, what string, s *strangers, commands ...[]string) {
 
 // TestStrangersTexts: whatever text of an object comes from a stranger, no command sends it to the terminal as it is, or as a line of its own.
 func TestStrangersTexts(t *testing.T) {
-	t.Setenv(externalDiff, "")
 	t.Setenv("GITHUB_ACTIONS", "true")
 	commands := [][]string{
 		{"get", "web"}, {"clusters", "web"}, {"clusters", "web", "-o", "wide"}, {"clusters", "web", "-o", "name"}, {"why", "web", "c1"},
@@ -169,17 +166,16 @@ func TestStrangersTexts(t *testing.T) {
 	}
 	s := newStrangers(t, workv1alpha1.StateStalled, func(object any) { hostiletest.Fill(object, structural) })
 	kubeconfig, _ := serve(t, s)
-	var out, errs bytes.Buffer
-	require.Zero(t, Run(t.Context(), []string{"get", "web", "--kubeconfig", kubeconfig}, genericiooptions.IOStreams{Out: &out, ErrOut: &errs}), errs.String())
+	code, out, errs := mwrs(t, "", "get", "web", "--kubeconfig", kubeconfig)
+	require.Zero(t, code, errs)
 	for _, part := range []string{`crash loop'" ::error`, "c1'", `it stalls'" ::error`} {
-		require.Contains(t, out.String(), part, "the texts are on the screen")
+		require.Contains(t, out, part, "the texts are on the screen")
 	}
-	require.Equal(t, 1, strings.Count(errs.String(), "Warning: surprise "), errs.String())
-	out.Reset()
-	plainSet := newStrangers(t, workv1alpha1.StateStalled, func(any) {})
-	kubeconfig, _ = serve(t, plainSet)
-	require.Equal(t, 1, Run(t.Context(), []string{"diff", "web", "--from", "1", "--kubeconfig", kubeconfig}, genericiooptions.IOStreams{Out: &out, ErrOut: &errs}))
-	require.Contains(t, out.String(), `two`, "the difference is on the screen")
+	require.Equal(t, 1, strings.Count(errs, "Warning: surprise "), errs)
+	kubeconfig, _ = serve(t, newStrangers(t, workv1alpha1.StateStalled, func(any) {}))
+	code, out, _ = mwrs(t, "", "diff", "web", "--from", "1", "--kubeconfig", kubeconfig)
+	require.Equal(t, 1, code)
+	require.Contains(t, out, `two`, "the difference is on the screen")
 	for _, state := range []workv1alpha1.State{workv1alpha1.StateStalled, workv1alpha1.StateAborted, workv1alpha1.StateRollingOut} {
 		look(t, string(state)+" ", newStrangers(t, state, func(object any) { hostiletest.Fill(object, structural) }), commands...)
 		look(t, string(state)+" all ", newStrangers(t, state, func(object any) { hostiletest.Fill(object, regexp.MustCompile(`^TypeMeta`)) }), commands...)
@@ -214,12 +210,11 @@ func TestStrangersFiles(t *testing.T) {
 	for name, content := range map[string][]byte{"::error::a": content, "b\x1b[2J": []byte("{"), "##[error]c": []byte("kind: X\n")} {
 		require.NoError(t, os.WriteFile(name, content, 0o600))
 		for _, args := range [][]string{{"lint", "-f", name}, {"lint", "-f", filepath.Join(dir, name)}, {"plan", "-f", name}, {"simulate", "-f", name, "--budget", "1s"}} {
-			var out bytes.Buffer
-			Run(t.Context(), append(args, "--kubeconfig", kubeconfig), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
-			require.NotEmpty(t, out.String(), args)
-			hostiletest.Check(t, strings.Join(args, " "), out.String())
+			_, out, errs := mwrs(t, "", append(args, "--kubeconfig", kubeconfig)...)
+			require.NotEmpty(t, out+errs, args)
+			hostiletest.Check(t, strings.Join(args, " "), out+errs)
 			if args[0] == "lint" {
-				require.NotContains(t, out.String(), "##[", "%q", args)
+				require.NotContains(t, out+errs, "##[", "%q", args)
 			}
 		}
 	}

@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -32,9 +29,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// workBytes is the size of each work of a large fleet, about the size of a work with a few Deployments and their feedback.
-const workBytes = 25 << 10
-
 // perDecision is the number of clusters in a PlacementDecision, as the placement controller writes them.
 const perDecision = 100
 
@@ -47,6 +41,7 @@ type largeFleet struct {
 	noting sync.Mutex
 	// work is a work as JSON, and metadata is its metadata. Its namespace is the mark.
 	work, metadata, mark []byte
+	set                  *workv1alpha1.ManifestWorkReplicaSet
 	answers              map[string]any
 }
 
@@ -82,6 +77,7 @@ func newLargeFleet(tb testing.TB, n, size int) *largeFleet {
 	placement := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default"}}
 	placement.Status.NumberOfSelectedClusters = int32(n)
 	const clusterGroup = "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/default/"
+	f.set = set
 	f.answers["/apis/work.open-cluster-management.io/v1alpha1/namespaces/default/manifestworkreplicasets/web"] = set
 	f.answers["/apis/apps/v1/namespaces/default/controllerrevisions"] = revisions
 	f.answers[clusterGroup+"placements/p"], f.answers[clusterGroup+"placementdecisions"] = placement, decisions
@@ -159,13 +155,6 @@ func (f *largeFleet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte("]}"))
 }
 
-// serve starts the API server, and returns a kubeconfig for it.
-func (f *largeFleet) serve(tb testing.TB) (kubeconfig string) {
-	tb.Helper()
-	kubeconfig, _ = serve(tb, f)
-	return kubeconfig
-}
-
 // serve starts an API server, and returns a kubeconfig for it and its address.
 func serve(tb testing.TB, handler http.Handler) (kubeconfig, host string) {
 	tb.Helper()
@@ -185,13 +174,12 @@ func serve(tb testing.TB, handler http.Handler) (kubeconfig, host string) {
 func TestLargeFleet(t *testing.T) {
 	const n = 10_000
 	fleet := newLargeFleet(t, n, 100)
-	kubeconfig := fleet.serve(t)
+	kubeconfig, _ := serve(t, fleet)
 	run := func(args ...string) string {
 		fleet.limits = nil
-		var out bytes.Buffer
-		code := Run(t.Context(), append(args, "--kubeconfig", kubeconfig), genericiooptions.IOStreams{Out: &out, ErrOut: &out})
-		require.Zero(t, code, out.String())
-		return out.String()
+		code, out, errs := mwrs(t, "", append(args, "--kubeconfig", kubeconfig)...)
+		require.Zero(t, code, errs)
+		return out
 	}
 	paged := slices.Repeat([]string{strconv.Itoa(worklist.PageSize)}, n/worklist.PageSize)
 	rows := strings.Split(strings.TrimSpace(run("clusters", "web")), "\n")
@@ -212,19 +200,24 @@ func TestLargeFleet(t *testing.T) {
 	require.Contains(t, screen, fmt.Sprintf("note: the ManifestWorks of %d clusters were not read", n-1))
 }
 
+// sampled returns the screen of a fleet, of which the plugin reads a sample.
+func (f *largeFleet) sampled(t *testing.T, handler http.Handler) string {
+	t.Helper()
+	kubeconfig, _ := serve(t, handler)
+	var out bytes.Buffer
+	code := Run(t.Context(), []string{"get", "web", "--kubeconfig", kubeconfig}, genericiooptions.IOStreams{Out: &out, ErrOut: &out}, WithSamples(0, 1))
+	require.Zero(t, code, out.String())
+	require.Equal(t, []string{"", strconv.Itoa(worklist.PageSize), strconv.Itoa(worklist.PageSize)}, f.limits)
+	return out.String()
+}
+
 // TestSampleWithoutPermission: a user who may list works, and may not get them, sees the same screen of all works.
 func TestSampleWithoutPermission(t *testing.T) {
 	fleet := newLargeFleet(t, 300, 100)
-	set, ok := fleet.answers["/apis/work.open-cluster-management.io/v1alpha1/namespaces/default/manifestworkreplicasets/web"].(*workv1alpha1.ManifestWorkReplicaSet)
-	require.True(t, ok)
-	set.Status.Failures = []workv1alpha1.ClusterFailure{{Cluster: fleet.cluster(7), Placement: "p"}}
-	var out bytes.Buffer
-	code := Run(t.Context(), []string{"get", "web", "--kubeconfig", fleet.serve(t)}, genericiooptions.IOStreams{Out: &out, ErrOut: &out},
-		WithSamples(0, 1))
-	require.Zero(t, code, out.String())
-	require.Equal(t, []string{"", strconv.Itoa(worklist.PageSize), strconv.Itoa(worklist.PageSize)}, fleet.limits)
-	require.NotContains(t, out.String(), "note")
-	require.Contains(t, out.String(), "300 of 300 clusters confirmed revision 1")
+	fleet.set.Status.Failures = []workv1alpha1.ClusterFailure{{Cluster: fleet.cluster(7), Placement: "p"}}
+	screen := fleet.sampled(t, fleet)
+	require.NotContains(t, screen, "note")
+	require.Contains(t, screen, "300 of 300 clusters confirmed revision 1")
 }
 
 // edited is a fleet whose spec changes when its metadata is read.
@@ -233,53 +226,12 @@ type edited struct{ *largeFleet }
 func (f edited) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.largeFleet.ServeHTTP(w, r)
 	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList") {
-		for _, answer := range f.answers {
-			if set, ok := answer.(*workv1alpha1.ManifestWorkReplicaSet); ok {
-				set.Generation++
-			}
-		}
+		f.set.Generation++
 	}
 }
 
 // TestSampleOfAChange: the hub's counts say nothing about the metadata of the works if the object has changed in between.
 func TestSampleOfAChange(t *testing.T) {
 	fleet := newLargeFleet(t, 300, 100)
-	kubeconfig, _ := serve(t, edited{fleet})
-	var out bytes.Buffer
-	code := Run(t.Context(), []string{"get", "web", "--kubeconfig", kubeconfig}, genericiooptions.IOStreams{Out: &out, ErrOut: &out}, WithSamples(0, 1))
-	require.Zero(t, code, out.String())
-	require.Len(t, fleet.limits, 3)
-	require.NotContains(t, out.String(), "were not read")
-}
-
-// largeArgs names the variable with the arguments for TestProcess.
-const largeArgs = "MWRS_TEST_ARGS"
-
-// TestProcess is the plugin as a process of its own, for BenchmarkLargeFleet.
-func TestProcess(t *testing.T) {
-	args := os.Getenv(largeArgs)
-	if args == "" {
-		t.Skip("BenchmarkLargeFleet runs it")
-	}
-	require.Zero(t, Run(t.Context(), strings.Fields(args), genericiooptions.IOStreams{Out: os.Stderr, ErrOut: os.Stderr}))
-}
-
-// BenchmarkLargeFleet measures the time and the memory of a process for 10,000 works of 25 KB each.
-func BenchmarkLargeFleet(b *testing.B) {
-	const n = 10_000
-	kubeconfig := newLargeFleet(b, n, workBytes-3000).serve(b)
-	for _, command := range []string{"get web", "clusters web"} {
-		b.Run(strings.Fields(command)[0], func(b *testing.B) {
-			for range b.N {
-				process := exec.Command(os.Args[0], "-test.run=^TestProcess$") //nolint:gosec // This test itself.
-				process.Env = append(os.Environ(), largeArgs+"="+command+" --kubeconfig "+kubeconfig)
-				out, err := process.CombinedOutput()
-				require.NoError(b, err, string(out))
-				if usage, ok := process.ProcessState.SysUsage().(*syscall.Rusage); ok {
-					b.ReportMetric(float64(usage.Maxrss)/1024, "MB")
-				}
-				b.ReportMetric(process.ProcessState.UserTime().Seconds(), "cpu-s")
-			}
-		})
-	}
+	require.NotContains(t, fleet.sampled(t, edited{fleet}), "were not read")
 }

@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/hostiletest"
 )
@@ -18,9 +16,7 @@ import (
 // lintOf runs lint with a text on standard input.
 func lintOf(t *testing.T, in string, args ...string) (code int, out, errs string) {
 	t.Helper()
-	var o, e bytes.Buffer
-	code = Run(t.Context(), append([]string{"lint"}, args...), genericiooptions.IOStreams{In: strings.NewReader(in), Out: &o, ErrOut: &e})
-	return code, o.String(), e.String()
+	return mwrs(t, in, append([]string{"lint"}, args...)...)
 }
 
 // TestLintUnknownField: a field that an API server drops is an error.

@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -61,10 +59,9 @@ func TestManySets(t *testing.T) {
 	limit := strconv.Itoa(pageOfSets)
 	server := &manySets{n: n}
 	kubeconfig, host := serve(t, server)
-	var out bytes.Buffer
-	code := Run(t.Context(), []string{"list", "-A", "--kubeconfig", kubeconfig}, genericiooptions.IOStreams{Out: &out, ErrOut: &out})
-	require.Zero(t, code, out.String())
-	require.Len(t, strings.Split(strings.TrimSpace(out.String()), "\n"), n+1)
+	code, out, errs := mwrs(t, "", "list", "-A", "--kubeconfig", kubeconfig)
+	require.Zero(t, code, errs)
+	require.Len(t, strings.Split(strings.TrimSpace(out), "\n"), n+1)
 	require.Equal(t, []string{limit, limit, limit, limit}, server.limits)
 
 	server.limits = nil

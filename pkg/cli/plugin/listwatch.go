@@ -2,13 +2,11 @@ package plugin
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/cache"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -19,14 +17,11 @@ import (
 const stateDeleted = "Deleted"
 
 // followSets follows the selected ManifestWorkReplicaSets, without their templates, until the context ends.
-func followSets(ctx context.Context, c *clients, changed chan struct{}, selected metav1.ListOptions) (*follower, error) {
-	sets := &source{SharedInformer: cache.NewSharedInformer(following(c.allSets(), selected), &workv1alpha1.ManifestWorkReplicaSet{}, 0)}
-	f := &follower{changed: changed, sources: []*source{sets}}
-	if err := errors.Join(sets.SetTransform(withoutTemplate), f.attach(sets)); err != nil {
-		return nil, err
-	}
-	go sets.RunWithContext(ctx)
-	return f, nil
+func followSets(ctx context.Context, c *clients, selected metav1.ListOptions) *follower {
+	f := &follower{changed: make(chan struct{}, 1)}
+	f.add(following(c.allSets(), selected), &workv1alpha1.ManifestWorkReplicaSet{}, "", withoutTemplate)
+	f.run(ctx)
+	return f
 }
 
 // withoutTemplate drops the fields that the list does not show.
@@ -39,6 +34,8 @@ func withoutTemplate(object any) (any, error) {
 
 // rows returns the rows of the ManifestWorkReplicaSets that followSets follows.
 func (f *follower) rows() []view.Row {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	rows := []view.Row{}
 	for _, set := range objectsOf[*workv1alpha1.ManifestWorkReplicaSet](f.sources[ofSet]) {
 		rows = append(rows, view.RowOf(set))
@@ -50,10 +47,7 @@ func (f *follower) rows() []view.Row {
 func (o *options) watchList(ctx context.Context, c *clients, t *table, listed []view.Row, flags *listOptions) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	f, err := followSets(ctx, c, make(chan struct{}, 1), metav1.ListOptions{LabelSelector: flags.selector})
-	if err != nil {
-		return err
-	}
+	f := followSets(ctx, c, metav1.ListOptions{LabelSelector: flags.selector})
 	out := newPrinter(o.Out, screenOf(o.Out))
 	printed := keyed(listed)
 	for out.err == nil {

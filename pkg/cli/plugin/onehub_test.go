@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
@@ -134,8 +135,14 @@ func (h *oneHub) patched(contentType string, patch []byte) ([]byte, error) {
 func (h *oneHub) run(t *testing.T, args ...string) (code int, out, failed string) {
 	t.Helper()
 	kubeconfig, _ := serve(t, h)
+	return mwrs(t, "", append(args, "--kubeconfig", kubeconfig)...)
+}
+
+// mwrs runs the plugin with a text on standard input.
+func mwrs(t *testing.T, in string, args ...string) (code int, out, failed string) {
+	t.Helper()
 	var o, e bytes.Buffer
-	code = Run(t.Context(), append(args, "--kubeconfig", kubeconfig), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &o, ErrOut: &e})
+	code = Run(t.Context(), args, genericiooptions.IOStreams{In: strings.NewReader(in), Out: &o, ErrOut: &e})
 	return code, o.String(), e.String()
 }
 
@@ -230,30 +237,25 @@ func TestStatusWhileTheServerFails(t *testing.T) {
 	}
 }
 
-// TestStatusOfAPauseThatTheHubHasNotSeen: v3 is on no cluster: somebody paused the object before the hub has seen it.
-func TestStatusOfAPauseThatTheHubHasNotSeen(t *testing.T) {
-	h := newOneHub(t)
-	h.set.Generation, h.set.Spec.Paused, h.set.Spec.ManifestWorkTemplate = 3, true, *templateWith("v3")
-	code, out, _ := h.run(t, "status", "web", "--timeout", "1m")
-	require.Equal(t, exitPaused, code, out)
-}
-
-// TestStatusOfADeletionThatTheHubHasNotSeen: a deleted object is not complete.
-func TestStatusOfADeletionThatTheHubHasNotSeen(t *testing.T) {
-	h := newOneHub(t)
-	at := metav1.NewTime(time.Now())
-	h.set.Generation, h.set.DeletionTimestamp = 3, &at
-	code, out, _ := h.run(t, "status", "web", "--timeout", "1m")
-	require.Equal(t, 1, code, out)
-}
-
-// TestStatusRightAfterARetry: `retry` has just cleared status.abortedTime, and the hub has not written the status since.
-func TestStatusRightAfterARetry(t *testing.T) {
-	h := newOneHub(t)
-	h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
-	h.set.Status.State, h.set.Status.AbortedTime = workv1alpha1.StateAborted, nil
-	code, out, _ := h.run(t, "status", "web", "--timeout", "2s")
-	require.Equal(t, exitTimeout, code, "the retried rollout has not ended: %s", out)
+// TestStatusBeforeTheHub: the status is that of the object before a change that the hub has not seen.
+func TestStatusBeforeTheHub(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(h *oneHub)
+		code   int
+	}{
+		"paused, with a new template": {func(h *oneHub) { h.set.Spec.Paused, h.set.Spec.ManifestWorkTemplate = true, *templateWith("v3") }, exitPaused},
+		"deleted":                     {func(h *oneHub) { h.set.DeletionTimestamp = ptr.To(metav1.Now()) }, 1},
+		"retried": {func(h *oneHub) { // It changes no generation.
+			h.set.Generation, h.set.Status.State = 2, workv1alpha1.StateAborted
+			h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
+		}, exitTimeout},
+	} {
+		h := newOneHub(t)
+		h.set.Generation = 3
+		c.change(h)
+		code, out, _ := h.run(t, "status", "web", "--timeout", "2s")
+		require.Equal(t, c.code, code, "%s: %s", name, out)
+	}
 }
 
 // TestExportOfARevision: export finds the template and the change cause of a revision of the object, and leaves out what tools and the hub
@@ -300,7 +302,6 @@ func TestUndoOfADeletedObject(t *testing.T) {
 
 // TestUndoDryRun: a server dry run prints what the undo would change.
 func TestUndoDryRun(t *testing.T) {
-	t.Setenv(externalDiff, "false")
 	h := newOneHub(t)
 	h.revisions[0].Annotations[workv1alpha1.AnnotationChangeCause] = "image 1"
 	code, out, failed := h.run(t, "undo", "web", "--dry-run=server")

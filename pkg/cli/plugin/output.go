@@ -3,7 +3,6 @@ package plugin
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,25 +14,18 @@ import (
 
 // output is the flag -o of a command that shows data. All commands have the formats json, yaml and jsonpath; some have more formats.
 type output struct {
-	format  string
-	path    *jsonpath.JSONPath
-	formats []string
+	choice
+	format string
+	path   *jsonpath.JSONPath
 }
 
 // addFlag adds the flag to a command.
 func (f *output) addFlag(cmd *cobra.Command, own ...string) {
-	f.formats = append([]string{"json", "yaml"}, own...)
-	cmd.Flags().VarP(f, "output", "o", "Output format: "+f.either())
-	completes(cmd, "output", cobra.FixedCompletions(append(slices.Clone(f.formats), "jsonpath="), cobra.ShellCompDirectiveNoFileComp))
+	formats := append([]string{"json", "yaml"}, own...)
+	f.choice = choice{&f.format, append(slices.Clone(formats), "jsonpath=…")}
+	cmd.Flags().VarP(f, "output", "o", "Output format: "+either(f.of))
+	completes(cmd, "output", cobra.FixedCompletions(append(formats, "jsonpath="), cobra.ShellCompDirectiveNoFileComp))
 }
-
-func (f *output) either() string { return either(append(slices.Clone(f.formats), "jsonpath=…")) }
-
-// String implements pflag.Value.
-func (f *output) String() string { return f.format }
-
-// Type implements pflag.Value.
-func (f *output) Type() string { return "string" }
 
 // Set implements pflag.Value.
 func (f *output) Set(value string) error {
@@ -41,11 +33,7 @@ func (f *output) Set(value string) error {
 		f.format, f.path = "jsonpath", jsonpath.New("output").AllowMissingKeys(true)
 		return f.path.Parse(template)
 	}
-	if !slices.Contains(f.formats, value) {
-		return fmt.Errorf("use %s", f.either())
-	}
-	f.format = value
-	return nil
+	return f.choice.Set(value)
 }
 
 // isSet reports whether the output is data. The format wide is a table.

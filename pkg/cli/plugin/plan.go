@@ -74,7 +74,7 @@ func (o *options) plan(ctx context.Context, name, file string, to *output) error
 	if err := o.printAhead(ahead, change, screenOf(o.Out)); err != nil || file == "" || change.Same {
 		return err
 	}
-	return o.planDiff(ctx, objects, set)
+	return o.planDiff(objects, set)
 }
 
 // planned returns the objects on the hub, and the object whose spec is planned.
@@ -137,7 +137,7 @@ func (o *options) unborn(ctx context.Context, c *clients, set *workv1alpha1.Mani
 
 // planDiff prints the difference between the template that the clusters run and the template of the file: that of the newest rollout, or,
 // after an abort, that of the revision to which the clusters returned.
-func (o *options) planDiff(ctx context.Context, objects *view.Objects, set *workv1alpha1.ManifestWorkReplicaSet) error {
+func (o *options) planDiff(objects *view.Objects, set *workv1alpha1.ManifestWorkReplicaSet) error {
 	revisions, aborted := view.Revisions(objects), objects.ReplicaSet.Status.AbortedTime != nil
 	at := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Stored && (aborted && r.Current || !aborted && r.Update) })
 	if at < 0 {
@@ -155,7 +155,7 @@ func (o *options) planDiff(ctx context.Context, objects *view.Objects, set *work
 		return err
 	}
 	var differs *exitError
-	switch err := o.compare(ctx, before, after); {
+	switch err := o.compare(before, after); {
 	case err == nil:
 		return o.sayf("none\n")
 	case !errors.As(err, &differs):

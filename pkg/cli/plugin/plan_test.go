@@ -39,7 +39,6 @@ func TestPrintAhead(t *testing.T) {
 
 // A default that the API server sets is not a change of the file.
 func TestPlanDiffKnowsDefaults(t *testing.T) {
-	t.Setenv(externalDiff, "")
 	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "uid"}}
 	set.Spec.ManifestWorkTemplate.ManifestConfigs = []workv1.ManifestConfigOption{{
 		ResourceIdentifier: workv1.ResourceIdentifier{Resource: "configmaps", Name: "web", Namespace: "default"},
@@ -51,14 +50,13 @@ func TestPlanDiffKnowsDefaults(t *testing.T) {
 	set.Spec.ManifestWorkTemplate.ManifestConfigs[0].ResourceIdentifier.Name = "other"
 	var out bytes.Buffer
 	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
-	require.NoError(t, o.planDiff(t.Context(), objects, set))
+	require.NoError(t, o.planDiff(objects, set))
 	require.Contains(t, out.String(), "+    name: other")
 	require.NotRegexp(t, "(?m)^[-+].*feedbackScrapeType", out.String())
 }
 
 // After an abort, a plan compares the file with what the clusters run, not with the aborted template.
 func TestPlanDiffAfterAnAbort(t *testing.T) {
-	t.Setenv(externalDiff, "")
 	h := newOneHub(t)
 	h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
 	objects := &view.Objects{ReplicaSet: h.set}
@@ -70,7 +68,7 @@ func TestPlanDiffAfterAnAbort(t *testing.T) {
 		set.Spec.ManifestWorkTemplate = *templateWith(version)
 		var out bytes.Buffer
 		o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
-		require.NoError(t, o.planDiff(t.Context(), objects, set))
+		require.NoError(t, o.planDiff(objects, set))
 		return out.String()
 	}
 	require.Contains(t, diff("v3"), "\n-  version: v2\n+  version: v3\n", "during a rollout")

@@ -59,46 +59,30 @@ func TestHelp(t *testing.T) {
 
 // TestCompare: templates are compared object by object, and the values of Secrets are masked.
 func TestCompare(t *testing.T) {
-	t.Setenv(externalDiff, "")
 	secret := func(password string) string {
 		return `{"workload":{"manifests":[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"stringData":{"same":"hidden1","password":"` +
 			password + `"}}]}}`
 	}
 	var out bytes.Buffer
 	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
-	require.NoError(t, o.compare(t.Context(), []byte(secret("hidden2")), []byte(secret("hidden2"))))
+	require.NoError(t, o.compare([]byte(secret("hidden2")), []byte(secret("hidden2"))))
 	require.Empty(t, out.String())
-	err := o.compare(t.Context(), []byte(secret("hidden2")), []byte(secret("hidden3")))
+	err := o.compare([]byte(secret("hidden2")), []byte(secret("hidden3")))
 	require.Equal(t, &exitError{code: 1}, err)
 	require.Contains(t, out.String(), "-  password: '*** (before)'")
 	require.Contains(t, out.String(), "+  password: '*** (after)'")
-	require.Error(t, o.compare(t.Context(), []byte(secret("hidden2")), []byte(`{}`)))
+	require.Error(t, o.compare([]byte(secret("hidden2")), []byte(`{}`)))
 	require.NotContains(t, out.String(), "hidden")
 	require.Equal(t, &exitError{code: 2, message: "error: no such revision"}, failed(errors.New("no such revision")))
 	require.Equal(t, err, failed(err))
 }
 
-// TestCompareHidesSecrets: no Secret of a template is shown, wherever it is.
-func TestCompareHidesSecrets(t *testing.T) {
-	t.Setenv(externalDiff, "")
-	const template = `{"workload":{"manifests":[` +
-		`{"apiVersion":"v1","kind":"List","metadata":{"name":"l"},"items":[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"data":{"p":"%[1]s"}}]},` +
-		`{"apiVersion":"work.open-cluster-management.io/v1","kind":"ManifestWork","metadata":{"name":"w"},"spec":{"workload":{"manifests":[` +
-		`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s","annotations":{"a":"%[1]s"}},"data":"%[1]s"}]}}}]}}`
-	var out bytes.Buffer
-	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
-	require.Equal(t, &exitError{code: 1}, o.compare(t.Context(), fmt.Appendf(nil, template, "hidden1"), fmt.Appendf(nil, template, "hidden2")))
-	require.Contains(t, out.String(), "*** (after)")
-	require.NotContains(t, out.String(), "hidden")
-}
-
 // TestIntegersStayExact: a difference of integers above 2^53 is one.
 func TestIntegersStayExact(t *testing.T) {
-	t.Setenv(externalDiff, "")
 	const template = `{"workload":{"manifests":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"count":900719925474099%d}]}}`
 	var out bytes.Buffer
 	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
-	require.Equal(t, &exitError{code: 1}, o.compare(t.Context(), fmt.Appendf(nil, template, 2), fmt.Appendf(nil, template, 3)))
+	require.Equal(t, &exitError{code: 1}, o.compare(fmt.Appendf(nil, template, 2), fmt.Appendf(nil, template, 3)))
 	require.Contains(t, out.String(), "-count: 9007199254740992\n+count: 9007199254740993\n")
 }
 
@@ -115,13 +99,12 @@ func TestTemplatesArePrintedAsTheyAre(t *testing.T) {
 		"two": {{"export", "web"}},
 	} {
 		for _, args := range commands {
-			var out, errs bytes.Buffer
-			code := Run(t.Context(), append(args, "--kubeconfig", kubeconfig), genericiooptions.IOStreams{Out: &out, ErrOut: &errs})
-			require.Zero(t, code, errs.String())
-			require.Contains(t, out.String(), "count: 9007199254740993\n", args)
-			require.Contains(t, out.String(), "kind: Secret\n", args)
-			require.Contains(t, out.String(), want, args)
-			require.NotContains(t, out.String(), "***", args)
+			code, out, errs := mwrs(t, "", append(args, "--kubeconfig", kubeconfig)...)
+			require.Zero(t, code, errs)
+			for _, part := range []string{"count: 9007199254740993\n", "kind: Secret\n", want} {
+				require.Contains(t, out, part, args)
+			}
+			require.NotContains(t, out, "***", args)
 		}
 	}
 }
@@ -155,8 +138,8 @@ func TestBadInput(t *testing.T) {
 		"are for a list: omit the name": {"get", "web", "-l", "app=web"},
 		"--reason has 300 bytes":        {"abort", "web", "--reason", string(bytes.Repeat([]byte("x"), 300))},
 	} {
-		var errors bytes.Buffer
-		require.Equal(t, 1, Run(t.Context(), args, genericiooptions.IOStreams{Out: &bytes.Buffer{}, ErrOut: &errors}))
-		require.Contains(t, errors.String(), message)
+		code, _, errors := mwrs(t, "", args...)
+		require.Equal(t, 1, code)
+		require.Contains(t, errors, message)
 	}
 }

@@ -40,7 +40,7 @@ func (o *options) connect() (*clients, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.QPS, config.Burst = 50, 100
+	config.QPS = -1 // The API server limits its clients itself. A sample of a large fleet is many small requests.
 	config.WarningHandler = rest.NewWarningWriter(o.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
 	namespace, _, err := o.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -71,12 +71,10 @@ func newClients(config *rest.Config, namespace string) (c *clients, err error) {
 	if c.objects, err = dynamic.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	works := rest.CopyConfig(config)
-	works.QPS = -1 // A sample of a large fleet is many small requests. Their number at the same time is limited.
-	if c.works, err = workclient.NewForConfig(works); err != nil {
+	if c.works, err = workclient.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	if c.metadatas, err = metadata.NewForConfig(works); err != nil {
+	if c.metadatas, err = metadata.NewForConfig(config); err != nil {
 		return nil, err
 	}
 	c.clusters, err = clusterclient.NewForConfig(config)

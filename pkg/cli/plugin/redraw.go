@@ -25,16 +25,11 @@ const (
 
 // watchFleet shows a rollout until the context ends.
 func (o *options) watchFleet(ctx context.Context, c *clients, name string) error {
-	set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
+	if _, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{}); err != nil {
 		return err
 	}
-	f := newFollower(o, c, set)
-	if err := f.start(ctx); err != nil {
-		return err
-	}
-	show := o.newCanvas()
-	err = errors.Join(o.redraw(ctx, f, show), show.close())
+	f, show := follow(ctx, o, c, c.namespace, name), o.newCanvas()
+	err := errors.Join(o.redraw(ctx, f, show), show.close())
 	if errors.Is(err, errDeleted) {
 		err = o.sayf("manifestworkreplicasets %q was deleted\n", name)
 	}

@@ -14,7 +14,6 @@ import (
 
 // TestDifference: the diff of a report masks Secrets and ignores the user's diff program.
 func TestDifference(t *testing.T) {
-	t.Setenv(externalDiff, "false")
 	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u1"}}
 	stored := func(number int64, password string) *appsv1.ControllerRevision {
 		template := templateOfObject(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"stringData":{"password":"` + password + `"}}`)

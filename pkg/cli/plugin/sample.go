@@ -21,24 +21,24 @@ const (
 	lagShare = 100
 )
 
-// sampleReader returns a function that reads a sample of the works of a large fleet, with those of the named clusters. If a sample does not
-// tell enough, it reads all works.
+// sampleReader returns a function that reads a sample of the works of a large fleet, with those of the named clusters. It reads all works
+// of a small fleet, or if a sample does not tell enough.
 func (o *options) sampleReader(named ...string) worksReader {
 	return func(ctx context.Context, c *clients, objects *view.Objects) error {
-		switch found, err := o.trySample(ctx, c, objects, named...); {
-		case err != nil:
-			return err
-		case found == nil:
-			return readWorks(ctx, c, objects)
-		default:
+		found, err := o.trySample(ctx, c, objects, named)
+		switch {
+		case found != nil:
 			*objects = *found
 			return nil
+		case err != nil && !apierrors.IsForbidden(err): // A user may list works, and not get them.
+			return err
 		}
+		return readWorks(ctx, c, objects)
 	}
 }
 
 // trySample returns the objects with a sample of the works. It returns nil if the fleet is small, or if a sample does not tell enough.
-func (o *options) trySample(ctx context.Context, c *clients, objects *view.Objects, named ...string) (*view.Objects, error) {
+func (o *options) trySample(ctx context.Context, c *clients, objects *view.Objects, named []string) (*view.Objects, error) {
 	if objects.ReplicaSet.Status.Summary.Total < o.sampleFrom {
 		return nil, nil
 	}
@@ -57,11 +57,7 @@ func (o *options) trySample(ctx context.Context, c *clients, objects *view.Objec
 	if was, is := ledger.FromStatus(&set.Status), ledger.FromStatus(&metadata.ReplicaSet.Status); !is.Equal(&was) {
 		return nil, nil
 	}
-	found, err := sampled(ctx, c, &metadata, o.sampleStep, named)
-	if apierrors.IsForbidden(err) { // A user may list works, and not get them.
-		return nil, nil
-	}
-	return found, err
+	return sampled(ctx, c, &metadata, o.sampleStep, named)
 }
 
 // sampled returns the objects with a sample of the works; nil if it does not tell enough.

@@ -56,21 +56,15 @@ func TestCutBetweenCharacters(t *testing.T) {
 	require.Equal(t, "  🇩🇪\n  🇫🇷\n  🇮🇹\n", screen{width: 3}.prose("  ", flags), "what is wider than the screen has a line of its own")
 }
 
-// TestColors: NO_COLOR and dumb terminals have no colors, and a file has no screen.
+// TestColors: a terminal has colors, unless NO_COLOR is set to any value, or TERM is dumb. Its size stays known. A file has no screen.
 func TestColors(t *testing.T) {
 	require.Equal(t, screen{}, screenOf(&bytes.Buffer{}))
-	painted := func(s screen, state string) string {
+	for state, want := range map[string]string{"Failed": "\x1b[31mFailed\x1b[0m", "unknown": "unknown"} {
 		var out bytes.Buffer
-		newPrinter(&out, s).state(state)
-		return out.String()
+		newPrinter(&out, screen{color: true}).state(state)
+		newPrinter(&out, screen{}).state(state)
+		require.Equal(t, want+state, out.String())
 	}
-	require.Equal(t, "Failed", painted(screen{}, "Failed"))
-	require.Equal(t, "\x1b[31mFailed\x1b[0m", painted(screen{color: true}, "Failed"))
-	require.Equal(t, "unknown", painted(screen{color: true}, "unknown"))
-}
-
-// TestNoColor: a terminal has colors, unless NO_COLOR is set to any value, or TERM is dumb. Its size stays known.
-func TestNoColor(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skipf("the machine has no terminals: %v", err)

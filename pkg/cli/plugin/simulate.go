@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -263,23 +264,22 @@ func (f *simulateOptions) input(set *workv1alpha1.ManifestWorkReplicaSet) (*fore
 
 // placements returns the simulated clusters of each Placement.
 func (f *simulateOptions) placements(set *workv1alpha1.ManifestWorkReplicaSet) (map[string]*placement.Placement, error) {
+	sizes, err := byPlacement(set, "--clusters", f.clusters, defaultClusters)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := byPlacement(set, "--groups", f.groups, "rest")
+	if err != nil {
+		return nil, err
+	}
 	placements := map[string]*placement.Placement{}
-	for i := range set.Spec.PlacementRefs {
-		placements[set.Spec.PlacementRefs[i].Name] = nil
-	}
-	for flag, values := range map[string][]string{"--clusters": f.clusters, "--groups": f.groups} {
-		if unknown := unknownName(values, placements); unknown != "" {
-			return nil, fmt.Errorf("%s %q: the manifest has no placementRef of that name; use a name from spec.placementRefs", flag, unknown)
-		}
-	}
-	for name := range placements {
-		text := valueFor(name, f.clusters, defaultClusters)
+	for name, text := range sizes {
 		size, err := strconv.Atoi(text)
 		if err != nil || size < 1 || size > forecast.MaxClusters {
 			return nil, fmt.Errorf("--clusters %q: use a number from 1 to %d for Placement %q, such as 100 or %s=100",
 				text, forecast.MaxClusters, name, name)
 		}
-		groups, err := groupsOf(valueFor(name, f.groups, "rest"), size)
+		groups, err := groupsOf(parts[name], size)
 		if err != nil {
 			return nil, err
 		}
@@ -288,30 +288,27 @@ func (f *simulateOptions) placements(set *workv1alpha1.ManifestWorkReplicaSet) (
 	return placements, nil
 }
 
-// unknownName returns the first value for a Placement that the manifest does not have; empty if there is none.
-func unknownName(values []string, placements map[string]*placement.Placement) string {
+// byPlacement returns the value of a flag for each Placement: that of NAME=VALUE, or the last value without a name, or a default.
+func byPlacement(set *workv1alpha1.ManifestWorkReplicaSet, flag string, values []string, otherwise string) (map[string]string, error) {
+	named := map[string]string{}
 	for _, value := range values {
-		name, _, named := strings.Cut(value, "=")
-		if _, known := placements[name]; named && !known {
-			return value
+		name, text, isNamed := strings.Cut(value, "=")
+		if !isNamed {
+			otherwise = value
+			continue
+		}
+		if !slices.ContainsFunc(set.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool { return ref.Name == name }) {
+			return nil, fmt.Errorf("%s %q: the manifest has no placementRef of that name; use a name from spec.placementRefs", flag, value)
+		}
+		named[name] = text
+	}
+	for i := range set.Spec.PlacementRefs {
+		name := set.Spec.PlacementRefs[i].Name
+		if _, set := named[name]; !set {
+			named[name] = otherwise
 		}
 	}
-	return ""
-}
-
-// valueFor returns the value of a flag for a Placement: NAME=VALUE, or the last value without a name, or a default.
-func valueFor(placement string, values []string, otherwise string) string {
-	found, exact := otherwise, false
-	for _, value := range values {
-		name, named, isNamed := strings.Cut(value, "=")
-		switch {
-		case isNamed && name == placement:
-			found, exact = named, true
-		case !isNamed && !exact:
-			found = value
-		}
-	}
-	return found
+	return named, nil
 }
 
 // groupsOf returns the decision groups of a Placement with some clusters.

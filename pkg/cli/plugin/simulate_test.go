@@ -47,9 +47,8 @@ func runOn(t *testing.T, manifest string, args ...string) (out, errors string, c
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "web.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(manifest), 0o600))
-	var stdout, stderr bytes.Buffer
-	code = Run(t.Context(), append(args, "-f", file), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr})
-	return stdout.String(), stderr.String(), code
+	code, out, errors = mwrs(t, "", append(args, "-f", file)...)
+	return out, errors, code
 }
 
 // simulate shows the result in words, and what each change alone would do to it.

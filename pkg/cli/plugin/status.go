@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,16 +92,16 @@ func (o *options) wait(ctx context.Context, c *clients, name string, flags *stat
 	w := &waiter{options: o, clients: c, name: name, flags: flags}
 	look := w.look
 	if flags.restored {
-		look = w.lookBack
+		look = w.restoration
 	}
 	ticker := time.NewTicker(waitEvery)
 	defer ticker.Stop()
 	for problem := ""; ; {
-		done, err := look(bounded)
+		done, err := w.step(bounded, look)
 		switch {
 		case done && err == nil:
 			return nil
-		case ctx.Err() == nil && isTimeUp(bounded, err):
+		case ctx.Err() == nil && bounded.Err() != nil:
 			return &exitError{code: exitTimeout, message: fmt.Sprintf("timed out after %s", flags.timeout)}
 		case done, err != nil && !isOutage(ctx, err):
 			return err
@@ -115,11 +114,6 @@ func (o *options) wait(ctx context.Context, c *clients, name string, flags *stat
 		case <-ticker.C:
 		}
 	}
-}
-
-// isTimeUp reports whether --timeout has elapsed. A request that client-go's rate limiter would delay past that time fails earlier.
-func isTimeUp(bounded context.Context, err error) bool {
-	return bounded.Err() != nil || err != nil && strings.Contains(err.Error(), "would exceed context deadline")
 }
 
 // isOutage reports whether an error shows that the API server does not answer, and may do so later.
@@ -148,41 +142,36 @@ type waiter struct {
 	warned, read time.Time
 }
 
-// look prints the progress of a rollout, and reports whether it has ended.
-func (w *waiter) look(ctx context.Context) (done bool, err error) {
-	set, err := w.clients.replicaSets().Get(ctx, w.name, metav1.GetOptions{})
-	switch {
-	case err != nil && w.seen && apierrors.IsNotFound(err):
-		return true, fmt.Errorf("manifestworkreplicasets %q was deleted", w.name)
-	case err != nil:
-		return !w.seen, err
+// step prints the progress if it has changed, and reports whether the wait has ended. An error without a line is one of reading.
+func (w *waiter) step(ctx context.Context, look func(context.Context) (string, bool, error)) (done bool, err error) {
+	line, done, outcome := look(ctx)
+	if line == "" {
+		return !w.seen, outcome
 	}
 	w.seen = true
-	w.warn(ctx, set)
-	line, done, outcome := outcomeOf(set, w.flags)
 	if line != w.line {
 		w.line = line
 		if err := w.tell(line); err != nil {
 			return true, err
 		}
-		if !done {
+		if !done && !w.flags.restored {
 			return false, w.outlook(ctx)
 		}
 	}
 	return done, outcome
 }
 
-// lookBack prints the progress of an abort, and reports whether every cluster has confirmed the restored revision.
-func (w *waiter) lookBack(ctx context.Context) (done bool, err error) {
-	line, done, err := w.restoration(ctx, w.clients, w.name)
-	if err != nil {
-		return !w.seen, err
+// look returns the progress of a rollout as a line, and reports whether it has ended.
+func (w *waiter) look(ctx context.Context) (line string, done bool, outcome error) {
+	set, err := w.clients.replicaSets().Get(ctx, w.name, metav1.GetOptions{})
+	switch {
+	case w.seen && apierrors.IsNotFound(err):
+		return "", false, fmt.Errorf("manifestworkreplicasets %q was deleted", w.name)
+	case err != nil:
+		return "", false, err
 	}
-	if w.seen = true; line == w.line {
-		return done, nil
-	}
-	w.line = line
-	return done, w.tell(line)
+	w.warn(ctx, set)
+	return outcomeOf(set, w.flags)
 }
 
 // outlookEvery is the least time between two reads of the works.
@@ -282,25 +271,25 @@ func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, flags *statusOptions) (
 	return line, false, nil
 }
 
-// restoration describes the progress of an abort, and reports whether every cluster has confirmed the restored revision.
-func (o *options) restoration(ctx context.Context, c *clients, name string) (line string, done bool, err error) {
-	objects, err := o.readSet(ctx, c, name, leaseStep, historyStep(c))
+// restoration returns the progress of an abort as a line, and reports whether every cluster has confirmed the restored revision.
+func (w *waiter) restoration(ctx context.Context) (line string, done bool, err error) {
+	objects, err := w.readSet(ctx, w.clients, w.name, leaseStep, historyStep(w.clients))
 	if err != nil {
 		return "", false, err
 	}
 	set := objects.ReplicaSet
 	switch {
 	case !set.DeletionTimestamp.IsZero():
-		return "", false, fmt.Errorf("manifestworkreplicasets %q is being deleted", name)
+		return "", false, fmt.Errorf("manifestworkreplicasets %q is being deleted", w.name)
 	case set.Status.AbortedTime == nil || set.Status.CurrentRevision == "":
-		return "", false, fmt.Errorf("the rollout of %q is not aborted: it never was, or it was retried, or its template was changed", name)
+		return "", false, fmt.Errorf("the rollout of %q is not aborted: it never was, or it was retried, or its template was changed", w.name)
 	case len(objects.Missing) > 0:
 		return "", false, fmt.Errorf("no permission to %s, which the wait requires", objects.Missing[0])
 	}
 	if view.Restored(objects) {
 		return "Restored: every cluster has confirmed revision " + view.CurrentNumber(objects), true, nil
 	}
-	f := view.Of(&view.Objects{ReplicaSet: set, Lease: objects.Lease, Now: o.now()})
+	f := view.Of(&view.Objects{ReplicaSet: set, Lease: objects.Lease, Now: w.now()})
 	switch {
 	case len(f.Alarms) > 0:
 		return fmt.Sprintf("HUB: %s; remedy: %s", f.Alarms[0].Text, f.Alarms[0].Remedy), false, nil

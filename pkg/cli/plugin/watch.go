@@ -31,18 +31,13 @@ import (
 type follower struct {
 	*options
 	clients *clients
-	name    string
 	// changed receives a value after a change. It holds at most one.
 	changed chan struct{}
 	sources []*source
 
-	mu      sync.Mutex
-	missing []string
-	failed  error
+	mu sync.Mutex
 	// lease is the Lease of the hub's leader; nil if it can't be read.
 	lease *coordinationv1.Lease
-	// first are the objects of a large fleet, with a sample of its works, until the informers have theirs.
-	first *view.Objects
 }
 
 // source is the informer of one kind.
@@ -50,10 +45,11 @@ type source struct {
 	cache.SharedInformer
 	// permission is the permission that the informer requires. The set itself has none: without it, nothing can be shown.
 	permission string
-	lost       bool
+	// lost is the error of a missing permission; nil while the informer may watch.
+	lost error
 }
 
-// The sources, in the order of newFollower.
+// The sources, in the order of follow.
 const (
 	ofSet = iota
 	ofRevisions
@@ -82,14 +78,14 @@ func following[L runtime.Object](client lister[L], selected metav1.ListOptions) 
 	}
 }
 
-// listedWorks lists works as the other commands read them, and then watches them. A list through a typed client, or a watch that begins
-// with all objects, would decode the manifests of all works.
-type listedWorks struct{ *cache.ListWatch }
+// listed lists objects as the other commands read them, and then watches them: a watch that begins with all objects would decode the
+// manifests of all works.
+type listed struct{ *cache.ListWatch }
 
-// IsWatchListSemanticsUnSupported makes an informer list the works before it watches them.
-func (listedWorks) IsWatchListSemanticsUnSupported() bool { return true }
+// IsWatchListSemanticsUnSupported makes an informer list the objects before it watches them.
+func (listed) IsWatchListSemanticsUnSupported() bool { return true }
 
-func followingWorks(c *clients, selected metav1.ListOptions) cache.ListerWatcher {
+func followingWorks(c *clients, selected metav1.ListOptions) *cache.ListWatch {
 	lw := following(c.works.WorkV1().ManifestWorks(metav1.NamespaceAll), selected)
 	lw.ListWithContextFunc = func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 		works, version, err := worklist.Read(ctx, c.works, selected.LabelSelector)
@@ -102,7 +98,7 @@ func followingWorks(c *clients, selected metav1.ListOptions) cache.ListerWatcher
 		}
 		return list, nil
 	}
-	return listedWorks{lw}
+	return lw
 }
 
 // keptWork is a work without its manifests.
@@ -111,53 +107,85 @@ type keptWork struct {
 	digest revision.Digest
 }
 
-func newFollower(o *options, c *clients, set *workv1alpha1.ManifestWorkReplicaSet) *follower {
-	f := &follower{options: o, clients: c, name: set.Name, changed: make(chan struct{}, 1)}
-	only := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", set.Name).String()}
-	ours := metav1.ListOptions{LabelSelector: owned(set)}
+// follow starts to follow the objects of a ManifestWorkReplicaSet until the context ends.
+func follow(ctx context.Context, o *options, c *clients, namespace, name string) *follower {
+	f := &follower{options: o, clients: c, changed: make(chan struct{}, 1)}
+	only := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
+	ours := metav1.ListOptions{LabelSelector: ownedBy(namespace, name)}
 	in := " in namespace " + c.namespace
 	cluster, all := c.clusters.ClusterV1beta1(), metav1.ListOptions{}
-	informer := func(lw cache.ListerWatcher, object runtime.Object, permission string) {
-		f.sources = append(f.sources, &source{SharedInformer: cache.NewSharedInformer(lw, object, 0), permission: permission})
-	}
-	informer(following(c.replicaSets(), only), &workv1alpha1.ManifestWorkReplicaSet{}, "")
-	informer(following(c.kube.AppsV1().ControllerRevisions(c.namespace), ours), &appsv1.ControllerRevision{}, "controllerrevisions.apps"+in)
-	informer(following(cluster.Placements(c.namespace), all), &clusterv1beta1.Placement{}, "placements.cluster.open-cluster-management.io"+in)
-	informer(following(cluster.PlacementDecisions(c.namespace), all), &clusterv1beta1.PlacementDecision{},
-		"placementdecisions.cluster.open-cluster-management.io"+in)
-	informer(followingWorks(c, ours), &workv1.ManifestWork{},
-		"manifestworks.work.open-cluster-management.io in all namespaces")
+	f.add(following(c.replicaSets(), only), &workv1alpha1.ManifestWorkReplicaSet{}, "", nil)
+	f.add(following(c.kube.AppsV1().ControllerRevisions(c.namespace), ours), &appsv1.ControllerRevision{}, "controllerrevisions.apps"+in, nil)
+	f.add(following(cluster.Placements(c.namespace), all), &clusterv1beta1.Placement{},
+		"placements.cluster.open-cluster-management.io"+in, nil)
+	f.add(following(cluster.PlacementDecisions(c.namespace), all), &clusterv1beta1.PlacementDecision{},
+		"placementdecisions.cluster.open-cluster-management.io"+in, nil)
+	f.add(followingWorks(c, ours), &workv1.ManifestWork{}, "manifestworks.work.open-cluster-management.io in all namespaces", keeping())
+	go f.readLease(ctx)
+	f.run(ctx)
 	return f
 }
 
-// start starts the informers, and returns when each has its objects or lacks permission.
-func (f *follower) start(ctx context.Context) error {
+// keeping returns a transformation that keeps what a view reads of a work.
+func keeping() cache.TransformFunc {
 	keeper := worklist.NewKeeper()
-	err := f.sources[ofWorks].SetTransform(func(object any) (any, error) {
+	return func(object any) (any, error) {
 		if work, ok := object.(*workv1.ManifestWork); ok {
 			kept := keeper.Of(work)
 			return &keptWork{kept.Object, kept.Digest}, nil
 		}
 		return object, nil
+	}
+}
+
+// add adds an informer that reports its changes.
+func (f *follower) add(lw *cache.ListWatch, object runtime.Object, permission string, transform cache.TransformFunc) {
+	s := &source{permission: permission}
+	list, watches := lw.ListWithContextFunc, lw.WatchFuncWithContext
+	lw.ListWithContextFunc = func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		return patiently(ctx, func() (runtime.Object, error) { return list(ctx, options) })
+	}
+	lw.WatchFuncWithContext = func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+		events, err := patiently(ctx, func() (watch.Interface, error) { return watches(ctx, options) })
+		f.note(s, err)
+		return events, err
+	}
+	s.SharedInformer = cache.NewSharedInformer(listed{lw}, object, 0)
+	f.sources = append(f.sources, s)
+	_, err := s.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { f.tell() }, UpdateFunc: func(any, any) { f.tell() }, DeleteFunc: func(any) { f.tell() },
 	})
+	err = errors.Join(err, s.SetTransform(transform),
+		s.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { f.note(s, err) }))
 	if err != nil {
-		return err
+		panic(err) // Only an informer that runs refuses them.
 	}
-	for i, s := range f.sources {
-		if err := f.attach(s); err != nil {
-			return err
+}
+
+// reconnectAfter is how often a request is repeated while the API server can't be reached.
+const reconnectAfter = 2 * time.Second
+
+// patiently repeats a request while the API server can't be reached. The backoff of an informer would grow to half a minute.
+func patiently[T any](ctx context.Context, request func() (T, error)) (found T, err error) {
+	for {
+		found, err = request()
+		if err == nil || errors.As(err, new(apierrors.APIStatus)) {
+			return found, err
 		}
-		if i != ofWorks {
-			go s.RunWithContext(ctx)
+		select {
+		case <-ctx.Done():
+			return found, err
+		case <-time.After(reconnectAfter):
 		}
 	}
-	go func() {
-		f.readFirst(ctx) // Before the list of all works keeps the API server busy.
-		f.sources[ofWorks].RunWithContext(ctx)
-	}()
-	go f.readLease(ctx)
+}
+
+// run starts the informers.
+func (f *follower) run(ctx context.Context) {
+	for _, s := range f.sources {
+		go s.RunWithContext(ctx)
+	}
 	f.tell()
-	return nil
 }
 
 // leaseEvery is how often the Lease of the hub's leader is read. It is renewed more often.
@@ -180,58 +208,19 @@ func (f *follower) readLease(ctx context.Context) {
 	}
 }
 
-// readFirst reads a sample of the works of a large fleet. Without one, or after any error, the informers are the first to have objects.
-func (f *follower) readFirst(ctx context.Context) {
-	set, err := f.clients.replicaSets().Get(ctx, f.name, metav1.GetOptions{})
-	if err != nil || set.Status.Summary.Total < f.sampleFrom {
-		return
-	}
-	var found *view.Objects
-	objects, err := f.readWith(ctx, f.clients, f.name, func(ctx context.Context, c *clients, objects *view.Objects) (err error) {
-		if found, err = f.trySample(ctx, c, objects); found != nil {
-			*objects = *found
-		}
-		return err
-	})
-	if err != nil || found == nil {
-		return
-	}
-	f.mu.Lock()
-	f.first = objects
-	f.mu.Unlock()
-	f.tell()
-}
-
-// ready reports whether each informer has its objects or lacks permission, or whether there is a sample.
+// ready reports whether each informer has its objects or lacks permission.
 func (f *follower) ready() (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.synced() || f.first != nil, f.failed
-}
-
-func (f *follower) synced() bool {
-	return !slices.ContainsFunc(f.sources, func(s *source) bool { return !s.lost && !s.HasSynced() })
-}
-
-// sampled returns the sample until the informers have their objects, and nil then.
-func (f *follower) sampled(now time.Time) *view.Objects {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.first == nil || f.synced() {
-		f.first = nil
-		return nil
+	for _, s := range f.sources {
+		switch {
+		case s.lost != nil && s.permission == "":
+			return false, s.lost
+		case s.lost == nil && !s.HasSynced():
+			return false, nil
+		}
 	}
-	first := *f.first
-	first.Now = now
-	return &first
-}
-
-// attach makes a source report its changes and its errors.
-func (f *follower) attach(s *source) error {
-	_, err := s.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { f.tell() }, UpdateFunc: func(any, any) { f.tell() }, DeleteFunc: func(any) { f.tell() },
-	})
-	return errors.Join(err, s.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { f.lose(s, err) }))
+	return true, nil
 }
 
 func (f *follower) tell() {
@@ -241,31 +230,26 @@ func (f *follower) tell() {
 	}
 }
 
-// lose records a missing permission. An informer retries all other errors.
-func (f *follower) lose(s *source, err error) {
-	if !apierrors.IsForbidden(err) {
+// note records that an informer watches, or that it lacks a permission: it retries, and may get the permission later.
+func (f *follower) note(s *source, err error) {
+	if err != nil && !apierrors.IsForbidden(err) {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
-	case s.permission == "":
-		f.failed = err
-	case !s.lost:
-		s.lost = true
-		f.missing = append(f.missing, "watch "+s.permission)
+	if (s.lost == nil) != (err == nil) {
+		s.lost = err
+		f.tell()
 	}
-	f.tell()
 }
 
 // errDeleted is the end of a watch: the object was deleted.
 var errDeleted = errors.New("deleted")
 
-// objects returns the objects as the informers have them, or the sample that was read before.
+// objects returns the objects as the informers have them.
 func (f *follower) objects(now time.Time) (*view.Objects, error) {
-	if first := f.sampled(now); first != nil {
-		return first, nil
-	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	set := objectsOf[*workv1alpha1.ManifestWorkReplicaSet](f.sources[ofSet])
 	if len(set) == 0 {
 		return nil, errDeleted
@@ -284,16 +268,19 @@ func (f *follower) objects(now time.Time) (*view.Objects, error) {
 	for _, w := range objectsOf[*keptWork](f.sources[ofWorks]) {
 		out.Works = append(out.Works, work.Work{Object: w.ManifestWork, Digest: w.digest})
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	out.Missing, out.Lease = slices.Clone(f.missing), f.lease
+	for _, s := range f.sources {
+		if s.lost != nil {
+			out.Missing = append(out.Missing, "watch "+s.permission)
+		}
+	}
+	out.Lease = f.lease
 	out.FromCopy()
 	return out, nil
 }
 
 // objectsOf returns the objects of an informer, by namespace and name.
 func objectsOf[T metav1.Object](s *source) []T {
-	if s.lost {
+	if s.lost != nil {
 		return nil
 	}
 	var out []T

@@ -35,9 +35,8 @@ type Objects struct {
 	// Placements are the Placements of the placementRefs, by name. Decisions are their PlacementDecisions, by Placement name.
 	Placements map[string]*clusterv1beta1.Placement
 	Decisions  map[string][]*clusterv1beta1.PlacementDecision
-	// Unread are the clusters of whose work only the metadata was read. Presumed are those of them that count as succeeded because the hub
-	// counts them so.
-	Unread, Presumed sets.Set[string]
+	// Presumed are the clusters of whose work only the metadata was read, and which count as succeeded because the hub counts them so.
+	Presumed sets.Set[string]
 	// Lease is the Lease of the hub's leader; nil if it was not read, or does not exist.
 	Lease *coordinationv1.Lease
 	// Missing names the missing permissions, as "verb resource.group in …". The objects that they protect could not be read.

@@ -96,7 +96,7 @@ func (s *Sample) Read(works []int) { s.read.Insert(works...) }
 func (s *Sample) Presumed() (presumed *Objects, uncounted int) {
 	o := *s.objects
 	o.known = nil
-	o.Works, o.Unread, o.Presumed = slices.Clone(o.Works), sets.New[string](), sets.New[string]()
+	o.Works, o.Presumed = slices.Clone(o.Works), sets.New[string]()
 	target := o.ReplicaSet.Status.UpdateRevision
 	if o.aborted() {
 		target = o.ReplicaSet.Status.CurrentRevision
@@ -107,7 +107,6 @@ func (s *Sample) Presumed() (presumed *Objects, uncounted int) {
 		}
 		w := &o.Works[i]
 		w.Digest = s.digests[w.Hash()]
-		o.Unread.Insert(w.Cluster())
 		if w.Hash() == target {
 			o.Presumed.Insert(w.Cluster())
 			w.Object = succeeded(w.Object, o.writtenAt(i))

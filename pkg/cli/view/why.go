@@ -51,9 +51,6 @@ type Story struct {
 
 // Why returns the story of a cluster. It returns an error if the cluster is not in the view.
 func Why(o *Objects, cluster string) (*Story, error) {
-	if o.Unread.Has(cluster) {
-		return nil, fmt.Errorf("the ManifestWork of cluster %s has not been read yet; try again in a few seconds", cluster)
-	}
 	o = Prepared(o)
 	clusters := Clusters(o)
 	at := slices.IndexFunc(clusters, func(c Cluster) bool { return c.Name == cluster })
