@@ -140,9 +140,9 @@ microbench: ## Measure the decisions and the cost of one pass, with 1,000 and 10
 	go test -run '^$$' -bench . -timeout 30m ./pkg/rollout ./test/simulation ./pkg/webhook
 
 .PHONY: tools
-tools: ## Build the control planes, helm, promtool and amtool (minutes the first time, then cached)
+tools: ## Build the control planes and the programs that tests run (minutes the first time, then cached)
 	CGO_ENABLED=0 go run ./cmd/sandbox tools
-	for module in helm promtool; do hack/tools/build.sh "$$module"; done
+	for module in esbuild helm lua promtool; do hack/tools/build.sh "$$module"; done
 
 .PHONY: release-tools
 release-tools:

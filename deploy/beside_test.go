@@ -16,8 +16,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/deploy/webhooks"
@@ -228,11 +226,11 @@ func TestChartOptions(t *testing.T) {
 	}
 	require.Subset(t, egress, []int{53, 443, 6443, 1883, 8883})
 
-	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "monitoring")
+	monitoring, err := Kustomize("monitoring")
 	require.NoError(t, err)
-	for _, resource := range rendered.Resources() {
-		if resource.GetKind() != "ConfigMap" { // The dashboard is too large for a Helm release.
-			require.Contains(t, kinds(more), resource.GetKind()+" "+resource.GetName())
+	for _, object := range monitoring {
+		if object.GetKind() != "ConfigMap" { // The dashboard is too large for a Helm release.
+			require.Contains(t, kinds(more), object.GetKind()+" "+object.GetName())
 		}
 	}
 	delegator := &rbacv1.ClusterRoleBinding{}

@@ -5,11 +5,11 @@ package deploy
 import (
 	"embed"
 	"fmt"
-	"io/fs"
+	"os"
+	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"k8s.io/cli-runtime/pkg/resource"
 )
 
 // files are kustomization.yaml and what it refers to.
@@ -19,45 +19,40 @@ var files embed.FS
 
 // Render returns the objects that `kubectl kustomize deploy` prints: those of both parts.
 func Render() ([]*unstructured.Unstructured, error) {
-	return render("deploy")
+	return render(".")
 }
 
 // RenderBase returns the objects that `kubectl kustomize deploy/base` prints: what the work image needs on any hub.
 func RenderBase() ([]*unstructured.Unstructured, error) {
-	return render("deploy/base")
+	return render("base")
 }
 
 // RenderHub returns the objects that `kubectl kustomize deploy/hub` prints: what makes OCM's operator run the work image.
 func RenderHub() ([]*unstructured.Unstructured, error) {
-	return render("deploy/hub")
+	return render("hub")
 }
 
 func render(dir string) ([]*unstructured.Unstructured, error) {
-	inMemory := filesys.MakeFsInMemory()
-	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		data, err := files.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return inMemory.WriteFile("deploy/"+path, data)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the files of deploy/: %w", err)
-	}
-	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(inMemory, dir)
+	copied, err := os.MkdirTemp("", "deploy")
 	if err != nil {
 		return nil, fmt.Errorf("rendering %s: %w", dir, err)
 	}
-	objects := make([]*unstructured.Unstructured, 0, rendered.Size())
-	for _, resource := range rendered.Resources() {
-		content, err := resource.Map()
-		if err != nil {
-			return nil, fmt.Errorf("rendering %s of %s: %w", resource.CurId(), dir, err)
-		}
-		objects = append(objects, &unstructured.Unstructured{Object: content})
+	defer os.RemoveAll(copied)
+	if err := os.CopyFS(copied, files); err != nil {
+		return nil, fmt.Errorf("rendering %s: %w", dir, err)
+	}
+	return Kustomize(filepath.Join(copied, dir))
+}
+
+// Kustomize returns the objects of a directory, in the order in which `kubectl apply -k` applies them.
+func Kustomize(dir string) ([]*unstructured.Unstructured, error) {
+	infos, err := resource.NewLocalBuilder().Unstructured().FilenameParam(false, &resource.FilenameOptions{Kustomize: dir}).Do().Infos()
+	if err != nil {
+		return nil, fmt.Errorf("rendering %s: %w", dir, err)
+	}
+	objects := make([]*unstructured.Unstructured, 0, len(infos))
+	for _, info := range infos {
+		objects = append(objects, info.Object.(*unstructured.Unstructured)) //nolint:forcetypeassert // The builder makes no others.
 	}
 	return objects, nil
 }

@@ -49,9 +49,9 @@ func TestRender(t *testing.T) {
 		kinds = append(kinds, object.GetKind())
 	}
 	require.Equal(t, []string{
-		"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ClusterRole", "ClusterRole", "ClusterRole",
-		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
-		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+		"CustomResourceDefinition", "Role", "ClusterRole", "ClusterRole", "ClusterRole", "ClusterRole", "RoleBinding", "ClusterRoleBinding",
+		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy",
+		"ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicyBinding",
 	}, kinds)
 
 	hub, err := RenderHub()

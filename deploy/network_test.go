@@ -10,10 +10,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/open-cluster-management-io/work-rollback/deploy"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/ocm"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook"
 )
@@ -22,14 +22,12 @@ import (
 // only when it names addresses.
 func TestNetworkPolicyForAPIServers(t *testing.T) {
 	render := func(dir string) map[string]networkingv1.NetworkPolicySpec {
-		rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+		objects, err := deploy.Kustomize(dir)
 		require.NoError(t, err)
 		policies := map[string]networkingv1.NetworkPolicySpec{}
-		for _, resource := range rendered.Resources() {
-			content, err := resource.AsYAML()
-			require.NoError(t, err)
+		for _, object := range objects {
 			policy := networkingv1.NetworkPolicy{}
-			require.NoError(t, yaml.UnmarshalStrict(content, &policy))
+			require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, &policy, true))
 			policies[policy.Name] = policy.Spec
 		}
 		return policies

@@ -1,14 +1,19 @@
 package docs
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	lua "github.com/yuin/gopher-lua"
 	"sigs.k8s.io/yaml"
+
+	"github.com/open-cluster-management-io/work-rollback/internal/tooltest"
 )
 
 const customizations = "work.open-cluster-management.io_ManifestWorkReplicaSet"
@@ -54,46 +59,52 @@ func TestScriptsOfArgoCD(t *testing.T) {
 	}
 }
 
-// toLua makes what Argo CD gives a script of an object.
-func toLua(state *lua.LState, value any) lua.LValue {
+// toLua returns a value in the syntax of Lua.
+func toLua(t *testing.T, value any) string {
+	t.Helper()
+	var items strings.Builder
 	switch v := value.(type) {
 	case map[string]any:
-		table := state.NewTable()
 		for key, child := range v {
-			table.RawSetString(key, toLua(state, child))
+			fmt.Fprintf(&items, "[%q] = %s, ", key, toLua(t, child))
 		}
-		return table
 	case []any:
-		table := state.NewTable()
 		for _, child := range v {
-			table.Append(toLua(state, child))
+			fmt.Fprintf(&items, "%s, ", toLua(t, child))
 		}
-		return table
-	case string:
-		return lua.LString(v)
-	case float64:
-		return lua.LNumber(v)
-	case bool:
-		return lua.LBool(v)
+	default:
+		text, err := json.Marshal(v)
+		require.NoError(t, err)
+		return string(text)
 	}
-	return lua.LNil
+	return "{" + items.String() + "}"
 }
 
-// run returns what a script returns for an object.
-func run(t *testing.T, script, object string) *lua.LTable {
+// toJSON is a function in Lua. The items of a list have their numbers as keys.
+const toJSON = `
+function toJSON(value)
+  if type(value) == "string" then return string.format("%q", value) end
+  if type(value) ~= "table" then return tostring(value) end
+  local items = {}
+  for key, child in pairs(value) do table.insert(items, toJSON(tostring(key)) .. ":" .. toJSON(child)) end
+  return "{" .. table.concat(items, ",") .. "}"
+end
+`
+
+// run decodes what a script returns for an object.
+func run(t *testing.T, script, object string, returned any) {
 	t.Helper()
 	parsed := map[string]any{}
 	require.NoError(t, yaml.Unmarshal([]byte(object), &parsed))
 	if parsed["spec"] == nil {
 		parsed["spec"] = map[string]any{} // The API server has one of each object.
 	}
-	state := lua.NewState()
-	t.Cleanup(state.Close)
-	state.SetGlobal("obj", toLua(state, parsed))
-	require.NoError(t, state.DoString(script))
-	returned, ok := state.Get(-1).(*lua.LTable)
-	require.True(t, ok)
-	return returned
+	file := filepath.Join(t.TempDir(), "script.lua")
+	program := fmt.Sprintf("%s\nobj = %s\nfunction run()\n%s\nend\nprint(toJSON(run()))\n", toJSON, toLua(t, parsed), script)
+	require.NoError(t, os.WriteFile(file, []byte(program), 0o600))
+	output, err := exec.CommandContext(t.Context(), tooltest.Path(t, root, "lua", "glua"), file).CombinedOutput()
+	require.NoError(t, err, string(output))
+	require.NoError(t, json.Unmarshal(output, returned), string(output))
 }
 
 // Argo CD comes to what kstatus comes to, at each stage.
@@ -125,9 +136,10 @@ func TestHealthCheckOfArgoCD(t *testing.T) {
 		"being deleted": {`{metadata: {generation: 2, deletionTimestamp: "2026-01-02T03:04:05Z"}, status: {observedGeneration: 2}}`, "Progressing", "deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			health := run(t, script, tc.object)
-			require.Equal(t, tc.health, health.RawGetString("status").String())
-			require.Contains(t, health.RawGetString("message").String(), tc.message)
+			var health struct{ Status, Message string }
+			run(t, script, tc.object, &health)
+			require.Equal(t, tc.health, health.Status)
+			require.Contains(t, health.Message, tc.message)
 		})
 	}
 }
@@ -150,12 +162,14 @@ func TestActionsOfArgoCDAreOffered(t *testing.T) {
 		"being deleted":      {`{metadata: {deletionTimestamp: t}, status: {updateRevision: b, currentRevision: a, abortedTime: t}}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
+			var actions map[string]struct{ Disabled *bool }
+			run(t, script, tc.object, &actions)
 			var enabled []string
-			run(t, script, tc.object).ForEach(func(action, options lua.LValue) {
-				if options.(*lua.LTable).RawGetString("disabled") == lua.LFalse {
-					enabled = append(enabled, action.String())
+			for action, options := range actions {
+				if !*options.Disabled {
+					enabled = append(enabled, action)
 				}
-			})
+			}
 			require.ElementsMatch(t, tc.enabled, enabled)
 		})
 	}
@@ -163,23 +177,27 @@ func TestActionsOfArgoCDAreOffered(t *testing.T) {
 
 // Each action changes one field, to a value that the API server takes.
 func TestActionsOfArgoCD(t *testing.T) {
-	const object = `{metadata: {}, spec: {paused: true}, status: {abortedTime: "2026-01-02T03:04:05Z"}}`
+	type changed struct {
+		Spec   struct{ Paused *bool }
+		Status struct{ AbortedTime *string }
+	}
+	const at = "2026-01-02T03:04:05Z"
 	for _, definition := range readArgoCD(t).Actions.Definitions {
-		changed := run(t, definition.Action, object)
-		paused := changed.RawGetString("spec").(*lua.LTable).RawGetString("paused")
-		aborted := changed.RawGetString("status").(*lua.LTable).RawGetString("abortedTime")
-		require.Equal(t, lua.LBool(definition.Name != "resume"), paused, definition.Name)
-		switch definition.Name {
+		object := changed{}
+		run(t, definition.Action, `{metadata: {}, spec: {paused: true}, status: {abortedTime: "`+at+`"}}`, &object)
+		require.Equal(t, definition.Name != "resume", *object.Spec.Paused, definition.Name)
+		switch aborted := object.Status.AbortedTime; definition.Name {
 		case "retry":
-			require.Equal(t, lua.LNil, aborted)
+			require.Nil(t, aborted)
 		case "abort":
-			at, err := time.Parse(time.RFC3339, aborted.String())
+			at, err := time.Parse(time.RFC3339, *aborted)
 			require.NoError(t, err)
 			require.WithinDuration(t, time.Now(), at, time.Minute)
 		default:
-			require.Equal(t, "2026-01-02T03:04:05Z", aborted.String(), definition.Name)
+			require.Equal(t, at, *aborted, definition.Name)
 		}
 	}
-	paused := run(t, readArgoCD(t).Actions.Definitions[2].Action, `{metadata: {}}`).RawGetString("spec").(*lua.LTable).RawGetString("paused")
-	require.Equal(t, lua.LTrue, paused)
+	object := changed{}
+	run(t, readArgoCD(t).Actions.Definitions[2].Action, `{metadata: {}}`, &object)
+	require.True(t, *object.Spec.Paused)
 }

@@ -1,16 +1,14 @@
 package availability
 
 import (
-	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	clusterclientset "open-cluster-management.io/api/client/cluster/clientset/versioned"
+	clusterinformers "open-cluster-management.io/api/client/cluster/informers/externalversions"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
@@ -75,18 +73,8 @@ func Trim(obj any) (any, error) {
 }
 
 // NewInformer returns an informer of ManagedClusters that keeps only what Of reads.
-func NewInformer(client clusterclientset.Interface) (cache.SharedIndexInformer, error) {
-	clusters := client.ClusterV1().ManagedClusters()
-	lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			replicaset.FreshList(&options)
-			return clusters.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			replicaset.FreshList(&options)
-			return clusters.Watch(ctx, options)
-		},
-	}, client)
-	informer := cache.NewSharedIndexInformer(lw, &clusterv1.ManagedCluster{}, replicaset.ResyncPeriod, cache.Indexers{})
-	return informer, informer.SetTransform(Trim)
+func NewInformer(client clusterclientset.Interface) cache.SharedIndexInformer {
+	return clusterinformers.NewSharedInformerFactoryWithOptions(client, replicaset.ResyncPeriod,
+		clusterinformers.WithTweakListOptions(replicaset.FreshList), clusterinformers.WithTransform(Trim),
+	).Cluster().V1().ManagedClusters().Informer()
 }

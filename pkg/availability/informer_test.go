@@ -44,10 +44,9 @@ func TestWhatCantBeReadIsNotGone(t *testing.T) {
 				watches <- watcher
 				return true, watcher, nil
 			})
-			informer, err := NewInformer(client)
-			require.NoError(t, err)
+			informer := NewInformer(client)
 			seen, gone := make(chan any, 1), make(chan any, 1)
-			_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 				AddFunc: func(object any) { seen <- object }, DeleteFunc: func(object any) { gone <- object },
 			})
 			require.NoError(t, err)

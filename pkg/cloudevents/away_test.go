@@ -1,20 +1,21 @@
 package cloudevents
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
-	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 	clocktesting "k8s.io/utils/clock/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic"
@@ -74,13 +75,8 @@ func TestBrokerThatHangsUpBeforeTheReceiverStarts(t *testing.T) {
 
 // An outage is a line in the log, and not one for each work; a connection that comes and goes is one a minute.
 func TestOneLineForAnOutage(t *testing.T) {
-	var mu sync.Mutex
-	lines := []string{}
-	ctx := klog.NewContext(context.Background(), funcr.New(func(_, args string) {
-		mu.Lock()
-		defer mu.Unlock()
-		lines = append(lines, args)
-	}, funcr.Options{}))
+	var log bytes.Buffer
+	ctx := klog.NewContext(context.Background(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
 	clock := clocktesting.NewFakePassiveClock(noon)
 	o := &outages{clock: clock}
 	require.False(t, o.ended(ctx), "the first connection is no return")
@@ -91,12 +87,13 @@ func TestOneLineForAnOutage(t *testing.T) {
 		clock.SetTime(clock.Now().Add(3 * time.Second))
 		require.True(t, o.ended(ctx))
 	}
-	require.Len(t, lines, 2, lines)
+	lines := strings.Split(log.String(), "\n")
+	require.Len(t, lines, 3, "two lines, and the end of the second")
 	require.Contains(t, lines[0], "The broker is not connected")
-	require.Contains(t, lines[1], `"away"="3s"`)
+	require.Contains(t, lines[1], `away="3s"`)
 	clock.SetTime(noon.Add(outageLogInterval))
 	o.began(ctx)
-	require.Len(t, lines, 3)
+	require.Equal(t, 3, strings.Count(log.String(), "\n"))
 }
 
 // What can't be done because the broker is away is done when it is back, and is no error of its work.

@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
@@ -25,9 +24,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
-
-// resyncPeriod is how often informers hand everything to the controllers again, as upstream's do.
-const resyncPeriod = 30 * time.Minute
 
 // works are the ManifestWorks by the driver that the flags name.
 type works struct {
@@ -90,7 +86,7 @@ func newKubeWorks(o *Options, config *rest.Config, connection *connectivity.Conn
 func newWorkInformer(
 	client workclientset.Interface, options ...workfactory.SharedInformerOption,
 ) (workinformers.ManifestWorkInformer, error) {
-	informer := workfactory.NewSharedInformerFactoryWithOptions(client, resyncPeriod, options...).Work().V1().ManifestWorks()
+	informer := workfactory.NewSharedInformerFactoryWithOptions(client, replicaset.ResyncPeriod, options...).Work().V1().ManifestWorks()
 	if err := informer.Informer().SetTransform(workcache.NewTransform()); err != nil {
 		return nil, fmt.Errorf("making the informer of ManifestWorks: %w", err)
 	}

@@ -127,9 +127,5 @@ func (c *ReplicaSetController) Run(ctx context.Context, workers int) {
 	if !c.hub.upgraded(ctx) || !c.hub.fillCaches(ctx) {
 		return // The context has ended.
 	}
-	if m := c.hub.Metrics; m != nil {
-		m.Running(true)
-		defer m.Running(false)
-	}
-	c.hub.controllers[0].Run(ctx, workers)
+	c.hub.reconcile(ctx, workers)
 }

@@ -84,7 +84,7 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 		if err != nil {
 			return fmt.Errorf("making the client of Placements: %w", err)
 		}
-		clusters := clusterinformers.NewSharedInformerFactory(clusterClient, resyncPeriod).Cluster().V1beta1()
+		clusters := clusterinformers.NewSharedInformerFactory(clusterClient, replicaset.ResyncPeriod).Cluster().V1beta1()
 		if err := h.addReplicaSets(ctx, config, clusters); err != nil {
 			return err
 		}
@@ -105,14 +105,13 @@ type hub struct {
 	// informers are filled before the controllers begin, each under the collection that it watches.
 	informers map[schema.GroupVersionResource]cache.SharedIndexInformer
 	// shared holds the collections whose informers somebody else starts.
-	shared      sets.Set[schema.GroupVersionResource]
-	controllers []*controller.Runner
+	shared sets.Set[schema.GroupVersionResource]
+	// replicaSets is the controller of ManifestWorkReplicaSets; nil while its gate is off.
+	replicaSets *controller.Runner
 	// collection is OCM's garbage collection of completed works; nil while its gate is off.
 	collection factory.Controller
-	// withoutHistory says that the controllers were started while ControllerRevisions could not be read.
+	// withoutHistory says that the controller was started while ControllerRevisions could not be read.
 	withoutHistory bool
-	// reconciles says that the controller of ManifestWorkReplicaSets is one of them.
-	reconciles bool
 	// namespace is the hub's; empty if it is not known.
 	namespace string
 	// upgrade runs before the controller of ManifestWorkReplicaSets; nil if there is no such controller.
@@ -148,10 +147,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 	if err != nil {
 		return fmt.Errorf("making the client of ManagedClusters: %w", err)
 	}
-	managedClusters, err := availability.NewInformer(clusterClient)
-	if err != nil {
-		return fmt.Errorf("making the informer of ManagedClusters: %w", err)
-	}
+	managedClusters := availability.NewInformer(clusterClient)
 	h.connection.Optional(availability.Resource)
 	revisions := newRevisionInformer(kubeClient)
 	h.connection.Optional(revisionsResource)
@@ -180,7 +176,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 	if err != nil {
 		return err
 	}
-	h.controllers, h.reconciles = append(h.controllers, replicaSetController), true
+	h.replicaSets = replicaSetController
 	h.upgrade = upgrade.New(upgrade.Config{
 		Dynamic: dynamicClient, Kube: kubeClient, Recorder: recorder, Metrics: h.Metrics, Clock: h.Clock,
 		Namespace: h.namespace, Version: h.Version,
@@ -223,7 +219,7 @@ func newEventRecorder(ctx context.Context, client kubernetes.Interface) (kubeeve
 
 // newRevisionInformer returns the informer of our ControllerRevisions: the hub's own StatefulSets and DaemonSets have revisions too.
 func newRevisionInformer(client kubernetes.Interface) appsinformers.ControllerRevisionInformer {
-	return kubeinformers.NewSharedInformerFactoryWithOptions(client, resyncPeriod,
+	return kubeinformers.NewSharedInformerFactoryWithOptions(client, replicaset.ResyncPeriod,
 		kubeinformers.WithTransform(controller.NewRevisionTransform()),
 		kubeinformers.WithTweakListOptions(func(o *metav1.ListOptions) {
 			o.LabelSelector = workv1alpha1.LabelReplicaSet
@@ -282,15 +278,21 @@ func (h *hub) run(ctx context.Context) error {
 		}
 		return errors.New("the caches did not fill")
 	}
-	for _, c := range h.controllers {
-		go c.Run(ctx, workers)
+	if h.replicaSets == nil {
+		<-ctx.Done()
+		return nil
 	}
-	if h.Metrics != nil && h.reconciles {
+	h.reconcile(ctx, workers)
+	return nil
+}
+
+// reconcile runs the controller of ManifestWorkReplicaSets until the context ends.
+func (h *hub) reconcile(ctx context.Context, workers int) {
+	if h.Metrics != nil {
 		h.Metrics.Running(true)
 		defer h.Metrics.Running(false)
 	}
-	<-ctx.Done()
-	return nil
+	h.replicaSets.Run(ctx, workers)
 }
 
 // fillCaches starts the informers, and reports whether all caches have filled. The connection counts from then on.
@@ -308,7 +310,7 @@ func (h *hub) fillCaches(ctx context.Context) bool {
 	h.withoutHistory = h.connection.Refused(revisionsResource)
 	h.connection.Restart()
 	go h.connection.KeepBeating(ctx)
-	klog.FromContext(ctx).Info("The caches are filled", "controllers", len(h.controllers))
+	klog.FromContext(ctx).Info("The caches are filled")
 	return true
 }
 

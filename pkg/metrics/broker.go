@@ -30,10 +30,8 @@ type broker struct {
 
 func newBroker() *broker {
 	return &broker{
-		disconnected: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
-			Namespace: prefix, Name: "broker_disconnected", StabilityLevel: k8smetrics.ALPHA,
-			Help: "1 while ManifestWorks travel over a broker and this process has no connection to it: nothing is written, and no deadline fires.",
-		}),
+		disconnected: k8smetrics.NewGauge(gauge("broker_disconnected",
+			"1 while ManifestWorks travel over a broker and this process has no connection to it: nothing is written, and no deadline fires.")),
 		reconnects: k8smetrics.NewCounter(counter("broker_reconnects_total",
 			"Number of times that the connection to the broker was restored.")),
 		sent: k8smetrics.NewCounterVec(counter("broker_events_sent_total",
@@ -49,15 +47,11 @@ func newBroker() *broker {
 				"size (too large) or generation (unknown to this hub)."), []string{"reason"}),
 		resent: k8smetrics.NewCounter(counter("broker_events_resent_total",
 			"ManifestWorks that were sent again over a broker, because their agents did not report them.")),
-		reportsUnread: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
-			Namespace: prefix, Name: "broker_reports_unread", StabilityLevel: k8smetrics.ALPHA,
-			Help: "Reports of agents that were received over a broker and are not processed yet.",
-		}),
-		unreached: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
-			Namespace: prefix, Name: "broker_agents_unreached", StabilityLevel: k8smetrics.ALPHA,
-			Help: "Agents that are connected but do not receive this process's events: restart them, and make sure that no other " +
-				"client has their client ID.",
-		}),
+		reportsUnread: k8smetrics.NewGauge(gauge("broker_reports_unread",
+			"Reports of agents that were received over a broker and are not processed yet.")),
+		unreached: k8smetrics.NewGauge(gauge("broker_agents_unreached",
+			"Agents that are connected but do not receive this process's events: restart them, and make sure that no other "+
+				"client has their client ID.")),
 	}
 }
 
@@ -68,22 +62,14 @@ func (b *broker) register(registry Registry) error {
 		b.unreached} {
 		errs = append(errs, registry.Register(metric))
 	}
-	for vec, values := range map[*k8smetrics.CounterVec][]string{b.sent: EventsSent, b.received: EventsReceived, b.refused: EventRefusals} {
-		for _, value := range values {
-			vec.WithLabelValues(value).Add(0)
-		}
-	}
+	begin(b.sent, EventsSent)
+	begin(b.received, EventsReceived)
+	begin(b.refused, EventRefusals)
 	return errors.Join(errs...)
 }
 
 // Connected notes whether the broker is connected.
-func (m *Metrics) Connected(yes bool) {
-	if yes {
-		m.broker.disconnected.Set(0)
-	} else {
-		m.broker.disconnected.Set(1)
-	}
-}
+func (m *Metrics) Connected(yes bool) { m.broker.disconnected.Set(number(!yes)) }
 
 // Reconnected counts a connection to the broker that came back.
 func (m *Metrics) Reconnected() { m.broker.reconnects.Inc() }

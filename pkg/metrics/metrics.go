@@ -117,10 +117,8 @@ type Metrics struct {
 // New makes metrics that are not registered.
 func New() *Metrics {
 	return &Metrics{
-		running: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
-			Namespace: prefix, Name: "controller_running", StabilityLevel: k8smetrics.ALPHA,
-			Help: "1 while this process leads, has filled its caches and reconciles ManifestWorkReplicaSets.",
-		}),
+		running: k8smetrics.NewGauge(gauge("controller_running",
+			"1 while this process leads, has filled its caches and reconciles ManifestWorkReplicaSets.")),
 		started: k8smetrics.NewCounterVec(counter("rollouts_started_total",
 			"Rollouts that began, by reason: Created (a new template), Found (an undo) "+
 				"or Retried (after an abort)."), []string{"reason"}),
@@ -143,11 +141,9 @@ func New() *Metrics {
 		passes: k8smetrics.NewCounterVec(counter("reconciles_total",
 			"Passes over a ManifestWorkReplicaSet, by result: success, behind (the caches had not caught up, nothing was done) or error."),
 			[]string{"result"}),
-		clock: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
-			Namespace: prefix, Name: "clock_ahead_seconds", StabilityLevel: k8smetrics.ALPHA,
-			Help: "How far the clock of this machine is ahead of the API server's, negative if it is behind; " +
-				"0 while the two differ by at most 10 s.",
-		}),
+		clock: k8smetrics.NewGauge(gauge("clock_ahead_seconds",
+			"How far the clock of this machine is ahead of the API server's, negative if it is behind; "+
+				"0 while the two differ by at most 10 s.")),
 		broker:      newBroker(),
 		upgrade:     newUpgrade(),
 		replicaSets: newReplicaSets(),
@@ -156,6 +152,25 @@ func New() *Metrics {
 
 func counter(name, help string) *k8smetrics.CounterOpts {
 	return &k8smetrics.CounterOpts{Namespace: prefix, Name: name, Help: help, StabilityLevel: k8smetrics.ALPHA}
+}
+
+func gauge(name, help string) *k8smetrics.GaugeOpts {
+	return &k8smetrics.GaugeOpts{Namespace: prefix, Name: name, Help: help, StabilityLevel: k8smetrics.ALPHA}
+}
+
+// number returns the value of a gauge that is 1 or 0.
+func number(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// begin begins a counter with one label at 0 for each value of the label: a rate needs a value before the first event.
+func begin[T ~string](counters *k8smetrics.CounterVec, values []T) {
+	for _, value := range values {
+		counters.WithLabelValues(string(value)).Add(0)
+	}
 }
 
 // Default are the metrics that the manager's endpoint serves, registered in the process's registry.
@@ -181,7 +196,7 @@ func (legacy) CustomRegister(c k8smetrics.StableCollector) error {
 	return legacyregistry.CustomRegister(c)
 }
 
-// Register registers them, once, and begins each counter at 0: a rate needs a value before the first event.
+// Register registers them, once, and begins each counter at 0.
 func (m *Metrics) Register(registry Registry) error {
 	var errs []error
 	for _, metric := range []k8smetrics.Registerable{
@@ -190,9 +205,8 @@ func (m *Metrics) Register(registry Registry) error {
 		errs = append(errs, registry.Register(metric))
 	}
 	errs = append(errs, registry.CustomRegister(m.replicaSets), m.broker.register(registry), m.upgrade.register(registry))
-	for _, reason := range startReasons {
-		m.started.WithLabelValues(string(reason)).Add(0)
-	}
+	begin(m.started, startReasons)
+	begin(m.passes, passResults)
 	for _, result := range rolloutResults {
 		m.took.WithLabelValues(string(result))
 	}
@@ -201,20 +215,11 @@ func (m *Metrics) Register(registry Registry) error {
 			m.writes.WithLabelValues(string(verb), string(result)).Add(0)
 		}
 	}
-	for _, result := range passResults {
-		m.passes.WithLabelValues(string(result)).Add(0)
-	}
 	return errors.Join(errs...)
 }
 
 // Running reports whether this process reconciles ManifestWorkReplicaSets.
-func (m *Metrics) Running(yes bool) {
-	if yes {
-		m.running.Set(1)
-	} else {
-		m.running.Set(0)
-	}
-}
+func (m *Metrics) Running(yes bool) { m.running.Set(number(yes)) }
 
 // ClockAhead notes how far the machine's clock is ahead of the API server's; 0 while the two agree.
 func (m *Metrics) ClockAhead(by time.Duration) { m.clock.Set(by.Seconds()) }

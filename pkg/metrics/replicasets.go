@@ -1,7 +1,7 @@
 package metrics
 
 import (
-	"slices"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -21,10 +21,6 @@ const Invalid status.Stage = "Invalid"
 
 // Deleting is the stage of a ManifestWorkReplicaSet whose deletion waits, for agents or for the API server.
 const Deleting status.Stage = "Deleting"
-
-var stages = [...]status.Stage{
-	status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted, Invalid, Deleting,
-}
 
 // The states of clusters while their ManifestWorkReplicaSet is aborted; otherwise they are those of package rollout.
 const (
@@ -51,7 +47,7 @@ type Observation struct {
 	Paused bool
 	// Started is when the rollout that is in progress began; zero if none is.
 	Started time.Time
-	// Problems are what keeps the hub from doing its whole work for it.
+	// Problems are what keeps the hub from doing its whole work for it, each once.
 	Problems []Problem
 	// Placements are the counts of its placementRefs, in spec order.
 	Placements []Placement
@@ -71,8 +67,6 @@ const (
 	// HistoryUnavailable means that the hub may not read ControllerRevisions: nothing is aborted.
 	HistoryUnavailable Problem = "HistoryUnavailable"
 )
-
-var problems = [...]Problem{FieldsLost, OlderCRD, HistoryUnavailable}
 
 // MaxPlacements is how many placementRefs of a ManifestWorkReplicaSet have series. The others have none.
 const MaxPlacements = 10
@@ -97,20 +91,7 @@ type replicaSets struct {
 
 type observed struct {
 	own bool
-	sample
-}
-
-// sample holds numbers in the order of stages and states.
-type sample struct {
-	stages    [len(stages)]int
-	clusters  [len(states)]int
-	counted   bool
-	revisions int
-	paused    int
-	// deleting and started are Unix times in seconds; 0 for none.
-	deleting, started int64
-	problems          [len(problems)]int
-	placements        []Placement
+	Observation
 }
 
 func newReplicaSets() *replicaSets {
@@ -139,7 +120,6 @@ func newReplicaSets() *replicaSets {
 }
 
 func (r *replicaSets) observe(key string, o Observation) {
-	s := o.sample()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := r.known[key]
@@ -147,45 +127,12 @@ func (r *replicaSets) observe(key string, o Observation) {
 		known = &observed{}
 		r.known[key] = known
 	}
-	known.sample = s
-	if !known.own && r.own < MaxReplicaSets {
+	if !known.own && r.own < MaxReplicaSets { // Another one may be gone.
 		known.own = true
 		r.own++
 	}
-}
-
-// sample returns the numbers of an observation.
-func (o *Observation) sample() sample {
-	s := sample{revisions: o.Revisions, counted: o.Clusters != nil, deleting: seconds(o.DeletingSince), started: seconds(o.Started)}
-	for i, stage := range stages {
-		if stage == o.Stage {
-			s.stages[i] = 1
-		}
-	}
-	for i, state := range states {
-		s.clusters[i] = o.Clusters[state]
-		if state == rollout.PhaseSoaking {
-			s.clusters[i] += o.Clusters[rollout.PhaseHandingOver] // Its success does not count yet, either.
-		}
-	}
-	if o.Paused {
-		s.paused = 1
-	}
-	for i, problem := range problems {
-		if slices.Contains(o.Problems, problem) {
-			s.problems[i] = 1
-		}
-	}
-	s.placements = o.Placements[:min(len(o.Placements), MaxPlacements)]
-	return s
-}
-
-// seconds returns a Unix time; 0 for none.
-func seconds(at time.Time) int64 {
-	if at.IsZero() {
-		return 0
-	}
-	return at.Unix()
+	o.Clusters = maps.Clone(o.Clusters)
+	known.Observation = o
 }
 
 func (r *replicaSets) forget(key string) {
@@ -199,31 +146,48 @@ func (r *replicaSets) forget(key string) {
 
 // DescribeWithStability implements StableCollector.
 func (r *replicaSets) DescribeWithStability(ch chan<- *k8smetrics.Desc) {
-	ch <- r.stage
-	ch <- r.clusters
-	ch <- r.revisions
-	ch <- r.paused
-	ch <- r.deleting
-	ch <- r.started
-	ch <- r.problem
-	ch <- r.placement
+	for _, desc := range []*k8smetrics.Desc{r.stage, r.clusters, r.revisions, r.paused, r.deleting, r.started, r.problem, r.placement} {
+		ch <- desc
+	}
 }
 
 // CollectWithStability implements StableCollector.
 func (r *replicaSets) CollectWithStability(ch chan<- k8smetrics.Metric) {
-	var rest sample
-	others := 0
+	emit := func(desc *k8smetrics.Desc, n int64, labels ...string) {
+		ch <- k8smetrics.NewLazyConstMetric(desc, k8smetrics.GaugeValue, float64(n), labels...)
+	}
+	type series struct {
+		desc  *k8smetrics.Desc
+		label string
+	}
+	rest := map[series]int64{}
 	for key, known := range r.snapshot() {
 		if known.own {
 			namespace, name, _ := strings.Cut(key, "/")
-			r.emit(ch, namespace, name, &known.sample)
+			r.values(&known.Observation, func(desc *k8smetrics.Desc, n int64, labels ...string) {
+				emit(desc, n, append([]string{namespace, name}, labels...)...)
+			})
 			continue
 		}
-		rest.add(&known.sample)
-		others++
+		known.Placements = nil
+		r.values(&known.Observation, func(desc *k8smetrics.Desc, n int64, labels ...string) {
+			of := series{desc, strings.Join(labels, "")} // Without placementRefs, there is one label at most.
+			sum, more := rest[of]
+			switch {
+			case desc != r.deleting && desc != r.started:
+				n += sum
+			case more:
+				n = min(n, sum)
+			}
+			rest[of] = n
+		})
 	}
-	if others > 0 {
-		r.emit(ch, "", "", &rest)
+	for of, n := range rest {
+		labels := []string{"", ""}
+		if of.label != "" {
+			labels = append(labels, of.label)
+		}
+		emit(of.desc, n, labels...)
 	}
 }
 
@@ -238,65 +202,37 @@ func (r *replicaSets) snapshot() map[string]observed {
 	return snapshot
 }
 
-func (s *sample) add(other *sample) {
-	for i, n := range other.stages {
-		s.stages[i] += n
+// values calls add with each value of an observation, and the labels that it has beside mwrs_namespace and name.
+func (r *replicaSets) values(o *Observation, add func(desc *k8smetrics.Desc, n int64, labels ...string)) {
+	if o.Stage != "" {
+		add(r.stage, 1, string(o.Stage))
 	}
-	for i, n := range other.clusters {
-		s.clusters[i] += n
+	if o.Paused {
+		add(r.paused, 1)
 	}
-	s.counted = s.counted || other.counted
-	s.revisions += other.revisions
-	s.paused += other.paused
-	for i, n := range other.problems {
-		s.problems[i] += n
+	if !o.DeletingSince.IsZero() {
+		add(r.deleting, o.DeletingSince.Unix())
 	}
-	s.deleting = earlier(s.deleting, other.deleting)
-	s.started = earlier(s.started, other.started)
-}
-
-// earlier returns the earlier of two times; 0 is none.
-func earlier(a, b int64) int64 {
-	if a == 0 || (b > 0 && b < a) {
-		return b
+	if !o.Started.IsZero() {
+		add(r.started, o.Started.Unix())
 	}
-	return a
-}
-
-// emit makes the series of one sample. Of the stages only those that something is in: it is in one of them.
-func (r *replicaSets) emit(ch chan<- k8smetrics.Metric, namespace, name string, s *sample) {
-	gauge := func(desc *k8smetrics.Desc, n int, labels ...string) {
-		ch <- k8smetrics.NewLazyConstMetric(desc, k8smetrics.GaugeValue, float64(n), append([]string{namespace, name}, labels...)...)
+	for _, problem := range o.Problems {
+		add(r.problem, 1, string(problem))
 	}
-	for i, n := range s.stages {
-		if n > 0 {
-			gauge(r.stage, n, string(stages[i]))
-		}
+	for _, p := range o.Placements[:min(len(o.Placements), MaxPlacements)] {
+		add(r.placement, int64(p.Selected), p.Name, "Selected")
+		add(r.placement, int64(p.Updated), p.Name, "Updated")
+		add(r.placement, int64(p.Failing), p.Name, "Failing")
 	}
-	if s.paused > 0 {
-		gauge(r.paused, s.paused)
-	}
-	if s.deleting > 0 {
-		gauge(r.deleting, int(s.deleting))
-	}
-	if s.started > 0 {
-		gauge(r.started, int(s.started))
-	}
-	for i, n := range s.problems {
-		if n > 0 {
-			gauge(r.problem, n, string(problems[i]))
-		}
-	}
-	for _, p := range s.placements {
-		gauge(r.placement, p.Selected, p.Name, "Selected")
-		gauge(r.placement, p.Updated, p.Name, "Updated")
-		gauge(r.placement, p.Failing, p.Name, "Failing")
-	}
-	if !s.counted {
+	if o.Clusters == nil {
 		return
 	}
-	for i, n := range s.clusters {
-		gauge(r.clusters, n, string(states[i]))
+	for _, state := range states {
+		n := o.Clusters[state]
+		if state == rollout.PhaseSoaking {
+			n += o.Clusters[rollout.PhaseHandingOver] // Its success does not count yet, either.
+		}
+		add(r.clusters, int64(n), string(state))
 	}
-	gauge(r.revisions, s.revisions)
+	add(r.revisions, int64(o.Revisions))
 }

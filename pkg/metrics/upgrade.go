@@ -51,11 +51,10 @@ type upgrade struct {
 
 func newUpgrade() *upgrade {
 	return &upgrade{
-		state: k8smetrics.NewGaugeVec(&k8smetrics.GaugeOpts{
-			Namespace: prefix, Name: "upgrade_state", StabilityLevel: k8smetrics.ALPHA,
-			Help: "1 for the state of upgrade snapshots, while this process leads: Working (snapshots are being taken or " +
-				"restored), Refused (a newer version ran, without snapshots of this one), Recorded, Unavailable or Development.",
-		}, []string{"state"}),
+		state: k8smetrics.NewGaugeVec(gauge("upgrade_state",
+			"1 for the state of upgrade snapshots, while this process leads: Working (snapshots are being taken or "+
+				"restored), Refused (a newer version ran, without snapshots of this one), Recorded, Unavailable or Development."),
+			[]string{"state"}),
 		snapshots: k8smetrics.NewCounterVec(counter("upgrade_snapshots_total",
 			"Snapshots of ManifestWorkReplicaSets when the version of the hub changes, by result: taken, restored, "+
 				"ignored or rejected."), []string{"result"}),
@@ -67,20 +66,14 @@ func (u *upgrade) register(registry Registry) error {
 	for _, state := range upgradeStates {
 		u.state.WithLabelValues(string(state)).Set(0)
 	}
-	for _, result := range snapshotResults {
-		u.snapshots.WithLabelValues(string(result)).Add(0)
-	}
+	begin(u.snapshots, snapshotResults)
 	return err
 }
 
 // Upgrade notes what this process knows of the version that ran before it.
 func (m *Metrics) Upgrade(now UpgradeState) {
 	for _, state := range upgradeStates {
-		value := 0.0
-		if state == now {
-			value = 1
-		}
-		m.upgrade.state.WithLabelValues(string(state)).Set(value)
+		m.upgrade.state.WithLabelValues(string(state)).Set(number(state == now))
 	}
 }
 

@@ -1,6 +1,23 @@
 package plain
 
-import "al.essio.dev/pkg/shellescape"
+import (
+	"strings"
+	"unicode"
+)
 
 // Command returns a command line for a POSIX shell. A shell passes each argument to the command as it is.
-func Command(arguments ...string) string { return shellescape.QuoteCommand(arguments) }
+func Command(arguments ...string) string {
+	words := make([]string, 0, len(arguments))
+	for _, argument := range arguments {
+		if argument == "" || strings.ContainsFunc(argument, special) {
+			argument = "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
+		}
+		words = append(words, argument)
+	}
+	return strings.Join(words, " ")
+}
+
+// special reports whether a character may have a meaning for a shell.
+func special(r rune) bool {
+	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:=,@%+", r)
+}

@@ -1,14 +1,12 @@
 package replicaset
 
 import (
-	"context"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -19,20 +17,9 @@ const ResyncPeriod = 30 * time.Minute
 
 // NewInformer returns an informer of ManifestWorkReplicaSets that survives objects which the types can't hold. Its store holds Objects.
 func NewInformer(client dynamic.Interface) (cache.SharedIndexInformer, error) {
-	resource := client.Resource(workv1alpha1.ManifestWorkReplicaSetResource)
-	lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			FreshList(&options)
-			return resource.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			FreshList(&options)
-			return resource.Watch(ctx, options)
-		},
-	}, client)
-	informer := cache.NewSharedIndexInformer(lw, &unstructured.Unstructured{}, ResyncPeriod, PlacementIndexers())
-	err := informer.SetTransform(Transform)
-	return informer, err
+	informer := dynamicinformer.NewFilteredDynamicInformer(client, workv1alpha1.ManifestWorkReplicaSetResource, metav1.NamespaceAll,
+		ResyncPeriod, PlacementIndexers(), FreshList).Informer()
+	return informer, informer.SetTransform(Transform)
 }
 
 // Transform returns the Object of an unstructured ManifestWorkReplicaSet, and anything else as it is.

@@ -42,18 +42,12 @@ func (c *conditions) of(conditionType string) **metav1.Condition {
 }
 
 // reported returns the conditions that decide on the state of a work.
-func (w *Work) reported() conditions {
-	if w.marks != nil {
-		return w.marks.conditions
-	}
-	found, _ := readConditions(w.Object.Status.Conditions)
-	return found
-}
+func (w *Work) reported() conditions { return w.read().conditions }
 
 // ClockIsAhead reports whether a condition of the work's generation has a time more than a minute ahead of the hub's clock.
 func ClockIsAhead(w *Work, now time.Time) bool {
 	limit := now.Add(clockSkew)
-	if w.marks != nil && !w.marks.latest.After(limit) {
+	if !w.read().latest.After(limit) {
 		return false
 	}
 	for i := range w.Object.Status.Conditions {

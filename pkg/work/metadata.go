@@ -231,10 +231,7 @@ func (w *Work) Noted() (asked revision.Digest, how Note) {
 
 // Outdated returns which part of the metadata of a work, which is counted under a Placement, is outdated; empty for none.
 func (o *OwnerMetadata) Outdated(w *Work, placement string) string {
-	is := w.marks
-	if is == nil {
-		is = w.read()
-	}
+	is := w.read()
 	if is.owner != o.owner || placement != "" && is.placement != placement || is.copied != o.copied || !o.labelled(w.Object.Labels) {
 		return "its labels changed"
 	}

@@ -60,9 +60,9 @@ type Work struct {
 
 // marks is what a decision reads many times from the object of a work.
 type marks struct {
-	cluster, hash, placement, kept string
-	appliedAt                      time.Time
-	isApplied, isDeleting          bool
+	hash, placement, kept string
+	appliedAt             time.Time
+	isApplied, isDeleting bool
 	// owner is the value of the owner label, and copied the keys of the owner's labels that were copied.
 	owner, copied string
 	// keptByTools is true if the annotations keep GitOps tools from deleting the work.
@@ -76,46 +76,34 @@ type marks struct {
 // each time.
 func (w *Work) Read() { w.marks = w.read() }
 
+// read returns the marks that Read kept, or else reads them.
 func (w *Work) read() *marks {
-	m := &marks{cluster: w.Cluster(), hash: w.Hash(), placement: w.PlacementName(), kept: w.KeptRevision(), isDeleting: w.Deleting()}
-	m.appliedAt, m.isApplied = w.AppliedAt()
-	m.owner, m.copied = w.Object.Labels[workv1alpha1.LabelReplicaSet], w.Object.Annotations[workv1alpha1.AnnotationCopiedLabels]
-	m.keptByTools = keptByTools(w.Object.Annotations)
+	if w.marks != nil {
+		return w.marks
+	}
+	labels, annotations := w.Object.Labels, w.Object.Annotations
+	m := &marks{
+		hash: labels[workv1alpha1.LabelControllerHash], placement: labels[workv1alpha1.LabelPlacement],
+		kept: annotations[workv1alpha1.AnnotationKeptRevision], isDeleting: !w.Object.DeletionTimestamp.IsZero(),
+		owner: labels[workv1alpha1.LabelReplicaSet], copied: annotations[workv1alpha1.AnnotationCopiedLabels], keptByTools: keptByTools(annotations),
+	}
+	at, err := time.Parse(time.RFC3339Nano, annotations[workv1alpha1.AnnotationAppliedAt])
+	m.appliedAt, m.isApplied = at, err == nil
 	m.conditions, m.latest = readConditions(w.Object.Status.Conditions)
 	return m
 }
 
 // Cluster returns the managed cluster of the work.
-func (w *Work) Cluster() string {
-	if w.marks != nil {
-		return w.marks.cluster
-	}
-	return w.Object.Namespace
-}
+func (w *Work) Cluster() string { return w.Object.Namespace }
 
 // Hash returns the short name of the work's revision; empty if it has none.
-func (w *Work) Hash() string {
-	if w.marks != nil {
-		return w.marks.hash
-	}
-	return w.Object.Labels[workv1alpha1.LabelControllerHash]
-}
+func (w *Work) Hash() string { return w.read().hash }
 
 // PlacementName returns the Placement under which the work is counted.
-func (w *Work) PlacementName() string {
-	if w.marks != nil {
-		return w.marks.placement
-	}
-	return w.Object.Labels[workv1alpha1.LabelPlacement]
-}
+func (w *Work) PlacementName() string { return w.read().placement }
 
 // Deleting reports whether the work is being deleted: it waits for its agent to remove the finalizer.
-func (w *Work) Deleting() bool {
-	if w.marks != nil {
-		return w.marks.isDeleting
-	}
-	return !w.Object.DeletionTimestamp.IsZero()
-}
+func (w *Work) Deleting() bool { return w.read().isDeleting }
 
 // DeletedAt returns when the work was deleted, by the hub's clock: at the latest when this process saw it.
 func (w *Work) DeletedAt() time.Time {
@@ -153,11 +141,8 @@ func (w *Work) ReportedSinceDeletion() bool {
 
 // AppliedAt returns when the hub wrote the work's revision; false if the annotation is missing or unreadable.
 func (w *Work) AppliedAt() (time.Time, bool) {
-	if w.marks != nil {
-		return w.marks.appliedAt, w.marks.isApplied
-	}
-	at, err := time.Parse(time.RFC3339Nano, w.Object.Annotations[workv1alpha1.AnnotationAppliedAt])
-	return at, err == nil
+	is := w.read()
+	return is.appliedAt, is.isApplied
 }
 
 // At reports whether the work, which may be nil, is at a revision: it has the hash and the time, and its spec is the template's,
@@ -237,12 +222,7 @@ func (w *Work) HasOther(rev *Revision) bool {
 }
 
 // KeptRevision returns the hash of the revision whose objects the work keeps beside its own; empty if it keeps none.
-func (w *Work) KeptRevision() string {
-	if w.marks != nil {
-		return w.marks.kept
-	}
-	return w.Object.Annotations[workv1alpha1.AnnotationKeptRevision]
-}
+func (w *Work) KeptRevision() string { return w.read().kept }
 
 // InHandover reports whether the work holds its revision together with objects of another one.
 func (w *Work) InHandover() bool {

@@ -2,27 +2,33 @@ package dashboard
 
 import (
 	"io/fs"
+	"os"
+	"os/exec"
 	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/evanw/esbuild/pkg/api"
 	"github.com/stretchr/testify/require"
+
+	"github.com/open-cluster-management-io/work-rollback/internal/tooltest"
 )
 
 // The browser loads the modules as they are. esbuild parses them and resolves each import, as a browser would.
 func TestModules(t *testing.T) {
-	result := api.Build(api.BuildOptions{
-		EntryPoints: []string{"page/main.js"}, Bundle: true, Write: false, Format: api.FormatESModule, Target: api.ES2022, LogLevel: api.LogLevelSilent,
-		Metafile: true,
-	})
-	for _, message := range append(result.Errors, result.Warnings...) {
-		t.Errorf("%+v: %s", message.Location, message.Text)
-	}
+	out := t.TempDir()
+	metafile := filepath.Join(out, "meta.json")
+	command := exec.CommandContext(t.Context(), tooltest.Path(t, "../../..", "esbuild", "esbuild"), "page/main.js", "--bundle", "--format=esm",
+		"--target=es2022", "--log-level=warning", "--outdir="+out, "--metafile="+metafile)
+	messages, err := command.CombinedOutput()
+	require.NoError(t, err, string(messages))
+	require.Empty(t, string(messages))
+	bundled, err := os.ReadFile(metafile)
+	require.NoError(t, err)
 	files, err := fs.Glob(embedded, "page/*.js")
 	require.NoError(t, err)
 	for _, file := range files {
-		require.Contains(t, result.Metafile, `"`+file+`"`, "no module imports this file")
+		require.Contains(t, string(bundled), `"`+file+`"`, "no module imports this file")
 	}
 }
 

@@ -3,44 +3,29 @@ package v1alpha1
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"math/rand"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/diff"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
-	"sigs.k8s.io/randfill"
 )
 
 const samples = 200
 
-// filler fills objects with values that JSON can carry. With seeds from 0 up, a failure names one that can be run again.
-func filler(seed int64) *randfill.Filler {
-	return randfill.NewWithSeed(seed).NilChance(0.2).NumElements(1, 3).Funcs(
-		func(t *metav1.Time, c randfill.Continue) {
-			*t = metav1.NewTime(time.Unix(c.Int63n(1<<32), 0)) // JSON holds whole seconds
-		},
-		func(m *metav1.ManagedFieldsEntry, _ randfill.Continue) {
-			*m = metav1.ManagedFieldsEntry{Manager: "kubectl", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}
-		},
-		func(d *metav1.Duration, c randfill.Continue) {
-			d.Duration = time.Duration(c.Int63())
-		},
-		func(v *intstr.IntOrString, c randfill.Continue) {
-			*v = intstr.FromInt32(c.Int31())
-			if c.Bool() {
-				*v = intstr.FromString(fmt.Sprintf("%d%%", c.Intn(101)))
-			}
-		},
-		func(r *runtime.RawExtension, c randfill.Continue) {
-			r.Raw = fmt.Appendf(nil, `{"kind":"ConfigMap","data":{"n":%d}}`, c.Uint64())
-		},
-	)
+// filler fills objects as the tests of Kubernetes' own types do. With seeds from 0 up, a failure names one that can be run again.
+func filler(seed int64) interface{ Fill(object any) } {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // The objects in manifests.
+	return fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(seed), serializer.NewCodecFactory(scheme))
 }
 
 // TestUpstreamRoundTrip shows that whatever upstream's types can say survives being read and written by ours.
