@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -152,4 +153,23 @@ func TestFollowsAgain(t *testing.T) {
 	require.ErrorIs(t, err, dashboard.ErrNotReady)
 	breaks.Store(false)
 	missing(late, 3)
+}
+
+// TestPatiently: a request is repeated until the API server answers, whatever the answer is, or until the context ends.
+func TestPatiently(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gone, refused := errors.New("connection refused"), apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+		begin, answers := time.Now(), []error{gone, gone, refused}
+		_, err := patiently(t.Context(), func() (int, error) {
+			next := answers[0]
+			answers = answers[1:]
+			return 0, next
+		})
+		require.Equal(t, refused, err)
+		require.Equal(t, 2*reconnectAfter, time.Since(begin))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = patiently(ctx, func() (int, error) { return 0, gone })
+		require.Equal(t, gone, err)
+	})
 }
