@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -92,6 +93,12 @@ func (r *run) begin(index int) {
 	r.now, r.abortedAt, r.exposed, r.passes = epoch, time.Time{}, 0, 0
 	r.s = r.snapshot(r.s.Works[:0])
 	r.draw(r.in, index)
+	r.s.Clusters = placement.Clusters{}
+	for i := range r.clusters {
+		if c := &r.clusters[i]; c.fate == Offline { // Matters only with unavailableClusters: Skip.
+			r.s.Clusters[c.name] = placement.Cluster{}
+		}
+	}
 	if r.s.Current == nil {
 		return
 	}
