@@ -54,20 +54,22 @@ func (c *Controller) ownersOn(cluster string) []string {
 	for _, object := range works {
 		owners = append(owners, workcache.OwnerKeys(object)...)
 	}
-	owners = append(owners, c.listing(cluster)...)
+	owners = append(owners, c.interested(cluster)...)
 	slices.Sort(owners)
 	return slices.Compact(owners)
 }
 
-// listing returns the keys of the ManifestWorkReplicaSets that list a cluster as away, if works travel over a broker: this process may not
-// know the works there.
-func (c *Controller) listing(cluster string) (keys []string) {
-	if c.broker == nil {
-		return nil
-	}
+// interested returns the keys of the ManifestWorkReplicaSets that may depend on a cluster without a known work there: they skip unavailable
+// clusters, or works travel over a broker and they list the cluster as away.
+func (c *Controller) interested(cluster string) (keys []string) {
 	for _, cached := range c.replicaSets.List() {
 		object := cached.(*replicaset.Object)
-		if slices.ContainsFunc(object.Status.Away, func(away workv1alpha1.AwayCluster) bool { return away.Cluster == cluster }) {
+		lists := func(away workv1alpha1.AwayCluster) bool { return away.Cluster == cluster }
+		interested := slices.ContainsFunc(object.Spec.PlacementRefs, skips)
+		if c.broker != nil {
+			interested = slices.ContainsFunc(object.Status.Away, lists)
+		}
+		if interested {
 			keys = append(keys, cache.MetaObjectToName(object).String())
 		}
 	}
@@ -101,6 +103,26 @@ func (c *Controller) noteCluster(p *pass, clusters, remembered placement.Cluster
 	}
 	if known, exists := c.availabilityOf(p, w.Cluster(), remembered); exists {
 		clusters[w.Cluster()] = known
+	}
+}
+
+// skips reports whether a placementRef skips unavailable clusters.
+func skips(ref workv1alpha1.LocalPlacementReference) bool {
+	return ref.RolloutStrategy.UnavailableClusters == workv1alpha1.SkipUnavailable
+}
+
+// noteSkippable notes the availability of the clusters that may be skipped. Over a broker, none is.
+func (c *Controller) noteSkippable(p *pass, clusters, remembered placement.Clusters) {
+	for i := range p.facts.Refs {
+		ref := &p.facts.Refs[i]
+		if c.broker != nil || ref.Placement == nil || ref.Strategy.UnavailableClusters != workv1alpha1.SkipUnavailable {
+			continue
+		}
+		for cluster := range ref.Placement.Clusters() {
+			if known, exists := c.availabilityOf(p, cluster, remembered); exists {
+				clusters[cluster] = known
+			}
+		}
 	}
 }
 

@@ -96,6 +96,7 @@ func (c *Controller) noteWorks(p *pass) {
 		c.memory.Works.Settle(&w, w.At(rev) && work.Assess(&w, rev, p.now).State == work.Succeeded, p.now)
 		seen = append(seen, w)
 	}
+	c.noteSkippable(p, clusters, remembered)
 	p.facts.Notes = lifecycle.Notes{
 		Works: seen, AwayUnheard: c.awayUnheard(p, clusters, remembered, owners), Clusters: clusters,
 		Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), Gap: p.gap, Settle: c.successSettle, Handover: handover,

@@ -156,6 +156,7 @@ mwrs_clusters{mwrs_namespace="default",name="web",state="InFlight"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Leaving"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Restored"} 2
 mwrs_clusters{mwrs_namespace="default",name="web",state="Restoring"} 1
+mwrs_clusters{mwrs_namespace="default",name="web",state="Skipped"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Soaking"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Stuck"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Succeeded"} 0
@@ -226,7 +227,7 @@ func TestManyReplicaSetsShareSeries(t *testing.T) {
 		observe(i)
 	}
 	n, sum := series(t, registry, "mwrs_clusters", "")
-	require.Equal(t, 12, n, "one for each state")
+	require.Equal(t, 13, n, "one for each state")
 	require.Equal(t, 10.0*surplus, sum)
 	_, sum = series(t, registry, "mwrs_stage", "")
 	require.Equal(t, float64(surplus), sum)

@@ -32,8 +32,8 @@ const (
 
 var states = [...]rollout.Phase{
 	rollout.PhaseWaiting, rollout.PhaseTerminating, rollout.PhaseTerminationTimedOut, rollout.PhaseInFlight, rollout.PhaseSoaking,
-	rollout.PhaseDegraded,
-	rollout.PhaseFailed, rollout.PhaseAgentUnknown, rollout.PhaseCompleted, rollout.PhaseSucceeded, Restoring, Restored,
+	rollout.PhaseDegraded, rollout.PhaseFailed, rollout.PhaseAgentUnknown, rollout.PhaseCompleted, rollout.PhaseSkipped,
+	rollout.PhaseSucceeded, Restoring, Restored,
 }
 
 // Observation is what a pass found about a ManifestWorkReplicaSet.

@@ -41,6 +41,8 @@ type Strategy struct {
 	MaxConcurrency intstr.IntOrString
 	Mandatory      MandatoryGroups
 	AbortAll       bool
+	// Skip is true if unavailable clusters are skipped.
+	Skip bool
 }
 
 // ParseStrategy reads a ref's strategy. The error names the field and its valid values.
@@ -60,7 +62,9 @@ func ParseStrategy(field string, in *workv1alpha1.RolloutStrategy) (Strategy, er
 
 // takeStrategy returns the fields that a strategy's type uses, and the name of the part that holds them.
 func takeStrategy(in *workv1alpha1.RolloutStrategy) (s Strategy, part string, config clusterv1alpha1.RolloutConfig, err error) {
-	s = Strategy{Kind: in.Type, AbortAll: in.FailureStrategy == workv1alpha1.AbortAll}
+	s = Strategy{
+		Kind: in.Type, AbortAll: in.FailureStrategy == workv1alpha1.AbortAll, Skip: in.UnavailableClusters == workv1alpha1.SkipUnavailable,
+	}
 	if s.Kind == "" {
 		s.Kind = clusterv1alpha1.All
 	}

@@ -26,6 +26,7 @@ const (
 	abortedPath  = "spec.abortedRevisionPolicy"
 	refPrefix    = "spec.placementRefs["
 	failurePath  = "].rolloutStrategy.failureStrategy"
+	skipPath     = "].rolloutStrategy.unavailableClusters"
 )
 
 // fieldsOf returns the fields that are set.
@@ -44,8 +45,12 @@ func fieldsOf(spec *workv1alpha1.ManifestWorkReplicaSetSpec) map[string]string {
 		fields[abortedPath] = string(policy)
 	}
 	for i := range spec.PlacementRefs {
-		if ref := &spec.PlacementRefs[i]; ref.RolloutStrategy.FailureStrategy != "" {
+		ref := &spec.PlacementRefs[i]
+		if ref.RolloutStrategy.FailureStrategy != "" {
 			fields[refPrefix+ref.Name+failurePath] = string(ref.RolloutStrategy.FailureStrategy)
+		}
+		if ref.RolloutStrategy.UnavailableClusters == workv1alpha1.SkipUnavailable {
+			fields[refPrefix+ref.Name+skipPath] = string(workv1alpha1.SkipUnavailable)
 		}
 	}
 	return fields
@@ -62,7 +67,8 @@ func (s *Settings) missing(spec *workv1alpha1.ManifestWorkReplicaSetSpec) []stri
 	for _, path := range slices.Sorted(maps.Keys(s.Fields)) {
 		ref, ofRef := strings.CutPrefix(path, refPrefix)
 		ref, ofFailure := strings.CutSuffix(ref, failurePath)
-		known := path == preservePath || path == prunePath || path == windowPath || path == abortedPath || (ofRef && ofFailure && refs[ref])
+		ref, ofSkip := strings.CutSuffix(ref, skipPath)
+		known := path == preservePath || path == prunePath || path == windowPath || path == abortedPath || (ofRef && (ofFailure || ofSkip) && refs[ref])
 		if _, set := now[path]; known && !set {
 			missing = append(missing, path+" ("+s.Fields[path]+")")
 		}

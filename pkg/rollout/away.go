@@ -31,6 +31,8 @@ type AwayCluster struct {
 	Since time.Time
 	// Counts is true if the cluster has the update revision: it counts for its placementRef.
 	Counts bool
+	// Skipped is true if a placementRef selects the cluster, and skips it.
+	Skipped bool
 }
 
 // away reports whether a cluster is away, if nothing selects it. until is when that ends by itself; zero if it does not.

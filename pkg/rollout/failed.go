@@ -191,7 +191,7 @@ func (ps *placementState) countFailures() verdict {
 // fails reports whether more clusters failed than maxFailures allows. A percentage applies to all clusters that have counted since the
 // rollout began. Clusters that no longer count may belong to any group.
 func (ps *placementState) fails() bool {
-	total, missing := ps.counted, ps.counted-len(ps.members)
+	total, missing := ps.counted, ps.counted-ps.size()
 	if ps.uncounted {
 		total, missing = anyNumber, anyNumber
 	}
@@ -212,7 +212,7 @@ func (ps *placementState) undecided() []string {
 
 // exceeds reports whether a condition holds for more members than maxFailures allows.
 func (ps *placementState) exceeds(holds func(*member) bool) bool {
-	return ps.exceedsOf(len(ps.members), 0, holds, anyMember)
+	return ps.exceedsOf(ps.size(), 0, holds, anyMember)
 }
 
 func anyMember(*member) bool { return true }
@@ -223,7 +223,7 @@ func anyMember(*member) bool { return true }
 func (ps *placementState) exceedsSelected(holds func(*member) bool) bool {
 	total := 0
 	for _, m := range ps.members {
-		if m.counted() {
+		if m.counted() && m.countsAtAll() {
 			total++
 		}
 	}
@@ -235,7 +235,7 @@ func (ps *placementState) exceedsOf(total, missing int, holds, among func(*membe
 	counts, sizes := make([]int, len(ps.groups)), make([]int, len(ps.groups))
 	all := 0
 	for _, m := range ps.members {
-		if !among(m) {
+		if !among(m) || !m.countsAtAll() {
 			continue
 		}
 		sizes[m.group]++

@@ -57,10 +57,10 @@ func LimitsOf(s *Snapshot) []Limits {
 
 func (ps *placementState) limits() Limits {
 	l := Limits{
-		Placement: ps.ref.Name, Total: len(ps.members), Soak: ps.strategy.MinSuccessTime, AbortAll: ps.strategy.AbortAll, Err: ps.err,
+		Placement: ps.ref.Name, Total: ps.size(), Soak: ps.strategy.MinSuccessTime, AbortAll: ps.strategy.AbortAll, Err: ps.err,
 		PerGroup: ps.perGroup(),
 	}
-	l.Batch = ps.strategy.Batch(ps.countOptional(func(*member) bool { return true }))
+	l.Batch = ps.strategy.Batch(ps.countOptional((*member).countsAtAll))
 	if ps.hasDeadline() {
 		l.Deadline = ps.strategy.Deadline
 	}
@@ -69,7 +69,9 @@ func (ps *placementState) limits() Limits {
 	}
 	sizes, halting := make([]int, len(ps.groups)), make([]int, len(ps.groups))
 	for _, m := range ps.members {
-		sizes[m.group]++
+		if m.countsAtAll() {
+			sizes[m.group]++
+		}
 		if m.failed() {
 			l.Failed++
 		}

@@ -167,7 +167,7 @@ func (ps *placementState) fillBatch(s *Snapshot, q question) ([]*member, error) 
 
 // freeSlots returns how many slots of a Progressive batch are free, for the clusters outside of mandatory groups.
 func (ps *placementState) freeSlots() int {
-	total := ps.countOptional(func(*member) bool { return true })
+	total := ps.countOptional((*member).countsAtAll)
 	return ps.strategy.Batch(total) - ps.countOptional((*member).takesSlot) - ps.returning
 }
 

@@ -47,6 +47,8 @@ const (
 	PhaseAgentUnknown Phase = "Unheard"
 	// PhaseCompleted means that it ran to completion at an older revision and does not take a new one.
 	PhaseCompleted Phase = "Completed"
+	// PhaseSkipped means that it is unavailable, lacks the update revision, and is skipped because of unavailableClusters.
+	PhaseSkipped Phase = "Skipped"
 	// PhaseSucceeded means that its success is settled.
 	PhaseSucceeded Phase = "Succeeded"
 )
@@ -74,6 +76,8 @@ const (
 	failedChanged
 	agentUnknown
 	completed
+	// skipped is a cluster that is away and that its placementRef skips.
+	skipped
 	succeeded
 )
 
@@ -125,6 +129,7 @@ var table = [...]consequence{
 	failedChanged: {name: PhaseFailed, halts: true, fails: true, listed: true},
 	agentUnknown:  {name: PhaseAgentUnknown, halts: true, listed: true, waitsFor: WaitAgent},
 	completed:     {name: PhaseCompleted, done: true, listed: true},
+	skipped:       {name: PhaseSkipped, done: true, waitsFor: WaitAvailability},
 	succeeded:     {name: PhaseSucceeded, done: true, updated: true, settled: true},
 }
 
@@ -251,6 +256,8 @@ func (ps *placementState) computePhase(s *Snapshot, m *member) {
 	switch {
 	case m.invalid:
 		m.phase, m.reason = failed, workv1alpha1.FailureInvalidName
+	case ps.skips(s, m):
+		return
 	case ps.mustTerminate(m):
 		ps.terminationPhase(s, m)
 	case m.atUpdate:

@@ -48,11 +48,11 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	}
 	ps.addLeaving(s)
 	ps.orderGroups()
-	ps.counted, ps.uncounted = max(len(ps.members), s.Records.Counted[ref.Name]), s.Records.Uncounted
 	slices.SortFunc(ps.members, func(a, b *member) int { return strings.Compare(a.cluster, b.cluster) })
 	for _, m := range ps.members {
 		ps.computePhase(s, m)
 	}
+	ps.counted, ps.uncounted = max(ps.size(), s.Records.Counted[ref.Name]), s.Records.Uncounted
 	return ps
 }
 

@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -17,7 +18,7 @@ func away(clusters []rollout.AwayCluster) []workv1alpha1.AwayCluster {
 			break
 		}
 		c := &clusters[i]
-		listed = append(listed, workv1alpha1.AwayCluster{Cluster: c.Cluster, Placement: c.Placement, Since: seconds(c.Since)})
+		listed = append(listed, workv1alpha1.AwayCluster{Cluster: c.Cluster, Placement: c.Placement, Since: seconds(c.Since), Skipped: c.Skipped})
 	}
 	return listed
 }
@@ -37,17 +38,50 @@ func AwayOf(status *workv1alpha1.ManifestWorkReplicaSetStatus) placement.Cluster
 
 // awayNote names the clusters that are away, and says what becomes of their works; empty for none.
 func awayNote(in *Input) string {
-	plan := in.Plan
-	if len(plan.Away) == 0 {
-		return ""
-	}
-	names := make([]string, 0, len(plan.Away))
-	for i := range plan.Away {
-		name := plan.Away[i].Cluster
-		if since := plan.Away[i].Since; !since.IsZero() {
+	var names, skipped []string
+	for i := range in.Plan.Away {
+		name := in.Plan.Away[i].Cluster
+		if since := in.Plan.Away[i].Since; !since.IsZero() {
 			name += " since " + since.UTC().Format(time.RFC3339)
 		}
-		names = append(names, name)
+		if in.Plan.Away[i].Skipped {
+			skipped = append(skipped, name)
+		} else {
+			names = append(names, name)
+		}
+	}
+	return join(droppedNote(in, names), skippedNote(skipped))
+}
+
+// skippedNote names the clusters that are skipped, and says when they get the revision; empty for none.
+func skippedNote(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return rollout.Names(names) + " unavailable and skipped: such a cluster gets the revision when it has been available for a minute"
+}
+
+// skipUnusable returns why unavailableClusters: Skip has no effect; empty if it is not set, or has one.
+func skipUnusable(in *Input) string {
+	skips := func(ref workv1alpha1.LocalPlacementReference) bool {
+		return ref.RolloutStrategy.UnavailableClusters == workv1alpha1.SkipUnavailable
+	}
+	why := "this hub can't read ManagedClusters"
+	switch {
+	case !slices.ContainsFunc(in.Object.Spec.PlacementRefs, skips):
+		return ""
+	case in.Snapshot.Heard != nil:
+		why = "the ManifestWorks travel over a broker"
+	case in.ClustersNote == "":
+		return ""
+	}
+	return "unavailableClusters: Skip has no effect, because " + why
+}
+
+// droppedNote names the clusters that are away and that no Placement selects, and says what becomes of their works.
+func droppedNote(in *Input, names []string) string {
+	if len(names) == 0 {
+		return ""
 	}
 	const away = " away: unavailable, and selected by no Placement; such a cluster keeps its ManifestWork until "
 	if in.ClustersNote != "" {

@@ -1,12 +1,18 @@
 package integration
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
 // creates makes the ManifestWorkReplicaSet of a real fleet at v1, and waits until it is complete.
@@ -52,4 +58,55 @@ func TestGateHold(t *testing.T) {
 	require.Contains(t, message(f.get(), workv1alpha1.ConditionProgressing), "kubectl mwrs retry web -n "+f.namespace)
 	require.Equal(t, seen, f.times("v2"))
 	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
+}
+
+// availability has OCM report whether a cluster is available.
+func (f *realFleet) availability(short string, available metav1.ConditionStatus) {
+	f.t.Helper()
+	clusters := f.w.clusters.ClusterV1().ManagedClusters()
+	cluster, err := clusters.Get(f.t.Context(), f.cluster(short), metav1.GetOptions{})
+	require.NoError(f.t, err)
+	meta.SetStatusCondition(&cluster.Status.Conditions, metav1.Condition{
+		Type: clusterv1.ManagedClusterConditionAvailable, Status: available, Reason: "Test", Message: "set by the test",
+	})
+	_, err = clusters.UpdateStatus(f.t.Context(), cluster, metav1.UpdateOptions{})
+	require.NoError(f.t, err)
+}
+
+// A cluster is unavailable, and its Placement tolerates that: with Skip, a rollout completes without it, and it gets the revision when it
+// is back.
+func TestGateSkip(t *testing.T) {
+	t.Parallel()
+	f := newRealClusters(t, "real")
+	f.availability("c1", metav1.ConditionUnknown)
+	t.Cleanup(f.w.startManager(context.WithoutCancel(t.Context()), controller.DefaultSuccessSettle))
+	first := ref("p1", progressive(1, "8s", 0, abortAll))
+	first.RolloutStrategy.UnavailableClusters = workv1alpha1.SkipUnavailable
+	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
+	mwrs.Spec.ManifestWorkTemplate, mwrs.Spec.PlacementRefs = realTemplate("v1", true), []workv1alpha1.LocalPlacementReference{first}
+	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(t.Context(), mwrs, metav1.CreateOptions{})
+	require.NoError(t, err)
+	eventually(t, "the rollout is complete without c1", func() error {
+		status := f.get().Status
+		if away := status.Away; status.State != workv1alpha1.StateComplete || len(away) != 1 || !away[0].Skipped {
+			return fmt.Errorf("%s, away %v", status.State, away)
+		}
+		return nil
+	})
+	f.deploys(map[string]string{"c1": "", "c2": "v1"})
+	require.Contains(t, message(f.get(), workv1alpha1.ConditionManifestworkApplied), "unavailable and skipped")
+
+	f.availability("c1", metav1.ConditionTrue)
+	await.Eventually(t, 2*patience, "c1 has it after a minute", func() error {
+		if found := f.deployed("c1"); found != "v1" {
+			return fmt.Errorf("c1 has %q", found)
+		}
+		return nil
+	})
+	eventually(t, "none is skipped", func() error {
+		if away := f.get().Status.Away; len(away) > 0 {
+			return fmt.Errorf("%v", away)
+		}
+		return nil
+	})
 }

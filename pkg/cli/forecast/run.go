@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -77,10 +78,14 @@ func (st *stage) newRun() *run {
 func (r *run) begin(index int) {
 	r.now, r.abortedAt, r.exposed, r.passes = epoch, time.Time{}, 0, 0
 	r.s = r.snapshot(r.s.Works[:0])
+	r.s.Clusters = placement.Clusters{}
 	random := rand.New(rand.NewPCG(r.in.Seed, uint64(index))) //nolint:gosec // a simulation needs numbers that can be repeated
 	for i := range r.clusters {
 		c := &r.clusters[i]
 		*c = cluster{site: r.sites[i], draw: r.in.Agents.draw(random, r.sites[i].name), object: c.object}
+		if c.fate == Offline { // Matters only with unavailableClusters: Skip.
+			r.s.Clusters[c.name] = placement.Cluster{}
+		}
 	}
 	if r.s.Current == nil {
 		return

@@ -29,7 +29,7 @@ const (
 	StateRestoring State = "Restoring"
 	// StateAgentUnknown means that the hub has not heard the agent since the hub started.
 	StateAgentUnknown State = "AgentUnknown"
-	// StateAway means that no Placement selects the cluster because it is unavailable: it keeps its ManifestWork.
+	// StateAway means that the cluster is unavailable, and that no Placement selects it or the rollout skips it: it keeps its ManifestWork.
 	StateAway State = "Away"
 	// StateCompleted means that the ManifestWork ran to completion at another revision, and that its agent takes no new one.
 	StateCompleted State = "Completed"
@@ -42,5 +42,5 @@ var states = map[rollout.Phase]State{
 	rollout.PhaseTerminationTimedOut: StateTerminationTimedOut, rollout.PhaseInFlight: StateInFlight,
 	rollout.PhaseSoaking: StateSoaking, rollout.PhaseHandingOver: StateHandingOver, rollout.PhaseDegraded: StateDegraded,
 	rollout.PhaseFailed: StateFailed, rollout.PhaseAgentUnknown: StateAgentUnknown,
-	rollout.PhaseCompleted: StateCompleted, rollout.PhaseSucceeded: StateSucceeded,
+	rollout.PhaseCompleted: StateCompleted, rollout.PhaseSkipped: StateAway, rollout.PhaseSucceeded: StateSucceeded,
 }

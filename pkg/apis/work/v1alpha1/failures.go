@@ -53,7 +53,7 @@ type ClusterFailure struct {
 	Message string `json:"message,omitempty"`
 }
 
-// AwayCluster is a cluster that no Placement selects because it is unavailable.
+// AwayCluster is a cluster that no Placement selects, or that the rollout skips, because it is unavailable.
 type AwayCluster struct {
 	// cluster is the name of the managed cluster.
 	// +required
@@ -66,6 +66,10 @@ type AwayCluster struct {
 	// since is the time at which the cluster became unavailable, according to its ManagedCluster.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
+
+	// skipped is true if a Placement selects the cluster, and the rollout skips it because of unavailableClusters.
+	// +optional
+	Skipped bool `json:"skipped,omitempty"`
 }
 
 // State is one word for what a ManifestWorkReplicaSet does. Later releases may add states.

@@ -163,7 +163,26 @@ type RolloutStrategy struct {
 	// careful with AbortAll if the template has CustomResourceDefinitions: the return to an older definition can lose data.
 	// +optional
 	FailureStrategy FailureStrategy `json:"failureStrategy,omitempty"`
+
+	// unavailableClusters determines what happens with selected clusters that are unavailable. Count, the default, treats them like
+	// others: they get the update revision, and fail at progressDeadline. Skip starts nothing there, does not wait for them, and counts
+	// them toward no limit. When such a cluster has been available for a minute, it gets the revision under the strategy. An abort
+	// reaches it all the same. A cluster that has become unavailable with the update revision before it succeeded is not skipped,
+	// because the revision may be the cause. Skip requires that the hub can read ManagedClusters, and has no effect over a broker.
+	// +optional
+	UnavailableClusters UnavailableClusters `json:"unavailableClusters,omitempty"`
 }
+
+// UnavailableClusters determines what happens with selected clusters that are unavailable.
+// +kubebuilder:validation:Enum=Count;Skip
+type UnavailableClusters string
+
+const (
+	// CountUnavailable means that unavailable clusters are treated like others.
+	CountUnavailable UnavailableClusters = "Count"
+	// SkipUnavailable means that the rollout neither starts unavailable clusters nor waits for them.
+	SkipUnavailable UnavailableClusters = "Skip"
+)
 
 // FailureStrategy is the reaction to a failed rollout.
 // +kubebuilder:validation:Enum=AbortAll
@@ -251,7 +270,8 @@ type ManifestWorkReplicaSetStatus struct {
 	Rejections []ClusterFailure `json:"rejections,omitempty"`
 
 	// away are clusters that no Placement selects because they are unavailable, sorted by name, at most 100. Each keeps its
-	// ManifestWork until its ManagedCluster is deleted, or until it has been available for a minute and is still not selected.
+	// ManifestWork until its ManagedCluster is deleted, or until it has been available for a minute and is still not selected. With
+	// unavailableClusters: Skip, the list also has the selected clusters that are skipped.
 	// +listType=map
 	// +listMapKey=cluster
 	// +kubebuilder:validation:MaxItems=100

@@ -1,0 +1,74 @@
+package rollout
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// What unavailableClusters: Skip changes (R45):
+//
+//  1. A selected cluster that is unavailable, or has been available again for less than a minute, is skipped unless its work has the update
+//     revision: it is in the phase skipped.
+//  2. A skipped cluster takes no slot, keeps no turn, is not awaited, and does not fail (phase.go). It is not part of the total to which
+//     maxConcurrency, maxFailures and completion apply (countsAtAll).
+//  3. A cluster that has the update revision and did not succeed with it is not skipped: the revision may have cut it off. Nor is one whose
+//     failure or degradation is recorded: it stays a fact.
+//  4. The abort and a template that returns write a skipped cluster as any other.
+
+// skips makes a member skipped if its placementRef skips it.
+func (ps *placementState) skips(s *Snapshot, m *member) bool {
+	_, sick := s.Records.Degraded[m.cluster]
+	if !ps.strategy.Skip || !m.owned || m.atUpdate || sick || s.hasFailed(m.cluster) {
+		return false
+	}
+	unavailable, until := s.unavailable(m.cluster)
+	if unavailable {
+		m.phase, m.next = skipped, until
+	}
+	return unavailable
+}
+
+// unavailable reports whether a cluster is unavailable, or was a moment ago. until is when that ends by itself; zero if it does not. Unlike
+// away, a cluster that this process never saw unavailable counts as available at once.
+func (s *Snapshot) unavailable(cluster string) (unavailable bool, until time.Time) {
+	known, exists := s.Clusters[cluster]
+	switch {
+	case !exists, known.Available && known.UnavailableSince.IsZero():
+		return false, time.Time{}
+	case !known.Available:
+		return true, time.Time{}
+	}
+	until = known.AvailableSince.Add(availableFor)
+	return s.Now.Before(until), until
+}
+
+// countsAtAll reports whether limits apply to a member.
+func (m *member) countsAtAll() bool { return m.phase != skipped }
+
+// size returns how many members count.
+func (ps *placementState) size() int {
+	n := 0
+	for _, m := range ps.members {
+		if m.countsAtAll() {
+			n++
+		}
+	}
+	return n
+}
+
+// noteSkipped names the clusters that are skipped.
+func (p *Plan) noteSkipped(s *Snapshot, states []*placementState) {
+	for _, ps := range states {
+		for _, m := range ps.members {
+			if !m.countsAtAll() {
+				p.Away = append(p.Away, AwayCluster{
+					Cluster: m.cluster, Placement: ps.ref.Name, Since: s.Clusters[m.cluster].UnavailableSince, Skipped: true,
+				})
+			}
+		}
+	}
+	if p.Counts[PhaseSkipped] > 0 {
+		slices.SortFunc(p.Away, func(a, b AwayCluster) int { return strings.Compare(a.Cluster, b.Cluster) })
+	}
+}
