@@ -220,6 +220,9 @@ func drawRef(t *rapid.T, placement string) workv1alpha1.LocalPlacementReference 
 	if rapid.Bool().Draw(t, "abort") {
 		ref.RolloutStrategy.FailureStrategy = workv1alpha1.AbortAll
 	}
+	if rapid.IntRange(0, 2).Draw(t, "skip") == 0 {
+		ref.RolloutStrategy.UnavailableClusters = workv1alpha1.SkipUnavailable
+	}
 	var mandatory clusterv1alpha1.MandatoryDecisionGroups
 	if rapid.IntRange(0, 3).Draw(t, "mandatory?") == 0 {
 		mandatory.MandatoryDecisionGroups = []clusterv1alpha1.MandatoryDecisionGroup{{GroupName: "g0"}}
