@@ -251,8 +251,8 @@ func rollingOut(_ *view, o *owner) []Finding {
 	case state == workv1alpha1.StateInvalid:
 		return o.finds(Warning, Invalid, "this hub can't roll out its spec: OCM's hub may do so", "correct the field that the conditions name")
 	case state == "" && len(o.Status.Conditions) > 0:
-		return o.finds(Error, RollingOut, "another CRD drops its status.state and status.ledger, and its rollout may have been aborted: OCM's hub rolls "+
-			"the template out to every cluster", "apply the CRD that came with this hub, and check again")
+		return o.finds(Error, RollingOut, "another CRD drops its status.state and status.ledger, and its rollout may have been aborted: "+
+			"OCM's hub rolls the template out to every cluster", "apply the CRD that came with this hub, and check again")
 	case state == "" || o.Status.ObservedGeneration != o.Generation:
 		return o.finds(Warning, RollingOut, "this hub has not observed the newest spec: "+unknown,
 			"wait until status.observedGeneration is metadata.generation")
