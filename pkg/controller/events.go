@@ -21,11 +21,18 @@ import (
 )
 
 // announce makes events for everything that a status write reports for the first time, and updates the metrics.
-func (c *Controller) announce(p *pass) {
-	c.announcePause(p)
+func (c *Controller) announce(p *pass, stage status.Stage) {
+	is := status.Told{
+		Stage: stage, Update: p.Ledger.Update.Hash, Paused: p.object.Spec.Paused, Unreached: status.Unreached(p.facts.Notes.Unreached),
+	}
+	if p.plan.AbortBlocked == rollout.BlockedByAbsence {
+		is.Impossible = p.Update.Hash
+	}
+	was := c.memory.Reports.Tell(p.key, p.told, func(told *status.Told) { *told = is })
+	c.announcePause(p, was.Paused)
 	c.announceRestored(p)
 	c.announceHeld(p)
-	for _, transition := range status.Transitions(&p.object.Status, &p.answer.Status) {
+	for _, transition := range status.Transitions(&was, &is) {
 		switch transition {
 		case status.Started:
 			c.announceStarted(p)
@@ -43,8 +50,12 @@ func (c *Controller) announce(p *pass) {
 			c.announceAbort(p, transition)
 		}
 	}
-	c.announceImpossible(p)
-	c.announceUnreached(p)
+	if is.Impossible != "" && is.Impossible != was.Impossible {
+		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventAbortImpossible, "Abort", status.NoCurrent(p.Snapshot.Absent))
+	}
+	if is.Unreached != "" && is.Unreached != was.Unreached {
+		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventAgentUnreached, "RollOut", is.Unreached)
+	}
 	if exceeded := p.plan.Exceeded; exceeded != "" && c.memory.Reports.Announce(p.key, exceeded) {
 		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventObjectsNotKept, "RollOut",
 			"dropped objects are not kept: "+exceeded)
@@ -76,25 +87,8 @@ func (c *Controller) announceHeld(p *pass) {
 	}
 }
 
-// announceUnreached makes an event when agents do not receive what the hub sends, and again when further agents do not.
-func (c *Controller) announceUnreached(p *pass) {
-	clusters := p.facts.Notes.Unreached
-	if c.memory.Reports.Unreached(p.key, clusters) {
-		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventAgentUnreached, "RollOut", status.Unreached(clusters))
-	}
-}
-
-// announceImpossible makes an event when a failed rollout can't be aborted. The conditions show that only in their messages, so this
-// process remembers it. After a restart the event is repeated with the next status.
-func (c *Controller) announceImpossible(p *pass) {
-	impossible := ""
-	if p.plan.AbortBlocked == rollout.BlockedByAbsence {
-		impossible = p.Update.Hash
-	}
-	if c.memory.Reports.RulesOut(p.key, impossible) {
-		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventAbortImpossible, "Abort", status.NoCurrent(p.Snapshot.Absent))
-	}
-}
+// told returns what the stored status told, for the first report of this process.
+func (p *pass) told() status.Told { return status.ToldBy(&p.object.Status, &p.reading.Ledger) }
 
 func (c *Controller) announceStarted(p *pass) {
 	reason, note := metrics.Created, "the rollout of revision %s begins"
@@ -225,12 +219,12 @@ func (r *deployReconciler) announceNameTaken(p *pass, cluster, other string) {
 }
 
 // announcePause makes the event of a pause that began or ended with a status write.
-func (c *Controller) announcePause(p *pass) {
-	switch status.PauseOf(&p.object.Status, &p.answer.Status) {
-	case status.PauseBegan:
+func (c *Controller) announcePause(p *pass, was bool) {
+	switch is := p.object.Spec.Paused; {
+	case is && !was:
 		note := meta.FindStatusCondition(p.answer.Status.Conditions, workv1alpha1.ConditionPaused).Message
 		c.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventPaused, "Pause", note)
-	case status.PauseEnded:
+	case was && !is:
 		c.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventResumed, "Resume",
 			"spec.paused is no longer true, and the hub continues with what it held back")
 	}

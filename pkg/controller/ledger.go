@@ -2,12 +2,16 @@ package controller
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
@@ -85,8 +89,14 @@ func (c *Controller) persist(ctx context.Context, p *pass, report func() error) 
 		return err
 	}
 	p.urgent, p.deciding = true, true
+	foreign := c.foreignFields(p)
 	if err := c.persistIn(p, memory.Status, report); err != nil {
 		return err
+	}
+	if len(foreign) > 0 && p.answer != nil {
+		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventStatusRestored, "Observe", fmt.Sprintf(
+			"the status did not have the latest ledger, and the hub restored %s: a change there is no command, repeat it if you gave one",
+			strings.Join(foreign, ", ")))
 	}
 	if err := c.persistIn(p, memory.Revision, func() error { return c.copyLedger(ctx, p) }); err != nil {
 		return err
@@ -101,6 +111,16 @@ func (c *Controller) persist(ctx context.Context, p *pass, report func() error) 
 			"backTo", revision.Name(p.object.Name, p.Ledger.Current.Hash), "reason", p.Ledger.Abort.Why())
 	}
 	return nil
+}
+
+// foreignFields names the fields that this pass restores in a status whose ledger does not count. It names none if this hub could not write
+// the status, or its ledger, before.
+func (c *Controller) foreignFields(p *pass) []string {
+	_, lost := c.memory.Owners.LostPlaces(p.key)[memory.Status]
+	if lost || p.reading.InStatus || p.reading.Ledger.Seq == 0 || c.memory.Owners.Confirmed(p.key, p.object.ResourceVersion) {
+		return nil
+	}
+	return p.reading.Ledger.Differing(&p.object.Status)
 }
 
 // persistIn writes the ledger to a place. It returns no error if the place is unavailable.

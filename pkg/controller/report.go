@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -69,7 +68,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 	}
 	written, err := c.store(ctx, p, &wanted, true)
 	if err == nil && written {
-		c.announce(p)
+		c.announce(p, stage)
 	}
 	return err
 }
@@ -174,7 +173,8 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid, Paused: p.object.Spec.Paused})
 	written, err := c.store(ctx, p, wanted, false)
 	if err == nil && written {
-		c.announcePause(p)
+		was := c.memory.Reports.Tell(p.key, p.told, func(told *status.Told) { told.Paused = p.object.Spec.Paused })
+		c.announcePause(p, was.Paused)
 	}
 	return err
 }
@@ -217,7 +217,6 @@ func standing(p *pass) *rollout.Plan {
 // reportedStanding reports whether the status reports this same rollout as stalled.
 func (p *pass) reportedStanding() bool {
 	before := &p.object.Status
-	told := meta.FindStatusCondition(before.Conditions, workv1alpha1.ConditionProgressing)
-	return told != nil && told.Reason == workv1alpha1.ReasonProgressDeadlineExceeded && told.ObservedGeneration == p.object.Generation &&
-		before.UpdateRevision == p.Ledger.Update.Hash && before.AbortedTime == nil && !p.Snapshot.Aborted
+	return status.ToldStalled(before) && before.ObservedGeneration == p.object.Generation &&
+		before.UpdateRevision == p.Ledger.Update.Hash && p.Ledger.Abort == nil && !p.Ledger.Complete()
 }

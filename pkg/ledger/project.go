@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -39,6 +40,29 @@ func (l *Ledger) Project(to *objectStatus) error {
 		placement.Counted = int32(l.Counted[placement.Name]) //nolint:gosec // The clusters of a Placement.
 	}
 	return nil
+}
+
+// Differing names the fields of a status that people read and that differ from the projection of the ledger.
+func (l *Ledger) Differing(status *objectStatus) (fields []string) {
+	wanted := status.DeepCopy()
+	if l.Project(wanted) != nil {
+		return nil
+	}
+	for _, field := range []struct {
+		name  string
+		equal bool
+	}{
+		{"updateRevision", status.UpdateRevision == wanted.UpdateRevision},
+		{"currentRevision", status.CurrentRevision == wanted.CurrentRevision},
+		{"abortedTime", status.AbortedTime.Equal(wanted.AbortedTime)},
+		{"failures", equality.Semantic.DeepEqual(status.Failures, wanted.Failures)},
+		{"rejections", equality.Semantic.DeepEqual(status.Rejections, wanted.Rejections)},
+	} {
+		if !field.equal {
+			fields = append(fields, "status."+field.name)
+		}
+	}
+	return fields
 }
 
 // failures returns the troubles that have a state, as the status lists them; nil if there are none.

@@ -12,7 +12,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -221,10 +220,9 @@ func paused(_ *view, o *owner) []Finding {
 			"the condition Paused counts the changes that are held back")
 }
 
-// aborted reports whether the rollout was aborted. An older CRD drops the time, and the conditions still say so.
+// aborted reports whether the rollout was aborted.
 func (o *owner) aborted() bool {
-	stage := status.StageOf(o.Status.Conditions)
-	return o.Status.AbortedTime != nil || stage == status.Aborting || stage == status.Aborted
+	return o.Status.AbortedTime != nil
 }
 
 func aborted(_ *view, o *owner) []Finding {
@@ -249,17 +247,20 @@ func rollingOut(_ *view, o *owner) []Finding {
 		return nil
 	}
 	const unknown = "OCM's hub does not know which clusters failed, nor which revision is the stable one"
-	switch stage := status.StageOf(o.Status.Conditions); {
-	case o.Status.State == workv1alpha1.StateInvalid:
+	switch state := o.Status.State; {
+	case state == workv1alpha1.StateInvalid:
 		return o.finds(Warning, Invalid, "this hub can't roll out its spec: OCM's hub may do so", "correct the field that the conditions name")
-	case stage == "" || o.Status.ObservedGeneration != o.Generation:
+	case state == "" && len(o.Status.Conditions) > 0:
+		return o.finds(Error, RollingOut, "another CRD drops its status.state and status.ledger, and its rollout may have been aborted: "+
+			"OCM's hub rolls the template out to every cluster", "apply the CRD that came with this hub, and check again")
+	case state == "" || o.Status.ObservedGeneration != o.Generation:
 		return o.finds(Warning, RollingOut, "this hub has not observed the newest spec: "+unknown,
 			"wait until status.observedGeneration is metadata.generation")
-	case stage == status.Stalled:
+	case state == workv1alpha1.StateStalled:
 		return o.finds(Error, RollingOut, "its rollout is stalled: OCM's hub continues it, and "+unknown[len("OCM's hub "):],
 			"repair the clusters that the condition Progressing names, or put the stable template back into the spec, "+
 				"and wait until the rollout is complete")
-	case stage != status.Complete:
+	case state != workv1alpha1.StateComplete:
 		return o.finds(Warning, RollingOut, "its rollout is in progress: "+unknown, "wait until it is complete, see "+o.kubectl("get"))
 	}
 	return nil

@@ -6,26 +6,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/preflight"
 )
 
-// An older CRD drops status.abortedTime. The rollout stays aborted, and its conditions say so.
-func TestLeavingAnAbortUnderAnOlderCRD(t *testing.T) {
-	dropped := func(o *object) {
-		reason(workv1alpha1.ReasonRolloutAborted)(o)
-		o.Status.ObservedGeneration, o.Status.CurrentRevision, o.Status.UpdateRevision = o.Generation, "", ""
-	}
-	for name, drop := range map[string]func(*object){
-		"a CRD of this hub without abortedTime": dropped,
-		"OCM's CRD":                             func(o *object) { dropped(o); o.Status.ObservedGeneration = 0 },
-	} {
-		t.Run(name, func(t *testing.T) {
-			found := preflight.Leaving(&preflight.Objects{ReplicaSets: []object{complete("team-a", drop)}})
-			require.Len(t, found, 1)
-			require.Equal(t, []string{"Error", "Aborted"}, []string{string(found[0].Severity), string(found[0].Reason)}, found[0].What)
-		})
-	}
+// Another CRD drops everything that tells whether the rollout was aborted.
+func TestLeavingUnderAnotherCRD(t *testing.T) {
+	found := preflight.Leaving(&preflight.Objects{ReplicaSets: []object{complete("team-a", func(o *object) {
+		o.Status = workv1alpha1.ManifestWorkReplicaSetStatus{Conditions: []metav1.Condition{{Type: workv1alpha1.ConditionProgressing}}}
+	})}})
+	require.Len(t, found, 1)
+	require.Equal(t, preflight.Error, found[0].Severity)
+	require.Contains(t, found[0].What, "its rollout may have been aborted")
 }
 
 // This hub ignores the placementRefs after the first 64, and OCM's hub rolls out to their clusters.

@@ -21,7 +21,6 @@ func complete(namespace string, changes ...func(*object)) object {
 	o.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{{Name: "p1"}}
 	o.Status = workv1alpha1.ManifestWorkReplicaSetStatus{
 		ObservedGeneration: 3, CurrentRevision: "aaa", UpdateRevision: "aaa", State: workv1alpha1.StateComplete,
-		Conditions: []metav1.Condition{{Type: workv1alpha1.ConditionProgressing, Reason: workv1alpha1.ReasonNewManifestWorkAvailable}},
 	}
 	for _, change := range changes {
 		change(&o)
@@ -41,9 +40,8 @@ func spec(change func(*workv1alpha1.ManifestWorkReplicaSetSpec)) func(*object) {
 	return func(o *object) { change(&o.Spec) }
 }
 
-// reason sets the reason of Progressing, and removes the state: an older CRD does not have it.
-func reason(reason string) func(*object) {
-	return func(o *object) { o.Status.Conditions[0].Reason, o.Status.State = reason, "" }
+func state(state workv1alpha1.State) func(*object) {
+	return func(o *object) { o.Status.State = state }
 }
 
 // Each row is one case in which OCM's hub would delete, roll out or ignore something.
@@ -57,7 +55,7 @@ func TestLeaving(t *testing.T) {
 	preserve := spec(func(s *workv1alpha1.ManifestWorkReplicaSetSpec) { s.PreserveResourcesOnDeletion = ptr.To(true) })
 	aborted := func(o *object) {
 		o.Status.AbortedTime, o.Status.UpdateRevision = &metav1.Time{}, "bbb"
-		reason(workv1alpha1.ReasonRolloutAborted)(o)
+		state(workv1alpha1.StateAborted)(o)
 	}
 	for name, test := range map[string]struct {
 		objects preflight.Objects
@@ -96,7 +94,7 @@ func TestLeaving(t *testing.T) {
 			objects: preflight.Objects{ReplicaSets: []object{complete("team-b")}, Works: []metav1.ObjectMeta{newWork("team-b", "c2", named("webx7k2m"))}},
 		},
 		"paused in a rollout": {
-			objects: preflight.Objects{ReplicaSets: []object{complete("team-a", paused, reason(workv1alpha1.ReasonNewRevisionCreated))}},
+			objects: preflight.Objects{ReplicaSets: []object{complete("team-a", paused, state(workv1alpha1.StatePaused))}},
 			want:    []string{"Error Paused team-a/web"}, says: "rolls out the template that is held back", remedy: "set spec.paused to false",
 		},
 		"aborted": {
@@ -109,11 +107,11 @@ func TestLeaving(t *testing.T) {
 			want:    []string{"Error Aborted team-a/web"}, remedy: "put a good template into the spec",
 		},
 		"rolling out": {
-			objects: preflight.Objects{ReplicaSets: []object{complete("team-a", reason(workv1alpha1.ReasonFoundNewRevision))}},
+			objects: preflight.Objects{ReplicaSets: []object{complete("team-a", state(workv1alpha1.StateRollingOut))}},
 			want:    []string{"Warning RollingOut team-a/web"}, says: "its rollout is in progress", remedy: "kubectl -n team-a get mwrs web",
 		},
 		"stalled": {
-			objects: preflight.Objects{ReplicaSets: []object{complete("team-a", reason(workv1alpha1.ReasonProgressDeadlineExceeded))}},
+			objects: preflight.Objects{ReplicaSets: []object{complete("team-a", state(workv1alpha1.StateStalled))}},
 			want:    []string{"Error RollingOut team-a/web"}, says: "its rollout is stalled: OCM's hub continues it, and does not know which clusters failed",
 		},
 		"an edit that the hub has not seen": {
@@ -121,7 +119,7 @@ func TestLeaving(t *testing.T) {
 			want:    []string{"Warning RollingOut team-a/web"}, says: "has not observed the newest spec",
 		},
 		"invalid": {
-			objects: preflight.Objects{ReplicaSets: []object{complete("team-a", func(o *object) { o.Status.State = workv1alpha1.StateInvalid })}},
+			objects: preflight.Objects{ReplicaSets: []object{complete("team-a", state(workv1alpha1.StateInvalid))}},
 			want:    []string{"Warning Invalid team-a/web"},
 		},
 		"works that keep objects": {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -122,25 +121,4 @@ func pauseNote(in *Input) string {
 // waits reports whether only the pause keeps Progressing from being True.
 func waits(in *Input) bool {
 	return in.Object.Spec.Paused && (in.Stage == RollingOut || in.TemplatePending && in.Stage != Aborting)
-}
-
-// Pause is what a status reports of a pause for the first time.
-type Pause string
-
-// The beginning and the end of a pause.
-const (
-	PauseBegan Pause = "Began"
-	PauseEnded Pause = "Ended"
-)
-
-// PauseOf compares the former status with the one that was written; empty if no pause began or ended.
-func PauseOf(before, after *workv1alpha1.ManifestWorkReplicaSetStatus) Pause {
-	was := meta.IsStatusConditionTrue(before.Conditions, workv1alpha1.ConditionPaused)
-	switch is := meta.IsStatusConditionTrue(after.Conditions, workv1alpha1.ConditionPaused); {
-	case is && !was:
-		return PauseBegan
-	case was && !is:
-		return PauseEnded
-	}
-	return ""
 }

@@ -83,10 +83,6 @@ func TestPausedIsRemoved(t *testing.T) {
 	in.Object.Status, in.Object.Spec.Paused = before, false
 	after := build(in)
 	require.Nil(t, meta.FindStatusCondition(after.Conditions, workv1alpha1.ConditionPaused))
-	require.Equal(t, status.PauseBegan, status.PauseOf(&workv1alpha1.ManifestWorkReplicaSetStatus{}, &before))
-	require.Equal(t, status.PauseEnded, status.PauseOf(&before, &after))
-	require.Empty(t, status.PauseOf(&before, &before))
-	require.Empty(t, status.PauseOf(&after, &after))
 
 	invalid := &status.Input{Object: in.Object, Now: now}
 	conditions := before.Conditions
@@ -146,7 +142,6 @@ func TestPausedProgressing(t *testing.T) {
 			require.Equal(t, tc.reconciling, meta.IsStatusConditionTrue(built.Conditions, workv1alpha1.ConditionReconciling))
 			require.Equal(t, tc.stalled, meta.IsStatusConditionTrue(built.Conditions, workv1alpha1.ConditionStalled))
 			require.EqualValues(t, 7, built.ObservedGeneration)
-			require.Equal(t, tc.in.Stage, status.StageOf(built.Conditions), "readers know the stage from the conditions")
 		})
 	}
 }

@@ -1,11 +1,54 @@
 package status
 
 import (
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"slices"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 )
+
+// Told is the part of a status whose changes become events.
+type Told struct {
+	// Stage is the stage of the rollout of the revision with the hash Update; empty if none was rolled out.
+	Stage  Stage
+	Update string
+	// Paused is true if spec.paused is true.
+	Paused bool
+	// Impossible is the hash of the revision whose failed rollout can't be aborted; empty for none.
+	Impossible string
+	// Unreached names the clusters whose agents do not receive what the hub sends.
+	Unreached string
+}
+
+// ToldBy returns what a stored status told, for a process that has not written one, given the ledger that counts. The ledger knows what was
+// decided, and the fields of the status know the rest.
+func ToldBy(stored *workv1alpha1.ManifestWorkReplicaSetStatus, l *ledger.Ledger) Told {
+	told := Told{Stage: RollingOut, Update: l.Update.Hash, Paused: stored.State == workv1alpha1.StatePaused}
+	switch {
+	case l.Update.Hash == "":
+		told.Stage = ""
+	case l.Abort != nil && stored.State == workv1alpha1.StateAborting:
+		told.Stage = Aborting
+	case l.Abort != nil:
+		told.Stage = Aborted
+	case l.Complete():
+		told.Stage = Complete
+	case ToldStalled(stored):
+		told.Stage = Stalled
+	}
+	return told
+}
+
+// ToldStalled reports whether a stored status tells that a rollout is stalled which was neither completed nor aborted. A pause hides that
+// in the state of the object, but not in that of its update revision.
+func ToldStalled(stored *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
+	if stored.State != workv1alpha1.StatePaused {
+		return stored.State == workv1alpha1.StateStalled
+	}
+	return slices.ContainsFunc(stored.Revisions, func(rev workv1alpha1.RevisionStatus) bool {
+		return rev.Hash == stored.UpdateRevision && rev.State != workv1alpha1.RevisionProgressing
+	})
+}
 
 // Transition is what a status reports for the first time.
 type Transition string
@@ -14,7 +57,7 @@ type Transition string
 const (
 	// Started means that a rollout began, or began again after an abort.
 	Started Transition = "Started"
-	// Resumed means that a stalled rollout goes on.
+	// Resumed means that a stalled rollout continues.
 	Resumed Transition = "Resumed"
 	// Stopped means that the rollout stalled.
 	Stopped Transition = "Stopped"
@@ -26,27 +69,30 @@ const (
 	AbortCarriedOut Transition = "AbortCarriedOut"
 )
 
-// Transitions compares what the status was with what was written. A status is written once, so that each transition is seen
-// once, also over restarts. A status that is there for the first time reports that a rollout began, and nothing else: whatever
-// else it says was reported before it was lost.
-func Transitions(before, after *workv1alpha1.ManifestWorkReplicaSetStatus) []Transition {
-	was, is := StageOf(before.Conditions), StageOf(after.Conditions)
-	var found []Transition
-	if is == RollingOut {
-		found = goesOn(was, another(before.UpdateRevision, after.UpdateRevision))
-	} else if was != "" && was != is {
-		found = stops(was, is)
+// Transitions returns the transitions between two reports of the rollout. The first report of an object reports at most that a rollout
+// began: anything else was reported before the status was lost.
+func Transitions(was, is *Told) []Transition {
+	switch {
+	case is.Stage == RollingOut:
+		return begins(was.Stage, was.Update != is.Update)
+	case was.Stage == "" || was.Stage == is.Stage:
+		return nil
+	case is.Stage == Stalled:
+		return []Transition{Stopped}
+	case is.Stage == Complete:
+		return []Transition{Completed}
+	case is.Stage == Aborting && was.Stage != Aborted:
+		return []Transition{AbortDecided}
+	case is.Stage == Aborted && was.Stage == Aborting:
+		return []Transition{AbortCarriedOut}
+	case is.Stage == Aborted:
+		return []Transition{AbortDecided, AbortCarriedOut}
 	}
-	return found
+	return nil
 }
 
-// another reports whether two hashes name two revisions. Where an older CRD came or went, one of them is lost and says nothing.
-func another(before, after string) bool {
-	return before != after && before != "" && after != ""
-}
-
-// goesOn is what a rollout that is under way reports. another says that it is one of another revision than before.
-func goesOn(was Stage, another bool) []Transition {
+// begins returns the transition to a rollout that is in progress. another is true if it is the rollout of another revision.
+func begins(was Stage, another bool) []Transition {
 	switch {
 	case was == Stalled && !another:
 		return []Transition{Resumed}
@@ -54,44 +100,4 @@ func goesOn(was Stage, another bool) []Transition {
 		return []Transition{Started}
 	}
 	return nil
-}
-
-// stops returns the transition of a stage that ends a rollout.
-func stops(was, is Stage) []Transition {
-	switch {
-	case is == Stalled:
-		return []Transition{Stopped}
-	case is == Complete:
-		return []Transition{Completed}
-	case is == Aborting && was != Aborted:
-		return []Transition{AbortDecided}
-	case is == Aborted && was == Aborting:
-		return []Transition{AbortCarriedOut}
-	case is == Aborted:
-		return []Transition{AbortDecided, AbortCarriedOut}
-	}
-	return nil
-}
-
-// StageOf returns the stage that conditions report; empty if they report none.
-func StageOf(conditions []metav1.Condition) Stage {
-	progressing := meta.FindStatusCondition(conditions, workv1alpha1.ConditionProgressing)
-	if progressing == nil {
-		return ""
-	}
-	switch progressing.Reason {
-	case workv1alpha1.ReasonNewRevisionCreated, workv1alpha1.ReasonFoundNewRevision:
-		return RollingOut
-	case workv1alpha1.ReasonNewManifestWorkAvailable:
-		return Complete
-	case workv1alpha1.ReasonRolloutAborted:
-		return Aborted
-	case workv1alpha1.ReasonProgressDeadlineExceeded:
-		rolledOut := meta.FindStatusCondition(conditions, workv1alpha1.ConditionPlacementRolledOut)
-		if rolledOut != nil && rolledOut.Reason == workv1alpha1.ReasonProgressing {
-			return Aborting
-		}
-		return Stalled
-	}
-	return ""
 }

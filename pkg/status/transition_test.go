@@ -5,21 +5,51 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// statuses are one of each stage, as Build makes them, of revision bbb.
-func statuses() map[status.Stage]workv1alpha1.ManifestWorkReplicaSetStatus {
-	two := rt.Clusters("c1", "c2")
-	return map[status.Stage]workv1alpha1.ManifestWorkReplicaSetStatus{
-		"":                {},
-		status.RollingOut: build(input(status.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2")))),
-		status.Stalled:    build(input(status.Stalled, p1(two), rt.Works(failed("c1"), old("c2")))),
-		status.Complete:   build(input(status.Complete, p1(two), rt.Works(done("c1"), done("c2")))),
-		status.Aborting:   build(input(status.Aborting, p1(two), rt.Works(failed("c1"), old("c2")))),
-		status.Aborted:    build(input(status.Aborted, p1(two), rt.Works(old("c1"), old("c2")))),
+// A process that has told nothing learns from the ledger what was decided, and from the status what else was told.
+func TestToldBy(t *testing.T) {
+	decided := func(changes ...func(*ledger.Ledger)) *ledger.Ledger {
+		l := &ledger.Ledger{}
+		l.Begin(ledger.Named{Hash: "bbb"}, ledger.New, now.Time, false)
+		for _, change := range changes {
+			change(l)
+		}
+		return l
+	}
+	ended := func(l *ledger.Ledger) { l.End(now.Time) }
+	aborted := func(l *ledger.Ledger) { l.Abort = &ledger.Abort{} }
+	update := func(state workv1alpha1.RevisionState) []workv1alpha1.RevisionStatus {
+		return []workv1alpha1.RevisionStatus{{Hash: "aaa", State: workv1alpha1.RevisionArchived}, {Hash: "bbb", State: state}}
+	}
+	for name, tc := range map[string]struct {
+		state     workv1alpha1.State
+		revisions []workv1alpha1.RevisionStatus
+		ledger    *ledger.Ledger
+		stage     status.Stage
+	}{
+		"nothing":                      {ledger: &ledger.Ledger{}},
+		"rolling out":                  {state: workv1alpha1.StateRollingOut, ledger: decided(), stage: status.RollingOut},
+		"lost":                         {ledger: decided(), stage: status.RollingOut},
+		"stalled":                      {state: workv1alpha1.StateStalled, ledger: decided(), stage: status.Stalled},
+		"complete":                     {state: workv1alpha1.StateComplete, ledger: decided(ended), stage: status.Complete},
+		"complete, from a backup":      {state: workv1alpha1.StateRollingOut, ledger: decided(ended), stage: status.Complete},
+		"complete, and refused":        {state: workv1alpha1.StateStalled, ledger: decided(ended), stage: status.Complete},
+		"aborting":                     {state: workv1alpha1.StateAborting, ledger: decided(aborted), stage: status.Aborting},
+		"aborted":                      {state: workv1alpha1.StateAborted, ledger: decided(aborted), stage: status.Aborted},
+		"paused":                       {workv1alpha1.StatePaused, update(workv1alpha1.RevisionProgressing), decided(), status.RollingOut},
+		"paused and stalled":           {workv1alpha1.StatePaused, update(workv1alpha1.RevisionNotReady), decided(), status.Stalled},
+		"paused without any revisions": {state: workv1alpha1.StatePaused, ledger: decided(), stage: status.RollingOut},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stored := &workv1alpha1.ManifestWorkReplicaSetStatus{State: tc.state, Revisions: tc.revisions, UpdateRevision: "bbb"}
+			require.Equal(t, status.Told{
+				Stage: tc.stage, Update: tc.ledger.Update.Hash, Paused: tc.state == workv1alpha1.StatePaused,
+			}, status.ToldBy(stored, tc.ledger))
+		})
 	}
 }
 
@@ -55,20 +85,11 @@ func TestTransitions(t *testing.T) {
 		{"still aborted", status.Aborted, status.Aborted, false, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			before, after := statuses()[tc.was], statuses()[tc.is]
+			before, after := status.Told{Stage: tc.was, Update: "bbb"}, status.Told{Stage: tc.is, Update: "bbb"}
 			if tc.another {
-				before.UpdateRevision = "aaa"
+				before.Update = "aaa"
 			}
 			require.Equal(t, tc.expected, status.Transitions(&before, &after))
 		})
 	}
-}
-
-// An older CRD that comes or goes in the middle of a rollout takes the hash away or brings it back: no rollout begins with that.
-func TestTransitionsWhereAnOlderCRDDropsTheHash(t *testing.T) {
-	told, dropped := statuses()[status.RollingOut], statuses()[status.RollingOut]
-	require.NotEmpty(t, told.UpdateRevision)
-	dropped.UpdateRevision = ""
-	require.Empty(t, status.Transitions(&told, &dropped))
-	require.Empty(t, status.Transitions(&dropped, &told))
 }

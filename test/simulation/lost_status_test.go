@@ -147,3 +147,21 @@ func TestAbortBesideACollision(t *testing.T) {
 	require.Contains(t, s.story(), "hub: patch work c1/web (v1)")
 	s.everywhere("v3")
 }
+
+// An abort in a status whose ledger does not count is no command: the hub restores the status, and a warning names the fields.
+func TestCommandInAStatusThatDoesNotCount(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1"})
+	s.Create("v1", all("p1", "10m", true))
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	before := s.Object().Status.Ledger
+	s.Update("v2")
+	s.settle(time.Minute)
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{
+		"ledger": before, "abortedTime": "2030-01-01T00:00:00Z",
+	}}, true)
+	s.settle(time.Minute)
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+	require.Contains(t, s.story(), "event: StatusRestored: the status did not have the latest ledger, and the hub restored status.abortedTime: ")
+}

@@ -51,6 +51,7 @@ func explained(t *testing.T, state workv1alpha1.State, message string) *oneHub {
 	h := newOneHub(t)
 	h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
 	h.set.Status.State = state
+	h.set.Status.Ledger = "{}" // The CRD keeps it.
 	h.set.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionProgressing, Status: metav1.ConditionTrue, ObservedGeneration: 2,
 		Reason: workv1alpha1.ReasonNewRevisionCreated, Message: message}}
 	return h

@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -187,10 +186,9 @@ func Pausable(set *workv1alpha1.ManifestWorkReplicaSet, paused bool) error {
 const noCommands = status.LedgerDropped + ", and without it the hub takes no command from the status: " +
 	"apply the CRD that came with the hub"
 
-// lacksLedger reports whether the hub has found that the API server drops the ledger of an object.
+// lacksLedger reports whether the API server drops the ledger of an object: the hub reported a rollout, and the ledger is missing.
 func lacksLedger(set *workv1alpha1.ManifestWorkReplicaSet) bool {
-	progressing := meta.FindStatusCondition(set.Status.Conditions, workv1alpha1.ConditionProgressing)
-	return progressing != nil && strings.Contains(progressing.Message, status.LedgerDropped)
+	return set.Status.Ledger == "" && meta.FindStatusCondition(set.Status.Conditions, workv1alpha1.ConditionProgressing) != nil
 }
 
 // TakesRetries returns why the hub takes no retry from the status; nil if it does.

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
 )
 
@@ -16,8 +16,11 @@ func pauseSurprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestW
 	}
 	before := &workv1alpha1.ManifestWorkReplicaSet{}
 	err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"status": old.Object["status"]}, before)
-	if err != nil || before.Status.AbortedTime == nil || status.StageOf(before.Status.Conditions) == status.Aborted {
+	if err != nil || before.Status.AbortedTime == nil || before.Status.State == workv1alpha1.StateAborted {
 		return nil
+	}
+	if l, err := ledger.Decode(before.Status.Ledger, old.GetUID()); err == nil && l.Abort != nil && !l.Abort.Restored.IsZero() {
+		return nil // A pause hides in the state that the abort has ended.
 	}
 	return []string{rule.AbortWhilePaused.Warning(specPath.Child("paused"))}
 }

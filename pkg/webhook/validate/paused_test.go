@@ -11,8 +11,9 @@ func TestPauseOfAnAbort(t *testing.T) {
 	const warning = "spec.paused: an abort is in progress, and the pause stops it: clusters that are not rolled back yet keep the revision " +
 		"whose rollout was aborted, until spec.paused is false"
 	require.LessOrEqual(t, len(warning), 256, "API servers cut warnings there")
-	const aborted, rolledOut = `abortedTime: "2026-01-02T03:04:05Z"`, "{type: PlacementRolledOut, status: \"False\", reason: Progressing}"
-	aborting := set("status", "{"+aborted+", conditions: [{type: Progressing, status: \"False\", reason: ProgressDeadlineExceeded}, "+rolledOut+"]}")
+	const aborted = `abortedTime: "2026-01-02T03:04:05Z"`
+	const ledger = `'{"format":1,"owner":"uid","seq":7,"abort":{"at":"2026-01-02T03:04:05Z","restored":"2026-01-02T03:05:06Z"}}'`
+	aborting := set("status", "{"+aborted+", state: Aborting}")
 	for name, tc := range map[string]struct {
 		old, new []edit
 		want     []string
@@ -23,8 +24,11 @@ func TestPauseOfAnAbort(t *testing.T) {
 		"it is resumed":                 {[]edit{aborting, set("spec.paused", "true")}, nil, nil},
 		"another change":                {[]edit{aborting}, []edit{set("spec.revisionHistoryLimit", "3")}, nil},
 		"an abort that is carried out": {
-			[]edit{set("status", "{"+aborted+", conditions: [{type: Progressing, status: \"False\", reason: RolloutAborted}]}")},
-			[]edit{set("spec.paused", "true")}, nil,
+			[]edit{set("status", "{"+aborted+", state: Aborted}")}, []edit{set("spec.paused", "true")}, nil,
+		},
+		"paused after the abort": {
+			[]edit{set("status", "{"+aborted+", state: Paused, ledger: "+ledger+"}"), set("metadata.uid", "uid"), set("spec.paused", "true")},
+			[]edit{set("spec.paused", "true"), set("metadata.uid", "uid"), set("spec.revisionHistoryLimit", "3")}, nil,
 		},
 		"no abort":                    {nil, []edit{set("spec.paused", "true")}, nil},
 		"a status that can't be read": {[]edit{set("status", "{abortedTime: 7}")}, []edit{set("spec.paused", "true")}, nil},

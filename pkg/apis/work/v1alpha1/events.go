@@ -19,6 +19,10 @@ const (
 	// restored the previous value; the note gives the reason.
 	EventCurrentRevisionIgnored = "CurrentRevisionIgnored"
 
+	// EventStatusRestored is a warning: the status was lost, restored from a backup, or changed together with its ledger, and the hub restored
+	// the fields that the note names. No such change is a command.
+	EventStatusRestored = "StatusRestored"
+
 	// EventRolloutStarted means that a rollout of the update revision began, or is being retried after an abort.
 	EventRolloutStarted = "RolloutStarted"
 	// EventRolloutComplete means that the update revision is the current one: every selected cluster succeeded with it, except those whose

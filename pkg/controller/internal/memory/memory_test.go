@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -110,14 +111,14 @@ func TestQuestionsLeaveNothingBehind(t *testing.T) {
 	require.Empty(t, m.Works.known)
 }
 
-// That nothing can be gone back to is said once for each revision, and again when it comes back.
-func TestRulesOut(t *testing.T) {
+// What the stored status told is asked for once, and what this process told counts from then on.
+func TestTell(t *testing.T) {
 	m := &Reports{}
-	require.False(t, m.RulesOut("demo/web", ""))
-	require.Empty(t, m.known, "that all is well is no reason to remember an owner")
-	require.True(t, m.RulesOut("demo/web", "a"))
-	require.False(t, m.RulesOut("demo/web", "a"))
-	require.True(t, m.RulesOut("demo/web", "b"))
-	require.False(t, m.RulesOut("demo/web", ""))
-	require.True(t, m.RulesOut("demo/web", "b"))
+	stored := func() status.Told { return status.Told{Stage: status.Stalled} }
+	tell := func(told status.Told) status.Told {
+		return m.Tell("demo/web", stored, func(t *status.Told) { *t = told })
+	}
+	require.Equal(t, stored(), tell(status.Told{Stage: status.Complete}))
+	require.Equal(t, status.Told{Stage: status.Complete}, tell(status.Told{}))
+	require.Empty(t, tell(status.Told{}), "also if it told nothing")
 }

@@ -1,18 +1,20 @@
 package memory
 
 import (
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"k8s.io/utils/ptr"
+
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
 // Reports remembers this process's reports about each ManifestWorkReplicaSet, by "namespace/name", so that nothing is reported twice or
-// too often. Events that follow from transitions of the status (events.go) need no memory.
+// too often. After a restart, the stored status tells what it can.
 //
 // An entry is created with the first report. It is dropped when the cache shows that its owner is gone: for a new object of the same name,
 // everything is reported again.
@@ -22,10 +24,8 @@ type Reports struct{ entries[string, ownerReports] }
 type ownerReports struct {
 	// notes holds the texts of the log and of events that each process reports once, at most notesKept.
 	notes sets.Set[string]
-	// ruledOut is the hash of the revision whose rollout was last reported to have nothing to roll back to; empty for none.
-	ruledOut string
-	// unreached names the clusters whose agents were last reported not to receive what the hub sends.
-	unreached string
+	// told is what was last reported; nil if this process has not reported anything.
+	told *status.Told
 	// reportedAt is when a status was last written; zero for never.
 	reportedAt time.Time
 }
@@ -52,29 +52,17 @@ func (t *ownerReports) announce(note string) bool {
 	return true
 }
 
-// RulesOut notes the revision whose rollout should be aborted although there is nothing to roll back to; empty for none. It reports
-// whether this process has not reported that yet.
-func (m *Reports) RulesOut(owner, hash string) bool {
+// Tell changes what was last reported, and returns what it was. initial returns that for a process that has not reported anything.
+func (m *Reports) Tell(owner string, initial func() status.Told, change func(*status.Told)) (before status.Told) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.look(owner).ruledOut == hash {
-		return false
+	known := m.of(owner)
+	if known.told == nil {
+		known.told = ptr.To(initial())
 	}
-	m.of(owner).ruledOut = hash
-	return hash != ""
-}
-
-// Unreached notes the clusters whose agents do not receive what the hub sends, sorted. It reports whether there are any that this process
-// has not reported yet.
-func (m *Reports) Unreached(owner string, clusters []string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	names := strings.Join(clusters, ",")
-	if m.look(owner).unreached == names {
-		return false
-	}
-	m.of(owner).unreached = names
-	return names != ""
+	before = *known.told
+	change(known.told)
+	return before
 }
 
 // Reported notes that a status was written.
@@ -121,8 +109,8 @@ func onlyProgress(stored, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) boo
 }
 
 // decides returns the fields of a status that name revisions.
-func decides(status *workv1alpha1.ManifestWorkReplicaSetStatus) [2]string {
-	return [2]string{status.CurrentRevision, status.UpdateRevision}
+func decides(s *workv1alpha1.ManifestWorkReplicaSetStatus) [2]string {
+	return [2]string{s.CurrentRevision, s.UpdateRevision}
 }
 
 func sameState(a, b *metav1.Condition) bool {
