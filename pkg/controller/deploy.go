@@ -40,10 +40,6 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	if p.TemplateHeld {
 		return false, r.report(ctx, p)
 	}
-	if p.plan.Held != nil {
-		r.rest(p)
-		return true, nil
-	}
 	if len(p.plan.Writes)+len(p.plan.Deletes) > 0 {
 		if shown, err := r.verify(ctx, p); !shown {
 			p.unrestored = p.Snapshot.Aborted && p.plan.Behind > 0
@@ -65,7 +61,7 @@ func (r *deployReconciler) decide(ctx context.Context, p *pass) (persisted bool,
 		p.plan = rollout.Decide(p.Snapshot)
 	}
 	p.unrestored = p.Snapshot.Aborted && p.plan.Behind > 0
-	r.nameUntried(p, p.plan.Writes, p.plan.Deletes)
+	r.namePersistentErrors(p, untried(p, p.plan.Writes, p.plan.Deletes))
 	p.standing = standing(p)
 	return true, r.persist(ctx, p, func() error { return r.report(ctx, p) })
 }
@@ -100,9 +96,10 @@ func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
 		len(p.plan.Accepted), first.Cluster(), first.Object.Name, field))
 }
 
-// act makes the plan's writes and deletes. Nothing else writes ManifestWorks, except the deletion of the owner.
+// act makes the plan's writes and deletes. Nothing else writes ManifestWorks, except the deletion of the owner. An abort that a pause holds
+// back stays in progress.
 func (r *deployReconciler) act(ctx context.Context, p *pass) error {
-	p.unrestored = p.Snapshot.Aborted && p.plan.Deferred > 0
+	p.unrestored = p.Snapshot.Aborted && (p.plan.Deferred > 0 || p.plan.Held != nil && p.plan.Behind > 0)
 	left := r.budget(p) // Writes and deletes share one budget: after long writes, deletes wait for the next pass (P8).
 	results := r.writeAll(ctx, p, left)
 	r.askAgain(p)
@@ -246,15 +243,8 @@ func (r *deployReconciler) nameAway(p *pass, results ...[]error) {
 	}
 }
 
-// rest replaces act while the object is paused: no work is written. An abort that still has works to restore stays in progress. The
-// hub remembers which works the API server rejects.
-func (r *deployReconciler) rest(p *pass) {
-	p.unrestored = p.Snapshot.Aborted && p.plan.Behind > 0
-	r.nameUntried(p, p.plan.Held.Writes, p.plan.Held.Deletes)
-}
-
-// nameUntried names the writes that keep failing, in a pass that tries none of them.
-func (r *deployReconciler) nameUntried(p *pass, writes []rollout.Write, deletes []rollout.Delete) {
+// untried returns the writes that the pass does not try. The hub remembers which of them the API server rejects.
+func untried(p *pass, writes []rollout.Write, deletes []rollout.Delete) []memory.Attempted {
 	results := make([]memory.Attempted, 0, len(writes)+len(deletes))
 	for i := range writes {
 		results = append(results, memory.Attempted{Attempt: p.attemptOf(&writes[i]), Err: memory.ErrLater})
@@ -262,5 +252,5 @@ func (r *deployReconciler) nameUntried(p *pass, writes []rollout.Write, deletes 
 	for i := range deletes {
 		results = append(results, memory.Attempted{Attempt: deletionOf(&deletes[i]), Err: memory.ErrLater})
 	}
-	r.namePersistentErrors(p, results)
+	return results
 }

@@ -129,7 +129,7 @@ func (c *Controller) announceRestored(p *pass) {
 func (c *Controller) observed(p *pass) metrics.Observation {
 	shown := p.shown()
 	o := metrics.Observation{
-		Stage: stageOf(p), Clusters: shown.Counts, Revisions: len(p.history.Revisions), Paused: p.object.Spec.Paused,
+		Stage: stageOf(p), Clusters: shown.Counts, Revisions: len(p.history.Revisions), Paused: p.object.Spec.Paused, Lost: len(p.plan.Lost),
 		DeletingSince: deletingSince(p.works), Problems: c.observedProblems(p), Placements: placementsOf(shown, p.Snapshot.Aborted),
 	}
 	if o.Stage == status.RollingOut || o.Stage == status.Stalled {

@@ -73,6 +73,9 @@ func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error
 			errs = append(errs, err)
 		}
 	}
+	if held := p.plan.Held; held != nil {
+		results = append(results, untried(p, held.Writes, held.Deletes)...)
+	}
 	r.namePersistentErrors(p, results)
 	if slices.ContainsFunc(writes, memory.IsLasting) {
 		p.urgent = true // The next pass decides with the rejections.

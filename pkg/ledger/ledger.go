@@ -54,6 +54,9 @@ type Ledger struct {
 	Halted map[string]time.Time `json:"halted,omitempty"`
 	// Counted maps each Placement to the largest number of clusters that counted toward it since the rollout began: the base of a percentage.
 	Counted map[string]int `json:"counted,omitempty"`
+	// Served is a digest of the clusters that had the stable revision when the hub last knew the works of all selected clusters during a
+	// pause, over a broker; empty for none.
+	Served string `json:"served,omitempty"`
 	// Lost is true if the hub found the rollout already in progress, and does not know which clusters have failed.
 	Lost bool `json:"lost,omitempty"`
 	// Preserve is true if the object is being deleted and its workloads stay on the clusters.

@@ -22,6 +22,7 @@ func Judge(v *View, found Decision, plan *rollout.Plan) Decision {
 	d := found
 	d.Ledger = found.Ledger.Clone()
 	l := &d.Ledger
+	l.Served = plan.Served
 	if found.Snapshot.Aborted {
 		if restorable := plan.Restorable(); plan.Behind == 0 && restorable > 0 && plan.Confirmed >= restorable && l.Abort.Restored.IsZero() {
 			l.Abort.Restored = v.Now

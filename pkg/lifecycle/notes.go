@@ -84,6 +84,8 @@ func (v *View) Snapshot(l *ledger.Ledger, update *work.Revision, aborted bool) *
 		Aborted:      aborted,
 		Restored:     aborted && !l.Abort.Restored.IsZero(),
 		Paused:       v.Object.Spec.Paused,
+		Generation:   v.Object.Generation,
+		Served:       l.Served,
 		Owner:        v.Owner,
 		Labels:       v.Object.Labels,
 		Refs:         v.Refs,

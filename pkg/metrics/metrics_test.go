@@ -134,6 +134,7 @@ func TestReplicaSetsHaveSeriesOfTheirLastPass(t *testing.T) {
 	m.Observe("default/web", metrics.Observation{Stage: status.RollingOut, Clusters: map[rollout.Phase]int{rollout.PhaseWaiting: 3}, Revisions: 1})
 	m.Observe("default/web", metrics.Observation{
 		Stage: status.Aborted, Clusters: map[rollout.Phase]int{metrics.Restored: 2, metrics.Restoring: 1}, Revisions: 2, Paused: true,
+		Lost: 3,
 	})
 	m.Observe("default/bad", metrics.Observation{Stage: metrics.Invalid, Paused: true})
 	m.Observe("default/resumed", metrics.Observation{Stage: metrics.Invalid, Paused: true})
@@ -167,14 +168,18 @@ mwrs_revisions{mwrs_namespace="default",name="web"} 2
 # TYPE mwrs_paused gauge
 mwrs_paused{mwrs_namespace="default",name="bad"} 1
 mwrs_paused{mwrs_namespace="default",name="web"} 1
+# HELP mwrs_clusters_without_work [ALPHA] Selected clusters that have no ManifestWork during a pause, although their agents are heard over a broker. If an agent had one and lost it, it removes the objects after a while. The others have no series.
+# TYPE mwrs_clusters_without_work gauge
+mwrs_clusters_without_work{mwrs_namespace="default",name="web"} 3
 # HELP mwrs_work_deletion_timestamp_seconds [ALPHA] Unix time of the earliest deletion among the terminating ManifestWorks. A ManifestWorkReplicaSet without such works has no series.
 # TYPE mwrs_work_deletion_timestamp_seconds gauge
 mwrs_work_deletion_timestamp_seconds{mwrs_namespace="default",name="leaving"} 1000
-`), "mwrs_stage", "mwrs_clusters", "mwrs_revisions", "mwrs_paused", "mwrs_work_deletion_timestamp_seconds"))
+`), "mwrs_stage", "mwrs_clusters", "mwrs_revisions", "mwrs_paused", "mwrs_clusters_without_work",
+		"mwrs_work_deletion_timestamp_seconds"))
 	m.Forget("default/web")
 	m.Forget("default/bad")
 	m.Forget("default/never-there")
-	for _, metric := range []string{"mwrs_stage", "mwrs_clusters", "mwrs_revisions", "mwrs_paused"} {
+	for _, metric := range []string{"mwrs_stage", "mwrs_clusters", "mwrs_revisions", "mwrs_paused", "mwrs_clusters_without_work"} {
 		n, _ := series(t, registry, metric, "web")
 		require.Zero(t, n, metric)
 	}

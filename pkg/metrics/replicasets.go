@@ -49,6 +49,8 @@ type Observation struct {
 	Revisions int
 	// Paused is true if no work is written or deleted.
 	Paused bool
+	// Lost is the number of clusters without a work that a pause keeps from getting one, although their agents are heard over a broker.
+	Lost int
 	// Started is when the rollout that is in progress began; zero if none is.
 	Started time.Time
 	// Problems are what keeps the hub from doing its whole work for it.
@@ -87,7 +89,7 @@ type Placement struct {
 // replicaSets makes the series of ManifestWorkReplicaSets when Prometheus asks for them: what is gone leaves none behind.
 type replicaSets struct {
 	k8smetrics.BaseStableCollector
-	stage, clusters, revisions, paused, deleting, started, problem, placement *k8smetrics.Desc
+	stage, clusters, revisions, paused, lost, deleting, started, problem, placement *k8smetrics.Desc
 
 	mu    sync.Mutex
 	known map[string]*observed
@@ -106,7 +108,8 @@ type sample struct {
 	clusters  [len(states)]int
 	counted   bool
 	revisions int
-	paused    int
+	// paused and lost are 0 or 1, and the number of clusters without a work; they are sums if several objects share the series.
+	paused, lost int
 	// deleting and started are Unix times in seconds; 0 for none.
 	deleting, started int64
 	problems          [len(problems)]int
@@ -125,6 +128,8 @@ func newReplicaSets() *replicaSets {
 		revisions: desc("revisions", "Stored revisions of a ManifestWorkReplicaSet."),
 		paused: desc("paused",
 			"1 for a ManifestWorkReplicaSet whose spec.paused is true: no ManifestWork of it is written or deleted. The others have no series."),
+		lost: desc("clusters_without_work", "Selected clusters that have no ManifestWork during a pause, although their agents are heard over a "+
+			"broker. If an agent had one and lost it, it removes the objects after a while. The others have no series."),
 		deleting: desc("work_deletion_timestamp_seconds",
 			"Unix time of the earliest deletion among the terminating ManifestWorks. "+
 				"A ManifestWorkReplicaSet without such works has no series."),
@@ -156,7 +161,9 @@ func (r *replicaSets) observe(key string, o Observation) {
 
 // sample returns the numbers of an observation.
 func (o *Observation) sample() sample {
-	s := sample{revisions: o.Revisions, counted: o.Clusters != nil, deleting: seconds(o.DeletingSince), started: seconds(o.Started)}
+	s := sample{
+		revisions: o.Revisions, counted: o.Clusters != nil, lost: o.Lost, deleting: seconds(o.DeletingSince), started: seconds(o.Started),
+	}
 	for i, stage := range stages {
 		if stage == o.Stage {
 			s.stages[i] = 1
@@ -203,6 +210,7 @@ func (r *replicaSets) DescribeWithStability(ch chan<- *k8smetrics.Desc) {
 	ch <- r.clusters
 	ch <- r.revisions
 	ch <- r.paused
+	ch <- r.lost
 	ch <- r.deleting
 	ch <- r.started
 	ch <- r.problem
@@ -248,6 +256,7 @@ func (s *sample) add(other *sample) {
 	s.counted = s.counted || other.counted
 	s.revisions += other.revisions
 	s.paused += other.paused
+	s.lost += other.lost
 	for i, n := range other.problems {
 		s.problems[i] += n
 	}
@@ -275,6 +284,9 @@ func (r *replicaSets) emit(ch chan<- k8smetrics.Metric, namespace, name string, 
 	}
 	if s.paused > 0 {
 		gauge(r.paused, s.paused)
+	}
+	if s.lost > 0 {
+		gauge(r.lost, s.lost)
 	}
 	if s.deleting > 0 {
 		gauge(r.deleting, int(s.deleting))

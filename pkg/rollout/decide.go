@@ -16,7 +16,7 @@ func Decide(s *Snapshot) *Plan {
 // decide makes the plan, and also returns the state of each placementRef.
 func decide(s *Snapshot) (*Plan, []*placementState) {
 	sel := newSelection(s)
-	p := &Plan{Desired: s.desired(), IgnoredRefs: s.IgnoredRefs, Counts: map[Phase]int{}, selection: sel}
+	p := &Plan{Desired: s.desired(), IgnoredRefs: s.IgnoredRefs, Counts: map[Phase]int{}, selection: sel, Served: s.Served}
 	states := make([]*placementState, len(s.Refs))
 	for i := range s.Refs {
 		states[i] = newPlacementState(s, i, sel)
@@ -49,21 +49,30 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 		p.returnAtOnce(s, states, sel)
 		p.rollOut(s, states)
 	}
-	owner := work.NewOwnerMetadata(s.Owner, s.Labels, s.Heard != nil)
-	p.relabel(owner, states)
+	p.relabel(s.ownerMetadata(), states)
 	p.remove(s, sel)
 	if !s.Aborted {
 		p.setCompletion()
 		p.standIn(s, states)
 	}
-	for i := range p.Writes {
-		p.Writes[i].Owner = owner
-	}
+	p.setOwner(s)
 	p.noteNotKept(s, sel)
 	if s.Paused {
 		p.hold(s, states)
 	}
 	return p, states
+}
+
+func (s *Snapshot) ownerMetadata() *work.OwnerMetadata {
+	return work.NewOwnerMetadata(s.Owner, s.Labels, s.Heard != nil)
+}
+
+// setOwner gives the writes the metadata of the owner.
+func (p *Plan) setOwner(s *Snapshot) {
+	owner := s.ownerMetadata()
+	for i := range p.Writes {
+		p.Writes[i].Owner = owner
+	}
 }
 
 // rollOut writes the update revision to the clusters whose turn it is, and adopts the works of an older hub.

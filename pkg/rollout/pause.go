@@ -1,7 +1,11 @@
 package rollout
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -12,6 +16,8 @@ import (
 //  2. Its abort, its writes and its deletes move to Held. Its findings stay.
 //  3. An abort is held back without writes and deletes, as it would be decided without them.
 //  4. What is held back is never carried out: after the pause, a new plan decides.
+//  5. Exception: if an agent has lost a work, its cluster removes the objects after a while. The current revision is sent to the cluster if
+//     the ledger proves that the cluster had it (replaceLost).
 
 // Held is what a plan would do if its owner were not paused.
 type Held struct {
@@ -32,6 +38,64 @@ func (p *Plan) hold(s *Snapshot, states []*placementState) {
 	}
 	p.Held = &Held{Abort: p.Abort, Writes: p.Writes, Deletes: p.Deletes}
 	p.Abort, p.Writes, p.Deletes = nil, nil, nil
+	if s.Heard != nil && !p.Unknown() {
+		p.replaceLost(s, states)
+	}
+}
+
+// replaceLost sends the current revision to the clusters whose agents have lost it. While the hub knows the works of all selected clusters,
+// the ledger has a digest of the clusters that have the current revision. After a restart, some works may be unknown. If the digest is the
+// same when all of these count as the current revision, they were.
+func (p *Plan) replaceLost(s *Snapshot, states []*placementState) {
+	var had []string
+	complete, lost := true, map[*member]*placementState{}
+	for _, ps := range states {
+		for _, m := range ps.members {
+			if m.lacksWork() {
+				complete, had = false, append(had, m.cluster)
+				if s.heardAgent(m.cluster) {
+					lost[m] = ps
+					p.Lost = append(p.Lost, m.cluster)
+				}
+			} else if m.isServedBy(s.Current) {
+				had = append(had, m.cluster)
+			}
+		}
+	}
+	slices.Sort(p.Lost)
+	if s.Current == nil {
+		return
+	}
+	switch digest := s.digestOf(had); {
+	case complete:
+		p.Served = digest
+	case digest == s.Served:
+		for _, cluster := range p.Lost {
+			m := p.selection.find(cluster)
+			p.write(s, lost[m], m, s.Current, "its agent lost it")
+		}
+		p.Lost = nil
+		p.setOwner(s)
+		p.Held.Writes = slices.DeleteFunc(p.Held.Writes, func(held Write) bool {
+			return slices.ContainsFunc(p.Writes, func(w Write) bool { return w.Cluster == held.Cluster && w.Revision == held.Revision })
+		})
+	}
+}
+
+// lacksWork reports whether the hub knows no work of a member that the placementRef selects.
+func (m *member) lacksWork() bool { return m.owned && !m.invalid && m.work == nil }
+
+// isServedBy reports whether a member that the placementRef selects has exactly a revision, which its agent would apply again.
+func (m *member) isServedBy(rev *work.Revision) bool {
+	return m.owned && m.work.At(rev) && m.work.IsApplied() && !m.work.InHandover() && !m.work.IsComplete() && !m.work.Deleting()
+}
+
+// digestOf returns the digest of the clusters that have the current revision during a pause. A later pause has another generation of the
+// owner: what the ledger recorded in this pause proves nothing then.
+func (s *Snapshot) digestOf(clusters []string) string {
+	slices.Sort(clusters)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s/%s", s.Generation, s.Current.Hash, strings.Join(clusters, ",")))
+	return hex.EncodeToString(sum[:])
 }
 
 // holdAbort holds back an abort. A pass that persists an abort ends there. A paused pass continues and reports the rollout, so the plan

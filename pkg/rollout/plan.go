@@ -139,8 +139,14 @@ type Plan struct {
 	Writes []Write
 	// Deletes of works that no ref selects, and of surplus ones.
 	Deletes []Delete
-	// Held is what a pause holds back; nil if the owner is not paused. Abort, Writes and Deletes are empty then.
+	// Held is what a pause holds back; nil if the owner is not paused. Then Abort and Deletes are empty, and Writes has only works that agents
+	// have lost.
 	Held *Held
+	// Served is a digest of the clusters that have the current revision during a pause, for the ledger. It is set only over a broker.
+	Served string
+	// Lost names the selected clusters, sorted, that have no work, and that a pause keeps from getting one, although their agents are heard
+	// over a broker. They never had a work, or their agents have lost it and will remove its objects.
+	Lost []string
 	// Complete is true if every selected cluster has settled success at the update revision, except tolerated failures.
 	Complete bool
 	// Stalled is true if the rollout does not continue by itself.

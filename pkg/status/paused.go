@@ -65,10 +65,18 @@ func heldBack(in *Input) string {
 	if len(parts) > 0 {
 		works = "held back: " + strings.Join(parts, ", ")
 	}
-	if text := join(abortWaits(in), works, templateWaits(in)); text != "" {
+	if text := join(abortWaits(in), works, lostWorks(in), templateWaits(in)); text != "" {
 		return text
 	}
 	return "nothing is held back"
+}
+
+// lostWorks names the clusters whose agents may have lost a work.
+func lostWorks(in *Input) string {
+	if len(in.Plan.Lost) == 0 {
+		return ""
+	}
+	return "no ManifestWork on " + rollout.Names(in.Plan.Lost) + ": if an agent had one and lost it, it will remove the objects"
 }
 
 // superseded reports whether the rollout of today's template takes the place of the one that is held back, as soon as the pause is over. An abort

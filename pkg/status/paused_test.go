@@ -53,6 +53,10 @@ func TestPausedCounts(t *testing.T) {
 			"the rollout of revision web-bbb has failed, and is aborted after the pause unless these clusters recover: " +
 				"placement p1: 1 of 3 clusters failed (c1): not successful within progressDeadline 5m0s, maxFailures is 0",
 		},
+		"an agent that has no work": {
+			paused(status.Complete, false, three, rt.Heard(0, "c1", "c2", "c3"), rt.Works(done("c1"), done("c2"))),
+			"held back: revision web-bbb on 1 cluster (c3); no ManifestWork on 1 cluster (c3): if an agent had one and lost it, it will remove the objects",
+		},
 		"a template that differs": {paused(status.Complete, true, one, rt.Works(done("c1"))), waits},
 		"a template that differs takes the place of what is under way": {
 			paused(status.RollingOut, true, three, rt.Works(failed("c1"), old("c2"))), waits,

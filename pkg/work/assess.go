@@ -95,6 +95,12 @@ func (a *assessor) outcome(rev *Revision, progressing *metav1.Condition) Assessm
 // IsComplete reports whether the agent no longer applies a new spec of the work.
 func (w *Work) IsComplete() bool { return isTrue(w.reported().complete) != nil }
 
+// IsApplied reports whether the agent has applied the spec of the work.
+func (w *Work) IsApplied() bool {
+	applied := isTrue(w.reported().applied)
+	return applied != nil && w.Observed(applied)
+}
+
 // ranToCompletion reports whether the agent applied this generation of the work, and completed it. The agent may have stamped the
 // generation on conditions that it read from the older object, including Complete. Only Applied proves that it applied the generation.
 func (w *Work) ranToCompletion() bool {

@@ -32,6 +32,8 @@ type agentEnd struct {
 	back      time.Time
 	// unsettled is when it was last not connected, was restarted, or began to make something else of what it has.
 	unsettled time.Time
+	// applied is the version that it applied last, whether or not it still has the work; empty for none.
+	applied string
 }
 
 func newStore() *store.AgentInformerWatcherStore {
@@ -198,6 +200,7 @@ func (a *agentEnd) run(work *workv1.ManifestWork) time.Time {
 		gone := work.DeepCopy()
 		meta.SetStatusCondition(&gone.Status.Conditions, metav1.Condition{Type: common.ResourceDeleted, Status: metav1.ConditionTrue, Reason: "ManifestsDeleted"})
 		w.cleanUp(work)
+		a.applied = ""
 		if a.publish(eventtypes.UpdateRequestAction, gone) {
 			if err := a.store.Delete(work); err != nil {
 				panic(err)
@@ -209,6 +212,7 @@ func (a *agentEnd) run(work *workv1.ManifestWork) time.Time {
 		work.Finalizers = []string{workv1.ManifestWorkFinalizer}
 		a.keep(work)
 	}
+	a.applied = Version(work)
 	return w.runReports(work, outcome)
 }
 

@@ -54,12 +54,24 @@ func (w *World) checkPaused(write string) error {
 		return nil
 	}
 	switch {
+	case w.sentAgain(write):
+		return nil
 	case strings.Contains(write, " work "):
 		return fmt.Errorf("P9: paused, and %s", write)
 	case strings.HasSuffix(write, "/status") && !w.API.OlderCRD:
 		return w.checkPausedStatus(seen)
 	}
 	return nil
+}
+
+// sentAgain reports whether a write sends a cluster what its agent applied last, and has lost since.
+func (w *World) sentAgain(write string) bool {
+	created, ok := strings.CutPrefix(write, "create work ")
+	if !ok || w.Network == nil {
+		return false
+	}
+	cluster, name, _ := strings.Cut(created, "/")
+	return w.Network.agent(cluster).applied == Version(w.work(cluster, name))
 }
 
 // checkPausedStatus checks a status that the hub wrote while paused, with what it saw before.

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -288,4 +289,61 @@ func TestPauseIsToldOnce(t *testing.T) {
 	require.Equal(t, 1, told[workv1alpha1.EventPaused])
 	require.Equal(t, 1, told[workv1alpha1.EventResumed])
 	require.False(t, meta.IsStatusConditionPresentAndEqual(s.Object().Status.Conditions, workv1alpha1.ConditionPaused, metav1.ConditionTrue))
+}
+
+// An agent and the hub restart during a pause, so that neither has the works any more. The hub sends the current revision to the clusters
+// that had it (R22, P9), and nothing to any other.
+func TestWorksLostDuringAPause(t *testing.T) {
+	for name, tc := range map[string]struct {
+		play     func(*teller)
+		restarts []string
+		versions []string
+	}{
+		"every cluster had the current revision": {
+			play: func(*teller) {}, restarts: []string{"c1", "c2"}, versions: []string{"v1", "v1", "v1"},
+		},
+		"in the middle of a rollout, a cluster that waits": {
+			play: func(s *teller) { s.Update("v2"); s.settle(time.Second) }, restarts: []string{"c2"}, versions: []string{"v2", "v1", "v1"},
+		},
+		"in the middle of a rollout, a cluster that had the update revision": {
+			play: func(s *teller) { s.Update("v2"); s.settle(time.Second) }, restarts: []string{"c1"}, versions: []string{"", "v1", "v1"},
+		},
+		"a cluster joined since": {
+			play:     func(s *teller) {},
+			restarts: []string{"c2", "c4"}, versions: []string{"v1", "", "v1", ""},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := overBroker(t)
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			tc.play(s)
+			s.Pause(true)
+			s.settle(time.Minute)
+			if len(tc.versions) > 3 {
+				s.Place("p1", []string{"c1", "c2", "c3", "c4"})
+			}
+			for _, cluster := range tc.restarts {
+				s.Network.RestartAgent(cluster)
+			}
+			s.Restart()
+			s.settle(5 * time.Minute)
+			var held []string
+			for i := range tc.versions {
+				held = append(held, s.agentHas(fmt.Sprintf("c%d", i+1)))
+			}
+			require.Equal(t, tc.versions, held, s.story())
+			s.Pause(false)
+			s.quiet()
+		})
+	}
+}
+
+// agentHas returns the version that the agent of a cluster has; empty for none.
+func (s *teller) agentHas(cluster string) string {
+	for _, work := range s.Network.agent(cluster).works() {
+		return Version(work)
+	}
+	return ""
 }
