@@ -12,22 +12,39 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// Caches are the hub's informers for the owners of works.
+// Caches are the hub's informers for the owners and the clusters of works.
 type Caches struct {
-	// ReplicaSets holds Objects; Decisions are indexed by replicaset.ByPlacement.
-	ReplicaSets, Placements, Decisions, Revisions cache.SharedIndexInformer
+	// ReplicaSets holds Objects; Decisions are indexed by replicaset.ByPlacement. Clusters are ManagedClusters.
+	ReplicaSets, Placements, Decisions, Revisions, Clusters cache.SharedIndexInformer
 }
 
 // UseCaches makes these informers answer once they have synced. The works are restored before that: the informers start only after an
 // upgrade of the hub has written its objects, which may take a while.
 func (o *LiveOwners) UseCaches(caches Caches) { o.caches.Store(&caches) }
+
+// Available reports whether a cluster is available according to its ManagedCluster, independently of its work agent, and whether it exists.
+// While the ManagedClusters are unknown, every cluster counts as one that exists and is not available.
+func (o *LiveOwners) Available(_ context.Context, cluster string) (available, exists bool) {
+	caches := o.caches.Load()
+	if caches == nil || !caches.Clusters.HasSynced() {
+		return false, true
+	}
+	found, exists, err := caches.Clusters.GetStore().GetByKey(cluster)
+	if err != nil || !exists {
+		return false, err != nil
+	}
+	report, exists := availability.Of(found.(*clusterv1.ManagedCluster))
+	return report.Available, exists
+}
 
 func (c *Caches) synced() bool {
 	return c.ReplicaSets.HasSynced() && c.Placements.HasSynced() && c.Decisions.HasSynced()

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
@@ -71,4 +72,26 @@ func TestOwnersFromCaches(t *testing.T) {
 	replicaSets.synced = false
 	require.True(t, find("upstreams", "", "c1").Exists, "before they have synced, the API server is asked")
 	require.NotEmpty(t, owners.client.Actions())
+}
+
+// Until the ManagedClusters are known, every cluster counts as registered and away.
+func TestAvailability(t *testing.T) {
+	owners := newOwners(t)
+	cluster := func(name string, available metav1.ConditionStatus) *clusterv1.ManagedCluster {
+		return &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: clusterv1.ManagedClusterStatus{
+			Conditions: []metav1.Condition{{Type: clusterv1.ManagedClusterConditionAvailable, Status: available}},
+		}}
+	}
+	clusters := newFilled(t, nil, cluster("c1", metav1.ConditionTrue), cluster("c2", metav1.ConditionUnknown))
+	check := func(wanted map[string][]bool) {
+		for name, want := range wanted {
+			available, exists := owners.Available(t.Context(), name)
+			require.Equal(t, want, []bool{available, exists}, name)
+		}
+	}
+	check(map[string][]bool{"c1": {false, true}})
+	owners.UseCaches(Caches{Clusters: clusters})
+	check(map[string][]bool{"c1": {true, true}, "c2": {false, true}, "c3": {false, false}})
+	clusters.synced = false
+	check(map[string][]bool{"c1": {false, true}, "c3": {false, true}})
 }

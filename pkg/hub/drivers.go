@@ -117,7 +117,7 @@ func (m *Manager) newCloudEventsWorks(ctx context.Context, config *rest.Config, 
 		AgentReturn: m.Options.CloudEventsAgentReturn,
 		QPS:         m.Options.CloudEventsQPS,
 		Metrics:     brokerMetrics(m.Metrics),
-		Available:   cloudevents.NewLeases(kubeClient, m.Clock).Available,
+		Available:   owners.Available,
 		Clock:       m.Clock,
 	})
 	if err != nil {

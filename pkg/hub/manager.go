@@ -200,7 +200,7 @@ func (h *hub) addInformers(replicaSets, revisions, managedClusters cache.SharedI
 	if h.works.owners != nil {
 		h.works.owners.UseCaches(cloudevents.Caches{
 			ReplicaSets: replicaSets, Revisions: revisions,
-			Placements: clusters.Placements().Informer(), Decisions: clusters.PlacementDecisions().Informer(),
+			Placements: clusters.Placements().Informer(), Decisions: clusters.PlacementDecisions().Informer(), Clusters: managedClusters,
 		})
 	}
 }
