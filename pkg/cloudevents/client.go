@@ -21,12 +21,12 @@ import (
 // client is the client of the ManifestWorks of one cluster, or of all clusters if the namespace is empty. It answers as an API server
 // would, and does what sdk-go's source client does not: it rejects a patch or a deletion that was decided on an older version,
 // increments the generation with each change of the spec, and keeps a report that arrives while it writes.
+// Agents own the status, and nothing deletes collections: those methods are missing.
 type client struct {
+	workv1client.ManifestWorkInterface
 	driver    *Driver
 	namespace string
 }
-
-var _ workv1client.ManifestWorkInterface = &client{}
 
 // uid is the same for every hub, and after every restart.
 func (c *client) uid(name string) types.UID {
@@ -111,7 +111,7 @@ func (c *client) write(ctx context.Context, before, changed *workv1.ManifestWork
 	// Neither identity nor deletion can be changed.
 	changed.Name, changed.Namespace, changed.DeletionTimestamp = before.Name, before.Namespace, before.DeletionTimestamp
 	was, what := c.driver.store.contents.of(&before.Spec), c.driver.store.contents.of(&changed.Spec)
-	if was != what && !was.equals(what) {
+	if was != what {
 		changed.Generation = c.driver.store.nextGeneration(before, 0)
 	}
 	changed.Spec = what.spec
@@ -171,9 +171,9 @@ func unchanged(work *workv1.ManifestWork, uid *types.UID, version *string) error
 // Get is for a caller that must be certain: it makes the agent report again, waits a moment for the answer, and reads all reports of the
 // work that have arrived. It fails while the broker is unreachable.
 func (c *client) Get(ctx context.Context, name string, _ metav1.GetOptions) (*workv1.ManifestWork, error) {
-	answered, forget := c.driver.expectReport(c.namespace, c.uid(name))
+	heard, forget := c.driver.expectReport(c.namespace, c.uid(name))
 	defer forget()
-	if err := c.driver.awaitReport(ctx, c.namespace, answered); err != nil {
+	if err := c.driver.awaitReport(ctx, c.namespace, heard); err != nil {
 		return nil, refusal(name, err)
 	}
 	if err := c.driver.readOut(ctx, c.namespace, c.uid(name)); err != nil {
@@ -201,16 +201,6 @@ func (c *client) Watch(_ context.Context, options metav1.ListOptions) (watch.Int
 		return nil, apierrors.NewMethodNotSupported(common.ManifestWorkGR, "watch of one namespace")
 	}
 	return c.driver.store.watch(options.ResourceVersion)
-}
-
-// UpdateStatus is not supported: agents own the status.
-func (c *client) UpdateStatus(context.Context, *workv1.ManifestWork, metav1.UpdateOptions) (*workv1.ManifestWork, error) {
-	return nil, apierrors.NewMethodNotSupported(common.ManifestWorkGR, "update of the status")
-}
-
-// DeleteCollection is not supported: nothing needs it.
-func (c *client) DeleteCollection(context.Context, metav1.DeleteOptions, metav1.ListOptions) error {
-	return apierrors.NewMethodNotSupported(common.ManifestWorkGR, "deletion of a collection")
 }
 
 // invalid returns why an agent would silently ignore the work; empty if it would not.

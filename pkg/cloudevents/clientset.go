@@ -1,20 +1,17 @@
 package cloudevents
 
 import (
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
 	workv1client "open-cluster-management.io/api/client/work/clientset/versioned/typed/work/v1"
-	workv1alpha1client "open-cluster-management.io/api/client/work/clientset/versioned/typed/work/v1alpha1"
 )
 
 // clientset has ManifestWorks and nothing else.
-type clientset struct{ driver *Driver }
-
-var (
-	_ workclientset.Interface      = &clientset{}
-	_ workv1client.WorkV1Interface = &clientset{}
-)
+type clientset struct {
+	workclientset.Interface
+	workv1client.AppliedManifestWorksGetter
+	driver *Driver
+}
 
 // IsWatchListSemanticsUnSupported makes an informer list first, and watch then.
 func (c *clientset) IsWatchListSemanticsUnSupported() bool { return true }
@@ -27,14 +24,5 @@ func (c *clientset) ManifestWorks(namespace string) workv1client.ManifestWorkInt
 	return &client{driver: c.driver, namespace: namespace}
 }
 
-// Discovery is nil: no broker can be discovered.
-func (c *clientset) Discovery() discovery.DiscoveryInterface { return nil }
-
-// WorkV1alpha1 is nil: ManifestWorkReplicaSets stay in the API server.
-func (c *clientset) WorkV1alpha1() workv1alpha1client.WorkV1alpha1Interface { return nil }
-
-// RESTClient is nil: there is none.
+// RESTClient implements workv1client.WorkV1Interface.
 func (c *clientset) RESTClient() rest.Interface { return nil }
-
-// AppliedManifestWorks is nil: they are the agents'.
-func (c *clientset) AppliedManifestWorks() workv1client.AppliedManifestWorkInterface { return nil }

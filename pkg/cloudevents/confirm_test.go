@@ -218,7 +218,7 @@ func TestGetWaitsForTheAnswer(t *testing.T) {
 	got, err := r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.True(t, confirmed(got))
-	require.Nil(t, r.store.records[workUID("c1", "web")].expected)
+	require.Zero(t, r.store.records[workUID("c1", "web")].readers)
 }
 
 // An agent that is offline does not answer. What is known of its work counts.
@@ -229,5 +229,5 @@ func TestGetDoesNotWaitForLong(t *testing.T) {
 	got, err := r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.False(t, confirmed(got))
-	require.Nil(t, r.store.records[workUID("c1", "web")].expected)
+	require.Zero(t, r.store.records[workUID("c1", "web")].readers)
 }

@@ -1,7 +1,6 @@
 package cloudevents
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -11,7 +10,6 @@ import (
 	"unique"
 	"weak"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/apis/work/v1/validator"
@@ -39,18 +37,6 @@ func newContent(spec *workv1.ManifestWorkSpec) *content {
 	})
 	c.problem = sync.OnceValue(func() error { return validator.ManifestValidator.ValidateManifests(c.spec.Workload.Manifests) })
 	return c
-}
-
-// equals reports whether two contents say the same to an API server: an empty list is none.
-func (c *content) equals(other *content) bool {
-	if !slices.EqualFunc(c.spec.Workload.Manifests, other.spec.Workload.Manifests, func(a, b workv1.Manifest) bool {
-		return bytes.Equal(a.Raw, b.Raw) && equality.Semantic.DeepEqual(a.Object, b.Object)
-	}) {
-		return false
-	}
-	a, b := c.spec, other.spec
-	a.Workload.Manifests, b.Workload.Manifests = nil, nil
-	return equality.Semantic.DeepEqual(a, b)
 }
 
 // contents finds the content that says what a spec says. It keeps none alive: a content that no work holds any more goes away.

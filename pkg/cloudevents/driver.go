@@ -62,8 +62,6 @@ type Driver struct {
 	asked time.Time
 	// restored is the time when a work was last restored.
 	restored time.Time
-	// pace measures how quickly works are restored.
-	pace pace
 }
 
 // New connects. It fails if the configuration is wrong or no broker answers. Later, it reconnects by itself.

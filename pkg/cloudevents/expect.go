@@ -17,38 +17,30 @@ const answerPatience = 3 * time.Second
 // questions is how often an agent is asked in that time: a question may be lost, and so may an answer.
 const questions = 3
 
-// expectReport returns a channel that is closed when the next report of a work arrives. The caller must call forget.
-func (d *Driver) expectReport(cluster string, uid types.UID) (answered <-chan struct{}, forget func()) {
+// expectReport returns a function that reports whether the agent of a work has reported it since. The caller must call forget.
+func (d *Driver) expectReport(cluster string, uid types.UID) (heard func() bool, forget func()) {
 	s := d.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.record(cluster, uid)
-	if r.expected == nil {
-		r.expected = make(chan struct{})
-	}
-	next := r.expected
-	return next, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if r.expected == next {
-			r.expected = nil
+	r.readers++
+	before := r.reports
+	return func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return r.reports > before
+		}, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			r.readers--
+			s.release(r)
 		}
-		s.release(r)
-	}
 }
 
 // awaitReport asks an agent, and waits for as long as a connected agent may take to answer. A broker can lose a report. An agent that
 // answers a question while it sends another report can send the older of the two last. In both cases, the hub holds an outdated status
 // until the agent is asked again. awaitReport fails if an agent does not answer while many agents report at once: it may still answer.
-func (d *Driver) awaitReport(ctx context.Context, cluster string, answered <-chan struct{}) error {
-	heard := func() bool {
-		select {
-		case <-answered:
-			return true
-		default:
-			return false
-		}
-	}
+func (d *Driver) awaitReport(ctx context.Context, cluster string, heard func() bool) error {
 	for range questions {
 		if err := d.link.ask(ctx, cluster); err != nil {
 			return err

@@ -90,17 +90,6 @@ func (l *link) Send(ctx context.Context, event cloudevents.Event) error {
 	return sendInTime(ctx, l.CloudEventTransport, event)
 }
 
-// progress returns how many events have arrived so far, and how many of them were handled; zeros if the transport keeps no unhandled
-// events.
-func (l *link) progress() (arrived, handled int64) {
-	if counts, ok := l.CloudEventTransport.(interface {
-		Progress() (arrived, handled int64)
-	}); ok {
-		return counts.Progress()
-	}
-	return 0, 0
-}
-
 // ask asks the agent of a cluster, or all agents, to report all of their works.
 func (l *link) ask(ctx context.Context, cluster string) error {
 	if !l.up.Load() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -57,66 +56,58 @@ func (d *Driver) mayRepair(cluster string) (wait time.Duration) {
 	now := d.clock.Now()
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
-	c := d.store.cluster(cluster)
-	if c.repairs == nil {
-		c.repairs = rate.NewLimiter(repairsPerSecond, repairsAtOnce)
-	}
-	reservation := c.repairs.ReserveN(now, 1)
+	reservation := d.store.cluster(cluster).repairs.ReserveN(now, 1)
 	if wait = reservation.DelayFrom(now); wait > 0 {
 		reservation.CancelAt(now)
 	}
 	return wait
 }
 
-// reportTask puts a report that had to wait back in the lane of its cluster.
-type reportTask struct{ uid types.UID }
-
-func (t reportTask) do(_ context.Context, d *Driver) (again time.Duration, err error) {
-	d.lineUp(t.uid)
-	return 0, nil
-}
-
-// lineUp puts the record of a kept report, if there still is one, in the lane of its cluster. Processing the report may wait for the API
-// server or the broker: clusters take turns, and other reports are not delayed.
-func (d *Driver) lineUp(uid types.UID) {
-	d.store.mu.Lock()
-	defer d.store.mu.Unlock()
-	if r := d.store.reports[uid]; r != nil && !r.queued {
-		r.queued = true
-		r.cluster.lane = append(r.cluster.lane, r)
-		d.mends.Add(mendTask{r.cluster})
-	}
-}
-
-// mendTask processes the next report in the lane of a cluster, and lets other clusters have their turn.
+// mendTask processes the next report of a cluster that could not be processed at once, and lets other clusters have their turn. It may wait
+// for the API server or the broker.
 type mendTask struct{ cluster *cluster }
 
 func (t mendTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
-	uid, report := d.nextInLane(t.cluster)
-	if report != nil {
-		again, err := d.mend(ctx, report)
-		d.later(ctx, d.mends, reportTask{uid}, again, err)
+	report, wait := d.store.nextKept(t.cluster)
+	if report == nil {
+		return wait, nil
 	}
+	again, err = d.mend(ctx, report)
+	if err != nil && d.Reachable() {
+		klog.FromContext(ctx).Error(err, "A report could not be processed and will be retried", "cluster", report.Namespace, "name", report.Name)
+	}
+	d.store.onKept(report.UID, func(k *kept) {
+		switch {
+		case k.report != report: // A newer one arrived, and is due.
+		case err == nil:
+			k.due, k.failures = d.clock.Now().Add(again), 0
+		case d.Reachable():
+			k.due, k.failures = d.clock.Now().Add(pause(RetryAfter, RetryAtMost, k.failures)), k.failures+1
+		default:
+			k.due = d.clock.Now().Add(answerInterval)
+		}
+	})
+	d.mends.Add(t)
 	return 0, nil
 }
 
-// nextInLane takes the next record from the lane of a cluster, and returns its report; nil if the record no longer keeps one.
-func (d *Driver) nextInLane(c *cluster) (types.UID, *workv1.ManifestWork) {
-	d.store.mu.Lock()
-	defer d.store.mu.Unlock()
-	if len(c.lane) == 0 {
-		return "", nil
+// nextKept returns the kept report of a cluster that has been due for longest; nil if none is due, and then how long the next one waits.
+func (s *store) nextKept(c *cluster) (report *workv1.ManifestWork, wait time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var next *kept
+	for _, r := range c.records {
+		if r.kept != nil && (next == nil || r.kept.due.Before(next.due)) {
+			next = r.kept
+		}
 	}
-	r := c.lane[0]
-	r.queued, c.lane[0] = false, nil
-	if c.lane = c.lane[1:]; len(c.lane) > 0 {
-		d.mends.Add(mendTask{c})
+	if next == nil {
+		return nil, 0
 	}
-	if r.kept == nil {
-		d.store.release(r)
-		return "", nil
+	if wait = next.due.Sub(s.clock.Now()); wait > 0 {
+		return nil, wait
 	}
-	return r.uid, r.kept.report
+	return next.report, 0
 }
 
 // mend processes a report that could not be processed at once.

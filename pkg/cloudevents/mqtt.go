@@ -8,25 +8,23 @@ import (
 	"math"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	cloudeventsmqtt "github.com/cloudevents/sdk-go/protocol/mqtt_paho/v2"
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"github.com/cloudevents/sdk-go/v2/binding"
 	"github.com/eclipse/paho.golang/paho"
-	"golang.org/x/sync/semaphore"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/mqtt"
 )
 
 const (
-	// unreadEvents and unreadBytes are how many events, and how many bytes of them, wait in memory before the broker is made to wait.
-	unreadEvents = 1000
-	unreadBytes  = 32 << 20
 	// maxPacket is the largest packet that the broker may send: an event and its headers.
 	maxPacket = maxEvent + 64<<10
+	// maxWaiting is the number of packets that wait in memory to be handled. Then the broker has to wait.
+	maxWaiting = 16
 )
 
 // mqttTransport carries events over MQTT by sdk-go's options and topics. sdk-go's own transport drops the topic that an event came by, and
@@ -42,16 +40,15 @@ type mqttTransport struct {
 
 // mqttSession is one connection to the broker.
 type mqttSession struct {
-	client   *paho.Client
-	received chan *paho.Publish
-	closed   chan struct{}
-	// arrived and handled count the events that came, and those that were handled.
-	arrived, handled atomic.Int64
+	client *paho.Client
+	closed chan struct{}
+	// receiving is closed once handle is set: until then, the broker's messages wait.
+	receiving chan struct{}
+	handle    func(*paho.Publish)
+	once      sync.Once
 	// largest is the size of the largest packet that the broker accepts, in bytes; zero means no limit.
 	largest int64
-	// room is how many bytes more may wait; the broker waits for it.
-	room  *semaphore.Weighted
-	close func()
+	close   func()
 }
 
 var (
@@ -89,8 +86,7 @@ func (t *mqttTransport) Connect(ctx context.Context) error {
 		_ = conn.Close()
 		return fmt.Errorf("the MQTT broker %s refuses the connection: %s", t.options.Dialer.BrokerHost, answer)
 	}
-	s := &mqttSession{client: client, received: make(chan *paho.Publish, unreadEvents), closed: make(chan struct{})}
-	s.room = semaphore.NewWeighted(unreadBytes)
+	s := &mqttSession{client: client, closed: make(chan struct{}), receiving: make(chan struct{})}
 	if p := answer.Properties; p != nil && p.MaximumPacketSize != nil {
 		s.largest = int64(*p.MaximumPacketSize)
 	}
@@ -101,14 +97,15 @@ func (t *mqttTransport) Connect(ctx context.Context) error {
 	return nil
 }
 
-// connectOption is sdk-go's, and says how large a packet may be: the broker drops a larger one, and the hub does not have to read it.
+// connectOption returns sdk-go's options, with limits. The broker drops a packet that is too large instead of sending it.
 func (t *mqttTransport) connectOption() *paho.Connect {
-	connect, largest := t.options.GetMQTTConnectOption(t.clientID), uint32(maxPacket)
+	connect := t.options.GetMQTTConnectOption(t.clientID)
 	if connect.Properties == nil {
 		// true is the default without properties. If it is false, some brokers drop the headers of events.
 		connect.Properties = &paho.ConnectProperties{RequestProblemInfo: true}
 	}
-	connect.Properties.MaximumPacketSize = &largest
+	connect.Properties.MaximumPacketSize = ptr.To[uint32](maxPacket)
+	connect.Properties.ReceiveMaximum = ptr.To[uint16](maxWaiting)
 	return connect
 }
 
@@ -176,12 +173,9 @@ func (t *mqttTransport) Subscribe(ctx context.Context) error {
 		return err
 	}
 	s.client.AddOnPublishReceived(func(message paho.PublishReceived) (bool, error) {
-		if !s.waitForRoom(ctx, sizeOfPacket(message.Packet)) {
-			return false, errNotConnected
-		}
 		select {
-		case s.received <- message.Packet:
-			s.arrived.Add(1)
+		case <-s.receiving:
+			s.handle(message.Packet)
 			return true, nil
 		case <-s.closed:
 			return false, errNotConnected
@@ -199,61 +193,25 @@ func (t *mqttTransport) Receive(ctx context.Context, handle options.ReceiveHandl
 	if err != nil {
 		return err
 	}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-s.closed:
-			return nil
-		case message := <-s.received:
-			event, err := binding.ToEvent(ctx, cloudeventsmqtt.NewMessage(message))
-			if err != nil {
-				klog.FromContext(ctx).V(2).Info("Ignoring a message that is not a CloudEvent", "topic", message.Topic, "error", err.Error())
-				event = &cloudevents.Event{} // It is refused, and counted.
-			}
-			handle(withSender(ctx, clusterOfTopic(message.Topic)), *event)
-			s.room.Release(sizeOfPacket(message))
-			s.handled.Add(1)
-		}
+	s.once.Do(func() {
+		s.handle = func(message *paho.Publish) { receive(ctx, message, handle) }
+		close(s.receiving)
+	})
+	select {
+	case <-ctx.Done():
+	case <-s.closed:
 	}
+	return nil
 }
 
-// waitForRoom waits until a packet fits in beside those that wait to be read. It reports whether it does, and returns false where the
-// connection is closed first.
-func (s *mqttSession) waitForRoom(ctx context.Context, size int64) bool {
-	if s.room.TryAcquire(size) {
-		return true
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-s.closed:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return s.room.Acquire(ctx, size) == nil
-}
-
-// sizeOfPacket is what a packet counts for: its payload and its headers, as much as there is room for in all.
-func sizeOfPacket(packet *paho.Publish) int64 {
-	size := len(packet.Payload) + len(packet.Topic)
-	if packet.Properties != nil {
-		for _, header := range packet.Properties.User {
-			size += len(header.Key) + len(header.Value)
-		}
-	}
-	return int64(min(size, unreadBytes))
-}
-
-// Progress is how many events came so far by this connection, and how many of them were handled.
-func (t *mqttTransport) Progress() (arrived, handled int64) {
-	s, err := t.current()
+// receive handles a message of the broker.
+func receive(ctx context.Context, message *paho.Publish, handle options.ReceiveHandlerFn) {
+	event, err := binding.ToEvent(ctx, cloudeventsmqtt.NewMessage(message))
 	if err != nil {
-		return 0, 0
+		klog.FromContext(ctx).V(2).Info("Ignoring a message that is not a CloudEvent", "topic", message.Topic, "error", err.Error())
+		event = &cloudevents.Event{} // It is refused, and counted.
 	}
-	return s.arrived.Load(), s.handled.Load()
+	handle(withSender(ctx, clusterOfTopic(message.Topic)), *event)
 }
 
 // ErrorChan implements options.CloudEventTransport.

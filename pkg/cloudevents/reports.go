@@ -33,9 +33,7 @@ func (d *Driver) received(ctx context.Context, event *cloudevents.Event, cluster
 	switch {
 	case d.store.report(work) == noted:
 		d.done(work)
-	case d.keep(work):
-		d.lineUp(work.UID)
-	default:
+	case !d.keep(work):
 		d.refuse(ctx, RefusedQuota, cluster)
 	}
 }
@@ -43,18 +41,11 @@ func (d *Driver) received(ctx context.Context, event *cloudevents.Event, cluster
 // readOutPatience is how long reports may take to be read before the caller has to try again.
 const readOutPatience = 5 * time.Second
 
-// readOut waits until every event that has arrived so far is handled, and the report of a work is processed. An agent is not silent while
-// the hub has events of it to read.
+// readOut waits until every event of a cluster that has arrived so far is read, and the report of a work is processed. An agent is not
+// silent while the hub has events of it to read.
 func (d *Driver) readOut(ctx context.Context, cluster string, uid types.UID) error {
-	arrived, _ := d.link.progress()
-	var isRead func() bool
+	isRead := d.store.mark(cluster)
 	read := d.await(ctx, readOutPatience, func() bool {
-		if _, handled := d.link.progress(); handled < arrived {
-			return false
-		}
-		if isRead == nil {
-			isRead = d.store.mark(cluster)
-		}
 		if !isRead() {
 			return false
 		}
@@ -71,11 +62,10 @@ func (d *Driver) readOut(ctx context.Context, cluster string, uid types.UID) err
 
 // unread updates the metric of the reports that are not processed yet.
 func (d *Driver) unread() {
-	arrived, handled := d.link.progress()
 	d.store.mu.Lock()
 	waiting := d.store.unread + len(d.store.reports)
 	d.store.mu.Unlock()
-	d.metrics.ReportsUnread(int(arrived-handled) + waiting)
+	d.metrics.ReportsUnread(waiting)
 }
 
 // maxUnknown is the maximum number of works unknown to this hub that a cluster may report at once. If it reports more, they are invented.
@@ -86,6 +76,9 @@ type kept struct {
 	report *workv1.ManifestWork
 	// cost is its size in memory.
 	cost int
+	// due is when to process it, and failures is how often that failed in a row.
+	due      time.Time
+	failures int
 	// considered is true if the work was checked and can't be restored.
 	considered bool
 	// unwanted is the time since which the owner of the work has been missing, or has not selected the cluster; zero if neither applies.
@@ -107,14 +100,9 @@ func (s *store) onKept(uid types.UID, do func(*kept)) {
 func (d *Driver) noteWord(uid types.UID) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
-	r := d.store.records[uid]
-	if r == nil {
-		return
-	}
-	r.unanswered = false
-	if r.expected != nil {
-		close(r.expected)
-		r.expected = nil
+	if r := d.store.records[uid]; r != nil {
+		r.unanswered = false
+		r.reports++
 	}
 }
 
@@ -140,8 +128,9 @@ func (d *Driver) keep(work *workv1.ManifestWork) bool {
 		s.take(r.cluster, k.cost)
 		return false
 	}
-	k.report, k.cost = work, cost
+	k.report, k.cost, k.due = work, cost, d.clock.Now()
 	r.kept, s.reports[work.UID] = &k, r
+	d.mends.Add(mendTask{r.cluster})
 	return true
 }
 
@@ -170,7 +159,7 @@ func (d *Driver) done(report *workv1.ManifestWork) {
 		return
 	}
 	if r.kept.report != report && !newer(report, r.kept.report) {
-		r.kept = &kept{report: r.kept.report, cost: r.kept.cost}
+		r.kept = &kept{report: r.kept.report, cost: r.kept.cost, due: r.kept.due}
 		return
 	}
 	s.give(r.cluster, r.kept.cost)

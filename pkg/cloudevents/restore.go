@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -19,11 +20,6 @@ const (
 	// restoreQuiet is the time for which the hub must hear nothing new from any agent before it considers the restore complete: connected
 	// agents answer within a moment.
 	restoreQuiet = 2 * time.Second
-	// shortestQuiet replaces restoreQuiet if the agents of a large fleet report quickly. After knownPace works their pace is known, and
-	// pauses several times as long as the longest one so far are not expected.
-	shortestQuiet = time.Second
-	knownPace     = 100
-	severalTimes  = 4
 	// restorePatience is the time to wait for agents that do not answer. Later, they are sent their works again when their turn comes.
 	restorePatience = 30 * time.Second
 	// unknownInterval is the interval at which a work that can't be restored is checked again: the controller may have written it since.
@@ -53,7 +49,7 @@ func (d *Driver) Restore(ctx context.Context, expected map[string]int) error {
 // knows reports whether the works that this hub had before its restart are known, as far as agents report them in time.
 func (d *Driver) knows(ctx context.Context, expected map[string]int) bool {
 	d.mu.Lock()
-	asked, last, quiet := d.asked, d.restored, d.pace.quiet()
+	asked, last := d.asked, d.restored
 	d.mu.Unlock()
 	if asked.IsZero() {
 		return false
@@ -62,7 +58,7 @@ func (d *Driver) knows(ctx context.Context, expected map[string]int) bool {
 		last = asked
 	}
 	patient := d.clock.Since(asked) < restorePatience
-	if patient && d.clock.Since(last) < quiet {
+	if patient && d.clock.Since(last) < restoreQuiet {
 		return false // This is cheap, and checked twenty times a second. To count the works is not.
 	}
 	missing := d.missing(expected)
@@ -79,8 +75,9 @@ func (d *Driver) knows(ctx context.Context, expected map[string]int) bool {
 // missing returns the number of works of each owner that are not known yet.
 func (d *Driver) missing(expected map[string]int) map[string]int {
 	missing := maps.Clone(expected)
-	for owner, n := range d.store.owners() {
-		missing[owner] -= n
+	works, _ := d.store.unsorted(metav1.NamespaceAll)
+	for _, work := range works {
+		missing[work.Labels[workv1alpha1.LabelReplicaSet]]--
 	}
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
@@ -121,12 +118,17 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 		logger.Info("An agent has a ManifestWork whose revision is not known", "hash", claim.Hash)
 		return unknownInterval, nil
 	}
-	ofOwner := func(w *workv1.ManifestWork) bool { return w.Labels[workv1alpha1.LabelReplicaSet] == label }
-	if d.store.count(report.Namespace, ofOwner) >= maxOfOwner {
+	if d.count(report.Namespace, func(w *workv1.ManifestWork) bool { return w.Labels[workv1alpha1.LabelReplicaSet] == label }) >= maxOfOwner {
 		logger.V(2).Info("An agent has more ManifestWorks of an owner than a hub ever makes", "owner", label)
 		return unknownInterval, nil
 	}
 	return d.restoreAs(report, owner.Template), nil
+}
+
+// count returns the number of works of a cluster that match.
+func (d *Driver) count(cluster string, is func(*workv1.ManifestWork) bool) (n int) {
+	works, _ := d.store.unsorted(cluster)
+	return len(slices.DeleteFunc(works, func(work *workv1.ManifestWork) bool { return !is(work) }))
 }
 
 // restoreAs stores the work of a report, with the content of a template if there is one.
@@ -147,34 +149,9 @@ func (d *Driver) restoreAs(report *workv1.ManifestWork, template *workv1.Manifes
 		d.lookAfter(work, confirmAfter) // The process that wrote the work can no longer do this.
 	}
 	d.mu.Lock()
-	now := d.clock.Now()
-	d.pace.note(now, d.restored)
-	d.restored = now
+	d.restored = d.clock.Now()
 	d.mu.Unlock()
 	return 0
-}
-
-// pace measures how quickly works are restored.
-type pace struct {
-	works int
-	// pause is the longest time between two of them.
-	pause time.Duration
-}
-
-// note records that a work is restored. The time of the restore before it is zero for the first one.
-func (p *pace) note(now, last time.Time) {
-	p.works++
-	if !last.IsZero() {
-		p.pause = max(p.pause, min(restoreQuiet, now.Sub(last)))
-	}
-}
-
-// quiet returns the time for which nothing must be restored before the restore counts as complete.
-func (p *pace) quiet() time.Duration {
-	if p.works < knownPace {
-		return restoreQuiet
-	}
-	return min(restoreQuiet, max(shortestQuiet, severalTimes*p.pause))
 }
 
 // restored returns a reported work without the metadata that sdk-go's clients add, and without content: the content that an agent reports
@@ -193,8 +170,7 @@ func restored(report *workv1.ManifestWork) (work *workv1.ManifestWork, sequence 
 
 func isDeleting(work *workv1.ManifestWork) bool { return !work.DeletionTimestamp.IsZero() }
 
-// isAway reports whether the registration agent of a cluster does not renew its Lease. Without a Lease, the cluster is detached or was
-// never registered.
+// isAway reports whether a cluster is registered and not available.
 func (d *Driver) isAway(ctx context.Context, cluster string) bool {
 	if d.available == nil {
 		return false
@@ -226,7 +202,7 @@ func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork
 		}
 		since = k.unwanted
 	})
-	if now.Sub(since) < unwantedFor || d.store.count(report.Namespace, isDeleting) >= maxUnwanted {
+	if now.Sub(since) < unwantedFor || d.count(report.Namespace, isDeleting) >= maxUnwanted {
 		return unknownInterval, nil
 	}
 	if wait := d.mayRepair(report.Namespace); wait > 0 {

@@ -43,6 +43,6 @@ func BenchmarkRestore(b *testing.B) {
 		for i := range events {
 			r.wire.sends(events[i], fleet.Cluster(i))
 		}
-		r.eventually("all works are known", func() bool { return r.store.owners()["ns.web"] == n })
+		r.eventually("all works are known", func() bool { return len(r.missing(map[string]int{"ns.web": n})) == 0 })
 	}
 }

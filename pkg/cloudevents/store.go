@@ -2,7 +2,6 @@ package cloudevents
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -18,8 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
 	workv1 "open-cluster-management.io/api/work/v1"
-
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // epoch is the start of generations. A generation is the number of seconds since then: an event holds 32 bits of it, and generations must
@@ -42,9 +39,7 @@ type store struct {
 	reports map[types.UID]*record
 	// unread is the number of events that wait to be read, and bytes the memory for these and for the kept reports.
 	unread, bytes int
-	// unreached is the number of clusters with unreached works.
-	unreached int
-	watchers  map[*watcher]bool
+	watchers      map[*watcher]bool
 }
 
 // record is all that the hub keeps of a work. It is dropped when it holds nothing any more.
@@ -69,10 +64,8 @@ type record struct {
 
 	// kept is a report that was not processed yet; nil for none.
 	kept *kept
-	// queued is true while the record is in the lane of its cluster.
-	queued bool
-	// expected is closed when the next report arrives; nil if nothing waits for it.
-	expected chan struct{}
+	// reports is the number of its reports so far, and readers the number of live reads that wait for the next one.
+	reports, readers int
 }
 
 // word holds the facts about an agent's last report of a work that the hub has.
@@ -102,11 +95,7 @@ type cluster struct {
 	answered time.Time
 	// asked is when its agent was last asked because a work has been in flight for long, or because events were dropped.
 	asked time.Time
-	// unreached is the number of works that its agent did not get although it is connected.
-	unreached int
-	// lane holds the works whose reports are to be mended, in the order of their reports.
-	lane []*record
-	// repairs limit the actions that its reports cause; nil for none so far.
+	// repairs limit the actions that its reports cause.
 	repairs *rate.Limiter
 }
 
@@ -121,7 +110,7 @@ func newStore(clk clock.PassiveClock) *store {
 func (s *store) cluster(name string) *cluster {
 	c := s.clusters[name]
 	if c == nil {
-		c = &cluster{}
+		c = &cluster{repairs: rate.NewLimiter(repairsPerSecond, repairsAtOnce)}
 		s.clusters[name] = c
 	}
 	return c
@@ -141,7 +130,7 @@ func (s *store) record(name string, uid types.UID) *record {
 // release drops a record that holds nothing any more, and keeps its generation in the cluster: a generation that an agent may have seen is
 // never used for other content. The caller holds mu.
 func (s *store) release(r *record) {
-	if r.work != nil || r.write != nil || r.kept != nil || r.queued || r.expected != nil || s.records[r.uid] != r {
+	if r.work != nil || r.write != nil || r.kept != nil || r.readers > 0 || s.records[r.uid] != r {
 		return
 	}
 	c := r.cluster
@@ -150,16 +139,13 @@ func (s *store) release(r *record) {
 	delete(s.records, r.uid)
 }
 
-// sweep drops limiters that no longer limit anything, and clusters of which nothing is known. A generation that was given long ago is lower
-// than the next one, unless the clock is set back by that much.
+// sweep drops clusters of which nothing is known. A generation that was given long ago is lower than the next one, unless the clock is set
+// back by that much.
 func (s *store) sweep() {
 	now := s.clock.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name, c := range s.clusters {
-		if c.repairs != nil && c.repairs.TokensAt(now) >= repairsAtOnce {
-			c.repairs = nil
-		}
 		isOld := generationAt(now.Add(-maxAhead)) > c.spent
 		if len(c.records) == 0 && c.came == c.read && c.heardSince.IsZero() && isOld {
 			delete(s.clusters, name)
@@ -192,8 +178,8 @@ func (s *store) list(namespace string, selector labels.Selector) *workv1.Manifes
 	return list
 }
 
-// in returns the works of a cluster, or of all clusters, in the order of their names, and the version of the store. It copies and sorts
-// them without the lock.
+// in returns the works of a cluster, or of all clusters, in the order of their names, and the version of the store. It sorts them without
+// the lock.
 func (s *store) in(namespace string) (works []*workv1.ManifestWork, version int64) {
 	works, version = s.unsorted(namespace)
 	slices.SortFunc(works, func(a, b *workv1.ManifestWork) int {
@@ -205,44 +191,21 @@ func (s *store) in(namespace string) (works []*workv1.ManifestWork, version int6
 func (s *store) unsorted(namespace string) (works []*workv1.ManifestWork, version int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	records := maps.Values(s.records)
+	clusters := s.clusters
 	if namespace != metav1.NamespaceAll {
-		var of []*record
+		clusters = map[string]*cluster{}
 		if c := s.clusters[namespace]; c != nil {
-			of = c.records
+			clusters[namespace] = c
 		}
-		records = slices.Values(of)
 	}
-	for r := range records {
-		if r.work != nil {
-			works = append(works, r.work)
+	for _, c := range clusters {
+		for _, r := range c.records {
+			if r.work != nil {
+				works = append(works, r.work)
+			}
 		}
 	}
 	return works, s.version
-}
-
-// count returns the number of works of a cluster that match.
-func (s *store) count(cluster string, is func(*workv1.ManifestWork) bool) (n int) {
-	works, _ := s.unsorted(cluster)
-	for _, work := range works {
-		if is(work) {
-			n++
-		}
-	}
-	return n
-}
-
-// owners counts the works by the value of their owner label.
-func (s *store) owners() map[string]int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	counts := map[string]int{}
-	for _, r := range s.records {
-		if r.work != nil {
-			counts[r.work.Labels[workv1alpha1.LabelReplicaSet]]++
-		}
-	}
-	return counts
 }
 
 // clusterOf returns the cluster of a work; empty if there is no such work.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -81,17 +80,13 @@ func TestClustersAreForgotten(t *testing.T) {
 		s.drop(workUID(cluster, "web"))
 	}
 	s.hear("heard")
-	s.cluster("heard").repairs = rate.NewLimiter(repairsPerSecond, repairsAtOnce)
-	s.cluster("heard").repairs.AllowN(noon, repairsAtOnce)
 	s.put(testWork("has-a-work", 5))
 	s.sweep()
 	require.Len(t, s.clusters, 3, "the generations may be those of the next second")
-	require.NotNil(t, s.clusters["heard"].repairs)
 	clk.SetTime(noon.Add(maxAhead + time.Second))
 	s.sweep()
 	require.NotContains(t, s.clusters, "never-heard")
 	require.Len(t, s.clusters, 2)
-	require.Nil(t, s.clusters["heard"].repairs)
 }
 
 func TestReports(t *testing.T) {

@@ -52,14 +52,6 @@ func (d *Driver) Do(ctx context.Context, queue Queue) bool {
 	}
 	defer queue.Done(t)
 	again, err := t.do(ctx, d)
-	if _, lined := t.(reportTask); !lined { // mendTask decides when a report is tried again, and counts its failures.
-		d.later(ctx, queue, t, again, err)
-	}
-	return true
-}
-
-// later queues a task again: after a time, or because it failed.
-func (d *Driver) later(ctx context.Context, queue Queue, t Task, again time.Duration, err error) {
 	switch {
 	case err != nil && !d.Reachable():
 		queue.AddAfter(t, answerInterval) // The log has one line for the outage, not one for each work.
@@ -72,4 +64,5 @@ func (d *Driver) later(ctx context.Context, queue Queue, t Task, again time.Dura
 	default:
 		queue.Forget(t)
 	}
+	return true
 }

@@ -2,6 +2,7 @@ package cloudevents
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
@@ -53,14 +54,13 @@ func (d *Driver) echoed(r *record) {
 // setUnreached marks a work, and counts the clusters with marked works. The caller holds the store's mutex.
 func (d *Driver) setUnreached(r *record, unreached bool) {
 	r.unreached = unreached
-	change, counts := 1, 1
-	if !unreached {
-		change, counts = -1, 0
+	n := 0
+	for _, c := range d.store.clusters {
+		if slices.ContainsFunc(c.records, func(r *record) bool { return r.unreached }) {
+			n++
+		}
 	}
-	if r.cluster.unreached += change; r.cluster.unreached == counts {
-		d.store.unreached += change
-		d.metrics.AgentsUnreached(d.store.unreached)
-	}
+	d.metrics.AgentsUnreached(n)
 	d.store.touch(r)
 }
 

@@ -2,17 +2,11 @@ package cloudevents
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	kubefake "k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 )
@@ -168,29 +162,4 @@ func TestAgentThatIsReached(t *testing.T) {
 		r.pass(30 * time.Second)
 		require.False(t, r.Unreached(work.UID))
 	})
-}
-
-// A cluster is available while its Lease is renewed. Only if the API server answers that there is no Lease, there is none.
-func TestLeases(t *testing.T) {
-	lease := func(cluster string, seconds int32, ago time.Duration) *coordinationv1.Lease {
-		renewed := metav1.NewMicroTime(noon.Add(-ago))
-		return &coordinationv1.Lease{
-			ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: clusterLease},
-			Spec:       coordinationv1.LeaseSpec{RenewTime: &renewed, LeaseDurationSeconds: &seconds},
-		}
-	}
-	client := kubefake.NewClientset(lease("fresh", 60, time.Minute), lease("stale", 60, 6*time.Minute), lease("slow", 600, 6*time.Minute))
-	client.PrependReactor("get", "leases", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		return action.GetNamespace() == "unreadable", nil, apierrors.NewInternalError(errors.New("simulated"))
-	})
-	leases := NewLeases(client, clocktesting.NewFakePassiveClock(noon))
-	for cluster, want := range map[string][]bool{
-		"fresh": {true, true}, "stale": {false, true}, "slow": {true, true}, "none": {false, false}, "unreadable": {false, true},
-	} {
-		for range 3 {
-			available, exists := leases.Available(t.Context(), cluster)
-			require.Equal(t, want, []bool{available, exists}, cluster)
-		}
-	}
-	require.Len(t, client.Actions(), 5, "each is read once in a while")
 }

@@ -8,37 +8,25 @@ import (
 
 // watcher hands events on, in order, without ever making the sender wait.
 type watcher struct {
-	result  chan watch.Event
-	stopped chan struct{}
-	stop    func()
+	*watch.ProxyWatcher
+	result chan watch.Event
 
 	mu    sync.Mutex
 	queue []watch.Event
 	more  chan struct{}
 }
 
-var _ watch.Interface = &watcher{}
-
 func newWatcher(unwatch func(*watcher)) *watcher {
 	w := newCollector()
-	w.stop = sync.OnceFunc(func() {
-		unwatch(w)
-		close(w.stopped)
-	})
-	go w.run()
+	go w.run(unwatch)
 	return w
 }
 
 // newCollector makes a watcher that only collects events, until they are taken.
 func newCollector() *watcher {
-	return &watcher{result: make(chan watch.Event), stopped: make(chan struct{}), more: make(chan struct{}, 1)}
+	result := make(chan watch.Event)
+	return &watcher{ProxyWatcher: watch.NewProxyWatcher(result), result: result, more: make(chan struct{}, 1)}
 }
-
-// ResultChan implements watch.Interface.
-func (w *watcher) ResultChan() <-chan watch.Event { return w.result }
-
-// Stop implements watch.Interface.
-func (w *watcher) Stop() { w.stop() }
 
 func (w *watcher) send(event watch.Event) {
 	w.mu.Lock()
@@ -58,17 +46,18 @@ func (w *watcher) take() []watch.Event {
 	return taken
 }
 
-func (w *watcher) run() {
+func (w *watcher) run(unwatch func(*watcher)) {
 	defer close(w.result)
+	defer unwatch(w)
 	for {
 		select {
-		case <-w.stopped:
+		case <-w.StopChan():
 			return
 		case <-w.more:
 		}
 		for _, event := range w.take() {
 			select {
-			case <-w.stopped:
+			case <-w.StopChan():
 				return
 			case w.result <- event:
 			}

@@ -19,9 +19,6 @@ type hubEnd struct {
 	away time.Time
 	// deaf is until when nothing is read.
 	deaf time.Time
-	// inbox holds what has arrived and is not read.
-	inbox            []cloudevents.Event
-	arrived, handled int64
 	// fault is what becomes of what is sent now.
 	fault Fault
 }
@@ -34,8 +31,7 @@ var (
 
 // begin is a new process of the hub: what an older one had not read is lost.
 func (h *hubEnd) begin() {
-	h.connected, h.inbox, h.notices, h.fault = false, nil, time.Time{}, NoFault
-	h.arrived, h.handled = 0, 0
+	h.connected, h.notices, h.fault = false, time.Time{}, NoFault
 	h.network.drop("")
 }
 
@@ -55,7 +51,7 @@ func (h *hubEnd) lose(during, notice time.Duration) {
 func (h *hubEnd) turn() (acted bool) {
 	now := h.network.now()
 	if !h.notices.IsZero() && !h.notices.After(now) {
-		h.notices, h.inbox, h.arrived, h.handled = time.Time{}, nil, 0, 0
+		h.notices = time.Time{}
 		h.network.world.Tell("the hub's driver notices that the broker is away")
 		_ = h.driver().Disconnect(context.Background())
 		acted = true
@@ -72,25 +68,19 @@ func (h *hubEnd) turn() (acted bool) {
 
 func (h *hubEnd) arrive(event cloudevents.Event) {
 	if h.connected {
-		h.inbox = append(h.inbox, event)
-		h.arrived++
+		h.driver().Receive(context.Background(), event)
 	}
 }
 
 // read has the driver read what has arrived, and do what is due.
 func (h *hubEnd) read() (acted bool) {
-	count := len(h.inbox)
+	reads := h.driver().queues[0]
+	count := reads.Len()
 	if lag := h.network.world.Lag; lag != nil && count > 0 {
 		count = max(1, lag(count))
 	}
-	for range count {
-		if h.deaf.After(h.network.now()) || len(h.inbox) == 0 {
-			break
-		}
-		event := h.inbox[0]
-		h.inbox = h.inbox[1:]
-		h.driver().Receive(context.Background(), event)
-		h.handled++
+	for ; count > 0 && reads.IsDue() && !h.deaf.After(h.network.now()); count-- {
+		h.driver().Do(context.Background(), reads)
 		acted = true
 	}
 	for h.driver().step(context.Background()) {
@@ -100,12 +90,9 @@ func (h *hubEnd) read() (acted bool) {
 }
 
 func (h *hubEnd) next() time.Time {
-	next := earliest(h.driver().next(), h.notices)
+	next := earliest(h.driver().next(h.deaf), h.notices)
 	if !h.connected && h.notices.IsZero() {
 		next = earliest(next, later(h.back, h.network.back))
-	}
-	if len(h.inbox) > 0 {
-		next = earliest(next, h.deaf)
 	}
 	return next
 }
@@ -130,9 +117,6 @@ func (h *hubEnd) Close(context.Context) error { return nil }
 
 // ErrorChan implements options.CloudEventTransport.
 func (h *hubEnd) ErrorChan() <-chan error { return nil }
-
-// Progress counts what has arrived, and what of it was read.
-func (h *hubEnd) Progress() (arrived, handled int64) { return h.arrived, h.handled }
 
 // Send implements options.CloudEventTransport.
 func (h *hubEnd) Send(_ context.Context, event cloudevents.Event) error {

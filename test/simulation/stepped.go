@@ -15,6 +15,7 @@ import (
 // reorder and delay events, and can repeat what it played.
 type stepped struct {
 	*cloudevents.Driver
+	// queues are those of the driver. The first has the events to read.
 	queues []*turns.Queue[cloudevents.Task]
 	// changes returns the changes of works since it was last called, as an informer would see them.
 	changes func() []watch.Event
@@ -37,9 +38,9 @@ func newStepped(
 	return s
 }
 
-// step does one task that is due, and reports whether there was one.
+// step does one task that is due, other than reading events, and reports whether there was one.
 func (s *stepped) step(ctx context.Context) bool {
-	for _, q := range s.queues {
+	for _, q := range s.queues[1:] {
 		if q.IsDue() {
 			return s.Do(ctx, q)
 		}
@@ -47,12 +48,14 @@ func (s *stepped) step(ctx context.Context) bool {
 	return false
 }
 
-// next returns when the next task is due; zero if there is none.
-func (s *stepped) next() (next time.Time) {
-	for _, q := range s.queues {
-		if at := q.Next(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
-			next = at
+// next returns when the next task is due, if no event is read before a time; zero if there is none.
+func (s *stepped) next(deaf time.Time) (next time.Time) {
+	for i, q := range s.queues {
+		at := q.Next()
+		if i == 0 && !at.IsZero() {
+			at = later(at, deaf)
 		}
+		next = earliest(next, at)
 	}
 	return next
 }
