@@ -97,7 +97,7 @@ func (t *mqttTransport) Connect(ctx context.Context) error {
 	return nil
 }
 
-// connectOption returns sdk-go's options, with limits. The broker drops a packet that is too large, so that the hub does not have to read it.
+// connectOption returns sdk-go's options, with limits. The broker drops a packet that is too large instead of sending it.
 func (t *mqttTransport) connectOption() *paho.Connect {
 	connect := t.options.GetMQTTConnectOption(t.clientID)
 	if connect.Properties == nil {
