@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -58,7 +59,7 @@ func heldRetry(in *Input) string {
 	if in.Ledger.Abort == nil || in.Ledger.Abort.Held.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("to roll it out again: kubectl mwrs retry %s -n %s", in.Object.Name, in.Object.Namespace)
+	return "to roll it out again: " + plain.Command("kubectl", "mwrs", "retry", in.Object.Name, "-n", in.Object.Namespace)
 }
 
 // because adds a reason; empty for none.
