@@ -144,15 +144,12 @@ servingInfo:
 	require.Equal(t, wanted.Certificate[0], connection.ConnectionState().PeerCertificates[0].Raw, "the certificate of the file")
 }
 
-// TestAddressesWinOverPorts: this project's own flags of the webhook win over those that OCM's operator renders.
-func TestAddressesWinOverPorts(t *testing.T) {
+// TestPorts: health and metrics are served at the ports that OCM's operator renders.
+func TestPorts(t *testing.T) {
 	m := newMachine(t)
 	_, _, health, metrics := m.serveWebhook(t, "webhook-ports", "webhook-server")
 	require.NoError(t, isOK(t.Context(), "http://"+health+"/healthz"))
 	require.NoError(t, handshake(metrics, tls.VersionTLS12))
-	_, _, health, metrics = m.serveWebhook(t, "webhook-addresses", "webhook-server", "--metrics-bind-address=0")
-	require.NoError(t, isOK(t.Context(), "http://"+health+"/healthz"))
-	require.Error(t, handshake(metrics, tls.VersionTLS12))
 }
 
 // TestFlagsThatCannotBeUsed: the command ends, and names the flag and what it may be.

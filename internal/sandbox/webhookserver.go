@@ -68,7 +68,7 @@ func (w *WebhookServer) Start(ctx context.Context, command process.Command) erro
 	command.Path = w.binary
 	w.mu.Unlock()
 	command.Args = slices.Concat(command.Args, []string{
-		fmt.Sprintf("--port=%d", port), "--health-probe-bind-address=" + health, "--metrics-bind-address=0",
+		fmt.Sprintf("--port=%d", port), fmt.Sprintf("--health-probe-port=%d", healthPort), "--metrics-port=0",
 	})
 	child, err := w.group.Start(command)
 	if err != nil {

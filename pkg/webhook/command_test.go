@@ -96,27 +96,9 @@ func TestFitsTheOperatorsDeployment(t *testing.T) {
 	require.Equal(t, "/healthz", container.ReadinessProbe.HTTPGet.Path)
 }
 
-// TestAddresses: this project's own flags win over the ports that the operator renders.
-func TestAddresses(t *testing.T) {
-	for name, test := range map[string]struct {
-		port    int
-		address string
-		wanted  string
-	}{
-		"a port":                {8000, "", ":8000"},
-		"no port":               {0, "", "0"},
-		"less than no port":     {-1, "", "0"},
-		"an address":            {8000, "127.0.0.1:8001", "127.0.0.1:8001"},
-		"an address alone":      {0, "127.0.0.1:8001", "127.0.0.1:8001"},
-		"no address on purpose": {8000, "0", "0"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := NewOptions()
-			o.HealthPort, o.HealthAddress = test.port, test.address
-			require.Equal(t, test.wanted, o.healthAddress())
-			o.MetricsPort, o.MetricsAddress = test.port, test.address
-			require.Equal(t, test.wanted, o.metricsAddress())
-		})
+func TestAddressOf(t *testing.T) {
+	for port, wanted := range map[int]string{8000: ":8000", 0: "0", -1: "0"} {
+		require.Equal(t, wanted, addressOf(port))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // metrics serves /metrics as the manager does: over TLS, and only to clients whose token may read it.
 func (s *Server) metrics(bounds func(*tls.Config)) metricsserver.Options {
 	return metricsserver.Options{
-		BindAddress: s.Options.metricsAddress(), SecureServing: true, FilterProvider: withToken,
+		BindAddress: addressOf(s.Options.MetricsPort), SecureServing: true, FilterProvider: withToken,
 		CertDir: s.Options.certDir(), CertName: certName, KeyName: keyName, TLSOpts: []func(*tls.Config){bounds},
 	}
 }

@@ -29,10 +29,6 @@ type Options struct {
 	HealthPort int
 	// MetricsPort is where /metrics is served on every address, by TLS and with a token. 0 or less means nowhere.
 	MetricsPort int
-	// HealthAddress takes precedence over HealthPort if it is set. "0" means that the port is not served.
-	HealthAddress string
-	// MetricsAddress takes precedence over MetricsPort if it is set. "0" means that the port is not served.
-	MetricsAddress string
 	// ClientCAFile holds the authorities whose certificates clients of the webhooks have to present. Empty means client-ca.crt in CertDir, and
 	// no certificate where that is not there.
 	ClientCAFile string
@@ -54,31 +50,18 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Path of a kubeconfig of the hub. Not needed in a Pod of the hub.")
 	flags.IntVar(&o.HealthPort, "health-probe-port", o.HealthPort, "Port of /healthz and /readyz; 0 disables them.")
 	flags.IntVar(&o.MetricsPort, "metrics-port", o.MetricsPort, "Port of /metrics, which requires TLS and a token; 0 disables it.")
-	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress,
-		"Host and port of /healthz and /readyz; 0 disables them. Overrides --health-probe-port.")
-	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress,
-		"Host and port of /metrics; 0 disables it. Overrides --metrics-port.")
 	flags.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile,
 		"File with the certificates of the authorities that sign the API servers' client certificates: "+
 			"clients of the webhooks must present one. If not set, client-ca.crt in --certdir; without that file, no certificate is required.")
 	o.TLS.AddFlags(flags)
 }
 
-// healthAddress is where /healthz and /readyz are served, as controller-runtime takes it: "0" means nowhere.
-func (o *Options) healthAddress() string { return bindAddress(o.HealthAddress, o.HealthPort) }
-
-// metricsAddress is where /metrics is served, as controller-runtime takes it.
-func (o *Options) metricsAddress() string { return bindAddress(o.MetricsAddress, o.MetricsPort) }
-
-func bindAddress(address string, port int) string {
-	switch {
-	case address != "":
-		return address
-	case port > 0:
+// addressOf returns where a port is served, as controller-runtime takes it: "0" means nowhere.
+func addressOf(port int) string {
+	if port > 0 {
 		return fmt.Sprintf(":%d", port)
-	default:
-		return "0"
 	}
+	return "0"
 }
 
 // Validate returns an error that says which flag can't be used, and what it may be.

@@ -50,11 +50,10 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	// The manager needs no permissions on the hub: it caches nothing, and elects no leader.
 	mgr, err := manager.New(s.Config, manager.Options{
-		Logger: logger, Metrics: s.metrics(sdktls.ConfigToFunc(bounds)), HealthProbeBindAddress: s.Options.healthAddress(),
+		Logger: logger, Metrics: s.metrics(sdktls.ConfigToFunc(bounds)), HealthProbeBindAddress: addressOf(s.Options.HealthPort),
 	})
 	if err != nil {
-		return fmt.Errorf("making the server (metrics at %s, health at %s: see --metrics-port and --health-probe-port): %w",
-			s.Options.metricsAddress(), s.Options.healthAddress(), err)
+		return fmt.Errorf("making the server (see --metrics-port and --health-probe-port): %w", err)
 	}
 	server, err := s.listen(ctx, s.handler(client), bounds)
 	if err != nil {
