@@ -150,7 +150,9 @@ func (r *replicaSets) forget(key string) {
 
 // DescribeWithStability implements StableCollector.
 func (r *replicaSets) DescribeWithStability(ch chan<- *k8smetrics.Desc) {
-	for _, desc := range []*k8smetrics.Desc{r.stage, r.clusters, r.revisions, r.paused, r.lost, r.deleting, r.started, r.problem, r.placement} {
+	for _, desc := range []*k8smetrics.Desc{
+		r.stage, r.clusters, r.revisions, r.paused, r.lost, r.deleting, r.started, r.problem, r.placement,
+	} {
 		ch <- desc
 	}
 }

@@ -68,7 +68,8 @@ func (s *Settings) missing(spec *workv1alpha1.ManifestWorkReplicaSetSpec) []stri
 		ref, ofRef := strings.CutPrefix(path, refPrefix)
 		ref, ofFailure := strings.CutSuffix(ref, failurePath)
 		ref, ofSkip := strings.CutSuffix(ref, skipPath)
-		known := path == preservePath || path == prunePath || path == windowPath || path == abortedPath || (ofRef && (ofFailure || ofSkip) && refs[ref])
+		known := slices.Contains([]string{preservePath, prunePath, windowPath, abortedPath}, path) ||
+			ofRef && (ofFailure || ofSkip) && refs[ref]
 		if _, set := now[path]; known && !set {
 			missing = append(missing, path+" ("+s.Fields[path]+")")
 		}
