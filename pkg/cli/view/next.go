@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strconv"
 
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/irreversible"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
@@ -63,13 +66,25 @@ func late(f *Fleet, command func(purpose, verb string, rest ...string) Command) 
 
 // suspends warns that a pause suspends aborts; empty if the hub aborts nothing by itself.
 func (o *Objects) suspends() string {
-	aborts := func(ref workv1alpha1.LocalPlacementReference) bool {
-		return ref.RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll
-	}
-	if slices.ContainsFunc(o.ReplicaSet.Spec.PlacementRefs, aborts) {
+	if abortsAll(o.ReplicaSet) {
 		return "; until you resume it, the hub aborts nothing"
 	}
 	return ""
+}
+
+// abortsAll reports whether a placementRef has AbortAll.
+func abortsAll(set *workv1alpha1.ManifestWorkReplicaSet) bool {
+	return slices.ContainsFunc(set.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
+		return ref.RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll
+	})
+}
+
+// Irreversible returns what a rollout of set, or its abort, can't take back if clusters have an older template.
+func Irreversible(older *workv1.ManifestWorkSpec, set *workv1alpha1.ManifestWorkReplicaSet) (texts []string) {
+	for _, warning := range irreversible.Warnings(older, &set.Spec.ManifestWorkTemplate, abortsAll(set)) {
+		texts = append(texts, warning.Text)
+	}
+	return texts
 }
 
 // worst returns the cluster that holds up the rollout the most, and what happened to it. After an abort, that is a cluster that failed with
