@@ -83,7 +83,6 @@ func Refused() []Sample {
 func Warned() []Sample {
 	abort := "{abortedTime: \"2026-01-02T03:04:05Z\", conditions: [{type: Progressing, status: \"False\", reason: ProgressDeadlineExceeded, " +
 		"message: \"\", lastTransitionTime: \"2026-01-02T03:04:05Z\"}], summary: {total: 0}, placementSummary: []}"
-	const definition = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: xs.example.com}}"
 	return []Sample{
 		{Name: "AbortAll and no deadline", Rule: &rule.NeverFails, New: edits(strategy+".progressDeadline", "None")},
 		{Name: "a soak of All", Rule: &rule.SoakIgnored, New: edits(second+".rolloutStrategy.all.minSuccessTime", "5m")},
@@ -96,7 +95,6 @@ func Warned() []Sample {
 		{Name: "a Secret", Rule: &rule.Secret, New: edits(manifests+".1", "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: default}}")},
 		{Name: "AbortAll and no rules", Rule: &rule.NoHealth, New: edits(configs, "")},
 		{Name: "AbortAll and a rule for others", Rule: &rule.NoHealth, New: edits(configs+".0.conditionRules.0.condition", "Complete")},
-		{Name: "AbortAll of a definition", Rule: &rule.Definition, New: edits(manifests+".1", definition)},
 		{Name: "AbortAll, and Argo CD writes the template", Rule: &rule.ReturnsAborted,
 			New: edits("metadata.annotations", "{argocd.argoproj.io/tracking-id: web}")},
 		{Name: "AbortAll, and Flux writes the template", Rule: &rule.ReturnsAborted,

@@ -100,15 +100,19 @@ func TestWarnings(t *testing.T) {
 	c := as(t, hub.config, namespace(t, usual))
 	_, err := c.create(replicaSetResource, replicaSet(t,
 		"type: Progressive", "type: Progressive\n      failureStrategy: AbortAll", "progressDeadline: 10m", "progressDeadline: None",
-		"maxFailures: 10%", "maxFailures: 100%", "apiVersion: v1, kind: ConfigMap", "apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition"))
+		"maxFailures: 10%", "maxFailures: 100%", "apiVersion: v1, kind: ConfigMap", "apiVersion: v1, kind: PersistentVolumeClaim"))
 	require.NoError(t, err)
 	warnings := c.warned()
-	require.Len(t, warnings, 4)
-	for i, want := range []string{"progressDeadline is None", "maxFailures tolerates the failure of every cluster", "without a conditionRule", "CustomResourceDefinition"} {
+	require.Len(t, warnings, 3)
+	for i, want := range []string{"progressDeadline is None", "maxFailures tolerates the failure of every cluster", "without a conditionRule"} {
 		require.Contains(t, warnings[i], want)
 	}
 	require.NoError(t, c.patch(replicaSetResource, "web", "metadata: {labels: {a: b}}"))
 	require.Empty(t, c.warned(), "the spec did not change")
 	require.NoError(t, c.patch(replicaSetResource, "web", "spec: {revisionHistoryLimit: 3}"))
-	require.Len(t, c.warned(), 4)
+	require.Len(t, c.warned(), 3)
+	require.NoError(t, c.patch(replicaSetResource, "web", "spec: {manifestWorkTemplate: {workload: {manifests: [{apiVersion: v1, kind: Namespace, metadata: {name: a}}]}}}"))
+	warnings = c.warned()
+	require.Contains(t, strings.Join(warnings, "\n"), "the rollout deletes PersistentVolumeClaim")
+	require.Contains(t, strings.Join(warnings, "\n"), "an abort deletes Namespace a with all objects in it")
 }

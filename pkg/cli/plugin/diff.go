@@ -14,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	workv1 "open-cluster-management.io/api/work/v1"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin/internal/mask"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
@@ -54,36 +56,55 @@ func (o *options) diff(ctx context.Context, name string, from, to int64) error {
 	if err != nil {
 		return err
 	}
-	before, after, err := o.templates(ctx, c, name, from, to)
+	set, before, after, err := o.templates(ctx, c, name, from, to)
 	if err != nil {
+		return err
+	}
+	if err := o.warnIrreversible(set, before, after); err != nil {
 		return err
 	}
 	return o.compare(before, after)
 }
 
-// templates returns the templates of two revisions. Zero stands for the current revision, and for the template in the spec.
-func (o *options) templates(ctx context.Context, c *clients, name string, from, to int64) (before, after json.RawMessage, err error) {
+// warnIrreversible prints to the error output what a change of the template can't take back: a program may read the output.
+func (o *options) warnIrreversible(set *workv1alpha1.ManifestWorkReplicaSet, before, after json.RawMessage) error {
+	var from workv1.ManifestWorkSpec
+	to := set.DeepCopy()
+	to.Spec.ManifestWorkTemplate = workv1.ManifestWorkSpec{}
+	if err := cmp.Or(json.Unmarshal(before, &from), json.Unmarshal(after, &to.Spec.ManifestWorkTemplate)); err != nil {
+		return err
+	}
+	for _, warning := range view.Irreversible(&from, to) {
+		o.notef("Warning: %s\n", warning)
+	}
+	return nil
+}
+
+// templates returns the object, and the templates of two revisions. Zero stands for the current revision, and for the template in the spec.
+func (o *options) templates(
+	ctx context.Context, c *clients, name string, from, to int64,
+) (set *workv1alpha1.ManifestWorkReplicaSet, before, after json.RawMessage, err error) {
 	objects, err := o.readSet(ctx, c, name, historyStep(c))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if from == 0 {
 		revisions := view.Revisions(objects)
 		at := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Current })
 		if at < 0 {
-			return nil, nil, errors.New("there is no current revision; set --from")
+			return nil, nil, nil, errors.New("there is no current revision; set --from")
 		}
 		from = revisions[at].Number
 	}
 	if before, err = templateOf(objects, from); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if to != 0 {
 		after, err = templateOf(objects, to)
 	} else {
 		after, err = json.Marshal(objects.ReplicaSet.Spec.ManifestWorkTemplate)
 	}
-	return before, after, err
+	return objects.ReplicaSet, before, after, err
 }
 
 // compare prints the differences between two templates.

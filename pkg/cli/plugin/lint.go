@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin/internal/manifest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -23,6 +25,7 @@ import (
 // lintOptions holds the flags of the lint command.
 type lintOptions struct {
 	files     []string
+	against   []string
 	recursive bool
 	output    output
 	limit     int
@@ -63,6 +66,10 @@ func newLint(o *options) *cobra.Command {
 		Example: `  # Check the files of a directory in a pipeline
   kubectl mwrs lint -f manifests/
 
+  # Also check what a change loses, or what clusters reject of it
+  git show main:web.yaml > before.yaml
+  kubectl mwrs lint -f web.yaml --against before.yaml
+
   # Check the output of another tool
   kustomize build . | kubectl mwrs lint -f - -o json
 
@@ -71,6 +78,8 @@ func newLint(o *options) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error { return o.lint(flags) },
 	}
 	cmd.Flags().StringSliceVarP(&flags.files, "filename", "f", nil, "Files, directories or patterns to check; - reads from standard input")
+	cmd.Flags().StringSliceVar(&flags.against, "against", nil, "Files or directories with the objects before the change: "+
+		"warn about what the rollout, or its abort, can't take back")
 	cmd.Flags().BoolVarP(&flags.recursive, "recursive", "R", false, "Check the files of subdirectories, too")
 	flags.output.addFlag(cmd, "sarif")
 	cmd.Flags().IntVar(&flags.limit, "manifest-limit", handover.DefaultLimits().ManifestBytes,
@@ -86,9 +95,13 @@ func (o *options) lint(flags *lintOptions) error {
 	if err != nil {
 		return err
 	}
+	before, err := o.setsBefore(flags)
+	if err != nil {
+		return err
+	}
 	findings, checked := []finding{}, 0
 	for _, file := range files {
-		found, n, err := o.lintFile(file, flags.limit)
+		found, n, err := o.lintFile(file, flags.limit, before)
 		if err != nil {
 			return err
 		}
@@ -159,9 +172,57 @@ func filesIn(path string, recursive bool) (files []string, err error) {
 	return files, nil
 }
 
+// setsBefore returns the objects before the change, by namespace and name.
+func (o *options) setsBefore(flags *lintOptions) (map[string]*workv1alpha1.ManifestWorkReplicaSet, error) {
+	before := map[string]*workv1alpha1.ManifestWorkReplicaSet{}
+	files, err := expand(flags.against, flags.recursive)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		if err := o.addSetsOf(file, before); err != nil {
+			return nil, fmt.Errorf("--against: %s: %w", file, err)
+		}
+	}
+	return before, nil
+}
+
+func (o *options) addSetsOf(file string, before map[string]*workv1alpha1.ManifestWorkReplicaSet) error {
+	reader, err := o.open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = reader.Close() }()
+	for set, err := range manifest.Sets(reader) {
+		if err != nil {
+			return err
+		}
+		decoded, err := set.Decoded()
+		if err != nil {
+			return err
+		}
+		before[set.Name()] = decoded
+	}
+	return nil
+}
+
+// irreversibleWarnings returns what the change from an older object can't take back.
+func irreversibleWarnings(before map[string]*workv1alpha1.ManifestWorkReplicaSet, set *manifest.Set) []string {
+	old, now := before[set.Name()], (*workv1alpha1.ManifestWorkReplicaSet)(nil)
+	if old != nil {
+		now, _ = set.Decoded() // What can't be decoded is an error already.
+	}
+	if now == nil {
+		return nil
+	}
+	return view.Irreversible(&old.Spec.ManifestWorkTemplate, now)
+}
+
 // lintFile checks the ManifestWorkReplicaSets in a file. It returns the findings and the number of objects checked. A document that can't
 // be read is a finding.
-func (o *options) lintFile(file string, limit int) (findings []finding, checked int, err error) {
+func (o *options) lintFile(
+	file string, limit int, before map[string]*workv1alpha1.ManifestWorkReplicaSet,
+) (findings []finding, checked int, err error) {
 	reader, err := o.open(file)
 	if err != nil {
 		return nil, 0, err
@@ -179,15 +240,15 @@ func (o *options) lintFile(file string, limit int) (findings []finding, checked 
 			findings = append(findings, f)
 			continue
 		}
-		findings = append(findings, lintObject(finding{File: file}, set, limit)...)
+		findings = append(findings, lintObject(finding{File: file}, set, limit, irreversibleWarnings(before, set))...)
 		checked++
 	}
 	return findings, checked, nil
 }
 
 // lintObject checks one object.
-func lintObject(of finding, set *manifest.Set, limit int) (findings []finding) {
-	of.Object = set.Object.GetNamespace() + "/" + set.Object.GetName()
+func lintObject(of finding, set *manifest.Set, limit int, irreversible []string) (findings []finding) {
+	of.Object = set.Name()
 	of.Severity = severityError
 	findings = unknownFields(of, set)
 	verdict := validate.ReplicaSet(nil, set.Object, validate.Limits{ManifestBytes: limit})
@@ -196,7 +257,7 @@ func lintObject(of finding, set *manifest.Set, limit int) (findings []finding) {
 		of.Field, of.Message = problem.Field, problem.ErrorBody()
 		findings = append(findings, of)
 	}
-	for _, warning := range verdict.Warnings {
+	for _, warning := range append(verdict.Warnings, irreversible...) {
 		of.Severity, of.Type, of.Line, of.Field, of.Message = "warning", typeWarning, set.Line(""), "", warning
 		findings = append(findings, of)
 	}

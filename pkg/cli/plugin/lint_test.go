@@ -145,3 +145,20 @@ func each(value any, do func(string)) {
 		}
 	}
 }
+
+// TestLintAgainst: lint compares the objects with those before the change, and warns about what can't be taken back.
+func TestLintAgainst(t *testing.T) {
+	file := strings.Replace(twoSets, "ten minutes", "10m", 1)
+	before := filepath.Join(t.TempDir(), "before.yaml")
+	require.NoError(t, os.WriteFile(before, []byte(strings.ReplaceAll(file, "kind: ConfigMap", "kind: PersistentVolumeClaim")), 0o600))
+	code, out, errs := lintOf(t, file, "-f", "-", "--against", before)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "-: default/bad: warning: the rollout deletes PersistentVolumeClaim shop/web with its data, unless the reclaim policy of the volume is Retain")
+	_, out, _ = lintOf(t, file, "-f", "-")
+	require.NotContains(t, out, "PersistentVolumeClaim")
+
+	require.NoError(t, os.WriteFile(before, []byte("a: b: c"), 0o600))
+	code, _, errs = lintOf(t, file, "-f", "-", "--against", before)
+	require.Equal(t, 1, code)
+	require.Contains(t, errs, "--against: "+before+": line 1: ")
+}

@@ -161,6 +161,7 @@ func AheadOf(o *Objects) (*Ahead, error) {
 	a.Revision = o.number(s.Update.Hash)
 	if s.Current != nil && s.Current.Hash != s.Update.Hash {
 		a.Current = o.number(s.Current.Hash)
+		a.Notes = append(a.Notes, Irreversible(s.Current.Template, set)...)
 	}
 	a.Waves = append([]forecast.Wave{}, forecast.Waves(s)...)
 	limits := rollout.LimitsOf(s)

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strconv"
 
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/irreversible"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
@@ -61,6 +64,21 @@ func (o *Objects) next(f *Fleet) []Command {
 		c.undo("restore revision %d")
 	}
 	return c.list
+}
+
+// abortsAll reports whether a placementRef has AbortAll.
+func abortsAll(set *workv1alpha1.ManifestWorkReplicaSet) bool {
+	return slices.ContainsFunc(set.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
+		return ref.RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll
+	})
+}
+
+// Irreversible returns what a rollout of set, or its abort, can't take back if clusters have an older template.
+func Irreversible(older *workv1.ManifestWorkSpec, set *workv1alpha1.ManifestWorkReplicaSet) (texts []string) {
+	for _, warning := range irreversible.Warnings(older, &set.Spec.ManifestWorkTemplate, abortsAll(set)) {
+		texts = append(texts, warning.Text)
+	}
+	return texts
 }
 
 // worst returns the cluster that holds up the rollout the most, and what happened to it. After an abort, that is a cluster that failed with
@@ -119,13 +137,6 @@ func (c *commands) pause() {
 		purpose += "; until you resume it, the hub aborts nothing"
 	}
 	c.add(purpose, "pause")
-}
-
-// abortsAll reports whether a placementRef has AbortAll.
-func abortsAll(set *workv1alpha1.ManifestWorkReplicaSet) bool {
-	return slices.ContainsFunc(set.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
-		return ref.RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll
-	})
 }
 
 // retry adds the command that retries the failed clusters, if some have failed, and if the hub takes commands.

@@ -67,6 +67,6 @@ func Refusals() []*Rule {
 func Warnings() []*Rule {
 	return []*Rule{
 		&AbortWhilePaused, &NeverFails, &SoakIgnored, &ToleratesAllAndAborts, &ToleratesAll, &OrphansPrevent, &CompletionPrevents, &Secret,
-		&NoHealth, &Definition, &ReturnsAborted,
+		&NoHealth, &ReturnsAborted,
 	}
 }

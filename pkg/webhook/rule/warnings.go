@@ -95,15 +95,6 @@ var NoHealth = Rule{
 	}},
 }
 
-// Definition is about AbortAll with a definition in the template.
-var Definition = Rule{
-	Name: "definition",
-	Text: "an abort restores the older CustomResourceDefinition, which can lose data: " +
-		"put CustomResourceDefinitions into a separate ManifestWorkReplicaSet without AbortAll",
-	Checks: []Check{kindCheck("definitions", "variables.aborts && m.kind == 'CustomResourceDefinition' && "+
-		"m.apiVersion.startsWith('apiextensions.k8s.io/')")},
-}
-
 // ReturnsAborted is about AbortAll with a template that a GitOps tool writes.
 var ReturnsAborted = Rule{
 	Name: "returnsAborted",

@@ -104,18 +104,18 @@ func TestCheckEndsWhenNobodyWaits(t *testing.T) {
 func TestEachPartEndsWhenNobodyWaits(t *testing.T) {
 	gone := Limits{ManifestBytes: 1 << 20, Gone: func() bool { return true }}
 	const abortAll = "{name: a, rolloutStrategy: {type: All, failureStrategy: AbortAll, all: {progressDeadline: None}}}"
-	definition := manifest(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"a"}}`)
+	secret := manifest(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"}}`)
 	object := build(t, set("spec.placementRefs", "["+abortAll+", "+abortAll+"]"))
 	mwrs, _, _ := decode(object)
-	mwrs.Spec.ManifestWorkTemplate.Workload.Manifests = []workv1.Manifest{definition}
+	mwrs.Spec.ManifestWorkTemplate.Workload.Manifests = []workv1.Manifest{secret}
 
 	require.Empty(t, unusable(workManifestsPath, unnamed(2, ""), gone))
-	require.Empty(t, duplicates(workManifestsPath, []workv1.Manifest{definition, definition}, gone, onCluster))
+	require.Empty(t, duplicates(workManifestsPath, []workv1.Manifest{secret, secret}, gone, onCluster))
 	require.Empty(t, refProblems(mwrs.Spec.PlacementRefs, gone))
 	require.Empty(t, surprises(nil, mwrs, gone))
-	kind := schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
-	require.Len(t, kindSurprises(&rule.Definition, &mwrs.Spec.ManifestWorkTemplate, kind, Limits{}), 1)
-	require.Empty(t, kindSurprises(&rule.Definition, &mwrs.Spec.ManifestWorkTemplate, kind, gone))
+	kind := schema.GroupKind{Kind: "Secret"}
+	require.Len(t, kindSurprises(&rule.Secret, &mwrs.Spec.ManifestWorkTemplate, kind, Limits{}), 1)
+	require.Empty(t, kindSurprises(&rule.Secret, &mwrs.Spec.ManifestWorkTemplate, kind, gone))
 }
 
 func TestBounded(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,6 +12,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
+	"github.com/open-cluster-management-io/work-rollback/pkg/irreversible"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
 	hubwork "github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -38,15 +38,35 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 	}
 	// Kubernetes' view role can read ControllerRevisions, but not Secrets.
 	out = append(out, kindSurprises(&rule.Secret, template, schema.GroupKind{Kind: "Secret"}, limits)...)
-	if aborts {
-		if !reportsHealth(template) {
-			out = append(out, rule.NoHealth.Warning(templatePath.Child("manifestConfigs")))
+	if aborts && !reportsHealth(template) {
+		out = append(out, rule.NoHealth.Warning(templatePath.Child("manifestConfigs")))
+	}
+	if aborts && mwrs.Spec.AbortedRevisionPolicy == "" && (hubwork.OfTool(mwrs.Annotations) || hubwork.OfTool(mwrs.Labels)) {
+		out = append(out, rule.ReturnsAborted.Warning(specPath.Child("abortedRevisionPolicy")))
+	}
+	return append(out, irreversibleSurprises(old, template, aborts, limits)...)
+}
+
+// maxWarning is the maximum length of a warning in characters: API servers cut longer ones.
+const maxWarning = 250
+
+// irreversibleSurprises returns the warnings about what an update, or the abort of its rollout, can't take back.
+func irreversibleSurprises(old *unstructured.Unstructured, template *workv1.ManifestWorkSpec, aborts bool, limits Limits) []string {
+	if old == nil || limits.gone() {
+		return nil
+	}
+	before, _, readable := decode(old)
+	if !readable {
+		return nil
+	}
+	var out []string
+	path := templatePath.Child("workload", "manifests")
+	for _, w := range irreversible.Warnings(&before.Spec.ManifestWorkTemplate, template, aborts) {
+		at := path
+		if w.Manifest >= 0 {
+			at = path.Index(w.Manifest)
 		}
-		definition := schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
-		out = append(out, kindSurprises(&rule.Definition, template, definition, limits)...)
-		if mwrs.Spec.AbortedRevisionPolicy == "" && (hubwork.OfTool(mwrs.Annotations) || hubwork.OfTool(mwrs.Labels)) {
-			out = append(out, rule.ReturnsAborted.Warning(specPath.Child("abortedRevisionPolicy")))
-		}
+		out = append(out, cut(fmt.Sprintf("%s: %s", at, w.Text), maxWarning))
 	}
 	return out
 }

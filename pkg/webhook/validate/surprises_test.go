@@ -21,16 +21,7 @@ func TestSurprises(t *testing.T) {
 			[]string{"spec.placementRefs[0].rolloutStrategy: AbortAll never aborts while progressDeadline is None, because no cluster ever counts " +
 				"as failed: set a progressDeadline such as 10m"},
 		},
-		"no deadline and no AbortAll": {[]edit{set("spec.placementRefs.1.rolloutStrategy.all.progressDeadline", "None")}, nil},
-		"AbortAll of a definition": {
-			[]edit{set(manifestsOf+".1", "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: xs.example.com}}")},
-			[]string{"spec.manifestWorkTemplate.workload.manifests[1]: an abort restores the older CustomResourceDefinition, which can lose data: " +
-				"put CustomResourceDefinitions into a separate ManifestWorkReplicaSet without AbortAll"},
-		},
-		"a definition without AbortAll": {[]edit{
-			set(manifestsOf+".1", "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: xs.example.com}}"),
-			set("spec.placementRefs.0.rolloutStrategy.failureStrategy", ""),
-		}, nil},
+		"no deadline and no AbortAll":    {[]edit{set("spec.placementRefs.1.rolloutStrategy.all.progressDeadline", "None")}, nil},
 		"AbortAll and no rules":          {[]edit{set(rules, "")}, []string{noRules}},
 		"AbortAll and a rule for others": {[]edit{set(rules+".0.conditionRules.0.condition", "Complete")}, []string{noRules}},
 		"AbortAll and a rule for health": {[]edit{set(rules+".0.conditionRules.0.condition", "Degraded")}, nil},
@@ -102,4 +93,34 @@ func TestDropsBeyondTheBounds(t *testing.T) {
 	require.LessOrEqual(t, len(warnings[0]), 256, "API servers cut warnings there")
 	require.Empty(t, ReplicaSet(build(t, large("b")), build(t, large("c")), limit).Warnings, "Immediate keeps nothing anyway")
 	require.Empty(t, ReplicaSet(build(t, keeps, large("b")), build(t, keeps), limit).Warnings)
+}
+
+// TestWhatCannotBeTakenBack: an update is told what its rollout loses, and with AbortAll what an abort would lose.
+func TestWhatCannotBeTakenBack(t *testing.T) {
+	object := func(kind string) edit {
+		return set(manifestsOf+".1", "{apiVersion: v1, kind: "+kind+", metadata: {name: a"+strings.Repeat("b", 200)+"}}")
+	}
+	manifest := "spec.manifestWorkTemplate.workload.manifests"
+	for name, tc := range map[string]struct {
+		before, after []edit
+		want          string
+	}{
+		"dropped, and AbortAll": {[]edit{object("Namespace")}, nil, manifest + ": the rollout deletes Namespace ab"},
+		"added, and AbortAll":   {nil, []edit{object("Namespace")}, manifest + "[1]: an abort deletes Namespace ab"},
+		"added":                 {nil, []edit{object("Namespace"), set("spec.placementRefs.0.rolloutStrategy.failureStrategy", "")}, ""},
+		"kept":                  {[]edit{object("Namespace")}, []edit{object("Namespace"), set("spec.revisionHistoryLimit", "3")}, ""},
+		"another kind":          {[]edit{object("ServiceAccount")}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			warnings := ReplicaSet(build(t, tc.before...), build(t, tc.after...), limit).Warnings
+			if tc.want == "" {
+				require.Empty(t, warnings)
+				return
+			}
+			require.Len(t, warnings, 1)
+			require.True(t, strings.HasPrefix(warnings[0], tc.want), warnings[0])
+			require.LessOrEqual(t, len(warnings[0]), 256, "API servers cut warnings there")
+			require.Empty(t, ReplicaSet(nil, build(t, tc.after...), limit).Warnings, "nothing is lost when an object is created")
+		})
+	}
 }

@@ -38,6 +38,9 @@ type Set struct {
 	before int
 }
 
+// Name returns the namespace and the name of the object.
+func (s *Set) Name() string { return s.Object.GetNamespace() + "/" + s.Object.GetName() }
+
 // Decoded returns the object as its type. It ignores unknown fields.
 func (s *Set) Decoded() (*workv1alpha1.ManifestWorkReplicaSet, error) {
 	set := &workv1alpha1.ManifestWorkReplicaSet{}

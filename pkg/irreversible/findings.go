@@ -1,0 +1,175 @@
+package irreversible
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// Finding is an effect that a change from one template to another has on one object.
+type Finding struct {
+	// Object is the kind, namespace and name of the object.
+	Object string `json:"object"`
+	// Effect is what the change does, as a phrase that follows "the rollout", such as "deletes Namespace shop with all objects in it".
+	Effect      string      `json:"effect"`
+	Consequence Consequence `json:"consequence"`
+	// Manifest is the index of the object in the template that has it, the newer one if both have.
+	Manifest int `json:"-"`
+}
+
+// Consequence is what an effect means for whoever wants to go back.
+type Consequence string
+
+const (
+	// Lost means that the opposite change does not bring back what is gone.
+	Lost Consequence = "Lost"
+	// Interrupted means that the object is gone for a while, or for as long as the newer template is rolled out.
+	Interrupted Consequence = "Interrupted"
+	// Rejected means that an API server rejects the change: nothing is lost, but the cluster does not succeed.
+	Rejected Consequence = "Rejected"
+)
+
+// Findings returns what a change from one template to another loses, and what API servers reject of it, in the order of the older template.
+// What the agents neither delete nor update is left out, and so is a manifest that can't be read.
+func Findings(from, to *workv1.ManifestWorkSpec) []Finding {
+	var found []Finding
+	after := map[identity]*object{}
+	for _, o := range objectsOf(to) {
+		after[o.identity()] = o
+	}
+	agents := agentsOf(to)
+	for _, old := range objectsOf(from) {
+		if now := after[old.identity()]; now != nil {
+			found = append(found, old.changed(now, agents.strategy(now))...)
+		} else if !agents.keep(old) {
+			found = append(found, old.deleted()...)
+		}
+	}
+	return found
+}
+
+// Warning is a sentence about a manifest.
+type Warning struct {
+	// Manifest is the index of the manifest in the newer template; -1 if that does not have it.
+	Manifest int
+	Text     string
+}
+
+// Warnings returns sentences about a rollout from one template to another. If the rollout can be aborted, they include what the abort, the
+// opposite change, loses. What the rollout itself can't change, an abort need not restore.
+func Warnings(from, to *workv1.ManifestWorkSpec, aborts bool) []Warning {
+	var warnings []Warning
+	rejected := map[string]bool{}
+	newer := map[string]int{}
+	for _, o := range objectsOf(to) {
+		newer[o.String()] = o.index
+	}
+	add := func(f *Finding, text string) {
+		place, found := newer[f.Object]
+		if !found {
+			place = -1
+		}
+		warnings = append(warnings, Warning{place, text})
+	}
+	for _, f := range Findings(from, to) {
+		text := "the rollout " + f.Effect
+		switch {
+		case f.Consequence == Rejected:
+			rejected[f.Object] = true
+		case f.Consequence == Lost && aborts:
+			text += "; an abort does not bring them back"
+		}
+		add(&f, text)
+	}
+	if !aborts {
+		return warnings
+	}
+	for _, f := range Findings(to, from) {
+		if !rejected[f.Object] {
+			add(&f, "an abort "+f.Effect)
+		}
+	}
+	return warnings
+}
+
+// identity is what tells an object of a cluster from others. The version is no part of it.
+type identity struct {
+	kind            schema.GroupKind
+	namespace, name string
+}
+
+// object is a manifest with its index in the template.
+type object struct {
+	unstructured.Unstructured
+	index int
+}
+
+func objectsOf(template *workv1.ManifestWorkSpec) []*object {
+	var objects []*object
+	for i := range template.Workload.Manifests {
+		o := &object{index: i}
+		if o.UnmarshalJSON(template.Workload.Manifests[i].Raw) == nil && !o.IsList() {
+			objects = append(objects, o)
+		}
+	}
+	return objects
+}
+
+func (o *object) identity() identity {
+	return identity{o.GroupVersionKind().GroupKind(), o.GetNamespace(), o.GetName()}
+}
+
+func (o *object) String() string {
+	name := o.GetName()
+	if o.GetNamespace() != "" {
+		name = o.GetNamespace() + "/" + name
+	}
+	return o.GetKind() + " " + name
+}
+
+// agents says what the agents do with the objects of a template.
+type agents struct {
+	template   *workv1.ManifestWorkSpec
+	strategies *revision.ConfigIndex
+}
+
+func agentsOf(template *workv1.ManifestWorkSpec) *agents {
+	hasStrategy := func(config *workv1.ManifestConfigOption) bool { return config.UpdateStrategy != nil }
+	return &agents{template, revision.NewConfigIndex(template.ManifestConfigs, hasStrategy, revision.NewComparisons())}
+}
+
+// resourceOf guesses the resource of an object: only the cluster knows it.
+func resourceOf(o *object) string {
+	plural, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+	return plural.Resource
+}
+
+// strategy returns how the agents update an object.
+func (a *agents) strategy(o *object) workv1.UpdateStrategyType {
+	place, found := a.strategies.First(o.GroupVersionKind().Group, resourceOf(o), o.GetNamespace(), o.GetName())
+	if !found {
+		return workv1.UpdateStrategyTypeUpdate
+	}
+	return a.template.ManifestConfigs[place].UpdateStrategy.Type
+}
+
+// keep reports whether the agents leave an object on the cluster that the template does not have.
+func (a *agents) keep(o *object) bool {
+	option := a.template.DeleteOption
+	switch {
+	case option == nil:
+		return false
+	case option.PropagationPolicy == workv1.DeletePropagationPolicyTypeOrphan:
+		return true
+	case option.PropagationPolicy != workv1.DeletePropagationPolicyTypeSelectivelyOrphan || option.SelectivelyOrphan == nil:
+		return false
+	}
+	return slices.Contains(option.SelectivelyOrphan.OrphaningRules, workv1.OrphaningRule{
+		Group: o.GroupVersionKind().Group, Resource: resourceOf(o), Namespace: o.GetNamespace(), Name: o.GetName(),
+	})
+}
