@@ -40,6 +40,8 @@ type store struct {
 	// unread is the number of events that wait to be read, and bytes the memory for these and for the kept reports.
 	unread, bytes int
 	watchers      map[*watcher]bool
+	// unreached is the number of clusters with such works.
+	unreached int
 }
 
 // record is all that the hub keeps of a work. It is dropped when it holds nothing any more.
@@ -84,6 +86,8 @@ type word struct {
 type cluster struct {
 	// records are those of its works.
 	records []*record
+	// unreached is the number of its works whose agent did not get the last write.
+	unreached int
 	inbox
 	// bytes is the memory for its events that wait to be read, and for its kept reports.
 	bytes int

@@ -2,7 +2,6 @@ package cloudevents
 
 import (
 	"context"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
@@ -53,14 +52,14 @@ func (d *Driver) echoed(r *record) {
 
 // setUnreached marks a work, and counts the clusters with marked works. The caller holds the store's mutex.
 func (d *Driver) setUnreached(r *record, unreached bool) {
-	r.unreached = unreached
-	n := 0
-	for _, c := range d.store.clusters {
-		if slices.ContainsFunc(c.records, func(r *record) bool { return r.unreached }) {
-			n++
+	c, change := r.cluster, map[bool]int{true: 1, false: -1}[unreached]
+	if r.unreached != unreached {
+		r.unreached = unreached
+		if c.unreached += change; c.unreached == max(0, change) { // It has its first such work, or no more.
+			d.store.unreached += change
 		}
 	}
-	d.metrics.AgentsUnreached(n)
+	d.metrics.AgentsUnreached(d.store.unreached)
 	d.store.touch(r)
 }
 

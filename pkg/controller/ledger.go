@@ -35,6 +35,7 @@ func (c *Controller) readLedger(p *pass) {
 	}
 	if p.facts.Before.Seq > 0 {
 		c.memory.Owners.Decide(p.key, &p.reading.Ledger)
+		p.facts.CopyBehind = c.lacksCopy(p)
 	}
 	p.facts.BeginSeen = c.memory.Owners.BeginSeen(p.key, p.facts.Before.Begun.Last(), p.now)
 }
@@ -79,8 +80,12 @@ func (c *Controller) lacksLedger(p *pass) bool {
 		return true
 	}
 	inStatus := p.reading.InStatus || c.memory.Owners.Confirmed(p.key, p.object.ResourceVersion)
-	return !inStatus && !c.memory.Owners.Waits(p.key, memory.Status, p.now) ||
-		!p.reading.InCopy && !c.memory.Owners.Waits(p.key, memory.Revision, p.now) && ledger.Holder(&p.history, &p.Ledger) != nil
+	return !inStatus && !c.memory.Owners.Waits(p.key, memory.Status, p.now) || c.lacksCopy(p)
+}
+
+// lacksCopy reports whether the ledger that counts has no copy, although a revision can hold it.
+func (c *Controller) lacksCopy(p *pass) bool {
+	return !p.reading.InCopy && !c.memory.Owners.Waits(p.key, memory.Revision, p.now) && ledger.Holder(&p.history, &p.reading.Ledger) != nil
 }
 
 // persist writes the ledger to both places, first to the status, and ends the pass. It skips an unavailable place.
@@ -93,7 +98,7 @@ func (c *Controller) persist(ctx context.Context, p *pass, report func() error) 
 	if err := c.persistIn(p, memory.Status, report); err != nil {
 		return err
 	}
-	if len(foreign) > 0 && p.answer != nil {
+	if len(foreign) > 0 && p.answer != nil && p.answer.Status.Ledger != "" {
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventStatusRestored, "Observe", fmt.Sprintf(
 			"the status did not have the latest ledger, and the hub restored %s: a change there is no command, repeat it if you gave one",
 			strings.Join(foreign, ", ")))

@@ -82,6 +82,8 @@ func (r *finalizeReconciler) decidePreserve(ctx context.Context, p *pass) (persi
 	p.Ledger.Preserve = before.Preserves(p.object.Spec.PreserveResourcesOnDeletion)
 	r.nameLostPlaces(p)
 	switch {
+	case len(p.facts.Owner) > workv1alpha1.MaxOwnerLabelLength: // It has neither works nor revisions, and can't be asked for any.
+		return false, nil
 	case !p.Ledger.Preserve && !before.Preserve, p.reading.Later != nil, !r.lacksLedger(p):
 		return false, nil
 	case !p.Ledger.Preserve:

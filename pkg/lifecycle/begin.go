@@ -137,10 +137,15 @@ func (v *View) obeyName(d *Decision) {
 		Note: fmt.Sprintf("status.currentRevision is %q, and the hub restored %q: %s", named, l.Current.Hash, problem)})
 }
 
-// beginRollout begins the rollout of another revision. An abort in progress finishes first.
+// beginRollout begins the rollout of another revision. An abort in progress finishes first, and a command is first stored with the rollout
+// that it met: the record of that revision says so after the rollout.
 func (v *View) beginRollout(d *Decision) {
 	l := &d.Ledger
 	if l.Update.Hash == d.Update.Hash {
+		return
+	}
+	if l.Update.Hash != "" && (v.CopyBehind || !l.Equal(&v.Before)) {
+		d.Pending, d.Update = true, v.Named(l.Update.Hash)
 		return
 	}
 	if l.Abort != nil {

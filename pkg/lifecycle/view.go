@@ -30,6 +30,8 @@ type View struct {
 	// Before is the ledger that counts before this pass decides; its Seq is 0 if there is none. Commands are the commands in the status.
 	Before   ledger.Ledger
 	Commands ledger.Commands
+	// CopyBehind is true if the hub still has to write the copy of that ledger to a revision.
+	CopyBehind bool
 
 	// History holds the revisions. If NoHistory is true, it is the history as it was last read.
 	History revision.History

@@ -12,14 +12,14 @@ import (
 //     revision: it is in the phase skipped.
 //  2. A skipped cluster takes no slot, keeps no turn, is not awaited, and does not fail (phase.go). It is not part of the total to which
 //     maxConcurrency, maxFailures and completion apply (countsAtAll).
-//  3. A cluster that has the update revision and did not succeed with it is not skipped: the revision may have cut it off. Nor is one whose
-//     failure or degradation is recorded: it stays a fact.
+//  3. A cluster that has the update revision, or may have got it in a write without an answer, is not skipped: the revision may have cut it
+//     off. Nor is one whose failure or degradation is recorded: it stays a fact.
 //  4. The abort and a template that returns write a skipped cluster as any other.
 
 // skips makes a member skipped if its placementRef skips it.
 func (ps *placementState) skips(s *Snapshot, m *member) bool {
 	_, sick := s.Records.Degraded[m.cluster]
-	if !ps.strategy.Skip || !m.owned || m.atUpdate || sick || s.hasFailed(m.cluster) {
+	if !ps.strategy.Skip || s.Heard != nil || s.Aborted || !m.owned || m.atUpdate || sick || s.hasFailed(m.cluster) || s.Unanswered[m.cluster] {
 		return false
 	}
 	unavailable, until := s.unavailable(m.cluster)

@@ -66,16 +66,16 @@ func skipUnusable(in *Input) string {
 	skips := func(ref workv1alpha1.LocalPlacementReference) bool {
 		return ref.RolloutStrategy.UnavailableClusters == workv1alpha1.SkipUnavailable
 	}
-	why := "this hub can't read ManagedClusters"
+	why, stays := "this hub can't read ManagedClusters", "; a cluster that status.away lists as skipped stays skipped until it can"
 	switch {
 	case !slices.ContainsFunc(in.Object.Spec.PlacementRefs, skips):
 		return ""
 	case in.Snapshot.Heard != nil:
-		why = "the ManifestWorks travel over a broker"
+		why, stays = "the ManifestWorks travel over a broker", ""
 	case in.ClustersNote == "":
 		return ""
 	}
-	return "unavailableClusters: Skip has no effect, because " + why
+	return "unavailableClusters: Skip has no effect, because " + why + stays
 }
 
 // droppedNote names the clusters that are away and that no Placement selects, and says what becomes of their works.

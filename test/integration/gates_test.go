@@ -40,7 +40,7 @@ func (f *fleet) times(version string) (n int) {
 // A pipeline applies a bad version again: with Hold, no cluster gets it before somebody retries it.
 func TestGateHold(t *testing.T) {
 	t.Parallel()
-	f := newRealFleet(t)
+	f := newRealFleet(t, "hold")
 	hold := func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
 		spec.AbortedRevisionPolicy = workv1alpha1.HoldAborted
 	}
@@ -77,7 +77,7 @@ func (f *realFleet) availability(short string, available metav1.ConditionStatus)
 // is back.
 func TestGateSkip(t *testing.T) {
 	t.Parallel()
-	f := newRealClusters(t, "real")
+	f := newRealClusters(t, "skip")
 	f.availability("c1", metav1.ConditionUnknown)
 	t.Cleanup(f.w.startManager(context.WithoutCancel(t.Context()), controller.DefaultSuccessSettle))
 	first := ref("p1", progressive(1, "8s", 0, abortAll))

@@ -199,7 +199,7 @@ func (c *checkup) breaksTheHub() {
 	f := newFleetIn(c.w, c.t, 1)
 	f.place("p1", f.clusters)
 	f.create("v1", ref("p1", all("1m", 0)))
-	patch := []byte(`{"status":{"conditions":[{"type":"Progressing","status":"True","reason":"X",` +
+	patch := []byte(`{"status":{"state":"RollingOut","conditions":[{"type":"Progressing","status":"True","reason":"X",` +
 		`"lastTransitionTime":"2026-01-01T00:00:00Z","message":"the API server drops spec.paused: its CRD is an older one"}]}}`)
 	_, err := c.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Patch(ctx, "web", types.MergePatchType, patch,
 		metav1.PatchOptions{}, "status")

@@ -28,9 +28,9 @@ type realFleet struct {
 	kube map[string]kubernetes.Interface
 }
 
-func newRealFleet(t *testing.T) *realFleet {
+func newRealFleet(t *testing.T, name string) *realFleet {
 	t.Helper()
-	f := newRealClusters(t, "real")
+	f := newRealClusters(t, name)
 	t.Cleanup(f.w.startManager(context.WithoutCancel(t.Context()), controller.DefaultSuccessSettle))
 	return f
 }
@@ -118,7 +118,7 @@ func (f *realFleet) deploys(versions map[string]string) {
 // The whole story with OCM's own agents and placement controller.
 func TestRealAgentsAndPlacement(t *testing.T) {
 	t.Parallel()
-	f := newRealFleet(t)
+	f := newRealFleet(t, "real")
 
 	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
 	mwrs.Spec.ManifestWorkTemplate = realTemplate("v1", true)

@@ -37,6 +37,8 @@ func TestRoomEnds(t *testing.T) {
 		leave()
 		<-time.After(idleAfter + time.Second)
 		require.Error(t, hub.ctx.Err())
+		rooms.mu.Lock()
+		defer rooms.mu.Unlock()
 		require.Empty(t, rooms.open)
 	})
 }
