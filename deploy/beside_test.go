@@ -229,7 +229,7 @@ func TestChartOptions(t *testing.T) {
 	monitoring, err := Kustomize("monitoring")
 	require.NoError(t, err)
 	for _, object := range monitoring {
-		if object.GetKind() != "ConfigMap" { // The dashboard is too large for a Helm release.
+		if object.GetKind() != "ConfigMap" { // The Grafana dashboard is too large for a Helm release.
 			require.Contains(t, kinds(more), object.GetKind()+" "+object.GetName())
 		}
 	}

@@ -44,7 +44,7 @@ func render(dir string) ([]*unstructured.Unstructured, error) {
 	return Kustomize(filepath.Join(copied, dir))
 }
 
-// Kustomize returns the objects of a directory, in the order in which `kubectl apply -k` applies them.
+// Kustomize returns the objects of a directory in the order of `kubectl apply -k`.
 func Kustomize(dir string) ([]*unstructured.Unstructured, error) {
 	infos, err := resource.NewLocalBuilder().Unstructured().FilenameParam(false, &resource.FilenameOptions{Kustomize: dir}).Do().Infos()
 	if err != nil {
@@ -52,7 +52,7 @@ func Kustomize(dir string) ([]*unstructured.Unstructured, error) {
 	}
 	objects := make([]*unstructured.Unstructured, 0, len(infos))
 	for _, info := range infos {
-		objects = append(objects, info.Object.(*unstructured.Unstructured)) //nolint:forcetypeassert // The builder makes no others.
+		objects = append(objects, info.Object.(*unstructured.Unstructured)) //nolint:forcetypeassert // The builder makes only this type.
 	}
 	return objects, nil
 }

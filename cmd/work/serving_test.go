@@ -144,7 +144,7 @@ servingInfo:
 	require.Equal(t, wanted.Certificate[0], connection.ConnectionState().PeerCertificates[0].Raw, "the certificate of the file")
 }
 
-// TestPorts: health and metrics are served at the ports that OCM's operator renders.
+// TestPorts: health and metrics are served on the ports that OCM's operator renders.
 func TestPorts(t *testing.T) {
 	m := newMachine(t)
 	_, _, health, metrics := m.serveWebhook(t, "webhook-ports", "webhook-server")

@@ -1,4 +1,4 @@
-// Package goldentest compares what a test shows with a golden file.
+// Package goldentest compares the output of a test with a golden file.
 package goldentest
 
 import (
@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Equal compares a text with a file below testdata, or rewrites the file with -update. Both are compared as the functions read them.
+// Equal compares a text with a file below testdata, or rewrites the file with -update. The read functions are applied to both first.
 func Equal(t *testing.T, file, got string, read ...func(string) string) {
 	t.Helper()
 	path := filepath.Join("testdata", file)
@@ -20,7 +20,7 @@ func Equal(t *testing.T, file, got string, read ...func(string) string) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
 	}
-	text, err := os.ReadFile(path) //nolint:gosec // A file of the test.
+	text, err := os.ReadFile(path) //nolint:gosec // The test's own file.
 	require.NoError(t, err, "add -update to write it")
 	want := string(text)
 	for _, as := range read {

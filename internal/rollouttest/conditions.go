@@ -66,7 +66,7 @@ func Manifest(conditions ...metav1.Condition) WorkOption {
 	}
 }
 
-// The conditions of a work, each since a time.
+// The conditions of a work. Each function takes the time of the transition.
 var (
 	Applied      = of(workv1.WorkApplied, metav1.ConditionTrue)
 	NotApplied   = of(workv1.WorkApplied, metav1.ConditionFalse)

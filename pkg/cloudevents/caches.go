@@ -32,7 +32,7 @@ type Caches struct {
 func (o *LiveOwners) UseCaches(caches Caches) { o.caches.Store(&caches) }
 
 // Available reports whether a cluster is available according to its ManagedCluster, independently of its work agent, and whether it exists.
-// While the ManagedClusters are unknown, every cluster counts as one that exists and is not available.
+// While the ManagedClusters are unknown, every cluster counts as existing and unavailable.
 func (o *LiveOwners) Available(_ context.Context, cluster string) (available, exists bool) {
 	caches := o.caches.Load()
 	if caches == nil || !caches.Clusters.HasSynced() {

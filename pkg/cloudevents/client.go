@@ -21,7 +21,7 @@ import (
 // client is the client of the ManifestWorks of one cluster, or of all clusters if the namespace is empty. It answers as an API server
 // would, and does what sdk-go's source client does not: it rejects a patch or a deletion that was decided on an older version,
 // increments the generation with each change of the spec, and keeps a report that arrives while it writes.
-// Agents own the status, and nothing deletes collections: those methods are missing.
+// The methods for the status and for deleting collections are missing: agents own the status, and nothing deletes collections.
 type client struct {
 	workv1client.ManifestWorkInterface
 	driver    *Driver

@@ -17,7 +17,7 @@ const answerPatience = 3 * time.Second
 // questions is how often an agent is asked in that time: a question may be lost, and so may an answer.
 const questions = 3
 
-// expectReport returns a function that reports whether the agent of a work has reported it since. The caller must call forget.
+// expectReport returns a function that reports whether the agent has reported the work since this call. The caller must call forget.
 func (d *Driver) expectReport(cluster string, uid types.UID) (heard func() bool, forget func()) {
 	s := d.store
 	s.mu.Lock()

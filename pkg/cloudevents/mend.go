@@ -63,8 +63,8 @@ func (d *Driver) mayRepair(cluster string) (wait time.Duration) {
 	return wait
 }
 
-// mendTask processes the next report of a cluster that could not be processed at once, and lets other clusters have their turn. It may wait
-// for the API server or the broker.
+// mendTask processes the next report of a cluster that could not be processed at once, and then yields to other clusters. It may wait for
+// the API server or the broker.
 type mendTask struct{ cluster *cluster }
 
 func (t mendTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
@@ -78,7 +78,7 @@ func (t mendTask) do(ctx context.Context, d *Driver) (again time.Duration, err e
 	}
 	d.store.onKept(report.UID, func(k *kept) {
 		switch {
-		case k.report != report: // A newer one arrived, and is due.
+		case k.report != report: // A newer report arrived, and is due.
 		case err == nil:
 			k.due, k.failures = d.clock.Now().Add(again), 0
 		case d.Reachable():
@@ -91,7 +91,7 @@ func (t mendTask) do(ctx context.Context, d *Driver) (again time.Duration, err e
 	return 0, nil
 }
 
-// nextKept returns the kept report of a cluster that has been due for longest; nil if none is due, and then how long the next one waits.
+// nextKept returns the kept report of a cluster that has been due longest. If none is due, it returns nil and the time until the next one.
 func (s *store) nextKept(c *cluster) (report *workv1.ManifestWork, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

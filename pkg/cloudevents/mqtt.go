@@ -23,7 +23,7 @@ import (
 const (
 	// maxPacket is the largest packet that the broker may send: an event and its headers.
 	maxPacket = maxEvent + 64<<10
-	// maxWaiting is the number of packets that wait in memory to be handled. Then the broker has to wait.
+	// maxWaiting is the maximum number of packets that wait in memory. After that, the broker must wait.
 	maxWaiting = 16
 )
 
@@ -204,7 +204,7 @@ func (t *mqttTransport) Receive(ctx context.Context, handle options.ReceiveHandl
 	return nil
 }
 
-// receive handles a message of the broker.
+// receive handles a message from the broker.
 func receive(ctx context.Context, message *paho.Publish, handle options.ReceiveHandlerFn) {
 	event, err := binding.ToEvent(ctx, cloudeventsmqtt.NewMessage(message))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/mqtt"
 )
 
-// The broker is told the maximum size of a packet, which is enough for one event and no more, and how many may wait.
+// The client announces limits to the broker: a maximum packet size that fits exactly one event, and the number of packets that may wait.
 func TestPacketSizeIsAnnounced(t *testing.T) {
 	transport := newMQTTTransport(&mqtt.MQTTOptions{KeepAlive: 60, Username: "me"}, "hub")
 	connect := transport.connectOption()

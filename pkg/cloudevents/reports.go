@@ -41,8 +41,8 @@ func (d *Driver) received(ctx context.Context, event *cloudevents.Event, cluster
 // readOutPatience is how long reports may take to be read before the caller has to try again.
 const readOutPatience = 5 * time.Second
 
-// readOut waits until every event of a cluster that has arrived so far is read, and the report of a work is processed. An agent is not
-// silent while the hub has events of it to read.
+// readOut waits until the hub has read every event that has arrived from a cluster, and has processed the report of a work. An agent is not
+// silent while the hub has unread events from it.
 func (d *Driver) readOut(ctx context.Context, cluster string, uid types.UID) error {
 	isRead := d.store.mark(cluster)
 	read := d.await(ctx, readOutPatience, func() bool {
@@ -76,7 +76,7 @@ type kept struct {
 	report *workv1.ManifestWork
 	// cost is its size in memory.
 	cost int
-	// due is when to process it, and failures is how often that failed in a row.
+	// due is when to process it, and failures is the number of consecutive failures.
 	due      time.Time
 	failures int
 	// considered is true if the work was checked and can't be restored.

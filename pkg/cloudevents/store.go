@@ -143,8 +143,8 @@ func (s *store) release(r *record) {
 	delete(s.records, r.uid)
 }
 
-// sweep drops clusters of which nothing is known. A generation that was given long ago is lower than the next one, unless the clock is set
-// back by that much.
+// sweep drops clusters without any facts. A generation that was assigned long ago is lower than the next one, unless the clock is set back
+// by that much.
 func (s *store) sweep() {
 	now := s.clock.Now()
 	s.mu.Lock()
@@ -182,8 +182,8 @@ func (s *store) list(namespace string, selector labels.Selector) *workv1.Manifes
 	return list
 }
 
-// in returns the works of a cluster, or of all clusters, in the order of their names, and the version of the store. It sorts them without
-// the lock.
+// in returns the works of a cluster, or of all clusters, sorted by name, and the version of the store. It sorts them without holding the
+// lock.
 func (s *store) in(namespace string) (works []*workv1.ManifestWork, version int64) {
 	works, version = s.unsorted(namespace)
 	slices.SortFunc(works, func(a, b *workv1.ManifestWork) int {

@@ -59,8 +59,8 @@ func (c *Controller) ownersOn(cluster string) []string {
 	return slices.Compact(owners)
 }
 
-// interested returns the keys of the ManifestWorkReplicaSets that may depend on a cluster without a known work there: they skip unavailable
-// clusters, or works travel over a broker and they list the cluster as away.
+// interested returns the keys of the ManifestWorkReplicaSets that may depend on a cluster although they have no known work there. Over a
+// broker, they list the cluster as away. Otherwise, they skip unavailable clusters.
 func (c *Controller) interested(cluster string) (keys []string) {
 	for _, cached := range c.replicaSets.List() {
 		object := cached.(*replicaset.Object)
@@ -111,7 +111,7 @@ func skips(ref workv1alpha1.LocalPlacementReference) bool {
 	return ref.RolloutStrategy.UnavailableClusters == workv1alpha1.SkipUnavailable
 }
 
-// noteSkippable notes the availability of the clusters that may be skipped. Over a broker, none is.
+// noteSkippable records the availability of the clusters that may be skipped. Over a broker, no cluster may be skipped.
 func (c *Controller) noteSkippable(p *pass, clusters, remembered placement.Clusters) {
 	for i := range p.facts.Refs {
 		ref := &p.facts.Refs[i]

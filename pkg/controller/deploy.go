@@ -243,7 +243,7 @@ func (r *deployReconciler) nameAway(p *pass, results ...[]error) {
 	}
 }
 
-// untried returns the writes that the pass does not try. The hub remembers which of them the API server rejects.
+// untried returns the writes that the pass does not attempt. The hub remembers which of them the API server rejects.
 func untried(p *pass, writes []rollout.Write, deletes []rollout.Delete) []memory.Attempted {
 	results := make([]memory.Attempted, 0, len(writes)+len(deletes))
 	for i := range writes {

@@ -62,7 +62,7 @@ func (c *Controller) announce(p *pass, stage status.Stage) {
 	}
 }
 
-// announceAbort makes the event of an abort. A revision that is held began no rollout: its event is made once, when it is decided.
+// announceAbort makes the event of an abort. A held revision has no such event: announceHeld announces it once, when the hold is decided.
 func (c *Controller) announceAbort(p *pass, transition status.Transition) {
 	switch {
 	case !p.Ledger.Abort.Held.IsZero():
@@ -87,7 +87,7 @@ func (c *Controller) announceHeld(p *pass) {
 	}
 }
 
-// told returns what the stored status told, for the first report of this process.
+// told returns the report in the stored status, for the first report of this process.
 func (p *pass) told() status.Told { return status.ToldBy(&p.object.Status, &p.reading.Ledger) }
 
 func (c *Controller) announceStarted(p *pass) {

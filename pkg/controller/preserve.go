@@ -75,7 +75,7 @@ func (r *finalizeReconciler) preserved(ctx context.Context, p *pass, found *rele
 	return nil
 }
 
-// decidePreserve decides whether the workloads stay, and reports whether it persisted that. Any other deletion leaves the ledger as it is.
+// decidePreserve decides whether the workloads stay, and reports whether it persisted this. Any other deletion does not change the ledger.
 func (r *finalizeReconciler) decidePreserve(ctx context.Context, p *pass) (persisted bool, err error) {
 	before := &p.reading.Ledger
 	p.Ledger = before.Clone()

@@ -110,7 +110,7 @@ type hub struct {
 	replicaSets *controller.Runner
 	// collection is OCM's garbage collection of completed works; nil while its gate is off.
 	collection factory.Controller
-	// withoutHistory says that the controller was started while ControllerRevisions could not be read.
+	// withoutHistory is true if the controller was started while ControllerRevisions could not be read.
 	withoutHistory bool
 	// namespace is the hub's; empty if it is not known.
 	namespace string

@@ -17,5 +17,5 @@ func (l *Ledger) Hold(update *revision.Revision, at time.Time) {
 	l.Begun.AtOnce = false
 }
 
-// Why returns why the rollout was aborted, for people.
+// Why returns the reason for the abort, for messages.
 func (a *Abort) Why() string { return revision.WhyAborted(a.Reason, a.Held) }

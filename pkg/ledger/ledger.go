@@ -55,7 +55,7 @@ type Ledger struct {
 	// Counted maps each Placement to the largest number of clusters that counted toward it since the rollout began: the base of a percentage.
 	Counted map[string]int `json:"counted,omitempty"`
 	// Served is a digest of the clusters that had the stable revision when the hub last knew the works of all selected clusters during a
-	// pause, over a broker; empty for none.
+	// pause over a broker. It is kept after the pause; empty before the first one.
 	Served string `json:"served,omitempty"`
 	// Lost is true if the hub found the rollout already in progress, and does not know which clusters have failed.
 	Lost bool `json:"lost,omitempty"`
@@ -115,7 +115,7 @@ type Abort struct {
 	Reason string `json:"reason,omitempty"`
 	// Restored is when every selected cluster had confirmed the stable revision; zero before.
 	Restored time.Time `json:"restored,omitzero"`
-	// Held is when an earlier rollout of the revision was aborted, for Reason, if this one was held because of that; zero otherwise.
+	// Held is when an earlier rollout of the revision was aborted for Reason, if that abort holds this rollout; zero otherwise.
 	Held time.Time `json:"held,omitzero"`
 }
 
@@ -241,8 +241,8 @@ func (l *Ledger) SetTroubles(troubles []Trouble) {
 	}
 }
 
-// Preserves reports whether the workloads of an object that is being deleted stay, given spec.preserveResourcesOnDeletion. Once that is
-// decided, only the value false ends it: an older CRD may have dropped a missing field.
+// Preserves reports whether the workloads of a terminating object stay, given spec.preserveResourcesOnDeletion. After the decision to
+// preserve, only the value false ends it: if the field is missing, an older CRD may have dropped it.
 func (l *Ledger) Preserves(asked *bool) bool { return ptr.Deref(asked, l.Preserve) }
 
 // Equal reports whether two ledgers hold the same decisions.

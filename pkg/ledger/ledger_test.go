@@ -184,7 +184,7 @@ func TestClone(t *testing.T) {
 	require.Equal(t, before, text(l))
 }
 
-// A field that an older CRD drops does not end a deletion that preserves the workloads. Only false does.
+// If an older CRD drops the field, a preserving deletion continues to preserve the workloads. Only the value false ends that.
 func TestPreserves(t *testing.T) {
 	for _, test := range []struct {
 		asked         *bool

@@ -42,7 +42,7 @@ func (l *Ledger) Project(to *objectStatus) error {
 	return nil
 }
 
-// Differing names the fields of a status that people read and that differ from the projection of the ledger.
+// Differing names the fields of a status that differ from the projection of the ledger, for messages.
 func (l *Ledger) Differing(status *objectStatus) (fields []string) {
 	wanted := status.DeepCopy()
 	if l.Project(wanted) != nil {

@@ -166,7 +166,7 @@ func number(yes bool) float64 {
 	return 0
 }
 
-// begin begins a counter with one label at 0 for each value of the label: a rate needs a value before the first event.
+// begin sets a counter with one label to 0 for each value of the label: a rate needs a value before the first event.
 func begin[T ~string](counters *k8smetrics.CounterVec, values []T) {
 	for _, value := range values {
 		counters.WithLabelValues(string(value)).Add(0)
@@ -196,7 +196,7 @@ func (legacy) CustomRegister(c k8smetrics.StableCollector) error {
 	return legacyregistry.CustomRegister(c)
 }
 
-// Register registers them, once, and begins each counter at 0.
+// Register registers the metrics once, and starts each counter at 0.
 func (m *Metrics) Register(registry Registry) error {
 	var errs []error
 	for _, metric := range []k8smetrics.Registerable{

@@ -45,11 +45,11 @@ type Observation struct {
 	Revisions int
 	// Paused is true if no work is written or deleted.
 	Paused bool
-	// Lost is the number of clusters without a work that a pause keeps from getting one, although their agents are heard over a broker.
+	// Lost is the number of clusters without a work whose agents are heard over a broker, if a pause holds back the work.
 	Lost int
 	// Started is when the rollout that is in progress began; zero if none is.
 	Started time.Time
-	// Problems are what keeps the hub from doing its whole work for it, each once.
+	// Problems keep the hub from processing it completely. Each is listed once.
 	Problems []Problem
 	// Placements are the counts of its placementRefs, in spec order.
 	Placements []Placement
@@ -131,7 +131,7 @@ func (r *replicaSets) observe(key string, o Observation) {
 		known = &observed{}
 		r.known[key] = known
 	}
-	if !known.own && r.own < MaxReplicaSets { // Another one may be gone.
+	if !known.own && r.own < MaxReplicaSets { // Another object may have been deleted.
 		known.own = true
 		r.own++
 	}
@@ -177,7 +177,7 @@ func (r *replicaSets) CollectWithStability(ch chan<- k8smetrics.Metric) {
 		}
 		known.Placements = nil
 		r.values(&known.Observation, func(desc *k8smetrics.Desc, n int64, labels ...string) {
-			of := series{desc, strings.Join(labels, "")} // Without placementRefs, there is one label at most.
+			of := series{desc, strings.Join(labels, "")} // Without placementRefs, there is at most one label.
 			sum, more := rest[of]
 			switch {
 			case desc != r.deleting && desc != r.started:
@@ -208,7 +208,7 @@ func (r *replicaSets) snapshot() map[string]observed {
 	return snapshot
 }
 
-// values calls add with each value of an observation, and the labels that it has beside mwrs_namespace and name.
+// values calls add with each value of an observation, and with its labels except mwrs_namespace and name.
 func (r *replicaSets) values(o *Observation, add func(desc *k8smetrics.Desc, n int64, labels ...string)) {
 	if o.Stage != "" {
 		add(r.stage, 1, string(o.Stage))
@@ -239,7 +239,7 @@ func (r *replicaSets) values(o *Observation, add func(desc *k8smetrics.Desc, n i
 	for _, state := range states {
 		n := o.Clusters[state]
 		if state == rollout.PhaseSoaking {
-			n += o.Clusters[rollout.PhaseHandingOver] // Its success does not count yet, either.
+			n += o.Clusters[rollout.PhaseHandingOver] // Its success does not count yet either.
 		}
 		add(r.clusters, int64(n), string(state))
 	}

@@ -17,7 +17,7 @@ func Command(arguments ...string) string {
 	return strings.Join(words, " ")
 }
 
-// special reports whether a character may have a meaning for a shell.
+// special reports whether a character may have a special meaning in a shell.
 func special(r rune) bool {
 	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:=,@%+", r)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/preflight"
 )
 
-// Another CRD drops everything that tells whether the rollout was aborted.
+// Another CRD drops every field that shows whether the rollout was aborted.
 func TestLeavingUnderAnotherCRD(t *testing.T) {
 	found := preflight.Leaving(&preflight.Objects{ReplicaSets: []object{complete("team-a", func(o *object) {
 		o.Status = workv1alpha1.ManifestWorkReplicaSetStatus{Conditions: []metav1.Condition{{Type: workv1alpha1.ConditionProgressing}}}

@@ -47,11 +47,11 @@ type Abort struct {
 	Evidence []string `json:"evidence,omitempty"`
 	// Restored is when every selected cluster had confirmed the revision to which the abort returned it.
 	Restored time.Time `json:"restored,omitzero"`
-	// Held is when an earlier rollout was aborted for Reason, if the last one was held because of that; zero otherwise.
+	// Held is when an earlier rollout was aborted for Reason, if that abort held the last rollout; zero otherwise.
 	Held time.Time `json:"held,omitzero"`
 }
 
-// WhyAborted returns the reason for an abort. held is when the earlier abort was, if the rollout was held because of it; zero otherwise.
+// WhyAborted returns the reason for an abort. held is the time of the earlier abort if that abort held the rollout; zero otherwise.
 func WhyAborted(reason string, held time.Time) string {
 	if held.IsZero() {
 		return reason

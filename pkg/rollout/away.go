@@ -31,7 +31,7 @@ type AwayCluster struct {
 	Since time.Time
 	// Counts is true if the cluster has the update revision: it counts for its placementRef.
 	Counts bool
-	// Skipped is true if a placementRef selects the cluster, and skips it.
+	// Skipped is true if a placementRef selects the cluster but skips it.
 	Skipped bool
 }
 

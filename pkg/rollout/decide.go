@@ -68,7 +68,7 @@ func (s *Snapshot) ownerMetadata() *work.OwnerMetadata {
 	return work.NewOwnerMetadata(s.Owner, s.Labels, s.Heard != nil)
 }
 
-// setOwner gives the writes the metadata of the owner.
+// setOwner sets the metadata of the owner on the writes.
 func (p *Plan) setOwner(s *Snapshot) {
 	owner := s.ownerMetadata()
 	for i := range p.Writes {

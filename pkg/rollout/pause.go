@@ -16,8 +16,8 @@ import (
 //  2. Its abort, its writes and its deletes move to Held. Its findings stay.
 //  3. An abort is held back without writes and deletes, as it would be decided without them.
 //  4. What is held back is never carried out: after the pause, a new plan decides.
-//  5. Exception: if an agent has lost a work, its cluster removes the objects after a while. The current revision is sent to the cluster if
-//     the ledger proves that the cluster had it (replaceLost).
+//  5. Exception: an agent that has lost a work removes its objects after a grace period. The current revision is sent to the cluster if the
+//     ledger proves that the cluster had it (replaceLost).
 
 // Held is what a plan would do if its owner were not paused.
 type Held struct {
@@ -44,8 +44,8 @@ func (p *Plan) hold(s *Snapshot, states []*placementState) {
 }
 
 // replaceLost sends the current revision to the clusters whose agents have lost it. While the hub knows the works of all selected clusters,
-// the ledger has a digest of the clusters that have the current revision. After a restart, some works may be unknown. If the digest is the
-// same when all of these count as the current revision, they were.
+// the ledger records a digest of the clusters that have the current revision. After a restart, some works may be unknown. If the digest is
+// unchanged when every cluster without a known work is included, they all had the current revision.
 func (p *Plan) replaceLost(s *Snapshot, states []*placementState) {
 	var had []string
 	complete, lost := true, map[*member]*placementState{}
@@ -85,13 +85,13 @@ func (p *Plan) replaceLost(s *Snapshot, states []*placementState) {
 // lacksWork reports whether the hub knows no work of a member that the placementRef selects.
 func (m *member) lacksWork() bool { return m.owned && !m.invalid && m.work == nil }
 
-// isServedBy reports whether a member that the placementRef selects has exactly a revision, which its agent would apply again.
+// isServedBy reports whether a member that the placementRef selects has exactly the given revision, which its agent would apply again.
 func (m *member) isServedBy(rev *work.Revision) bool {
 	return m.owned && m.work.At(rev) && m.work.IsApplied() && !m.work.InHandover() && !m.work.IsComplete() && !m.work.Deleting()
 }
 
 // digestOf returns the digest of the clusters that have the current revision during a pause. A later pause has another generation of the
-// owner: what the ledger recorded in this pause proves nothing then.
+// owner, so a digest from this pause proves nothing then.
 func (s *Snapshot) digestOf(clusters []string) string {
 	slices.Sort(clusters)
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s/%s", s.Generation, s.Current.Hash, strings.Join(clusters, ",")))

@@ -76,7 +76,7 @@ const (
 	failedChanged
 	agentUnknown
 	completed
-	// skipped is a cluster that is away and that its placementRef skips.
+	// skipped is a selected, unavailable cluster that its placementRef skips.
 	skipped
 	succeeded
 )

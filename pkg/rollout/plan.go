@@ -142,10 +142,11 @@ type Plan struct {
 	// Held is what a pause holds back; nil if the owner is not paused. Then Abort and Deletes are empty, and Writes has only works that agents
 	// have lost.
 	Held *Held
-	// Served is a digest of the clusters that have the current revision during a pause, for the ledger. It is set only over a broker.
+	// Served is a digest, for the ledger, of the clusters that have the current revision during a pause over a broker. If a pass can't
+	// compute it, it keeps Snapshot.Served.
 	Served string
-	// Lost names the selected clusters, sorted, that have no work, and that a pause keeps from getting one, although their agents are heard
-	// over a broker. They never had a work, or their agents have lost it and will remove its objects.
+	// Lost names, sorted, the selected clusters without a work whose agents are heard over a broker, if a pause holds back the work. They
+	// never had a work, or their agents have lost it and will remove its objects.
 	Lost []string
 	// Complete is true if every selected cluster has settled success at the update revision, except tolerated failures.
 	Complete bool

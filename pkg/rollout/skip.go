@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// What unavailableClusters: Skip changes (R45):
+// The effects of unavailableClusters: Skip (R45):
 //
 //  1. A selected cluster that is unavailable, or has been available again for less than a minute, is skipped unless its work has the update
-//     revision: it is in the phase skipped.
+//     revision. It is then in the phase skipped.
 //  2. A skipped cluster takes no slot, keeps no turn, is not awaited, and does not fail (phase.go). It is not part of the total to which
 //     maxConcurrency, maxFailures and completion apply (countsAtAll).
 //  3. A cluster that has the update revision, or may have got it in a write without an answer, is not skipped: the revision may have cut it
-//     off. Nor is one whose failure or degradation is recorded: it stays a fact.
-//  4. The abort and a template that returns write a skipped cluster as any other.
+//     off. A cluster with a recorded failure or degradation is not skipped either.
+//  4. An abort, and a template that returns to the current revision, write to a skipped cluster as to any other.
 
-// skips makes a member skipped if its placementRef skips it.
+// skips reports whether a placementRef skips a member, and sets the phase of such a member.
 func (ps *placementState) skips(s *Snapshot, m *member) bool {
 	_, sick := s.Records.Degraded[m.cluster]
 	if !ps.strategy.Skip || s.Heard != nil || s.Aborted || !m.owned || m.atUpdate || sick || s.hasFailed(m.cluster) || s.Unanswered[m.cluster] {
@@ -29,8 +29,8 @@ func (ps *placementState) skips(s *Snapshot, m *member) bool {
 	return unavailable
 }
 
-// unavailable reports whether a cluster is unavailable, or was a moment ago. until is when that ends by itself; zero if it does not. Unlike
-// away, a cluster that this process never saw unavailable counts as available at once.
+// unavailable reports whether a cluster is unavailable, or was within availableFor. until is when that ends by itself; zero if it does not.
+// Unlike in away, a cluster that this process never saw unavailable counts as available at once.
 func (s *Snapshot) unavailable(cluster string) (unavailable bool, until time.Time) {
 	known, exists := s.Clusters[cluster]
 	switch {
@@ -46,7 +46,7 @@ func (s *Snapshot) unavailable(cluster string) (unavailable bool, until time.Tim
 // countsAtAll reports whether limits apply to a member.
 func (m *member) countsAtAll() bool { return m.phase != skipped }
 
-// size returns how many members count.
+// size returns the number of members to which limits apply.
 func (ps *placementState) size() int {
 	n := 0
 	for _, m := range ps.members {
@@ -57,7 +57,7 @@ func (ps *placementState) size() int {
 	return n
 }
 
-// noteSkipped names the clusters that are skipped.
+// noteSkipped adds the skipped clusters to Away.
 func (p *Plan) noteSkipped(s *Snapshot, states []*placementState) {
 	for _, ps := range states {
 		for _, m := range ps.members {

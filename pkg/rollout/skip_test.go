@@ -9,7 +9,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// TestSkip: a skipped cluster takes no slot, keeps no group waiting, and is no part of any total.
+// TestSkip: a skipped cluster takes no slot, does not keep a group waiting, and is not part of any total.
 func TestSkip(t *testing.T) {
 	skip := func(ref *placement.Ref) { ref.Strategy.UnavailableClusters = workv1alpha1.SkipUnavailable }
 	for name, tc := range map[string]struct {

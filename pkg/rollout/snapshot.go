@@ -35,9 +35,10 @@ type Snapshot struct {
 	Older []*work.Revision
 	// Aborted is true if the rollout of Update was aborted: the desired revision is Current.
 	Aborted bool
-	// Paused is true if no work is written or deleted, except by replaceLost, and no abort decided, until a user ends the pause.
+	// Paused is true if, until a user ends the pause, no work is written (except by replaceLost) or deleted, and no abort is decided.
 	Paused bool
-	// Generation is the owner's generation, which changes when a pause begins or ends. Served is Plan.Served of an earlier pass, from the ledger.
+	// Generation is the owner's generation, which changes when a pause begins or ends. Served is Plan.Served of an earlier pass, read from
+	// the ledger.
 	Generation int64
 	Served     string
 	// Restored is true if every cluster has confirmed the revision that it was rolled back to. A process that started since then reports that

@@ -53,7 +53,7 @@ func awayNote(in *Input) string {
 	return join(droppedNote(in, names), skippedNote(skipped))
 }
 
-// skippedNote names the clusters that are skipped, and says when they get the revision; empty for none.
+// skippedNote names the skipped clusters, and explains when they get the revision; empty if no cluster is skipped.
 func skippedNote(names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -61,7 +61,7 @@ func skippedNote(names []string) string {
 	return rollout.Names(names) + " unavailable and skipped: such a cluster gets the revision when it has been available for a minute"
 }
 
-// skipUnusable returns why unavailableClusters: Skip has no effect; empty if it is not set, or has one.
+// skipUnusable returns the reason why unavailableClusters: Skip has no effect; empty if it is not set, or has an effect.
 func skipUnusable(in *Input) string {
 	skips := func(ref workv1alpha1.LocalPlacementReference) bool {
 		return ref.RolloutStrategy.UnavailableClusters == workv1alpha1.SkipUnavailable
@@ -78,7 +78,7 @@ func skipUnusable(in *Input) string {
 	return "unavailableClusters: Skip has no effect, because " + why + stays
 }
 
-// droppedNote names the clusters that are away and that no Placement selects, and says what becomes of their works.
+// droppedNote names the clusters that are away and that no Placement selects, and explains how long they keep their works.
 func droppedNote(in *Input, names []string) string {
 	if len(names) == 0 {
 		return ""

@@ -79,7 +79,7 @@ func Build(in *Input) (workv1alpha1.ManifestWorkReplicaSetStatus, error) {
 	setOrRemove(&out.Conditions, workv1alpha1.ConditionReconciling, reconciling(in), in.Object.Generation, in.Now)
 	setOrRemove(&out.Conditions, workv1alpha1.ConditionStalled, stalled(in), in.Object.Generation, in.Now)
 	SetPaused(&out.Conditions, in)
-	err := in.Ledger.Project(&out) // Before out is read: Go leaves the order of a call and a variable open.
+	err := in.Ledger.Project(&out) // This must precede the read of out: Go does not specify the order of a call and a variable.
 	return out, err
 }
 

@@ -20,8 +20,8 @@ type Told struct {
 	Unreached string
 }
 
-// ToldBy returns what a stored status told, for a process that has not written one, given the ledger that counts. The ledger knows what was
-// decided, and the fields of the status know the rest.
+// ToldBy returns the report of a stored status, given the ledger that counts. A process that has not written a status uses it. The ledger
+// has the decisions, and the fields of the status have the rest.
 func ToldBy(stored *workv1alpha1.ManifestWorkReplicaSetStatus, l *ledger.Ledger) Told {
 	told := Told{Stage: RollingOut, Update: l.Update.Hash, Paused: stored.State == workv1alpha1.StatePaused}
 	switch {
@@ -39,8 +39,8 @@ func ToldBy(stored *workv1alpha1.ManifestWorkReplicaSetStatus, l *ledger.Ledger)
 	return told
 }
 
-// ToldStalled reports whether a stored status tells that a rollout is stalled which was neither completed nor aborted. A pause hides that
-// in the state of the object, but not in that of its update revision.
+// ToldStalled reports whether a stored status reports a stalled rollout, given that the rollout was neither completed nor aborted. A pause
+// hides this in the state of the object, but not in the state of its update revision.
 func ToldStalled(stored *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
 	if stored.State != workv1alpha1.StatePaused {
 		return stored.State == workv1alpha1.StateStalled

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// A process that has told nothing learns from the ledger what was decided, and from the status what else was told.
+// A process that has not reported anything takes the decisions from the ledger, and the rest of the last report from the status.
 func TestToldBy(t *testing.T) {
 	decided := func(changes ...func(*ledger.Ledger)) *ledger.Ledger {
 		l := &ledger.Ledger{}

@@ -56,7 +56,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.TLS.AddFlags(flags)
 }
 
-// addressOf returns where a port is served, as controller-runtime takes it: "0" means nowhere.
+// addressOf returns the address of a port in the format of controller-runtime: "0" disables it.
 func addressOf(port int) string {
 	if port > 0 {
 		return fmt.Sprintf(":%d", port)

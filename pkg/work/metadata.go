@@ -35,7 +35,7 @@ func isToolLabel(key string) bool {
 	return prefixed && (domain == "argocd.argoproj.io" || strings.HasSuffix(domain, ".toolkit.fluxcd.io"))
 }
 
-// OfTool reports whether a GitOps tool uses one of the labels or annotations of an object.
+// OfTool reports whether an object has a label or an annotation of a GitOps tool.
 func OfTool(marks map[string]string) bool {
 	for key := range marks {
 		if isToolLabel(key) {

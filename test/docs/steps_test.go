@@ -204,7 +204,7 @@ func (h *hub) failureStrategyIs(t *testing.T, wanted workv1alpha1.FailureStrateg
 	require.Equal(t, wanted, h.get(t).Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy)
 }
 
-// namesWhoAborted: the hub keeps abortedBy and abortReason.
+// namesWhoAborted checks that the hub keeps abortedBy and abortReason.
 func (h *hub) namesWhoAborted(t *testing.T, _ string) {
 	h.waitsFor(t, workv1alpha1.ReasonRolloutAborted)
 	status := h.get(t).Status

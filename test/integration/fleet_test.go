@@ -139,8 +139,8 @@ func (f *fleet) get() *workv1alpha1.ManifestWorkReplicaSet {
 	return mwrs
 }
 
-// persistent repeats an edit up to 15 times, until no write of the hub comes in between. On a busy machine, client-go's four tries in a third
-// of a second can all meet one.
+// persistent repeats an edit up to 15 times, until no write of the hub interferes. On a busy machine, the four attempts of client-go within
+// a third of a second can all conflict.
 var persistent = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 15}
 
 // edit changes the spec, as a person would.

@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
-// creates makes the ManifestWorkReplicaSet of a real fleet at v1, and waits until it is complete.
+// creates creates the ManifestWorkReplicaSet of a real fleet at v1, and waits until its rollout is complete.
 func (f *realFleet) creates(change func(*workv1alpha1.ManifestWorkReplicaSetSpec), refs ...workv1alpha1.LocalPlacementReference) {
 	f.t.Helper()
 	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
@@ -27,7 +27,7 @@ func (f *realFleet) creates(change func(*workv1alpha1.ManifestWorkReplicaSetSpec
 	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
 }
 
-// times returns how often a work was seen with a version.
+// times returns the number of times that a work was seen with a version.
 func (f *fleet) times(version string) (n int) {
 	for _, seen := range f.w.history.ofFleet(f) {
 		if seen.version == version {
@@ -37,7 +37,7 @@ func (f *fleet) times(version string) (n int) {
 	return n
 }
 
-// A pipeline applies a bad version again: with Hold, no cluster gets it before somebody retries it.
+// A pipeline applies a bad version again: with Hold, no cluster gets it before a user retries it.
 func TestGateHold(t *testing.T) {
 	t.Parallel()
 	f := newRealFleet(t, "hold")
@@ -60,7 +60,7 @@ func TestGateHold(t *testing.T) {
 	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
 }
 
-// availability has OCM report whether a cluster is available.
+// availability sets the availability of a cluster, as OCM would.
 func (f *realFleet) availability(short string, available metav1.ConditionStatus) {
 	f.t.Helper()
 	clusters := f.w.clusters.ClusterV1().ManagedClusters()
@@ -74,7 +74,7 @@ func (f *realFleet) availability(short string, available metav1.ConditionStatus)
 }
 
 // A cluster is unavailable, and its Placement tolerates that: with Skip, a rollout completes without it, and it gets the revision when it
-// is back.
+// is available again.
 func TestGateSkip(t *testing.T) {
 	t.Parallel()
 	f := newRealClusters(t, "skip")

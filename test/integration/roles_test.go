@@ -235,7 +235,7 @@ func (f *fleet) abortByHand() {
 	require.NoError(f.t, err)
 }
 
-// tellsOf waits until there is an event.
+// tellsOf waits for an event.
 func (f *fleet) tellsOf(wanted string) {
 	f.t.Helper()
 	eventually(f.t, "the event "+wanted, func() error {

@@ -136,7 +136,7 @@ func scrape(t *testing.T, address, token string) (string, error) {
 	return string(content), err
 }
 
-// isReproducible: a second build of the commit, in any directory, gives the same image and archives.
+// isReproducible checks that a second build of the commit, in any directory, gives the same image and archives.
 func (s *snapshot) isReproducible(t *testing.T) {
 	if changed := run(t, root, nil, "git", "status", "--porcelain"); changed != "" && os.Getenv("CI") != "true" {
 		t.Skip("the working tree has changes that a clone has not:\n" + changed)

@@ -32,7 +32,7 @@ type agentEnd struct {
 	back      time.Time
 	// unsettled is when it was last not connected, was restarted, or began to make something else of what it has.
 	unsettled time.Time
-	// applied is the version that it applied last, whether or not it still has the work; empty for none.
+	// applied is the version that it last applied, even if it no longer has the work; empty for none.
 	applied string
 }
 

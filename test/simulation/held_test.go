@@ -40,7 +40,7 @@ func TestAbortedRevisionIsHeld(t *testing.T) {
 		s.Restart()
 		s.Update("v1")
 		s.quiet()
-		s.Update("v2") // It names the first abort again.
+		s.Update("v2") // The message names the first abort again.
 		s.quiet()
 		l = s.ledger()
 		require.True(t, aborted.Time.Equal(l.Abort.Held))
@@ -59,8 +59,8 @@ func TestAbortedRevisionIsHeld(t *testing.T) {
 	}
 }
 
-// TestHeldInMidRollout: the clusters that another revision has reached return to the stable one. A revision that is retried is not held
-// later, because its last rollout was not aborted.
+// TestHeldInMidRollout: the clusters that another revision has reached return to the stable one. A retried revision is not held later,
+// because its last rollout was not aborted.
 func TestHeldInMidRollout(t *testing.T) {
 	s := checkedAbort(t, "c1", "c2", "c3")
 	s.HoldAborted(workv1alpha1.HoldAborted)

@@ -148,7 +148,7 @@ func TestAbortBesideACollision(t *testing.T) {
 	s.everywhere("v3")
 }
 
-// An abort in a status whose ledger does not count is no command: the hub restores the status, and a warning names the fields.
+// An abort in a status whose ledger does not count is not a command: the hub restores the status, and a warning names the fields.
 func TestCommandInAStatusThatDoesNotCount(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1"})

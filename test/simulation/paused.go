@@ -64,7 +64,7 @@ func (w *World) checkPaused(write string) error {
 	return nil
 }
 
-// sentAgain reports whether a write sends a cluster what its agent applied last, and has lost since.
+// sentAgain reports whether a write sends the version that the agent of the cluster last applied and has since lost.
 func (w *World) sentAgain(write string) bool {
 	created, ok := strings.CutPrefix(write, "create work ")
 	if !ok || w.Network == nil {

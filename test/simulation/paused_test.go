@@ -265,8 +265,8 @@ func TestPauseIsToldOnce(t *testing.T) {
 	require.False(t, meta.IsStatusConditionPresentAndEqual(s.Object().Status.Conditions, workv1alpha1.ConditionPaused, metav1.ConditionTrue))
 }
 
-// An agent and the hub restart during a pause, so that neither has the works any more. The hub sends the current revision to the clusters
-// that had it (R22, P9), and nothing to any other.
+// An agent and the hub restart during a pause, so neither has the works any more. The hub sends the current revision to the clusters that
+// had it (R22, P9), and nothing to the others.
 func TestWorksLostDuringAPause(t *testing.T) {
 	for name, tc := range map[string]struct {
 		play     func(*teller)

@@ -45,8 +45,8 @@ func TestOlderCRDDuringAPreservingDeletion(t *testing.T) {
 	require.NotNil(t, s.Works()[0].DeletionTimestamp, "only false gives up")
 }
 
-// A preserving deletion waits for the agent of c1 when the field of the spec is removed, and another writer changes what the conditions report.
-// The decision is in the ledger: the workloads stay until the field is false.
+// While a preserving deletion waits for the agent of c1, the field is removed from the spec and another writer changes the conditions. The
+// decision is in the ledger: the workloads stay until the field is false.
 func TestPreservingIsADecision(t *testing.T) {
 	conditions := map[string][]any{
 		"no conditions":      {},

@@ -44,7 +44,7 @@ func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bo
 	digest := revision.Decode(rev).Digest
 	returned := w.returns(digest)
 	if l := w.ledger(); made && returned {
-		if _, former := l.Formerly(digest); !former { // Only a ledger that may not count says so: the cause may be either.
+		if _, former := l.Formerly(digest); !former { // Only a ledger that may not count has the return: the cause may be either one.
 			delete(w.causes, name)
 			return
 		}

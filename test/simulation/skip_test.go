@@ -15,7 +15,7 @@ func skipping(ref workv1alpha1.LocalPlacementReference) workv1alpha1.LocalPlacem
 	return ref
 }
 
-// lost cuts a cluster off that its Placement keeps, because it tolerates that.
+// lost cuts off a cluster. Its Placement tolerates that, and keeps selecting the cluster.
 func (s *teller) lost(cluster string) {
 	s.Tell("agents: %s is cut off", cluster)
 	s.Report(cluster, "", Silent)
@@ -33,8 +33,8 @@ func (s *teller) skipped() (names []string) {
 	return names
 }
 
-// TestSkipUnavailable: the rollout passes unavailable clusters, and each gets the revision when it is back. The hub stops after each of its
-// writes in turn.
+// TestSkipUnavailable: the rollout passes unavailable clusters, and each gets the revision when it is available again. The hub stops after
+// each of its writes in turn.
 func TestSkipUnavailable(t *testing.T) {
 	for write := range 10 {
 		s := checkedStory(t)
@@ -42,7 +42,7 @@ func TestSkipUnavailable(t *testing.T) {
 		s.stable(skipping(progressive("p1", 1, "30s", 0, true)), "c1", "c2", "c3")
 		s.lost("c1")
 		s.Place("p1", []string{"c1", "c2", "c3", "c4"})
-		s.lost("c4") // It may have a work already, and has none if it was lost first.
+		s.lost("c4") // It may already have a work, but has none if it was lost first.
 		s.settle(10 * time.Second)
 		s.Update("v2")
 		s.Fault = nth(write, KilledAfter)
@@ -68,8 +68,8 @@ func TestSkipUnavailable(t *testing.T) {
 	}
 }
 
-// TestSkipReachesNewClusters: a cluster that is selected while it is unavailable has no work, and no event of a work tells the hub that it
-// is available.
+// TestSkipReachesNewClusters: a cluster that is selected while it is unavailable has no work, so no event of a work tells the hub that the
+// cluster is available again.
 func TestSkipReachesNewClusters(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2")
@@ -88,7 +88,7 @@ func TestSkipReachesNewClusters(t *testing.T) {
 	require.Equal(t, "v1", s.held("c2"), s.story())
 }
 
-// TestSkipAndAbort: a revision that cuts clusters off is aborted all the same, and the abort writes the skipped clusters, too.
+// TestSkipAndAbort: a revision that cuts off clusters is aborted even with Skip, and the abort also writes to the skipped clusters.
 func TestSkipAndAbort(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2", "c3")
@@ -100,14 +100,14 @@ func TestSkipAndAbort(t *testing.T) {
 	s.Update("v3")
 	s.settle(5 * time.Minute)
 	require.Equal(t, "v3", s.held("c1"))
-	s.Lose("c1") // With the revision that it got.
+	s.Lose("c1") // The hub has just written v3 there.
 	s.settle(10 * time.Minute)
 	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 	s.everywhere("v2")
 	require.Equal(t, []string{"c1"}, s.failed())
 }
 
-// TestSkipWithoutTheRight: without the right to read ManagedClusters, the conditions report that the field has no effect.
+// TestSkipWithoutTheRight: without permission to read ManagedClusters, the conditions report that the field has no effect.
 func TestSkipWithoutTheRight(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.API.NoClusters = true

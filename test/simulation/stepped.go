@@ -15,7 +15,7 @@ import (
 // reorder and delay events, and can repeat what it played.
 type stepped struct {
 	*cloudevents.Driver
-	// queues are those of the driver. The first has the events to read.
+	// queues are the queues of the driver. The first one has the events to read.
 	queues []*turns.Queue[cloudevents.Task]
 	// changes returns the changes of works since it was last called, as an informer would see them.
 	changes func() []watch.Event
@@ -38,7 +38,7 @@ func newStepped(
 	return s
 }
 
-// step does one task that is due, other than reading events, and reports whether there was one.
+// step performs one due task other than reading events, and reports whether there was one.
 func (s *stepped) step(ctx context.Context) bool {
 	for _, q := range s.queues[1:] {
 		if q.IsDue() {
@@ -48,7 +48,7 @@ func (s *stepped) step(ctx context.Context) bool {
 	return false
 }
 
-// next returns when the next task is due, if no event is read before a time; zero if there is none.
+// next returns when the next task is due if no event is read before the given time; zero if there is no task.
 func (s *stepped) next(deaf time.Time) (next time.Time) {
 	for i, q := range s.queues {
 		at := q.Next()

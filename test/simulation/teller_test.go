@@ -119,7 +119,7 @@ func soaking(ref workv1alpha1.LocalPlacementReference, during time.Duration) wor
 	return ref
 }
 
-// restarts restarts the hub, and tells so.
+// restarts restarts the hub, and records this in the story.
 func (s *teller) restarts() {
 	s.Tell("the hub restarts")
 	s.Restart()
@@ -133,7 +133,7 @@ func (s *teller) stable(ref workv1alpha1.LocalPlacementReference, clusters ...st
 	s.quiet()
 }
 
-// hangs begins the rollout of a version that hangs on some clusters, or on all for an empty name.
+// hangs begins the rollout of a version that hangs on the named clusters; an empty name means all clusters.
 func (s *teller) hangs(version string, clusters ...string) {
 	for _, cluster := range clusters {
 		s.Report(cluster, version, Hangs)

@@ -11,7 +11,7 @@ import (
 // picture is a ManifestWorkReplicaSet at a point in time, as the page shows it.
 type picture struct {
 	Head head `json:"head"`
-	// Groups hold the clusters, in the order in which the hub rolls out to them.
+	// Groups hold the clusters in rollout order.
 	Groups []view.Group `json:"groups"`
 }
 
@@ -20,7 +20,7 @@ type head struct {
 	*view.Fleet
 	// ReachedText describes how far an aborted revision came.
 	ReachedText string `json:"reachedText,omitempty"`
-	// Events are the events of the timeline, the newest first.
+	// Events are the events of the timeline, newest first.
 	Events   []view.Event       `json:"events"`
 	Offers   []view.Offer       `json:"offers"`
 	Counts   map[view.State]int `json:"counts"`

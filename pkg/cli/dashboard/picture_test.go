@@ -17,7 +17,7 @@ func fleetOf(n int, inFlight ...string) *view.Objects {
 	return fleettest.Objects(n, begin, inFlight...)
 }
 
-// TestLargePicture: the picture of 10,000 clusters is small enough to be there at once.
+// TestLargePicture: the picture of 10,000 clusters is small enough to load at once.
 func TestLargePicture(t *testing.T) {
 	require.Less(t, len(drawn(fleetOf(10_000), nil).data), 2<<20)
 }

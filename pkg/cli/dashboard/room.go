@@ -19,7 +19,7 @@ const (
 	idleAfter = 20 * time.Second
 )
 
-// state is the newest state of a board: what the page gets, as JSON, and the objects that it shows.
+// state is the newest state of a board: the JSON for the page, and the objects that it shows.
 type state struct {
 	data    []byte
 	objects *view.Objects
@@ -108,7 +108,7 @@ func (b *board) now() (state, <-chan struct{}) {
 // room follows one rollout for all tabs that show it.
 type room struct {
 	*board
-	// users are the tabs that show it, or did so within idleAfter.
+	// users is the number of tabs that show it, or showed it within idleAfter.
 	users int
 	end   context.CancelFunc
 }
@@ -122,7 +122,7 @@ type rooms struct {
 	open map[string]*room
 }
 
-// enter returns the room of a rollout, and the function that leaves it. The room ends when no tab has shown it for a while.
+// enter returns the room of a rollout, and the function that leaves it. The room ends when no tab has shown it for idleAfter.
 func (r *rooms) enter(namespace, name string) (found *room, leave func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,10 +11,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// followedHub notes the context of the watches.
+// followedHub records the context of the watches.
 type followedHub struct {
 	fakeHub
-	ctx context.Context //nolint:containedctx // The test looks whether it has ended.
+	ctx context.Context //nolint:containedctx // The test checks whether it has ended.
 }
 
 func (h *followedHub) Follow(ctx context.Context, namespace, name string) Followed[*view.Objects] {
@@ -22,7 +22,7 @@ func (h *followedHub) Follow(ctx context.Context, namespace, name string) Follow
 	return h.fakeHub.Follow(ctx, namespace, name)
 }
 
-// TestRoomEnds: the watches of a rollout end some time after the last tab has left, and not while another tab shows it.
+// TestRoomEnds: the watches of a rollout end after the last tab has been closed for idleAfter, but not while another tab shows it.
 func TestRoomEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hub := &followedHub{fakeHub: fakeHub{err: ErrNotReady}}

@@ -173,7 +173,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 	send(w, http.StatusOK, map[string]string{"token": token})
 }
 
-// shown returns a handler that answers with what a function derives from the objects of a rollout.
+// shown returns a handler that answers with the result of a function of the objects of a rollout.
 func (s *Server) shown(of func(*http.Request, *view.Objects) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		objects, err := s.rooms.objects(r.Context(), r.PathValue("namespace"), r.PathValue("name"))
@@ -215,7 +215,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) {
 	reply(w, map[string]string{"done": done}, err)
 }
 
-// action reads an action, and the question that the user confirmed. It refuses all actions if the page is read-only.
+// action reads an action and the question that the user confirmed. It refuses all actions if the page is read-only.
 func (s *Server) action(w http.ResponseWriter, r *http.Request) (action *Action, confirmed string, ok bool) {
 	if s.readOnly {
 		refuse(w, http.StatusForbidden, "the page is read-only: start the command without --read-only")

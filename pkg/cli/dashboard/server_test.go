@@ -305,7 +305,7 @@ func TestAct(t *testing.T) {
 	require.Equal(t, []Action{{Namespace: "default", Name: "web", Verb: view.VerbAbort, Reason: "leaks"}}, s.hub.actions())
 }
 
-// TestStream: a stream sends the picture, and again when it has changed.
+// TestStream: a stream sends the picture, and sends it again when it changes.
 func TestStream(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Options{})

@@ -70,7 +70,7 @@ func scaled(d time.Duration, by float64) time.Duration {
 	return time.Duration(min(float64(d)*by, float64(longest)))
 }
 
-// report is what an agent reports about a revision. It is nothing if the agent stays silent.
+// report is an agent's report about a revision; nothing if the agent stays silent.
 type report uint8
 
 const (
@@ -79,8 +79,8 @@ const (
 	degraded
 )
 
-// answer returns what the agent of a cluster reports about a revision under the rules of its template, and how long that takes. The older
-// revision works everywhere.
+// answer returns the report of a cluster's agent about a revision under the rules of its template, and the time until that report. The
+// older revision succeeds everywhere.
 func (d *draw) answer(rules Rules, revision string) (says report, after time.Duration) {
 	after, breaks := d.forward, d.fate == Fails || d.fate == Hangs
 	if revision == older {
@@ -92,7 +92,7 @@ func (d *draw) answer(rules Rules, revision string) (says report, after time.Dur
 	case breaks && d.fate == Fails && rules.Degraded:
 		return degraded, after
 	case !rules.Progressing:
-		return success, min(after, Report) // The objects exist, whatever becomes of the workload.
+		return success, min(after, Report) // The objects exist, even if the workload fails.
 	case breaks:
 		return nothing, 0
 	}

@@ -17,8 +17,8 @@ type Outlook struct {
 	Failing []Failing
 	// Abort is when the rollout is aborted; nil if it is not. If a pause holds the abort back, it is when the abort falls due.
 	Abort *Turn
-	// Stops is when failures stop each placementRef before any abort, in spec order, without those that they do not stop, or that are halted
-	// already.
+	// Stops is when failures stop each placementRef before any abort, in spec order. It omits placementRefs that failures do not stop, and
+	// those that are already halted.
 	Stops []Turn
 	// Blocked is why failures of a placementRef with AbortAll do not lead to an abort.
 	Blocked rollout.AbortBlock
@@ -36,7 +36,7 @@ type Failing struct {
 // Turn is when the failed clusters of a placementRef are too many.
 type Turn struct {
 	At time.Time
-	// Ref is the index of the placementRef, and Failed is how many of its clusters have failed by then.
+	// Ref is the index of the placementRef, and Failed is how many of its clusters have failed at that time.
 	Ref, Failed int
 }
 

@@ -43,7 +43,7 @@ func TestOutlookCountsTogether(t *testing.T) {
 	require.False(t, outlook(2, works).Stalled, "the hub starts the others")
 }
 
-// TestOutlookNamesThePlacement: the turn belongs to the placementRef whose clusters fail.
+// TestOutlookNamesThePlacement: the turn names the placementRef whose clusters fail.
 func TestOutlookNamesThePlacement(t *testing.T) {
 	second := rt.Ref("p2", rt.Progressive(2), rt.MaxFailures(0), rt.AbortAll(), rt.Deadline("10m"), rt.Clusters("c5"))
 	first := rt.Ref("p1", rt.Progressive(2), rt.MaxFailures(1), rt.AbortAll(), rt.Deadline("10m"), rt.Clusters("c1"))

@@ -73,17 +73,17 @@ func (st *stage) newRun() *run {
 	return r
 }
 
-// begin draws the clusters of run number index, and sets the state in which it begins: each cluster has a work that has succeeded with the
-// older revision, if there is one.
+// begin draws the clusters of run number index, and sets its initial state: each cluster has a work that has succeeded with the older
+// revision, if there is one.
 func (r *run) begin(index int) {
 	r.now, r.abortedAt, r.exposed, r.passes = epoch, time.Time{}, 0, 0
 	r.s = r.snapshot(r.s.Works[:0])
 	r.s.Clusters = placement.Clusters{}
-	random := rand.New(rand.NewPCG(r.in.Seed, uint64(index))) //nolint:gosec // a simulation needs numbers that can be repeated
+	random := rand.New(rand.NewPCG(r.in.Seed, uint64(index))) //nolint:gosec // a simulation must be reproducible
 	for i := range r.clusters {
 		c := &r.clusters[i]
 		*c = cluster{site: r.sites[i], draw: r.in.Agents.draw(random, r.sites[i].name), object: c.object}
-		if c.fate == Offline { // Matters only with unavailableClusters: Skip.
+		if c.fate == Offline { // This matters only with unavailableClusters: Skip.
 			r.s.Clusters[c.name] = placement.Cluster{}
 		}
 	}
@@ -194,7 +194,7 @@ func (r *run) start(c *cluster, rev *work.Revision) {
 	case success:
 		soak = max(r.s.Settle, r.limits[c.ref].Soak)
 	}
-	c.wakeAt = epoch.Add(r.now.Add(after + soak).Sub(epoch).Round(r.resolution)) // The nearest look of the hub.
+	c.wakeAt = epoch.Add(r.now.Add(after + soak).Sub(epoch).Round(r.resolution)) // The nearest pass of the hub.
 	c.reportAt = c.wakeAt.Add(-soak)
 	if r.s.Aborted || !c.reportAt.After(r.now) { // No report comes before the write. After an abort, there is nothing to decide.
 		c.reportAt = r.now.Add(max(after, time.Nanosecond))
@@ -206,7 +206,7 @@ func (r *run) start(c *cluster, rev *work.Revision) {
 func (r *run) next(plan *rollout.Plan) time.Time {
 	var next time.Time
 	sooner := func(at time.Time) {
-		// After an abort, nothing is decided any more: the hub looks when the last cluster is back.
+		// After an abort, nothing is left to decide: the next pass is when the last cluster has returned.
 		if at.After(r.now) && (next.IsZero() || at.Before(next) != r.s.Aborted) {
 			next = at
 		}

@@ -33,7 +33,7 @@ type actOptions struct {
 	asks, yes bool
 	wait      bool
 	timeout   time.Duration
-	// unchanged returns an error if an action is no longer the one that the user confirmed; nil if the terminal asks.
+	// unchanged returns an error if an action differs from the one that the user confirmed; nil if the user confirms in the terminal.
 	unchanged func(*action) error
 }
 
@@ -101,7 +101,7 @@ func newResume(o *options) *cobra.Command {
 	})
 }
 
-// acting completes a command that acts. It takes the name of an object, unless it says otherwise.
+// acting completes a command that acts. The argument is the name of an object, unless the command defines its own.
 func (o *options) acting(verb view.Verb, flags *actOptions, cmd *cobra.Command) *cobra.Command {
 	flags.Verb, cmd.GroupID = verb, groupAct
 	if cmd.Use == "" {
@@ -123,7 +123,7 @@ func (f *actOptions) addYes(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask for confirmation")
 }
 
-// addWait adds the flag --wait, and the one that bounds the wait.
+// addWait adds the flags --wait and --timeout.
 func (f *actOptions) addWait(cmd *cobra.Command, usage string) {
 	cmd.Flags().BoolVar(&f.wait, "wait", false, usage)
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "With --wait: maximum time to wait, such as 30m; 0 waits forever")
@@ -163,7 +163,7 @@ func hasChanged(err error) bool {
 		(failure.Status().Details == nil || len(failure.Status().Details.Causes) == 0)
 }
 
-// act plans an action, lets the user confirm it, and writes it. It returns the action; nil if nothing was changed.
+// act plans an action, asks the user to confirm it, and writes it. It returns the action; nil if nothing was changed.
 func (o *options) act(ctx context.Context, c *clients, flags *actOptions) (a *action, err error) {
 	var written *workv1alpha1.ManifestWorkReplicaSet
 	confirmed := ""

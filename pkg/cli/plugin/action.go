@@ -22,7 +22,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// action is what a command writes to a ManifestWorkReplicaSet.
+// action is the write of a command to a ManifestWorkReplicaSet.
 type action struct {
 	view.Effect
 	set     *workv1alpha1.ManifestWorkReplicaSet
@@ -31,14 +31,15 @@ type action struct {
 	manager string
 	// subresources is empty for the spec and the metadata.
 	subresources []string
-	// Of an undo, template is what it restores, hash the revision, digest the digest of the template, and done what the write has changed.
+	// For an undo: the restored template, the hash of its revision, the digest of the template, and the text about the completed write.
 	template json.RawMessage
 	hash     string
 	digest   revision.Digest
 	done     string
 }
 
-// actionOf returns the write of an action, if the rollout takes it. works are those that the user sees; they may be empty.
+// actionOf returns the write of an action, or an error if the rollout does not accept it. works are those that the user can read; they may
+// be empty.
 func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Action, works []work.Work) (*action, error) {
 	var steps []readStep
 	if asked.Verb == view.VerbUndo {
@@ -72,7 +73,7 @@ func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Act
 	return a, nil
 }
 
-// undo fills in what an undo writes, and returns the revision that it restores.
+// undo fills in the write of an undo, and returns the revision that it restores.
 func (a *action) undo(objects *view.Objects, asked *dashboard.Action) (*view.Revision, error) {
 	if len(objects.Missing) > 0 {
 		return nil, fmt.Errorf("no permission to %s, which undo requires", objects.Missing[0])

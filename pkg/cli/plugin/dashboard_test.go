@@ -25,7 +25,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// Any answer of the API server, even a refusal, shows that the server is reachable. An overload or a broken connection does not.
+// Any answer of the API server, even a refusal, shows that it is reachable. An overload or a broken connection does not.
 func TestDashboardContact(t *testing.T) {
 	now := time.Unix(1000, 0)
 	h := newDashboardHub(&options{now: func() time.Time { return now }}, &clients{namespace: "default"}, false)
@@ -116,7 +116,7 @@ func TestCodeIsInNoArgument(t *testing.T) {
 	require.NoFileExists(t, lines[0])
 }
 
-// TestFollowsAgain: an informer that may watch only later, or whose API server can't be reached for a time, has its objects as soon as it can.
+// TestFollowsAgain: an informer gets its objects as soon as its missing permission is granted, or the API server is reachable again.
 func TestFollowsAgain(t *testing.T) {
 	h := newOneHub(t)
 	var refuses, breaks atomic.Bool
@@ -144,7 +144,7 @@ func TestFollowsAgain(t *testing.T) {
 	}
 	hub := newDashboardHub(&options{now: time.Now}, c, false)
 	followed := hub.Follow(t.Context(), "default", "web")
-	missing(followed, 4) // This hub serves no Placements, PlacementDecisions and ManifestWorks.
+	missing(followed, 4) // This hub does not serve Placements, PlacementDecisions or ManifestWorks.
 	refuses.Store(false)
 	missing(followed, 3)
 	breaks.Store(true)
@@ -155,7 +155,7 @@ func TestFollowsAgain(t *testing.T) {
 	missing(late, 3)
 }
 
-// TestPatiently: a request is repeated until the API server answers, whatever the answer is, or until the context ends.
+// TestPatiently: a request is repeated until the API server gives any answer, or until the context ends.
 func TestPatiently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone, refused := errors.New("connection refused"), apierrors.NewForbidden(schema.GroupResource{}, "", nil)

@@ -127,7 +127,7 @@ func (h *dashboardHub) Follow(ctx context.Context, namespace, name string) dashb
 	})
 }
 
-// followed is what the dashboard follows. While the informers are incomplete, it has the last complete state.
+// followed implements dashboard.Followed. While the informers are incomplete, it has the last complete state.
 type followed[T any] struct {
 	*follower
 	read func() (T, error)

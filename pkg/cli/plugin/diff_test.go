@@ -69,7 +69,7 @@ func TestDiffFiles(t *testing.T) {
 	}
 }
 
-// TestUnifiedDiff: a difference has the lines of kubectl diff.
+// TestUnifiedDiff: a difference has the same lines as kubectl diff.
 func TestUnifiedDiff(t *testing.T) {
 	config := func(lines ...string) json.RawMessage {
 		return diffTemplate(t, objectOf("v1", "ConfigMap", "shop", "web", strings.Join(lines, "\n")+"\n"))

@@ -33,13 +33,13 @@ type doctor struct {
 	*clients
 	// hub is the namespace of the hub.
 	hub string
-	// check is the current check, and needs is what the user must be allowed to do for it.
+	// check is the current check, and needs is the permission that it requires of the user.
 	check, needs string
 	found        []diagnosis
 	sets         *survey
 }
 
-// begins notes the current check, and what the user must be allowed to do for it.
+// begins records the current check and the permission that it requires of the user.
 func (d *doctor) begins(check, needs string) { d.check, d.needs = check, needs }
 
 func (d *doctor) ok(format string, args ...any)           { d.add(checkOK, "", format, args...) }

@@ -29,18 +29,18 @@ const (
 // releases are the OCM releases in the table of docs/upgrade.md.
 var releases = []string{"1.2.0", "1.2.1", "1.3.0", "1.3.1"}
 
-// survey is what the checks need to know about all ManifestWorkReplicaSets.
+// survey holds the facts about all ManifestWorkReplicaSets that the checks need.
 type survey struct {
 	n int
 	// behind names the objects whose newest spec no hub has processed.
 	behind []string
-	// lost are the names of the objects that lost fields, with the messages of the conditions that report it.
+	// lost are the names of the objects that lost fields, with the messages of the conditions that report the loss.
 	lost []string
-	// refusal is why a hub refuses to run; empty if none does.
+	// refusal is the reason why a hub refuses to run; empty if no hub does.
 	refusal string
 }
 
-// surveyed reads the ManifestWorkReplicaSets once, for all checks. It returns nil without a CRD, which another check reports.
+// surveyed reads the ManifestWorkReplicaSets once, for all checks. It returns nil if the CRD is missing; another check reports that.
 func (d *doctor) surveyed(ctx context.Context) (*survey, error) {
 	d.needs = "list manifestworkreplicasets in all namespaces"
 	if d.sets != nil {
@@ -81,7 +81,7 @@ func lostIn(conditions []metav1.Condition) string {
 
 const readLogs = "read the logs of the Deployment cluster-manager-work-controller"
 
-// leader checks that a work controller leads.
+// leader checks that a work controller holds the Lease.
 func (d *doctor) leader(ctx context.Context) error {
 	d.begins("leader", "get leases in namespace "+d.hub)
 	lease, err := d.kube.CoordinationV1().Leases(d.hub).Get(ctx, leaderLease, metav1.GetOptions{})
@@ -107,8 +107,8 @@ func (d *doctor) leader(ctx context.Context) error {
 	return nil
 }
 
-// unled checks a hub without a Lease. The hub of the sandbox runs without leader election: it has no Lease, and processes the specs. A hub
-// that led once has left its Lease behind.
+// unled checks a hub without a Lease. The hub of the sandbox runs without leader election: it has no Lease, but processes the specs. A hub
+// that used leader election in the past has left its Lease behind.
 func (d *doctor) unled(sets survey) {
 	switch len(sets.behind) {
 	case sets.n:
@@ -124,7 +124,7 @@ func (d *doctor) unled(sets survey) {
 	}
 }
 
-// refused checks that no hub refuses to run because an older version lacks its snapshots.
+// refused checks that no hub refuses to run because snapshots of an older version are missing.
 func (d *doctor) refused(ctx context.Context) error {
 	d.check = "downgrade"
 	switch sets, err := d.surveyed(ctx); {
@@ -173,7 +173,7 @@ func (d *doctor) version(ctx context.Context) error {
 	return nil
 }
 
-// unrecorded checks a hub that has not recorded its version, as a development build does not.
+// unrecorded checks a hub that has not recorded its version. A development build never does.
 func (d *doctor) unrecorded(plugin string) {
 	if _, released := plan.ParseVersion(plugin); !released {
 		d.ok("the hub has not recorded a version, and this plugin is a development build")

@@ -200,7 +200,7 @@ func TestLargeFleet(t *testing.T) {
 	require.Contains(t, screen, fmt.Sprintf("note: the ManifestWorks of %d clusters were not read", n-1))
 }
 
-// sampled returns the screen of a fleet, of which the plugin reads a sample.
+// sampled returns the screen of a fleet if the plugin reads a sample of it.
 func (f *largeFleet) sampled(t *testing.T, handler http.Handler) string {
 	t.Helper()
 	kubeconfig, _ := serve(t, handler)

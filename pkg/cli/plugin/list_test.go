@@ -71,6 +71,6 @@ func TestManySets(t *testing.T) {
 	require.NoError(t, d.lostFields(t.Context()))
 	require.Len(t, d.found, 1)
 	require.Contains(t, d.found[0].Message, "default/web-300: the API server drops spec.paused")
-	require.NoError(t, d.refused(t.Context())) // It does not read them again.
+	require.NoError(t, d.refused(t.Context())) // It does not read the objects again.
 	require.Equal(t, []string{limit, limit, limit, limit}, server.limits)
 }

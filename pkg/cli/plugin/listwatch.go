@@ -43,7 +43,7 @@ func (f *follower) rows() []view.Row {
 	return rows
 }
 
-// watchList prints the rows of a printed list again whenever they change, apart from the ages, until the context ends.
+// watchList prints a row of a printed list again whenever it changes, until the context ends. A changed age does not count.
 func (o *options) watchList(ctx context.Context, c *clients, t *table, listed []view.Row, flags *listOptions) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -78,7 +78,7 @@ func (o *options) watchList(ctx context.Context, c *clients, t *table, listed []
 	return out.err
 }
 
-// keyed returns rows by namespace and name.
+// keyed maps rows by namespace and name.
 func keyed(rows []view.Row) map[string]view.Row {
 	found := make(map[string]view.Row, len(rows))
 	for i := range rows {
@@ -87,7 +87,7 @@ func keyed(rows []view.Row) map[string]view.Row {
 	return found
 }
 
-// ageless returns what the list shows of a row, without the cells that change with the clock.
+// ageless returns a row without the cells that change with the clock.
 func ageless(row *view.Row) view.Row {
 	shown := *row
 	shown.Since, shown.Created, shown.Healthy, shown.Sick = time.Time{}, time.Time{}, 0, 0

@@ -138,7 +138,7 @@ func (h *oneHub) run(t *testing.T, args ...string) (code int, out, failed string
 	return mwrs(t, "", append(args, "--kubeconfig", kubeconfig)...)
 }
 
-// mwrs runs the plugin with a text on standard input.
+// mwrs runs the plugin with a text as standard input.
 func mwrs(t *testing.T, in string, args ...string) (code int, out, failed string) {
 	t.Helper()
 	var o, e bytes.Buffer
@@ -245,7 +245,7 @@ func TestStatusBeforeTheHub(t *testing.T) {
 	}{
 		"paused, with a new template": {func(h *oneHub) { h.set.Spec.Paused, h.set.Spec.ManifestWorkTemplate = true, *templateWith("v3") }, exitPaused},
 		"deleted":                     {func(h *oneHub) { h.set.DeletionTimestamp = ptr.To(metav1.Now()) }, 1},
-		"retried": {func(h *oneHub) { // It changes no generation.
+		"retried": {func(h *oneHub) { // A retry does not change the generation.
 			h.set.Generation, h.set.Status.State = 2, workv1alpha1.StateAborted
 			h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
 		}, exitTimeout},

@@ -40,7 +40,7 @@ func (o *options) connect() (*clients, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.QPS = -1 // The API server limits its clients itself. A sample of a large fleet is many small requests.
+	config.QPS = -1 // The API server itself limits its clients. A sample of a large fleet takes many small requests.
 	config.WarningHandler = rest.NewWarningWriter(o.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
 	namespace, _, err := o.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {

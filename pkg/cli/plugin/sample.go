@@ -21,8 +21,8 @@ const (
 	lagShare = 100
 )
 
-// sampleReader returns a function that reads a sample of the works of a large fleet, with those of the named clusters. It reads all works
-// of a small fleet, or if a sample does not tell enough.
+// sampleReader returns a function that reads a sample of the works of a large fleet, including those of the named clusters. It reads all
+// works if the fleet is small, or if a sample is not conclusive.
 func (o *options) sampleReader(named ...string) worksReader {
 	return func(ctx context.Context, c *clients, objects *view.Objects) error {
 		found, err := o.trySample(ctx, c, objects, named)
@@ -30,7 +30,7 @@ func (o *options) sampleReader(named ...string) worksReader {
 		case found != nil:
 			*objects = *found
 			return nil
-		case err != nil && !apierrors.IsForbidden(err): // A user may list works, and not get them.
+		case err != nil && !apierrors.IsForbidden(err): // A user may be allowed to list works, but not to get them.
 			return err
 		}
 		return readWorks(ctx, c, objects)

@@ -56,7 +56,8 @@ func TestCutBetweenCharacters(t *testing.T) {
 	require.Equal(t, "  🇩🇪\n  🇫🇷\n  🇮🇹\n", screen{width: 3}.prose("  ", flags), "what is wider than the screen has a line of its own")
 }
 
-// TestColors: a terminal has colors, unless NO_COLOR is set to any value, or TERM is dumb. Its size stays known. A file has no screen.
+// TestColors: a terminal has colors, unless NO_COLOR is set to any value, or TERM is dumb. Its size is known in any case. A file has no
+// screen.
 func TestColors(t *testing.T) {
 	require.Equal(t, screen{}, screenOf(&bytes.Buffer{}))
 	for state, want := range map[string]string{"Failed": "\x1b[31mFailed\x1b[0m", "unknown": "unknown"} {

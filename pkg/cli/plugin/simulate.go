@@ -288,7 +288,7 @@ func (f *simulateOptions) placements(set *workv1alpha1.ManifestWorkReplicaSet) (
 	return placements, nil
 }
 
-// byPlacement returns the value of a flag for each Placement: that of NAME=VALUE, or the last value without a name, or a default.
+// byPlacement returns the value of a flag for each Placement: the value of NAME=VALUE, the last value without a name, or the default.
 func byPlacement(set *workv1alpha1.ManifestWorkReplicaSet, flag string, values []string, otherwise string) (map[string]string, error) {
 	named := map[string]string{}
 	for _, value := range values {

@@ -142,7 +142,7 @@ type waiter struct {
 	warned, read time.Time
 }
 
-// step prints the progress if it has changed, and reports whether the wait has ended. An error without a line is one of reading.
+// step prints the progress if it has changed, and reports whether the wait has ended. An error without a line is a read error.
 func (w *waiter) step(ctx context.Context, look func(context.Context) (string, bool, error)) (done bool, err error) {
 	line, done, outcome := look(ctx)
 	if line == "" {

@@ -49,7 +49,7 @@ func tableOf[T any](columns []column, items []T, row func(*T) []string) *table {
 	return t
 }
 
-// asIs is the row of an item that is one.
+// asIs returns an item that is already a row.
 func asIs(row *[]string) []string { return *row }
 
 func (t *table) widen(row []string) {

@@ -45,7 +45,7 @@ type source struct {
 	cache.SharedInformer
 	// permission is the permission that the informer requires. The set itself has none: without it, nothing can be shown.
 	permission string
-	// lost is the error of a missing permission; nil while the informer may watch.
+	// lost is the error about the missing permission; nil while the informer may watch.
 	lost error
 }
 
@@ -78,8 +78,8 @@ func following[L runtime.Object](client lister[L], selected metav1.ListOptions) 
 	}
 }
 
-// listed lists objects as the other commands read them, and then watches them: a watch that begins with all objects would decode the
-// manifests of all works.
+// listed lists objects as the other commands do, and then watches them. A watch that begins with all objects would decode the manifests of
+// all works.
 type listed struct{ *cache.ListWatch }
 
 // IsWatchListSemanticsUnSupported makes an informer list the objects before it watches them.
@@ -126,7 +126,7 @@ func follow(ctx context.Context, o *options, c *clients, namespace, name string)
 	return f
 }
 
-// keeping returns a transformation that keeps what a view reads of a work.
+// keeping returns a transformation that keeps the parts of a work that a view reads.
 func keeping() cache.TransformFunc {
 	keeper := worklist.NewKeeper()
 	return func(object any) (any, error) {
@@ -158,14 +158,14 @@ func (f *follower) add(lw *cache.ListWatch, object runtime.Object, permission st
 	err = errors.Join(err, s.SetTransform(transform),
 		s.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { f.note(s, err) }))
 	if err != nil {
-		panic(err) // Only an informer that runs refuses them.
+		panic(err) // Only a running informer refuses them.
 	}
 }
 
-// reconnectAfter is how often a request is repeated while the API server can't be reached.
+// reconnectAfter is the pause between two attempts of a request while the API server can't be reached.
 const reconnectAfter = 2 * time.Second
 
-// patiently repeats a request while the API server can't be reached. The backoff of an informer would grow to half a minute.
+// patiently repeats a request while the API server can't be reached. An informer's own backoff would grow to half a minute.
 func patiently[T any](ctx context.Context, request func() (T, error)) (found T, err error) {
 	for {
 		found, err = request()
@@ -230,7 +230,7 @@ func (f *follower) tell() {
 	}
 }
 
-// note records that an informer watches, or that it lacks a permission: it retries, and may get the permission later.
+// note records that an informer watches, or that it lacks a permission. The informer retries, and may get the permission later.
 func (f *follower) note(s *source, err error) {
 	if err != nil && !apierrors.IsForbidden(err) {
 		return
@@ -246,7 +246,7 @@ func (f *follower) note(s *source, err error) {
 // errDeleted is the end of a watch: the object was deleted.
 var errDeleted = errors.New("deleted")
 
-// objects returns the objects as the informers have them.
+// objects returns the objects that the informers have.
 func (f *follower) objects(now time.Time) (*view.Objects, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

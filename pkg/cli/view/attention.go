@@ -63,7 +63,7 @@ func attention(clusters []Cluster) (rows []Alike, rest []Count) {
 	return rows[:min(len(rows), attentionShown)], sorted(counts)
 }
 
-// rowOf returns the row of clusters that are alike.
+// rowOf returns the row of clusters in the same situation.
 func rowOf(clusters []*Cluster) Alike {
 	row := Alike{Cluster: *clusters[0]}
 	for _, c := range clusters {

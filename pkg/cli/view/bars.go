@@ -70,7 +70,7 @@ func (b *Bar) add(part *Bar) {
 	b.Done, b.Total = b.Done+part.Done, b.Total+part.Total
 }
 
-// summed returns the bars of the decision groups. If there are many, it shows the first unfinished ones and sums up the others.
+// summed returns the bars of the decision groups. If there are many, the first unfinished ones have a bar each, and the others share one.
 func summed(groups []Bar) (bars []Bar) {
 	others := 0
 	var rest Bar

@@ -14,8 +14,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// TestBars: of many decision groups, the unfinished ones have a bar each, and the others share one. A cluster of two Placements counts for
-// the first of them.
+// TestBars: if there are many decision groups, each unfinished one has a bar, and the others share one. A cluster of two Placements counts
+// toward the first.
 func TestBars(t *testing.T) {
 	o := objects(t, func(o *view.Objects) {
 		o.ReplicaSet.Spec.PlacementRefs = append(o.ReplicaSet.Spec.PlacementRefs, workv1alpha1.LocalPlacementReference{Name: "q"})

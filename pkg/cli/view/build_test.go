@@ -68,7 +68,7 @@ func aborted(rev *appsv1.ControllerRevision) {
 	revisiontest.Amend(rev, func(r *revision.Record) { r.Abort = &revision.Abort{At: now.Add(time.Minute)} })
 }
 
-// written returns the ManifestWork of a version that the hub wrote to a cluster at now, without any report of the agent.
+// written returns the ManifestWork of a version that the hub wrote to a cluster at now. The agent has not reported it.
 func written(t *testing.T, cluster, version string) work.Work {
 	t.Helper()
 	digest, err := revision.DigestOf(template(version))
@@ -82,7 +82,7 @@ func written(t *testing.T, cluster, version string) work.Work {
 
 const healthy = workv1.WorkApplied + workv1.WorkAvailable
 
-// reporting makes the agent of a work report its conditions since a time: those that are named as True, and the others as False.
+// reporting sets the conditions that the agent of a work reports since a time: the named ones are True, and the others are False.
 func reporting(w work.Work, since time.Time, isTrue string) work.Work {
 	w.Object.Status.Conditions = nil
 	for _, name := range []string{workv1.WorkApplied, workv1.WorkAvailable, workv1.WorkProgressing, workv1.WorkDegraded} {
@@ -97,13 +97,13 @@ func reporting(w work.Work, since time.Time, isTrue string) work.Work {
 	return w
 }
 
-// succeeding returns the ManifestWork of a cluster where a version succeeds since now.
+// succeeding returns the ManifestWork of a cluster where a version has succeeded since now.
 func succeeding(t *testing.T, cluster, version string) work.Work {
 	t.Helper()
 	return reporting(written(t, cluster, version), now, healthy)
 }
 
-// at returns a work at v2 that succeeded after a time; in progress if that is 0.
+// at returns a work at v2 that succeeded after the time took; it is in progress if took is 0.
 func at(t *testing.T, cluster string, took time.Duration) work.Work {
 	t.Helper()
 	if took == 0 {
@@ -112,7 +112,7 @@ func at(t *testing.T, cluster string, took time.Duration) work.Work {
 	return reporting(written(t, cluster, "v2"), now.Add(took), healthy)
 }
 
-// completed returns the ManifestWork of a cluster that has a version and ran to completion at another one.
+// completed returns the ManifestWork of a cluster that has a version, but ran to completion at an earlier generation.
 func completed(t *testing.T, cluster, version string) work.Work {
 	t.Helper()
 	w := succeeding(t, cluster, version)
@@ -123,7 +123,7 @@ func completed(t *testing.T, cluster, version string) work.Work {
 	return w
 }
 
-// sick makes the agent of a work report it as degraded since a time.
+// sick makes the agent of a work report it as degraded from a time.
 func sick(w work.Work, since time.Duration) work.Work {
 	w = reporting(w, now.Add(since), healthy+workv1.WorkProgressing+workv1.WorkDegraded)
 	w.Object.Annotations[workv1alpha1.AnnotationAppliedAt] = now.Add(since).Format(time.RFC3339Nano)

@@ -95,7 +95,7 @@ func sortClusters(clusters []Cluster) {
 	})
 }
 
-// clusters returns the clusters without those that are away, and reports whether they are all selected clusters.
+// clusters returns the clusters except those that are away, and reports whether these are all selected clusters.
 func (o *Objects) clusters() ([]Cluster, bool) { return Prepared(o).known.clusters() }
 
 func (o *Objects) locate() (clusters []Cluster, known bool) {

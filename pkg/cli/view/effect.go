@@ -80,7 +80,7 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 	return e
 }
 
-// restoredBy returns to how many clusters the hub writes after an undo, and what it does.
+// restoredBy returns the number of clusters to which the hub writes after an undo, and a description of its action.
 func (o *Objects) restoredBy(r *Revision) (clusters int, then string) {
 	if r.State == workv1alpha1.RevisionAborted && o.ReplicaSet.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
 		return 0, "The hub keeps the revision aborted, because abortedRevisionPolicy is Hold. Retry it to roll it out."
@@ -174,7 +174,7 @@ func Offers(o *Objects) []Offer {
 	return offers
 }
 
-// Pausable returns why a rollout can't be paused or resumed; nil if it can.
+// Pausable returns an error if a rollout can't be paused or resumed; nil if it can.
 func Pausable(set *workv1alpha1.ManifestWorkReplicaSet, paused bool) error {
 	if set.Spec.Paused != paused {
 		return nil
@@ -186,7 +186,7 @@ func Pausable(set *workv1alpha1.ManifestWorkReplicaSet, paused bool) error {
 const noCommands = status.LedgerDropped + ", and without it the hub takes no command from the status: " +
 	"apply the CRD that came with the hub"
 
-// lacksLedger reports whether the API server drops the ledger of an object: the hub reported a rollout, and the ledger is missing.
+// lacksLedger reports whether the API server drops the ledger of an object: the hub reported a rollout, but the ledger is missing.
 func lacksLedger(set *workv1alpha1.ManifestWorkReplicaSet) bool {
 	return set.Status.Ledger == "" && meta.FindStatusCondition(set.Status.Conditions, workv1alpha1.ConditionProgressing) != nil
 }

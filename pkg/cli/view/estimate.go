@@ -116,7 +116,7 @@ func (o *Objects) ends(
 	}
 	size := 0
 	if ref.RolloutStrategy.Type == clusterv1alpha1.Progressive && ref.RolloutStrategy.Progressive != nil {
-		size, _ = intstr.GetScaledValueFromIntOrPercent(&ref.RolloutStrategy.Progressive.MaxConcurrency, total, true) // Zero for nonsense.
+		size, _ = intstr.GetScaledValueFromIntOrPercent(&ref.RolloutStrategy.Progressive.MaxConcurrency, total, true) // Zero if it is invalid.
 	}
 	waves := math.Ceil(float64(waiting) / float64(max(busy, size)))
 	return wave, later(wave, o.Now).Add(time.Duration(waves) * each)

@@ -198,7 +198,7 @@ func SinceOf(rs *workv1alpha1.ManifestWorkReplicaSet) time.Time {
 	return explanation(rs).LastTransitionTime.Time
 }
 
-// explanation returns the condition that explains the state; an empty one if it is missing.
+// explanation returns the condition that explains the state; an empty condition if it is missing.
 func explanation(rs *workv1alpha1.ManifestWorkReplicaSet) *metav1.Condition {
 	names := []string{workv1alpha1.ConditionProgressing}
 	switch StateOf(rs) {

@@ -105,14 +105,14 @@ func (o *Objects) worst(f *Fleet) (cluster, what string) {
 	return cluster, what
 }
 
-// late adds the command that explains a cluster that has not confirmed the abort, although its work was written.
+// late adds the command that explains a cluster whose work was written, but that has not confirmed the abort.
 func (c *commands) late(f *Fleet) {
 	if f.State == workv1alpha1.StateAborted && len(f.Attention) > 0 && f.Attention[0].State == StateRestoring {
 		c.add("see why "+f.Attention[0].Name+" has not returned", "why", f.Attention[0].Name)
 	}
 }
 
-// undo adds the command that restores an earlier revision, if there is one. A template that a tool manages is changed in that tool.
+// undo adds the command that restores an earlier revision, if there is one. A template that a tool manages must be changed in that tool.
 func (c *commands) undo(purpose string) {
 	target, err := UndoTarget(c.o, 0, Allowed{})
 	if err != nil {
@@ -130,7 +130,7 @@ func (c *commands) undo(purpose string) {
 	}
 }
 
-// pause adds the command that pauses the rollout. It warns that a pause suspends aborts, if the hub aborts by itself.
+// pause adds the command that pauses the rollout. If the hub aborts automatically, it warns that a pause suspends aborts.
 func (c *commands) pause() {
 	purpose := "pause the rollout"
 	if abortsAll(c.o.ReplicaSet) {
@@ -139,14 +139,14 @@ func (c *commands) pause() {
 	c.add(purpose, "pause")
 }
 
-// retry adds the command that retries the failed clusters, if some have failed, and if the hub takes commands.
+// retry adds the command that retries the failed clusters, if any have failed and the hub accepts commands.
 func (c *commands) retry() {
 	if len(c.o.ReplicaSet.Status.Failures) > 0 && !lacksLedger(c.o.ReplicaSet) {
 		c.add("retry the failed clusters", "retry")
 	}
 }
 
-// abort adds the command that aborts the rollout, if there is a revision to return to, and if the hub takes commands.
+// abort adds the command that aborts the rollout, if there is a revision to return to and the hub accepts commands.
 func (c *commands) abort(returns bool) {
 	if returns && !lacksLedger(c.o.ReplicaSet) {
 		c.add("return every cluster to revision "+CurrentNumber(c.o), "abort", "--reason", "…")

@@ -35,7 +35,7 @@ type Objects struct {
 	// Placements are the Placements of the placementRefs, by name. Decisions are their PlacementDecisions, by Placement name.
 	Placements map[string]*clusterv1beta1.Placement
 	Decisions  map[string][]*clusterv1beta1.PlacementDecision
-	// Presumed are the clusters of whose work only the metadata was read, and which count as succeeded because the hub counts them so.
+	// Presumed are the clusters whose works were read only as metadata. They count as succeeded because the hub counts them so.
 	Presumed sets.Set[string]
 	// Lease is the Lease of the hub's leader; nil if it was not read, or does not exist.
 	Lease *coordinationv1.Lease
@@ -45,11 +45,11 @@ type Objects struct {
 	Now time.Time
 	// decided holds the decisions of the hub if they differ from those in the objects; nil otherwise.
 	decided *ledger.Ledger
-	// known holds what Prepared derives; nil before that.
+	// known holds the results of Prepared; nil before that.
 	known *known
 }
 
-// known holds what several parts of a view need, so that each is derived once.
+// known holds the results that several parts of a view share. Each is derived once.
 type known struct {
 	history   revision.History
 	revisions []Revision
@@ -60,7 +60,7 @@ type known struct {
 	outlook   func() *outlook
 }
 
-// Prepared returns the objects with what several views need. Views of prepared objects do not derive it again.
+// Prepared returns the objects with the results that several views share. Views of prepared objects do not derive them again.
 func Prepared(o *Objects) *Objects {
 	if o.known != nil {
 		return o

@@ -232,7 +232,7 @@ func (l *outlook) allowed(ref int) string {
 	return text
 }
 
-// limit returns the number of failures that is one too many for a placementRef, and its consequence. It is zero if each group has its own.
+// limit returns the number of failures that exceeds the limit of a placementRef, and its consequence. It is zero if the limit is per group.
 func (l *outlook) limit(ref int) (n int, consequence string) {
 	limits := &l.limits[ref]
 	if limits.Err != nil || limits.PerGroup {

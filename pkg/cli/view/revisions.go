@@ -58,7 +58,7 @@ func (o *Objects) listed() []Revision {
 		r := &revisions[i]
 		r.Update, r.Current = r.Hash == status.UpdateRevision, r.Hash == status.CurrentRevision
 		r.WasCurrent = r.WasCurrent || r.Current
-		if len(status.Revisions) == 0 { // Another CRD.
+		if len(status.Revisions) == 0 { // Another CRD is installed.
 			r.guess(o)
 		}
 		if r.Now >= 0 && o.aborted() {

@@ -18,7 +18,7 @@ import (
 // TestUndoTarget: an undo restores the current revision during a rollout. After a rollout, it restores the newest earlier revision that was
 // current. It restores an aborted revision only if allowed.
 func TestUndoTarget(t *testing.T) {
-	edited := func(o *view.Objects) { // Every cluster has v2, and none has the template in the spec.
+	edited := func(o *view.Objects) { // Every cluster has v2; the spec has v3.
 		complete(o)
 		o.ReplicaSet.Spec.ManifestWorkTemplate = *template("v3")
 		o.ReplicaSet.Generation, o.ReplicaSet.Status.ObservedGeneration = 7, 6

@@ -95,7 +95,7 @@ var NoHealth = Rule{
 	}},
 }
 
-// ReturnsAborted is about AbortAll with a template that a GitOps tool writes.
+// ReturnsAborted warns about AbortAll if a GitOps tool writes the template.
 var ReturnsAborted = Rule{
 	Name: "returnsAborted",
 	Text: "a GitOps tool writes the template, so a template whose rollout was aborted may return by itself: " +

@@ -15,9 +15,9 @@ import (
 
 var specPath = field.NewPath("spec")
 
-// decode reads name, namespace, labels, annotations and spec of a ManifestWorkReplicaSet as the controller does. The CRD lets
-// durations through that the type can't hold; they are problems, and left out, so that the rest can be checked. Where still more can't
-// be decoded the spec is empty and readable is false.
+// decode reads name, namespace, labels, annotations and spec of a ManifestWorkReplicaSet as the controller does. The CRD accepts
+// durations that the type can't hold. They are reported as problems and omitted, so that the rest can be checked. If the rest can't be
+// decoded either, the spec is empty and readable is false.
 func decode(object *unstructured.Unstructured) (mwrs *workv1alpha1.ManifestWorkReplicaSet, problems []problem, readable bool) {
 	spec, _ := object.Object["spec"].(map[string]any)
 	spec = runtime.DeepCopyJSON(spec)

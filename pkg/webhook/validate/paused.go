@@ -20,7 +20,7 @@ func pauseSurprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestW
 		return nil
 	}
 	if l, err := ledger.Decode(before.Status.Ledger, old.GetUID()); err == nil && l.Abort != nil && !l.Abort.Restored.IsZero() {
-		return nil // A pause hides in the state that the abort has ended.
+		return nil // During a pause, the state does not show that the abort has ended.
 	}
 	return []string{rule.AbortWhilePaused.Warning(specPath.Child("paused"))}
 }

@@ -1,4 +1,4 @@
-// Package agents plays the work agents of all clusters of a hub: it reports the status of ManifestWorks to the API server.
+// Package agents simulates the work agents of all clusters of a hub: it reports the status of ManifestWorks to the API server.
 package agents
 
 import (
@@ -19,17 +19,17 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/testwork"
 )
 
-// Outcome is what an agent reports of a version.
+// Outcome is an agent's report about a version.
 type Outcome struct {
 	Refused, Progressing, Degraded bool
-	// Silent is true if the agent is offline: it reports nothing, and lets no work go.
+	// Silent is true if the agent is offline: it reports nothing, and removes no finalizer.
 	Silent bool
-	// Message is that of all conditions; if Terse is true, only of those that are not as wanted, as with a real agent.
+	// Message is the message of all conditions. If Terse is true, only conditions that are not as wanted have it, as with a real agent.
 	Message string
 	Terse   bool
 }
 
-// Outcomes.
+// The outcomes.
 var (
 	Succeeds = Outcome{Message: "succeeds"}
 	Hangs    = Outcome{Progressing: true, Message: "hangs"}
@@ -48,7 +48,7 @@ type Agents struct {
 	works cache.Store
 
 	mu sync.Mutex
-	// outcomes by "cluster/version", "cluster/" and "/version"; the first that is set counts.
+	// outcomes has the keys "cluster/version", "cluster/" and "/version"; the first one that is set counts.
 	outcomes map[string]Outcome
 }
 
@@ -95,7 +95,7 @@ func (a *Agents) work(ctx context.Context) {
 	}
 }
 
-// Poll makes the agents look at the API server again and again until the context ends, also while the API server is unavailable.
+// Poll makes the agents poll the API server until the context ends, even while the API server is unavailable.
 func (a *Agents) Poll(ctx context.Context, interval time.Duration) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		works, err := a.client.WorkV1().ManifestWorks("").List(ctx, metav1.ListOptions{})
@@ -103,12 +103,12 @@ func (a *Agents) Poll(ctx context.Context, interval time.Duration) {
 			return
 		}
 		for i := range works.Items {
-			_ = a.answer(ctx, &works.Items[i]) // The next look tries again.
+			_ = a.answer(ctx, &works.Items[i]) // The next poll tries again.
 		}
 	}, interval)
 }
 
-// Set sets what the agents report. An empty cluster or version stands for all.
+// Set sets the reports of the agents. An empty cluster or version means all.
 func (a *Agents) Set(cluster, version string, o Outcome) {
 	a.mu.Lock()
 	a.outcomes[cluster+"/"+version] = o
@@ -131,7 +131,7 @@ func (a *Agents) outcome(cluster, version string) Outcome {
 	return Succeeds
 }
 
-// answer does what an agent does next about a work.
+// answer performs the next step of an agent for a work.
 func (a *Agents) answer(ctx context.Context, work *workv1.ManifestWork) error {
 	what := a.outcome(work.Namespace, testwork.Version(&work.Spec))
 	client := a.client.WorkV1().ManifestWorks(work.Namespace)

@@ -19,8 +19,8 @@ const (
 	// restored the previous value; the note gives the reason.
 	EventCurrentRevisionIgnored = "CurrentRevisionIgnored"
 
-	// EventStatusRestored is a warning: the status was lost, restored from a backup, or changed together with its ledger, and the hub restored
-	// the fields that the note names. No such change is a command.
+	// EventStatusRestored is a warning: the status was lost, restored from a backup, or changed together with its ledger. The hub restored
+	// the fields that the note names. Such a change is not a command.
 	EventStatusRestored = "StatusRestored"
 
 	// EventRolloutStarted means that a rollout of the update revision began, or is being retried after an abort.
@@ -59,8 +59,8 @@ const (
 	// EventRolloutAborted is a warning: the rollout was aborted; the note names the failed clusters and the causes, or the user who set
 	// status.abortedTime.
 	EventRolloutAborted = "RolloutAborted"
-	// EventRevisionHeld is a warning: the template returned to an aborted revision, and abortedRevisionPolicy Hold keeps it aborted; the
-	// note says when and why it was aborted.
+	// EventRevisionHeld is a warning: the template returned to an aborted revision, and abortedRevisionPolicy Hold keeps it aborted. The
+	// note gives the time and the reason of the abort.
 	EventRevisionHeld = "RevisionHeld"
 	// EventAbortCarriedOut means that the current revision was written to every cluster, except those that the note names.
 	EventAbortCarriedOut = "AbortCarriedOut"

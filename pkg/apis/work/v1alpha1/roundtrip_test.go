@@ -21,10 +21,10 @@ import (
 
 const samples = 200
 
-// filler fills objects as the tests of Kubernetes' own types do. With seeds from 0 up, a failure names one that can be run again.
+// filler fills objects as the tests of Kubernetes' own types do. The seeds start at 0; a failure names its seed, so it can be repeated.
 func filler(seed int64) interface{ Fill(object any) } {
 	scheme := runtime.NewScheme()
-	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // The objects in manifests.
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // For the objects in manifests.
 	return fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(seed), serializer.NewCodecFactory(scheme))
 }
 

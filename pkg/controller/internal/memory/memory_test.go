@@ -111,7 +111,7 @@ func TestQuestionsLeaveNothingBehind(t *testing.T) {
 	require.Empty(t, m.Works.known)
 }
 
-// What the stored status told is asked for once, and what this process told counts from then on.
+// The report in the stored status is read once. After that, the reports of this process count.
 func TestTell(t *testing.T) {
 	m := &Reports{}
 	stored := func() status.Told { return status.Told{Stage: status.Stalled} }

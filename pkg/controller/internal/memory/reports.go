@@ -14,7 +14,7 @@ import (
 )
 
 // Reports remembers this process's reports about each ManifestWorkReplicaSet, by "namespace/name", so that nothing is reported twice or
-// too often. After a restart, the stored status tells what it can.
+// too often. After a restart, the stored status provides the last report, as far as it can.
 //
 // An entry is created with the first report. It is dropped when the cache shows that its owner is gone: for a new object of the same name,
 // everything is reported again.
@@ -24,7 +24,7 @@ type Reports struct{ entries[string, ownerReports] }
 type ownerReports struct {
 	// notes holds the texts of the log and of events that each process reports once, at most notesKept.
 	notes sets.Set[string]
-	// told is what was last reported; nil if this process has not reported anything.
+	// told is the last report; nil if this process has not reported anything.
 	told *status.Told
 	// reportedAt is when a status was last written; zero for never.
 	reportedAt time.Time
@@ -52,7 +52,7 @@ func (t *ownerReports) announce(note string) bool {
 	return true
 }
 
-// Tell changes what was last reported, and returns what it was. initial returns that for a process that has not reported anything.
+// Tell changes the last report, and returns the one before the change. initial returns it for a process that has not reported anything.
 func (m *Reports) Tell(owner string, initial func() status.Told, change func(*status.Told)) (before status.Told) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
