@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
@@ -60,17 +61,26 @@ func (c *Controller) ownersOn(cluster string) []string {
 }
 
 // interested returns the keys of the ManifestWorkReplicaSets that may depend on a cluster although they have no known work there. Over a
-// broker, they list the cluster as away. Otherwise, they skip unavailable clusters.
+// broker, they list the cluster as away. Otherwise, they select it and skip unavailable clusters.
 func (c *Controller) interested(cluster string) (keys []string) {
-	for _, cached := range c.replicaSets.List() {
-		object := cached.(*replicaset.Object)
+	if c.broker != nil {
 		lists := func(away workv1alpha1.AwayCluster) bool { return away.Cluster == cluster }
-		interested := slices.ContainsFunc(object.Spec.PlacementRefs, skips)
-		if c.broker != nil {
-			interested = slices.ContainsFunc(object.Status.Away, lists)
+		for _, cached := range c.replicaSets.List() {
+			if object := cached.(*replicaset.Object); slices.ContainsFunc(object.Status.Away, lists) {
+				keys = append(keys, cache.MetaObjectToName(object).String())
+			}
 		}
-		if interested {
-			keys = append(keys, cache.MetaObjectToName(object).String())
+		return keys
+	}
+	decisions, err := c.decisionIndex.ByIndex(replicaset.ByCluster, cluster)
+	if err != nil {
+		return nil
+	}
+	for _, decision := range decisions {
+		for _, key := range c.placementQueueKeys(decision.(*clusterv1beta1.PlacementDecision)) {
+			if cached, exists, _ := c.replicaSets.GetByKey(key); exists && cached.(*replicaset.Object).Spec.SkipsUnavailable() {
+				keys = append(keys, key)
+			}
 		}
 	}
 	return keys
@@ -106,16 +116,11 @@ func (c *Controller) noteCluster(p *pass, clusters, remembered placement.Cluster
 	}
 }
 
-// skips reports whether a placementRef skips unavailable clusters.
-func skips(ref workv1alpha1.LocalPlacementReference) bool {
-	return ref.RolloutStrategy.UnavailableClusters == workv1alpha1.SkipUnavailable
-}
-
 // noteSkippable records the availability of the clusters that may be skipped. Over a broker, no cluster may be skipped.
 func (c *Controller) noteSkippable(p *pass, clusters, remembered placement.Clusters) {
 	for i := range p.facts.Refs {
 		ref := &p.facts.Refs[i]
-		if c.broker != nil || ref.Placement == nil || ref.Strategy.UnavailableClusters != workv1alpha1.SkipUnavailable {
+		if c.broker != nil || ref.Placement == nil || !ref.Strategy.SkipsUnavailable() {
 			continue
 		}
 		for cluster := range ref.Placement.Clusters() {

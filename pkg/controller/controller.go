@@ -124,7 +124,7 @@ func NewStores() Stores {
 		Works:       indexer(withNamespaces(workcache.WorkIndexers())),
 		Revisions:   indexer(workcache.OwnerIndexers()),
 		Placements:  indexer(withNamespaces(cache.Indexers{})),
-		Decisions:   indexer(replicaset.PlacementIndexers()),
+		Decisions:   indexer(replicaset.DecisionIndexers()),
 	}
 }
 

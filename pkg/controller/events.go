@@ -70,7 +70,7 @@ func (c *Controller) announceAbort(p *pass, transition status.Transition) {
 		c.metrics.RolloutAborted()
 		c.rolloutTook(p, metrics.RolloutAborted)
 		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort",
-			fmt.Sprintf("the rollout of revision %s is aborted, every cluster goes back to revision %s: %s",
+			fmt.Sprintf("the rollout of revision %s was aborted, and every cluster returns to revision %s: %s",
 				p.Update.Name, p.currentName(), p.Ledger.Abort.Reason))
 	default:
 		c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventAbortCarriedOut, "Abort", strings.Join(

@@ -173,7 +173,7 @@ func index(config Config) error {
 	}{
 		{config.WorkInformer.Informer(), workcache.WorkIndexers()},
 		{config.RevisionInformer.Informer(), workcache.OwnerIndexers()},
-		{config.DecisionInformer.Informer(), replicaset.PlacementIndexers()},
+		{config.DecisionInformer.Informer(), replicaset.DecisionIndexers()},
 	} {
 		if err := add.informer.AddIndexers(add.indexers); err != nil {
 			return fmt.Errorf("adding an index to an informer: %w", err)

@@ -63,7 +63,7 @@ func ParseStrategy(field string, in *workv1alpha1.RolloutStrategy) (Strategy, er
 // takeStrategy returns the fields that a strategy's type uses, and the name of the part that holds them.
 func takeStrategy(in *workv1alpha1.RolloutStrategy) (s Strategy, part string, config clusterv1alpha1.RolloutConfig, err error) {
 	s = Strategy{
-		Kind: in.Type, AbortAll: in.FailureStrategy == workv1alpha1.AbortAll, Skip: in.UnavailableClusters == workv1alpha1.SkipUnavailable,
+		Kind: in.Type, AbortAll: in.FailureStrategy == workv1alpha1.AbortAll, Skip: in.SkipsUnavailable(),
 	}
 	if s.Kind == "" {
 		s.Kind = clusterv1alpha1.All

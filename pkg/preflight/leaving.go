@@ -303,10 +303,8 @@ func ignoredFields(_ *view, o *owner) (findings []Finding) {
 	ignored(spec.RollbackWindow != nil, "spec.rollbackWindow", "an undo follows the rollout strategies", "remove the field")
 	ignored(spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted, "spec.abortedRevisionPolicy",
 		"a template whose rollout was aborted is rolled out again", "keep that template out of Git")
-	skips := slices.ContainsFunc(spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
-		return ref.RolloutStrategy.UnavailableClusters == workv1alpha1.SkipUnavailable
-	})
-	ignored(skips, "unavailableClusters", "a rollout waits for unavailable clusters", "let their Placement drop unavailable clusters")
+	ignored(spec.SkipsUnavailable(), "unavailableClusters", "a rollout waits for unavailable clusters",
+		"let their Placement drop unavailable clusters")
 	aborts := slices.ContainsFunc(spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
 		return ref.RolloutStrategy.FailureStrategy != ""
 	})

@@ -11,8 +11,28 @@ import (
 // another Placement (P8).
 const ByPlacement = "work-rollback-by-placement"
 
+// ByCluster finds PlacementDecisions by a cluster that they name.
+const ByCluster = "work-rollback-by-cluster"
+
 // PlacementIndexers returns the index by Placement.
 func PlacementIndexers() cache.Indexers { return cache.Indexers{ByPlacement: indexByPlacement} }
+
+// DecisionIndexers returns the indexes of PlacementDecisions.
+func DecisionIndexers() cache.Indexers {
+	return cache.Indexers{ByPlacement: indexByPlacement, ByCluster: indexByCluster}
+}
+
+func indexByCluster(obj any) ([]string, error) {
+	decision, ok := obj.(*clusterv1beta1.PlacementDecision)
+	if !ok {
+		return nil, fmt.Errorf("there is no index by cluster of %T", obj)
+	}
+	clusters := make([]string, 0, len(decision.Status.Decisions))
+	for i := range decision.Status.Decisions {
+		clusters = append(clusters, decision.Status.Decisions[i].ClusterName)
+	}
+	return clusters, nil
+}
 
 func indexByPlacement(obj any) ([]string, error) {
 	switch o := obj.(type) {

@@ -56,7 +56,7 @@ func WhyAborted(reason string, held time.Time) string {
 	if held.IsZero() {
 		return reason
 	}
-	why := "abortedRevisionPolicy Hold keeps it aborted, as it was at " + held.UTC().Format(time.RFC3339)
+	why := "abortedRevisionPolicy Hold keeps it aborted since its abort at " + held.UTC().Format(time.RFC3339)
 	if reason != "" {
 		why += ": " + reason
 	}

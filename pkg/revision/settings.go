@@ -49,7 +49,7 @@ func fieldsOf(spec *workv1alpha1.ManifestWorkReplicaSetSpec) map[string]string {
 		if ref.RolloutStrategy.FailureStrategy != "" {
 			fields[refPrefix+ref.Name+failurePath] = string(ref.RolloutStrategy.FailureStrategy)
 		}
-		if ref.RolloutStrategy.UnavailableClusters == workv1alpha1.SkipUnavailable {
+		if ref.RolloutStrategy.SkipsUnavailable() {
 			fields[refPrefix+ref.Name+skipPath] = string(workv1alpha1.SkipUnavailable)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 // When a rollout is aborted, and how clusters go back (R12):
 //
 //  1. A rollout in progress is aborted when a placementRef with failureStrategy AbortAll has failed (decideAbort; failed.go tells when it
-//     has), or when a user aborts it (obeyAbort in package lifecycle).
+//     has), when a user aborts it (obeyAbort in package lifecycle), or when it begins with an aborted revision that is held (Hold in
+//     package ledger).
 //  2. It is not aborted if there is no revision to go back to (Absence), nor if it is an undo: one silent cluster would return all others
 //     to the revision that the user left.
 //  3. The abort is persisted first (R42). A pause holds it back.

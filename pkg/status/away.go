@@ -2,7 +2,6 @@ package status
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -58,17 +57,14 @@ func skippedNote(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return rollout.Names(names) + " unavailable and skipped: such a cluster gets the revision when it has been available for a minute"
+	return rollout.Names(names) + " unavailable and skipped: a skipped cluster gets the revision once it has been available for a minute"
 }
 
 // skipUnusable returns the reason why unavailableClusters: Skip has no effect; empty if it is not set, or has an effect.
 func skipUnusable(in *Input) string {
-	skips := func(ref workv1alpha1.LocalPlacementReference) bool {
-		return ref.RolloutStrategy.UnavailableClusters == workv1alpha1.SkipUnavailable
-	}
 	why, stays := "this hub can't read ManagedClusters", "; a cluster that status.away lists as skipped stays skipped until it can"
 	switch {
-	case !slices.ContainsFunc(in.Object.Spec.PlacementRefs, skips):
+	case !in.Object.Spec.SkipsUnavailable():
 		return ""
 	case in.Snapshot.Heard != nil:
 		why, stays = "the ManifestWorks travel over a broker", ""

@@ -75,7 +75,7 @@ func lostWorks(in *Input) string {
 	if len(in.Plan.Lost) == 0 {
 		return ""
 	}
-	return "no ManifestWork on " + rollout.Names(in.Plan.Lost) + ": if an agent had one and lost it, it will remove the objects"
+	return "no ManifestWork on " + rollout.Names(in.Plan.Lost) + ": an agent that lost its ManifestWork will remove the objects"
 }
 
 // superseded reports whether the rollout of today's template takes the place of the one that is held back, as soon as the pause is over. An abort

@@ -55,7 +55,7 @@ func TestPausedCounts(t *testing.T) {
 		},
 		"an agent that has no work": {
 			paused(status.Complete, false, three, rt.Heard(0, "c1", "c2", "c3"), rt.Works(done("c1"), done("c2"))),
-			"held back: revision web-bbb on 1 cluster (c3); no ManifestWork on 1 cluster (c3): if an agent had one and lost it, it will remove the objects",
+			"held back: revision web-bbb on 1 cluster (c3); no ManifestWork on 1 cluster (c3): an agent that lost its ManifestWork will remove the objects",
 		},
 		"a template that differs": {paused(status.Complete, true, one, rt.Works(done("c1"))), waits},
 		"a template that differs takes the place of what is under way": {

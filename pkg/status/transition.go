@@ -1,8 +1,6 @@
 package status
 
 import (
-	"slices"
-
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 )
@@ -39,15 +37,15 @@ func ToldBy(stored *workv1alpha1.ManifestWorkReplicaSetStatus, l *ledger.Ledger)
 	return told
 }
 
-// ToldStalled reports whether a stored status reports a stalled rollout, given that the rollout was neither completed nor aborted. A pause
-// hides this in the state of the object, but not in the state of its update revision.
+// ToldStalled reports whether a stored status reports a stalled rollout, given that the rollout was neither completed nor aborted. The state
+// of the object may report something more urgent, such as a pause. The state of its update revision then still shows the stall.
 func ToldStalled(stored *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
-	if stored.State != workv1alpha1.StatePaused {
-		return stored.State == workv1alpha1.StateStalled
+	for i := range stored.Revisions {
+		if stored.Revisions[i].Hash == stored.UpdateRevision {
+			return stored.Revisions[i].State != workv1alpha1.RevisionProgressing
+		}
 	}
-	return slices.ContainsFunc(stored.Revisions, func(rev workv1alpha1.RevisionStatus) bool {
-		return rev.Hash == stored.UpdateRevision && rev.State != workv1alpha1.RevisionProgressing
-	})
+	return stored.State == workv1alpha1.StateStalled
 }
 
 // Transition is what a status reports for the first time.

@@ -31,18 +31,20 @@ func TestToldBy(t *testing.T) {
 		ledger    *ledger.Ledger
 		stage     status.Stage
 	}{
-		"nothing":                      {ledger: &ledger.Ledger{}},
-		"rolling out":                  {state: workv1alpha1.StateRollingOut, ledger: decided(), stage: status.RollingOut},
-		"lost":                         {ledger: decided(), stage: status.RollingOut},
-		"stalled":                      {state: workv1alpha1.StateStalled, ledger: decided(), stage: status.Stalled},
-		"complete":                     {state: workv1alpha1.StateComplete, ledger: decided(ended), stage: status.Complete},
-		"complete, from a backup":      {state: workv1alpha1.StateRollingOut, ledger: decided(ended), stage: status.Complete},
-		"complete, and refused":        {state: workv1alpha1.StateStalled, ledger: decided(ended), stage: status.Complete},
-		"aborting":                     {state: workv1alpha1.StateAborting, ledger: decided(aborted), stage: status.Aborting},
-		"aborted":                      {state: workv1alpha1.StateAborted, ledger: decided(aborted), stage: status.Aborted},
-		"paused":                       {workv1alpha1.StatePaused, update(workv1alpha1.RevisionProgressing), decided(), status.RollingOut},
-		"paused and stalled":           {workv1alpha1.StatePaused, update(workv1alpha1.RevisionNotReady), decided(), status.Stalled},
-		"paused without any revisions": {state: workv1alpha1.StatePaused, ledger: decided(), stage: status.RollingOut},
+		"nothing":                             {ledger: &ledger.Ledger{}},
+		"rolling out":                         {state: workv1alpha1.StateRollingOut, ledger: decided(), stage: status.RollingOut},
+		"lost":                                {ledger: decided(), stage: status.RollingOut},
+		"stalled":                             {state: workv1alpha1.StateStalled, ledger: decided(), stage: status.Stalled},
+		"complete":                            {state: workv1alpha1.StateComplete, ledger: decided(ended), stage: status.Complete},
+		"complete, from a backup":             {state: workv1alpha1.StateRollingOut, ledger: decided(ended), stage: status.Complete},
+		"complete, and refused":               {state: workv1alpha1.StateStalled, ledger: decided(ended), stage: status.Complete},
+		"aborting":                            {state: workv1alpha1.StateAborting, ledger: decided(aborted), stage: status.Aborting},
+		"aborted":                             {state: workv1alpha1.StateAborted, ledger: decided(aborted), stage: status.Aborted},
+		"paused":                              {workv1alpha1.StatePaused, update(workv1alpha1.RevisionProgressing), decided(), status.RollingOut},
+		"paused and stalled":                  {workv1alpha1.StatePaused, update(workv1alpha1.RevisionNotReady), decided(), status.Stalled},
+		"a strategy is invalid, and stalled":  {workv1alpha1.StateInvalid, update(workv1alpha1.RevisionNotReady), decided(), status.Stalled},
+		"another template waits, and stalled": {workv1alpha1.StateRollingOut, update(workv1alpha1.RevisionNotReady), decided(), status.Stalled},
+		"paused without any revisions":        {state: workv1alpha1.StatePaused, ledger: decided(), stage: status.RollingOut},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stored := &workv1alpha1.ManifestWorkReplicaSetStatus{State: tc.state, Revisions: tc.revisions, UpdateRevision: "bbb"}

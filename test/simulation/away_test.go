@@ -275,20 +275,23 @@ func TestAbortWaitsForClustersThatAreAway(t *testing.T) {
 	}
 }
 
+// noted shows the hub a changed ManagedCluster, and returns the objects that the hub queues.
+func (s *teller) noted(name string, change func(*clusterv1.ManagedCluster)) []string {
+	object, err := s.API.Get(Clusters, "", name)
+	require.NoError(s.t, err)
+	cluster := as[clusterv1.ManagedCluster](s.API, object)
+	change(cluster)
+	trimmed, err := availability.Trim(cluster)
+	require.NoError(s.t, err)
+	return s.Hub.controller.NoteCluster(trimmed)
+}
+
 // TestHeartbeatsMakeNoPass: no report of a ManagedCluster that does not change its availability leads to a pass, wherever its works are.
 func TestHeartbeatsMakeNoPass(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2")
 	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
-	notes := func(change func(*clusterv1.ManagedCluster)) []string {
-		object, err := s.API.Get(Clusters, "", "c1")
-		require.NoError(t, err)
-		cluster := as[clusterv1.ManagedCluster](s.API, object)
-		change(cluster)
-		trimmed, err := availability.Trim(cluster)
-		require.NoError(t, err)
-		return s.Hub.controller.NoteCluster(trimmed)
-	}
+	notes := func(change func(*clusterv1.ManagedCluster)) []string { return s.noted("c1", change) }
 	require.Empty(t, notes(func(cluster *clusterv1.ManagedCluster) { cluster.ResourceVersion = "another" }))
 	require.Empty(t, notes(func(cluster *clusterv1.ManagedCluster) { cluster.Status.Conditions[0].Message = "another" }))
 	require.Empty(t, notes(func(cluster *clusterv1.ManagedCluster) {

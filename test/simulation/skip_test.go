@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -69,10 +71,10 @@ func TestSkipUnavailable(t *testing.T) {
 }
 
 // TestSkipReachesNewClusters: a cluster that is selected while it is unavailable has no work, so no event of a work tells the hub that the
-// cluster is available again.
+// cluster is available again. A cluster that the object does not select leads to no pass of it.
 func TestSkipReachesNewClusters(t *testing.T) {
 	s := checkedStory(t)
-	s.Join("c1", "c2")
+	s.Join("c1", "c2", "c3")
 	s.Place("p1", []string{"c1"})
 	s.Create("v1", skipping(progressive("p1", 1, "30s", 0, true)))
 	s.settle(10 * time.Second)
@@ -83,6 +85,12 @@ func TestSkipReachesNewClusters(t *testing.T) {
 	s.settle(5 * time.Minute)
 	require.Empty(t, s.held("c2"))
 	require.Equal(t, []string{"c2"}, s.skipped())
+	back := func(cluster *clusterv1.ManagedCluster) {
+		cluster.Spec.Taints, cluster.Status.Conditions[0].Status = nil, metav1.ConditionTrue
+	}
+	away := func(cluster *clusterv1.ManagedCluster) { cluster.Status.Conditions[0].Status = metav1.ConditionUnknown }
+	require.Equal(t, []string{"default/web"}, s.noted("c2", back))
+	require.Empty(t, s.noted("c3", away))
 	s.Regain("c2")
 	s.settle(70 * time.Second)
 	require.Equal(t, "v1", s.held("c2"), s.story())

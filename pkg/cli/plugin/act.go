@@ -42,10 +42,10 @@ func newUndo(o *options) *cobra.Command {
 	cmd := o.acting(view.VerbUndo, flags, &cobra.Command{
 		Short: "Restore the template of an earlier revision",
 		Long: "Restore the template of an earlier revision.\n" +
-			"If the rollout is in progress or aborted, or the hub has not started the template in the spec, that is the current\n" +
-			"revision. If the rollout is complete, that is the newest earlier revision that reached every cluster.\n" +
-			"A return to the current revision, or to one within\n" +
-			"spec.rollbackWindow, reaches every cluster at once. Other revisions are rolled out with the rollout strategy.",
+			"If the rollout is in progress or aborted, or the hub has not started the template in the spec, undo restores the\n" +
+			"current revision. If the rollout is complete, undo restores the newest earlier revision that reached every cluster.\n" +
+			"The current revision, or one within spec.rollbackWindow, reaches every cluster at once. Other revisions are rolled\n" +
+			"out with the rollout strategy.",
 		Example: `  # Restore the previous template
   kubectl mwrs undo web
 

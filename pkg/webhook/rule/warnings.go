@@ -98,8 +98,8 @@ var NoHealth = Rule{
 // ReturnsAborted warns about AbortAll if a GitOps tool writes the template.
 var ReturnsAborted = Rule{
 	Name: "returnsAborted",
-	Text: "a GitOps tool writes the template, so a template whose rollout was aborted may return by itself: " +
-		"use Hold, which keeps it aborted until somebody retries it, or Retry to roll it out again without this warning",
+	Text: "a GitOps tool writes the template, so it may apply a template again whose rollout was aborted: " +
+		"use Hold, which keeps it aborted until a user retries it, or Retry to roll it out again without this warning",
 	Checks: []Check{{
 		Holds: "!variables.aborts || object.spec.?abortedRevisionPolicy.hasValue() || " +
 			"![object.metadata.?annotations.orValue({}), object.metadata.?labels.orValue({})].exists(m, " +
