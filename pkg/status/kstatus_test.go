@@ -180,3 +180,22 @@ func TestUnobserved(t *testing.T) {
 	got, message = computed(t, object)
 	require.Equal(t, status.TerminatingStatus, got, message)
 }
+
+// TestConditionsOfAWaitingTemplate: while the template in the spec waits, no condition reports the previous rollout for it, unless it reports
+// the reason for the wait.
+func TestConditionsOfAWaitingTemplate(t *testing.T) {
+	for _, tc := range []struct {
+		problems []string
+		observed int64
+	}{{nil, 6}, {[]string{"the ControllerRevision can't be created"}, 7}} {
+		in := pending(input(ours.Complete, p1(rt.Clusters("c1")), rt.Works(done("c1"))))
+		in.Problems = tc.problems
+		got := build(in)
+		require.Equal(t, workv1alpha1.StateRollingOut, got.State)
+		require.EqualValues(t, 6, got.ObservedGeneration)
+		require.NotEmpty(t, got.Conditions)
+		for i := range got.Conditions {
+			require.Equal(t, tc.observed, got.Conditions[i].ObservedGeneration, got.Conditions[i].Type)
+		}
+	}
+}

@@ -40,8 +40,8 @@ type Input struct {
 	// History holds the revisions that the new status lists; nil or empty if there is none.
 	History *revision.History
 	Stage   Stage
-	// Pending says that today's template waits, for an abort to be carried out or for its revision to be recorded: the status
-	// does not observe its generation yet.
+	// Pending is true if the template in the spec waits, for the end of an abort or for a write. The status does not observe the object's
+	// generation yet.
 	Pending bool
 	// TemplatePending is true if today's template is another one than the update revision's, and waits for the end of a pause.
 	TemplatePending bool
@@ -60,6 +60,10 @@ type Input struct {
 
 // Build makes the whole status. It returns an error if the ledger can't be encoded.
 func Build(in *Input) (workv1alpha1.ManifestWorkReplicaSetStatus, error) {
+	observed := in.Object.Generation // By the conditions. If the template waits, they observe it only to report why.
+	if in.Pending && len(in.Problems) == 0 {
+		observed = in.Object.Status.ObservedGeneration
+	}
 	out := workv1alpha1.ManifestWorkReplicaSetStatus{
 		ObservedGeneration: in.Object.Generation,
 		Conditions:         slices.Clone(in.Object.Status.Conditions),
@@ -74,10 +78,10 @@ func Build(in *Input) (workv1alpha1.ManifestWorkReplicaSetStatus, error) {
 	for _, condition := range []metav1.Condition{
 		PlacementVerified(in), manifestworkApplied(in), progressing(in), placementRolledOut(in),
 	} {
-		Set(&out.Conditions, condition, in.Object.Generation, in.Now)
+		Set(&out.Conditions, condition, observed, in.Now)
 	}
-	setOrRemove(&out.Conditions, workv1alpha1.ConditionReconciling, reconciling(in), in.Object.Generation, in.Now)
-	setOrRemove(&out.Conditions, workv1alpha1.ConditionStalled, stalled(in), in.Object.Generation, in.Now)
+	setOrRemove(&out.Conditions, workv1alpha1.ConditionReconciling, reconciling(in), observed, in.Now)
+	setOrRemove(&out.Conditions, workv1alpha1.ConditionStalled, stalled(in), observed, in.Now)
 	SetPaused(&out.Conditions, in)
 	err := in.Ledger.Project(&out) // This must precede the read of out: Go does not specify the order of a call and a variable.
 	return out, err
