@@ -40,7 +40,7 @@ type store struct {
 	// unread is the number of events that wait to be read, and bytes the memory for these and for the kept reports.
 	unread, bytes int
 	watchers      map[*watcher]bool
-	// unreached is the number of clusters with such works.
+	// unreached is the number of clusters with unreached works.
 	unreached int
 }
 

@@ -52,14 +52,15 @@ func (d *Driver) echoed(r *record) {
 
 // setUnreached marks a work, and counts the clusters with marked works. The caller holds the store's mutex.
 func (d *Driver) setUnreached(r *record, unreached bool) {
-	c, change := r.cluster, map[bool]int{true: 1, false: -1}[unreached]
-	if r.unreached != unreached {
-		r.unreached = unreached
-		if c.unreached += change; c.unreached == max(0, change) { // It has its first such work, or no more.
-			d.store.unreached += change
-		}
+	r.unreached = unreached
+	change, counts := 1, 1
+	if !unreached {
+		change, counts = -1, 0
 	}
-	d.metrics.AgentsUnreached(d.store.unreached)
+	if r.cluster.unreached += change; r.cluster.unreached == counts {
+		d.store.unreached += change
+		d.metrics.AgentsUnreached(d.store.unreached)
+	}
 	d.store.touch(r)
 }
 
