@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -258,6 +259,15 @@ func TestClustersThatAreCutOffKeepTheirPods(t *testing.T) {
 			return errors.New("none has")
 		}
 		first = found[0]
+		return nil
+	})
+	// The first report of an agent may be about the objects of the older revision. If it is the last one, the cluster counts as successful.
+	eventually(t, "its agent reports the new revision in progress", func() error {
+		work := f.work(first)
+		told := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkProgressing)
+		if told == nil || told.Status != metav1.ConditionTrue || told.ObservedGeneration != work.Generation {
+			return fmt.Errorf("at generation %d, it reports %v", work.Generation, told)
+		}
 		return nil
 	})
 	f.cutOff(first)
