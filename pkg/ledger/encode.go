@@ -57,6 +57,9 @@ func (l *Ledger) inUTC() {
 	for i := range l.Troubles {
 		times = append(times, &l.Troubles[i].Since)
 	}
+	for i := range l.Approvals {
+		times = append(times, &l.Approvals[i].At)
+	}
 	for _, at := range times {
 		*at = at.UTC().Round(0)
 	}

@@ -52,6 +52,8 @@ type Ledger struct {
 	Troubles []Trouble `json:"troubles,omitempty"`
 	// Halted maps the Placement of each halted placementRef to when the halt began.
 	Halted map[string]time.Time `json:"halted,omitempty"`
+	// Approvals are the decision groups that users approved for Update, sorted by group.
+	Approvals []Approval `json:"approvals,omitempty"`
 	// Counted maps each Placement to the largest number of clusters that counted toward it since the rollout began: the base of a percentage.
 	Counted map[string]int `json:"counted,omitempty"`
 	// Served is a digest of the clusters that had the stable revision when the hub last knew the works of all selected clusters during a
@@ -144,6 +146,19 @@ type Trouble struct {
 	Message   string                     `json:"message,omitempty"`
 }
 
+// Approval is a user's approval of a decision group for the update revision.
+type Approval struct {
+	// Group is the name of the decision group, or its index as text.
+	Group string    `json:"group"`
+	By    string    `json:"by,omitempty"`
+	At    time.Time `json:"at"`
+}
+
+// Approved reports whether a user approved a decision group for the update revision.
+func (l *Ledger) Approved(group string) bool {
+	return slices.ContainsFunc(l.Approvals, func(a Approval) bool { return a.Group == group })
+}
+
 // Complete reports whether the rollout of Update is complete.
 func (l *Ledger) Complete() bool { return l.Update.Hash != "" && !l.Ended.IsZero() }
 
@@ -184,6 +199,7 @@ func (l *Ledger) Of(state State) map[string]Trouble {
 // clear removes the facts about one rollout.
 func (l *Ledger) clear() {
 	l.Ended, l.Abort, l.Troubles, l.Halted, l.Counted, l.Lost = time.Time{}, nil, nil, nil, nil, false
+	l.Approvals = nil
 }
 
 // Begin begins the rollout of a revision.
@@ -256,6 +272,7 @@ func (l *Ledger) Equal(other *Ledger) bool {
 func (l *Ledger) Clone() Ledger {
 	out := *l
 	out.Former, out.Troubles = slices.Clone(l.Former), slices.Clone(l.Troubles)
+	out.Approvals = slices.Clone(l.Approvals)
 	out.Halted, out.Counted = maps.Clone(l.Halted), maps.Clone(l.Counted)
 	if l.Abort != nil {
 		abort := *l.Abort

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
@@ -171,7 +172,59 @@ type RolloutStrategy struct {
 	// because the revision may be the cause. Skip requires that the hub can read ManagedClusters, and has no effect over a broker.
 	// +optional
 	UnavailableClusters UnavailableClusters `json:"unavailableClusters,omitempty"`
+
+	// groups are decision groups of the Placement that get a new revision before all other clusters, one after the other in the order of
+	// the list. The other clusters follow the strategy. It applies to the types Progressive and ProgressivePerGroup, with at most 16
+	// entries.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=atomic
+	// +optional
+	Groups []RolloutGroup `json:"groups,omitempty"`
 }
+
+// RolloutGroup is a decision group that gets a new revision before other clusters. Set either groupName or groupIndex.
+type RolloutGroup struct {
+	// groupName is the name of the decision group.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	GroupName string `json:"groupName,omitempty"`
+
+	// groupIndex is the index of the decision group.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	GroupIndex *int32 `json:"groupIndex,omitempty"`
+
+	// approval determines whether the group waits for an approval. Required means that the group begins after a user approved it for the
+	// update revision in status.approvals. By default, it does not wait.
+	// +optional
+	Approval GroupApproval `json:"approval,omitempty"`
+
+	// bakeTime is how long the rollout waits after the last success in the group before the next group begins, or the other clusters do.
+	// The maximum is 30 days (720h). The default is 0.
+	// +optional
+	BakeTime *metav1.Duration `json:"bakeTime,omitempty"`
+
+	// maxConcurrency replaces the limit of the strategy for this group: a number, or a percentage of the clusters in the group.
+	// +kubebuilder:validation:Pattern="^((100|[1-9][0-9]{0,1})%|[1-9][0-9]*)$"
+	// +kubebuilder:validation:XIntOrString
+	// +optional
+	MaxConcurrency *intstr.IntOrString `json:"maxConcurrency,omitempty"`
+
+	// maxFailures replaces the limit of the strategy for this group: a number, or a percentage of the clusters in the group.
+	// +kubebuilder:validation:Pattern="^((100|[0-9]{1,2})%|[0-9]+)$"
+	// +kubebuilder:validation:XIntOrString
+	// +optional
+	MaxFailures *intstr.IntOrString `json:"maxFailures,omitempty"`
+}
+
+// GroupApproval determines whether a group waits for an approval.
+// +kubebuilder:validation:Enum=Required
+type GroupApproval string
+
+const (
+	// ApprovalRequired means that the group begins after a user approved it.
+	ApprovalRequired GroupApproval = "Required"
+)
 
 // UnavailableClusters determines what happens with selected clusters that are unavailable.
 // +kubebuilder:validation:Enum=Count;Skip
@@ -278,6 +331,14 @@ type ManifestWorkReplicaSetStatus struct {
 	// +optional
 	Away []AwayCluster `json:"away,omitempty"`
 
+	// approvals are the decision groups that users approved for updateRevision. Add an entry to approve a group that waits; remove it to
+	// withdraw the approval of a group that has not begun. The hub removes the entries when another rollout begins.
+	// +listType=map
+	// +listMapKey=group
+	// +kubebuilder:validation:MaxItems=100
+	// +optional
+	Approvals []Approval `json:"approvals,omitempty"`
+
 	// abortedBy is the user who asked for the abort, in at most 256 bytes. Set it together with abortedTime; the hub copies it to
 	// the revision.
 	// +kubebuilder:validation:MaxLength=256
@@ -294,6 +355,24 @@ type ManifestWorkReplicaSetStatus struct {
 	// it decides, and keeps a copy on a ControllerRevision.
 	// +optional
 	Ledger string `json:"ledger,omitempty"`
+}
+
+// Approval allows a decision group to get a revision.
+type Approval struct {
+	// group is the groupName of the entry in rolloutStrategy.groups, or its groupIndex as a string.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Group string `json:"group"`
+	// revision is the hash of the revision that the approval is for. Another revision needs another approval.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Revision string `json:"revision"`
+	// by is the user who approved, in at most 256 bytes.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	By string `json:"by,omitempty"`
+	// at is when the user approved.
+	At metav1.Time `json:"at"`
 }
 
 // ManifestWorkReplicaSetList is a list of ManifestWorkReplicaSets.
