@@ -38,7 +38,7 @@ func brokerPass(writes ...rollout.Write) *pass {
 		key: "ns/web", now: rt.Epoch, observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}},
 	}
 	p.Snapshot, p.Update = &rollout.Snapshot{Owner: rt.Owner}, rt.Revision("bbb")
-	p.plan = &rollout.Plan{Desired: rt.Revision("bbb"), Writes: writes}
+	p.Plan = &rollout.Plan{Desired: rt.Revision("bbb"), Writes: writes}
 	return p
 }
 
@@ -52,7 +52,7 @@ func TestNothingIsWrittenWhileTheBrokerIsAway(t *testing.T) {
 		rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Create, Cluster: "c1", Revision: rt.Revision("bbb")},
 		rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Relabel, Cluster: "c2", Work: workOf("c2", "bbb")},
 	)
-	p.plan.Deletes = []rollout.Delete{{Work: workOf("c3", "bbb")}}
+	p.Plan.Deletes = []rollout.Delete{{Work: workOf("c3", "bbb")}}
 	require.NoError(t, r.act(t.Context(), p), "no error for the queue to log and to back off from")
 	require.Equal(t, []string{
 		"the broker is not connected; 3 ManifestWorks will be written when it is back; check the broker and --work-driver-config",

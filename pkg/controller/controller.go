@@ -239,7 +239,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 	}
 	c.slots, c.abortsWait = queue.NewSlots(c.writers, c.clock), func() bool { return true }
 	c.chain = []reconciler{
-		&finalizeReconciler{c}, &revisionReconciler{c}, &rolloutReconciler{c}, &deployReconciler{c}, &statusReconciler{c}, &pruneReconciler{c},
+		&finalizeReconciler{c}, &decideReconciler{c}, &deployReconciler{c}, &statusReconciler{c}, &pruneReconciler{c},
 	}
 	return c
 }

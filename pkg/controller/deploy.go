@@ -14,7 +14,6 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/workwriter"
-	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -22,48 +21,35 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
-// deployReconciler decides, persists the decisions that must be persisted first, and acts.
+// deployReconciler persists the decision, or carries it out.
 type deployReconciler struct{ *Controller }
 
 func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
-	p.plan = rollout.Decide(p.Snapshot) // The only call that decides what the pass does.
-	r.memory.Works.Settled(p.plan.Settled, p.now)
-	p.lookAgain(p.plan.Recheck)
+	r.nameLostPlaces(p)
+	r.memory.Works.Settled(p.Plan.Settled, p.now)
+	p.lookAgain(p.Plan.Recheck)
 	r.nameAcceptedChanges(ctx, p)
-	if stale, err := r.examine(ctx, p, r.newFailures(p)); err != nil || stale {
-		p.lookAgain(memory.StaleInterval)
-		return false, err
-	}
-	if persisted, err := r.decide(ctx, p); persisted || err != nil {
-		return false, err
+	if r.lacksLedger(p) {
+		return false, r.persistPlan(ctx, p)
 	}
 	if p.TemplateHeld {
 		return false, r.report(ctx, p)
 	}
-	if len(p.plan.Writes)+len(p.plan.Deletes) > 0 {
+	if len(p.Plan.Writes)+len(p.Plan.Deletes) > 0 {
 		if shown, err := r.verify(ctx, p); !shown {
-			p.unrestored = p.Snapshot.Aborted && p.plan.Behind > 0
+			p.unrestored = p.Snapshot.Aborted && p.Plan.Behind > 0
 			return false, err
 		}
 	}
 	return true, r.act(ctx, p)
 }
 
-// decide enters the plan in the ledger, and persists the ledger if it changed or if a place lacks it. It reports whether it persisted the
-// ledger: a pass persists a decision or carries one out, never both.
-func (r *deployReconciler) decide(ctx context.Context, p *pass) (persisted bool, err error) {
-	reviewed := p.Snapshot
-	p.Decision = lifecycle.Judge(&p.facts, p.Decision, p.plan)
-	if !r.lacksLedger(p) {
-		return false, nil
-	}
-	if p.Snapshot != reviewed { // The status reports the consequences.
-		p.plan = rollout.Decide(p.Snapshot)
-	}
-	p.unrestored = p.Snapshot.Aborted && p.plan.Behind > 0
-	r.namePersistentErrors(p, untried(p, p.plan.Writes, p.plan.Deletes))
+// persistPlan persists the ledger after the plan: a pass persists a decision or carries one out, never both.
+func (r *deployReconciler) persistPlan(ctx context.Context, p *pass) error {
+	p.unrestored = p.Snapshot.Aborted && p.Plan.Behind > 0
+	r.namePersistentErrors(p, untried(p, p.Plan.Writes, p.Plan.Deletes))
 	p.standing = standing(p)
-	return true, r.persist(ctx, p, func() error { return r.report(ctx, p) })
+	return r.persist(ctx, p, func() error { return r.report(ctx, p) })
 }
 
 // report writes the status of a pass that has decided.
@@ -77,10 +63,10 @@ func (r *deployReconciler) report(ctx context.Context, p *pass) error {
 
 // nameAcceptedChanges reports the field that the API server stores differently from what was written.
 func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
-	if len(p.plan.Accepted) == 0 || p.plan.Desired.Template == nil {
+	if len(p.Plan.Accepted) == 0 || p.Plan.Desired.Template == nil {
 		return // There is nothing to compare with if the revision is gone.
 	}
-	first, wanted := p.plan.Accepted[0], p.plan.Desired.Template
+	first, wanted := p.Plan.Accepted[0], p.Plan.Desired.Template
 	if first.InHandover() {
 		wanted = first.Combined.Template
 	}
@@ -93,13 +79,13 @@ func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
 	})
 	p.problem(fmt.Sprintf("the API server stored %d ManifestWorks with changes, ManifestWork %s/%s among them, in the field %s: "+
 		"update the ManifestWork CRD, or look for a webhook that changes the field",
-		len(p.plan.Accepted), first.Cluster(), first.Object.Name, field))
+		len(p.Plan.Accepted), first.Cluster(), first.Object.Name, field))
 }
 
 // act makes the plan's writes and deletes. Nothing else writes ManifestWorks, except the deletion of the owner. An abort that a pause holds
 // back stays in progress.
 func (r *deployReconciler) act(ctx context.Context, p *pass) error {
-	p.unrestored = p.Snapshot.Aborted && (p.plan.Deferred > 0 || p.plan.Held != nil && p.plan.Behind > 0)
+	p.unrestored = p.Snapshot.Aborted && (p.Plan.Deferred > 0 || p.Plan.Held != nil && p.Plan.Behind > 0)
 	left := r.budget(p) // Writes and deletes share one budget: after long writes, deletes wait for the next pass (P8).
 	results := r.writeAll(ctx, p, left)
 	r.askAgain(p)
@@ -113,9 +99,9 @@ func (r *deployReconciler) act(ctx context.Context, p *pass) error {
 }
 
 func (r *deployReconciler) writeAll(ctx context.Context, p *pass, left func() bool) []error {
-	results := make([]error, len(p.plan.Writes))
+	results := make([]error, len(p.Plan.Writes))
 	r.parallel(ctx, len(results), func(i int) {
-		w := &p.plan.Writes[i]
+		w := &p.Plan.Writes[i]
 		attempt := p.attemptOf(w)
 		switch {
 		case r.away():
@@ -132,9 +118,9 @@ func (r *deployReconciler) writeAll(ctx context.Context, p *pass, left func() bo
 }
 
 func (r *deployReconciler) deleteUnselected(ctx context.Context, p *pass, left func() bool) []error {
-	results := make([]error, len(p.plan.Deletes))
+	results := make([]error, len(p.Plan.Deletes))
 	r.parallel(ctx, len(results), func(i int) {
-		switch d := &p.plan.Deletes[i]; {
+		switch d := &p.Plan.Deletes[i]; {
 		case r.away():
 			results[i] = errAway
 		case r.memory.Owners.RefusedLately(p.key, deletionOf(d), p.now):
@@ -148,8 +134,8 @@ func (r *deployReconciler) deleteUnselected(ctx context.Context, p *pass, left f
 
 // askAgain schedules the pass that restores the metadata that a webhook or a policy removed.
 func (r *deployReconciler) askAgain(p *pass) {
-	for i := range p.plan.Writes {
-		if w := &p.plan.Writes[i]; w.Action == rollout.Relabel && r.memory.Works.StrippedLately(w.Work.Object.UID, p.now) {
+	for i := range p.Plan.Writes {
+		if w := &p.Plan.Writes[i]; w.Action == rollout.Relabel && r.memory.Works.StrippedLately(w.Work.Object.UID, p.now) {
 			p.lookAgain(memory.PrunedInterval)
 			return
 		}

@@ -100,9 +100,9 @@ func TestDeletionTakesTurns(t *testing.T) {
 func TestPassesAreShort(t *testing.T) {
 	for decided, want := range map[time.Duration]int{0: 6, 50 * time.Millisecond: 11, time.Second: 21, time.Hour: 21} {
 		c, p, clk, deleted := slow(t)
-		p.plan, p.Snapshot = &rollout.Plan{}, &rollout.Snapshot{}
+		p.Plan, p.Snapshot = &rollout.Plan{}, &rollout.Snapshot{}
 		for _, w := range (&finalizeReconciler{c}).knownWorks(p) {
-			p.plan.Deletes = append(p.plan.Deletes, rollout.Delete{Work: &work.Work{Object: w}})
+			p.Plan.Deletes = append(p.Plan.Deletes, rollout.Delete{Work: &work.Work{Object: w}})
 		}
 		clk.Step(decided)
 		require.NoError(t, (&deployReconciler{c}).act(t.Context(), p))
@@ -125,8 +125,8 @@ func TestWritesAndDeletesShareABudget(t *testing.T) {
 	})
 	p := brokerPass()
 	for i := range 10 {
-		p.plan.Writes = append(p.plan.Writes, rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Create, Cluster: fmt.Sprintf("c%d", i), Revision: rt.Revision("bbb")})
-		p.plan.Deletes = append(p.plan.Deletes, rollout.Delete{Work: workOf(fmt.Sprintf("d%d", i), "bbb")})
+		p.Plan.Writes = append(p.Plan.Writes, rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Create, Cluster: fmt.Sprintf("c%d", i), Revision: rt.Revision("bbb")})
+		p.Plan.Deletes = append(p.Plan.Deletes, rollout.Delete{Work: workOf(fmt.Sprintf("d%d", i), "bbb")})
 	}
 	r := &deployReconciler{NewWithStores(Config{Works: client, Clock: clk, Writers: 1}, NewStores())}
 	require.NoError(t, r.act(t.Context(), p))
@@ -188,7 +188,7 @@ func TestPruningTakesTurns(t *testing.T) {
 	})
 	c.revisions, c.recorder = revisionwriter.New(kube), events.NewFakeRecorder(100)
 	p.object.Spec.RevisionHistoryLimit = new(int32)
-	p.Update, p.plan = &work.Revision{}, &rollout.Plan{}
+	p.Update, p.Plan = &work.Revision{}, &rollout.Plan{}
 	for i := range 30 {
 		p.history.Revisions = append(p.history.Revisions, revision.Revision{Hash: fmt.Sprint(i), Object: &appsv1.ControllerRevision{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%02d", i), UID: types.UID(fmt.Sprint(i))},

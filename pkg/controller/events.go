@@ -25,7 +25,7 @@ func (c *Controller) announce(p *pass, stage status.Stage) {
 	is := status.Told{
 		Stage: stage, Update: p.Ledger.Update.Hash, Paused: p.object.Spec.Paused, Unreached: status.Unreached(p.facts.Notes.Unreached),
 	}
-	if p.plan.AbortBlocked == rollout.BlockedByAbsence {
+	if p.Plan.AbortBlocked == rollout.BlockedByAbsence {
 		is.Impossible = p.Update.Hash
 	}
 	was := c.memory.Reports.Tell(p.key, p.told, func(told *status.Told) { *told = is })
@@ -45,7 +45,7 @@ func (c *Controller) announce(p *pass, stage status.Stage) {
 			c.metrics.RolloutCompleted()
 			c.rolloutTook(p, metrics.RolloutComplete)
 			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutComplete, "RollOut",
-				status.CompleteNote(p.plan, p.Update.Name))
+				status.CompleteNote(p.Plan, p.Update.Name))
 		case status.AbortDecided, status.AbortCarriedOut:
 			c.announceAbort(p, transition)
 		}
@@ -56,7 +56,7 @@ func (c *Controller) announce(p *pass, stage status.Stage) {
 	if is.Unreached != "" && is.Unreached != was.Unreached {
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventAgentUnreached, "RollOut", is.Unreached)
 	}
-	if exceeded := p.plan.Exceeded; exceeded != "" && c.memory.Reports.Announce(p.key, exceeded) {
+	if exceeded := p.Plan.Exceeded; exceeded != "" && c.memory.Reports.Announce(p.key, exceeded) {
 		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventObjectsNotKept, "RollOut",
 			"dropped objects are not kept: "+exceeded)
 	}
@@ -123,7 +123,7 @@ func (c *Controller) announceRestored(p *pass) {
 func (c *Controller) observed(p *pass) metrics.Observation {
 	shown := p.shown()
 	o := metrics.Observation{
-		Stage: stageOf(p), Clusters: shown.Counts, Revisions: len(p.history.Revisions), Paused: p.object.Spec.Paused, Lost: len(p.plan.Lost),
+		Stage: stageOf(p), Clusters: shown.Counts, Revisions: len(p.history.Revisions), Paused: p.object.Spec.Paused, Lost: len(p.Plan.Lost),
 		DeletingSince: deletingSince(p.works), Problems: c.observedProblems(p), Placements: placementsOf(shown, p.Snapshot.Aborted),
 	}
 	if o.Stage == status.RollingOut || o.Stage == status.Stalled {
@@ -139,9 +139,6 @@ func (c *Controller) observed(p *pass) metrics.Observation {
 
 // observedProblems returns what an administrator must settle.
 func (c *Controller) observedProblems(p *pass) (found []metrics.Problem) {
-	if len(p.lost) > 0 {
-		found = append(found, metrics.FieldsLost)
-	}
 	if c.memory.Owners.Drops(p.key, memory.Status) {
 		found = append(found, metrics.OlderCRD)
 	}

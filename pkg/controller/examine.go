@@ -10,29 +10,18 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// newFailures returns the works of clusters that have failed and are not in the ledger yet, at most MaxFailures. It leaves out
-// the works of clusters whose write the API server rejects: nothing was applied there.
-func (r *deployReconciler) newFailures(p *pass) []*workv1.ManifestWork {
-	recorded := func(cluster string) bool { _, known := p.Snapshot.Records.Failures[cluster]; return known }
-	var found []*workv1.ManifestWork
-	for _, cached := range p.works {
-		failure, failed := p.plan.Records.Failures[cached.Namespace]
-		if failed && failure.Message == "" && !recorded(cached.Namespace) {
-			found = append(found, cached)
-		}
-	}
-	return found
-}
-
-// examine reads the works of failed clusters live, and notes the reports of their agents. It reports whether the cache shows an older
-// version of one of them. A watch can be dead for minutes without being noticed; a success missed in that time would then count as a
-// failure. Only before an abort they are read with its priority.
-func (r *deployReconciler) examine(ctx context.Context, p *pass, failed []*workv1.ManifestWork) (stale bool, err error) {
-	turn := p.turn
-	if p.plan.Abort != nil {
+// readReports reads the works of failed clusters live, and returns the reports of their agents, by cluster. It reports whether the cache
+// shows an older version of one of them. A watch can be dead for minutes without being noticed; a success missed in that time would then
+// count as a failure. Only before an abort they are read with its priority.
+func (r *decideReconciler) readReports(
+	ctx context.Context, p *pass, request *lifecycle.Request,
+) (reports map[string]string, stale bool, err error) {
+	turn, failed := p.turn, request.Works
+	if request.Abort {
 		turn.Lane = queue.Aborts
 	}
 	lives, behind, errs := make([]*workv1.ManifestWork, len(failed)), make([]bool, len(failed)), make([]error, len(failed))
@@ -43,22 +32,21 @@ func (r *deployReconciler) examine(ctx context.Context, p *pass, failed []*workv
 		})
 	})
 	if ctx.Err() != nil {
-		return false, ctx.Err()
+		return nil, false, ctx.Err()
 	}
+	reports = map[string]string{}
 	for _, live := range lives {
 		if live != nil {
-			record := p.plan.Records.Failures[live.Namespace]
-			record.Message = status.AgentMessage(live)
-			p.plan.Records.Failures[live.Namespace] = record
+			reports[live.Namespace] = status.AgentMessage(live)
 		}
 	}
-	return slices.Contains(behind, true), utilerrors.NewAggregate(errs)
+	return reports, slices.Contains(behind, true), utilerrors.NewAggregate(errs)
 }
 
 func always() bool { return true }
 
 // live reads a work, and reports whether the cache is behind it.
-func (r *deployReconciler) live(ctx context.Context, cached *workv1.ManifestWork) (live *workv1.ManifestWork, stale bool, err error) {
+func (r *decideReconciler) live(ctx context.Context, cached *workv1.ManifestWork) (live *workv1.ManifestWork, stale bool, err error) {
 	live, err = r.writer.Get(ctx, cached.Namespace, cached.Name)
 	switch {
 	case apierrors.IsNotFound(err):

@@ -71,12 +71,8 @@ func (c *Controller) verify(ctx context.Context, p *pass) (shown bool, err error
 }
 
 // lacksLedger reports whether the ledger must be persisted before the hub acts on it: this pass changed it, or an available place lacks it.
-// It gives a changed ledger its number.
 func (c *Controller) lacksLedger(p *pass) bool {
-	before := p.reading.Ledger
-	p.Ledger.Format, p.Ledger.Owner, p.Ledger.Seq = ledger.Format, p.object.UID, before.Seq
-	if before.Seq == 0 || !p.Ledger.Equal(&before) {
-		p.Ledger.Seq++
+	if p.Ledger.Seq != p.reading.Ledger.Seq {
 		return true
 	}
 	inStatus := p.reading.InStatus || c.memory.Owners.Confirmed(p.key, p.object.ResourceVersion)
@@ -168,11 +164,11 @@ func (c *Controller) copyLedger(ctx context.Context, p *pass) error {
 	if err != nil {
 		return err
 	}
-	step := lifecycle.Step{
+	request := lifecycle.Request{
 		Action: lifecycle.CopyLedger, Key: "copy ledger", Verb: "patching", Revision: holder.Object,
 		Patch: lifecycle.Patch{Ledger: text, Record: p.facts.RecordOf(&p.Ledger, holder)},
 	}
-	if err := c.perform(ctx, p, &step).Err; err != nil {
+	if err := c.perform(ctx, p, &request).Err; err != nil {
 		return err
 	}
 	c.memory.Owners.Held(p.key, memory.Revision, p.Ledger.Seq)

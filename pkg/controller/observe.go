@@ -80,7 +80,7 @@ func compareWorks(a, b *workv1.ManifestWork) int {
 func (c *Controller) noteWorks(p *pass) {
 	owners, sliced := placement.Owners(p.facts.Refs), placement.Sliced(p.facts.Refs)
 	known, left := placement.SelectionKnown(p.facts.Refs, p.facts.IgnoredRefs), placement.Left(p.facts.Refs, owners)
-	revisions, handover := p.facts.ByHash(p.Update), c.handoverOf(p)
+	revisions, handover := p.facts.ByHash(), c.handoverOf(p)
 	seen, clusters, remembered := make([]work.Work, 0, len(p.works)), placement.Clusters{}, c.rememberedAway(p)
 	for i := range p.facts.Works {
 		read := &p.facts.Works[i]

@@ -45,7 +45,8 @@ func TestAskingChangesNothing(t *testing.T) {
 		}
 		p.Update = rt.Revision("aaa")
 		p.Update.Digest = digest
-		p.facts.Object = p.object.ManifestWorkReplicaSet
+		p.facts.Object, p.facts.Template = p.object.ManifestWorkReplicaSet, digest
+		p.facts.Before.Update = ledger.Named{Hash: "aaa", Digest: digest}
 		p.facts.Works = []work.Work{{Object: w.Object, Digest: digest}}
 		c.noteWorks(p)
 		return p
@@ -55,7 +56,7 @@ func TestAskingChangesNothing(t *testing.T) {
 	for _, aborted := range []bool{false, true} {
 		p.Ledger.Abort = &ledger.Abort{}
 		for _, update := range []*work.Revision{rt.Revision("bbb"), p.Update} {
-			require.Equal(t, rt.At(time.Second), p.facts.Snapshot(&p.Ledger, update, aborted).Works[0].SucceededSince)
+			require.Equal(t, rt.At(time.Second), p.facts.SnapshotOf(&p.Ledger, update, aborted).Works[0].SucceededSince)
 		}
 	}
 	require.Equal(t, rt.At(time.Second), look(3 * time.Second).facts.Notes.Works[0].SucceededSince)

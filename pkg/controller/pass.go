@@ -147,21 +147,18 @@ type observed struct {
 	// object is shared with the cache, and must not be changed.
 	object *replicaset.Object
 	// facts is the input of the decisions about the revisions.
-	facts lifecycle.View
+	facts lifecycle.Observation
 	// history holds the revisions; none if they can't be read now. works are the ManifestWorks, in order.
 	history revision.History
 	works   []*workv1.ManifestWork
 	// reading is the ledger that this pass found.
 	reading ledger.Reading
-	// lost are the fields of the spec that an older CRD dropped.
-	lost []string
 }
 
 // decided is what packages lifecycle and rollout decided about the observed facts.
 type decided struct {
 	lifecycle.Decision
-	plan *rollout.Plan
-	// standing is a plan that the status reports instead of plan; nil for none.
+	// standing is a plan that the status reports instead of Plan; nil for none.
 	standing *rollout.Plan
 }
 
@@ -189,7 +186,7 @@ func (c *Controller) newPass(object *replicaset.Object, key string) *pass {
 	p := &pass{key: key, turn: queue.Turn{Lane: c.laneOf(key), Key: key}}
 	now, gap := c.connection.Look()
 	p.now, p.gap, p.object = now.Round(0), rollout.Gap(gap), object
-	p.facts = lifecycle.View{
+	p.facts = lifecycle.Observation{
 		Now: p.now, Object: object.ManifestWorkReplicaSet, Unreadable: object.DecodeErr, PlacementsKnown: object.PlacementsKnown,
 		Owner: workv1alpha1.OwnerLabelValue(object.Namespace, object.Name),
 	}

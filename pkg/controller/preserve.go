@@ -80,6 +80,7 @@ func (r *finalizeReconciler) decidePreserve(ctx context.Context, p *pass) (persi
 	before := &p.reading.Ledger
 	p.Ledger = before.Clone()
 	p.Ledger.Preserve = before.Preserves(p.object.Spec.PreserveResourcesOnDeletion)
+	p.Ledger.Follow(before, p.object.UID)
 	r.nameLostPlaces(p)
 	switch {
 	case len(p.facts.Owner) > workv1alpha1.MaxOwnerLabelLength: // It has neither works nor revisions, and can't be asked for any.

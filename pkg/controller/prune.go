@@ -22,8 +22,8 @@ type pruneReconciler struct{ *Controller }
 
 func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
 	live := p.liveHashes().Insert(p.Update.Hash)
-	live.Insert(p.plan.KeptRevisions()...)
-	for _, written := range p.plan.Revisions() {
+	live.Insert(p.Plan.KeptRevisions()...)
+	for _, written := range p.Plan.Revisions() {
 		live.Insert(written.Hash) // The works in the cache don't have it yet: adopted works get an older one.
 	}
 	if waiting := p.history.ByDigest(p.facts.Template); p.TemplatePending && waiting != nil {

@@ -41,7 +41,7 @@ func (p *pass) attemptOf(w *rollout.Write) memory.Attempt {
 	switch {
 	case w.Revision == nil:
 		return memory.Attempt{What: clusterLabels(w.Cluster), Target: fmt.Sprint(p.object.Generation)}
-	case w.Revision.Hash != p.plan.Desired.Hash:
+	case w.Revision.Hash != p.Plan.Desired.Hash:
 		return memory.Attempt{What: clusterHash(w.Cluster), Target: p.targetOf(w.Revision)}
 	}
 	return memory.Attempt{What: clusterWork(w.Cluster), Target: p.targetOf(w.Revision), Cluster: w.Cluster}
@@ -57,7 +57,7 @@ func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error
 	var errs []error
 	results := make([]memory.Attempted, 0, len(writes)+len(deletions))
 	for i, err := range writes {
-		w := &p.plan.Writes[i]
+		w := &p.Plan.Writes[i]
 		results = append(results, memory.Attempted{Attempt: p.attemptOf(w), Err: err})
 		if !passing(err) {
 			continue
@@ -68,12 +68,12 @@ func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error
 		}
 	}
 	for i, err := range deletions {
-		results = append(results, memory.Attempted{Attempt: deletionOf(&p.plan.Deletes[i]), Err: err})
+		results = append(results, memory.Attempted{Attempt: deletionOf(&p.Plan.Deletes[i]), Err: err})
 		if passing(err) && r.triesAgain(p, err) {
 			errs = append(errs, err)
 		}
 	}
-	if held := p.plan.Held; held != nil {
+	if held := p.Plan.Held; held != nil {
 		results = append(results, untried(p, held.Writes, held.Deletes)...)
 	}
 	r.namePersistentErrors(p, results)
@@ -116,7 +116,7 @@ func (c *Controller) triesAgain(p *pass, err error) bool {
 // namePersistentErrors notes the results of a pass's writes, and names those that keep failing: writes that the API server rejects, and
 // writes that fail in pass after pass although they are retried. It does not name a short disruption.
 func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attempted) {
-	for _, cluster := range p.plan.Postponed {
+	for _, cluster := range p.Plan.Postponed {
 		attempt := memory.Attempt{What: clusterWork(cluster), Cluster: cluster, Target: p.targetOf(p.Update)}
 		results = append(results, memory.Attempted{Attempt: attempt, Err: memory.ErrLater})
 	}
@@ -128,7 +128,7 @@ func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attemp
 		klog.Background().V(2).Info("The API server rejects ManifestWorks", "manifestWorkReplicaSet", p.key,
 			"count", len(outcome.Refused), "first", outcome.Refused[0])
 		p.problem(fmt.Sprintf("the API server rejects %s; fix the cause, each write is %s: %s",
-			countOf(len(outcome.Refused)), p.retried("retried "+status.RetryInterval(p.plan)), status.FirstOf(outcome.Refused)))
+			countOf(len(outcome.Refused)), p.retried("retried "+status.RetryInterval(p.Plan)), status.FirstOf(outcome.Refused)))
 	}
 	if len(outcome.Persisting) > 0 {
 		p.problem(fmt.Sprintf("%s can't be written for some time; look at what the API server says, each write is %s: %s",

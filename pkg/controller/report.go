@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,7 +57,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		Snapshot:        p.Snapshot,
 		Plan:            p.shown(),
 		Problems:        p.problems,
-		PrunedNote:      c.olderCRDNote(p),
+		PrunedNote:      c.prunedNote(p),
 		HistoryNote:     c.historyNote(p),
 		ClustersNote:    c.clustersUnread(p),
 		Now:             p.transitionTime(),
@@ -128,12 +127,6 @@ func (c *Controller) historyNote(p *pass) string {
 	return missing
 }
 
-// olderCRDNote returns the note that another CRD drops the ledger, and which fields of the spec one has dropped.
-func (c *Controller) olderCRDNote(p *pass) string {
-	notes := []string{c.prunedNote(p), lostNote(p.lost)}
-	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
-}
-
 // prunedNote returns the note that the CRD is another one, which drops the ledger, and makes an event of it once. The rollout continues
 // with the copy of the ledger (R42).
 func (c *Controller) prunedNote(p *pass) string {
@@ -168,7 +161,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	status.Hold(wanted, applied, p.Pending, p.object.Generation, p.transitionTime())
 	wanted.State = status.HeldState(p.object.ManifestWorkReplicaSet, p.Pending)
 	status.SetPaused(&wanted.Conditions, &status.Input{
-		Object: p.object.ManifestWorkReplicaSet, TemplatePending: p.TemplatePending, Snapshot: p.known(), Plan: p.plan, Now: p.transitionTime(),
+		Object: p.object.ManifestWorkReplicaSet, TemplatePending: p.TemplatePending, Snapshot: p.known(), Plan: p.Plan, Now: p.transitionTime(),
 	})
 	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid, Paused: p.object.Spec.Paused})
 	written, err := c.store(ctx, p, wanted, false)
@@ -192,22 +185,22 @@ func (p *pass) shown() *rollout.Plan {
 	if p.standing != nil {
 		return p.standing
 	}
-	return p.plan
+	return p.Plan
 }
 
 // standing returns the plan to report if the status already reports a stalled rollout and this process began to watch only a moment ago;
 // nil otherwise. In that time no deadline fires and no success counts. Without it, each restart of the hub would report a
 // rollout that continues and stalls again (P7). No decision depends on it.
 func standing(p *pass) *rollout.Plan {
-	if !p.reportedStanding() || p.plan.RollsOut() || !p.Snapshot.BeganLately() {
+	if !p.reportedStanding() || p.Plan.RollsOut() || !p.Snapshot.BeganLately() {
 		return nil
 	}
 	// This asks what a process that has watched for long would report.
 	if watched := rollout.Decide(p.Snapshot.AssumeSettled()); watched.Stalled {
 		// These hold only actual facts, not those of the assumed snapshot.
-		watched.Records = p.plan.Records
+		watched.Records = p.Plan.Records
 		if watched.Held != nil && watched.Held.Abort == nil {
-			watched.Held = p.plan.Held
+			watched.Held = p.Plan.Held
 		}
 		return watched
 	}

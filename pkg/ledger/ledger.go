@@ -261,6 +261,14 @@ func (l *Ledger) SetTroubles(troubles []Trouble) {
 // preserve, only the value false ends it: if the field is missing, an older CRD may have dropped it.
 func (l *Ledger) Preserves(asked *bool) bool { return ptr.Deref(asked, l.Preserve) }
 
+// Follow makes the ledger the one of an object that follows another ledger, with the next number if it holds other decisions.
+func (l *Ledger) Follow(before *Ledger, owner types.UID) {
+	l.Format, l.Owner, l.Seq = Format, owner, before.Seq
+	if before.Seq == 0 || !l.Equal(before) {
+		l.Seq++
+	}
+}
+
 // Equal reports whether two ledgers hold the same decisions.
 func (l *Ledger) Equal(other *Ledger) bool {
 	a, errA := l.Encode()

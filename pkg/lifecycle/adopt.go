@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	workv1 "open-cluster-management.io/api/work/v1"
-
 	"github.com/open-cluster-management-io/work-rollback/pkg/adoption"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
@@ -17,30 +15,30 @@ import (
 // Every spec of the works becomes a revision before the template in the spec does: until the template has a revision, a restarted process
 // knows that the adoption is not complete. The current revision is decided before the first work gets a hash, because a hash hides which
 // hub wrote the work.
-func (c *chain) adopt() *Step {
+func (c *chain) adopt() bool {
 	unlabelled := func(w work.Work) bool { return w.Hash() == "" }
 	if c.TemplateErr != nil || !slices.ContainsFunc(c.Works, unlabelled) {
-		return nil
+		return true
 	}
 	update := c.History.ByDigest(c.Template)
 	in := c.pastInput(update)
 	past := adoption.ReadHistory(in)
 	if update != nil && !past.Surpassed {
-		return nil
+		return true
 	}
 	return c.recordPast(in, &past)
 }
 
 // endAbort ends an abort of the template's rollout if another hub has rolled out the template since, and every cluster succeeded with it.
 // The revision is then the stable one.
-func (c *chain) endAbort() *Step {
+func (c *chain) endAbort() bool {
 	update := c.History.ByDigest(c.Template)
 	if c.TemplateErr != nil || update == nil || update.Hash != c.Ledger.Update.Hash || c.Ledger.Abort == nil {
-		return nil
+		return true
 	}
 	everywhere, succeeded, only := c.pastInput(update).RolledOut(c.begun(&c.Ledger, work.NewRevision(update)), c.Now)
 	if !everywhere || !succeeded {
-		return nil
+		return true
 	}
 	c.Ledger.Abort = nil
 	c.Ledger.End(c.Now)
@@ -49,13 +47,13 @@ func (c *chain) endAbort() *Step {
 		Reason: workv1alpha1.EventAbortEnded, Action: "Observe",
 		Note: fmt.Sprintf("another hub rolled out revision %s, and every cluster succeeded with it: its abort has ended", update.Object.Name),
 	})
-	return c.decided("another hub rolled out the template whose rollout was aborted")
+	return c.end(Decided, "another hub rolled out the template whose rollout was aborted")
 }
 
 // recordPast records the specs of the works as revisions, and the one that was stable.
-func (c *chain) recordPast(in *adoption.Input, past *adoption.History) *Step {
+func (c *chain) recordPast(in *adoption.Input, past *adoption.History) bool {
 	recorded := past.Specs[:min(len(past.Specs), adoption.MaxSpecs)]
-	if read := c.readSpecs(recorded); read.next != nil || read.failed != nil {
+	if read := c.readSpecs(recorded); read != (batch{}) {
 		return c.afterAdoption(read)
 	}
 	var stable revision.Digest
@@ -68,44 +66,45 @@ func (c *chain) recordPast(in *adoption.Input, past *adoption.History) *Step {
 	switch found := c.History.ByDigest(stable); {
 	case stable != "" && found != nil: // If it is not found, another object has its name.
 		c.Ledger.MakeCurrent(ledger.Named{Hash: found.Hash, Digest: found.Digest}, past.Specs[0].OnlyOn())
-		return c.decided("the ManifestWorks show the previous stable revision")
+		return c.end(Decided, "the ManifestWorks show the previous stable revision")
 	case past.Surpassed:
 		c.Ledger.ForgetCurrent()
-		return c.decided("another hub rolled out past the stable revision")
+		return c.end(Decided, "another hub rolled out past the stable revision")
 	}
-	return nil
+	return true
 }
 
-// afterAdoption returns the step that follows the requests of an adoption, depending on their outcome.
-func (c *chain) afterAdoption(done batch) *Step {
+// afterAdoption continues after the requests of an adoption, depending on their outcome.
+func (c *chain) afterAdoption(done batch) bool {
 	switch {
-	case done.next != nil:
-		return done.next
+	case done.over:
+		return false
 	case done.wrote && done.failed != nil:
-		return c.failed(done.failed)
+		return c.fail(done.failed)
 	case done.failed != nil:
 		// While the template has no revision, the next pass knows that the adoption is not complete.
 		return c.unrecorded(done.failed)
-	case done.wrote:
-		return c.written("the templates that another hub rolled out are recorded")
 	}
-	return nil
+	return c.end(Written, "the templates that another hub rolled out are recorded")
 }
 
 // readSpecs fills in the content of the specs, each from the first work that has it.
 func (c *chain) readSpecs(specs []adoption.Spec) batch {
 	for i := range specs {
-		template, read := c.specOf(specs[i].SampleWork())
-		if read.next != nil || read.failed != nil {
-			return read
+		switch read := c.specOf(specs[i].SampleWork()); {
+		case read == nil:
+			return batch{over: true}
+		case read.Result != Done:
+			return batch{failed: read}
+		default:
+			specs[i].Template = read.Spec
 		}
-		specs[i].Template = template
 	}
 	return batch{}
 }
 
 // firstSight reports whether this hub has never begun a rollout of the object, according to the ledger.
-func (v *View) firstSight() bool { return v.Before.Update.Hash == "" }
+func (v *Observation) firstSight() bool { return v.Before.Update.Hash == "" }
 
 func (c *chain) pastInput(update *revision.Revision) *adoption.Input {
 	in := &adoption.Input{
@@ -132,7 +131,7 @@ func (c *chain) record(specs []adoption.Spec) (all batch) {
 		if c.History.ByDigest(specs[i].Digest) != nil {
 			continue
 		}
-		if all.add(c.recordSpec(&specs[i], number)); all.failed != nil || all.next != nil {
+		if all.add(c.recordSpec(&specs[i], number)); all.failed != nil || all.over {
 			return all
 		}
 		number = max(0, number+next)
@@ -151,13 +150,13 @@ func (c *chain) recordSpec(spec *adoption.Spec, number int64) batch {
 	if err != nil {
 		return batch{failed: &Answer{Key: "record", Result: Failed, Err: err}}
 	}
-	answer, next := c.do(Step{
+	answer := c.ask(Request{
 		Action: Record, Key: "record " + wanted.Name, Verb: "creating", Revision: wanted, Why: "another hub rolled out revision " + wanted.Name,
 		Event: &Event{Reason: workv1alpha1.EventRevisionRecorded, Action: "Record", Note: "another hub rolled out this template: recorded as revision " + wanted.Name},
 	})
 	switch {
-	case next != nil:
-		return batch{next: next}
+	case answer == nil:
+		return batch{over: true}
 	case answer.Result == Exists:
 		return c.reclaim(hash)
 	case answer.Result != Done:
@@ -167,29 +166,22 @@ func (c *chain) recordSpec(spec *adoption.Spec, number int64) batch {
 }
 
 // specOf reads the spec of a work.
-func (c *chain) specOf(w *work.Work) (*workv1.ManifestWorkSpec, batch) {
+func (c *chain) specOf(w *work.Work) *Answer {
 	name := w.Cluster() + "/" + w.Object.Name
-	answer, next := c.do(Step{
+	return c.ask(Request{
 		Action: ReadSpec, Key: "spec " + name, Work: w.Object, Digest: w.Digest, Why: "ManifestWork " + name + " may hold what another hub rolled out",
 	})
-	switch {
-	case next != nil:
-		return nil, batch{next: next}
-	case answer.Result != Done:
-		return nil, batch{failed: answer}
-	}
-	return answer.Spec, batch{}
 }
 
-// batch is the outcome of several requests. next is set if another request must come first, or if the pass ends.
+// batch is the outcome of several requests. over is true if another request must come first, or if the pass ends.
 type batch struct {
 	wrote  bool
 	failed *Answer
-	next   *Step
+	over   bool
 }
 
 // add adds the outcome of one more request.
 func (b *batch) add(one batch) {
 	b.wrote = b.wrote || one.wrote
-	b.failed, b.next = one.failed, one.next
+	b.failed, b.over = one.failed, one.over
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // firstSight is an object that another hub rolled out.
-func firstSight(works ...work.Work) *lifecycle.View {
+func firstSight(works ...work.Work) *lifecycle.Observation {
 	v := view("b", ledger.Ledger{})
 	v.Works = works
 	return v
@@ -26,7 +26,7 @@ func firstSight(works ...work.Work) *lifecycle.View {
 func TestAdopt(t *testing.T) {
 	works := []work.Work{theirs("c1", "a"), theirs("c2", "a"), theirs("c3", "b")}
 	v := firstSight(works...)
-	require.Equal(t, "c1", step(t, lifecycle.Next(v), lifecycle.ReadSpec).Work.Namespace)
+	require.Equal(t, "c1", step(t, lifecycle.Decide(v), lifecycle.ReadSpec).Work.Namespace)
 	made := step(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Record)
 	require.Equal(t, nameOf("a"), made.Revision.Name)
 	require.Equal(t, revision.Record{Recorded: now}, revision.RecordOf(made.Revision))
@@ -36,12 +36,12 @@ func TestAdopt(t *testing.T) {
 	v = view("b", ledger.Ledger{}, object("a", 1, amended(recorded)))
 	v.Works = works
 	stable := held(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Decided)
-	require.Equal(t, ledger.Ledger{Current: named("a")}, stable.Decision.Ledger)
+	require.Equal(t, ledger.Ledger{Format: ledger.Format, Owner: "uid-of-web", Seq: 1, Current: named("a")}, stable.Ledger)
 
-	v.Before, v.Answers = stable.Decision.Ledger, nil
-	created := step(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Create)
-	require.Equal(t, named("a"), created.Decision.Ledger.Current)
-	require.EqualValues(t, 2, created.Revision.Revision)
+	v.Before, v.Answers = stable.Ledger, nil
+	created := answer(t, v, lifecycle.Answer{Spec: template("a")})
+	require.EqualValues(t, 2, step(t, created, lifecycle.Create).Revision.Revision)
+	require.Equal(t, named("a"), created.Ledger.Current)
 }
 
 // Several specs become older revisions, the one on the most clusters last; none of them is the stable one.
@@ -58,8 +58,9 @@ func TestAdoptsSeveral(t *testing.T) {
 	v = view("b", ledger.Ledger{}, object("c", 1, amended(recorded)), object("a", 2, amended(recorded)))
 	v.Works = []work.Work{theirs("c1", "a"), theirs("c2", "a"), theirs("c3", "c")}
 	answer(t, v, lifecycle.Answer{Spec: template("a")})
-	template := step(t, answer(t, v, lifecycle.Answer{Spec: template("c")}), lifecycle.Create)
-	require.Zero(t, template.Decision.Ledger.Current)
+	created := answer(t, v, lifecycle.Answer{Spec: template("c")})
+	step(t, created, lifecycle.Create)
+	require.Zero(t, created.Ledger.Current)
 	v.History = history(object("c", 1, amended(recorded)), object("a", 2, amended(recorded)), object("b", 3))
 	absent := begin(v).Snapshot.Absent
 	require.Equal(t, rollout.NotAdopted, absent.Cause)
@@ -71,7 +72,7 @@ func TestAdoptionFails(t *testing.T) {
 	refused := lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}
 	v := firstSight(theirs("c1", "a"), theirs("c2", "a"))
 	unread := held(t, answer(t, v, refused), lifecycle.InvalidSpec)
-	require.True(t, unread.Decision.Pending)
+	require.True(t, unread.Pending)
 
 	v = firstSight(theirs("c1", "a"), theirs("c2", "a"))
 	answer(t, v, lifecycle.Answer{Spec: template("a")})
@@ -89,9 +90,9 @@ func TestAdoptsOfOneCluster(t *testing.T) {
 	v := selects(view("b", ledger.Ledger{}, object("a", 1, amended(recorded))), "c1")
 	v.Works = []work.Work{theirs("c1", "a")}
 	found := held(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Decided)
-	require.Equal(t, "c1", found.Decision.Ledger.OnlyOn)
+	require.Equal(t, "c1", found.Ledger.OnlyOn)
 
-	v = view("b", found.Decision.Ledger, object("a", 1), object("b", 2))
+	v = view("b", found.Ledger, object("a", 1), object("b", 2))
 	require.Equal(t, &rollout.Absence{Cause: rollout.OnOneCluster, Revision: nameOf("a"), Cluster: "c1"}, begin(v).Snapshot.Absent)
 	require.Equal(t, hashOf("a"), begin(selects(v, "c1")).Snapshot.Current.Hash)
 }
@@ -100,14 +101,14 @@ func TestAdoptsOfOneCluster(t *testing.T) {
 func TestSurpassed(t *testing.T) {
 	v := view("c", decided("a", "b", "z"), object("a", 1), object("b", 2))
 	v.Works = []work.Work{theirs("c1", "c"), theirs("c2", "c")}
-	past := held(t, lifecycle.Next(v), lifecycle.Decided)
-	require.Zero(t, past.Decision.Ledger.Current)
-	require.Empty(t, past.Decision.Ledger.Former)
-	require.Equal(t, hashOf("a"), past.Decision.Ledger.Surpassed)
+	past := held(t, lifecycle.Decide(v), lifecycle.Decided)
+	require.Zero(t, past.Ledger.Current)
+	require.Empty(t, past.Ledger.Former)
+	require.Equal(t, hashOf("a"), past.Ledger.Surpassed)
 	require.Equal(t, named("a"), v.Before.Current)
 
-	v.Before = past.Decision.Ledger
-	step(t, lifecycle.Next(v), lifecycle.Create)
+	v.Before = past.Ledger
+	step(t, lifecycle.Decide(v), lifecycle.Create)
 	v.History = history(object("a", 1), object("b", 2), object("c", 3))
 	absent := begin(v).Snapshot.Absent
 	require.Equal(t, rollout.Surpassed, absent.Cause)
@@ -116,21 +117,21 @@ func TestSurpassed(t *testing.T) {
 
 // An abort ends if another hub has rolled out the template, and every cluster has succeeded with it.
 func TestEndAbort(t *testing.T) {
-	look := func(works ...work.Work) *lifecycle.View {
+	look := func(works ...work.Work) *lifecycle.Observation {
 		v := view("b", aborted("a", "b", 0), object("a", 1), object("b", 2))
 		v.Works = works
 		return v
 	}
 	v := look(theirs("c1", "b"), theirs("c2", "b"), theirs("c3", "b"))
-	ended := held(t, lifecycle.Next(v), lifecycle.Decided)
+	ended := held(t, lifecycle.Decide(v), lifecycle.Decided)
 	want := decided("b", "b", "a")
-	want.Ended = now
-	require.Equal(t, want, ended.Decision.Ledger)
-	require.Equal(t, workv1alpha1.EventAbortEnded, ended.Decision.Events[0].Reason)
+	want.Ended, want.Seq = now, v.Before.Seq+1
+	require.Equal(t, want, ended.Ledger)
+	require.Equal(t, workv1alpha1.EventAbortEnded, ended.Events[0].Reason)
 	require.NotNil(t, v.Before.Abort)
 
 	alone := selects(look(theirs("c1", "b")), "c1")
-	require.Equal(t, "c1", held(t, lifecycle.Next(alone), lifecycle.Decided).Decision.Ledger.OnlyOn)
+	require.Equal(t, "c1", held(t, lifecycle.Decide(alone), lifecycle.Decided).Ledger.OnlyOn)
 
 	for name, works := range map[string][]work.Work{
 		"one of ours":           {theirs("c1", "b"), theirs("c2", "b"), ours("c3", "a")},
@@ -141,7 +142,7 @@ func TestEndAbort(t *testing.T) {
 		"all have another spec": {theirs("c1", "c"), theirs("c2", "c"), theirs("c3", "c")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.NotNil(t, lifecycle.Next(look(works...)).Decision.Ledger.Abort)
+			require.NotNil(t, lifecycle.Decide(look(works...)).Ledger.Abort)
 		})
 	}
 }

@@ -12,46 +12,43 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Begin retries an aborted rollout if the annotation requests it, and begins the rollout of the revision that Next found. The View must
-// have the notes about the works. The returned decision has the snapshot of the rollout.
-func Begin(v *View, found Decision) Decision {
-	d := found
-	v.retryAborted(&d)
-	v.beginRollout(&d)
-	d.Snapshot = v.Snapshot(&d.Ledger, d.Update, !d.TemplateHeld && d.Ledger.Abort != nil)
-	return d
+// begin retries an aborted rollout if the annotation requests it, and begins the rollout of the revision that was found.
+func (c *chain) begin() {
+	c.retryAborted(&c.Decision)
+	c.beginRollout()
+	c.Snapshot = c.SnapshotOf(&c.Ledger, c.Update, !c.TemplateHeld && c.Ledger.Abort != nil)
 }
 
 // beginRollout begins the rollout of another revision. An abort in progress finishes first, and a command is first stored with the rollout
 // that it met: the record of that revision says so after the rollout.
-func (v *View) beginRollout(d *Decision) {
-	l := &d.Ledger
-	if l.Update.Hash == d.Update.Hash {
+func (c *chain) beginRollout() {
+	l := &c.Ledger
+	if l.Update.Hash == c.Update.Hash {
 		return
 	}
-	if l.Update.Hash != "" && (v.CopyBehind || !l.Equal(&v.Before)) {
-		d.Pending, d.Update = true, v.Named(l.Update.Hash)
+	if l.Update.Hash != "" && (c.CopyBehind || !l.Equal(&c.Before)) {
+		c.Pending, c.Update = true, c.Named(l.Update.Hash)
 		return
 	}
 	if l.Abort != nil {
-		before := v.Named(l.Update.Hash)
-		if abort := rollout.Decide(v.Snapshot(l, before, true)); abort.Behind > 0 { // A work that can be written is not restored yet.
-			d.Pending, d.Update = true, before
+		before := c.Named(l.Update.Hash)
+		if abort := rollout.Decide(c.SnapshotOf(l, before, true)); abort.Behind > 0 { // A work that can be written is not restored yet.
+			c.Pending, c.Update = true, before
 			return
 		}
 	}
-	update := ledger.Named{Hash: d.Update.Hash, Digest: d.Update.Digest}
-	how, atOnce := v.howBegins(l, update), v.inRollbackWindow(l, update)
+	update := ledger.Named{Hash: c.Update.Hash, Digest: c.Update.Digest}
+	how, atOnce := c.howBegins(l, update), c.inRollbackWindow(l, update)
 	first := l.Update.Hash == ""
-	l.Begin(update, how, v.Now, atOnce)
-	l.Lost = first && v.hasBegun(update.Hash)
-	if v.Object.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
-		l.Hold(v.revisionOf(update.Hash), v.Now)
+	l.Begin(update, how, c.Now, atOnce)
+	l.Lost = first && c.hasBegun(update.Hash)
+	if c.Object.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
+		l.Hold(c.revisionOf(update.Hash), c.Now)
 	}
 }
 
 // howBegins returns how the rollout of a revision begins. At first sight, no rollout is Returned: earlier reports of the clusters count.
-func (v *View) howBegins(l *ledger.Ledger, update ledger.Named) ledger.How {
+func (v *Observation) howBegins(l *ledger.Ledger, update ledger.Named) ledger.How {
 	_, former := l.Formerly(update.Digest)
 	rev := v.revisionOf(update.Hash)
 	switch {
@@ -67,7 +64,7 @@ func (v *View) howBegins(l *ledger.Ledger, update ledger.Named) ledger.How {
 
 // inRollbackWindow reports whether an undo that begins goes to one of the last N revisions that were current, where N is set by
 // spec.rollbackWindow. Such an undo reaches every cluster at once. A revision whose rollout was aborted last does not qualify.
-func (v *View) inRollbackWindow(l *ledger.Ledger, to ledger.Named) bool {
+func (v *Observation) inRollbackWindow(l *ledger.Ledger, to ledger.Named) bool {
 	window := ptr.Deref(v.Object.Spec.RollbackWindow, workv1alpha1.RollbackWindow{})
 	place, former := l.Formerly(to.Digest)
 	rev := v.revisionOf(to.Hash)
@@ -80,7 +77,7 @@ func (v *View) inRollbackWindow(l *ledger.Ledger, to ledger.Named) bool {
 
 // retryByAnnotation returns the time before which failures of the rollout are retried; zero if no retry of this rollout is requested. It is
 // the beginning of the second after the annotation's, and may be in the future.
-func (v *View) retryByAnnotation(l *ledger.Ledger) time.Time {
+func (v *Observation) retryByAnnotation(l *ledger.Ledger) time.Time {
 	at, err := v.annotatedRetry()
 	if at.IsZero() || err != nil {
 		return time.Time{}
@@ -93,7 +90,7 @@ func (v *View) retryByAnnotation(l *ledger.Ledger) time.Time {
 }
 
 // annotatedRetry returns the time of the annotation, or the zero time if there is no annotation.
-func (v *View) annotatedRetry() (time.Time, error) {
+func (v *Observation) annotatedRetry() (time.Time, error) {
 	value, asked := v.Object.Annotations[workv1alpha1.AnnotationRetry]
 	if !asked {
 		return time.Time{}, nil
@@ -105,7 +102,7 @@ func (v *View) annotatedRetry() (time.Time, error) {
 const retrySkew = time.Minute
 
 // retryAborted retries an aborted rollout if the annotation requests it. It makes an event for an annotation that retries nothing.
-func (v *View) retryAborted(d *Decision) {
+func (v *Observation) retryAborted(d *Decision) {
 	l := &d.Ledger
 	switch at, err := v.annotatedRetry(); {
 	case err != nil:
@@ -124,7 +121,7 @@ func (v *View) retryAborted(d *Decision) {
 }
 
 // ignoreRetry makes one event with the reason why the annotation retries nothing.
-func (v *View) ignoreRetry(d *Decision, why string) {
+func (v *Observation) ignoreRetry(d *Decision, why string) {
 	note := fmt.Sprintf("annotation %s: %q: %s", workv1alpha1.AnnotationRetry, v.Object.Annotations[workv1alpha1.AnnotationRetry], why)
 	d.Events = append(d.Events, Event{
 		Warning: true, Reason: workv1alpha1.EventRetryIgnored, Action: "Retry", Note: plain.Line(note), Once: true,

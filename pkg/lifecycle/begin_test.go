@@ -169,7 +169,7 @@ func TestAbortByHandBeforeANewTemplate(t *testing.T) {
 // A user aborts the rollout by setting status.abortedTime. If there is nothing to abort, an event gives the reason.
 func TestAbortByHand(t *testing.T) {
 	command := ledger.Abort{At: rt.At(30 * time.Minute), By: "alice", Said: "leaks\nmemory"}
-	look := func(before ledger.Ledger) *lifecycle.View {
+	look := func(before ledger.Ledger) *lifecycle.Observation {
 		v := view("b", before, object("a", 1), object("b", 2))
 		v.Commands.Abort = &command
 		return v
@@ -200,14 +200,14 @@ func TestAbortByHand(t *testing.T) {
 
 	for name, tc := range map[string]struct {
 		before ledger.Ledger
-		change func(*lifecycle.View)
+		change func(*lifecycle.Observation)
 		why    string
 	}{
 		"it is complete":            {before: decided("b", "b", "a"), why: "revision " + nameOf("b") + " is the current one already"},
 		"it goes back to that":      {before: func() ledger.Ledger { l := decided("b", "b"); l.Ended = time.Time{}; return l }(), why: "is the current one already"},
 		"nothing was complete":      {before: decided("", "b"), why: "no rollout has completed yet"},
 		"the stable one is deleted": {before: decided("z", "b"), why: "no ControllerRevision " + nameOf("z")},
-		"there is no history": {before: decided("a", "b"), why: "no permission", change: func(v *lifecycle.View) {
+		"there is no history": {before: decided("a", "b"), why: "no permission", change: func(v *lifecycle.Observation) {
 			v.NoHistory, v.HistoryNote = true, "no permission"
 		}},
 		"the stable one was on one cluster": {before: func() ledger.Ledger { l := decided("a", "b"); l.OnlyOn = "c1"; return l }(), why: "was found on cluster c1 alone"},

@@ -135,8 +135,8 @@ func aborted(current, update string, at time.Duration) ledger.Ledger {
 }
 
 // view is an hour after Epoch. Its object has a template, a ledger and revisions. c1, c2 and c3 are selected.
-func view(value string, before ledger.Ledger, objects ...*appsv1.ControllerRevision) *lifecycle.View {
-	v := &lifecycle.View{
+func view(value string, before ledger.Ledger, objects ...*appsv1.ControllerRevision) *lifecycle.Observation {
+	v := &lifecycle.Observation{
 		Now: rt.At(time.Hour), Object: owner(value), PlacementsKnown: true, Owner: rt.Owner, Before: before,
 		History: history(objects...), Refs: []placement.Ref{rt.Ref("p1", rt.Clusters("c1", "c2", "c3"))},
 	}
@@ -145,47 +145,58 @@ func view(value string, before ledger.Ledger, objects ...*appsv1.ControllerRevis
 }
 
 // selects makes a view select other clusters.
-func selects(v *lifecycle.View, clusters ...string) *lifecycle.View {
+func selects(v *lifecycle.Observation, clusters ...string) *lifecycle.Observation {
 	v.Refs[0].Placement.Groups[0].Clusters, v.Refs[0].Placement.Selected = clusters, len(clusters)
 	return v
 }
 
-// answer lets a view have the answer to its next step, and returns the step after it.
-func answer(t *testing.T, v *lifecycle.View, is lifecycle.Answer) lifecycle.Step {
+// answer lets an observation have the answer to its next request, and returns the decision after it.
+func answer(t *testing.T, v *lifecycle.Observation, is lifecycle.Answer) lifecycle.Decision {
 	t.Helper()
-	asked := lifecycle.Next(v)
-	require.NotContains(t, []lifecycle.Action{lifecycle.Proceed, lifecycle.Hold}, asked.Action, "no answer is awaited: %s", asked.Why)
-	is.Key = asked.Key
+	asked := lifecycle.Decide(v)
+	require.NotNil(t, asked.Request, "no answer is awaited: %s", asked.Why)
+	is.Key = asked.Request.Key
 	if is.Result == "" {
 		is.Result = lifecycle.Done
 	}
 	v.Answers = append(v.Answers, is)
-	return lifecycle.Next(v)
+	return lifecycle.Decide(v)
 }
 
-func step(t *testing.T, is lifecycle.Step, action lifecycle.Action) lifecycle.Step {
+// step requires that a decision makes a request.
+func step(t *testing.T, d lifecycle.Decision, action lifecycle.Action) lifecycle.Request {
 	t.Helper()
-	require.Equal(t, action, is.Action, "%s %s: %s", is.Action, is.Reason, is.Why)
-	require.NotEmpty(t, is.Why)
-	return is
+	require.NotNil(t, d.Request, "%s: %s", d.End, d.Why)
+	require.Equal(t, action, d.Request.Action, d.Request.Why)
+	require.NotEmpty(t, d.Request.Why)
+	return *d.Request
 }
 
-func held(t *testing.T, is lifecycle.Step, reason lifecycle.Reason) lifecycle.Step {
+// proceeds requires that a decision has a plan.
+func proceeds(t *testing.T, d lifecycle.Decision) lifecycle.Decision {
 	t.Helper()
-	step(t, is, lifecycle.Hold)
-	require.Equal(t, reason, is.Reason, is.Why)
-	return is
+	require.Nil(t, d.Request)
+	require.Empty(t, d.End, d.Why)
+	require.NotNil(t, d.Plan)
+	return d
 }
 
-// begin calls Begin for a pass that found the revision of its template.
-func begin(v *lifecycle.View) lifecycle.Decision {
-	found := lifecycle.Obey(v)
+// held requires that a decision ends the pass.
+func held(t *testing.T, d lifecycle.Decision, reason lifecycle.Reason) lifecycle.Decision {
+	t.Helper()
+	require.Nil(t, d.Request)
+	require.Equal(t, reason, d.End, d.Why)
+	require.NotEmpty(t, d.Why)
+	return d
+}
+
+// begin begins the rollout of the revision of the template, which was found.
+func begin(v *lifecycle.Observation) lifecycle.Decision {
 	hash := hashOf("")
 	if rev := v.History.ByDigest(v.Template); rev != nil {
 		hash = rev.Hash
 	}
-	found.Update = v.Named(hash)
-	return lifecycle.Begin(v, found)
+	return lifecycle.Begin(v, v.Named(hash))
 }
 
 // notes returns the notes of a decision's events.

@@ -1,16 +1,17 @@
 // Package lifecycle makes the decisions about a ManifestWorkReplicaSet: the revision to roll out, the commands to obey, and whether the
 // rollout is complete, aborted or restored. The result is a ledger (package ledger).
 //
-// It is pure: each function takes one observation, the View. A pass calls three functions:
+// It is pure: Decide takes one Observation, and equal observations lead to equal decisions. It makes the decision in this order:
 //
-//	Next    obeys the commands in the status, and finds the revision of the template. It returns the next read or write as a Step. The
-//	        caller performs the step, adds the answer to the View, and calls Next again, until the step is Proceed or Hold.
-//	Begin   obeys the retry annotation, and begins the rollout of that revision.
-//	Judge   enters the results of package rollout in the ledger: failures, halts, an abort, the completion.
+//	Obey        the commands in the status
+//	findUpdate  the revision of the template in the spec
+//	begin       the retry annotation, and the beginning of the rollout of that revision
+//	judge       the plan of package rollout, and its results: failures, halts, an abort, the completion
 //
-// If the resulting ledger differs from the one in the View, the hub persists it before it acts on it (R42).
+// If the decision needs a read or a write, it names it as a Request. The caller performs the request, adds the answer to the Observation,
+// and calls Decide again. If the ledger changed, the hub persists it before it acts on it (R42).
 //
-// The links of Next, in the order in which they decide:
+// The links of findUpdate, in the order in which they decide:
 //
 //	unreadableSpec   an unreadable spec is reported; an abort in progress still continues     (R4, R12)
 //	longOwnerLabel   no ManifestWork can have the owner label
@@ -25,6 +26,6 @@
 //
 // A hub that may not read ControllerRevisions skips the links that need them: the works have the template's hash (templateOnWorks, R43).
 //
-// A link returns nil if it has nothing to do; the next link then decides. A write ends the pass: the next pass begins when the caches show
+// A link returns true if it has nothing to do; the next link then decides. A write ends the pass: the next pass begins when the caches show
 // the write (R15).
 package lifecycle

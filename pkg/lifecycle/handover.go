@@ -6,13 +6,13 @@ import (
 )
 
 // keepsDropped reports whether the spec requests to keep objects that a revision drops until that revision is available.
-func (v *View) keepsDropped() bool {
+func (v *Observation) keepsDropped() bool {
 	return v.Object.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable
 }
 
 // handover returns how clusters pass from one revision to another. Without a history, the hub does not know what a cluster had before. It
 // leaves works that keep objects alone until the history can be read again.
-func (v *View) handover() *rollout.Handover {
+func (v *Observation) handover() *rollout.Handover {
 	if v.NoHistory && v.Notes.Handover != nil {
 		return &rollout.Handover{Problem: "there is no revision history that says what a cluster had before", Unknown: v.Notes.Handover.Unknown}
 	}

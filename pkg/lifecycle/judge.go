@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
@@ -16,35 +17,74 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Judge enters the results of a plan in the ledger: the failed clusters, and whether the rollout is complete or aborted, or the clusters of
-// an abort are restored. If the rollout is aborted or complete, the decision gets a new snapshot.
-func Judge(v *View, found Decision, plan *rollout.Plan) Decision {
-	d := found
-	d.Ledger = found.Ledger.Clone()
-	l := &d.Ledger
-	l.Served = plan.Served
-	if found.Snapshot.Aborted {
-		if restorable := plan.Restorable(); plan.Behind == 0 && restorable > 0 && plan.Confirmed >= restorable && l.Abort.Restored.IsZero() {
-			l.Abort.Restored = v.Now
-		}
-		return d
+// judge plans the rollout, and enters the results in the ledger. If they end or abort the rollout, the decision has the plan after that.
+func (c *chain) judge() {
+	c.Plan = rollout.Decide(c.Snapshot)
+	if !c.examine() {
+		return
 	}
-	v.takeRecords(l, &plan.Records)
+	planned := c.Snapshot
+	if c.enter(); c.Snapshot != planned {
+		settled := c.Plan.Settled
+		c.Plan = rollout.Decide(c.Snapshot)
+		c.Plan.Settled = settled
+	}
+}
+
+// examine asks for the reports of the clusters that have newly failed. It leaves out those whose write the API server rejects: nothing was
+// applied there.
+func (c *chain) examine() bool {
+	var failed []*workv1.ManifestWork
+	for i := range c.Notes.Works {
+		w := &c.Notes.Works[i]
+		failure, fails := c.Plan.Records.Failures[w.Cluster()]
+		if _, known := c.Snapshot.Records.Failures[w.Cluster()]; fails && !known && failure.Message == "" {
+			failed = append(failed, w.Object)
+		}
+	}
+	if len(failed) == 0 {
+		return true
+	}
+	answer := c.ask(Request{
+		Action: ReadWorks, Key: "reports of failed clusters", Works: failed, Abort: c.Plan.Abort != nil, Why: "a success may have been missed",
+	})
+	if answer == nil {
+		return false
+	}
+	for cluster, report := range answer.Reports {
+		failure := c.Plan.Records.Failures[cluster]
+		failure.Message = report
+		c.Plan.Records.Failures[cluster] = failure
+	}
+	return true
+}
+
+// enter enters the results of the plan in the ledger: the failed clusters, and whether the rollout is complete or aborted, or the clusters
+// of an abort are restored.
+func (c *chain) enter() {
+	plan, l := c.Plan, &c.Ledger
+	l.Served = plan.Served
+	if c.Snapshot.Aborted {
+		if restorable := plan.Restorable(); plan.Behind == 0 && restorable > 0 && plan.Confirmed >= restorable && l.Abort.Restored.IsZero() {
+			l.Abort.Restored = c.Now
+		}
+		return
+	}
+	c.takeRecords(l, &plan.Records)
 	switch {
 	case plan.Abort != nil:
-		l.Abort = &ledger.Abort{At: metav1.NewTime(v.Now).Rfc3339Copy().Time, Reason: plan.Abort.Reason}
+		l.Abort = &ledger.Abort{At: metav1.NewTime(c.Now).Rfc3339Copy().Time, Reason: plan.Abort.Reason}
 		l.Begun.AtOnce = false
-		d.Snapshot = v.Snapshot(l, d.Update, true)
-	case plan.Complete && l.Ended.IsZero() && l.Begun.Last().Equal(v.Before.Begun.Last()) && // A beginning in this pass is reported first.
-		(v.NoHistory || v.revisionOf(l.Update.Hash) != nil): // A deleted revision is recreated first.
-		l.End(v.Now)
-		d.Snapshot = v.Snapshot(l, d.Update, false)
+		c.Snapshot = c.SnapshotOf(l, c.Update, true)
+	case plan.Complete && l.Ended.IsZero() && l.Begun.Last().Equal(c.Before.Begun.Last()) && // A beginning in this pass is reported first.
+		(c.NoHistory || c.revisionOf(l.Update.Hash) != nil): // A deleted revision is recreated first.
+		l.End(c.Now)
+		c.Snapshot = c.SnapshotOf(l, c.Update, false)
 	}
-	return d
 }
 
 // records returns the facts about the rollout in a ledger, without the failures and halts that the annotation retries.
-func (v *View) records(l *ledger.Ledger) rollout.Records {
+func (v *Observation) records(l *ledger.Ledger) rollout.Records {
 	found := rollout.Records{
 		Failures: map[string]rollout.Failure{}, Rejections: map[string]rollout.Failure{}, Degraded: map[string]rollout.Failure{},
 		Halted: map[string]time.Time{}, Counted: l.Counted, Uncounted: l.Lost,
@@ -83,7 +123,7 @@ func retried(l *ledger.Ledger) map[string]time.Time {
 }
 
 // takeRecords enters the facts about the rollout in a ledger.
-func (v *View) takeRecords(l *ledger.Ledger, records *rollout.Records) {
+func (v *Observation) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 	troubles := make([]ledger.Trouble, 0, len(records.Failures)+len(records.Rejections))
 	add := func(state ledger.State, facts map[string]rollout.Failure) {
 		for cluster, f := range facts {
@@ -116,7 +156,7 @@ func (v *View) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 }
 
 // writtenSince reports whether the retry of a cluster has ended: its work was written since, or it has no work.
-func (v *View) writtenSince(cluster string, at time.Time) bool {
+func (v *Observation) writtenSince(cluster string, at time.Time) bool {
 	for i := range v.Notes.Works {
 		if w := &v.Notes.Works[i]; w.Cluster() == cluster && w.WrittenAt().Before(at) {
 			return false
@@ -129,7 +169,7 @@ func (v *View) writtenSince(cluster string, at time.Time) bool {
 const maxEvidence = 10
 
 // RecordOf returns the record of the update revision, in which people can read about its rollout after another rollout has begun.
-func (v *View) RecordOf(l *ledger.Ledger, rev *revision.Revision) *revision.Record {
+func (v *Observation) RecordOf(l *ledger.Ledger, rev *revision.Revision) *revision.Record {
 	return rev.Changed(func(r *revision.Record) {
 		if rev.Hash != l.Update.Hash {
 			return
@@ -175,7 +215,7 @@ func evidence(troubles []ledger.Trouble) (lines []string) {
 }
 
 // reached returns the largest number of clusters that had a revision when a rollout of it ended.
-func (v *View) reached(rev *revision.Revision) int32 {
+func (v *Observation) reached(rev *revision.Revision) int32 {
 	clusters := sets.New[string]()
 	for i := range v.Notes.Works {
 		if w := &v.Notes.Works[i]; w.Hash() == rev.Hash && !w.UnexpectedName {

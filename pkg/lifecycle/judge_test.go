@@ -20,7 +20,7 @@ import (
 )
 
 // rolling is a view of a rollout of b over clusters with works. A cluster fails after five minutes.
-func rolling(before ledger.Ledger, strategy []rt.RefOption, works ...work.Work) *lifecycle.View {
+func rolling(before ledger.Ledger, strategy []rt.RefOption, works ...work.Work) *lifecycle.Observation {
 	v := view("b", before, object("a", 1, amended(began)), object("b", 2))
 	v.Refs = []placement.Ref{rt.Ref("p1", append([]rt.RefOption{rt.Progressive(1), rt.Deadline("5m"), rt.Clusters("c1", "c2", "c3")}, strategy...)...)}
 	v.Works, v.Notes.Works = works, works
@@ -28,9 +28,9 @@ func rolling(before ledger.Ledger, strategy []rt.RefOption, works ...work.Work) 
 }
 
 // judge runs the pass of a view up to the resulting ledger.
-func judge(v *lifecycle.View) lifecycle.Decision {
+func judge(v *lifecycle.Observation) lifecycle.Decision {
 	d := begin(v)
-	return lifecycle.Judge(v, d, rollout.Decide(d.Snapshot))
+	return lifecycle.Enter(v, d, rollout.Decide(d.Snapshot))
 }
 
 func well(cluster, value string) work.Work {
@@ -93,10 +93,10 @@ func TestCompleteWithoutARevision(t *testing.T) {
 	plan := rollout.Decide(d.Snapshot)
 	require.True(t, plan.Complete)
 	v.History = history(object("a", 1))
-	deleted := lifecycle.Judge(v, d, plan)
+	deleted := lifecycle.Enter(v, d, plan)
 	require.False(t, deleted.Ledger.Complete())
 	v.NoHistory = true
-	without := lifecycle.Judge(v, d, plan)
+	without := lifecycle.Enter(v, d, plan)
 	require.True(t, without.Ledger.Complete())
 }
 
@@ -152,7 +152,7 @@ func TestTroublesOfAPlan(t *testing.T) {
 		Failures: map[string]rollout.Failure{"failed": failure}, Rejections: map[string]rollout.Failure{"denied": {Placement: "p1", Since: rt.At(0), Message: "quota"}},
 		Halted: map[string]time.Time{"p1": rt.At(2)}, Counted: map[string]int{"p1": 9},
 	}}
-	judged := lifecycle.Judge(v, d, plan)
+	judged := lifecycle.Enter(v, d, plan)
 	require.Equal(t, []ledger.Trouble{
 		tried("again", 30*time.Minute), tried("ahead", time.Hour),
 		{Cluster: "denied", State: ledger.Rejected, Placement: "p1", Since: rt.At(0), Message: "quota"},
@@ -161,7 +161,7 @@ func TestTroublesOfAPlan(t *testing.T) {
 	require.Equal(t, plan.Records.Halted, judged.Ledger.Halted)
 	require.Equal(t, plan.Records.Counted, judged.Ledger.Counted)
 
-	none := lifecycle.Judge(v, d, &rollout.Plan{})
+	none := lifecycle.Enter(v, d, &rollout.Plan{})
 	require.Nil(t, none.Ledger.Halted)
 	require.Nil(t, none.Ledger.Counted)
 }
@@ -188,7 +188,7 @@ func TestRetriedClusterGetsItsDeadline(t *testing.T) {
 // People can read about a rollout in the record of its revision after another rollout has begun.
 func TestRecordOf(t *testing.T) {
 	works := []work.Work{well("c1", "b"), sick("c2", "b"), well("c3", "a"), ours("c4", "b", func(w *work.Work) { w.UnexpectedName = true })}
-	rev := func(v *lifecycle.View, record revision.Record) *revision.Revision {
+	rev := func(v *lifecycle.Observation, record revision.Record) *revision.Revision {
 		found := v.History.ByHash(hashOf("b"))
 		found.Record = record
 		return found

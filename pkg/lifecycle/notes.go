@@ -73,8 +73,8 @@ func AbortOf(rev *work.Revision, began time.Time) string {
 	return abortTarget(rev) + "/" + began.UTC().Format(time.RFC3339Nano)
 }
 
-// Snapshot returns the snapshot of the rollout that a ledger describes, aborted or not.
-func (v *View) Snapshot(l *ledger.Ledger, update *work.Revision, aborted bool) *rollout.Snapshot {
+// SnapshotOf returns the snapshot of the rollout that a ledger describes, aborted or not.
+func (v *Observation) SnapshotOf(l *ledger.Ledger, update *work.Revision, aborted bool) *rollout.Snapshot {
 	notes := &v.Notes
 	s := &rollout.Snapshot{
 		Now:          v.Now,
@@ -117,7 +117,7 @@ func (v *View) Snapshot(l *ledger.Ledger, update *work.Revision, aborted bool) *
 }
 
 // begun returns a revision with the facts from the ledger about its rollout.
-func (v *View) begun(l *ledger.Ledger, rev *work.Revision) *work.Revision {
+func (v *Observation) begun(l *ledger.Ledger, rev *work.Revision) *work.Revision {
 	if rev.Hash != l.Update.Hash {
 		return rev
 	}
@@ -181,7 +181,7 @@ func (f *Failure) stuck(gap rollout.Gap, now time.Time) bool {
 }
 
 // older returns the readable revisions except the update revision.
-func (v *View) older(update string) []*work.Revision {
+func (v *Observation) older(update string) []*work.Revision {
 	var older []*work.Revision
 	for _, rev := range v.readable() {
 		if rev.Hash != update {
@@ -192,7 +192,7 @@ func (v *View) older(update string) []*work.Revision {
 }
 
 // readable returns the revisions that can be read.
-func (v *View) readable() []*revision.Revision {
+func (v *Observation) readable() []*revision.Revision {
 	var found []*revision.Revision
 	for i := range v.History.Revisions {
 		if rev := &v.History.Revisions[i]; rev.Err == nil && !v.NoHistory {
@@ -202,13 +202,21 @@ func (v *View) readable() []*revision.Revision {
 	return found
 }
 
-// ByHash returns the readable revisions and the update revision, which is not among them if there is no history.
-func (v *View) ByHash(update *work.Revision) map[string]*work.Revision {
+// ByHash returns the readable revisions and, if the template in the spec is rolled out without one, the template.
+func (v *Observation) ByHash() map[string]*work.Revision {
 	readable := v.readable()
 	found := make(map[string]*work.Revision, len(readable)+1)
-	found[update.Hash] = update
 	for _, rev := range readable {
 		found[rev.Hash] = work.NewRevision(rev)
+	}
+	update := &v.Before.Update
+	switch {
+	case v.Template == "" || found[update.Hash] != nil:
+	case v.NoHistory:
+		hash := v.hashOfTemplate()
+		found[hash] = v.ofTemplate(hash)
+	case update.Digest == v.Template:
+		found[update.Hash] = v.ofTemplate(update.Hash)
 	}
 	return found
 }

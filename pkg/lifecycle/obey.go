@@ -13,7 +13,7 @@ import (
 )
 
 // Obey enters the commands in the status in the ledger. If it can't obey a command, it makes an event, and the hub reverts the field.
-func Obey(v *View) Decision {
+func Obey(v *Observation) Decision {
 	d := Decision{Ledger: v.Before.Clone()}
 	v.obeyAbort(&d)
 	v.obeyRetry(&d)
@@ -22,7 +22,7 @@ func Obey(v *View) Decision {
 }
 
 // obeyAbort aborts the rollout if a user set status.abortedTime.
-func (v *View) obeyAbort(d *Decision) {
+func (v *Observation) obeyAbort(d *Decision) {
 	if v.Commands.Abort == nil {
 		return
 	}
@@ -39,7 +39,7 @@ func (v *View) obeyAbort(d *Decision) {
 }
 
 // nothingToAbort reports whether there is no rollout that can be aborted, and returns the reason for users.
-func (v *View) nothingToAbort(l *ledger.Ledger) (why string, none bool) {
+func (v *Observation) nothingToAbort(l *ledger.Ledger) (why string, none bool) {
 	if l.Current.Hash != "" && l.Current.Hash == l.Update.Hash {
 		return fmt.Sprintf("revision %s is the current one already, so no rollout can be aborted", revision.Name(v.Object.Name, l.Current.Hash)), true
 	}
@@ -50,7 +50,7 @@ func (v *View) nothingToAbort(l *ledger.Ledger) (why string, none bool) {
 }
 
 // setter returns who set status.abortedTime, and why, for users.
-func (v *View) setter() string {
+func (v *Observation) setter() string {
 	manager, by, why := status.AbortSetBy(v.Object.ManagedFields), v.Commands.Abort.By, v.Commands.Abort.Said
 	set := "status.abortedTime was set"
 	switch {
@@ -68,7 +68,7 @@ func (v *View) setter() string {
 }
 
 // obeyRetry restarts the aborted rollout, or retries single clusters.
-func (v *View) obeyRetry(d *Decision) {
+func (v *Observation) obeyRetry(d *Decision) {
 	l := &d.Ledger
 	if v.Commands.Retry && l.Abort != nil {
 		l.Retry(v.Now)
@@ -94,7 +94,7 @@ func (v *View) obeyRetry(d *Decision) {
 
 // obeyName makes a revision the stable one if a user named it in status.currentRevision. It must be a revision of the history that was
 // stable before or, if none was, any revision of the history. Anyone who can write the status may have set any other value.
-func (v *View) obeyName(d *Decision) {
+func (v *Observation) obeyName(d *Decision) {
 	if !v.Commands.Names {
 		return
 	}

@@ -37,7 +37,7 @@ func TestManyRetriesFit(t *testing.T) {
 	}
 	v := rolling(l, nil, works...)
 	d := begin(v)
-	d = lifecycle.Judge(v, d, &rollout.Plan{})
+	d = lifecycle.Enter(v, d, &rollout.Plan{})
 	text, err := d.Ledger.Encode()
 	require.NoError(t, err)
 	_, err = ledger.Decode(text, d.Ledger.Owner)
@@ -52,7 +52,7 @@ func TestCommandBesideADecision(t *testing.T) {
 	answer(t, v, lifecycle.Answer{Result: lifecycle.Exists})
 	taken := object("c", 1, foreign)
 	bump := held(t, answer(t, v, lifecycle.Answer{Object: taken}), lifecycle.Decided)
-	require.NotNil(t, bump.Decision.Ledger.Abort)
+	require.NotNil(t, bump.Ledger.Abort)
 }
 
 // Without a history, the hub still keeps the ledger, but has no revision to restore.
@@ -63,5 +63,5 @@ func TestBeginWithoutHistory(t *testing.T) {
 	require.Equal(t, &rollout.Absence{Cause: rollout.WithoutHistory, Detail: "no permission"}, d.Snapshot.Absent)
 	require.Nil(t, d.Snapshot.Current)
 	require.Empty(t, d.Snapshot.Older)
-	require.Len(t, v.ByHash(d.Update), 1)
+	require.Len(t, v.ByHash(), 1)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // current returns the stable revision for a rollout of update, which may be nil, or why there is none.
-func (v *View) current(l *ledger.Ledger, update *work.Revision) (*work.Revision, *rollout.Absence) {
+func (v *Observation) current(l *ledger.Ledger, update *work.Revision) (*work.Revision, *rollout.Absence) {
 	if v.NoHistory {
 		return nil, &rollout.Absence{Cause: rollout.WithoutHistory, Detail: v.HistoryNote}
 	}
@@ -34,7 +34,7 @@ func (v *View) current(l *ledger.Ledger, update *work.Revision) (*work.Revision,
 }
 
 // selectsBeside reports whether clusters are selected other than the only one that had a revision: its agent must not decide for them.
-func (v *View) selectsBeside(only string) bool {
+func (v *Observation) selectsBeside(only string) bool {
 	if only == "" {
 		return false
 	}
@@ -47,7 +47,7 @@ func (v *View) selectsBeside(only string) bool {
 }
 
 // neverComplete returns why no revision is the stable one, and the revisions that a user may name.
-func (v *View) neverComplete(l *ledger.Ledger, update *work.Revision) *rollout.Absence {
+func (v *Observation) neverComplete(l *ledger.Ledger, update *work.Revision) *rollout.Absence {
 	found := &rollout.Absence{Cause: rollout.NeverComplete}
 	for i := range v.History.Revisions {
 		rev := &v.History.Revisions[i]

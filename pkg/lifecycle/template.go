@@ -14,10 +14,10 @@ import (
 )
 
 // invalidTemplate holds a template that no agent could apply.
-func (c *chain) invalidTemplate() *Step {
+func (c *chain) invalidTemplate() bool {
 	problem := c.templateProblem()
 	if problem == "" {
-		return nil
+		return true
 	}
 	return c.withoutRevision(Problem{Text: problem})
 }
@@ -37,19 +37,19 @@ func (c *chain) templateProblem() string {
 }
 
 // newTemplate creates the revision of a template that has none, and ends the pass.
-func (c *chain) newTemplate() *Step {
+func (c *chain) newTemplate() bool {
 	if c.History.ByDigest(c.Template) != nil {
-		return nil
+		return true
 	}
 	wanted, err := c.wanted()
 	if err != nil {
 		return c.unrecorded(&Answer{Key: "create", Result: Failed, Err: err})
 	}
-	create := Step{
+	create := Request{
 		Action: Create, Key: "create " + wanted.Name, Verb: "creating", Revision: wanted, Why: "the template has no revision",
 		Event: &Event{Reason: workv1alpha1.EventRevisionCreated, Action: "Create", Note: fmt.Sprintf("created revision %s", wanted.Name)},
 	}
-	return c.write(create, func(failed *Answer) *Step {
+	return c.write(create, func(failed *Answer) bool {
 		if failed.Result == Exists {
 			return c.nameTaken(wanted)
 		}
@@ -65,7 +65,7 @@ func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 	if err != nil {
 		return nil, err
 	}
-	record := revision.Record{CreatedBy: revision.TemplateManager(c.Object.ManagedFields), Settings: c.settings()}
+	record := revision.Record{CreatedBy: revision.TemplateManager(c.Object.ManagedFields)}
 	_, returns := c.Ledger.Formerly(c.Template)
 	if cause := revision.ChangeCauseOf(c.Object); cause != "" && (!returns || c.causeChanged(cause)) {
 		wanted.Annotations[workv1alpha1.AnnotationChangeCause] = cause
@@ -77,22 +77,22 @@ func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 
 // hashOfTemplate returns the hash for the template in the spec, which has no revision. A template that is already rolled out keeps its
 // hash: under another hash, its rollout would start again.
-func (c *chain) hashOfTemplate() string {
-	update := &c.Ledger.Update
-	if update.Hash != "" && c.revisionOf(update.Hash) == nil && update.Digest == c.Template {
+func (v *Observation) hashOfTemplate() string {
+	update := &v.Before.Update
+	if update.Hash != "" && v.revisionOf(update.Hash) == nil && update.Digest == v.Template {
 		return update.Hash
 	}
-	if hash := c.hashOnWorks(); hash != "" && c.revisionOf(hash) == nil {
+	if hash := v.hashOnWorks(); hash != "" && v.revisionOf(hash) == nil {
 		return hash
 	}
-	return revision.ComputeHash(&c.Object.Spec.ManifestWorkTemplate, c.collisions())
+	return revision.ComputeHash(&v.Object.Spec.ManifestWorkTemplate, v.collisions())
 }
 
-func (c *chain) collisions() *int32 {
-	if c.Ledger.Collisions == 0 {
+func (v *Observation) collisions() *int32 {
+	if v.Before.Collisions == 0 {
 		return nil
 	}
-	return &c.Ledger.Collisions
+	return &v.Before.Collisions
 }
 
 // causeChanged reports whether a user changed the change cause since the newest revision was created or reused.
@@ -103,13 +103,13 @@ func (c *chain) causeChanged(cause string) bool {
 
 // nameTaken reads the object that already has the name of the new revision. It is either our own revision from before a restart, which may
 // have lost its labels, or another object; then the revision needs another name.
-func (c *chain) nameTaken(wanted *appsv1.ControllerRevision) *Step {
-	found, next := c.do(Step{
+func (c *chain) nameTaken(wanted *appsv1.ControllerRevision) bool {
+	found := c.ask(Request{
 		Action: ReadLive, Key: "read " + wanted.Name, Verb: "reading", Name: wanted.Name, Why: "something has the name of the template's revision",
 	})
 	switch {
-	case next != nil:
-		return next
+	case found == nil:
+		return false
 	case found.Result != Done:
 		return c.unrecorded(found)
 	}
@@ -123,20 +123,15 @@ func (c *chain) nameTaken(wanted *appsv1.ControllerRevision) *Step {
 		}
 	}
 	// It is our revision from before a restart: the cache will show it.
-	await := Step{Action: Await, Key: "await " + live.Name, Revision: live, Why: "the cache does not show the template's revision yet"}
+	await := Request{Action: Await, Key: "await " + live.Name, Revision: live, Why: "the cache does not show the template's revision yet"}
 	return c.write(await, c.unrecorded)
 }
 
 // bumpCollision increments the collision count, because the hash is taken. The next pass tries the next hash.
-func (c *chain) bumpCollision(live *appsv1.ControllerRevision) *Step {
+func (c *chain) bumpCollision(live *appsv1.ControllerRevision) bool {
 	c.ignore(c.taken(live))
 	c.Ledger.Collisions = max(c.Ledger.Collisions, 0)%math.MaxInt32 + 1 // Only a count that no hub wrote is reset.
-	return c.decided("the name of the template's revision is taken")
-}
-
-// decided ends the pass with a change of the ledger that has to be persisted before the next link decides.
-func (c *chain) decided(why string) *Step {
-	return &Step{Action: Hold, Reason: Decided, Why: why, Decision: c.Decision}
+	return c.end(Decided, "the name of the template's revision is taken")
 }
 
 // taken returns the reason why the template's revision can't have the first name that its hash gives it.
@@ -150,19 +145,14 @@ func (c *chain) taken(live *appsv1.ControllerRevision) string {
 	return why + "; the revision of the template in the spec gets another name"
 }
 
-// settings returns the settings that the newest revision records of the spec, including a loss that was found before.
-func (c *chain) settings() *revision.Settings {
-	return revision.NoteSettings(c.Object, c.History.Newest(), revision.OlderCRDWas(&c.Object.Status)).Settings
-}
-
 // undo makes an older revision the newest if its template returned, and ends the pass.
-func (c *chain) undo() *Step {
+func (c *chain) undo() bool {
 	found := c.History.ByDigest(c.Template)
 	if found.Object == c.History.Newest().Object {
 		c.Update = work.NewRevision(found)
-		return nil
+		return false
 	}
-	record := found.Changed(func(r *revision.Record) { r.Settings, r.CauseSeen = c.settings(), nil })
+	record := found.Changed(func(r *revision.Record) { r.CauseSeen = nil })
 	request := patch(Renumber, "renumber", found.Object, Patch{Record: record}, "the template returned")
 	request.Patch.Number = c.History.NextNumber()
 	// It keeps its own change cause, unless a user set one for the undo.
@@ -180,7 +170,7 @@ func (c *chain) undo() *Step {
 // unusable reports objects that seem to be revisions but do not count, and live revisions that can't be read. An unreadable stable revision
 // is a problem at once, because nothing can be aborted. If the revision of the template in the spec is unreadable, the template gets
 // another revision, as if the name were taken.
-func (c *chain) unusable() *Step {
+func (c *chain) unusable() bool {
 	for _, ignored := range c.History.Ignored {
 		c.ignore(ignored)
 	}
@@ -196,7 +186,7 @@ func (c *chain) unusable() *Step {
 			c.Problems = append(c.Problems, Problem{Text: broken})
 		}
 	}
-	return nil
+	return true
 }
 
 // ignore makes an event once for an object that does not count as a revision.
@@ -205,7 +195,7 @@ func (c *chain) ignore(why string) {
 }
 
 // worksWith returns how many works have a hash.
-func (v *View) worksWith(hash string) int {
+func (v *Observation) worksWith(hash string) int {
 	n := 0
 	for i := range v.Works {
 		if v.Works[i].Hash() == hash {

@@ -11,33 +11,33 @@ import (
 
 // unlabelled looks for the current and the update revision if the history lacks them: a user may have removed the labels by which the cache
 // finds them. A deleted revision stays deleted, except that of the template in the spec, which is created again.
-func (c *chain) unlabelled() *Step {
+func (c *chain) unlabelled() bool {
 	for _, hash := range sets.List(sets.New(c.Ledger.Current.Hash, c.Ledger.Update.Hash).Delete("")) {
 		if c.History.ByHash(hash) != nil {
 			continue
 		}
 		switch found := c.reclaim(hash); {
-		case found.next != nil:
-			return found.next
+		case found.over:
+			return false
 		case found.failed != nil:
 			c.Problems = append(c.Problems, Problem{Failed: found.failed})
 		case found.wrote:
-			return c.written("the labels of a revision were restored")
+			return c.end(Written, "the labels of a revision were restored")
 		}
 	}
-	return nil
+	return true
 }
 
 // reclaim finds a revision by its name, and restores its labels. Without them, no cache shows the revision, and it does not count. Its
 // content is intact: the data of a ControllerRevision never changes.
 func (c *chain) reclaim(hash string) batch {
 	name := revision.Name(c.Object.Name, hash)
-	found, next := c.do(Step{
+	found := c.ask(Request{
 		Action: ReadLive, Key: "look for " + name, Verb: "looking for", Name: name, Why: "revision " + name + " may have lost its labels",
 	})
 	switch {
-	case next != nil:
-		return batch{next: next}
+	case found == nil:
+		return batch{over: true}
 	case found.Result == Missing:
 		return batch{}
 	case found.Result != Done:
@@ -46,19 +46,20 @@ func (c *chain) reclaim(hash string) batch {
 		return batch{}
 	}
 	labels := map[string]string{workv1alpha1.LabelControllerHash: hash, workv1alpha1.LabelReplicaSet: c.Owner}
-	answer, next := c.do(patch(Relabel, "relabel", found.Object, Patch{Labels: labels}, "revision "+name+" lost its labels"))
+	answer := c.ask(patch(Relabel, "relabel", found.Object, Patch{Labels: labels}, "revision "+name+" lost its labels"))
 	switch {
-	case next != nil:
-		return batch{next: next}
+	case answer == nil:
+		return batch{over: true}
 	case answer.Result != Done:
-		return batch{next: c.failed(answer)}
+		c.fail(answer)
+		return batch{over: true}
 	}
 	return batch{wrote: true}
 }
 
 // LiveHashes returns the hashes of the revisions that are never pruned: the current and the update revision, those that works have, and
 // those whose objects works keep.
-func (v *View) LiveHashes(l *ledger.Ledger) sets.Set[string] {
+func (v *Observation) LiveHashes(l *ledger.Ledger) sets.Set[string] {
 	live := sets.New(l.Current.Hash, l.Update.Hash)
 	for i := range v.Works {
 		if hash := v.Works[i].Hash(); i == 0 || hash != v.Works[i-1].Hash() { // Most works have the hash of the work before.

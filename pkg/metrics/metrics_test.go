@@ -203,7 +203,7 @@ func TestRolloutsInProgressHaveSeries(t *testing.T) {
 # HELP mwrs_rollout_start_timestamp_seconds [ALPHA] Unix time at which the rollout in progress began. A ManifestWorkReplicaSet without one has no series.
 # TYPE mwrs_rollout_start_timestamp_seconds gauge
 mwrs_rollout_start_timestamp_seconds{mwrs_namespace="default",name="web"} 1000
-# HELP mwrs_problem [ALPHA] 1 for a problem of a ManifestWorkReplicaSet that an administrator must solve: FieldsLost, OlderCRD or HistoryUnavailable. Other problems have no series.
+# HELP mwrs_problem [ALPHA] 1 for a problem of a ManifestWorkReplicaSet that an administrator must solve: OlderCRD or HistoryUnavailable. Other problems have no series.
 # TYPE mwrs_problem gauge
 mwrs_problem{mwrs_namespace="default",name="web",problem="OlderCRD"} 1
 `), "mwrs_rollout_start_timestamp_seconds", "mwrs_problem"))

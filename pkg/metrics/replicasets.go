@@ -62,8 +62,6 @@ type Problem string
 
 // The problems.
 const (
-	// FieldsLost means that an older CRD dropped fields of the spec.
-	FieldsLost Problem = "FieldsLost"
 	// OlderCRD means that the API server drops status.ledger.
 	OlderCRD Problem = "OlderCRD"
 	// HistoryUnavailable means that the hub may not read ControllerRevisions: nothing is aborted.
@@ -116,7 +114,7 @@ func newReplicaSets() *replicaSets {
 		started: desc("rollout_start_timestamp_seconds",
 			"Unix time at which the rollout in progress began. A ManifestWorkReplicaSet without one has no series."),
 		problem: desc("problem", "1 for a problem of a ManifestWorkReplicaSet that an administrator must solve: "+
-			"FieldsLost, OlderCRD or HistoryUnavailable. Other problems have no series.", "problem"),
+			"OlderCRD or HistoryUnavailable. Other problems have no series.", "problem"),
 		placement: desc("placement_clusters", "Clusters of a placementRef: Selected, Updated or Failing.",
 			"placement", "state"),
 		known: map[string]*observed{},

@@ -31,9 +31,6 @@ type Record struct {
 	Ended time.Time `json:"ended,omitzero"`
 	// Abort is the abort of the last rollout; nil if it was not aborted.
 	Abort *Abort `json:"abort,omitempty"`
-
-	// Settings are the fields of the owner's spec that an older CRD drops; nil if there are none. Only the newest revision has them.
-	Settings *Settings `json:"settings,omitempty"`
 }
 
 // Abort is the abort of a rollout.

@@ -2,14 +2,12 @@ package integration
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -137,58 +135,6 @@ func TestAbortUnderAnotherCRD(t *testing.T) {
 func withoutTheFields(t *testing.T) []byte {
 	t.Helper()
 	return olderCRD(t, "spec.pruneStrategy", "status.ledger", "status.state")
-}
-
-// What an API server with an older CRD drops of a spec while it is in place leaves an event and a message, until the user sets it again.
-func TestFieldsLostToAnOlderCRD(t *testing.T) {
-	t.Parallel()
-	w := privateWorld(t, "fields-lost")
-	require.NoError(t, controlplane.InstallCRDs(t.Context(), w.config, crds.ManifestWorkReplicaSet))
-	w.agents = agents.New(w.works)
-	go w.agents.Poll(t.Context(), pollInterval)
-	stop := w.startManager(context.WithoutCancel(t.Context()), settle)
-	f := newFleetIn(w, t, 2)
-	f.place("p1", f.clusters)
-	f.create("v1", ref("p1", progressive(1, "30s", 0, abortAll)))
-	f.complete()
-	prunes := func() {
-		f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
-			mwrs.Spec.PruneStrategy = workv1alpha1.PruneWhenAvailable
-		})
-	}
-	prunes()
-	f.quiet()
-	require.Equal(t, workv1alpha1.StateComplete, f.get().Status.State)
-
-	stop()
-	require.NoError(t, controlplane.InstallCRDs(t.Context(), w.config, withoutTheFields(t)))
-	eventually(t, "the older CRD is served", func() error {
-		if f.because(time.Now().String()); f.get().Spec.PruneStrategy != "" {
-			return errors.New("pruneStrategy is there")
-		}
-		return nil
-	})
-	f.because(time.Now().String()) // The write before may have met the CRD with the field, and only the read the one without.
-	require.NoError(t, controlplane.InstallCRDs(t.Context(), w.config, crds.ManifestWorkReplicaSet))
-	stop = w.startManager(context.WithoutCancel(t.Context()), settle)
-	t.Cleanup(func() { stop() })
-	f.warnedOf(workv1alpha1.EventFieldsLost)
-	says := func() string { return message(f.get(), workv1alpha1.ConditionProgressing) }
-	eventually(t, "the message and the state", func() error {
-		if !strings.Contains(says(), "dropped spec.pruneStrategy (WhenAvailable): ") || f.get().Status.State != workv1alpha1.StateComplete {
-			return errors.New(describe(f.get()))
-		}
-		return nil
-	})
-	f.quiet()
-	eventually(t, "the CRD is served again", func() error {
-		if prunes(); f.get().Spec.PruneStrategy == "" {
-			return errors.New("pruneStrategy is not there")
-		}
-		return nil
-	})
-	f.quiet()
-	require.NotContains(t, says(), "dropped")
 }
 
 // warnedOf waits for an event.

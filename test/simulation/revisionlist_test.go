@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -92,58 +91,6 @@ func (s *teller) announceRevisions() {
 			s.Tell("  revisions: %s", line)
 		}
 	}
-}
-
-// Fields of the spec that an older CRD drops leave an event and a message, over restarts and until the user sets them again or changes the spec
-// under this hub's CRD. A user who removes a field hears nothing (P7).
-func TestFieldsThatAnOlderCRDDrops(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
-	prunes := func(strategy workv1alpha1.PruneStrategy) {
-		s.Edit("sets pruneStrategy", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PruneStrategy = strategy })
-		s.quiet()
-	}
-	message := func() string {
-		return meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionProgressing).Message
-	}
-	dropped := func() int {
-		return strings.Count(s.story(), "event: "+workv1alpha1.EventFieldsLost)
-	}
-	prunes(workv1alpha1.PruneWhenAvailable)
-	prunes(workv1alpha1.PruneImmediate)
-	require.NotContains(t, message(), "dropped", "the user did it")
-	prunes(workv1alpha1.PruneWhenAvailable)
-
-	s.API.OlderCRD = true
-	s.Update("v2")
-	s.settle(time.Minute)
-	s.Edit("loses what an older CRD drops", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
-		spec.PruneStrategy, spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = workv1alpha1.PruneImmediate, ""
-	})
-	s.Restart()
-	s.settle(time.Minute)
-	s.API.OlderCRD = false
-	for range 2 {
-		s.settle(6 * time.Minute)
-		s.quiet()
-		require.Contains(t, message(), "dropped spec.placementRefs[p1].rolloutStrategy.failureStrategy (AbortAll), spec.pruneStrategy (WhenAvailable): set it again")
-		require.Equal(t, 1, dropped())
-		s.Restart()
-	}
-
-	s.Edit("sets failureStrategy again", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
-		spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = workv1alpha1.AbortAll
-	})
-	s.quiet()
-	require.NotContains(t, message(), "dropped")
-	require.Equal(t, 1, dropped())
-	s.Update("v3")
-	s.Edit("removes failureStrategy", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
-		spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = ""
-	})
-	s.quiet()
-	require.NotContains(t, message(), "dropped")
-	require.Equal(t, 1, dropped())
 }
 
 // P7: a change cause that changes while the template stays writes nothing, and makes no revision.

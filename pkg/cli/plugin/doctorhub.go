@@ -34,8 +34,6 @@ type survey struct {
 	n int
 	// behind names the objects whose newest spec no hub has processed.
 	behind []string
-	// lost are the names of the objects that lost fields, with the messages of the conditions that report the loss.
-	lost []string
 	// refusal is the reason why a hub refuses to run; empty if no hub does.
 	refusal string
 }
@@ -48,13 +46,9 @@ func (d *doctor) surveyed(ctx context.Context) (*survey, error) {
 	}
 	sets := &survey{}
 	err := eachSet(ctx, setsIn(d.objects, metav1.NamespaceAll), metav1.ListOptions{}, func(set *workv1alpha1.ManifestWorkReplicaSet) {
-		name := set.Namespace + "/" + set.Name
 		sets.n++
 		if !view.Observed(set) {
-			sets.behind = append(sets.behind, name)
-		}
-		if text := lostIn(set.Status.Conditions); text != "" {
-			sets.lost = append(sets.lost, name+": "+text)
+			sets.behind = append(sets.behind, set.Namespace+"/"+set.Name)
 		}
 		sets.refusal = cmp.Or(sets.refusal, view.RefusalOf(set))
 	})
@@ -66,17 +60,6 @@ func (d *doctor) surveyed(ctx context.Context) (*survey, error) {
 	}
 	d.sets = sets
 	return sets, nil
-}
-
-// lostIn returns the message of the condition that reports lost fields.
-func lostIn(conditions []metav1.Condition) string {
-	for i := range conditions {
-		message := conditions[i].Message
-		if strings.Contains(message, "own hub, dropped ") || strings.Contains(message, "the API server drops ") {
-			return message
-		}
-	}
-	return ""
 }
 
 const readLogs = "read the logs of the Deployment cluster-manager-work-controller"
@@ -134,22 +117,6 @@ func (d *doctor) refused(ctx context.Context) error {
 		d.fail("docs/upgrade.md, \"Go back a version\"", "the hub refuses to run: %s", sets.refusal)
 	default:
 		d.ok("no hub refuses to run")
-	}
-	return nil
-}
-
-// lostFields finds objects whose conditions report fields that an older CRD dropped.
-func (d *doctor) lostFields(ctx context.Context) error {
-	d.check = "lost-fields"
-	sets, err := d.surveyed(ctx)
-	if err != nil || sets == nil {
-		return err
-	}
-	for _, text := range sets.lost {
-		d.fail("apply deploy/, and set the named fields again", "%s", text)
-	}
-	if len(sets.lost) == 0 {
-		d.ok("none of %d ManifestWorkReplicaSets has lost a field", sets.n)
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func (o *Objects) observe() *rollout.Snapshot {
 	v := o.observed(l)
 	update := v.Named(l.Update.Hash)
 	v.Notes = lifecycle.Notes{Works: o.Works, Clusters: status.AwayOf(&o.ReplicaSet.Status), Handover: o.handover()}
-	byHash := v.ByHash(update)
+	byHash := v.ByHash()
 	for i := range v.Notes.Works {
 		w := &v.Notes.Works[i]
 		w.DeletionCounts = true
@@ -114,7 +114,7 @@ func (o *Objects) observe() *rollout.Snapshot {
 		w.Combined = cmp.Or(v.Notes.Handover.Combined(rev, byHash[w.KeptRevision()]), v.Notes.Handover.Presumed(w, rev))
 		w.AcceptedAs, _ = w.Noted()
 	}
-	s := v.Snapshot(&l, update, l.Abort != nil).AssumeSettled()
+	s := v.SnapshotOf(&l, update, l.Abort != nil).AssumeSettled()
 	if o.aborted() {
 		s.Records = rollout.Records{} // The records belong to the aborted revision.
 	}
@@ -162,10 +162,10 @@ func (o *Objects) FromCopy() {
 	}
 }
 
-func (o *Objects) observed(l ledger.Ledger) *lifecycle.View {
+func (o *Objects) observed(l ledger.Ledger) *lifecycle.Observation {
 	template, err := revision.DigestOf(&o.ReplicaSet.Spec.ManifestWorkTemplate)
 	refs, ignored := o.refs()
-	return &lifecycle.View{
+	return &lifecycle.Observation{
 		Now: o.acted(), Object: o.ReplicaSet, PlacementsKnown: true,
 		Owner:    workv1alpha1.OwnerLabelValue(o.ReplicaSet.Namespace, o.ReplicaSet.Name),
 		Template: template, TemplateErr: err, Before: l, History: o.stored(),

@@ -82,9 +82,6 @@ const (
 	// EventOlderCRD is a warning: the API server drops status.ledger, because its CRD is another one. Each process of the hub emits
 	// it once.
 	EventOlderCRD = "OlderCRD"
-	// EventFieldsLost is a warning: an older CRD, or that of OCM's own hub, dropped fields of the spec; the note has their values and the
-	// remedy.
-	EventFieldsLost = "FieldsLost"
 	// EventHistoryUnavailable is a warning: the API server does not let the hub read ControllerRevisions, so nothing can be
 	// aborted. Each process of the hub emits it once.
 	EventHistoryUnavailable = "HistoryUnavailable"

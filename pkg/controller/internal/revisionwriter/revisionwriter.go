@@ -41,14 +41,14 @@ func (w *Writer) List(ctx context.Context, namespace, owner string) ([]appsv1.Co
 }
 
 // Read reads the revision that a step asks for. The error is a memory.RequestError.
-func (w *Writer) Read(ctx context.Context, namespace string, step *lifecycle.Step) (*appsv1.ControllerRevision, error) {
+func (w *Writer) Read(ctx context.Context, namespace string, step *lifecycle.Request) (*appsv1.ControllerRevision, error) {
 	live, err := w.Get(ctx, namespace, step.Name)
 	return live, failed(err, step.Verb, namespace, step.Name)
 }
 
 // Write makes the write of a step, and returns the revision from the API server's answer. A step that awaits a revision writes nothing.
 // The error is a memory.RequestError.
-func (w *Writer) Write(ctx context.Context, namespace string, step *lifecycle.Step) (*appsv1.ControllerRevision, error) {
+func (w *Writer) Write(ctx context.Context, namespace string, step *lifecycle.Request) (*appsv1.ControllerRevision, error) {
 	switch step.Action {
 	case lifecycle.Await:
 		return step.Revision, nil

@@ -25,20 +25,20 @@ func revisionOf(name string) *appsv1.ControllerRevision {
 func TestWrite(t *testing.T) {
 	kube := fake.NewClientset(revisionOf("old"))
 	l := New(kube)
-	created, err := l.Write(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.Create, Verb: "creating", Revision: revisionOf("new")})
+	created, err := l.Write(t.Context(), "ns", &lifecycle.Request{Action: lifecycle.Create, Verb: "creating", Revision: revisionOf("new")})
 	require.NoError(t, err)
 	require.Equal(t, "new", created.Name)
-	live, err := l.Read(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.ReadLive, Verb: "reading", Name: "new"})
+	live, err := l.Read(t.Context(), "ns", &lifecycle.Request{Action: lifecycle.ReadLive, Verb: "reading", Name: "new"})
 	require.NoError(t, err)
 	require.Equal(t, "new", live.Name)
 
 	awaited := revisionOf("awaited")
-	seen, err := l.Write(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.Await, Revision: awaited})
+	seen, err := l.Write(t.Context(), "ns", &lifecycle.Request{Action: lifecycle.Await, Revision: awaited})
 	require.NoError(t, err)
 	require.Same(t, awaited, seen)
 
 	kube.ClearActions()
-	patched, err := l.Write(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.CopyLedger, Revision: revisionOf("old"), Patch: lifecycle.Patch{
+	patched, err := l.Write(t.Context(), "ns", &lifecycle.Request{Action: lifecycle.CopyLedger, Revision: revisionOf("old"), Patch: lifecycle.Patch{
 		Record: &revision.Record{CreatedBy: "c<1"}, Ledger: `{"seq":2}`, ChangeCause: "image 2", Labels: map[string]string{"l": "2"}, Number: 4,
 	}})
 	require.NoError(t, err)
@@ -73,13 +73,13 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer = test.answer
-			_, err := l.Write(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.Create, Verb: "creating", Revision: revisionOf("web-1")})
+			_, err := l.Write(t.Context(), "ns", &lifecycle.Request{Action: lifecycle.Create, Verb: "creating", Revision: revisionOf("web-1")})
 			require.ErrorContains(t, err, "creating ControllerRevision ns/web-1: ")
 			require.Equal(t, test.created, ResultOf(lifecycle.Create, err))
-			_, err = l.Read(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.ReadLive, Verb: "reading", Name: "web-1"})
+			_, err = l.Read(t.Context(), "ns", &lifecycle.Request{Action: lifecycle.ReadLive, Verb: "reading", Name: "web-1"})
 			require.ErrorContains(t, err, "reading ControllerRevision ns/web-1: ")
 			require.Equal(t, test.read, ResultOf(lifecycle.ReadLive, err))
-			_, err = l.Write(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.CopyLedger, Revision: revisionOf("web-1")})
+			_, err = l.Write(t.Context(), "ns", &lifecycle.Request{Action: lifecycle.CopyLedger, Revision: revisionOf("web-1")})
 			require.ErrorContains(t, err, "patching ControllerRevision ns/web-1: ")
 			require.Equal(t, test.other, ResultOf(lifecycle.CopyLedger, err))
 			request := &memory.RequestError{}

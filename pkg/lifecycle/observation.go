@@ -13,8 +13,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// View is one observation of a ManifestWorkReplicaSet. It does not change, except that the answers to steps are appended.
-type View struct {
+// Observation is everything that a decision about a ManifestWorkReplicaSet depends on: equal observations lead to equal decisions. It does
+// not change, except that the answers to requests are appended.
+type Observation struct {
 	// Now is the hub's clock.
 	Now time.Time
 	// Object is the ManifestWorkReplicaSet. It is shared with a cache: do not change it.
@@ -46,11 +47,11 @@ type View struct {
 	Refs        []placement.Ref
 	IgnoredRefs int
 
-	// Notes are the notes about the works. Next does not need them.
+	// Notes are the notes about the works.
 	Notes Notes
 	// BeginSeen is when this process first saw the beginning of the rollout that the ledger names.
 	BeginSeen time.Time
-	// Answers are the answers to the steps of this pass so far.
+	// Answers are the answers to the requests of this pass so far.
 	Answers []Answer
 }
 
@@ -73,11 +74,11 @@ const (
 	Failed Result = "Failed"
 )
 
-// Answer is the outcome of a step.
+// Answer is the answer to a request.
 type Answer struct {
-	// Key is the key of the step.
+	// Key is the key of the request.
 	Key string
-	// Result is the outcome of its request.
+	// Result is the outcome.
 	Result Result
 	// Err is the error of a failed request, as the API server returned it. No decision is based on it.
 	Err error
@@ -85,4 +86,6 @@ type Answer struct {
 	Object *appsv1.ControllerRevision
 	// Spec is the spec that ReadSpec read.
 	Spec *workv1.ManifestWorkSpec
+	// Reports are the reports of the agents that ReadWorks read, by cluster.
+	Reports map[string]string
 }

@@ -6,17 +6,17 @@ import (
 
 // pausedTemplate keeps the update revision while spec.paused is true. A template that is edited during the pause becomes a revision after
 // the pause: several edits lead to one rollout, and a reverted edit leads to none. A new object still gets its first revision.
-func (c *chain) pausedTemplate() *Step {
+func (c *chain) pausedTemplate() bool {
 	if !c.Object.Spec.Paused || c.firstSight() || c.rollsOutTemplate() {
-		return nil
+		return true
 	}
 	c.Update = c.updateOf()
 	c.TemplatePending = c.Ledger.Update.Digest != c.Template
-	return c.proceed("spec.paused is true, and the template waits")
+	return false
 }
 
 // rollsOutTemplate reports whether the template in the spec requires no write of a revision.
-func (v *View) rollsOutTemplate() bool {
+func (v *Observation) rollsOutTemplate() bool {
 	if v.NoHistory {
 		return v.Before.Update.Digest == v.Template
 	}
@@ -25,7 +25,7 @@ func (v *View) rollsOutTemplate() bool {
 }
 
 // updateOf returns the update revision of the ledger, as it was last read. See Named for a revision that could never be read.
-func (v *View) updateOf() *work.Revision {
+func (v *Observation) updateOf() *work.Revision {
 	hash := v.Before.Update.Hash
 	if found := v.History.ByHash(hash); found != nil && found.Err == nil {
 		return work.NewRevision(found)
@@ -35,14 +35,14 @@ func (v *View) updateOf() *work.Revision {
 
 // templateOnWorks makes a pass roll out like a hub without revisions: the revision of the template exists only in the ledger and on the
 // works, under its later name.
-func (c *chain) templateOnWorks() *Step {
+func (c *chain) templateOnWorks() bool {
 	c.Update = c.ofTemplate(c.hashOfTemplate())
-	return c.proceed("there is no history, and the works have the template's hash")
+	return false
 }
 
 // hashOnWorks returns the hash of the works that hold the template, whatever this binary would compute. It prefers the hash of the update
 // revision. Most of the works with the hash must hold the template, because any agent can edit the work of its cluster.
-func (v *View) hashOnWorks() string {
+func (v *Observation) hashOnWorks() string {
 	majority := make(map[string]int)
 	for i := range v.Works {
 		w := &v.Works[i]
@@ -68,7 +68,7 @@ func (v *View) hashOnWorks() string {
 }
 
 // hasBegun reports whether any work has the revision with this hash, and this hub wrote the revision to it.
-func (v *View) hasBegun(hash string) bool {
+func (v *Observation) hasBegun(hash string) bool {
 	for i := range v.Works {
 		if _, written := v.Works[i].AppliedAt(); written && v.Works[i].Hash() == hash {
 			return true

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/klog/v2"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/revisionwriter"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
@@ -19,40 +19,48 @@ import (
 // historyInterval is how often a pass without a history checks whether there is one.
 const historyInterval = 15 * time.Second
 
-// revisionReconciler performs the decisions of package lifecycle about the revisions.
-type revisionReconciler struct{ *Controller }
+// decideReconciler lets package lifecycle decide, and answers its requests.
+type decideReconciler struct{ *Controller }
 
-func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
-	if goOn, err := r.noteSettings(ctx, p); !goOn {
-		return false, err
-	}
+func (r *decideReconciler) reconcile(ctx context.Context, p *pass) (goOn bool, err error) {
 	if p.reading.Later != nil {
 		return false, r.reportInvalid(ctx, p, status.InvalidSpec(laterLedger(p.reading.Later)))
 	}
-	return r.follow(ctx, p)
+	r.noteWorks(p)
+	for {
+		decision := lifecycle.Decide(&p.facts) // The only call that decides what the pass does.
+		if decision.Request == nil {
+			r.take(p, decision)
+			return r.end(ctx, p)
+		}
+		if goOn, err := r.answer(ctx, p, decision.Request); !goOn {
+			return false, err
+		}
+	}
+}
+
+// answer makes a request, and adds the answer to the observation. It reports whether the pass continues.
+func (r *decideReconciler) answer(ctx context.Context, p *pass, request *lifecycle.Request) (goOn bool, err error) {
+	if request.Action == lifecycle.ReadWorks {
+		reports, stale, err := r.readReports(ctx, p, request)
+		if err != nil || stale {
+			p.lookAgain(memory.StaleInterval)
+			return false, err
+		}
+		p.facts.Answers = append(p.facts.Answers, lifecycle.Answer{Key: request.Key, Result: lifecycle.Done, Reports: reports})
+		return true, nil
+	}
+	if shown, err := r.verify(ctx, p); !shown {
+		return false, err
+	}
+	p.facts.Answers = append(p.facts.Answers, r.perform(ctx, p, request))
+	return true, nil
 }
 
 // laterLedger returns the message about an object whose ledger a later release of the hub wrote.
 func laterLedger(err error) string {
 	return fmt.Sprintf("a later release of the hub wrote the ledger of this object: %v; "+
 		"the hub leaves the object alone until that release runs again", err)
-}
-
-// follow performs the steps one by one, until the step is Proceed or Hold.
-func (c *Controller) follow(ctx context.Context, p *pass) (goOn bool, err error) {
-	for {
-		step := lifecycle.Next(&p.facts)
-		if step.Action != lifecycle.Proceed && step.Action != lifecycle.Hold {
-			if shown, err := c.verify(ctx, p); !shown {
-				return false, err
-			}
-			p.facts.Answers = append(p.facts.Answers, c.perform(ctx, p, &step))
-			continue
-		}
-		klog.FromContext(ctx).V(4).Info("Planned", "action", step.Action, "why", step.Why)
-		c.take(p, step.Decision)
-		return c.end(ctx, p, &step)
-	}
 }
 
 // take copies a decision into the pass, with its events and problems.
@@ -86,19 +94,18 @@ func typeOf(event *lifecycle.Event) string {
 }
 
 // end reports whether the pass continues. If not, it persists a decision, reports an invalid spec or returns the error.
-func (c *Controller) end(ctx context.Context, p *pass, step *lifecycle.Step) (bool, error) {
-	switch {
-	case step.Action == lifecycle.Proceed:
+func (c *Controller) end(ctx context.Context, p *pass) (bool, error) {
+	switch p.End {
+	case "":
 		return true, nil
-	case step.Reason == lifecycle.Decided:
-		c.lacksLedger(p)
+	case lifecycle.Decided:
 		return false, c.persist(ctx, p, func() error { return c.patchLedger(ctx, p) })
-	case step.Reason == lifecycle.InvalidSpec:
-		return false, c.hold(ctx, p, status.InvalidSpec(c.problemMessage(p, step.Problem)))
-	case step.Reason == lifecycle.InvalidOwnerLabel:
+	case lifecycle.InvalidSpec:
+		return false, c.hold(ctx, p, status.InvalidSpec(c.problemMessage(p, p.Problem)))
+	case lifecycle.InvalidOwnerLabel:
 		return false, c.hold(ctx, p, status.InvalidOwnerLabel(p.facts.Owner))
-	case step.Reason == lifecycle.Refused:
-		return false, step.Failed.Err
+	case lifecycle.Refused:
+		return false, p.Failed.Err
 	}
 	return false, nil // The caches show the write first.
 }
@@ -123,43 +130,33 @@ func (c *Controller) problemMessage(p *pass, problem lifecycle.Problem) string {
 // liveHashes returns the hashes of the revisions that are never pruned.
 func (p *pass) liveHashes() sets.Set[string] { return p.facts.LiveHashes(&p.Ledger) }
 
-// rolloutReconciler obeys users, and begins rollouts.
-type rolloutReconciler struct{ *Controller }
-
-func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
-	r.noteWorks(p)
-	r.take(p, lifecycle.Begin(&p.facts, p.Decision))
-	r.nameLostPlaces(p)
-	return true, nil
-}
-
-// perform performs one step, and makes its event.
-func (c *Controller) perform(ctx context.Context, p *pass, step *lifecycle.Step) lifecycle.Answer {
-	answer := lifecycle.Answer{Key: step.Key}
+// perform makes one request about a revision or the spec of a work, and makes its event.
+func (c *Controller) perform(ctx context.Context, p *pass, request *lifecycle.Request) lifecycle.Answer {
+	answer := lifecycle.Answer{Key: request.Key}
 	var wrote *appsv1.ControllerRevision
-	switch step.Action {
+	switch request.Action {
 	case lifecycle.ReadSpec:
-		answer.Spec, answer.Err = c.writer.Spec(ctx, &p.history, step.Work, step.Digest)
+		answer.Spec, answer.Err = c.writer.Spec(ctx, &p.history, request.Work, request.Digest)
 	case lifecycle.ReadLive:
-		answer.Object, answer.Err = c.revisions.Read(ctx, p.object.Namespace, step)
+		answer.Object, answer.Err = c.revisions.Read(ctx, p.object.Namespace, request)
 	default:
-		wrote, answer.Err = c.revisions.Write(ctx, p.object.Namespace, step)
+		wrote, answer.Err = c.revisions.Write(ctx, p.object.Namespace, request)
 	}
 	if wrote != nil {
 		c.wroteRevision(p, wrote)
-		c.sayOf(p, step, wrote)
+		c.sayOf(p, request, wrote)
 	}
-	answer.Result = revisionwriter.ResultOf(step.Action, answer.Err)
+	answer.Result = revisionwriter.ResultOf(request.Action, answer.Err)
 	return answer
 }
 
 // sayOf makes the event of a revision that was written.
-func (c *Controller) sayOf(p *pass, step *lifecycle.Step, wrote *appsv1.ControllerRevision) {
-	if step.Event == nil {
+func (c *Controller) sayOf(p *pass, request *lifecycle.Request, wrote *appsv1.ControllerRevision) {
+	if request.Event == nil {
 		return
 	}
-	if step.Action == lifecycle.Renumber {
-		wrote = step.Revision
+	if request.Action == lifecycle.Renumber {
+		wrote = request.Revision
 	}
-	c.event(p, wrote, typeOf(step.Event), step.Event.Reason, step.Event.Action, step.Event.Note)
+	c.event(p, wrote, typeOf(request.Event), request.Event.Reason, request.Event.Action, request.Event.Note)
 }

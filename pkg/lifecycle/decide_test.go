@@ -19,7 +19,7 @@ import (
 // A template without a revision gets one, with the number after the largest. Its record says nothing about a rollout: a crash after this
 // write does not turn its rollout into an undo.
 func TestNewTemplate(t *testing.T) {
-	first := step(t, lifecycle.Next(view("a", ledger.Ledger{})), lifecycle.Create)
+	first := step(t, lifecycle.Decide(view("a", ledger.Ledger{})), lifecycle.Create)
 	require.EqualValues(t, 1, first.Revision.Revision)
 	require.Equal(t, nameOf("a"), first.Revision.Name)
 	require.Equal(t, revision.Record{}, revision.RecordOf(first.Revision))
@@ -28,7 +28,7 @@ func TestNewTemplate(t *testing.T) {
 
 	v := view("b", decided("a", "a"), object("a", 4))
 	v.Object.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "argocd", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:manifestWorkTemplate":{}}}`)}}}
-	next := step(t, lifecycle.Next(v), lifecycle.Create)
+	next := step(t, lifecycle.Decide(v), lifecycle.Create)
 	require.EqualValues(t, 5, next.Revision.Revision)
 	require.Equal(t, revision.Record{CreatedBy: "argocd"}, revision.RecordOf(next.Revision))
 	held(t, answer(t, v, lifecycle.Answer{}), lifecycle.Written)
@@ -46,9 +46,8 @@ func TestTemplateHasTheNewestRevision(t *testing.T) {
 		"the hub was killed at the end": {},
 	} {
 		v := view("b", before, object("a", 1), object("b", 2))
-		found := step(t, lifecycle.Next(v), lifecycle.Proceed)
-		require.Equal(t, hashOf("b"), found.Decision.Update.Hash, name)
-		require.True(t, found.Decision.Ledger.Equal(&before), name)
+		found := proceeds(t, lifecycle.Decide(v))
+		require.Equal(t, hashOf("b"), found.Update.Hash, name)
 	}
 }
 
@@ -58,18 +57,18 @@ func TestRevisionThatCannotBeWritten(t *testing.T) {
 	none := held(t, answer(t, view("a", ledger.Ledger{}), refused), lifecycle.InvalidSpec)
 	require.Equal(t, errQuota, none.Problem.Failed.Err)
 	require.Equal(t, "; until then nothing new is rolled out", none.Problem.Text)
-	require.True(t, none.Decision.Pending)
+	require.True(t, none.Pending)
 
-	before := step(t, answer(t, view("b", decided("", "a"), object("a", 1)), refused), lifecycle.Proceed)
-	require.True(t, before.Decision.TemplateHeld)
-	require.Equal(t, hashOf("a"), before.Decision.Update.Hash)
-	require.Len(t, before.Decision.Problems, 1)
-	require.False(t, answer(t, view("b", aborted("", "a", 0), object("a", 1)), refused).Decision.TemplateHeld, "an abort is finished")
+	before := proceeds(t, answer(t, view("b", decided("", "a"), object("a", 1)), refused))
+	require.True(t, before.TemplateHeld)
+	require.Equal(t, hashOf("a"), before.Update.Hash)
+	require.Len(t, before.Problems, 1)
+	require.False(t, answer(t, view("b", aborted("", "a", 0), object("a", 1)), refused).TemplateHeld, "an abort is finished")
 }
 
 // The name is already taken. If the object is not the template's revision, the ledger counts a collision before the next name is tried.
 func TestNameIsTaken(t *testing.T) {
-	exists := func(before ledger.Ledger) *lifecycle.View {
+	exists := func(before ledger.Ledger) *lifecycle.Observation {
 		v := view("a", before)
 		step(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Exists}), lifecycle.ReadLive)
 		return v
@@ -94,11 +93,11 @@ func TestNameIsTaken(t *testing.T) {
 	} {
 		v = exists(ledger.Ledger{})
 		bump := held(t, answer(t, v, taken), lifecycle.Decided)
-		require.EqualValues(t, 1, bump.Decision.Ledger.Collisions)
-		require.Contains(t, notes(bump.Decision), why)
-		require.Contains(t, notes(bump.Decision), "gets another name")
+		require.EqualValues(t, 1, bump.Ledger.Collisions)
+		require.Contains(t, notes(bump), why)
+		require.Contains(t, notes(bump), "gets another name")
 		require.Zero(t, v.Before.Collisions)
-		next := lifecycle.Next(view("a", bump.Decision.Ledger))
+		next := lifecycle.Decide(view("a", bump.Ledger))
 		require.NotEqual(t, nameOf("a"), step(t, next, lifecycle.Create).Revision.Name)
 	}
 	for _, refused := range []lifecycle.Result{lifecycle.Failed, lifecycle.Missing} {
@@ -113,7 +112,7 @@ func TestNameIsTaken(t *testing.T) {
 // If a template returns, its revision becomes the newest. The record of its last rollout stays until its new rollout begins.
 func TestUndo(t *testing.T) {
 	v := view("a", decided("b", "b", "a"), object("a", 1, amended(began), amended(wasAborted)), object("b", 2))
-	undo := step(t, lifecycle.Next(v), lifecycle.Renumber)
+	undo := step(t, lifecycle.Decide(v), lifecycle.Renumber)
 	require.EqualValues(t, 3, undo.Patch.Number)
 	require.Equal(t, nameOf("a"), undo.Revision.Name)
 	require.Equal(t, rt.At(0), undo.Patch.Record.Began)
@@ -123,24 +122,24 @@ func TestUndo(t *testing.T) {
 	held(t, answer(t, v, lifecycle.Answer{}), lifecycle.Written)
 
 	v = view("a", decided("b", "b", "a"), object("a", 1), object("b", 2))
-	refused := step(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Rejected, Err: errQuota}), lifecycle.Proceed)
-	require.True(t, refused.Decision.TemplateHeld)
-	require.Equal(t, hashOf("b"), refused.Decision.Update.Hash)
+	refused := proceeds(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Rejected, Err: errQuota}))
+	require.True(t, refused.TemplateHeld)
+	require.Equal(t, hashOf("b"), refused.Update.Hash)
 }
 
 // The return of a template whose revision was pruned is still an undo, and has no change cause of its own.
 func TestPrunedRevisionReturns(t *testing.T) {
-	look := func(before ledger.Ledger) *lifecycle.View {
+	look := func(before ledger.Ledger) *lifecycle.Observation {
 		c := object("c", 3)
 		c.Annotations[workv1alpha1.AnnotationChangeCause] = "image 3"
 		v := view("a", before, c)
 		v.Object.Annotations = map[string]string{workv1alpha1.AnnotationChangeCause: "image 3"}
 		return v
 	}
-	back := step(t, lifecycle.Next(look(decided("c", "c", "b", "a"))), lifecycle.Create).Revision
+	back := step(t, lifecycle.Decide(look(decided("c", "c", "b", "a"))), lifecycle.Create).Revision
 	require.NotContains(t, back.Annotations, workv1alpha1.AnnotationChangeCause)
 	require.Equal(t, "image 3", *revision.RecordOf(back).CauseSeen)
-	unknown := step(t, lifecycle.Next(look(decided("c", "c", "b"))), lifecycle.Create).Revision
+	unknown := step(t, lifecycle.Decide(look(decided("c", "c", "b"))), lifecycle.Create).Revision
 	require.Equal(t, "image 3", unknown.Annotations[workv1alpha1.AnnotationChangeCause])
 
 	v := look(decided("c", "c", "b", "a"))
@@ -153,19 +152,19 @@ func TestDeletedRevisions(t *testing.T) {
 	before := decided("a", "b")
 	before.Update.Hash = "older" // Another binary computed it.
 	v := view("b", before, object("a", 1))
-	require.Equal(t, revision.Name(rt.OwnerName, "older"), step(t, lifecycle.Next(v), lifecycle.ReadLive).Name)
+	require.Equal(t, revision.Name(rt.OwnerName, "older"), step(t, lifecycle.Decide(v), lifecycle.ReadLive).Name)
 	again := step(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Missing}), lifecycle.Create)
 	require.Equal(t, revision.Name(rt.OwnerName, "older"), again.Revision.Name)
 
 	v = view("b", decided("a", "b"), object("b", 2))
 	v.Works = []work.Work{ours("c1", "a"), ours("c2", "b")}
-	require.Equal(t, nameOf("a"), step(t, lifecycle.Next(v), lifecycle.ReadLive).Name)
-	found := step(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Missing}), lifecycle.Proceed)
-	require.Equal(t, named("a"), found.Decision.Ledger.Current)
-	require.Empty(t, found.Decision.Problems)
+	require.Equal(t, nameOf("a"), step(t, lifecycle.Decide(v), lifecycle.ReadLive).Name)
+	found := proceeds(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Missing}))
+	require.Equal(t, named("a"), found.Ledger.Current)
+	require.Empty(t, found.Problems)
 
 	v = view("b", decided("a", "b"), object("b", 2))
-	require.Len(t, step(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}), lifecycle.Proceed).Decision.Problems, 1)
+	require.Len(t, proceeds(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota})).Problems, 1)
 
 	lost := object("a", 1)
 	lost.Labels = nil
@@ -176,7 +175,7 @@ func TestDeletedRevisions(t *testing.T) {
 	}, relabel.Patch.Labels)
 	held(t, answer(t, v, lifecycle.Answer{}), lifecycle.Written)
 	v = view("b", decided("a", "b"), object("b", 2))
-	step(t, answer(t, v, lifecycle.Answer{Object: object("a", 1, foreign)}), lifecycle.Proceed)
+	proceeds(t, answer(t, v, lifecycle.Answer{Object: object("a", 1, foreign)}))
 }
 
 // An unreadable revision is reported. An unreadable stable revision is a problem, because nothing can be aborted.
@@ -184,7 +183,7 @@ func TestUnreadableRevisions(t *testing.T) {
 	v := view("b", decided("a", "b"), object("a", 1, broken), object("b", 2), object("c", 3, broken), object("d", 4, broken), object("b", 9))
 	v.History.Ignored = []string{"ControllerRevision web-x is ignored"}
 	v.Works = []work.Work{ours("c1", "c")}
-	found := lifecycle.Next(v).Decision
+	found := lifecycle.Decide(v)
 	require.Len(t, found.Problems, 1)
 	require.Contains(t, found.Problems[0].Text, nameOf("a"))
 	require.Len(t, found.Events, 3)
@@ -196,7 +195,7 @@ func TestUnreadableRevisions(t *testing.T) {
 
 // A template that no agent could apply starts nothing.
 func TestInvalidTemplate(t *testing.T) {
-	empty := held(t, lifecycle.Next(view("", ledger.Ledger{})), lifecycle.InvalidSpec)
+	empty := held(t, lifecycle.Decide(view("", ledger.Ledger{})), lifecycle.InvalidSpec)
 	require.Contains(t, empty.Problem.Text, "spec.manifestWorkTemplate.workload.manifests is empty")
 
 	crowded := view("a", ledger.Ledger{})
@@ -205,33 +204,33 @@ func TestInvalidTemplate(t *testing.T) {
 		template.Workload.Manifests = append(template.Workload.Manifests, template.Workload.Manifests[0])
 	}
 	template.ManifestConfigs = make([]workv1.ManifestConfigOption, 500)
-	require.Contains(t, held(t, lifecycle.Next(crowded), lifecycle.InvalidSpec).Problem.Text,
+	require.Contains(t, held(t, lifecycle.Decide(crowded), lifecycle.InvalidSpec).Problem.Text,
 		"spec.manifestWorkTemplate.manifestConfigs: 500 manifestConfigs for 501 manifests are more than are compared: their product is limited to 250000")
 	stored := view("a", aborted("", "a", 0), object("a", 1))
 	stored.Object.Spec = crowded.Object.Spec
-	proceeds := step(t, lifecycle.Next(stored), lifecycle.Proceed)
-	require.False(t, proceeds.Decision.TemplateHeld, "an abort of an object that is stored like that is carried out")
-	require.Len(t, proceeds.Decision.Problems, 1)
+	abort := proceeds(t, lifecycle.Decide(stored))
+	require.False(t, abort.TemplateHeld, "an abort of an object that is stored like that is carried out")
+	require.Len(t, abort.Problems, 1)
 
 	unreadable := view("a", ledger.Ledger{})
 	unreadable.TemplateErr = errors.New("workload.manifests[0] is no object")
 	require.Equal(t, "spec.manifestWorkTemplate.workload.manifests[0] is no object: write each manifest as a Kubernetes object",
-		held(t, lifecycle.Next(unreadable), lifecycle.InvalidSpec).Problem.Text)
+		held(t, lifecycle.Decide(unreadable), lifecycle.InvalidSpec).Problem.Text)
 
-	before := step(t, lifecycle.Next(view("", decided("", "a"), object("a", 1))), lifecycle.Proceed)
-	require.True(t, before.Decision.TemplateHeld)
-	require.False(t, before.Decision.Pending)
+	before := proceeds(t, lifecycle.Decide(view("", decided("", "a"), object("a", 1))))
+	require.True(t, before.TemplateHeld)
+	require.False(t, before.Pending)
 }
 
 // An unreadable spec is reported. An abort continues if the Placements are known.
 func TestUnreadableSpec(t *testing.T) {
-	look := func(before ledger.Ledger, known bool) lifecycle.Step {
+	look := func(before ledger.Ledger, known bool) lifecycle.Decision {
 		v := view("b", before, object("a", 1), object("b", 2))
 		v.Unreadable, v.PlacementsKnown = errors.New("spec.x: no number"), known
-		return lifecycle.Next(v)
+		return lifecycle.Decide(v)
 	}
 	require.Contains(t, held(t, look(decided("a", "b"), true), lifecycle.InvalidSpec).Problem.Text, "spec.x: no number; correct the field")
-	require.Equal(t, hashOf("b"), step(t, look(aborted("a", "b", 0), true), lifecycle.Proceed).Decision.Update.Hash)
+	require.Equal(t, hashOf("b"), proceeds(t, look(aborted("a", "b", 0), true)).Update.Hash)
 	held(t, look(aborted("a", "b", 0), false), lifecycle.InvalidSpec)
 }
 
@@ -240,7 +239,7 @@ func TestLongOwnerLabel(t *testing.T) {
 	for range workv1alpha1.MaxOwnerLabelLength {
 		v.Owner += "x"
 	}
-	held(t, lifecycle.Next(v), lifecycle.InvalidOwnerLabel)
+	held(t, lifecycle.Decide(v), lifecycle.InvalidOwnerLabel)
 }
 
 // A template that is edited during a pause does not become a revision before the pause ends, and the update revision stays. A new object
@@ -248,7 +247,7 @@ func TestLongOwnerLabel(t *testing.T) {
 func TestPausedTemplateWaits(t *testing.T) {
 	a, b := object("a", 1), object("b", 2)
 	for name, tc := range map[string]struct {
-		view    *lifecycle.View
+		view    *lifecycle.Observation
 		update  string
 		differs bool
 	}{
@@ -263,18 +262,17 @@ func TestPausedTemplateWaits(t *testing.T) {
 			if name == "the update revision is gone" {
 				answer(t, tc.view, lifecycle.Answer{Result: lifecycle.Missing})
 			}
-			last := step(t, lifecycle.Next(tc.view), lifecycle.Proceed)
-			require.Equal(t, hashOf(tc.update), last.Decision.Update.Hash)
-			require.Equal(t, tc.differs, last.Decision.TemplatePending)
-			require.False(t, last.Decision.TemplateHeld || last.Decision.Pending)
-			d := lifecycle.Begin(tc.view, last.Decision)
-			require.True(t, d.Ledger.Equal(&tc.view.Before))
-			require.True(t, d.Snapshot.Paused)
+			last := proceeds(t, lifecycle.Decide(tc.view))
+			require.Equal(t, hashOf(tc.update), last.Update.Hash)
+			require.Equal(t, tc.differs, last.TemplatePending)
+			require.False(t, last.TemplateHeld || last.Pending)
+			require.Equal(t, tc.view.Before.Update, last.Ledger.Update)
+			require.True(t, last.Snapshot.Paused)
 		})
 	}
 	first := view("a", ledger.Ledger{})
 	first.Object.Spec.Paused = true
-	require.Equal(t, nameOf("a"), step(t, lifecycle.Next(first), lifecycle.Create).Revision.Name)
+	require.Equal(t, nameOf("a"), step(t, lifecycle.Decide(first), lifecycle.Create).Revision.Name)
 }
 
 // Without a history, the works have the template's hash: the hash in the ledger, the hash of the works that hold the template, or a new
@@ -300,16 +298,16 @@ func TestTemplateOnWorks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := view("b", tc.before)
 			v.NoHistory, v.Works = true, tc.works
-			found := step(t, lifecycle.Next(v), lifecycle.Proceed)
-			require.Equal(t, tc.hash, found.Decision.Update.Hash)
-			require.Equal(t, digestOf("b"), found.Decision.Update.Digest)
+			found := proceeds(t, lifecycle.Decide(v))
+			require.Equal(t, tc.hash, found.Update.Hash)
+			require.Equal(t, digestOf("b"), found.Update.Digest)
 		})
 	}
 	edited := view("b", decided("", "a"))
 	edited.NoHistory, edited.Object.Spec.Paused = true, true
-	last := step(t, lifecycle.Next(edited), lifecycle.Proceed)
-	require.Equal(t, hashOf("a"), last.Decision.Update.Hash)
-	require.True(t, last.Decision.TemplatePending)
+	last := proceeds(t, lifecycle.Decide(edited))
+	require.Equal(t, hashOf("a"), last.Update.Hash)
+	require.True(t, last.TemplatePending)
 }
 
 // The revisions that the ledger and the works name are never pruned.

@@ -10,34 +10,49 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// chain is one run of the links over a view, with the decision so far.
+// Decide makes the decision of one pass. Each part sees what the part before it decided: the commands, the revision of the template, the
+// beginning of its rollout, the plan, and the results of the plan. If the decision has a Request, the caller performs it, adds the answer
+// to the Observation, and calls Decide again.
+func Decide(o *Observation) Decision {
+	c := &chain{Observation: o, Decision: Obey(o)}
+	if c.findUpdate(); c.Update != nil {
+		c.begin()
+		c.judge()
+	}
+	c.number()
+	return c.Decision
+}
+
+// chain is one run of Decide, with the decision so far.
 type chain struct {
-	*View
+	*Observation
 	Decision
 }
 
-// link makes one kind of decision. It returns nil if the next link decides.
-type link func(*chain) *Step
-
-// Next obeys commands, and returns the next step for the revision of the template in the spec. The last step of a pass is Proceed or Hold.
-func Next(v *View) Step {
-	c := &chain{View: v, Decision: Obey(v)}
-	for _, decide := range c.links() {
-		if step := decide(c); step != nil {
-			return *step
-		}
+// number gives a changed ledger its number. Nothing is decided about an object that was never rolled out and whose spec is invalid.
+func (c *chain) number() {
+	if c.Before.Seq > 0 || c.End == "" || c.End == Decided {
+		c.Ledger.Follow(&c.Before, c.Object.UID)
 	}
-	return *c.proceed("the template has the newest revision")
 }
 
-// links returns the links in the order in which they decide.
-func (v *View) links() []link {
-	if v.NoHistory {
-		return []link{
+// findUpdate finds the revision to roll out: the first link that returns false decides. It sets Update, Request or End.
+func (c *chain) findUpdate() {
+	for _, goesOn := range c.links() {
+		if !goesOn(c) {
+			return
+		}
+	}
+}
+
+// links returns the links in the order in which they decide. A link returns true if the next one decides.
+func (c *chain) links() []func(*chain) bool {
+	if c.NoHistory {
+		return []func(*chain) bool{
 			(*chain).unreadableSpec, (*chain).longOwnerLabel, (*chain).invalidTemplate, (*chain).pausedTemplate, (*chain).templateOnWorks,
 		}
 	}
-	return []link{
+	return []func(*chain) bool{
 		(*chain).unreadableSpec,
 		(*chain).longOwnerLabel,
 		(*chain).unusable,
@@ -51,55 +66,53 @@ func (v *View) links() []link {
 	}
 }
 
-func (c *chain) proceed(why string) *Step {
-	return &Step{Action: Proceed, Why: why, Decision: c.Decision}
-}
-
-// do returns the answer to a request, or the next step: the request itself, or the end of the pass if the object has changed.
-func (c *chain) do(request Step) (*Answer, *Step) {
+// ask returns the answer to a request. It returns nil if the request has to be made first, or if it met a newer object: the pass ends.
+func (c *chain) ask(request Request) *Answer {
 	for i := range c.Answers {
-		answer := &c.Answers[i]
-		switch {
+		switch answer := &c.Answers[i]; {
 		case answer.Key != request.Key:
 		case answer.Result == Conflicted:
-			return nil, c.failed(answer)
+			c.fail(answer)
+			return nil
 		default:
-			return answer, nil
+			return answer
 		}
 	}
-	request.Decision = c.Decision
-	return nil, &request
+	c.Request = &request
+	return nil
 }
 
-// written ends the pass after a write.
-func (c *chain) written(why string) *Step {
-	return &Step{Action: Hold, Reason: Written, Why: why, Decision: c.Decision}
+// end ends the pass.
+func (c *chain) end(reason Reason, why string) bool {
+	c.End, c.Why = reason, why
+	return false
 }
 
-// failed ends the pass after a failed request, which is then retried.
-func (c *chain) failed(answer *Answer) *Step {
-	return &Step{Action: Hold, Reason: Refused, Why: answer.Key, Failed: answer, Decision: c.Decision}
+// fail ends the pass after a failed request, which is then retried.
+func (c *chain) fail(answer *Answer) bool {
+	c.Failed = answer
+	return c.end(Refused, answer.Key)
 }
 
 // write ends the pass with a write. If the write fails, otherwise decides how the pass continues.
-func (c *chain) write(request Step, otherwise func(failed *Answer) *Step) *Step {
-	answer, next := c.do(request)
-	switch {
-	case next != nil:
-		return next
+func (c *chain) write(request Request, otherwise func(failed *Answer) bool) bool {
+	switch answer := c.ask(request); {
+	case answer == nil:
+		return false
 	case answer.Result != Done:
 		return otherwise(answer)
 	}
-	return c.written(request.Why)
+	return c.end(Written, request.Why)
 }
 
 // invalid ends the pass, and reports a problem with the spec.
-func (c *chain) invalid(problem Problem) *Step {
-	return &Step{Action: Hold, Reason: InvalidSpec, Why: "the spec can't be rolled out", Problem: problem, Decision: c.Decision}
+func (c *chain) invalid(problem Problem) bool {
+	c.Problem = problem
+	return c.end(InvalidSpec, "the spec can't be rolled out")
 }
 
 // unrecorded continues although the revision of the template could not be written. Under a new hash, it would be another rollout.
-func (c *chain) unrecorded(failed *Answer) *Step {
+func (c *chain) unrecorded(failed *Answer) bool {
 	c.Pending = true
 	return c.withoutRevision(Problem{Failed: failed, Text: "; until then nothing new is rolled out"})
 }
@@ -107,7 +120,7 @@ func (c *chain) unrecorded(failed *Answer) *Step {
 // withoutRevision continues although the template in the spec has no revision, because no agent could apply the template or the API server
 // rejects the revision. Such a template can't be rolled out. No cluster is started, because the status no longer names the template. An
 // abort in progress is finished. A previous rollout that fails is aborted, because no newer rollout replaces it yet.
-func (c *chain) withoutRevision(problem Problem) *Step {
+func (c *chain) withoutRevision(problem Problem) bool {
 	aborted := c.Ledger.Abort != nil
 	if !aborted && (c.NoHistory || c.Ledger.Update.Hash == "") {
 		return c.invalid(problem)
@@ -115,12 +128,12 @@ func (c *chain) withoutRevision(problem Problem) *Step {
 	c.Problems = append(c.Problems, problem)
 	c.Update = c.Named(c.Ledger.Update.Hash)
 	c.TemplateHeld = !aborted
-	return c.proceed("the template has no revision, and the previous rollout continues")
+	return false
 }
 
 // Named finds a revision by its hash. It also returns a revision that was deleted or is unreadable: with the content of the template in the
 // spec if that template is rolled out, and otherwise with a digest that no work has.
-func (v *View) Named(hash string) *work.Revision {
+func (v *Observation) Named(hash string) *work.Revision {
 	found := v.revisionOf(hash)
 	switch {
 	case found != nil && found.Err == nil:
@@ -132,7 +145,7 @@ func (v *View) Named(hash string) *work.Revision {
 }
 
 // ofTemplate returns the template in the spec as a revision with a hash, whether or not a ControllerRevision holds it.
-func (v *View) ofTemplate(hash string) *work.Revision {
+func (v *Observation) ofTemplate(hash string) *work.Revision {
 	template := &v.Object.Spec.ManifestWorkTemplate
 	return &work.Revision{
 		Name: revision.Name(v.Object.Name, hash), Hash: hash, Digest: v.Template, Template: template,
@@ -141,7 +154,7 @@ func (v *View) ofTemplate(hash string) *work.Revision {
 }
 
 // revisionOf finds a revision by its hash; nil if there is none, or no history.
-func (v *View) revisionOf(hash string) *revision.Revision {
+func (v *Observation) revisionOf(hash string) *revision.Revision {
 	if v.NoHistory {
 		return nil
 	}
@@ -149,18 +162,18 @@ func (v *View) revisionOf(hash string) *revision.Revision {
 }
 
 // longOwnerLabel reports an owner label that no ManifestWork can have.
-func (c *chain) longOwnerLabel() *Step {
+func (c *chain) longOwnerLabel() bool {
 	if len(c.Owner) <= workv1alpha1.MaxOwnerLabelLength {
-		return nil
+		return true
 	}
-	return &Step{Action: Hold, Reason: InvalidOwnerLabel, Why: "no ManifestWork can have the owner label", Decision: c.Decision}
+	return c.end(InvalidOwnerLabel, "no ManifestWork can have the owner label")
 }
 
 // unreadableSpec reports a spec that can't be read. Nothing is written, except for an abort in progress: from the spec, it needs only the
 // Placements, and no strategy.
-func (c *chain) unreadableSpec() *Step {
+func (c *chain) unreadableSpec() bool {
 	if c.Unreadable == nil {
-		return nil
+		return true
 	}
 	problem := Problem{Text: fmt.Sprintf("the object can't be read: %v; correct the field, for example write durations as 90s, 5m or 2h", c.Unreadable)}
 	// If placementRefs can't be read, every cluster would seem to be unselected.
@@ -171,7 +184,7 @@ func (c *chain) unreadableSpec() *Step {
 	return c.invalid(problem)
 }
 
-// patch returns a step that changes a revision, if it has not changed since it was seen.
-func patch(action Action, key string, object *appsv1.ControllerRevision, change Patch, why string) Step {
-	return Step{Action: action, Key: key + " " + object.Name, Verb: "patching", Revision: object, Patch: change, Why: why}
+// patch returns a request that changes a revision, if it has not changed since it was seen.
+func patch(action Action, key string, object *appsv1.ControllerRevision, change Patch, why string) Request {
+	return Request{Action: action, Key: key + " " + object.Name, Verb: "patching", Revision: object, Patch: change, Why: why}
 }
