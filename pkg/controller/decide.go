@@ -42,12 +42,12 @@ func (r *decideReconciler) reconcile(ctx context.Context, p *pass) (goOn bool, e
 // answer makes a request, and adds the answer to the observation. It reports whether the pass continues.
 func (r *decideReconciler) answer(ctx context.Context, p *pass, request *lifecycle.Request) (goOn bool, err error) {
 	if request.Action == lifecycle.ReadWorks {
-		reports, stale, err := r.readReports(ctx, p, request)
+		works, stale, err := r.readWorks(ctx, p, request)
 		if err != nil || stale {
 			p.lookAgain(memory.StaleInterval)
 			return false, err
 		}
-		p.facts.Answers = append(p.facts.Answers, lifecycle.Answer{Key: request.Key, Result: lifecycle.Done, Reports: reports})
+		p.facts.Answers = append(p.facts.Answers, lifecycle.Answer{Key: request.Key, Result: lifecycle.Done, Works: works})
 		return true, nil
 	}
 	if shown, err := r.verify(ctx, p); !shown {

@@ -11,15 +11,14 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// readReports reads the works of failed clusters live, and returns the reports of their agents, by cluster. It reports whether the cache
-// shows an older version of one of them. A watch can be dead for minutes without being noticed; a success missed in that time would then
-// count as a failure. Only before an abort they are read with its priority.
-func (r *decideReconciler) readReports(
+// readWorks reads the works of failed clusters live. It reports whether the cache shows an older version of one of them. A watch can be dead
+// for minutes without being noticed; a success missed in that time would then count as a failure. Only before an abort they are read with
+// its priority.
+func (r *decideReconciler) readWorks(
 	ctx context.Context, p *pass, request *lifecycle.Request,
-) (reports map[string]string, stale bool, err error) {
+) (found []*workv1.ManifestWork, stale bool, err error) {
 	turn, failed := p.turn, request.Works
 	if request.Abort {
 		turn.Lane = queue.Aborts
@@ -34,13 +33,8 @@ func (r *decideReconciler) readReports(
 	if ctx.Err() != nil {
 		return nil, false, ctx.Err()
 	}
-	reports = map[string]string{}
-	for _, live := range lives {
-		if live != nil {
-			reports[live.Namespace] = status.AgentMessage(live)
-		}
-	}
-	return reports, slices.Contains(behind, true), utilerrors.NewAggregate(errs)
+	found = slices.DeleteFunc(lives, func(live *workv1.ManifestWork) bool { return live == nil })
+	return found, slices.Contains(behind, true), utilerrors.NewAggregate(errs)
 }
 
 func always() bool { return true }

@@ -15,6 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
 // judge plans the rollout, and enters the results in the ledger. If they end or abort the rollout, the decision has the plan after that.
@@ -51,10 +52,10 @@ func (c *chain) examine() bool {
 	if answer == nil {
 		return false
 	}
-	for cluster, report := range answer.Reports {
-		failure := c.Plan.Records.Failures[cluster]
-		failure.Message = report
-		c.Plan.Records.Failures[cluster] = failure
+	for _, live := range answer.Works {
+		failure := c.Plan.Records.Failures[live.Namespace]
+		failure.Message = status.AgentMessage(live)
+		c.Plan.Records.Failures[live.Namespace] = failure
 	}
 	return true
 }

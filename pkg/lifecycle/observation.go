@@ -86,6 +86,6 @@ type Answer struct {
 	Object *appsv1.ControllerRevision
 	// Spec is the spec that ReadSpec read.
 	Spec *workv1.ManifestWorkSpec
-	// Reports are the reports of the agents that ReadWorks read, by cluster.
-	Reports map[string]string
+	// Works are the ManifestWorks that ReadWorks read.
+	Works []*workv1.ManifestWork
 }
