@@ -134,7 +134,7 @@ func (v *View) RecordOf(l *ledger.Ledger, rev *revision.Revision) *revision.Reco
 		if rev.Hash != l.Update.Hash {
 			return
 		}
-		r.Began, r.Retried, r.Abort = l.Begun.At, l.Begun.Retried, nil
+		r.Began, r.Retried, r.Abort, r.Approvals = l.Begun.At, l.Begun.Retried, nil, approvals(l)
 		if l.Complete() {
 			r.Ended = l.Ended
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -31,9 +32,19 @@ type Record struct {
 	Ended time.Time `json:"ended,omitzero"`
 	// Abort is the abort of the last rollout; nil if it was not aborted.
 	Abort *Abort `json:"abort,omitempty"`
+	// Approvals are the decision groups that users approved in the last rollout, sorted by group.
+	Approvals []Approval `json:"approvals,omitempty"`
 
 	// Settings are the fields of the owner's spec that an older CRD drops; nil if there are none. Only the newest revision has them.
 	Settings *Settings `json:"settings,omitempty"`
+}
+
+// Approval is a user's approval of a decision group.
+type Approval struct {
+	// Group is the name of the decision group, or its index as text. By is the user; empty if unknown.
+	Group string    `json:"group"`
+	By    string    `json:"by,omitempty"`
+	At    time.Time `json:"at"`
 }
 
 // Abort is the abort of a rollout.
@@ -81,6 +92,10 @@ func (r *Record) inUTC() {
 		abort := *r.Abort
 		abort.At, abort.Restored, abort.Held = abort.At.UTC(), abort.Restored.UTC(), abort.Held.UTC()
 		r.Abort = &abort
+	}
+	r.Approvals = slices.Clone(r.Approvals)
+	for i := range r.Approvals {
+		r.Approvals[i].At = r.Approvals[i].At.UTC()
 	}
 }
 
