@@ -158,6 +158,9 @@ type Plan struct {
 	// Refs are the outcomes of the refs, in spec order. IgnoredRefs is how many more the spec has.
 	Refs        []RefOutcome
 	IgnoredRefs int
+	// Groups are the states of the listed decision groups while the rollout is in progress: by placementRef in spec order, and in the order of
+	// its list.
+	Groups []GroupState
 	// Counts is how many selected clusters are in each phase.
 	Counts map[Phase]int
 	// Postponed names the clusters whose rejected works wait for a free slot. Their rejections are kept.
