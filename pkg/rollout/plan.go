@@ -122,6 +122,10 @@ type RefOutcome struct {
 
 	// overSelected: more of the selected clusters failed than maxFailures allows of the selected clusters.
 	overSelected bool
+	// gate is the state of the first listed group that holds others back; empty if there is none, or the placementRef is halted. missing is
+	// true if that group has been missing for too long.
+	gate    GroupPhase
+	missing bool
 	// awaited is how many of its clusters have no outcome yet, including clusters that it no longer selects.
 	awaited int
 }
