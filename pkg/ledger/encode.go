@@ -66,6 +66,9 @@ func (l *Ledger) inUTC() {
 	for placement, since := range l.Halted {
 		l.Halted[placement] = since.UTC().Round(0)
 	}
+	for group, since := range l.Baking {
+		l.Baking[group] = since.UTC().Round(0)
+	}
 }
 
 // errForeign is the error for a ledger that belongs to another object.

@@ -47,7 +47,7 @@ func Judge(v *View, found Decision, plan *rollout.Plan) Decision {
 func (v *View) records(l *ledger.Ledger) rollout.Records {
 	found := rollout.Records{
 		Failures: map[string]rollout.Failure{}, Rejections: map[string]rollout.Failure{}, Degraded: map[string]rollout.Failure{},
-		Halted: map[string]time.Time{}, Counted: l.Counted, Uncounted: l.Lost,
+		Halted: map[string]time.Time{}, Counted: l.Counted, Uncounted: l.Lost, Baking: l.Baking,
 	}
 	at := v.retryByAnnotation(l)
 	over := func(since time.Time) bool { return !at.IsZero() && !v.Now.Before(at) && since.Before(at) }
@@ -106,9 +106,12 @@ func (v *View) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 		}
 	}
 	l.SetTroubles(troubles)
-	l.Halted, l.Counted = nil, nil
+	l.Halted, l.Counted, l.Baking = nil, nil, nil
 	if len(records.Halted) > 0 {
 		l.Halted = records.Halted
+	}
+	if len(records.Baking) > 0 {
+		l.Baking = records.Baking
 	}
 	if len(records.Counted) > 0 {
 		l.Counted = records.Counted

@@ -268,6 +268,7 @@ func failuresText(l *rollout.Limits) []string {
 			texts = append(texts, fmt.Sprintf("failure %d of %d clusters%s", allowed+1, total, where))
 		}
 	}
+	others, where := l.Total, ""
 	for i := range l.Groups {
 		g := &l.Groups[i]
 		name := fmt.Sprintf("group %d", g.Index)
@@ -277,12 +278,15 @@ func failuresText(l *rollout.Limits) []string {
 		switch {
 		case g.Mandatory:
 			add(0, g.Total, " in mandatory "+name)
+		case g.Own:
+			others, where = others-g.Total, " in the other groups"
+			add(g.MaxFailures, g.Total, " in "+name)
 		case l.PerGroup:
 			add(g.MaxFailures, g.Total, " in "+name)
 		}
 	}
 	if !l.PerGroup {
-		add(l.MaxFailures, l.Total, "")
+		add(l.MaxFailures, others, where)
 	}
 	if len(texts) == 0 {
 		return []string{"no number of failures"}
