@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"slices"
-	"strconv"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -13,14 +12,6 @@ const MaxApprovals = 100
 
 // MaxGroup is the maximum length of a decision group's name in bytes: OCM stores it as the value of a label.
 const MaxGroup = 63
-
-// GroupID returns the name of the decision group of an entry in rolloutStrategy.groups, or its index as text.
-func GroupID(group *workv1alpha1.RolloutGroup) string {
-	if group.GroupName == "" && group.GroupIndex != nil {
-		return strconv.Itoa(int(*group.GroupIndex))
-	}
-	return group.GroupName
-}
 
 // Approve adds an approval. It changes nothing if the group is approved already.
 func (l *Ledger) Approve(approval *Approval) {

@@ -4,9 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/utils/ptr"
-
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // A group is approved once, by the first user. A new rollout and a retry need new approvals; a completion keeps them for readers.
@@ -34,14 +31,6 @@ func TestApprove(t *testing.T) {
 	}
 	before.End(at(9))
 	require.Len(t, before.Approvals, 2)
-}
-
-func TestGroupID(t *testing.T) {
-	for want, group := range map[string]workv1alpha1.RolloutGroup{
-		"canary": {GroupName: "canary"}, "0": {GroupIndex: ptr.To[int32](0)}, "both": {GroupName: "both", GroupIndex: ptr.To[int32](1)}, "": {},
-	} {
-		require.Equal(t, want, GroupID(&group))
-	}
 }
 
 // Differing names the list, for the warning that a status whose ledger does not count was restored.

@@ -81,41 +81,51 @@ func (v *View) overBecause(l *ledger.Ledger) string {
 // requiresApproval reports whether a placementRef lists a group that requires an approval.
 func (v *View) requiresApproval(group string) bool {
 	return slices.ContainsFunc(v.Refs, func(ref placement.Ref) bool {
-		return slices.ContainsFunc(ref.Strategy.Groups, func(g workv1alpha1.RolloutGroup) bool {
-			return g.Approval == workv1alpha1.ApprovalRequired && ledger.GroupID(&g) == group
-		})
+		return slices.ContainsFunc(rings(&ref).Rings, func(r placement.Ring) bool { return r.NeedsApproval && r.Label == group })
 	})
 }
 
-// hasStarted reports whether any cluster of an approved group has the update revision.
+// hasStarted reports whether any cluster of a listed group has the update revision.
 func (v *View) hasStarted(l *ledger.Ledger, group string) bool {
-	owners := placement.Owners(v.Refs)
+	has := map[string]bool{}
 	for i := range v.Works {
-		w := &v.Works[i]
-		ref, selected := owners[w.Cluster()]
-		if selected && w.Hash() == l.Update.Hash && listed(&v.Refs[ref], group, w.Cluster()) {
-			return true
+		if w := &v.Works[i]; w.Hash() == l.Update.Hash {
+			has[w.Cluster()] = true
 		}
 	}
-	return false
-}
-
-// listed reports whether a placementRef lists a group that has a cluster.
-func listed(ref *placement.Ref, group, cluster string) bool {
-	for i := range ref.Strategy.Groups {
-		entry := &ref.Strategy.Groups[i]
-		if group == "" || ledger.GroupID(entry) != group {
-			continue
-		}
-		for j := range ref.Placement.Groups {
-			g := &ref.Placement.Groups[j]
-			of := entry.GroupName != "" && g.Name == entry.GroupName || entry.GroupName == "" && g.Index == *entry.GroupIndex
-			if of && slices.Contains(g.Clusters, cluster) {
+	owners := placement.Owners(v.Refs)
+	for i := range v.Refs {
+		for _, cluster := range clustersOf(&v.Refs[i], group) {
+			if has[cluster] && owners[cluster] == i {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// clustersOf returns the clusters of a listed group of a placementRef.
+func clustersOf(ref *placement.Ref, group string) (clusters []string) {
+	strategy := rings(ref)
+	if ref.Placement == nil {
+		return nil
+	}
+	for i := range ref.Placement.Groups {
+		g := &ref.Placement.Groups[i]
+		if at := strategy.RingOf(g); at < len(strategy.Rings) && strategy.Rings[at].Label == group {
+			clusters = append(clusters, g.Clusters...)
+		}
+	}
+	return clusters
+}
+
+// rings returns the strategy of a placementRef. It lists no groups if it can't be followed.
+func rings(ref *placement.Ref) placement.Strategy {
+	strategy, err := placement.ParseStrategy(ref.Field, &ref.Strategy)
+	if err != nil {
+		return placement.Strategy{}
+	}
+	return strategy
 }
 
 // approvals returns the approvals in a ledger, for the record of its revision.

@@ -26,11 +26,11 @@ func approval(group, by string, at time.Time) ledger.Approval {
 func grouped(before ledger.Ledger) *lifecycle.View {
 	v := view("b", before, object("a", 1), object("b", 2))
 	v.Refs = []placement.Ref{
-		rt.Ref("p1", rt.Clusters("c0")), rt.Ref("p2", rt.GroupAt(0, "canary", "c1", "c0"), rt.GroupAt(1, "", "c2"), rt.GroupAt(2, "stores", "c3")),
+		rt.Ref("p1", rt.Clusters("c0")), rt.Ref("p2", rt.Progressive(1), rt.GroupAt(0, "canary", "c1", "c0"), rt.GroupAt(1, "", "c2"), rt.GroupAt(2, "stores", "c3")),
 	}
 	v.Refs[1].Strategy.Groups = []workv1alpha1.RolloutGroup{
 		{GroupName: "canary", Approval: workv1alpha1.ApprovalRequired}, {GroupIndex: ptr.To[int32](1), Approval: workv1alpha1.ApprovalRequired},
-		{GroupName: "stores"}, {Approval: workv1alpha1.ApprovalRequired},
+		{GroupName: "stores"},
 	}
 	return v
 }

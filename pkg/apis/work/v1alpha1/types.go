@@ -339,6 +339,12 @@ type ManifestWorkReplicaSetStatus struct {
 	// +optional
 	Approvals []Approval `json:"approvals,omitempty"`
 
+	// awaitingApproval are the decision groups that wait only for an approval, sorted, at most 100.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=100
+	// +optional
+	AwaitingApproval []string `json:"awaitingApproval,omitempty"`
+
 	// abortedBy is the user who asked for the abort, in at most 256 bytes. Set it together with abortedTime; the hub copies it to
 	// the revision.
 	// +kubebuilder:validation:MaxLength=256
