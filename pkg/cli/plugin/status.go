@@ -252,6 +252,9 @@ func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, flags *statusOptions) (
 	}
 	f := view.Of(&view.Objects{ReplicaSet: set})
 	line = fmt.Sprintf("%s: %s", f.State, f.Why)
+	for i := range f.Approvals {
+		line += "; " + f.Approvals[i].Text()
+	}
 	for i := range f.Revisions {
 		if rev := &f.Revisions[i]; rev.Update && number != 0 && rev.Number != number {
 			return line, true, fmt.Errorf("revision %d is being rolled out, not revision %d", rev.Number, number)
