@@ -75,9 +75,10 @@ type ring struct {
 	// size is how many of its clusters count, and unfinished names those that are not done.
 	size       int
 	unfinished []string
-	// succeeded is the last success in it; zero for none. from is when its bakeTime began; zero if it has none, or has not begun.
-	succeeded, from time.Time
-	approved        bool
+	// recorded is the recorded time of the last success in it, and succeeded the time by its works; zero for none. from is when its bakeTime
+	// began; zero if it has none, or has not begun.
+	recorded, succeeded, from time.Time
+	approved                  bool
 }
 
 // ringsHold reports whether listed groups hold clusters back.
@@ -92,6 +93,7 @@ func (ps *placementState) openRings(s *Snapshot) {
 	for i := range ps.rings {
 		r := &ps.strategy.Rings[i]
 		ps.rings[i] = ring{Ring: r, approved: !r.NeedsApproval || s.Approved[r.Label]}
+		ps.rings[i].recorded = s.notAhead(s.Records.Baking[ps.bakingKey(&ps.rings[i])])
 	}
 	for g := range ps.groups {
 		if r := ps.ringOf[g]; r < len(ps.rings) {
@@ -104,7 +106,7 @@ func (ps *placementState) openRings(s *Snapshot) {
 		}
 	}
 	for i := range ps.rings {
-		ps.rings[i].from = ps.bakeFrom(s, &ps.rings[i])
+		ps.rings[i].from = ps.rings[i].bakeFrom(s)
 	}
 	ps.open = len(ps.rings)
 	if first := ps.firstWaiting(s); s.ringsHold() && first < len(ps.rings) {
@@ -122,7 +124,7 @@ func (r *ring) add(m *member, s *Snapshot) {
 		r.unfinished = append(r.unfinished, m.cluster)
 	}
 	if m.phase == succeeded {
-		r.succeeded = work.Later(r.succeeded, m.succeededAt(s))
+		r.succeeded = work.Later(r.succeeded, m.succeededAt(s, r.recorded))
 	}
 }
 
@@ -131,32 +133,34 @@ func (m *member) finished() bool {
 	return m.is().done || m.is().tolerated || m.phase == overdueUnselected
 }
 
-// succeededAt returns when a member succeeded. If its agent reported no transition since the revision was written, that is when this process
-// first saw the success: after a restart the wait is longer, never shorter.
-func (m *member) succeededAt(s *Snapshot) time.Time {
-	if m.since.After(m.work.Begin(s.Update)) {
+// succeededAt returns when a member succeeded. If neither its agent nor this process saw a transition since the revision was written, it is
+// known only that it succeeded before the recorded time of its entry, or before this process first saw the success. So after a restart, the
+// wait may be longer, but never shorter.
+func (m *member) succeededAt(s *Snapshot, recorded time.Time) time.Time {
+	begin := m.work.Begin(s.Update)
+	if m.since.After(begin) || !recorded.IsZero() && !recorded.Before(begin) {
 		return m.since
 	}
 	return work.Later(m.since, m.work.SucceededSince)
 }
 
-// bakeFrom returns when the bakeTime of an entry began: with its last success, as recorded or as its works have it, whichever is later. A time
-// in the future does not count: the clock was set back since.
-func (ps *placementState) bakeFrom(s *Snapshot, r *ring) time.Time {
+// bakeFrom returns when the bakeTime of an entry began: with its last success, as recorded or as its works have it, whichever is later.
+func (r *ring) bakeFrom(s *Snapshot) time.Time {
 	if r.BakeTime == 0 || len(r.unfinished) > 0 || r.succeeded.IsZero() {
 		return time.Time{}
 	}
-	latest := s.Now.Add(time.Minute)
-	from := time.Time{}
-	for _, at := range []time.Time{r.succeeded, s.Records.Baking[ps.bakingKey(r)]} {
-		if !at.After(latest) {
-			from = work.Later(from, at)
-		}
+	if from := work.Later(r.recorded, s.notAhead(r.succeeded)); !from.IsZero() {
+		return from
 	}
-	if from.IsZero() {
-		return s.Now
+	return s.Now
+}
+
+// notAhead returns a time, or zero if it is in the future: then the clock was set back since. The clock of an agent may be slightly ahead.
+func (s *Snapshot) notAhead(at time.Time) time.Time {
+	if at.After(s.Now.Add(time.Minute)) {
+		return time.Time{}
 	}
-	return from
+	return at
 }
 
 // bakingKey is the key of an entry in Records.Baking. No name of a Placement has a slash.

@@ -15,6 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
 // Ahead describes how a rollout continues if every cluster succeeds, and the failures that would stop it.
@@ -177,6 +178,7 @@ func AheadOf(o *Objects) (*Ahead, error) {
 	a.wait(clusters)
 	a.Text, a.Then, a.Alarms = a.text(), o.then(), Alarms(o)
 	a.note(s)
+	a.Notes = append(a.Notes, status.Groups(set, rollout.Decide(s))...)
 	return a, nil
 }
 
