@@ -74,7 +74,7 @@ func TestApprovalsOnScreens(t *testing.T) {
 	require.Contains(t, out, "approval group stores was approved by bob at 1970-01-01T00:00:00Z\n         group canary waits for an approval\n", failed)
 	require.Contains(t, out, "kubectl mwrs approve web --group canary -n default")
 	_, out, _ = h.run(t, "status", "web", "--timeout", "100ms")
-	require.Contains(t, out, "group canary waits for an approval")
+	require.Contains(t, out, "; group stores was approved by bob at 1970-01-01T00:00:00Z")
 	revisiontest.Amend(&h.revisions[0], func(r *revision.Record) { r.Approvals = []revision.Approval{{Group: "canary", By: "alice"}} })
 	_, out, failed = h.run(t, "history", "web", "--revision", "1")
 	require.NotContains(t, out, "alice", "the output can be applied")

@@ -253,7 +253,9 @@ func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, flags *statusOptions) (
 	f := view.Of(&view.Objects{ReplicaSet: set})
 	line = fmt.Sprintf("%s: %s", f.State, f.Why)
 	for i := range f.Approvals {
-		line += "; " + f.Approvals[i].Text()
+		if !f.Approvals[i].Waits { // The condition names those that wait.
+			line += "; " + f.Approvals[i].Text()
+		}
 	}
 	for i := range f.Revisions {
 		if rev := &f.Revisions[i]; rev.Update && number != 0 && rev.Number != number {
