@@ -2,6 +2,7 @@ package revision
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ const (
 	refPrefix    = "spec.placementRefs["
 	failurePath  = "].rolloutStrategy.failureStrategy"
 	skipPath     = "].rolloutStrategy.unavailableClusters"
+	groupsPath   = "].rolloutStrategy.groups"
 )
 
 // fieldsOf returns the fields that are set.
@@ -52,6 +54,9 @@ func fieldsOf(spec *workv1alpha1.ManifestWorkReplicaSetSpec) map[string]string {
 		if ref.RolloutStrategy.SkipsUnavailable() {
 			fields[refPrefix+ref.Name+skipPath] = string(workv1alpha1.SkipUnavailable)
 		}
+		if groups := len(ref.RolloutStrategy.Groups); groups > 0 {
+			fields[refPrefix+ref.Name+groupsPath] = fmt.Sprintf("%d entries", groups)
+		}
 	}
 	return fields
 }
@@ -68,8 +73,9 @@ func (s *Settings) missing(spec *workv1alpha1.ManifestWorkReplicaSetSpec) []stri
 		ref, ofRef := strings.CutPrefix(path, refPrefix)
 		ref, ofFailure := strings.CutSuffix(ref, failurePath)
 		ref, ofSkip := strings.CutSuffix(ref, skipPath)
+		ref, ofGroups := strings.CutSuffix(ref, groupsPath)
 		known := slices.Contains([]string{preservePath, prunePath, windowPath, abortedPath}, path) ||
-			ofRef && (ofFailure || ofSkip) && refs[ref]
+			ofRef && (ofFailure || ofSkip || ofGroups) && refs[ref]
 		if _, set := now[path]; known && !set {
 			missing = append(missing, path+" ("+s.Fields[path]+")")
 		}
