@@ -70,7 +70,7 @@ const maxBaking = 100
 // ring is an entry of the list with its clusters.
 type ring struct {
 	*placement.Ring
-	// exists is true if a PlacementDecision has the group, or a work that counts names it.
+	// exists is true if a PlacementDecision has clusters of the group, or a work that counts names it.
 	exists bool
 	// size is how many of its clusters count, and unfinished names those that are not done.
 	size       int
@@ -96,12 +96,12 @@ func (ps *placementState) openRings(s *Snapshot) {
 		ps.rings[i].recorded = s.notAhead(s.Records.Baking[ps.bakingKey(&ps.rings[i])])
 	}
 	for g := range ps.groups {
-		if r := ps.ringOf[g]; r < len(ps.rings) {
+		if r := ps.ringOf[g]; r < len(ps.rings) && len(ps.groups[g].Clusters) > 0 {
 			ps.rings[r].exists = true
 		}
 	}
 	for _, m := range ps.members {
-		if r := ps.ringOf[m.group]; r < len(ps.rings) && m.countsAtAll() {
+		if r := ps.ringOf[m.group]; r < len(ps.rings) {
 			ps.rings[r].add(m, s)
 		}
 	}
@@ -119,6 +119,10 @@ func (ps *placementState) openRings(s *Snapshot) {
 
 // add counts a member.
 func (r *ring) add(m *member, s *Snapshot) {
+	r.exists = true
+	if !m.countsAtAll() {
+		return
+	}
 	r.size++
 	if !m.finished() {
 		r.unfinished = append(r.unfinished, m.cluster)
@@ -133,12 +137,10 @@ func (m *member) finished() bool {
 	return m.is().done || m.is().tolerated || m.phase == overdueUnselected
 }
 
-// succeededAt returns when a member succeeded. If neither its agent nor this process saw a transition since the revision was written, it is
-// known only that it succeeded before the recorded time of its entry, or before this process first saw the success. So after a restart, the
-// wait may be longer, but never shorter.
+// succeededAt returns when a member succeeded. An agent may report no transition, and its clock may be behind. So if the recorded time of the
+// entry does not cover the success, it counts from when this process first saw it: after a restart, the wait may be longer, but never shorter.
 func (m *member) succeededAt(s *Snapshot, recorded time.Time) time.Time {
-	begin := m.work.Begin(s.Update)
-	if m.since.After(begin) || !recorded.IsZero() && !recorded.Before(begin) {
+	if !recorded.IsZero() && !recorded.Before(m.work.Begin(s.Update)) {
 		return m.since
 	}
 	return work.Later(m.since, m.work.SucceededSince)

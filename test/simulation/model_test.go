@@ -231,6 +231,9 @@ func drawRef(t *rapid.T, placement string) workv1alpha1.LocalPlacementReference 
 	} else {
 		ref.RolloutStrategy.Type = rapid.SampledFrom([]clusterv1alpha1.RolloutType{clusterv1alpha1.All, clusterv1alpha1.Progressive, clusterv1alpha1.ProgressivePerGroup}).Draw(t, "type")
 	}
+	if ref.RolloutStrategy.Type != clusterv1alpha1.All && len(mandatory.MandatoryDecisionGroups) == 0 {
+		ref.RolloutStrategy.Groups = drawRings(t)
+	}
 	switch ref.RolloutStrategy.Type {
 	case clusterv1alpha1.All:
 		ref.RolloutStrategy.All = &clusterv1alpha1.RolloutAll{RolloutConfig: config}

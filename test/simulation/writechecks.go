@@ -177,6 +177,11 @@ func (w *World) checkStarted(name string) error {
 	if unknown := w.unknownPlacement(owner); unknown != "" && !strings.HasPrefix(before, has) {
 		return fmt.Errorf("%s is started while the clusters of placement %s are unknown", name, unknown)
 	}
+	if !strings.HasPrefix(before, has) {
+		if err := w.checkRings(owner, started); err != nil {
+			return err
+		}
+	}
 	return w.checkTurnAndBatch(name, owner, started)
 }
 
