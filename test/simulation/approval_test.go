@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -188,4 +189,52 @@ func TestRetryNeedsNewApprovals(t *testing.T) {
 	require.Empty(t, s.Object().Status.Approvals, s.story())
 	s.awaits("g0")
 	s.everywhere("v1")
+}
+
+// drawApprovals lets some of the listed groups need an approval.
+func drawApprovals(t *rapid.T, groups []workv1alpha1.RolloutGroup) (drawn []workv1alpha1.RolloutGroup) {
+	for _, group := range groups {
+		if rapid.Bool().Draw(t, "approval") {
+			group.Approval = workv1alpha1.ApprovalRequired
+		}
+		drawn = append(drawn, group)
+	}
+	return drawn
+}
+
+// approvals are what users do with approvals: for the update revision and for others, in time and late, and with a ledger that does not count.
+func (m *model) approvals(actions map[string]func(*rapid.T)) {
+	groups := []string{"g0", "1", "none", "g1"}
+	actions["approve"] = func(t *rapid.T) {
+		hash := m.w.Object().Status.UpdateRevision
+		if rapid.IntRange(0, 3).Draw(t, "other") == 0 {
+			hash = rapid.SampledFrom([]string{"other", m.w.Object().Status.CurrentRevision}).Draw(t, "hash")
+		}
+		if hash != "" {
+			m.w.Approve(rapid.SampledFrom(groups).Draw(t, "group"), hash)
+		}
+	}
+	actions["withdraw approvals"] = func(t *rapid.T) {
+		m.w.Withdraw(rapid.SliceOfNDistinct(rapid.SampledFrom(groups), 1, 4, rapid.ID[string]).Draw(t, "groups")...)
+	}
+	actions["forge an approval"] = func(t *rapid.T) {
+		if m.w.Object().Status.UpdateRevision != "" {
+			m.w.forgeApproval(rapid.SampledFrom(groups).Draw(t, "group"))
+		}
+	}
+}
+
+// approveAll approves every group that waits, until none does.
+func (m *model) approveAll() {
+	for range 10 {
+		waiting := m.w.Object().Status.AwaitingApproval
+		if len(waiting) == 0 {
+			return
+		}
+		for _, group := range waiting {
+			m.w.Approve(group, m.w.Object().Status.UpdateRevision)
+		}
+		m.settle(Forever)
+	}
+	m.t.Fatalf("groups wait for approvals that they have\n%s", m.story())
 }

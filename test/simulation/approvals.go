@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
@@ -61,6 +62,22 @@ func (w *World) checkApproved() error {
 	for i := range l.Approvals {
 		if group := l.Approvals[i].Group; !a.asked[l.Update.Hash+"/"+group] {
 			return fmt.Errorf("group %s counts as approved for %s, and no user approved that", group, l.Update.Hash)
+		}
+	}
+	return nil
+}
+
+// checkOpened checks that a cluster is started only after a user approved its group, and those before it, where they need that.
+func (w *World) checkOpened(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork) error {
+	rings, l := ringsOf(owner, started.Labels[workv1alpha1.LabelPlacement]), w.ledger()
+	if len(rings) == 0 || !l.Ended.IsZero() || l.Begun.AtOnce || owner.Status.CurrentRevision == owner.Status.UpdateRevision {
+		return nil
+	}
+	own := ringOf(rings, started.Annotations[workv1alpha1.AnnotationDecisionGroup])
+	for i := range rings[:min(own+1, len(rings))] {
+		label := rings[i].Label()
+		if rings[i].Approval == workv1alpha1.ApprovalRequired && !w.approvals.asked[owner.Status.UpdateRevision+"/"+label] {
+			return fmt.Errorf("%s is started, and no user approved group %s", started.Namespace, label)
 		}
 	}
 	return nil

@@ -178,7 +178,7 @@ func (w *World) checkStarted(name string) error {
 		return fmt.Errorf("%s is started while the clusters of placement %s are unknown", name, unknown)
 	}
 	if !strings.HasPrefix(before, has) {
-		if err := w.checkRings(owner, started); err != nil {
+		if err := errors.Join(w.checkRings(owner, started), w.checkOpened(owner, started)); err != nil {
 			return err
 		}
 	}
