@@ -49,9 +49,9 @@ func TestRender(t *testing.T) {
 		kinds = append(kinds, object.GetKind())
 	}
 	require.Equal(t, []string{
-		"CustomResourceDefinition", "Role", "ClusterRole", "ClusterRole", "ClusterRole", "ClusterRole", "RoleBinding", "ClusterRoleBinding",
-		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy",
-		"ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicyBinding",
+		"CustomResourceDefinition", "Role", "ClusterRole", "ClusterRole", "ClusterRole", "ClusterRole", "ClusterRole", "RoleBinding", "ClusterRoleBinding",
+		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy",
+		"ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicyBinding",
 	}, kinds)
 
 	hub, err := RenderHub()
@@ -158,13 +158,19 @@ func TestThePoliciesAreTheGeneratedOnes(t *testing.T) {
 	require.Equal(t, string(want), string(got), "run make generate")
 }
 
-// The policy for revisions identifies the hub by the name in its ClusterRoleBinding or in the chart, and by the permission itself.
+// The policies for revisions and approvals identify the hub by the name in its ClusterRoleBinding or in the chart, and by the permission
+// itself.
 func TestTheGuardKnowsTheHub(t *testing.T) {
 	binding, role := &rbacv1.ClusterRoleBinding{}, &rbacv1.ClusterRole{}
 	rendered(t, "ClusterRoleBinding", binding)
 	rendered(t, "ClusterRole", role, hubRole)
 	guard, err := files.ReadFile("base/policy-revisions.yaml")
 	require.NoError(t, err)
+	approvals, err := files.ReadFile("base/policy-approvals.yaml")
+	require.NoError(t, err)
+	_, hub, _ := strings.Cut(string(guard), "- name: hub")
+	hub, _, _ = strings.Cut(hub, "allowed())")
+	require.Contains(t, string(approvals), hub)
 	subject := binding.Subjects[0]
 	for _, name := range []string{subject.Name, "work-rollback"} {
 		require.Contains(t, string(guard), "'system:serviceaccount:"+subject.Namespace+":"+name+"'")

@@ -55,6 +55,17 @@ func TestRolesForPeople(t *testing.T) {
 	}
 }
 
+// Who approves may write no spec.
+func TestRoleOfApprovers(t *testing.T) {
+	role := &rbacv1.ClusterRole{}
+	rendered(t, "ClusterRole", role, "mwrs-approver")
+	group := []string{"work.open-cluster-management.io"}
+	require.Equal(t, []rbacv1.PolicyRule{
+		{APIGroups: group, Resources: []string{"manifestworkreplicasets"}, Verbs: []string{"get", "list", "watch", "approve"}},
+		{APIGroups: group, Resources: []string{"manifestworkreplicasets/status"}, Verbs: []string{"patch"}},
+	}, role.Rules)
+}
+
 // Nobody is given a role for people: an administrator binds them.
 func TestRolesForPeopleAreUnbound(t *testing.T) {
 	objects, err := Render()

@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -156,4 +157,42 @@ func MandatoryAt(index int32) RefOption {
 // AbortAll is the failureStrategy.
 func AbortAll() RefOption {
 	return func(ref *placement.Ref) { ref.Strategy.FailureStrategy = workv1alpha1.AbortAll }
+}
+
+// Listed are the decision groups that go first.
+func Listed(groups ...workv1alpha1.RolloutGroup) RefOption {
+	return func(ref *placement.Ref) { ref.Strategy.Groups = append(ref.Strategy.Groups, groups...) }
+}
+
+// Ring is an entry of Listed. Its values are its approval, its bakeTime, or a function that changes it.
+func Ring(name string, values ...any) workv1alpha1.RolloutGroup {
+	g := workv1alpha1.RolloutGroup{GroupName: name}
+	for _, value := range values {
+		switch value := value.(type) {
+		case workv1alpha1.GroupApproval:
+			g.Approval = value
+		case time.Duration:
+			g.BakeTime = &metav1.Duration{Duration: value}
+		case func(*workv1alpha1.RolloutGroup):
+			value(&g)
+		}
+	}
+	return g
+}
+
+// RingAt is Ring, by index.
+func RingAt(index int32, values ...any) workv1alpha1.RolloutGroup {
+	g := Ring("", values...)
+	g.GroupIndex = &index
+	return g
+}
+
+// RingConcurrency and RingFailures are the limits of a Ring.
+func RingConcurrency(value any) func(*workv1alpha1.RolloutGroup) {
+	return func(g *workv1alpha1.RolloutGroup) { g.MaxConcurrency = ptr.To(Size(value)) }
+}
+
+// RingFailures is how many clusters of a Ring may fail.
+func RingFailures(value any) func(*workv1alpha1.RolloutGroup) {
+	return func(g *workv1alpha1.RolloutGroup) { g.MaxFailures = ptr.To(Size(value)) }
 }

@@ -171,3 +171,30 @@ func setCluster(s *rollout.Snapshot, name string, cluster placement.Cluster) {
 	}
 	s.Clusters[name] = cluster
 }
+
+// Approved says that users approved listed groups.
+func Approved(groups ...string) SnapshotOption {
+	return func(s *rollout.Snapshot) {
+		if s.Approved == nil {
+			s.Approved = map[string]bool{}
+		}
+		for _, group := range groups {
+			s.Approved[group] = true
+		}
+	}
+}
+
+// Baking is when the bakeTime of a listed group of Placement p1 began, by the ledger.
+func Baking(group string, since time.Duration) SnapshotOption {
+	return func(s *rollout.Snapshot) { s.Records.Baking = map[string]time.Time{"p1/" + group: At(since)} }
+}
+
+// Began is when the rollout began. By default, that was long ago.
+func Began(since time.Duration) SnapshotOption {
+	return func(s *rollout.Snapshot) { s.Began = At(since) }
+}
+
+// Ended says that the rollout is complete.
+func Ended() SnapshotOption {
+	return func(s *rollout.Snapshot) { s.Ended = true }
+}

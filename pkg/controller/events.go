@@ -24,6 +24,7 @@ import (
 func (c *Controller) announce(p *pass, stage status.Stage) {
 	is := status.Told{
 		Stage: stage, Update: p.Ledger.Update.Hash, Paused: p.object.Spec.Paused, Unreached: status.Unreached(p.facts.Notes.Unreached),
+		Awaiting: status.AwaitingApproval(p.shown()),
 	}
 	if p.Plan.AbortBlocked == rollout.BlockedByAbsence {
 		is.Impossible = p.Update.Hash
@@ -49,6 +50,10 @@ func (c *Controller) announce(p *pass, stage status.Stage) {
 		case status.AbortDecided, status.AbortCarriedOut:
 			c.announceAbort(p, transition)
 		}
+	}
+	for _, group := range status.Awaits(&was, &is) {
+		c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventApprovalNeeded, "Approve",
+			fmt.Sprintf("group %q waits for an approval of revision %s", group, p.Update.Name))
 	}
 	if is.Impossible != "" && is.Impossible != was.Impossible {
 		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventAbortImpossible, "Abort", status.NoCurrent(p.Snapshot.Absent))
@@ -125,6 +130,7 @@ func (c *Controller) observed(p *pass) metrics.Observation {
 	o := metrics.Observation{
 		Stage: stageOf(p), Clusters: shown.Counts, Revisions: len(p.history.Revisions), Paused: p.object.Spec.Paused, Lost: len(p.Plan.Lost),
 		DeletingSince: deletingSince(p.works), Problems: c.observedProblems(p), Placements: placementsOf(shown, p.Snapshot.Aborted),
+		AwaitingApproval: len(status.AwaitingApproval(shown)),
 	}
 	if o.Stage == status.RollingOut || o.Stage == status.Stalled {
 		o.Started = p.Ledger.Begun.Last()

@@ -52,6 +52,9 @@ func full(message string) *Ledger {
 		placement := fmt.Sprintf("%0253d", i)
 		l.Halted[placement], l.Counted[placement] = at(i), i
 	}
+	for i := range MaxApprovals {
+		l.Approve(&Approval{Group: fmt.Sprintf("%063d", i), By: strings.Repeat("u", 256), At: at(i)})
+	}
 	for i := range workv1alpha1.MaxFailures {
 		l.Troubles = append(l.Troubles, Trouble{
 			Cluster: fmt.Sprintf("%063d", i), State: Failed, Placement: fmt.Sprintf("%0253d", i), Since: at(i),

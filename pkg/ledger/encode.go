@@ -19,8 +19,8 @@ const (
 	maxSeq = 1 << 53
 )
 
-// Encode returns the text of a ledger. Equal ledgers have equal texts. If the text is too long, Encode omits the messages of the troubles,
-// and then the troubles that are not failures.
+// Encode returns the text of a ledger. Equal ledgers have equal texts. If the text is too long, Encode omits the messages of the troubles
+// and who approved groups, and then the troubles that are not failures.
 func (l *Ledger) Encode() (string, error) {
 	out := l.Clone()
 	out.inUTC()
@@ -65,6 +65,9 @@ func (l *Ledger) inUTC() {
 	}
 	for placement, since := range l.Halted {
 		l.Halted[placement] = since.UTC().Round(0)
+	}
+	for group, since := range l.Baking {
+		l.Baking[group] = since.UTC().Round(0)
 	}
 }
 
@@ -125,11 +128,14 @@ func compareTroubles(a, b *Trouble) int {
 	return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.State, b.State))
 }
 
-// Short returns the ledger without messages, for a place with a lower size limit.
+// Short returns the ledger without messages and without the users who approved groups, for a place with a lower size limit.
 func (l *Ledger) Short() Ledger {
 	short := l.Clone()
 	for i := range short.Troubles {
 		short.Troubles[i].Message = ""
+	}
+	for i := range short.Approvals {
+		short.Approvals[i].By = ""
 	}
 	return short
 }

@@ -55,6 +55,13 @@ func TestEncodeIsBounded(t *testing.T) {
 	short := l.Short()
 	require.True(t, read.Equal(&short))
 	require.NotEmpty(t, l.Troubles[0].Message, "the ledger itself keeps them")
+
+	for i := range l.Approvals {
+		l.Approvals[i].By = strings.Repeat(`"`, 256)
+	}
+	read, err = Decode(text(l), uid)
+	require.NoError(t, err)
+	require.Len(t, read.Approvals, MaxApprovals)
 }
 
 func TestDecode(t *testing.T) {

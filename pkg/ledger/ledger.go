@@ -54,6 +54,8 @@ type Ledger struct {
 	Halted map[string]time.Time `json:"halted,omitempty"`
 	// Approvals are the decision groups that users approved for Update, sorted by group.
 	Approvals []Approval `json:"approvals,omitempty"`
+	// Baking maps each listed decision group, as "<Placement>/<group>", to when its bakeTime began.
+	Baking map[string]time.Time `json:"baking,omitempty"`
 	// Counted maps each Placement to the largest number of clusters that counted toward it since the rollout began: the base of a percentage.
 	Counted map[string]int `json:"counted,omitempty"`
 	// Served is a digest of the clusters that had the stable revision when the hub last knew the works of all selected clusters during a
@@ -199,7 +201,7 @@ func (l *Ledger) Of(state State) map[string]Trouble {
 // clear removes the facts about one rollout.
 func (l *Ledger) clear() {
 	l.Ended, l.Abort, l.Troubles, l.Halted, l.Counted, l.Lost = time.Time{}, nil, nil, nil, nil, false
-	l.Approvals = nil
+	l.Approvals, l.Baking = nil, nil
 }
 
 // Begin begins the rollout of a revision.
@@ -281,7 +283,7 @@ func (l *Ledger) Clone() Ledger {
 	out := *l
 	out.Former, out.Troubles = slices.Clone(l.Former), slices.Clone(l.Troubles)
 	out.Approvals = slices.Clone(l.Approvals)
-	out.Halted, out.Counted = maps.Clone(l.Halted), maps.Clone(l.Counted)
+	out.Halted, out.Counted, out.Baking = maps.Clone(l.Halted), maps.Clone(l.Counted), maps.Clone(l.Baking)
 	if l.Abort != nil {
 		abort := *l.Abort
 		out.Abort = &abort

@@ -180,6 +180,7 @@ func TestClone(t *testing.T) {
 	c := l.Clone()
 	require.True(t, c.Equal(l))
 	c.Former[0], c.Troubles[0], c.Abort.At, c.Halted["p"], c.Counted["p"] = Named{}, Trouble{}, at(99), at(99), 99
+	c.Approvals[0] = Approval{}
 	c.Retry(at(99))
 	require.Equal(t, before, text(l))
 }

@@ -30,7 +30,7 @@ func (l *Ledger) Project(to *objectStatus) error {
 	if l.Abort != nil {
 		to.AbortedTime, to.AbortedBy, to.AbortReason = ptr.To(seconds(l.Abort.At)), l.Abort.By, l.Abort.Said
 	}
-	to.Failures, to.Rejections = l.failures(Failed), l.failures(Rejected)
+	to.Failures, to.Rejections, to.Approvals = l.failures(Failed), l.failures(Rejected), l.approvals()
 	for i := range to.PlacementsSummary {
 		placement := &to.PlacementsSummary[i]
 		placement.HaltedTime = nil
@@ -57,6 +57,7 @@ func (l *Ledger) Differing(status *objectStatus) (fields []string) {
 		{"abortedTime", status.AbortedTime.Equal(wanted.AbortedTime)},
 		{"failures", equality.Semantic.DeepEqual(status.Failures, wanted.Failures)},
 		{"rejections", equality.Semantic.DeepEqual(status.Rejections, wanted.Rejections)},
+		{"approvals", equality.Semantic.DeepEqual(status.Approvals, wanted.Approvals)},
 	} {
 		if !field.equal {
 			fields = append(fields, "status."+field.name)
@@ -94,6 +95,7 @@ func Quoted(message string) string {
 func FromStatus(status *objectStatus) Ledger {
 	l := Ledger{
 		Update: Named{Hash: status.UpdateRevision}, Current: Named{Hash: status.CurrentRevision}, Collisions: ptr.Deref(status.CollisionCount, 0),
+		Approvals: approvedIn(status),
 	}
 	underWay := status.State == workv1alpha1.StateRollingOut || status.State == workv1alpha1.StateStalled
 	if l.Update == l.Current && !underWay {
@@ -140,6 +142,13 @@ type Commands struct {
 	RetryClusters []string
 	// WithoutFailures is true if the whole list of failures is missing. That retries nothing, because an older CRD may have dropped the list.
 	WithoutFailures bool
+	// Approve are the approvals that a user added to status.approvals for the update revision. ApproveOther are the groups of the entries for
+	// other revisions.
+	Approve      []Approval
+	ApproveOther []string
+	// Withdraw are the groups whose approvals a user removed. WithoutApprovals is true if the whole list is missing: that withdraws nothing.
+	Withdraw         []string
+	WithoutApprovals bool
 	// Name is the hash in status.currentRevision. Names is true if a user changed it.
 	Name  string
 	Names bool
@@ -165,6 +174,7 @@ func CommandsIn(status *objectStatus, own *Ledger) Commands {
 		}
 	}
 	c.WithoutFailures = status.Failures == nil && len(own.failures(Failed)) > 0
+	c.approvalsIn(status, own)
 	c.Name, c.Names = status.CurrentRevision, status.CurrentRevision != own.Current.Hash
 	return c
 }

@@ -42,7 +42,7 @@ func TestProject(t *testing.T) {
 	l := numbered(4, aborted, failed("c1"), func(l *Ledger) {
 		l.Collisions, l.Halted, l.Counted = 2, map[string]time.Time{"p1": at(3).Add(time.Millisecond)}, map[string]int{"p1": 5}
 		l.Troubles[0].Message, l.Troubles[1].Since = "a\n\tb\x1b", time.Time{}
-	})
+	}, approved("stores", "canary"))
 	got := projected(t, l)
 	second := metav1.NewTime(at(1))
 	require.Equal(t, &objectStatus{
@@ -50,6 +50,9 @@ func TestProject(t *testing.T) {
 		AbortedTime: &second, AbortedBy: "alice", AbortReason: "leaks memory",
 		Failures:   []workv1alpha1.ClusterFailure{{Cluster: "c1", Placement: "p1", Since: second, Reason: workv1alpha1.FailureDegraded, Message: `a b\x1b`}},
 		Rejections: []workv1alpha1.ClusterFailure{{Cluster: "c8", Since: metav1.Unix(0, 0)}},
+		Approvals: []workv1alpha1.Approval{
+			{Group: "canary", Revision: "b", By: "alice", At: metav1.NewTime(at(2))}, {Group: "stores", Revision: "b", By: "alice", At: second},
+		},
 		PlacementsSummary: []workv1alpha1.PlacementSummary{
 			{Name: "p1", HaltedTime: ptr.To(metav1.NewTime(at(3))), Counted: 5}, {Name: "p2"},
 		},
@@ -79,7 +82,7 @@ func TestFromStatus(t *testing.T) {
 	l := numbered(4, failed("c1", "c2"), func(l *Ledger) {
 		l.Collisions, l.Halted, l.Counted = 2, map[string]time.Time{"p1": at(3)}, map[string]int{"p1": 5}
 		l.Abort = &Abort{At: at(1), By: "alice", Said: "leaks memory"}
-	})
+	}, approved("canary"))
 	found := FromStatus(projected(t, l))
 	require.Zero(t, found.Seq)
 	require.Equal(t, []Named{{Hash: "b"}, {Hash: "a"}}, []Named{found.Update, found.Current})
@@ -88,6 +91,7 @@ func TestFromStatus(t *testing.T) {
 	require.Equal(t, l.Halted, found.Halted)
 	require.Equal(t, l.Counted, found.Counted)
 	require.Equal(t, l.Collisions, found.Collisions)
+	require.Equal(t, l.Approvals, found.Approvals)
 	require.Equal(t, Ledger{Ended: time.Unix(1, 0)}, FromStatus(&objectStatus{}))
 
 	for state, complete := range map[workv1alpha1.State]bool{
@@ -103,6 +107,19 @@ func TestFromStatus(t *testing.T) {
 	}})
 	require.Equal(t, map[string]int{"p1": 5}, twice.Counted)
 	require.Equal(t, map[string]time.Time{"p1": at(1)}, twice.Halted)
+}
+
+func approved(groups ...string) func(*Ledger) {
+	return func(l *Ledger) {
+		for i, group := range groups {
+			l.Approve(&Approval{Group: group, By: "alice", At: at(i + 1)})
+		}
+	}
+}
+
+// entry is an approval in a status.
+func entry(group, revision, by string) workv1alpha1.Approval {
+	return workv1alpha1.Approval{Group: group, Revision: revision, By: by, At: metav1.NewTime(at(9))}
 }
 
 // A field that differs from the projection of the ledger in the same status is a command, and nothing else is (R41).
@@ -138,6 +155,39 @@ func TestCommandsIn(t *testing.T) {
 		"a retry of one in an abort":     {ledger: numbered(4, aborted, failed("c1")), want: stays, change: func(s *objectStatus) { s.Failures = []workv1alpha1.ClusterFailure{} }},
 		"another stable revision":        {ledger: numbered(4), want: Commands{Name: "z", Names: true}, change: func(s *objectStatus) { s.CurrentRevision = "z" }},
 		"no stable revision":             {ledger: numbered(4), want: Commands{Names: true}, change: func(s *objectStatus) { s.CurrentRevision = "" }},
+		"an approval": {ledger: numbered(4), want: Commands{Name: "a", Approve: []Approval{{Group: "canary", By: "bob", At: at(9)}}}, change: func(s *objectStatus) {
+			s.Approvals = []workv1alpha1.Approval{entry("canary", "b", "bob")}
+		}},
+		"an approval more": {ledger: numbered(4, approved("0")), want: Commands{Name: "a", Approve: []Approval{{Group: "canary", By: "bob", At: at(9)}}}, change: func(s *objectStatus) {
+			s.Approvals = append([]workv1alpha1.Approval{entry("canary", "b", "bob")}, s.Approvals...)
+		}},
+		"an approval at the end of time, in many words": {
+			ledger: numbered(4), change: func(s *objectStatus) {
+				s.Approvals = []workv1alpha1.Approval{{Group: "a\nb", Revision: "b", By: strings.Repeat("é", 300), At: metav1.NewTime(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))}}
+			},
+			want: Commands{Name: "a", Approve: []Approval{{Group: "a b", By: strings.Repeat("é", 126) + "…", At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}}},
+		},
+		"an approval of another revision": {ledger: numbered(4), want: Commands{Name: "a", ApproveOther: []string{"canary"}}, change: func(s *objectStatus) {
+			s.Approvals = []workv1alpha1.Approval{entry("canary", "a", "bob")}
+		}},
+		"an approval of no revision": {ledger: &Ledger{Seq: 1, Current: named("a")}, want: Commands{Name: "a", ApproveOther: []string{"canary"}}, change: func(s *objectStatus) {
+			s.Approvals = []workv1alpha1.Approval{entry("canary", "", "bob")}
+		}},
+		"an approval again, by another user": {ledger: numbered(4, approved("canary")), want: stays, change: func(s *objectStatus) {
+			s.Approvals = []workv1alpha1.Approval{entry("canary", "b", "bob")}
+		}},
+		"an approval again, for another revision": {ledger: numbered(4, approved("canary")), want: Commands{Name: "a", ApproveOther: []string{"canary"}}, change: func(s *objectStatus) {
+			s.Approvals[0].Revision = "a"
+		}},
+		"an approval twice": {ledger: numbered(4), want: Commands{Name: "a", Approve: []Approval{
+			{Group: "canary", By: "alice", At: at(9)}, {Group: "canary", By: "bob", At: at(9)},
+		}}, change: func(s *objectStatus) {
+			s.Approvals = []workv1alpha1.Approval{entry("canary", "b", "alice"), entry("canary", "b", "bob")}
+		}},
+		"an approval withdrawn":      {ledger: numbered(4, approved("0", "canary")), want: Commands{Name: "a", Withdraw: []string{"0"}}, change: func(s *objectStatus) { s.Approvals = s.Approvals[1:] }},
+		"all approvals withdrawn":    {ledger: numbered(4, approved("0", "canary")), want: Commands{Name: "a", Withdraw: []string{"0", "canary"}}, change: func(s *objectStatus) { s.Approvals = []workv1alpha1.Approval{} }},
+		"the list of approvals gone": {ledger: numbered(4, approved("canary")), want: Commands{Name: "a", WithoutApprovals: true}, change: func(s *objectStatus) { s.Approvals = nil }},
+		"no approvals":               {ledger: numbered(4), want: stays, change: func(s *objectStatus) { s.Approvals = []workv1alpha1.Approval{} }},
 		"several": {ledger: numbered(4, failed("c1")), want: Commands{
 			Name: "z", Names: true, Abort: &Abort{At: now.Time}, RetryClusters: []string{"c1"},
 		}, change: func(s *objectStatus) {

@@ -88,7 +88,7 @@ func (c *chain) enter() {
 func (v *Observation) records(l *ledger.Ledger) rollout.Records {
 	found := rollout.Records{
 		Failures: map[string]rollout.Failure{}, Rejections: map[string]rollout.Failure{}, Degraded: map[string]rollout.Failure{},
-		Halted: map[string]time.Time{}, Counted: l.Counted, Uncounted: l.Lost,
+		Halted: map[string]time.Time{}, Counted: l.Counted, Uncounted: l.Lost, Baking: l.Baking,
 	}
 	at := v.retryByAnnotation(l)
 	over := func(since time.Time) bool { return !at.IsZero() && !v.Now.Before(at) && since.Before(at) }
@@ -147,9 +147,12 @@ func (v *Observation) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 		}
 	}
 	l.SetTroubles(troubles)
-	l.Halted, l.Counted = nil, nil
+	l.Halted, l.Counted, l.Baking = nil, nil, nil
 	if len(records.Halted) > 0 {
 		l.Halted = records.Halted
+	}
+	if len(records.Baking) > 0 {
+		l.Baking = records.Baking
 	}
 	if len(records.Counted) > 0 {
 		l.Counted = records.Counted
@@ -175,7 +178,7 @@ func (v *Observation) RecordOf(l *ledger.Ledger, rev *revision.Revision) *revisi
 		if rev.Hash != l.Update.Hash {
 			return
 		}
-		r.Began, r.Retried, r.Abort = l.Begun.At, l.Begun.Retried, nil
+		r.Began, r.Retried, r.Abort, r.Approvals = l.Begun.At, l.Begun.Retried, nil, approvals(l)
 		if l.Complete() {
 			r.Ended = l.Ended
 		}

@@ -83,6 +83,9 @@ func (v *Observation) SnapshotOf(l *ledger.Ledger, update *work.Revision, aborte
 		Update:       v.begun(l, update),
 		Aborted:      aborted,
 		Restored:     aborted && !l.Abort.Restored.IsZero(),
+		Began:        l.Begun.Last(),
+		Ended:        l.Complete(),
+		Approved:     approved(l),
 		Paused:       v.Object.Spec.Paused,
 		Generation:   v.Object.Generation,
 		Served:       l.Served,
@@ -114,6 +117,18 @@ func (v *Observation) SnapshotOf(l *ledger.Ledger, update *work.Revision, aborte
 	target := Target(s, desired)
 	s.Rejected, s.Unanswered = notes.Refusals(target, aborted, v.Now), notes.unanswered(target, v.Now)
 	return s
+}
+
+// approved returns the decision groups that users approved.
+func approved(l *ledger.Ledger) map[string]bool {
+	if len(l.Approvals) == 0 {
+		return nil
+	}
+	found := make(map[string]bool, len(l.Approvals))
+	for i := range l.Approvals {
+		found[l.Approvals[i].Group] = true
+	}
+	return found
 }
 
 // begun returns a revision with the facts from the ledger about its rollout.

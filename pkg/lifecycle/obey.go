@@ -17,6 +17,7 @@ func Obey(v *Observation) Decision {
 	d := Decision{Ledger: v.Before.Clone()}
 	v.obeyAbort(&d)
 	v.obeyRetry(&d)
+	v.obeyApprovals(&d)
 	v.obeyName(&d)
 	return d
 }

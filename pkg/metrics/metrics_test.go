@@ -134,7 +134,7 @@ func TestReplicaSetsHaveSeriesOfTheirLastPass(t *testing.T) {
 	m.Observe("default/web", metrics.Observation{Stage: status.RollingOut, Clusters: map[rollout.Phase]int{rollout.PhaseWaiting: 3}, Revisions: 1})
 	m.Observe("default/web", metrics.Observation{
 		Stage: status.Aborted, Clusters: map[rollout.Phase]int{metrics.Restored: 2, metrics.Restoring: 1}, Revisions: 2, Paused: true,
-		Lost: 3,
+		Lost: 3, AwaitingApproval: 2,
 	})
 	m.Observe("default/bad", metrics.Observation{Stage: metrics.Invalid, Paused: true})
 	m.Observe("default/resumed", metrics.Observation{Stage: metrics.Invalid, Paused: true})
@@ -172,10 +172,13 @@ mwrs_paused{mwrs_namespace="default",name="web"} 1
 # HELP mwrs_clusters_without_work [ALPHA] Selected clusters that have no ManifestWork during a pause, although their agents are heard over a broker. If an agent had one and lost it, it removes the objects after a while. The others have no series.
 # TYPE mwrs_clusters_without_work gauge
 mwrs_clusters_without_work{mwrs_namespace="default",name="web"} 3
+# HELP mwrs_approvals_pending [ALPHA] Decision groups of a ManifestWorkReplicaSet that wait for an approval. The others have no series.
+# TYPE mwrs_approvals_pending gauge
+mwrs_approvals_pending{mwrs_namespace="default",name="web"} 2
 # HELP mwrs_work_deletion_timestamp_seconds [ALPHA] Unix time of the earliest deletion among the terminating ManifestWorks. A ManifestWorkReplicaSet without such works has no series.
 # TYPE mwrs_work_deletion_timestamp_seconds gauge
 mwrs_work_deletion_timestamp_seconds{mwrs_namespace="default",name="leaving"} 1000
-`), "mwrs_stage", "mwrs_clusters", "mwrs_revisions", "mwrs_paused", "mwrs_clusters_without_work",
+`), "mwrs_stage", "mwrs_clusters", "mwrs_revisions", "mwrs_paused", "mwrs_clusters_without_work", "mwrs_approvals_pending",
 		"mwrs_work_deletion_timestamp_seconds"))
 	m.Forget("default/web")
 	m.Forget("default/bad")

@@ -47,6 +47,8 @@ type Observation struct {
 	Paused bool
 	// Lost is the number of clusters without a work whose agents are heard over a broker, if a pause holds back the work.
 	Lost int
+	// AwaitingApproval is the number of decision groups that wait for an approval.
+	AwaitingApproval int
 	// Started is when the rollout that is in progress began; zero if none is.
 	Started time.Time
 	// Problems keep the hub from processing it completely. Each is listed once.
@@ -81,7 +83,7 @@ type Placement struct {
 // replicaSets makes the series of ManifestWorkReplicaSets when Prometheus asks for them: what is gone leaves none behind.
 type replicaSets struct {
 	k8smetrics.BaseStableCollector
-	stage, clusters, revisions, paused, lost, deleting, started, problem, placement *k8smetrics.Desc
+	stage, clusters, revisions, paused, lost, approvals, deleting, started, problem, placement *k8smetrics.Desc
 
 	mu    sync.Mutex
 	known map[string]*observed
@@ -108,6 +110,8 @@ func newReplicaSets() *replicaSets {
 			"1 for a ManifestWorkReplicaSet whose spec.paused is true: no ManifestWork of it is written or deleted. The others have no series."),
 		lost: desc("clusters_without_work", "Selected clusters that have no ManifestWork during a pause, although their agents are heard over a "+
 			"broker. If an agent had one and lost it, it removes the objects after a while. The others have no series."),
+		approvals: desc("approvals_pending",
+			"Decision groups of a ManifestWorkReplicaSet that wait for an approval. The others have no series."),
 		deleting: desc("work_deletion_timestamp_seconds",
 			"Unix time of the earliest deletion among the terminating ManifestWorks. "+
 				"A ManifestWorkReplicaSet without such works has no series."),
@@ -149,7 +153,7 @@ func (r *replicaSets) forget(key string) {
 // DescribeWithStability implements StableCollector.
 func (r *replicaSets) DescribeWithStability(ch chan<- *k8smetrics.Desc) {
 	for _, desc := range []*k8smetrics.Desc{
-		r.stage, r.clusters, r.revisions, r.paused, r.lost, r.deleting, r.started, r.problem, r.placement,
+		r.stage, r.clusters, r.revisions, r.paused, r.lost, r.approvals, r.deleting, r.started, r.problem, r.placement,
 	} {
 		ch <- desc
 	}
@@ -216,6 +220,9 @@ func (r *replicaSets) values(o *Observation, add func(desc *k8smetrics.Desc, n i
 	}
 	if o.Lost > 0 {
 		add(r.lost, int64(o.Lost))
+	}
+	if o.AwaitingApproval > 0 {
+		add(r.approvals, int64(o.AwaitingApproval))
 	}
 	if !o.DeletingSince.IsZero() {
 		add(r.deleting, o.DeletingSince.Unix())

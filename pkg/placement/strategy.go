@@ -43,6 +43,8 @@ type Strategy struct {
 	AbortAll       bool
 	// Skip is true if unavailable clusters are skipped.
 	Skip bool
+	// Rings are the decision groups that go before all others, in their order.
+	Rings []Ring
 }
 
 // ParseStrategy reads a ref's strategy. The error names the field and its valid values.
@@ -57,7 +59,10 @@ func ParseStrategy(field string, in *workv1alpha1.RolloutStrategy) (Strategy, er
 		s.SoakIgnored = config.MinSuccessTime.Duration
 		config.MinSuccessTime.Duration = 0
 	}
-	return s, s.parseConfig(field+"."+part, config)
+	if err := s.parseConfig(field+"."+part, config); err != nil {
+		return s, err
+	}
+	return s, s.parseRings(field, in)
 }
 
 // takeStrategy returns the fields that a strategy's type uses, and the name of the part that holds them.
@@ -203,6 +208,7 @@ func ValidateStrategy(path *field.Path, in *workv1alpha1.RolloutStrategy) field.
 	if err != nil {
 		return field.ErrorList{invalid(path.Child("type"), err)}
 	}
+	strategy := path
 	path = path.Child(part)
 	var errs field.ErrorList
 	check := func(name string, err error) {
@@ -215,7 +221,7 @@ func ValidateStrategy(path *field.Path, in *workv1alpha1.RolloutStrategy) field.
 	check("minSuccessTime", checkSoak(config.MinSuccessTime.Duration))
 	check("maxFailures", checkSize(config.MaxFailures))
 	check("maxConcurrency", checkSize(s.MaxConcurrency))
-	return errs
+	return append(errs, validateRings(strategy.Child("groups"), &s, in)...)
 }
 
 // invalid omits the value, because the error includes it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -31,6 +32,16 @@ type Record struct {
 	Ended time.Time `json:"ended,omitzero"`
 	// Abort is the abort of the last rollout; nil if it was not aborted.
 	Abort *Abort `json:"abort,omitempty"`
+	// Approvals are the decision groups that users approved in the last rollout, sorted by group.
+	Approvals []Approval `json:"approvals,omitempty"`
+}
+
+// Approval is a user's approval of a decision group.
+type Approval struct {
+	// Group is the name of the decision group, or its index as text. By is the user; empty if unknown.
+	Group string    `json:"group"`
+	By    string    `json:"by,omitempty"`
+	At    time.Time `json:"at"`
 }
 
 // Abort is the abort of a rollout.
@@ -78,6 +89,10 @@ func (r *Record) inUTC() {
 		abort := *r.Abort
 		abort.At, abort.Restored, abort.Held = abort.At.UTC(), abort.Restored.UTC(), abort.Held.UTC()
 		r.Abort = &abort
+	}
+	r.Approvals = slices.Clone(r.Approvals)
+	for i := range r.Approvals {
+		r.Approvals[i].At = r.Approvals[i].At.UTC()
 	}
 }
 

@@ -22,14 +22,18 @@ import (
 // setCompletion decides whether the rollout is complete or stalled.
 func (p *Plan) setCompletion() {
 	p.Behind = p.Counts[PhaseWaiting]
-	succeeded, awaited, undecided := p.Counts[PhaseSucceeded], 0, false
+	succeeded, awaited, undecided, gated, missing := p.Counts[PhaseSucceeded], 0, false, false, false
 	for i := range p.Refs {
 		ref := &p.Refs[i]
 		awaited += ref.awaited + len(ref.Terminating)
 		undecided = undecided || len(ref.Undecided) > 0
+		gated, missing = gated || ref.gated() && !ref.missing, missing || ref.missing
 	}
 	p.Complete = succeeded > 0 && p.selectionsKnown() && p.reached(succeeded, p.awaySettled) && !undecided
-	p.Stalled = !p.Complete && !p.Unknown() && !p.RollsOut() && awaited == 0 && p.Deferred == 0 && len(p.Failing) > 0
+	p.Stalled = !p.Complete && !p.Unknown() && !p.RollsOut() && awaited == 0 && p.Deferred == 0 && !gated && (missing || len(p.Failing) > 0)
+	if p.Complete {
+		p.Groups = nil // None waits any more.
+	}
 }
 
 // reached reports whether a number of selected clusters, and one of clusters that are away, cover all that count, except those whose failure

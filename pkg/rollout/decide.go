@@ -80,6 +80,7 @@ func (p *Plan) setOwner(s *Snapshot) {
 func (p *Plan) rollOut(s *Snapshot, states []*placementState) {
 	for i, ps := range states {
 		p.recheck(s, ps)
+		p.noteGroups(s, ps, &p.Refs[i])
 		p.renewRetried(s, ps)
 		p.adoptUpdate(s, ps)
 		if !p.Unknown() {

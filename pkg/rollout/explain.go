@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -29,6 +30,10 @@ const (
 	WaitSlot Wait = "Slot"
 	// WaitGroup means that decision groups before its own are not done, or not known yet.
 	WaitGroup Wait = "Group"
+	// WaitBake means that the bakeTime of a listed group before its own has not passed.
+	WaitBake Wait = "Bake"
+	// WaitApproval means that its listed group is not approved.
+	WaitApproval Wait = "Approval"
 	// WaitAgent means that its agent has not reported about the revision.
 	WaitAgent Wait = "Agent"
 	// WaitManifests means that its agent reports a manifest or a condition rule that is not satisfied.
@@ -132,7 +137,7 @@ func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m 
 	case written, s.Aborted && wait != WaitDeletion:
 		return WaitNothing
 	case m.is().startable:
-		return p.turnOf(ps, outcome, m)
+		return p.turnOf(s, ps, outcome, m)
 	case m.phase == handingOver && p.Unknown():
 		return WaitPlacement
 	case m.phase == handingOver && outcome.Halted:
@@ -144,7 +149,7 @@ func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m 
 }
 
 // turnOf returns the reason why a member is not next.
-func (p *Plan) turnOf(ps *placementState, outcome *RefOutcome, m *member) Wait {
+func (p *Plan) turnOf(s *Snapshot, ps *placementState, outcome *RefOutcome, m *member) Wait {
 	switch {
 	case p.Unknown():
 		return WaitPlacement
@@ -157,7 +162,7 @@ func (p *Plan) turnOf(ps *placementState, outcome *RefOutcome, m *member) Wait {
 	case outcome.Halted:
 		return WaitHalt
 	}
-	return ps.limit
+	return cmp.Or(ps.ringWait(s, m), ps.limit)
 }
 
 // reported reports whether the agent has reported about the spec that the work has.

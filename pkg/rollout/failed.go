@@ -233,15 +233,29 @@ func (ps *placementState) exceedsSelected(holds func(*member) bool) bool {
 // exceedsOf is exceeds for some of the members. A percentage is taken of a total, or of the known and the missing clusters of a group.
 func (ps *placementState) exceedsOf(total, missing int, holds, among func(*member) bool) bool {
 	counts, sizes := make([]int, len(ps.groups)), make([]int, len(ps.groups))
+	ownCounts, ownSizes := make([]int, len(ps.rings)), make([]int, len(ps.rings))
 	all := 0
 	for _, m := range ps.members {
 		if !among(m) || !m.countsAtAll() {
+			continue
+		}
+		if r, own := ps.ownFailures(m.group); own {
+			ownSizes[r]++
+			if holds(m) {
+				ownCounts[r]++
+			}
 			continue
 		}
 		sizes[m.group]++
 		if holds(m) {
 			counts[m.group]++
 			all++
+		}
+	}
+	for r, count := range ownCounts {
+		total -= ownSizes[r]
+		if count > 0 && count > ps.rings[r].FailuresAllowed(ownSizes[r]+missing) {
+			return true
 		}
 	}
 	perGroup := ps.perGroup()
@@ -283,6 +297,9 @@ func (ps *placementState) describeFailed() string {
 	}
 	if ps.any(func(m *member) bool { return m.failed() && ps.mandatory(m.group) }) {
 		return text + "a mandatory decision group tolerates no failure"
+	}
+	if own := ps.describeRings(); own != "" {
+		return text + own
 	}
 	return text + "maxFailures is " + ps.strategy.MaxFailures.String()
 }

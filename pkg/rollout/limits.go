@@ -1,6 +1,9 @@
 package rollout
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Limits are the bounds that a placementRef's strategy sets, in clusters.
 type Limits struct {
@@ -35,8 +38,10 @@ type GroupLimits struct {
 	Name  string
 	Index int32
 	Total int
-	// MaxFailures is how many of its clusters may fail. It applies to mandatory groups, and to each group of ProgressivePerGroup.
+	// MaxFailures is how many of its clusters may fail. It applies to mandatory groups, to each group of ProgressivePerGroup, and to a listed
+	// group with a limit of its own. Own is true for such a group. Its clusters do not count toward the limit of the placementRef.
 	MaxFailures int
+	Own         bool
 	// Mandatory is true if the group must succeed before others begin.
 	Mandatory bool
 }
@@ -60,43 +65,57 @@ func (ps *placementState) limits() Limits {
 		Placement: ps.ref.Name, Total: ps.size(), Soak: ps.strategy.MinSuccessTime, AbortAll: ps.strategy.AbortAll, Err: ps.err,
 		PerGroup: ps.perGroup(),
 	}
-	l.Batch = ps.strategy.Batch(ps.countOptional((*member).countsAtAll))
+	l.Batch = ps.batch()
 	if ps.hasDeadline() {
 		l.Deadline = ps.strategy.Deadline
 	}
-	if !l.PerGroup {
-		l.MaxFailures = ps.strategy.FailuresAllowed(l.Total)
-	}
 	sizes, halting := make([]int, len(ps.groups)), make([]int, len(ps.groups))
+	others := 0 // The halting clusters that count toward the limit of the placementRef.
 	for _, m := range ps.members {
+		g := ps.limitedWith(m.group)
 		if m.countsAtAll() {
-			sizes[m.group]++
+			sizes[g]++
 		}
 		if m.failed() {
 			l.Failed++
 		}
 		if m.is().halts {
 			l.Halting++
-			halting[m.group]++
+			halting[g]++
+			if _, own := ps.ownFailures(g); !own {
+				others++
+			}
 		}
 	}
-	inGroups := 0
+	inGroups, shared := 0, l.Total
 	for g, size := range sizes {
 		if size == 0 {
 			continue
 		}
 		group := GroupLimits{Name: ps.groups[g].Name, Index: ps.groups[g].Index, Total: size, Mandatory: ps.mandatory(g)}
-		if l.PerGroup && !group.Mandatory {
+		if r, own := ps.ownFailures(g); own {
+			group.Own, group.MaxFailures = true, ps.rings[r].FailuresAllowed(size)
+			shared -= size
+		} else if l.PerGroup && !group.Mandatory {
 			group.MaxFailures = ps.strategy.FailuresAllowed(size)
 		}
 		l.Groups = append(l.Groups, group)
-		if l.PerGroup || group.Mandatory {
+		if l.PerGroup || group.Mandatory || group.Own {
 			inGroups += max(0, halting[g]-group.MaxFailures)
 		}
 	}
 	l.Excess = inGroups
 	if !l.PerGroup {
-		l.Excess = max(inGroups, l.Halting-l.MaxFailures)
+		l.MaxFailures = ps.strategy.FailuresAllowed(shared)
+		l.Excess = max(inGroups, others-l.MaxFailures)
 	}
 	return l
+}
+
+// limitedWith returns the first decision group with which a group shares the maxFailures of its listed group, or the group itself.
+func (ps *placementState) limitedWith(group int) int {
+	if at, own := ps.ownFailures(group); own {
+		return slices.Index(ps.ringOf, at)
+	}
+	return group
 }

@@ -60,16 +60,17 @@ func (p *Plan) retryFailed(s *Snapshot, ps *placementState) {
 		}
 	}
 	slices.SortStableFunc(failed, func(a, b *member) int { return a.rejection.TriedAt.Compare(b.rejection.TriedAt) })
-	free := len(failed)
-	if ps.strategy.Kind == clusterv1alpha1.Progressive {
-		taken := ps.countOptional(func(m *member) bool { return m.chosen })
-		free = min(free, max(0, ps.freeSlots()-taken))
-	}
-	for _, m := range failed[:free] {
-		p.write(s, ps, m, s.Update, ps.why(s, m))
-	}
-	for _, m := range failed[free:] {
-		p.Postponed = append(p.Postponed, m.cluster)
+	free := map[int]int{}
+	for _, m := range failed {
+		pool := ps.pool(m)
+		if _, known := free[pool]; !known {
+			free[pool] = ps.freeIn(pool) - ps.countIn(pool, func(m *member) bool { return m.chosen })
+		}
+		if free[pool]--; free[pool] >= 0 {
+			p.write(s, ps, m, s.Update, ps.why(s, m))
+		} else {
+			p.Postponed = append(p.Postponed, m.cluster)
+		}
 	}
 }
 
@@ -86,17 +87,21 @@ func (ps *placementState) why(s *Snapshot, m *member) string {
 	}
 }
 
-// standIn writes the current revision to the clusters that have no work and whose turn does not come for now: their placementRef is halted,
-// or the rollout is stalled. Each still gets the update revision in its turn. An agent that was not heard may have a work.
+// standIn writes the current revision to the clusters that have no work and whose turn does not come for now: their placementRef is halted
+// or waits for a listed group, or the rollout is stalled. Each still gets the update revision in its turn. An agent that was not heard may have a work.
 func (p *Plan) standIn(s *Snapshot, states []*placementState) {
 	for i, ps := range states {
-		if p.Unknown() || !p.Refs[i].Halted && !p.Stalled {
+		stops := p.Refs[i].Halted || p.Stalled
+		if p.Unknown() || !stops && !p.Refs[i].gated() {
 			continue
 		}
 		for _, m := range ps.members {
 			switch {
 			case m.work != nil || !m.startable() || m.chosen || m.mayBeInFlight(s):
 			case s.Current == nil || s.Current.Hash == s.Update.Hash:
+				if !stops {
+					continue // It waits for a group, which the conditions name.
+				}
 				p.Bare = append(p.Bare, m.cluster)
 			default:
 				p.write(s, ps, m, s.Current, "it has no work, and its turn does not come for now")
@@ -110,8 +115,11 @@ func (p *Plan) standIn(s *Snapshot, states []*placementState) {
 type question struct {
 	// candidate reports whether a member may come next: it waits, and is among those that are asked about.
 	candidate func(*member) bool
-	// mandatory: the question is about the mandatory groups; otherwise about all others.
+	// among reports whether the question is about a member. mandatory: it is about the mandatory groups.
+	among     func(*member) bool
 	mandatory bool
+	// kind is the type of the strategy that the handler gets.
+	kind clusterv1alpha1.RolloutType
 	// inOrder: a group has to wait for those before it.
 	inOrder bool
 	// free is how many slots of a Progressive batch are free.
@@ -124,14 +132,18 @@ func (ps *placementState) nextBatch(s *Snapshot) ([]*member, error) {
 	if !ps.any((*member).startable) {
 		return nil, nil
 	}
-	q := question{candidate: (*member).startable, mandatory: ps.mandatoryFirst()}
+	if len(ps.rings) > 0 {
+		return ps.nextInRings(s)
+	}
+	q := question{candidate: (*member).startable, mandatory: ps.mandatoryFirst(), kind: ps.strategy.Kind}
+	q.among = func(m *member) bool { return ps.mandatory(m.group) == q.mandatory }
 	q.inOrder = q.mandatory || ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup
 	switch {
 	case q.inOrder:
 		ps.limit = WaitGroup
 	case ps.strategy.Kind == clusterv1alpha1.Progressive:
 		ps.limit = WaitSlot
-		return ps.fillBatch(s, q)
+		return ps.fillBatch(s, q, sharedPool)
 	}
 	return ps.ask(q)
 }
@@ -145,12 +157,12 @@ func (ps *placementState) mandatoryFirst() bool {
 
 // fillBatch returns the clusters for the free slots of a Progressive batch. Members that may already be in flight come first. The others
 // get only the slots that these cannot take (P4).
-func (ps *placementState) fillBatch(s *Snapshot, q question) ([]*member, error) {
+func (ps *placementState) fillBatch(s *Snapshot, q question, pool int) ([]*member, error) {
 	var next []*member
-	free := ps.freeSlots()
+	free := ps.freeIn(pool) - ps.countIn(pool, func(m *member) bool { return m.chosen })
 	for _, first := range []bool{true, false} {
 		q.candidate = func(m *member) bool { return m.startable() && m.mayBeInFlight(s) == first }
-		n := ps.countOptional(q.candidate)
+		n := ps.count(func(m *member) bool { return q.among(m) && q.candidate(m) })
 		if free <= 0 || n == 0 {
 			continue
 		}
@@ -165,17 +177,44 @@ func (ps *placementState) fillBatch(s *Snapshot, q question) ([]*member, error) 
 	return next, nil
 }
 
-// freeSlots returns how many slots of a Progressive batch are free, for the clusters outside of mandatory groups.
-func (ps *placementState) freeSlots() int {
-	total := ps.countOptional((*member).countsAtAll)
-	return ps.strategy.Batch(total) - ps.countOptional((*member).takesSlot) - ps.returning
+// sharedPool is the pool of the slots of the strategy, which all clusters outside of mandatory groups share, except those of a listed group
+// with a maxConcurrency of its own. The pool of such a group is its index in the list.
+const sharedPool = -1
+
+// pool returns the pool of the slot that a member needs.
+func (ps *placementState) pool(m *member) int {
+	if r := ps.ringOf[m.group]; r < len(ps.rings) && ps.rings[r].MaxConcurrency != nil {
+		return r
+	}
+	return sharedPool
 }
 
-// countOptional counts the members outside of mandatory groups for which a condition holds.
-func (ps *placementState) countOptional(holds func(*member) bool) int {
+// freeIn returns how many slots of a pool are free.
+func (ps *placementState) freeIn(pool int) int {
+	switch {
+	case pool != sharedPool:
+		return ps.rings[pool].Batch(ps.countIn(pool, (*member).countsAtAll)) - ps.countIn(pool, (*member).takesSlot)
+	case ps.strategy.Kind != clusterv1alpha1.Progressive:
+		return len(ps.members)
+	}
+	return ps.batch() - ps.countIn(pool, (*member).takesSlot) - ps.returning
+}
+
+// batch returns how many clusters of the shared pool may be in flight at once.
+func (ps *placementState) batch() int {
+	return ps.strategy.Batch(ps.countIn(sharedPool, (*member).countsAtAll))
+}
+
+// countIn counts the members of a pool, outside of mandatory groups, for which a condition holds.
+func (ps *placementState) countIn(pool int, holds func(*member) bool) int {
+	return ps.count(func(m *member) bool { return !ps.mandatory(m.group) && ps.pool(m) == pool && holds(m) })
+}
+
+// count counts the members for which a condition holds.
+func (ps *placementState) count(holds func(*member) bool) int {
 	n := 0
 	for _, m := range ps.members {
-		if !ps.mandatory(m.group) && holds(m) {
+		if holds(m) {
 			n++
 		}
 	}
@@ -187,7 +226,7 @@ func (ps *placementState) countOptional(holds func(*member) bool) int {
 func (ps *placementState) ask(q question) ([]*member, error) {
 	groups := make([][]string, len(ps.groups))
 	for _, m := range ps.members {
-		if ps.mandatory(m.group) == q.mandatory && q.candidate(m) {
+		if q.among(m) && q.candidate(m) {
 			groups[m.group] = append(groups[m.group], m.cluster)
 		}
 	}
@@ -219,7 +258,7 @@ func (ps *placementState) firstOnTheWay(q question) *member {
 	}
 	var first *member
 	for _, m := range ps.members {
-		if ps.mandatory(m.group) == q.mandatory && (first == nil || m.group < first.group) && keepsTurn(m) {
+		if q.among(m) && (first == nil || m.group < first.group) && keepsTurn(m) {
 			first = m
 		}
 	}
@@ -249,7 +288,7 @@ func (ps *placementState) rolloutClusters(q question, groups [][]string, onTheWa
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ps.ref.Field, err)
 	}
-	_, result, err := rollouts.GetRolloutCluster(plain(ps.strategy.Kind, mandatory, q.free), states)
+	_, result, err := rollouts.GetRolloutCluster(plain(q.kind, mandatory, q.free), states)
 	if err != nil {
 		return nil, fmt.Errorf("%s.rolloutStrategy: %w", ps.ref.Field, err)
 	}

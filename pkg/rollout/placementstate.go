@@ -20,6 +20,11 @@ type placementState struct {
 	// groups are the decision groups by index, and isMandatory is true for each mandatory one.
 	groups      []placement.Group
 	isMandatory []bool
+	// rings are the listed groups, and open is how many of them, and of the other clusters after them, may begin (rings.go). ringOf has the
+	// position of each decision group: its entry in rings, or len(rings).
+	rings  []ring
+	ringOf []int
+	open   int
 	// members are sorted by cluster.
 	members []*member
 	// counted is the largest number of members since the rollout began, as far as it is known. uncounted is true if it was lost.
@@ -52,6 +57,7 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	for _, m := range ps.members {
 		ps.computePhase(s, m)
 	}
+	ps.openRings(s)
 	ps.counted, ps.uncounted = max(ps.size(), s.Records.Counted[ref.Name]), s.Records.Uncounted
 	return ps
 }
@@ -113,7 +119,8 @@ func (ps *placementState) addLeaving(s *Snapshot) {
 
 // hasTurn reports whether other groups wait for a group.
 func (ps *placementState) hasTurn(group *placement.Group) bool {
-	return ps.err == nil && (ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.IsMandatory(group))
+	return ps.err == nil &&
+		(ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.IsMandatory(group) || ps.strategy.RingOf(group) < len(ps.strategy.Rings))
 }
 
 // findGroup returns the group of a work's cluster when the work was written, found by index and name, or by name. If that group no longer
@@ -156,10 +163,10 @@ func (ps *placementState) orderGroups() {
 		return cmp.Or(cmp.Compare(ps.groups[a].Index, ps.groups[b].Index), cmp.Compare(filled(a), filled(b)))
 	})
 	groups, position := make([]placement.Group, len(order)), make([]int, len(order))
-	ps.isMandatory = make([]bool, len(order))
+	ps.isMandatory, ps.ringOf = make([]bool, len(order)), make([]int, len(order))
 	for now, before := range order {
 		groups[now], position[before] = ps.groups[before], now
-		ps.isMandatory[now] = ps.strategy.IsMandatory(&groups[now])
+		ps.isMandatory[now], ps.ringOf[now] = ps.strategy.IsMandatory(&groups[now]), ps.strategy.RingOf(&groups[now])
 	}
 	ps.groups = groups
 	for _, m := range ps.members {

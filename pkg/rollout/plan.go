@@ -122,6 +122,10 @@ type RefOutcome struct {
 
 	// overSelected: more of the selected clusters failed than maxFailures allows of the selected clusters.
 	overSelected bool
+	// gate is the state of the first listed group that holds others back; empty if there is none, or the placementRef is halted. missing is
+	// true if that group has been missing for too long.
+	gate    GroupPhase
+	missing bool
 	// awaited is how many of its clusters have no outcome yet, including clusters that it no longer selects.
 	awaited int
 }
@@ -158,6 +162,9 @@ type Plan struct {
 	// Refs are the outcomes of the refs, in spec order. IgnoredRefs is how many more the spec has.
 	Refs        []RefOutcome
 	IgnoredRefs int
+	// Groups are the states of the listed decision groups while the rollout is in progress: by placementRef in spec order, and in the order of
+	// its list.
+	Groups []GroupState
 	// Counts is how many selected clusters are in each phase.
 	Counts map[Phase]int
 	// Postponed names the clusters whose rejected works wait for a free slot. Their rejections are kept.

@@ -47,6 +47,8 @@ type Records struct {
 	// Counted is the largest number of clusters that have counted for each placementRef since the rollout began, by the name of its Placement:
 	// a placementRef fails by a percentage in maxFailures of that number.
 	Counted map[string]int
+	// Baking maps each listed group, as "<Placement>/<group>", to when its bakeTime began.
+	Baking map[string]time.Time
 	// Lost is true if the records were lost: until deadlines fire again, the failures are unknown. Uncounted is true if only Counted
 	// was lost, or was lost too: then no percentage fails a placementRef in this rollout.
 	Lost, Uncounted bool
@@ -186,8 +188,9 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 		return s.Records
 	}
 	found := Records{Failures: map[string]Failure{}, Rejections: map[string]Failure{}, Degraded: map[string]Failure{},
-		Halted: map[string]time.Time{}, Counted: map[string]int{}}
+		Halted: map[string]time.Time{}, Counted: map[string]int{}, Baking: map[string]time.Time{}}
 	for i, ps := range states {
+		ps.noteBaking(s, found.Baking)
 		if !s.Records.Uncounted {
 			found.Counted[ps.ref.Name] = max(found.Counted[ps.ref.Name], ps.counted)
 		}

@@ -35,6 +35,11 @@ type Snapshot struct {
 	Older []*work.Revision
 	// Aborted is true if the rollout of Update was aborted: the desired revision is Current.
 	Aborted bool
+	// Began is when the rollout of Update last began, and Ended is true if it is complete: listed groups then hold nothing back.
+	Began time.Time
+	Ended bool
+	// Approved are the listed groups that users approved for Update.
+	Approved map[string]bool
 	// Paused is true if, until a user ends the pause, no work is written (except by replaceLost) or deleted, and no abort is decided.
 	Paused bool
 	// Generation is the owner's generation, which changes when a pause begins or ends. Served is Plan.Served of an earlier pass, read from

@@ -3,8 +3,6 @@ package rollout
 import (
 	"time"
 
-	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
-
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -23,13 +21,17 @@ func (p *Plan) trim(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 	if ps.err != nil || outcome.Halted && !s.returns() {
 		return
 	}
-	free := ps.trimSlots()
+	free := map[int]int{}
 	for _, m := range ps.members {
 		if m.phase != handingOver || m.written {
 			continue
 		}
 		if !ps.mandatory(m.group) {
-			if free--; free < 0 {
+			pool := ps.pool(m)
+			if _, known := free[pool]; !known {
+				free[pool] = ps.trimSlots(pool)
+			}
+			if free[pool]--; free[pool] < 0 {
 				continue
 			}
 		}
@@ -37,13 +39,10 @@ func (p *Plan) trim(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 	}
 }
 
-// trimSlots returns how many clusters outside of mandatory groups may be trimmed at a time. More clusters than a batch hand over only
-// after an abort, which wrote to all of them at once. A trimmed cluster is in flight again (P4).
-func (ps *placementState) trimSlots() int {
-	if ps.strategy.Kind != clusterv1alpha1.Progressive {
-		return len(ps.members)
-	}
-	return ps.freeSlots() + ps.countOptional(func(m *member) bool { return m.phase == handingOver })
+// trimSlots returns how many clusters of a pool may be trimmed at a time. More clusters than a batch hand over only after an abort, which
+// wrote to all of them at once. A trimmed cluster is in flight again (P4).
+func (ps *placementState) trimSlots(pool int) int {
+	return ps.freeIn(pool) + ps.countIn(pool, func(m *member) bool { return m.phase == handingOver })
 }
 
 // trims reports whether a work is to be trimmed in an abort.

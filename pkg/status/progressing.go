@@ -36,7 +36,7 @@ func unpaused(in *Input) metav1.Condition {
 			fmt.Sprintf("New revision %s is successfully progressed", update.Name), tolerated(in.Plan), soakIgnored(in.Plan), notKept(in.Plan)))
 	case Stalled:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
-			fmt.Sprintf("the rollout of revision %s is stalled: %s", update.Name, failing(in.Plan)), abortBlocked(in), notKept(in.Plan)))
+			because(fmt.Sprintf("the rollout of revision %s is stalled", update.Name), join(failing(in.Plan), groups(in))), abortBlocked(in), notKept(in.Plan)))
 	case Aborting:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
 			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.abortReason()), goingBack(in), notKept(in.Plan)))
@@ -49,7 +49,7 @@ func unpaused(in *Input) metav1.Condition {
 			reason = workv1alpha1.ReasonFoundNewRevision
 		}
 		message := join(fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), abortBlocked(in),
-			awaiting(in.Plan), soakIgnored(in.Plan), notKept(in.Plan))
+			awaiting(in.Plan), groups(in), soakIgnored(in.Plan), notKept(in.Plan))
 		return condition(workv1alpha1.ConditionProgressing, reason, join(message, missing(in), largerHistory(in.Object)), metav1.ConditionTrue)
 	}
 }

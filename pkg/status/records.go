@@ -8,7 +8,7 @@ import (
 
 // report writes the facts about the rollout to a status, and counts the clusters by phase.
 func report(in *Input, out *workv1alpha1.ManifestWorkReplicaSetStatus) {
-	out.Away = away(in.Plan.Away)
+	out.Away, out.AwaitingApproval = away(in.Plan.Away), AwaitingApproval(in.Plan)
 	for i := range out.PlacementsSummary {
 		placement := &out.PlacementsSummary[i]
 		if in.Stage != Aborted && in.Stage != Aborting {

@@ -16,12 +16,14 @@ type Told struct {
 	Impossible string
 	// Unreached names the clusters whose agents do not receive what the hub sends.
 	Unreached string
+	// Awaiting are the decision groups that wait for an approval.
+	Awaiting []string
 }
 
 // ToldBy returns the report of a stored status, given the ledger that counts. A process that has not written a status uses it. The ledger
 // has the decisions, and the fields of the status have the rest.
 func ToldBy(stored *workv1alpha1.ManifestWorkReplicaSetStatus, l *ledger.Ledger) Told {
-	told := Told{Stage: RollingOut, Update: l.Update.Hash, Paused: stored.State == workv1alpha1.StatePaused}
+	told := Told{Stage: RollingOut, Update: l.Update.Hash, Paused: stored.State == workv1alpha1.StatePaused, Awaiting: stored.AwaitingApproval}
 	switch {
 	case l.Update.Hash == "":
 		told.Stage = ""

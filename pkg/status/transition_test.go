@@ -47,9 +47,11 @@ func TestToldBy(t *testing.T) {
 		"paused without any revisions":        {state: workv1alpha1.StatePaused, ledger: decided(), stage: status.RollingOut},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stored := &workv1alpha1.ManifestWorkReplicaSetStatus{State: tc.state, Revisions: tc.revisions, UpdateRevision: "bbb"}
+			stored := &workv1alpha1.ManifestWorkReplicaSetStatus{
+				State: tc.state, Revisions: tc.revisions, UpdateRevision: "bbb", AwaitingApproval: []string{"canary"},
+			}
 			require.Equal(t, status.Told{
-				Stage: tc.stage, Update: tc.ledger.Update.Hash, Paused: tc.state == workv1alpha1.StatePaused,
+				Stage: tc.stage, Update: tc.ledger.Update.Hash, Paused: tc.state == workv1alpha1.StatePaused, Awaiting: []string{"canary"},
 			}, status.ToldBy(stored, tc.ledger))
 		})
 	}

@@ -103,6 +103,7 @@ func (m *model) actions() map[string]func(*rapid.T) {
 		"quiet":     func(_ *rapid.T) { m.quiet() },
 	}
 	m.setBack(actions)
+	m.approvals(actions)
 	if m.w.managed(clusterNames[0]) {
 		m.away(actions)
 	}

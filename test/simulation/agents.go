@@ -72,6 +72,7 @@ type agentReport struct {
 	version    int64
 	generation int64
 	success    bool
+	at         time.Time
 }
 
 // Version reads which version a work holds.
@@ -170,7 +171,7 @@ func (w *World) runReports(work *workv1.ManifestWork, outcome Outcome) time.Time
 	if more {
 		a.due = w.Clock.Now().Add(pause(outcome, success))
 	}
-	a.reports = append(a.reports, agentReport{version, work.Generation, success})
+	a.reports = append(a.reports, agentReport{version, work.Generation, success, w.Clock.Now()})
 	return a.due
 }
 

@@ -198,6 +198,7 @@ func (m *model) quiet() {
 		m.settle(2 * time.Hour) // The longest deadline, and a clock that is set back.
 	}
 	m.settle(Forever)
+	m.approveAll()
 	m.must(m.w.CheckQuiet())
 	m.w.adversaries.strike = strike
 }
@@ -230,6 +231,9 @@ func drawRef(t *rapid.T, placement string) workv1alpha1.LocalPlacementReference 
 		ref.RolloutStrategy.Type = clusterv1alpha1.ProgressivePerGroup
 	} else {
 		ref.RolloutStrategy.Type = rapid.SampledFrom([]clusterv1alpha1.RolloutType{clusterv1alpha1.All, clusterv1alpha1.Progressive, clusterv1alpha1.ProgressivePerGroup}).Draw(t, "type")
+	}
+	if ref.RolloutStrategy.Type != clusterv1alpha1.All && len(mandatory.MandatoryDecisionGroups) == 0 {
+		ref.RolloutStrategy.Groups = drawApprovals(t, drawRings(t))
 	}
 	switch ref.RolloutStrategy.Type {
 	case clusterv1alpha1.All:

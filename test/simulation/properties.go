@@ -85,7 +85,7 @@ func (w *World) checkWorks() error {
 		if wanted = contents[current]; wanted == "" {
 			return nil // Someone deleted what the way back led to.
 		}
-	} else if !w.allWell(wanted) {
+	} else if !w.allWell(wanted) || w.ringMissing() {
 		return nil
 	}
 	if err := w.checkVersions(wanted, aborted); err != nil || aborted {

@@ -90,6 +90,8 @@ type World struct {
 	agentsDue time.Time
 	// abortedTime is the value in the status that the hub last wrote.
 	abortedTime *metav1.Time
+	// approvals are what users approved.
+	approvals approvals
 	// aborts are the times of all aborts that were persisted, or that a user asked for.
 	aborts sets.Set[string]
 	// facts are the clusters that were overdue at a pass of the hub.

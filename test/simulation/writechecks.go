@@ -51,7 +51,7 @@ func (w *World) CheckWrite(write string) error {
 		w.noteBlindWrite(name)
 		return w.checkStarted(name)
 	case strings.HasSuffix(write, "/status"):
-		return errors.Join(w.checkCurrent(), w.checkAborted())
+		return errors.Join(w.checkCurrent(), w.checkAborted(), w.checkApproved())
 	}
 	return nil
 }
@@ -176,6 +176,11 @@ func (w *World) checkStarted(name string) error {
 	// A retry that changes nothing but the time from which a deadline runs waits for no Placement.
 	if unknown := w.unknownPlacement(owner); unknown != "" && !strings.HasPrefix(before, has) {
 		return fmt.Errorf("%s is started while the clusters of placement %s are unknown", name, unknown)
+	}
+	if !strings.HasPrefix(before, has) {
+		if err := errors.Join(w.checkRings(owner, started), w.checkOpened(owner, started)); err != nil {
+			return err
+		}
 	}
 	return w.checkTurnAndBatch(name, owner, started)
 }

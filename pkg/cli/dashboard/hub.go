@@ -46,6 +46,8 @@ type Action struct {
 	Generation int64 `json:"generation,omitempty"`
 	// Clusters are the clusters of a retry; empty for all failed clusters.
 	Clusters []string `json:"clusters,omitempty"`
+	// Group is the decision group of an approval; empty for the only one that waits.
+	Group string `json:"group,omitempty"`
 	// Reason is the reason of an abort.
 	Reason string `json:"reason,omitempty"`
 	// Allowed is what an undo may do because the user said so.

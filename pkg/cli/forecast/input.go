@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -119,7 +120,7 @@ func (in *Input) Validate() error {
 		if total += placement.Selected; total > MaxClusters {
 			return fmt.Errorf("the fleet has more than %d clusters: simulate fewer", MaxClusters)
 		}
-		if err := mandatoryGroupsExist(path, &refs[i].RolloutStrategy, placement); err != nil {
+		if err := groupsExist(path, &refs[i].RolloutStrategy, placement); err != nil {
 			return err
 		}
 	}
@@ -144,28 +145,34 @@ func onlyIn(name string, placement *placement.Placement, seen map[string]string)
 	return nil
 }
 
-// mandatoryGroupsExist returns an error if the fleet lacks a mandatory group of a strategy.
-func mandatoryGroupsExist(path *field.Path, strategy *workv1alpha1.RolloutStrategy, placement *placement.Placement) error {
-	groups := mandatoryGroups(strategy)
-	if groups == nil {
-		return nil
+// groupsExist returns an error if the fleet lacks a mandatory or a listed group of a strategy.
+func groupsExist(path *field.Path, strategy *workv1alpha1.RolloutStrategy, placement *placement.Placement) error {
+	if groups := mandatoryGroups(strategy); groups != nil {
+		for _, wanted := range groups.MandatoryDecisionGroups {
+			if err := groupExists(path, placement, wanted.GroupName, wanted.GroupIndex, "is mandatory"); err != nil {
+				return err
+			}
+		}
 	}
-	for _, wanted := range groups.MandatoryDecisionGroups {
-		found := false
-		for i := range placement.Groups {
-			g := &placement.Groups[i]
-			found = found || wanted.GroupName != "" && g.Name == wanted.GroupName || wanted.GroupName == "" && g.Index == wanted.GroupIndex
-		}
-		if !found && wanted.GroupName != "" {
-			return fmt.Errorf("%s: the fleet has no decision group %q, which is mandatory: add it to --groups as %s:NUMBER",
-				path.Child("rolloutStrategy"), wanted.GroupName, wanted.GroupName)
-		}
-		if !found {
-			return fmt.Errorf("%s: the fleet has no decision group with index %d, which is mandatory: name at least %d groups in --groups",
-				path.Child("rolloutStrategy"), wanted.GroupIndex, wanted.GroupIndex+1)
+	for _, wanted := range strategy.Groups {
+		if err := groupExists(path, placement, wanted.GroupName, ptr.Deref(wanted.GroupIndex, 0), "rolloutStrategy.groups lists"); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func groupExists(path *field.Path, placement *placement.Placement, name string, index int32, why string) error {
+	for i := range placement.Groups {
+		if g := &placement.Groups[i]; name != "" && g.Name == name || name == "" && g.Index == index {
+			return nil
+		}
+	}
+	if name != "" {
+		return fmt.Errorf("%s: the fleet has no decision group %q, which %s: add it to --groups as %s:NUMBER", path.Child("rolloutStrategy"), name, why, name)
+	}
+	return fmt.Errorf("%s: the fleet has no decision group with index %d, which %s: name at least %d groups in --groups",
+		path.Child("rolloutStrategy"), index, why, index+1)
 }
 
 func (a *Agents) validate() error {

@@ -66,7 +66,7 @@ func newStage(in *Input) *stage {
 func (st *stage) snapshot(works []work.Work) rollout.Snapshot {
 	s := rollout.Snapshot{
 		Now: epoch, Settle: cmp.Or(st.in.Settle, Settle), Owner: "simulated.simulated", Update: st.update, Current: st.current, Refs: st.refs,
-		Works: works,
+		Works: works, Began: epoch, Approved: approvals(st.refs),
 	}
 	if s.Current == nil {
 		s.Absent = &rollout.Absence{Cause: rollout.NeverComplete}

@@ -77,7 +77,7 @@ func addCanary(in *Input) string {
 	placement := in.Placements[ref.Name]
 	size := max(1, placement.Selected/canaryShare)
 	groups := mandatoryGroups(&ref.RolloutStrategy)
-	if groups == nil || len(groups.MandatoryDecisionGroups) > 0 || placement.Selected <= size {
+	if groups == nil || len(groups.MandatoryDecisionGroups)+len(ref.RolloutStrategy.Groups) > 0 || placement.Selected <= size {
 		return ""
 	}
 	in.Placements[ref.Name] = withCanary(placement, size)

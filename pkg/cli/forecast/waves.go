@@ -4,8 +4,11 @@ import (
 	"maps"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -31,12 +34,12 @@ const maxWaves = 200
 
 // Waves returns the waves in which a rollout continues, from a snapshot that is not aborted. The first wave may be what the hub
 // writes now, or as soon as a pause ends. Before each other wave, every cluster that has the revision succeeds at once, except those that
-// have failed: degraded clusters recover, and the API server accepts every write. The waves end when the hub writes nothing more, or at the
+// have failed: degraded clusters recover, the API server accepts every write, and users approve every group. The waves end when the hub writes nothing more, or at the
 // 200th wave.
 func Waves(s *rollout.Snapshot) []Wave {
 	w := newWaves(s)
 	now := w.s // As it is, without the assumption that rejected writes succeed.
-	now.Rejected, now.Records = s.Rejected, s.Records
+	now.Rejected, now.Records, now.Approved = s.Rejected, s.Records, s.Approved
 	begins := rollout.Decide(&now).RollsOut()
 	var found []Wave
 	for step := range maxWaves {
@@ -73,10 +76,27 @@ func newWaves(s *rollout.Snapshot) *waves {
 	if s.Update.Template != nil {
 		w.rules.Progressing = HasRule(s.Update.Template, workv1.ManifestProgressing)
 	}
+	w.s.Approved = approvals(s.Refs)
+	for i := range s.Refs {
+		for g := range s.Refs[i].Strategy.Groups {
+			w.step = max(w.step, ptr.Deref(s.Refs[i].Strategy.Groups[g].BakeTime, metav1.Duration{}).Duration)
+		}
+	}
 	for _, limits := range rollout.LimitsOf(s) {
 		w.step = max(w.step, limits.Soak+time.Second)
 	}
 	return w
+}
+
+// approvals are those of every group that placementRefs list.
+func approvals(refs []placement.Ref) map[string]bool {
+	all := map[string]bool{}
+	for i := range refs {
+		for g := range refs[i].Strategy.Groups {
+			all[refs[i].Strategy.Groups[g].Label()] = true
+		}
+	}
+	return all
 }
 
 // write carries out a plan, and returns the clusters that get the revision for the first time.

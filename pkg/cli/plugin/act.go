@@ -178,6 +178,9 @@ func (o *options) act(ctx context.Context, c *clients, flags *actOptions) (a *ac
 			return err
 		}
 		if flags.asks && flags.dryRun != dryRunServer && a.Question != confirmed {
+			if confirmed != "" && flags.Verb == view.VerbApprove {
+				return fmt.Errorf("the rollout of %q has changed, and nothing was approved: read its state again", a.set.Name)
+			}
 			if err := o.ask(a.Then+" "+a.Question, flags.yes); err != nil {
 				return err
 			}

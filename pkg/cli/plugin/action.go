@@ -42,14 +42,18 @@ type action struct {
 // be empty.
 func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Action, works []work.Work) (*action, error) {
 	var steps []readStep
-	if asked.Verb == view.VerbUndo {
+	switch asked.Verb {
+	case view.VerbUndo:
 		steps = append(steps, historyStep(c))
+	case view.VerbApprove:
+		steps = append(steps, placementSteps(c)...)
 	}
 	objects, err := o.readSet(ctx, c, asked.Name, steps...)
 	if err != nil {
 		return nil, err
 	}
 	set := objects.ReplicaSet
+	names := asked.Clusters
 	a, target := &action{set: set, kind: types.MergePatchType, manager: fieldManager, subresources: []string{"status"}}, (*view.Revision)(nil)
 	switch paused := asked.Verb == view.VerbPause; asked.Verb {
 	case view.VerbUndo:
@@ -60,16 +64,22 @@ func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Act
 		}
 	case view.VerbRetry:
 		a.kind, a.patch, err = plannedRetry(set, asked.Clusters)
+	case view.VerbApprove:
+		var group string
+		if group, err = view.Approvable(set, asked.Group); err == nil {
+			names, a.patch = []string{group}, o.approval(ctx, c, set, group)
+			asked.Group = group // Another group that waits meanwhile is not approved.
+		}
 	case view.VerbPause, view.VerbResume:
 		a.subresources, a.patch, err = nil, map[string]any{"spec": map[string]any{"paused": paused}}, view.Pausable(set, paused)
 	default:
-		err = fmt.Errorf("verb %q is unknown; use undo, abort, retry, pause or resume", asked.Verb)
+		err = fmt.Errorf("verb %q is unknown; use undo, abort, retry, approve, pause or resume", asked.Verb)
 	}
 	if err != nil {
 		return nil, err
 	}
 	objects.Works = works
-	a.Effect = view.EffectOf(objects, asked.Verb, target, asked.Clusters)
+	a.Effect = view.EffectOf(objects, asked.Verb, target, names)
 	return a, nil
 }
 
@@ -103,7 +113,7 @@ func (a *action) undo(objects *view.Objects, asked *dashboard.Action) (*view.Rev
 	return &target, err
 }
 
-// maxAbortText is the maximum length of abortedBy and abortReason in bytes.
+// maxAbortText is the maximum length of abortedBy, abortReason and the user of an approval in bytes.
 const maxAbortText = 256
 
 func validReason(reason string) error {
@@ -125,6 +135,14 @@ func (o *options) abort(ctx context.Context, c *clients, set *workv1alpha1.Manif
 		status["abortReason"] = reason
 	}
 	return changeOf(set, status), nil
+}
+
+// approval returns the patch that approves a group for the update revision.
+func (o *options) approval(ctx context.Context, c *clients, set *workv1alpha1.ManifestWorkReplicaSet, group string) any {
+	return changeOf(set, map[string]any{"approvals": append(slices.Clone(set.Status.Approvals), workv1alpha1.Approval{
+		Group: group, Revision: set.Status.UpdateRevision, By: revision.Shortened(o.user(ctx, c), maxAbortText),
+		At: metav1.NewTime(o.now().UTC().Truncate(time.Second)),
+	})})
 }
 
 // changeOf returns a merge patch of the status that applies only to the object that was read.

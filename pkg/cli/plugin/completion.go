@@ -105,6 +105,18 @@ func findRetried(ctx context.Context, c *clients, args []string) ([]string, erro
 	return failed, nil
 }
 
+// findUnapproved finds the decision groups that lack an approval.
+func findUnapproved(ctx context.Context, c *clients, args []string) ([]string, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	set, err := c.replicaSets().Get(ctx, args[0], metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return view.Unapproved(set), nil
+}
+
 // findRevisions finds the numbers of the revisions of the ManifestWorkReplicaSet that the first argument names.
 func findRevisions(ctx context.Context, c *clients, args []string) ([]string, error) {
 	if len(args) == 0 {

@@ -75,6 +75,9 @@ func (o *options) drawFleet(body, foot io.Writer, f *view.Fleet, s screen) error
 		out.prose(fmt.Sprintf("         %d  ", len(cause.Clusters)),
 			cause.Text()+" ("+firstOf(cause.Clusters, namesShown)+")")
 	}
+	for i := range f.Approvals {
+		out.prose(once(i, "approval "), f.Approvals[i].Text())
+	}
 	if f.Reached != nil {
 		out.prose("reached  ", f.Reached.Text(o.age))
 	}

@@ -55,6 +55,13 @@ func (o *options) history(ctx context.Context, c *clients, name string, number i
 	if err != nil {
 		return err
 	}
+	for _, r := range view.Revisions(objects) {
+		for i := range r.Approvals {
+			if r.Number == number {
+				o.notef("note: %s\n", r.Approvals[i].Text())
+			}
+		}
+	}
 	if to.format == "name" {
 		return errors.New("-o name applies to the list of revisions: omit --revision")
 	} else if to.isSet() {

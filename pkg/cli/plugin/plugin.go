@@ -146,7 +146,7 @@ func newCommand(streams genericiooptions.IOStreams, changes ...Option) *cobra.Co
 		&cobra.Group{ID: groupAhead, Title: "Look ahead:"}, &cobra.Group{ID: groupAdmin, Title: "Administer:"})
 	for _, make := range []func(*options) *cobra.Command{
 		newList, newGet, newClusters, newWhy, newHistory, newDiff, newExport, newReport, newDashboard, newPlan, newSimulate, newLint, newDoctor,
-		newStatus, newUndo, newAbort, newRetry, newPause, newResume,
+		newStatus, newApprove, newReject, newUndo, newAbort, newRetry, newPause, newResume,
 	} {
 		cmd.AddCommand(make(o))
 	}

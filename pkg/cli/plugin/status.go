@@ -252,6 +252,11 @@ func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, flags *statusOptions) (
 	}
 	f := view.Of(&view.Objects{ReplicaSet: set})
 	line = fmt.Sprintf("%s: %s", f.State, f.Why)
+	for i := range f.Approvals {
+		if !f.Approvals[i].Waits { // The condition names those that wait.
+			line += "; " + f.Approvals[i].Text()
+		}
+	}
 	for i := range f.Revisions {
 		if rev := &f.Revisions[i]; rev.Update && number != 0 && rev.Number != number {
 			return line, true, fmt.Errorf("revision %d is being rolled out, not revision %d", rev.Number, number)

@@ -15,6 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
 // Ahead describes how a rollout continues if every cluster succeeds, and the failures that would stop it.
@@ -177,6 +178,7 @@ func AheadOf(o *Objects) (*Ahead, error) {
 	a.wait(clusters)
 	a.Text, a.Then, a.Alarms = a.text(), o.then(), Alarms(o)
 	a.note(s)
+	a.Notes = append(a.Notes, status.Groups(set, rollout.Decide(s))...)
 	return a, nil
 }
 
@@ -268,6 +270,7 @@ func failuresText(l *rollout.Limits) []string {
 			texts = append(texts, fmt.Sprintf("failure %d of %d clusters%s", allowed+1, total, where))
 		}
 	}
+	others, where := l.Total, ""
 	for i := range l.Groups {
 		g := &l.Groups[i]
 		name := fmt.Sprintf("group %d", g.Index)
@@ -277,12 +280,15 @@ func failuresText(l *rollout.Limits) []string {
 		switch {
 		case g.Mandatory:
 			add(0, g.Total, " in mandatory "+name)
+		case g.Own:
+			others, where = others-g.Total, " in the other groups"
+			add(g.MaxFailures, g.Total, " in "+name)
 		case l.PerGroup:
 			add(g.MaxFailures, g.Total, " in "+name)
 		}
 	}
 	if !l.PerGroup {
-		add(l.MaxFailures, l.Total, "")
+		add(l.MaxFailures, others, where)
 	}
 	if len(texts) == 0 {
 		return []string{"no number of failures"}

@@ -37,7 +37,7 @@ type Effect struct {
 }
 
 // EffectOf returns the effect of an action, as far as the objects show it. revision is the revision that an undo restores, and clusters are
-// the clusters of a retry; none for all failed ones. It does not check whether the action is possible.
+// the clusters of a retry, none for all failed ones, or the group of an approval. It does not check whether the action is possible.
 func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effect {
 	o = Prepared(o)
 	e := Effect{Verb: verb}
@@ -67,6 +67,8 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 		n, then := o.restoredBy(revision)
 		says(n, fmt.Sprintf("Restore the template of revision %d in %s?", revision.Number, name),
 			"spec.manifestWorkTemplate, and the change cause of the revision", then)
+	case verb == VerbApprove && len(clusters) > 0:
+		o.approvalEffect(&e, clusters[0])
 	case verb == VerbPause:
 		says(0, fmt.Sprintf("Pause the rollout of %s?", name), "spec.paused: true",
 			"The hub writes to no cluster until the rollout is resumed. Clusters that have the revision keep it."+suspended(o))
@@ -146,6 +148,8 @@ func countOf(n int) string {
 // Offer is an action that applies to the state of a rollout.
 type Offer struct {
 	Verb Verb `json:"verb"`
+	// Group is the decision group of an approval.
+	Group string `json:"group,omitempty"`
 	// Not is why the action does not apply; empty if it does.
 	Not string `json:"not,omitempty"`
 }
@@ -171,7 +175,7 @@ func Offers(o *Objects) []Offer {
 		}
 		offers = append(offers, offer)
 	}
-	return offers
+	return append(offers, approvalOffers(set)...)
 }
 
 // Pausable returns an error if a rollout can't be paused or resumed; nil if it can.

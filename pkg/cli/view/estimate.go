@@ -26,12 +26,12 @@ type Estimate struct {
 // resolution is that of the times that agents report. No cluster takes less.
 const resolution = time.Second
 
-// estimate returns the expected end of a rollout. It is nil if nothing is in progress, if no cluster has succeeded with the revision, or if
-// a cluster may not succeed: the rollout need not end then.
+// estimate returns the expected end of a rollout. It is nil if nothing is in progress, if no cluster has succeeded with the revision, if a
+// cluster may not succeed, so that the rollout need not end, or if listed groups bake or wait for approvals.
 func (o *Objects) estimate() *Estimate {
 	clusters, known := o.clusters()
 	if !known || StateOf(o.ReplicaSet) != workv1alpha1.StateRollingOut ||
-		slices.ContainsFunc(clusters, func(c Cluster) bool { return c.troubled() }) {
+		slices.ContainsFunc(clusters, func(c Cluster) bool { return c.troubled() }) || o.ReplicaSet.Spec.ListsGroups() {
 		return nil
 	}
 	wrote := o.wrote()

@@ -36,6 +36,8 @@ type Fleet struct {
 	// Causes are the reasons why clusters do not succeed, in the words of the agents and the API server, the most urgent first.
 	Causes    []Cause    `json:"causes,omitempty"`
 	Revisions []Revision `json:"revisions,omitempty"`
+	// Approvals are the decision groups that users approved, and those that wait for an approval.
+	Approvals []Approval `json:"approvals,omitempty"`
 	Bars      []Bar      `json:"bars,omitempty"`
 	// Attention lists the clusters that need attention, the most urgent first. Rest counts the other clusters, the most urgent first.
 	Attention []Alike `json:"attention,omitempty"`
@@ -122,7 +124,7 @@ func Of(o *Objects) *Fleet {
 		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Alarms: Alarms(o),
 		Why:    o.numbered(explanation(rs).Message),
 		Causes: causesOf(o.recorded(), clusters), Revisions: Revisions(o), Notes: append(o.notes(), o.presumption()...), Reached: o.reached(),
-		Then: o.then(), Estimate: o.estimate(), Bars: o.bars(),
+		Then: o.then(), Estimate: o.estimate(), Bars: o.bars(), Approvals: ApprovalsOf(rs),
 	}
 	f.Attention, f.Rest = attention(Clusters(o))
 	f.Summary = o.summary(f.Bars)

@@ -48,6 +48,7 @@ func (o *Objects) next(f *Fleet) []Command {
 		}
 		c.abort(returns)
 	case workv1alpha1.StateRollingOut:
+		c.approve()
 		if len(f.Attention) == 0 || !f.Attention[0].troubled() {
 			c.add("wait until the rollout ends", "status")
 		}
@@ -137,6 +138,15 @@ func (c *commands) pause() {
 		purpose += "; until you resume it, the hub aborts nothing"
 	}
 	c.add(purpose, "pause")
+}
+
+// approve adds the command that approves each group that waits for an approval, if the hub accepts commands.
+func (c *commands) approve() {
+	for _, group := range c.o.ReplicaSet.Status.AwaitingApproval {
+		if len(c.list) < maxApprovalOffers && !lacksLedger(c.o.ReplicaSet) {
+			c.add("approve revision "+c.o.number(c.o.ReplicaSet.Status.UpdateRevision)+" for group "+group, "approve", "--group", group)
+		}
+	}
 }
 
 // retry adds the command that retries the failed clusters, if any have failed and the hub accepts commands.

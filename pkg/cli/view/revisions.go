@@ -32,6 +32,8 @@ type Revision struct {
 	AbortReason string `json:"abortReason,omitempty"`
 	ChangeCause string `json:"changeCause,omitempty"`
 	CreatedBy   string `json:"createdBy,omitempty"`
+	// Approvals are the decision groups that users approved in its last rollout.
+	Approvals []Approval `json:"approvals,omitempty"`
 	// Stored is true if its ControllerRevision was read. An undo requires it.
 	Stored bool `json:"stored,omitempty"`
 }
@@ -108,6 +110,7 @@ func (r *Revision) add(rev *revision.Revision) {
 	r.Number = rev.Object.Revision
 	r.ChangeCause = cmp.Or(r.ChangeCause, rev.ChangeCause())
 	r.CreatedBy = cmp.Or(r.CreatedBy, rev.CreatedBy)
+	r.Approvals = RecordedApprovals(&rev.Record)
 	r.AbortReason = cmp.Or(rev.AbortReason(), r.AbortReason)
 	if r.Reached == nil {
 		r.Reached = rev.Reached

@@ -14,6 +14,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -184,6 +185,8 @@ var waits = map[rollout.Wait]string{
 	rollout.WaitTurn:       "its turn",
 	rollout.WaitSlot:       "a free slot: maxConcurrency clusters are in progress",
 	rollout.WaitGroup:      "the decision groups before its own",
+	rollout.WaitBake:       "the bakeTime of the decision group before its own",
+	rollout.WaitApproval:   "the approval of its decision group",
 	rollout.WaitAgent:      "a report of the agent about this revision",
 	rollout.WaitManifests:  "the manifests and condition rules that are not satisfied",
 	rollout.WaitSoak:       "minSuccessTime: the success has to last",
@@ -207,6 +210,7 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 	switch {
 	case c.WaitsFor != rollout.WaitNothing:
 		facts = append(facts, Fact{Text: "waits for " + WaitText(c.WaitsFor)})
+		facts = append(facts, o.groupFacts(c)...)
 	case c.State == StateFailed:
 		facts = append(facts, Fact{Text: "counts against maxFailures"})
 	}
@@ -224,6 +228,22 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 		facts = append(facts, Fact{At: c.ChangesAt, Text: "becomes " + string(c.Then)})
 	}
 	slices.SortStableFunc(facts, func(a, b Fact) int { return a.At.Compare(b.At) })
+	return facts
+}
+
+// groupFacts returns what the listed decision groups wait for, if a cluster waits for them.
+func (o *Objects) groupFacts(c *Cluster) (facts []Fact) {
+	if c.WaitsFor != rollout.WaitGroup && c.WaitsFor != rollout.WaitBake && c.WaitsFor != rollout.WaitApproval {
+		return nil
+	}
+	plan := rollout.Decide(o.snapshot())
+	for i := range plan.Groups {
+		if g := &plan.Groups[i]; g.Placement == c.Placement {
+			if text := status.Group(o.ReplicaSet, g); text != "" {
+				facts = append(facts, Fact{At: g.Until, Text: text})
+			}
+		}
+	}
 	return facts
 }
 

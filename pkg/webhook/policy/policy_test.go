@@ -13,13 +13,21 @@ import (
 
 // Every release of Kubernetes that has the kinds supports every function.
 func TestPoliciesCompile(t *testing.T) {
-	data, err := os.ReadFile("../../../deploy/base/policy-revisions.yaml")
-	require.NoError(t, err)
-	guard, _, _ := strings.Cut(string(data), "\n---\n")
-	revisions := Policy{ValidatingAdmissionPolicy: &admissionregistrationv1.ValidatingAdmissionPolicy{}}
-	require.NoError(t, yaml.UnmarshalStrict([]byte(guard), revisions.ValidatingAdmissionPolicy))
+	policies := []Policy{Refusals(), Warnings()}
+	for _, file := range []string{"policy-revisions.yaml", "policy-approvals.yaml"} {
+		data, err := os.ReadFile("../../../deploy/base/" + file)
+		require.NoError(t, err)
+		for document := range strings.SplitSeq(string(data), "\n---\n") {
+			if strings.Contains(document, "\nkind: ValidatingAdmissionPolicy\n") {
+				written := Policy{ValidatingAdmissionPolicy: &admissionregistrationv1.ValidatingAdmissionPolicy{}}
+				require.NoError(t, yaml.UnmarshalStrict([]byte(document), written.ValidatingAdmissionPolicy))
+				policies = append(policies, written)
+			}
+		}
+	}
+	require.Len(t, policies, 5)
 	for _, release := range []*version.Version{oldest, version.MajorMinor(1, 35)} {
-		for _, policy := range []Policy{Refusals(), Warnings(), revisions} {
+		for _, policy := range policies {
 			compile(t, policy, release)
 		}
 	}

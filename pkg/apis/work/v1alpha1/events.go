@@ -53,6 +53,12 @@ const (
 	// list status.failures was removed.
 	EventRetryIgnored = "RetryIgnored"
 
+	// EventApprovalNeeded means that a decision group waits for an approval; the note names the group and the revision.
+	EventApprovalNeeded = "ApprovalNeeded"
+	// EventApprovalIgnored is a warning: a user changed status.approvals for another revision, for a rollout that is not in progress, or for
+	// a group that requires no approval or has begun, and the hub reverted the change; the note gives the reason.
+	EventApprovalIgnored = "ApprovalIgnored"
+
 	// EventAbortEnded means that another hub rolled out the template whose rollout was aborted, and that every selected cluster
 	// succeeded with it.
 	EventAbortEnded = "AbortEnded"

@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "strconv"
+
 // SkipsUnavailable reports whether rollouts pass over unavailable clusters.
 func (s *RolloutStrategy) SkipsUnavailable() bool { return s.UnavailableClusters == SkipUnavailable }
 
@@ -11,4 +13,22 @@ func (s *ManifestWorkReplicaSetSpec) SkipsUnavailable() bool {
 		}
 	}
 	return false
+}
+
+// ListsGroups reports whether a placementRef lists decision groups that go first.
+func (s *ManifestWorkReplicaSetSpec) ListsGroups() bool {
+	for i := range s.PlacementRefs {
+		if len(s.PlacementRefs[i].RolloutStrategy.Groups) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Label returns the name of a group, or its index as text: what status.approvals calls it. It is empty if it has neither.
+func (g *RolloutGroup) Label() string {
+	if g.GroupName != "" || g.GroupIndex == nil {
+		return g.GroupName
+	}
+	return strconv.Itoa(int(*g.GroupIndex))
 }

@@ -155,6 +155,7 @@ type LocalPlacementReference struct {
 }
 
 // RolloutStrategy is OCM's rollout strategy, and the reaction to its failure.
+// +kubebuilder:validation:XValidation:rule="!has(self.groups) || size(self.groups) == 0 || (has(self.type) && self.type != 'All')",message="groups have no effect with type All: use Progressive or ProgressivePerGroup"
 type RolloutStrategy struct {
 	clusterv1alpha1.RolloutStrategy `json:",inline"`
 
@@ -174,8 +175,8 @@ type RolloutStrategy struct {
 	UnavailableClusters UnavailableClusters `json:"unavailableClusters,omitempty"`
 
 	// groups are decision groups of the Placement that get a new revision before all other clusters, one after the other in the order of
-	// the list. The other clusters follow the strategy. It applies to the types Progressive and ProgressivePerGroup, with at most 16
-	// entries.
+	// the list. The other clusters follow the strategy after the last one. They require the type Progressive or ProgressivePerGroup without
+	// mandatoryDecisionGroups. At most 16 entries are allowed.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=atomic
 	// +optional
@@ -183,8 +184,10 @@ type RolloutStrategy struct {
 }
 
 // RolloutGroup is a decision group that gets a new revision before other clusters. Set either groupName or groupIndex.
+// +kubebuilder:validation:XValidation:rule="has(self.groupName) != has(self.groupIndex)",message="set either groupName or groupIndex"
 type RolloutGroup struct {
 	// groupName is the name of the decision group.
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	GroupName string `json:"groupName,omitempty"`
@@ -201,6 +204,10 @@ type RolloutGroup struct {
 
 	// bakeTime is how long the rollout waits after the last success in the group before the next group begins, or the other clusters do.
 	// The maximum is 30 days (720h). The default is 0.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern="^(0|([0-9]+([.][0-9]+)?(ns|us|ms|s|m|h))+)$"
+	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('720h')",message="use a duration from 0s to 720h (30 days), such as 30m or 2h"
 	// +optional
 	BakeTime *metav1.Duration `json:"bakeTime,omitempty"`
 
@@ -339,6 +346,12 @@ type ManifestWorkReplicaSetStatus struct {
 	// +optional
 	Approvals []Approval `json:"approvals,omitempty"`
 
+	// awaitingApproval are the decision groups that wait only for an approval, sorted, at most 100.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=100
+	// +optional
+	AwaitingApproval []string `json:"awaitingApproval,omitempty"`
+
 	// abortedBy is the user who asked for the abort, in at most 256 bytes. Set it together with abortedTime; the hub copies it to
 	// the revision.
 	// +kubebuilder:validation:MaxLength=256
@@ -362,17 +375,20 @@ type Approval struct {
 	// group is the groupName of the entry in rolloutStrategy.groups, or its groupIndex as a string.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Group string `json:"group"`
 	// revision is the hash of the revision that the approval is for. Another revision needs another approval.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +required
 	Revision string `json:"revision"`
 	// by is the user who approved, in at most 256 bytes.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	By string `json:"by,omitempty"`
-	// at is when the user approved.
-	At metav1.Time `json:"at"`
+	// at is when the user approved. If it is unset or in the future, the hub sets the time at which it saw the approval.
+	// +optional
+	At metav1.Time `json:"at,omitzero"`
 }
 
 // ManifestWorkReplicaSetList is a list of ManifestWorkReplicaSets.

@@ -3,8 +3,8 @@
 import { pathOf, post } from './api.js';
 import { el, plural } from './dom.js';
 
-const order = ['pause', 'resume', 'retry', 'undo', 'abort'];
-const verbs = { undo: 'Undo', abort: 'Abort', retry: 'Retry', pause: 'Pause', resume: 'Resume' };
+const order = ['approve', 'pause', 'resume', 'retry', 'undo', 'abort'];
+const verbs = { approve: 'Approve', undo: 'Undo', abort: 'Abort', retry: 'Retry', pause: 'Pause', resume: 'Resume' };
 
 export function actions({ namespace, name, context, announce }) {
   let dialog = null;
@@ -13,13 +13,11 @@ export function actions({ namespace, name, context, announce }) {
   function buttons(offers) {
     if (context.readOnly) return [el('span', { class: 'soft' }, 'Read-only')];
     const paused = offers.some((offer) => offer.verb === 'resume' && !offer.not);
-    return order.filter((verb) => verb !== (paused ? 'pause' : 'resume')).map((verb) => {
-      const offer = offers.find((other) => other.verb === verb);
-      return el('button', {
-        type: 'button', key: verb, 'data-verb': verb, disabled: Boolean(offer.not), title: offer.not || null, class: verb === 'abort' ? 'danger apart' : null,
-        onclick: () => ask(verb),
-      }, `${verbs[verb]} …`);
-    });
+    const shown = order.filter((verb) => verb !== (paused ? 'pause' : 'resume')).flatMap((verb) => offers.filter((other) => other.verb === verb));
+    return shown.map(({ verb, not, group }) => el('button', {
+      type: 'button', key: verb + (group || ''), 'data-verb': verb, disabled: Boolean(not), title: not || null, class: verb === 'abort' ? 'danger apart' : null,
+      onclick: () => ask(verb, group ? { group } : {}),
+    }, group ? `${verbs[verb]} ${group} …` : `${verbs[verb]} …`));
   }
 
   function close() {
@@ -81,7 +79,7 @@ export function actions({ namespace, name, context, announce }) {
     box.replaceChildren(el('div', {}, el('h2', {}, found.question), warning ? el('p', { class: 'warn', role: 'alert' }, warning) : null,
       found.diff ? diffView(found.diff) : action.verb === 'undo' ? el('p', {}, 'The manifests do not differ from those in the spec.') : null,
       el('dl', {}, el('dt', {}, 'This writes'), el('dd', {}, found.writes), el('dt', {}, 'Then'), el('dd', {}, found.then),
-        el('dt', {}, 'Clusters'), el('dd', {}, found.clusters ? `The hub will write to ${plural(found.clusters, 'cluster')}.` : 'The hub will write to no cluster.')),
+        el('dt', {}, 'Clusters'), el('dd', {}, found.clusters ? `The hub will write to ${plural(found.clusters, 'cluster')}.` : action.verb === 'approve' ? 'The hub will write to the clusters of this group.' : 'The hub will write to no cluster.')),
       action.verb === 'abort' ? el('label', { for: 'reason' }, 'Reason (recorded with your name)', reason) : null,
       result, el('div', { class: 'bar' }, no, yes)));
     (action.verb === 'abort' ? reason : no).focus();

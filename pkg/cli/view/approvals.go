@@ -1,0 +1,189 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// VerbApprove approves a decision group.
+const VerbApprove Verb = "approve"
+
+// Approval is a decision group that users approved for the update revision, or that waits for an approval.
+type Approval struct {
+	Group string `json:"group"`
+	// Waits is true if the group waits only for an approval. By and At are empty then.
+	Waits bool      `json:"waits,omitempty"`
+	By    string    `json:"by,omitempty"`
+	At    time.Time `json:"at,omitzero"`
+}
+
+// Text describes the approval.
+func (a *Approval) Text() string {
+	if a.Waits {
+		return fmt.Sprintf("group %s waits for an approval", a.Group)
+	}
+	return fmt.Sprintf("group %s was approved%s at %s", a.Group, phrase(" by ", a.By), a.At.UTC().Format(time.RFC3339))
+}
+
+// ApprovalsOf returns the approvals of the rollout, and the groups that wait for one.
+func ApprovalsOf(set *workv1alpha1.ManifestWorkReplicaSet) (found []Approval) {
+	for i := range set.Status.Approvals {
+		a := &set.Status.Approvals[i]
+		found = append(found, Approval{Group: a.Group, By: a.By, At: a.At.Time})
+	}
+	for _, group := range set.Status.AwaitingApproval {
+		found = append(found, Approval{Group: group, Waits: true})
+	}
+	return found
+}
+
+// RecordedApprovals returns the approvals in the record of a revision.
+func RecordedApprovals(record *revision.Record) (found []Approval) {
+	for _, a := range record.Approvals {
+		found = append(found, Approval{Group: a.Group, By: a.By, At: a.At})
+	}
+	return found
+}
+
+// Approvable returns the group to approve: the given one or, if it is empty, the only one that waits. It returns an error if the group can't
+// be approved.
+func Approvable(set *workv1alpha1.ManifestWorkReplicaSet, group string) (string, error) {
+	waiting := set.Status.AwaitingApproval
+	switch {
+	case !set.DeletionTimestamp.IsZero():
+		return "", fmt.Errorf("manifestworkreplicasets %q is being deleted: there is nothing to approve", set.Name)
+	case lacksLedger(set):
+		return "", fmt.Errorf("the rollout of %q can't be approved: %s", set.Name, noCommands)
+	case set.Status.AbortedTime != nil:
+		return "", fmt.Errorf("the rollout of %q was aborted: there is nothing to approve", set.Name)
+	case StateOf(set) == workv1alpha1.StateComplete:
+		return "", fmt.Errorf("the rollout of %q is complete: there is nothing to approve", set.Name)
+	case group == "" && len(waiting) == 1:
+		return waiting[0], nil
+	case group == "" && len(waiting) > 1:
+		return "", fmt.Errorf("several groups of %q wait for an approval: %s; name one with --group", set.Name, strings.Join(waiting, ", "))
+	}
+	left := Unapproved(set)
+	switch {
+	case group == "":
+		return "", fmt.Errorf("no group of %q waits for an approval; groups that will need one: %s", set.Name, orNone(left))
+	case !slices.Contains(requiredApprovals(set), group):
+		return "", fmt.Errorf("group %q of %q needs no approval; groups that need one: %s", group, set.Name, orNone(left))
+	case !slices.Contains(left, group):
+		a := approvalOf(set, group)
+		return "", fmt.Errorf("%s", (&Approval{Group: group, By: a.By, At: a.At.Time}).Text())
+	}
+	return group, nil
+}
+
+// Unapproved returns the groups that need an approval and do not have one, in the order of the spec.
+func Unapproved(set *workv1alpha1.ManifestWorkReplicaSet) []string {
+	return slices.DeleteFunc(requiredApprovals(set), func(group string) bool { return approvalOf(set, group) != nil })
+}
+
+func orNone(groups []string) string {
+	if len(groups) == 0 {
+		return "none"
+	}
+	return strings.Join(groups, ", ")
+}
+
+// requiredApprovals returns the groups that need an approval, in the order of the spec.
+func requiredApprovals(set *workv1alpha1.ManifestWorkReplicaSet) (groups []string) {
+	for i := range set.Spec.PlacementRefs {
+		for _, g := range set.Spec.PlacementRefs[i].RolloutStrategy.Groups {
+			if label := g.Label(); g.Approval == workv1alpha1.ApprovalRequired && !slices.Contains(groups, label) {
+				groups = append(groups, label)
+			}
+		}
+	}
+	return groups
+}
+
+// approvalOf returns the approval of a group; nil if there is none.
+func approvalOf(set *workv1alpha1.ManifestWorkReplicaSet, group string) *workv1alpha1.Approval {
+	at := slices.IndexFunc(set.Status.Approvals, func(a workv1alpha1.Approval) bool { return a.Group == group })
+	if at < 0 {
+		return nil
+	}
+	return &set.Status.Approvals[at]
+}
+
+// inGroup returns how many selected clusters a decision group has, as far as the decisions were read.
+func (o *Objects) inGroup(group string) (n int) {
+	refs, _ := o.refs()
+	owners := placement.Owners(refs)
+	for i := range refs {
+		strategy, err := placement.ParseStrategy(refs[i].Field, &refs[i].Strategy)
+		if err != nil || refs[i].Placement == nil {
+			continue
+		}
+		for g := range refs[i].Placement.Groups {
+			of := &refs[i].Placement.Groups[g]
+			if at := strategy.RingOf(of); at == len(strategy.Rings) || strategy.Rings[at].Label != group {
+				continue
+			}
+			for _, cluster := range of.Clusters {
+				if owners[cluster] == i {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// approvalEffect describes the approval of a group.
+func (o *Objects) approvalEffect(e *Effect, group string) {
+	set := o.ReplicaSet
+	update := o.revisionAt(set.Status.UpdateRevision)
+	number, when := o.number(update.Hash), "when it has its turn"
+	if slices.Contains(set.Status.AwaitingApproval, group) {
+		when = "now"
+	}
+	e.Clusters = o.inGroup(group)
+	to := "the clusters of group " + group
+	if e.Clusters > 0 {
+		to = countOf(e.Clusters) + " of group " + group
+	}
+	e.Question = fmt.Sprintf("Approve revision %s of %s/%s for group %s?", number, set.Namespace, set.Name, group)
+	e.Writes = "status.approvals, with your user name"
+	e.Then = fmt.Sprintf("The hub rolls revision %s%s%s out to %s %s, with the rollout strategy.",
+		number, phrase(" by ", update.CreatedBy), parenthesis(update.ChangeCause), to, when)
+}
+
+func parenthesis(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
+}
+
+// approvalOffers returns the action for each group that waits for an approval, or one that gives the reason why none does. It is empty if no
+// group needs approvals.
+func approvalOffers(set *workv1alpha1.ManifestWorkReplicaSet) (offers []Offer) {
+	if len(requiredApprovals(set)) == 0 {
+		return nil
+	}
+	waiting := set.Status.AwaitingApproval
+	if len(waiting) == 0 {
+		waiting = []string{""}
+	}
+	for _, group := range waiting[:min(len(waiting), maxApprovalOffers)] {
+		offer := Offer{Verb: VerbApprove, Group: group}
+		if _, err := Approvable(set, group); err != nil {
+			offer.Not = err.Error()
+		}
+		offers = append(offers, offer)
+	}
+	return offers
+}
+
+// maxApprovalOffers is the maximum number of groups that are offered for an approval at the same time.
+const maxApprovalOffers = 8

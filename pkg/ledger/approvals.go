@@ -1,0 +1,73 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// MaxApprovals is the largest number of approvals in a ledger, as in the CRD.
+const MaxApprovals = 100
+
+// MaxGroup is the maximum length of a decision group's name in bytes: OCM stores it as the value of a label.
+const MaxGroup = 63
+
+// Approve adds an approval. It changes nothing if the group is approved already.
+func (l *Ledger) Approve(approval *Approval) {
+	if l.Approved(approval.Group) {
+		return
+	}
+	approvals := append(slices.Clone(l.Approvals), *approval)
+	slices.SortFunc(approvals, func(a, b Approval) int { return cmp.Compare(a.Group, b.Group) })
+	l.Approvals = approvals
+}
+
+// Withdraw removes the approval of a group.
+func (l *Ledger) Withdraw(group string) {
+	l.Approvals = slices.DeleteFunc(slices.Clone(l.Approvals), func(a Approval) bool { return a.Group == group })
+	if len(l.Approvals) == 0 {
+		l.Approvals = nil
+	}
+}
+
+// approvals returns the approvals as the status lists them; nil if there are none.
+func (l *Ledger) approvals() (out []workv1alpha1.Approval) {
+	for i := range l.Approvals {
+		a := &l.Approvals[i]
+		out = append(out, workv1alpha1.Approval{Group: a.Group, Revision: l.Update.Hash, By: a.By, At: seconds(a.At)})
+	}
+	return out
+}
+
+// approvalsIn adds the commands in status.approvals. An entry of a group that is approved already changes nothing. A missing list is not a
+// command, because an older CRD may have dropped it.
+func (c *Commands) approvalsIn(status *objectStatus, own *Ledger) {
+	for i := range status.Approvals {
+		switch a := &status.Approvals[i]; {
+		case own.Update.Hash == "" || a.Revision != own.Update.Hash:
+			c.ApproveOther = append(c.ApproveOther, bounded(a.Group))
+		case !own.Approved(a.Group):
+			c.Approve = append(c.Approve, Approval{Group: bounded(a.Group), By: bounded(a.By), At: storable(a.At.Time)})
+		}
+	}
+	for i := range own.Approvals {
+		group := own.Approvals[i].Group
+		if !slices.ContainsFunc(status.Approvals, func(a workv1alpha1.Approval) bool { return a.Group == group }) {
+			c.Withdraw = append(c.Withdraw, group)
+		}
+	}
+	if status.Approvals == nil {
+		c.Withdraw, c.WithoutApprovals = nil, len(own.Approvals) > 0
+	}
+}
+
+// approvedIn returns the approvals of a status, for FromStatus.
+func approvedIn(status *objectStatus) (out []Approval) {
+	for i := range status.Approvals {
+		if a := &status.Approvals[i]; a.Revision == status.UpdateRevision {
+			out = append(out, Approval{Group: a.Group, By: a.By, At: a.At.Time})
+		}
+	}
+	return out
+}

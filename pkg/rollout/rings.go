@@ -1,0 +1,308 @@
+package rollout
+
+import (
+	"fmt"
+	"time"
+
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// The order of the decision groups that rolloutStrategy.groups lists (R46):
+//
+//  1. The entries of the list begin one after the other, and then the other clusters. An entry passes, so that the next one may begin, when
+//     a PlacementDecision has its group, it is approved if it has to be, each of its clusters is done, and its bakeTime has passed
+//     (firstWaiting).
+//  2. A cluster is done when it succeeded, failed within the limits, or does not count. A cluster that joins an entry that passed, or
+//     relapses there, holds back what has not begun after it (finished).
+//  3. The bakeTime runs from the last success in the entry. That time is recorded in the ledger when the entry is done, because works do not
+//     always have it (bakeFrom).
+//  4. An entry with a maxConcurrency or maxFailures of its own does not count toward those of the strategy (pool, exceedsOf).
+//  5. An undo at once is not held back, nor is a cluster that joins after the completion (ringsHold).
+//  6. A rollout that waits for a bakeTime or an approval is in progress. It is stalled if no PlacementDecision has a group for
+//     missingFor (gated).
+
+// GroupPhase is the progress of a listed decision group.
+type GroupPhase string
+
+// The phases of a listed group, in their order.
+const (
+	// GroupMissing means that no PlacementDecision has the group: neither it nor what comes after it begins.
+	GroupMissing GroupPhase = "Missing"
+	// GroupWaiting means that the groups before it are not done, or still bake.
+	GroupWaiting GroupPhase = "Waiting"
+	// GroupUnapproved means that it waits only for its approval.
+	GroupUnapproved GroupPhase = "Unapproved"
+	// GroupRunning means that its clusters get the update revision.
+	GroupRunning GroupPhase = "Running"
+	// GroupBaking means that it is done, and that its bakeTime has not passed.
+	GroupBaking GroupPhase = "Baking"
+	// GroupDone means that it no longer holds anything back.
+	GroupDone GroupPhase = "Done"
+)
+
+// GroupState is the state of a decision group that rolloutStrategy.groups lists, while the rollout is in progress.
+type GroupState struct {
+	// Placement is the Placement of its placementRef.
+	Placement string
+	// Group is the groupName of its entry in the list, or its groupIndex as text.
+	Group string
+	State GroupPhase
+	// For is the group that it waits for if State is Waiting; empty otherwise.
+	For string
+	// Until is when its bakeTime has passed if State is Baking; zero otherwise.
+	Until time.Time
+	// NeedsApproval is true if the group waits, or will wait, for an approval that it does not have.
+	NeedsApproval bool
+	// Clusters is how many of its clusters count, and Unfinished names those that have to succeed first, sorted.
+	Clusters   int
+	Unfinished []string
+}
+
+// missingFor is how long after the beginning of a rollout a listed group may be missing.
+const missingFor = 10 * time.Minute
+
+// maxBaking bounds the records about bakeTimes.
+const maxBaking = 100
+
+// ring is an entry of the list with its clusters.
+type ring struct {
+	*placement.Ring
+	// exists is true if a PlacementDecision has clusters of the group, or a work that counts names it.
+	exists bool
+	// size is how many of its clusters count, and unfinished names those that are not done.
+	size       int
+	unfinished []string
+	// recorded is the recorded time of the last success in it, and succeeded the time by its works; zero for none. from is when its bakeTime
+	// began; zero if it has none, or has not begun.
+	recorded, succeeded, from time.Time
+	approved                  bool
+}
+
+// ringsHold reports whether listed groups hold clusters back.
+func (s *Snapshot) ringsHold() bool { return !s.Aborted && !s.Ended && !s.returns() }
+
+// openRings gathers the listed groups, and decides which may begin.
+func (ps *placementState) openRings(s *Snapshot) {
+	if ps.err != nil || len(ps.strategy.Rings) == 0 {
+		return
+	}
+	ps.rings = make([]ring, len(ps.strategy.Rings))
+	for i := range ps.rings {
+		r := &ps.strategy.Rings[i]
+		ps.rings[i] = ring{Ring: r, approved: !r.NeedsApproval || s.Approved[r.Label]}
+		ps.rings[i].recorded = s.notAhead(s.Records.Baking[ps.bakingKey(&ps.rings[i])])
+	}
+	for g := range ps.groups {
+		if r := ps.ringOf[g]; r < len(ps.rings) && len(ps.groups[g].Clusters) > 0 {
+			ps.rings[r].exists = true
+		}
+	}
+	for _, m := range ps.members {
+		if r := ps.ringOf[m.group]; r < len(ps.rings) {
+			ps.rings[r].add(m, s)
+		}
+	}
+	for i := range ps.rings {
+		ps.rings[i].from = ps.rings[i].bakeFrom(s)
+	}
+	ps.open = len(ps.rings)
+	if first := ps.firstWaiting(s); s.ringsHold() && first < len(ps.rings) {
+		ps.open = first
+		if r := &ps.rings[first]; !r.exists || !r.approved {
+			ps.open = first - 1
+		}
+	}
+}
+
+// add counts a member.
+func (r *ring) add(m *member, s *Snapshot) {
+	r.exists = true
+	if !m.countsAtAll() {
+		return
+	}
+	r.size++
+	if !m.finished() {
+		r.unfinished = append(r.unfinished, m.cluster)
+	}
+	if m.phase == succeeded {
+		r.succeeded = work.Later(r.succeeded, m.succeededAt(s, r.recorded))
+	}
+}
+
+// finished reports whether the listed groups after the one of a member may begin.
+func (m *member) finished() bool {
+	return m.is().done || m.is().tolerated || m.phase == overdueUnselected
+}
+
+// succeededAt returns when a member succeeded. An agent may report no transition, and its clock may be behind. So if the recorded time of the
+// entry does not cover the success, it counts from when this process first saw it: after a restart, the wait may be longer, but never shorter.
+func (m *member) succeededAt(s *Snapshot, recorded time.Time) time.Time {
+	if !recorded.IsZero() && !recorded.Before(m.work.Begin(s.Update)) {
+		return m.since
+	}
+	return work.Later(m.since, m.work.SucceededSince)
+}
+
+// bakeFrom returns when the bakeTime of an entry began: with its last success, as recorded or as its works have it, whichever is later.
+func (r *ring) bakeFrom(s *Snapshot) time.Time {
+	if r.BakeTime == 0 || len(r.unfinished) > 0 || r.succeeded.IsZero() {
+		return time.Time{}
+	}
+	if from := work.Later(r.recorded, s.notAhead(r.succeeded)); !from.IsZero() {
+		return from
+	}
+	return s.Now
+}
+
+// notAhead returns a time, or zero if it is in the future: then the clock was set back since. The clock of an agent may be slightly ahead.
+func (s *Snapshot) notAhead(at time.Time) time.Time {
+	if at.After(s.Now.Add(time.Minute)) {
+		return time.Time{}
+	}
+	return at
+}
+
+// bakingKey is the key of an entry in Records.Baking. No name of a Placement has a slash.
+func (ps *placementState) bakingKey(r *ring) string { return ps.ref.Name + "/" + r.Label }
+
+// noteBaking records when the bakeTime of each entry began. An entry that is not done keeps the record.
+func (ps *placementState) noteBaking(s *Snapshot, found map[string]time.Time) {
+	for i := range ps.rings {
+		key, from := ps.bakingKey(&ps.rings[i]), ps.rings[i].from
+		if recorded, known := s.Records.Baking[key]; known && (from.IsZero() || !s.ringsHold()) {
+			from = recorded
+		} else if !s.ringsHold() {
+			continue
+		}
+		if !from.IsZero() && len(found) < maxBaking {
+			found[key] = from
+		}
+	}
+}
+
+// firstWaiting returns the position of the first entry that has not passed, or the number of entries if all have. OCM writes the decisions
+// first and the count last: until they match, more clusters of an entry may come.
+func (ps *placementState) firstWaiting(s *Snapshot) int {
+	for i := range ps.rings {
+		r := &ps.rings[i]
+		if !r.exists || !r.approved || len(r.unfinished) > 0 || r.bakes(s) || !ps.ref.Settled() {
+			return i
+		}
+	}
+	return len(ps.rings)
+}
+
+// bakes reports whether the bakeTime of an entry runs.
+func (r *ring) bakes(s *Snapshot) bool {
+	return !r.from.IsZero() && s.Now.Before(r.from.Add(r.BakeTime))
+}
+
+// nextInRings returns the candidates that come next among those that may begin. Each entry, and the other clusters after the last one, follow
+// the strategy on their own.
+func (ps *placementState) nextInRings(s *Snapshot) ([]*member, error) {
+	var next []*member
+	for unit := range ps.open + 1 {
+		q := question{kind: ps.strategy.Kind, candidate: (*member).startable, among: func(m *member) bool { return ps.ringOf[m.group] == unit }}
+		pool := sharedPool
+		if unit < len(ps.rings) && ps.rings[unit].MaxConcurrency != nil {
+			pool, q.kind = unit, clusterv1alpha1.Progressive
+		}
+		var found []*member
+		var err error
+		if q.kind == clusterv1alpha1.Progressive {
+			ps.limit = WaitSlot
+			found, err = ps.fillBatch(s, q, pool)
+		} else {
+			ps.limit, q.inOrder = WaitGroup, true
+			found, err = ps.ask(q)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range found {
+			m.chosen = true // It takes a slot from the entries after it.
+		}
+		next = append(next, found...)
+	}
+	return next, nil
+}
+
+// ringWait returns what a member waits for because of the listed groups; empty if they do not hold it back.
+func (ps *placementState) ringWait(s *Snapshot, m *member) Wait {
+	unit := ps.ringOf[m.group]
+	if len(ps.rings) == 0 || unit <= ps.open {
+		return WaitNothing
+	}
+	switch r := &ps.rings[ps.firstWaiting(s)]; {
+	case r.exists && !r.approved && unit == ps.open+1:
+		return WaitApproval
+	case r.exists && r.approved && len(r.unfinished) == 0 && r.bakes(s):
+		return WaitBake
+	}
+	return WaitGroup
+}
+
+// noteGroups adds the states of the listed groups to the plan, and notes when they change. gated is true if the placementRef waits for a
+// bakeTime, an approval or a missing group.
+func (p *Plan) noteGroups(s *Snapshot, ps *placementState, outcome *RefOutcome) {
+	if len(ps.rings) == 0 || !s.ringsHold() {
+		return
+	}
+	first := ps.firstWaiting(s)
+	for i := range ps.rings {
+		r := &ps.rings[i]
+		g := GroupState{
+			Placement: ps.ref.Name, Group: r.Label, State: GroupDone, NeedsApproval: !r.approved, Clusters: r.size, Unfinished: r.unfinished,
+		}
+		switch {
+		case i < first:
+		case !r.exists:
+			g.State = GroupMissing
+		case i > first:
+			g.State, g.For = GroupWaiting, ps.rings[first].Label
+		case !r.approved:
+			g.State = GroupUnapproved
+		case len(r.unfinished) > 0 || !r.bakes(s):
+			g.State = GroupRunning
+		default:
+			g.State, g.Until = GroupBaking, r.from.Add(r.BakeTime)
+			p.recheckAt(s.Now, g.Until)
+		}
+		p.Groups = append(p.Groups, g)
+		if i == first && !outcome.Halted {
+			outcome.gate = g.State
+		}
+	}
+	if outcome.gate == GroupMissing && s.Now.Before(s.Began.Add(missingFor)) {
+		p.recheckAt(s.Now, s.Began.Add(missingFor))
+	} else if outcome.gate == GroupMissing {
+		outcome.missing = true
+	}
+}
+
+// gated reports whether a placementRef waits for a bakeTime, an approval or a missing group.
+func (o *RefOutcome) gated() bool {
+	return o.gate == GroupBaking || o.gate == GroupUnapproved || o.gate == GroupMissing
+}
+
+// ownFailures returns the position of a decision group in the list, and whether it has a maxFailures of its own.
+func (ps *placementState) ownFailures(group int) (at int, own bool) {
+	at = ps.ringOf[group]
+	return at, at < len(ps.rings) && ps.rings[at].MaxFailures != nil
+}
+
+// describeRings describes the failures of the listed groups that have a maxFailures of their own; empty if they are not the cause.
+func (ps *placementState) describeRings() string {
+	for i := range ps.rings {
+		if r := &ps.rings[i]; r.MaxFailures != nil {
+			failed := ps.count(func(m *member) bool { return ps.ringOf[m.group] == i && m.failed() })
+			if failed > r.FailuresAllowed(r.size) {
+				return fmt.Sprintf("maxFailures of group %s is %s", r.Label, r.MaxFailures)
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,30 @@
+package status
+
+import (
+	"slices"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// AwaitingApproval returns the decision groups that wait only for an approval, sorted, at most as many as can be approved; nil for none.
+func AwaitingApproval(plan *rollout.Plan) (groups []string) {
+	for i := range plan.Groups {
+		if g := &plan.Groups[i]; g.State == rollout.GroupUnapproved {
+			groups = append(groups, g.Group)
+		}
+	}
+	slices.Sort(groups)
+	groups = slices.Compact(groups)
+	return groups[:min(len(groups), ledger.MaxApprovals)]
+}
+
+// Awaits returns the groups that wait for an approval in one report and did not in the report before it, of the same revision.
+func Awaits(was, is *Told) (groups []string) {
+	for _, group := range is.Awaiting {
+		if was.Update != is.Update || !slices.Contains(was.Awaiting, group) {
+			groups = append(groups, group)
+		}
+	}
+	return groups
+}

@@ -1,0 +1,62 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// groups says what the listed decision groups wait for; empty for nothing.
+func groups(in *Input) string { return strings.Join(Groups(in.Object, in.Plan), "; ") }
+
+// Groups says what each listed decision group waits for, until when, and what to do. It omits the groups that are done, those that only wait
+// for others, and those of a placementRef that starts nothing for another reason.
+func Groups(object *workv1alpha1.ManifestWorkReplicaSet, plan *rollout.Plan) (texts []string) {
+	for i := range plan.Groups {
+		if g := &plan.Groups[i]; !stopped(plan, g.Placement) {
+			if text := Group(object, g); text != "" {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return texts
+}
+
+// stopped reports whether a placementRef starts nothing whatever its groups are: it is halted, or its clusters are unknown.
+func stopped(plan *rollout.Plan, placement string) bool {
+	for i := range plan.Refs {
+		if ref := &plan.Refs[i]; ref.Name == placement {
+			return ref.Halted || ref.Unknown
+		}
+	}
+	return false
+}
+
+// Group says what a listed decision group waits for; empty if it is done, or only waits for others.
+func Group(object *workv1alpha1.ManifestWorkReplicaSet, g *rollout.GroupState) string {
+	name := fmt.Sprintf("group %s of Placement %s", ledger.Quoted(g.Group), g.Placement)
+	switch g.State {
+	case rollout.GroupMissing:
+		return name + " waits: no PlacementDecision has this group, so nothing after it begins; " +
+			"correct rolloutStrategy.groups, or make its clusters available"
+	case rollout.GroupUnapproved:
+		return name + " waits for its approval: " + approveCommand(object, g.Group)
+	case rollout.GroupBaking:
+		return name + " bakes until " + g.Until.UTC().Format(time.RFC3339)
+	case rollout.GroupRunning:
+		if len(g.Unfinished) > 0 {
+			return name + " goes first: waiting for " + rollout.Names(g.Unfinished)
+		}
+	}
+	return ""
+}
+
+// approveCommand returns the command that approves a group.
+func approveCommand(object *workv1alpha1.ManifestWorkReplicaSet, group string) string {
+	return plain.Command("kubectl", "mwrs", "approve", object.Name, "--group", plain.Line(group), "-n", object.Namespace)
+}

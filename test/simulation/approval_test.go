@@ -1,0 +1,240 @@
+package simulation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// awaitingCanary is a fleet at v1 whose rollout of v2 waits for the approval of the group g0, which is c1. g1 is c2 and needs one too, and c3
+// is the rest. Each write is checked.
+func awaitingCanary(t *testing.T) *teller {
+	t.Helper()
+	s := checkedStory(t)
+	ref := progressive("p1", 3, "30s", 0, true)
+	s.Place("p1", []string{"c1"}, []string{"c2"}, []string{"c3"})
+	s.Create("v1", ref)
+	s.quiet()
+	ref.RolloutStrategy.Groups = []workv1alpha1.RolloutGroup{
+		{GroupName: "g0", Approval: workv1alpha1.ApprovalRequired}, {GroupName: "g1", Approval: workv1alpha1.ApprovalRequired},
+	}
+	s.Edit("lists groups", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+		spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref}
+	})
+	s.settle(time.Minute)
+	s.Update("v2")
+	s.settle(10 * time.Minute)
+	s.awaits("g0")
+	s.everywhere("v1")
+	return s
+}
+
+// awaits checks which groups wait for an approval.
+func (s *teller) awaits(groups ...string) {
+	s.t.Helper()
+	require.Equal(s.t, groups, s.Object().Status.AwaitingApproval, s.story())
+	require.Equal(s.t, workv1alpha1.StateRollingOut, s.Object().Status.State, s.story())
+}
+
+// TestApprovalOpensAGroup: each group waits for its own approval, however long, and the rest waits for the groups. The hub stops after each of
+// its writes in turn.
+func TestApprovalOpensAGroup(t *testing.T) {
+	for write := range 6 {
+		s := awaitingCanary(t)
+		s.warned(workv1alpha1.EventApprovalNeeded, `group "g0" waits for an approval of revision web-`)
+		s.Fault = nth(write, KilledAfter)
+		s.Approve("g0", s.hashOf("v2"))
+		s.settle(30 * time.Second)
+		s.Fault = nil
+		s.settle(24 * time.Hour)
+		s.awaits("g1")
+		s.has("v2", "c1")
+		s.has("v1", "c2", "c3")
+		require.Len(t, s.Object().Status.Approvals, 1)
+
+		s.Approve("g1", s.hashOf("v2"))
+		s.quiet()
+		s.everywhere("v2")
+		require.Empty(t, s.Object().Status.AwaitingApproval)
+		for _, rev := range s.Revisions() {
+			if record := revision.RecordOf(rev); rev.Labels[workv1alpha1.LabelControllerHash] == s.hashOf("v2") {
+				require.Len(t, record.Approvals, 2, "the history keeps who approved")
+				require.Equal(t, "alice", record.Approvals[0].By)
+			}
+		}
+		began := len(s.Story)
+		s.Withdraw("g0")
+		s.Approve("g9", s.hashOf("v2"))
+		s.settle(time.Minute)
+		require.Len(t, s.Object().Status.Approvals, 2, "a rollout that is complete takes none\n%s", s.story())
+		s.warned(workv1alpha1.EventApprovalIgnored, "is complete")
+		require.Zero(t, s.wrote(began, " work "))
+	}
+}
+
+// TestApprovalBeforeItsTurn: a group that does not wait yet can be approved: it begins at its turn.
+func TestApprovalBeforeItsTurn(t *testing.T) {
+	s := awaitingCanary(t)
+	s.Approve("g1", s.hashOf("v2"))
+	s.settle(time.Hour)
+	s.awaits("g0")
+	s.everywhere("v1")
+	s.Approve("g0", s.hashOf("v2"))
+	s.quiet()
+	s.everywhere("v2")
+}
+
+// TestApprovalIsWithdrawn: an approval is withdrawn before its group begins, also in a pause, and not after that.
+func TestApprovalIsWithdrawn(t *testing.T) {
+	s := awaitingCanary(t)
+	s.Approve("g1", s.hashOf("v2"))
+	s.settle(time.Minute)
+	s.Withdraw("g1")
+	s.settle(time.Minute)
+	require.Empty(t, s.Object().Status.Approvals, s.story())
+	s.Pause(true)
+	s.settle(time.Minute)
+	s.Approve("g0", s.hashOf("v2"))
+	s.settle(time.Minute)
+	require.Len(t, s.Object().Status.Approvals, 1)
+	s.Withdraw("g0")
+	s.settle(time.Minute)
+	s.Pause(false)
+	s.settle(time.Hour)
+	s.everywhere("v1")
+	s.awaits("g0")
+
+	s.Approve("g0", s.hashOf("v2"))
+	s.settle(time.Minute)
+	s.has("v2", "c1")
+	s.Withdraw("g0")
+	s.settle(time.Minute)
+	require.Len(t, s.Object().Status.Approvals, 1, s.story())
+	s.warned(workv1alpha1.EventApprovalIgnored, `group "g0": it has begun`)
+}
+
+// TestApprovalIsForOneRevision: an approval for another revision, a late one, one twice, and one whose list is removed.
+func TestApprovalIsForOneRevision(t *testing.T) {
+	s := awaitingCanary(t)
+	before := s.hashOf("v2")
+	s.Approve("g0", s.hashOf("v1"))
+	s.settle(time.Hour)
+	s.awaits("g0")
+	require.Empty(t, s.Object().Status.Approvals)
+	s.warned(workv1alpha1.EventApprovalIgnored, "not for the update revision")
+
+	s.Update("v3")
+	s.settle(time.Minute)
+	s.awaits("g0")
+	s.Approve("g0", before) // It comes late.
+	s.settle(time.Hour)
+	s.everywhere("v1")
+
+	s.Approve("g0", s.hashOf("v3"))
+	s.settle(time.Minute)
+	s.has("v3", "c1")
+	first := s.Object().Status.Approvals
+	s.setApprovals([]workv1alpha1.Approval{{Group: "g0", Revision: s.hashOf("v3"), By: "mallory"}})
+	s.settle(time.Minute)
+	require.Equal(t, first, s.Object().Status.Approvals, s.story())
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"approvals": nil}}, true)
+	s.settle(time.Minute)
+	require.Equal(t, first, s.Object().Status.Approvals, s.story())
+	s.warned(workv1alpha1.EventApprovalIgnored, "the list was removed")
+
+	s.Update("v2") // A revision that was approved, or rolled out, needs a new approval.
+	s.settle(time.Hour)
+	require.Empty(t, s.Object().Status.Approvals)
+	s.awaits("g0")
+	s.has("v1", "c2", "c3")
+}
+
+// TestForgedApproval: a status whose ledger does not count approves nothing.
+func TestForgedApproval(t *testing.T) {
+	s := awaitingCanary(t)
+	s.forgeApproval("g0")
+	s.settle(time.Hour)
+	s.awaits("g0")
+	s.everywhere("v1")
+	require.Empty(t, s.Object().Status.Approvals)
+	s.warned(workv1alpha1.EventStatusRestored, "status.approvals")
+	s.restarts()
+	s.forgeApproval("g0")
+	s.settle(time.Hour)
+	s.everywhere("v1")
+}
+
+// TestRetryNeedsNewApprovals: an abort is not held back by a gate, and what was approved before counts no more.
+func TestRetryNeedsNewApprovals(t *testing.T) {
+	s := awaitingCanary(t)
+	s.Report("c1", "v2", Hangs)
+	s.Approve("g0", s.hashOf("v2"))
+	s.Approve("g1", s.hashOf("v2"))
+	s.quiet()
+	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
+	s.everywhere("v1")
+	require.Len(t, s.Object().Status.Approvals, 2, "they tell what was approved")
+	s.Approve("g2", s.hashOf("v2"))
+	s.settle(time.Minute)
+	s.warned(workv1alpha1.EventApprovalIgnored, "was aborted")
+
+	s.Report("c1", "v2", Succeeds)
+	s.Retry()
+	s.settle(time.Hour)
+	require.Empty(t, s.Object().Status.Approvals, s.story())
+	s.awaits("g0")
+	s.everywhere("v1")
+}
+
+// drawApprovals lets some of the listed groups need an approval.
+func drawApprovals(t *rapid.T, groups []workv1alpha1.RolloutGroup) (drawn []workv1alpha1.RolloutGroup) {
+	for _, group := range groups {
+		if rapid.Bool().Draw(t, "approval") {
+			group.Approval = workv1alpha1.ApprovalRequired
+		}
+		drawn = append(drawn, group)
+	}
+	return drawn
+}
+
+// approvals are what users do with approvals: for the update revision and for others, in time and late, and with a ledger that does not count.
+func (m *model) approvals(actions map[string]func(*rapid.T)) {
+	groups := []string{"g0", "1", "none", "g1"}
+	actions["approve"] = func(t *rapid.T) {
+		hash := m.w.Object().Status.UpdateRevision
+		if rapid.IntRange(0, 3).Draw(t, "other") == 0 {
+			hash = rapid.SampledFrom([]string{"other", m.w.Object().Status.CurrentRevision}).Draw(t, "hash")
+		}
+		if hash != "" {
+			m.w.Approve(rapid.SampledFrom(groups).Draw(t, "group"), hash)
+		}
+	}
+	actions["withdraw approvals"] = func(t *rapid.T) {
+		m.w.Withdraw(rapid.SliceOfNDistinct(rapid.SampledFrom(groups), 1, 4, rapid.ID[string]).Draw(t, "groups")...)
+	}
+	actions["forge an approval"] = func(t *rapid.T) {
+		if m.w.Object().Status.UpdateRevision != "" {
+			m.w.forgeApproval(rapid.SampledFrom(groups).Draw(t, "group"))
+		}
+	}
+}
+
+// approveAll approves every group that waits, until none does.
+func (m *model) approveAll() {
+	for range 10 {
+		waiting := m.w.Object().Status.AwaitingApproval
+		if len(waiting) == 0 {
+			return
+		}
+		for _, group := range waiting {
+			m.w.Approve(group, m.w.Object().Status.UpdateRevision)
+		}
+		m.settle(Forever)
+	}
+	m.t.Fatalf("groups wait for approvals that they have\n%s", m.story())
+}

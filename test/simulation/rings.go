@@ -1,0 +1,151 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
+)
+
+// The test's own view of listed groups: before a cluster is started, every cluster of each entry before its own has succeeded, or failed, and
+// each bakeTime has passed since the true time of the last first success.
+
+// ringsOf returns the listed groups of a placementRef.
+func ringsOf(owner *workv1alpha1.ManifestWorkReplicaSet, placement string) []workv1alpha1.RolloutGroup {
+	for i := range owner.Spec.PlacementRefs {
+		if ref := &owner.Spec.PlacementRefs[i]; ref.Name == placement {
+			return ref.RolloutStrategy.Groups
+		}
+	}
+	return nil
+}
+
+// ringOf returns the position of a decision group, as "<index>/<name>", in a list; its length if it is not there.
+func ringOf(rings []workv1alpha1.RolloutGroup, key string) int {
+	index, name, _ := strings.Cut(key, "/")
+	at := slices.IndexFunc(rings, func(r workv1alpha1.RolloutGroup) bool {
+		return r.GroupName != "" && r.GroupName == name || r.GroupName == "" && r.Label() == index
+	})
+	if at < 0 {
+		return len(rings)
+	}
+	return at
+}
+
+// checkRings checks that a cluster may be started after the listed groups before its own, by what the hub has seen.
+func (w *World) checkRings(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork) error {
+	placement := started.Labels[workv1alpha1.LabelPlacement]
+	rings, l := ringsOf(owner, placement), w.ledger()
+	if len(rings) == 0 || w.Network != nil || !l.Ended.IsZero() || l.Begun.AtOnce || owner.Status.CurrentRevision == owner.Status.UpdateRevision {
+		return nil
+	}
+	before := func(t ledger.Trouble) bool { return t.Cluster == started.Namespace }
+	if slices.ContainsFunc(l.Troubles, before) {
+		return nil // It was started before.
+	}
+	groups := w.groupsSeen(placement)
+	for r := range rings[:ringOf(rings, started.Annotations[workv1alpha1.AnnotationDecisionGroup])] {
+		exists := false
+		for key, clusters := range groups {
+			if ringOf(rings, key) != r {
+				continue
+			}
+			exists = exists || len(clusters) > 0
+			for _, cluster := range clusters {
+				if err := w.checkRingDone(owner, placement, cluster, &rings[r]); err != nil {
+					return fmt.Errorf("%s is started before group %s is done: %w", started.Namespace, rings[r].Label(), err)
+				}
+			}
+		}
+		if !exists && !w.anyWorkOf(placement, rings, r) {
+			return fmt.Errorf("%s is started, and group %s before it does not exist", started.Namespace, rings[r].Label())
+		}
+	}
+	return nil
+}
+
+// anyWorkOf reports whether a work of a Placement was written in a listed group.
+func (w *World) anyWorkOf(placement string, rings []workv1alpha1.RolloutGroup, r int) bool {
+	return slices.ContainsFunc(w.Works(), func(work *workv1.ManifestWork) bool {
+		return work.Labels[workv1alpha1.LabelPlacement] == placement && ringOf(rings, work.Annotations[workv1alpha1.AnnotationDecisionGroup]) == r
+	})
+}
+
+// checkRingDone checks that one cluster of a listed group is done, and that it has baked.
+func (w *World) checkRingDone(owner *workv1alpha1.ManifestWorkReplicaSet, placement, cluster string, ring *workv1alpha1.RolloutGroup) error {
+	troubled := func(t ledger.Trouble) bool { return t.Cluster == cluster && t.State == ledger.Failed }
+	if w.toldAway(cluster) || slices.ContainsFunc(w.ledger().Troubles, troubled) {
+		return nil
+	}
+	for _, cached := range w.Hub.stores.Works.List() {
+		work := cached.(*workv1.ManifestWork)
+		if work.Namespace != cluster || !owned(work) {
+			continue
+		}
+		switch {
+		case w.corrupt(work), w.countedUnder(owner, work) != placement:
+			return nil
+		case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision:
+			return fmt.Errorf("%s has %s", cluster, work.Labels[workv1alpha1.LabelControllerHash])
+		case !w.reached(work):
+			return fmt.Errorf("%s has not succeeded", cluster)
+		}
+		if at := w.firstSuccess(work); ring.BakeTime != nil && w.Clock.Since(at) < ring.BakeTime.Duration {
+			return fmt.Errorf("%s succeeded %s ago, and bakes for %s", cluster, w.Clock.Since(at), ring.BakeTime.Duration)
+		}
+		return nil
+	}
+	if decidedElsewhere(w, owner, placement, cluster) {
+		return nil
+	}
+	return fmt.Errorf("%s has no work", cluster)
+}
+
+// decidedElsewhere reports whether an earlier placementRef selects a cluster.
+func decidedElsewhere(w *World, owner *workv1alpha1.ManifestWorkReplicaSet, placement, cluster string) bool {
+	for i := range owner.Spec.PlacementRefs {
+		name := owner.Spec.PlacementRefs[i].Name
+		if name == placement {
+			return false
+		}
+		if decidedFor(name, w.seenDecisions()).Has(cluster) {
+			return true
+		}
+	}
+	return false
+}
+
+// firstSuccess returns when the agent first reported a success of what a work holds; zero if it did not.
+func (w *World) firstSuccess(work *workv1.ManifestWork) time.Time {
+	if a := w.agents[work.UID]; a != nil {
+		for _, r := range a.reports {
+			if r.success && r.generation == w.specGeneration(work) {
+				return r.at
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// ringMissing reports whether a listed group has no clusters: then its placementRef waits.
+func (w *World) ringMissing() bool {
+	owner := w.Object()
+	for i := range owner.Spec.PlacementRefs {
+		ref := &owner.Spec.PlacementRefs[i]
+		for r := range ref.RolloutStrategy.Groups {
+			exists := false
+			for key, clusters := range w.groupsSeen(ref.Name) {
+				exists = exists || ringOf(ref.RolloutStrategy.Groups, key) == r && len(clusters) > 0
+			}
+			if !exists {
+				return true
+			}
+		}
+	}
+	return false
+}
