@@ -35,6 +35,8 @@ const (
 	WaitManifests Wait = "Manifests"
 	// WaitSoak means that its success has to last for minSuccessTime and the settle time.
 	WaitSoak Wait = "Soak"
+	// WaitSuccessGate means that a success gate is not True yet.
+	WaitSuccessGate Wait = "SuccessGate"
 	// WaitAcceptance means that the API server rejects its work.
 	WaitAcceptance Wait = "Acceptance"
 	// WaitHandover means that objects of another revision have to be kept or deleted first, and that this cannot be done yet.

@@ -20,6 +20,8 @@ type placementState struct {
 	// groups are the decision groups by index, and isMandatory is true for each mandatory one.
 	groups      []placement.Group
 	isMandatory []bool
+	// gates are the success gates of each group; nil if no gate decides anything.
+	gates [][]work.Gate
 	// members are sorted by cluster.
 	members []*member
 	// counted is the largest number of members since the rollout began, as far as it is known. uncounted is true if it was lost.
@@ -49,6 +51,8 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	ps.addLeaving(s)
 	ps.orderGroups()
 	slices.SortFunc(ps.members, func(a, b *member) int { return strings.Compare(a.cluster, b.cluster) })
+	gates, err := ps.gatesOf(s)
+	ps.gates, ps.err = gates, cmp.Or(ps.err, err)
 	for _, m := range ps.members {
 		ps.computePhase(s, m)
 	}

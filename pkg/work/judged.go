@@ -1,6 +1,8 @@
 package work
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -71,6 +73,9 @@ func (w *Work) summed(manifests []workv1.ManifestCondition, conditionType string
 	return sum
 }
 
+// byRule begins the reason of a condition that a condition rule made. It may be that of a success gate.
+const byRule = "ConditionRule"
+
 // TrimHandover returns the parts of the manifest conditions that Judged reads.
 func TrimHandover(manifests []workv1.ManifestCondition) []workv1.ManifestCondition {
 	kept := make([]workv1.ManifestCondition, 0, len(manifests))
@@ -79,9 +84,13 @@ func TrimHandover(manifests []workv1.ManifestCondition) []workv1.ManifestConditi
 		for _, condition := range manifests[i].Conditions {
 			switch condition.Type {
 			case workv1.ManifestApplied, workv1.ManifestAvailable, workv1.ManifestProgressing, workv1.ManifestDegraded:
-				condition.Message = ""
-				trimmed.Conditions = append(trimmed.Conditions, condition)
+			default:
+				if !strings.HasPrefix(condition.Reason, byRule) {
+					continue
+				}
 			}
+			condition.Message = ""
+			trimmed.Conditions = append(trimmed.Conditions, condition)
 		}
 		kept = append(kept, trimmed)
 	}
