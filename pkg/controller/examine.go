@@ -48,7 +48,7 @@ func (r *deployReconciler) examine(ctx context.Context, p *pass, failed []*workv
 	for _, live := range lives {
 		if live != nil {
 			record := p.plan.Records.Failures[live.Namespace]
-			record.Message = status.AgentMessage(live)
+			record.Message = status.FailureMessage(live, record.Gate)
 			p.plan.Records.Failures[live.Namespace] = record
 		}
 	}

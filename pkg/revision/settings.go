@@ -27,6 +27,7 @@ const (
 	refPrefix    = "spec.placementRefs["
 	failurePath  = "].rolloutStrategy.failureStrategy"
 	skipPath     = "].rolloutStrategy.unavailableClusters"
+	gatesPath    = "].rolloutStrategy.successGates"
 )
 
 // fieldsOf returns the fields that are set.
@@ -52,6 +53,13 @@ func fieldsOf(spec *workv1alpha1.ManifestWorkReplicaSetSpec) map[string]string {
 		if ref.RolloutStrategy.SkipsUnavailable() {
 			fields[refPrefix+ref.Name+skipPath] = string(workv1alpha1.SkipUnavailable)
 		}
+		if gates := ref.RolloutStrategy.SuccessGates; len(gates) > 0 {
+			types := make([]string, len(gates))
+			for j := range gates {
+				types[j] = gates[j].ConditionType
+			}
+			fields[refPrefix+ref.Name+gatesPath] = strings.Join(types, ", ")
+		}
 	}
 	return fields
 }
@@ -68,8 +76,9 @@ func (s *Settings) missing(spec *workv1alpha1.ManifestWorkReplicaSetSpec) []stri
 		ref, ofRef := strings.CutPrefix(path, refPrefix)
 		ref, ofFailure := strings.CutSuffix(ref, failurePath)
 		ref, ofSkip := strings.CutSuffix(ref, skipPath)
+		ref, ofGates := strings.CutSuffix(ref, gatesPath)
 		known := slices.Contains([]string{preservePath, prunePath, windowPath, abortedPath}, path) ||
-			ofRef && (ofFailure || ofSkip) && refs[ref]
+			ofRef && (ofFailure || ofSkip || ofGates) && refs[ref]
 		if _, set := now[path]; known && !set {
 			missing = append(missing, path+" ("+s.Fields[path]+")")
 		}

@@ -72,6 +72,8 @@ type Standing struct {
 	WaitsFor Wait
 	// Rejection is the API server's answer to a rejected write; empty for any other.
 	Rejection string
+	// Gate is the type of the success gate that keeps it from succeeding, or because of which it has failed; empty for none.
+	Gate string
 	// Failed is true if the cluster counts against maxFailures.
 	Failed bool
 	// Halts is true if it counts against maxFailures when the next clusters are started: it has failed, or may fail.
@@ -94,7 +96,7 @@ func Explain(s *Snapshot) []Standing {
 				continue
 			}
 			standing := Standing{
-				Cluster: m.cluster, Placement: ps.ref.Name, Phase: m.is().name, Since: m.since,
+				Cluster: m.cluster, Placement: ps.ref.Name, Phase: m.is().name, Since: m.since, Gate: m.gate,
 				Failed: m.is().fails, Halts: m.is().halts,
 			}
 			if m.rejection != nil {

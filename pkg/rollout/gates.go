@@ -3,8 +3,11 @@ package rollout
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
@@ -107,4 +110,50 @@ func (ps *placementState) describeGates(failed []string) string {
 	}
 	slices.Sort(types)
 	return fmt.Sprintf("%s: %s not True, ", ps.countOf(failed), strings.TrimSpace("success gate "+strings.Join(types, ", ")))
+}
+
+// GateOutcome is what a success gate of a placementRef says about its clusters.
+type GateOutcome struct {
+	Placement, Type string
+	// Report is true if the gate decides nothing. Then the outcome has each cluster that has the update revision. Otherwise it has only those
+	// that the gate keeps from succeeding, in Open.
+	Report bool
+	// True is the number of clusters where the condition is True. False and Open name those where it is False, and those where it is missing,
+	// Unknown, or about another generation.
+	True        int
+	False, Open []string
+}
+
+// noteGates notes what the success gates of a placementRef say.
+func (p *Plan) noteGates(s *Snapshot, ps *placementState) {
+	if s.Aborted {
+		return
+	}
+	for i := range ps.strategy.Gates {
+		gate := &ps.strategy.Gates[i]
+		outcome := GateOutcome{Placement: ps.ref.Name, Type: gate.ConditionType, Report: !gate.Enforces()}
+		for _, m := range ps.members {
+			switch group := &ps.groups[m.group]; {
+			case !m.owned || !m.atUpdate || !gate.Covers(group.Name, strconv.Itoa(int(group.Index))):
+			case outcome.Report:
+				outcome.add(m, s.Update.Gate(gate.ConditionType))
+			case m.phase == validating && m.gate == gate.ConditionType:
+				outcome.Open = append(outcome.Open, m.cluster)
+			}
+		}
+		if outcome.True+len(outcome.False)+len(outcome.Open) > 0 {
+			p.Gates = append(p.Gates, outcome)
+		}
+	}
+}
+
+func (o *GateOutcome) add(m *member, gate work.Gate) {
+	switch m.work.GateStatus(gate) {
+	case metav1.ConditionTrue:
+		o.True++
+	case metav1.ConditionFalse:
+		o.False = append(o.False, m.cluster)
+	default:
+		o.Open = append(o.Open, m.cluster)
+	}
 }

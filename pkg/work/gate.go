@@ -50,7 +50,7 @@ func Gated(w *Work, rev *Revision, gates []Gate, now time.Time, settle time.Dura
 	a := assessor{work: w, appliedAt: w.Begin(rev), now: now, ahead: w.ClockAhead}
 	succeeds, since := found.State == Succeeded, found.Since
 	for _, gate := range gates {
-		condition := a.gate(gate)
+		condition := w.gate(gate)
 		if a.verdict(gate, condition, succeeds) {
 			fails := condition.LastTransitionTime.Add(settle)
 			if !now.Before(fails) {
@@ -77,12 +77,24 @@ func Gated(w *Work, rev *Revision, gates []Gate, now time.Time, settle time.Dura
 	return found, blocks, next
 }
 
-// gate returns the condition of a gate; nil if there is none about the current spec.
-func (a *assessor) gate(gate Gate) *metav1.Condition {
-	if gate.Made && a.work.InHandover() {
-		return a.work.combined(a.work.ownManifests(), gate.Type)
+// GateStatus returns the status of a gate; Unknown if there is no condition about the current spec.
+func (w *Work) GateStatus(gate Gate) metav1.ConditionStatus {
+	if condition := w.gate(gate); condition != nil {
+		return condition.Status
 	}
-	return a.observed(meta.FindStatusCondition(a.work.Object.Status.Conditions, gate.Type))
+	return metav1.ConditionUnknown
+}
+
+// gate returns the condition of a gate; nil if there is none about the current spec.
+func (w *Work) gate(gate Gate) *metav1.Condition {
+	if gate.Made && w.InHandover() {
+		return w.combined(w.ownManifests(), gate.Type)
+	}
+	found := meta.FindStatusCondition(w.Object.Status.Conditions, gate.Type)
+	if found == nil || !w.Observed(found) {
+		return nil
+	}
+	return found
 }
 
 // verdict reports whether a condition says that the revision does not work: it is False, and became False after the revision was written.

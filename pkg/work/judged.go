@@ -73,8 +73,10 @@ func (w *Work) summed(manifests []workv1.ManifestCondition, conditionType string
 	return sum
 }
 
-// byRule begins the reason of a condition that a condition rule made. It may be that of a success gate.
-const byRule = "ConditionRule"
+// ByRule reports whether an agent made a condition because of a condition rule.
+func ByRule(condition *metav1.Condition) bool {
+	return strings.HasPrefix(condition.Reason, "ConditionRule")
+}
 
 // TrimHandover returns the parts of the manifest conditions that Judged reads.
 func TrimHandover(manifests []workv1.ManifestCondition) []workv1.ManifestCondition {
@@ -85,7 +87,7 @@ func TrimHandover(manifests []workv1.ManifestCondition) []workv1.ManifestConditi
 			switch condition.Type {
 			case workv1.ManifestApplied, workv1.ManifestAvailable, workv1.ManifestProgressing, workv1.ManifestDegraded:
 			default:
-				if !strings.HasPrefix(condition.Reason, byRule) {
+				if !ByRule(&condition) {
 					continue
 				}
 			}

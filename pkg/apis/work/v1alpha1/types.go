@@ -371,17 +371,20 @@ type Approval struct {
 	// group is the groupName of the entry in rolloutStrategy.groups, or its groupIndex as a string.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Group string `json:"group"`
 	// revision is the hash of the revision that the approval is for. Another revision needs another approval.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +required
 	Revision string `json:"revision"`
 	// by is the user who approved, in at most 256 bytes.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	By string `json:"by,omitempty"`
-	// at is when the user approved.
-	At metav1.Time `json:"at"`
+	// at is when the user approved. If it is unset or in the future, the hub sets the time at which it saw the approval.
+	// +optional
+	At metav1.Time `json:"at,omitzero"`
 }
 
 // ManifestWorkReplicaSetList is a list of ManifestWorkReplicaSets.
