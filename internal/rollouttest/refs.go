@@ -154,6 +154,21 @@ func MandatoryAt(index int32) RefOption {
 	}
 }
 
+// Gate is a success gate, for some decision groups or for all clusters.
+func Gate(conditionType string, groups ...string) RefOption {
+	return func(ref *placement.Ref) {
+		ref.Strategy.SuccessGates = append(ref.Strategy.SuccessGates, workv1alpha1.SuccessGate{ConditionType: conditionType, Groups: groups})
+	}
+}
+
+// ReportGate is a success gate that decides nothing.
+func ReportGate(conditionType string) RefOption {
+	return func(ref *placement.Ref) {
+		gate := workv1alpha1.SuccessGate{ConditionType: conditionType, Mode: workv1alpha1.ReportGate}
+		ref.Strategy.SuccessGates = append(ref.Strategy.SuccessGates, gate)
+	}
+}
+
 // AbortAll is the failureStrategy.
 func AbortAll() RefOption {
 	return func(ref *placement.Ref) { ref.Strategy.FailureStrategy = workv1alpha1.AbortAll }

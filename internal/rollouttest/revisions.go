@@ -45,6 +45,17 @@ func WithoutRules() RevisionOption {
 	return func(rev *work.Revision) { rev.Template.ManifestConfigs = nil }
 }
 
+// Rules adds the condition rules of one more manifest, by the types of their conditions.
+func Rules(types ...string) RevisionOption {
+	return func(rev *work.Revision) {
+		var rules []workv1.ConditionRule
+		for _, conditionType := range types {
+			rules = append(rules, workv1.ConditionRule{Condition: conditionType, Type: workv1.CelConditionExpressionsType})
+		}
+		rev.Template.ManifestConfigs = append(rev.Template.ManifestConfigs, workv1.ManifestConfigOption{ConditionRules: rules})
+	}
+}
+
 // ReportsDegraded says that a rule makes the agents report Degraded.
 func ReportsDegraded() RevisionOption {
 	return func(rev *work.Revision) { rev.ReportsDegraded = true }

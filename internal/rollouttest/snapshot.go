@@ -76,6 +76,11 @@ func Aborted() SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Aborted = true }
 }
 
+// Gated says that success gates decide.
+func Gated() SnapshotOption {
+	return func(s *rollout.Snapshot) { s.Gated = true }
+}
+
 // Undoing says that the rollout returns to a revision that is older than the current one.
 func Undoing() SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Undo = true }

@@ -54,7 +54,7 @@ func (c *chain) examine() bool {
 	}
 	for _, live := range answer.Works {
 		failure := c.Plan.Records.Failures[live.Namespace]
-		failure.Message = status.AgentMessage(live)
+		failure.Message = status.FailureMessage(live, failure.Gate)
 		c.Plan.Records.Failures[live.Namespace] = failure
 	}
 	return true

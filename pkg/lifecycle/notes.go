@@ -107,6 +107,7 @@ func (v *Observation) SnapshotOf(l *ledger.Ledger, update *work.Revision, aborte
 	s.Current, s.Absent = v.current(l, update)
 	s.Undo = l.Undoes()
 	s.FastUndo = !aborted && l.Begun.AtOnce && s.Current != nil && s.Current.Hash != update.Hash
+	s.Gated = !aborted && update.Hash == l.Update.Hash && l.Gated()
 	desired := update
 	if aborted && s.Current != nil {
 		desired = s.Current

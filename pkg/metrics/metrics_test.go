@@ -161,6 +161,7 @@ mwrs_clusters{mwrs_namespace="default",name="web",state="Soaking"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Stuck"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Succeeded"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Unheard"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Validating"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Waiting"} 0
 # HELP mwrs_revisions [ALPHA] Stored revisions of a ManifestWorkReplicaSet.
 # TYPE mwrs_revisions gauge
@@ -230,7 +231,7 @@ func TestManyReplicaSetsShareSeries(t *testing.T) {
 		observe(i)
 	}
 	n, sum := series(t, registry, "mwrs_clusters", "")
-	require.Equal(t, 13, n, "one for each state")
+	require.Equal(t, 14, n, "one for each state")
 	require.Equal(t, 10.0*surplus, sum)
 	_, sum = series(t, registry, "mwrs_stage", "")
 	require.Equal(t, float64(surplus), sum)

@@ -31,7 +31,8 @@ const (
 )
 
 var states = [...]rollout.Phase{
-	rollout.PhaseWaiting, rollout.PhaseTerminating, rollout.PhaseTerminationTimedOut, rollout.PhaseInFlight, rollout.PhaseSoaking,
+	rollout.PhaseWaiting, rollout.PhaseTerminating, rollout.PhaseTerminationTimedOut, rollout.PhaseInFlight,
+	rollout.PhaseValidating, rollout.PhaseSoaking,
 	rollout.PhaseDegraded, rollout.PhaseFailed, rollout.PhaseAgentUnknown, rollout.PhaseCompleted, rollout.PhaseSkipped,
 	rollout.PhaseSucceeded, Restoring, Restored,
 }

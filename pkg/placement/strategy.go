@@ -45,6 +45,8 @@ type Strategy struct {
 	Skip bool
 	// Rings are the decision groups that go before all others, in their order.
 	Rings []Ring
+	// Gates are the success gates.
+	Gates []workv1alpha1.SuccessGate
 }
 
 // ParseStrategy reads a ref's strategy. The error names the field and its valid values.
@@ -59,6 +61,9 @@ func ParseStrategy(field string, in *workv1alpha1.RolloutStrategy) (Strategy, er
 		s.SoakIgnored = config.MinSuccessTime.Duration
 		config.MinSuccessTime.Duration = 0
 	}
+	if child, err := badGate(s.Gates); err != nil {
+		return s, fmt.Errorf("%s.%s: %w", field, child, err)
+	}
 	if err := s.parseConfig(field+"."+part, config); err != nil {
 		return s, err
 	}
@@ -69,6 +74,7 @@ func ParseStrategy(field string, in *workv1alpha1.RolloutStrategy) (Strategy, er
 func takeStrategy(in *workv1alpha1.RolloutStrategy) (s Strategy, part string, config clusterv1alpha1.RolloutConfig, err error) {
 	s = Strategy{
 		Kind: in.Type, AbortAll: in.FailureStrategy == workv1alpha1.AbortAll, Skip: in.SkipsUnavailable(),
+		Gates: in.SuccessGates,
 	}
 	if s.Kind == "" {
 		s.Kind = clusterv1alpha1.All
@@ -209,8 +215,11 @@ func ValidateStrategy(path *field.Path, in *workv1alpha1.RolloutStrategy) field.
 		return field.ErrorList{invalid(path.Child("type"), err)}
 	}
 	strategy := path
-	path = path.Child(part)
 	var errs field.ErrorList
+	if child, err := badGate(s.Gates); err != nil {
+		errs = append(errs, invalid(path.Child(child), err))
+	}
+	path = path.Child(part)
 	check := func(name string, err error) {
 		if err != nil {
 			errs = append(errs, invalid(path.Child(name), err))

@@ -25,6 +25,7 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 			p.Counts[phase] += n
 		}
 		p.tally(s, states[i])
+		p.noteGates(s, states[i])
 	}
 	p.sortFailing()
 	p.noteAway(s, sel)

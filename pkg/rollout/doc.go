@@ -9,6 +9,7 @@
 //	Which placementRef does a cluster belong to?     owners.go, placementstate.go
 //	Which phase is it in, and what follows?          phase.go: one table; package work reads the conditions
 //	When has it failed, and its placementRef?        failed.go; records.go: for how long that holds
+//	Which gates must be open before it succeeds?     gates.go
 //	When is the rollout aborted, what goes back?     rollback.go
 //	Which clusters are next?                         next.go
 //	When do kept objects go?                         trim.go; handover.go: which objects a write keeps

@@ -40,6 +40,8 @@ const (
 	WaitManifests Wait = "Manifests"
 	// WaitSoak means that its success has to last for minSuccessTime and the settle time.
 	WaitSoak Wait = "Soak"
+	// WaitSuccessGate means that a success gate is not True yet.
+	WaitSuccessGate Wait = "SuccessGate"
 	// WaitAcceptance means that the API server rejects its work.
 	WaitAcceptance Wait = "Acceptance"
 	// WaitHandover means that objects of another revision have to be kept or deleted first, and that this cannot be done yet.
@@ -75,6 +77,8 @@ type Standing struct {
 	WaitsFor Wait
 	// Rejection is the API server's answer to a rejected write; empty for any other.
 	Rejection string
+	// Gate is the type of the success gate that keeps it from succeeding, or because of which it has failed; empty for none.
+	Gate string
 	// Failed is true if the cluster counts against maxFailures.
 	Failed bool
 	// Halts is true if it counts against maxFailures when the next clusters are started: it has failed, or may fail.
@@ -97,7 +101,7 @@ func Explain(s *Snapshot) []Standing {
 				continue
 			}
 			standing := Standing{
-				Cluster: m.cluster, Placement: ps.ref.Name, Phase: m.is().name, Since: m.since,
+				Cluster: m.cluster, Placement: ps.ref.Name, Phase: m.is().name, Since: m.since, Gate: m.gate,
 				Failed: m.is().fails, Halts: m.is().halts,
 			}
 			if m.rejection != nil {

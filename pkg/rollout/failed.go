@@ -19,7 +19,7 @@ import (
 //  3. It fails when the API server rejects its work for progressDeadline, and once more after that (rejectedPhase).
 //  4. It fails at once when no cluster can have its name (computePhase).
 //  5. No deadline fires before the agents had time to report to this process (dueAt), and none for an agent that it has never heard
-//     (doubtFailure).
+//     (doubtFailure). It also fails at once by a success gate that is False (gatePhase).
 //     A cluster that nothing selects any more fails in the same way, if it never succeeded (neverSucceeded in away.go).
 //  6. A failure counts at once, and until it is revoked: see records.go. Before the controller acts on a failure, it reads the work from
 //     the API server again (pkg/controller/examine.go), and records the failure in the ledger.
@@ -89,6 +89,9 @@ func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 		return
 	}
 	if m.is().fails {
+		if m.reason == workv1alpha1.FailureGate {
+			return
+		}
 		// The deadline that fired first is the reason, even if the other has passed since: the message stays the same (P7).
 		if due.Before(m.since.Add(ps.strategy.Deadline)) {
 			m.reason = workv1alpha1.FailureFlapping
@@ -280,7 +283,9 @@ func (ps *placementState) describeFailed() string {
 			continue
 		}
 		reason := m.reason
-		if reason != workv1alpha1.FailureFlapping && reason != workv1alpha1.FailureInvalidName {
+		switch reason {
+		case workv1alpha1.FailureFlapping, workv1alpha1.FailureInvalidName, workv1alpha1.FailureGate:
+		default:
 			reason = workv1alpha1.FailureDeadlineExceeded
 		}
 		failed[reason] = append(failed[reason], m.cluster)
@@ -291,6 +296,9 @@ func (ps *placementState) describeFailed() string {
 	}
 	if flapping := failed[workv1alpha1.FailureFlapping]; len(flapping) > 0 {
 		text += fmt.Sprintf("%s: not settled within %s, ", ps.countOf(flapping), 2*(ps.strategy.Deadline+ps.strategy.MinSuccessTime))
+	}
+	if gated := failed[workv1alpha1.FailureGate]; len(gated) > 0 {
+		text += ps.describeGates(gated)
 	}
 	if invalid := failed[workv1alpha1.FailureInvalidName]; len(invalid) > 0 {
 		text += ps.countOf(invalid) + ": " + invalidName(ps.ref.Name) + ", "

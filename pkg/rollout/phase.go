@@ -12,7 +12,8 @@ import (
 //  1. A work that must be deleted first: the cluster is terminating, or its deletion has timed out.
 //  2. A work without the update revision: the cluster waits, or is in flight if the API server rejects its work (rejectedPhase).
 //  3. A work with the update revision: the conditions of the work decide (Assess). A success soaks until it is settled. Anything else is
-//     in flight or degraded until its deadline, and has failed after that. A cluster that flaps has a deadline of its own.
+//     in flight or degraded until its deadline, and has failed after that. A cluster that flaps has a deadline of its own. Success gates
+//     can hold back a success, and fail a cluster (gates.go).
 //  4. A failure does not count while the cluster's agent is unknown. While the selection of any placementRef is unknown, no deadline fires.
 //  5. A recorded failure holds until the success of the cluster is settled.
 //
@@ -34,6 +35,8 @@ const (
 	// PhaseInFlight means that the update revision was written, and that the outcome is not known yet, or that the API server rejects the
 	// work.
 	PhaseInFlight Phase = "InFlight"
+	// PhaseValidating means that it would have succeeded, and that a success gate is not True yet.
+	PhaseValidating Phase = "Validating"
 	// PhaseSoaking means that it succeeded, and that the success is not settled yet.
 	PhaseSoaking Phase = "Soaking"
 	// PhaseHandingOver means that its success is settled, and that kept objects must be deleted before the success counts.
@@ -65,6 +68,8 @@ const (
 	// overdueUnselected is a cluster that nothing selects any more, that had succeeded, and whose deadline has passed since.
 	overdueUnselected
 	inFlight
+	// validating is a success that a success gate holds back.
+	validating
 	soaking
 	handingOver
 	degraded
@@ -119,6 +124,7 @@ var table = [...]consequence{
 	terminationTimedOut:  {name: PhaseTerminationTimedOut, halts: true, tolerated: true, listed: true, waitsFor: WaitDeletion},
 	overdueUnselected:    {name: PhaseTerminationTimedOut, waitsFor: WaitDeletion},
 	inFlight:             {name: PhaseInFlight, takesSlot: always, keepsTurn: true, mayStillFail: true, awaited: always, waitsFor: WaitAgent},
+	validating:           {name: PhaseValidating, takesSlot: always, keepsTurn: true, mayStillFail: true, awaited: always, waitsFor: WaitSuccessGate},
 	soaking:              {name: PhaseSoaking, takesSlot: always, keepsTurn: true, awaited: always, updated: true, waitsFor: WaitSoak},
 	handingOver:          {name: PhaseHandingOver, takesSlot: always, keepsTurn: true, awaited: unlessHalted, settled: true, waitsFor: WaitHandover},
 	degraded: {name: PhaseDegraded, takesSlot: always, keepsTurn: true, halts: true, mayStillFail: true, awaited: withDeadline, listed: true,
@@ -181,6 +187,8 @@ type member struct {
 	since time.Time
 	// next is when the phase changes or must be checked again; zero for never.
 	next time.Time
+	// gate is the type of the success gate that keeps its success from counting, or because of which it has failed; empty for none.
+	gate string
 	// reason is why it has failed, if it has.
 	reason workv1alpha1.FailureReason
 	// record is the recorded failure that holds for it; nil for none.
@@ -274,7 +282,7 @@ func (ps *placementState) computePhase(s *Snapshot, m *member) {
 
 // updatedPhase computes the phase of a member whose work has the update revision.
 func (ps *placementState) updatedPhase(s *Snapshot, m *member) {
-	a := work.Assess(m.work, s.Update, s.Now)
+	a, gateChanges := ps.assess(s, m)
 	m.state = a.State
 	m.retriedAt = ps.retried(s, m, a)
 	m.since = work.Later(a.Since, m.retriedAt)
@@ -288,11 +296,16 @@ func (ps *placementState) updatedPhase(s *Snapshot, m *member) {
 		}
 	case work.Completed:
 		m.phase = completed
+	case work.Validating, work.GateFailed:
+		ps.gatePhase(s, m)
 	case work.Degraded:
 		m.reason = workv1alpha1.FailureDegraded
 		m.phase, m.next = ps.until(s, m, degraded, failed)
 	default:
 		m.phase, m.next = ps.until(s, m, inFlight, failed)
+	}
+	if m.is().mayStillFail && !gateChanges.IsZero() && (m.next.IsZero() || gateChanges.Before(m.next)) {
+		m.next = gateChanges
 	}
 	ps.failFlapping(s, m)
 }

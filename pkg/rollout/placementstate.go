@@ -25,6 +25,8 @@ type placementState struct {
 	rings  []ring
 	ringOf []int
 	open   int
+	// gates are the success gates of each group; nil if no gate decides anything.
+	gates [][]work.Gate
 	// members are sorted by cluster.
 	members []*member
 	// counted is the largest number of members since the rollout began, as far as it is known. uncounted is true if it was lost.
@@ -54,6 +56,8 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	ps.addLeaving(s)
 	ps.orderGroups()
 	slices.SortFunc(ps.members, func(a, b *member) int { return strings.Compare(a.cluster, b.cluster) })
+	gates, err := ps.gatesOf(s)
+	ps.gates, ps.err = gates, cmp.Or(ps.err, err)
 	for _, m := range ps.members {
 		ps.computePhase(s, m)
 	}

@@ -172,6 +172,8 @@ type Plan struct {
 	// Failing names the failed, unknown, degraded, rejected and completed clusters that count, and those whose deletion timed out, including
 	// those without a ref, sorted.
 	Failing []Failing
+	// Gates are what the success gates say, in spec order.
+	Gates []GateOutcome
 	// Bare names the selected clusters that have no work, whose turn does not come for now, and that no revision can be written to meanwhile,
 	// sorted.
 	Bare []string

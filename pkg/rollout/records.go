@@ -30,6 +30,8 @@ type Failure struct {
 	Reason workv1alpha1.FailureReason
 	// Message is the message of the agent or the API server; empty if unknown.
 	Message string
+	// Gate is the type of the success gate because of which it failed; empty if it failed for another reason, or the failure is recorded.
+	Gate string
 }
 
 // Records are the facts that the ledger holds about the rollout of the update revision.
@@ -150,7 +152,7 @@ func (m *member) failure(s *Snapshot, placement string, unknown bool) (Failure, 
 	case !m.is().fails && (!m.owned || m.phase != terminationTimedOut):
 		return Failure{}, false
 	}
-	failure := Failure{Placement: placement, Since: s.Now, Reason: m.reason}
+	failure := Failure{Placement: placement, Since: s.Now, Reason: m.reason, Gate: m.gate}
 	switch {
 	case m.invalid:
 		failure.Message = invalidName(placement)
@@ -301,7 +303,9 @@ func (ps *placementState) retried(s *Snapshot, m *member, a work.Assessment) tim
 // is judged only from when this process began to watch it, because the cluster may have succeeded before a restart.
 func (ps *placementState) hadFailed(s *Snapshot, m *member, a work.Assessment, by time.Time) bool {
 	switch {
-	case a.State != work.InFlight && a.State != work.Degraded:
+	case a.State == work.GateFailed:
+		return a.Since.Before(by)
+	case a.State != work.InFlight && a.State != work.Degraded && a.State != work.Validating:
 		return false
 	case !ps.hasDeadline():
 		return a.State == work.Degraded && a.Since.Before(by)

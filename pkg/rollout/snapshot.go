@@ -46,6 +46,8 @@ type Snapshot struct {
 	// the ledger.
 	Generation int64
 	Served     string
+	// Gated is true if success gates decide: the rollout is in progress, and returns nowhere.
+	Gated bool
 	// Restored is true if every cluster has confirmed the revision that it was rolled back to. A process that started since then reports that
 	// again without watching each success first.
 	Restored bool

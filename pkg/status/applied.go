@@ -20,14 +20,14 @@ func manifestworkApplied(in *Input) metav1.Condition {
 	case message != "":
 		return notApplied(workv1alpha1.ReasonNotAsExpected, join(message, awayNote(in)))
 	case in.Stage == Stalled || in.Plan.Stalled:
-		return notApplied(workv1alpha1.ReasonNotAsExpected, join(failing(in.Plan), unreached(in), awayNote(in)))
+		return notApplied(workv1alpha1.ReasonNotAsExpected, join(failing(in.Plan), gatesNote(in), unreached(in), awayNote(in)))
 	case in.Plan.Selected() == 0:
 		return notApplied(workv1alpha1.ReasonPlacementDecisionEmpty, join("the placements select no cluster", awayNote(in)))
 	case in.Stage == Complete && in.Plan.RolledOut() && !in.TemplatePending:
 		return condition(workv1alpha1.ConditionManifestworkApplied, workv1alpha1.ReasonAsExpected,
-			join(reached(in.Plan)+" as wanted", tolerated(in.Plan), awayNote(in)), metav1.ConditionTrue)
+			join(reached(in.Plan)+" as wanted", tolerated(in.Plan), gatesNote(in), awayNote(in)), metav1.ConditionTrue)
 	default:
-		return notApplied(workv1alpha1.ReasonProcessing, join(progress(in.Plan), unreached(in), awayNote(in), templateWaits(in)))
+		return notApplied(workv1alpha1.ReasonProcessing, join(progress(in.Plan), gatesNote(in), unreached(in), awayNote(in), templateWaits(in)))
 	}
 }
 
@@ -67,6 +67,7 @@ func progress(plan *rollout.Plan) string {
 		{rollout.PhaseSoaking, "soaking"},
 		{rollout.PhaseHandingOver, "available, with objects to delete that the revision does not have"},
 		{rollout.PhaseInFlight, "in flight"},
+		{rollout.PhaseValidating, "validating"},
 		{rollout.PhaseWaiting, "waiting"},
 		{rollout.PhaseTerminating, "waiting for an older work to be gone"},
 		{rollout.PhaseTerminationTimedOut, "with an older work whose deletion hangs"},

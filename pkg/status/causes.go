@@ -23,6 +23,7 @@ var phrases = map[workv1alpha1.FailureReason]string{
 	workv1alpha1.FailureFlapping:            "did not stay healthy for long enough within twice the progressDeadline",
 	workv1alpha1.FailureTerminationTimedOut: "not successful within the progressDeadline",
 	workv1alpha1.FailureInvalidName:         "with an invalid name",
+	workv1alpha1.FailureGate:                "with a success gate that is not True",
 }
 
 // causes names the failed clusters by cause, the most frequent cause first. Clusters whose work the API server rejects are named

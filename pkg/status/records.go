@@ -27,6 +27,6 @@ func report(in *Input, out *workv1alpha1.ManifestWorkReplicaSetStatus) {
 func tally(summary *workv1alpha1.ManifestWorkReplicaSetSummary, clusters map[rollout.Phase]int) {
 	summary.Failed = clusters[rollout.PhaseFailed] + clusters[rollout.PhaseTerminationTimedOut]
 	summary.Waiting = clusters[rollout.PhaseWaiting] + clusters[rollout.PhaseTerminating]
-	summary.InFlight = clusters[rollout.PhaseInFlight] + clusters[rollout.PhaseHandingOver] +
+	summary.InFlight = clusters[rollout.PhaseInFlight] + clusters[rollout.PhaseValidating] + clusters[rollout.PhaseHandingOver] +
 		clusters[rollout.PhaseDegraded] + clusters[rollout.PhaseAgentUnknown]
 }

@@ -22,6 +22,10 @@ const (
 	Degraded State = "Degraded"
 	// Succeeded means that the agent reports the revision as applied and available, and no progress.
 	Succeeded State = "Succeeded"
+	// Validating means that the work is as in Succeeded, and that a success gate is not True yet.
+	Validating State = "Validating"
+	// GateFailed means that a success gate is False.
+	GateFailed State = "GateFailed"
 	// Completed means that the work ran to completion at an older revision: its agent does not apply a new one.
 	Completed State = "Completed"
 )

@@ -5,6 +5,7 @@
 //
 //	Which revision does a work have, and since when?   work.go, revision.go
 //	In which state is it, and since when?              assess.go: the order of R10; judged.go: in a handover
+//	Which condition keeps it from succeeding?          gate.go
 //	Which names may it have?                           names.go
 //	Which labels and annotations does it get?          metadata.go
 package work

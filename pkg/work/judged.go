@@ -1,6 +1,8 @@
 package work
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -71,6 +73,11 @@ func (w *Work) summed(manifests []workv1.ManifestCondition, conditionType string
 	return sum
 }
 
+// ByRule reports whether an agent made a condition because of a condition rule.
+func ByRule(condition *metav1.Condition) bool {
+	return strings.HasPrefix(condition.Reason, "ConditionRule")
+}
+
 // TrimHandover returns the parts of the manifest conditions that Judged reads.
 func TrimHandover(manifests []workv1.ManifestCondition) []workv1.ManifestCondition {
 	kept := make([]workv1.ManifestCondition, 0, len(manifests))
@@ -79,9 +86,13 @@ func TrimHandover(manifests []workv1.ManifestCondition) []workv1.ManifestConditi
 		for _, condition := range manifests[i].Conditions {
 			switch condition.Type {
 			case workv1.ManifestApplied, workv1.ManifestAvailable, workv1.ManifestProgressing, workv1.ManifestDegraded:
-				condition.Message = ""
-				trimmed.Conditions = append(trimmed.Conditions, condition)
+			default:
+				if !ByRule(&condition) {
+					continue
+				}
 			}
+			condition.Message = ""
+			trimmed.Conditions = append(trimmed.Conditions, condition)
 		}
 		kept = append(kept, trimmed)
 	}

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"slices"
 	"time"
 
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -58,11 +59,14 @@ func (r *Revision) reportsProgress() bool {
 		return false
 	}
 	for i := range r.Template.ManifestConfigs {
-		for j := range r.Template.ManifestConfigs[i].ConditionRules {
-			if r.Template.ManifestConfigs[i].ConditionRules[j].Condition == workv1.ManifestProgressing {
-				return true
-			}
+		if hasRule(r.Template.ManifestConfigs[i].ConditionRules, workv1.ManifestProgressing) {
+			return true
 		}
 	}
 	return false
+}
+
+// hasRule reports whether a rule makes a condition of a type.
+func hasRule(rules []workv1.ConditionRule, conditionType string) bool {
+	return slices.ContainsFunc(rules, func(rule workv1.ConditionRule) bool { return rule.Condition == conditionType })
 }

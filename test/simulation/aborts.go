@@ -109,7 +109,7 @@ func (w *World) failedFor(owner *workv1alpha1.ManifestWorkReplicaSet, work *work
 	if work.Labels[workv1alpha1.LabelPlacement] != placement && w.countedUnder(owner, work) != placement {
 		return false
 	}
-	return w.wasOverdue[work.Namespace].revision == owner.Status.UpdateRevision || w.overdue(owner, work)
+	return w.wasOverdue[work.Namespace].revision == owner.Status.UpdateRevision || w.overdue(owner, work) || w.gateFails(owner, work)
 }
 
 // overdue reports whether a work has not succeeded within its deadline.

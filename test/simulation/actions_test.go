@@ -25,6 +25,11 @@ func (m *model) actions() map[string]func(*rapid.T) {
 			version := rapid.SampledFrom([]string{"v1", "v2", "v3"}).Draw(t, "version")
 			m.report(cluster, version, rapid.SampledFrom([]Outcome{Succeeds, Lies, LiesThenHangs, Hangs, Degrades, Flaps, Silent}).Draw(t, "outcome"))
 		},
+		"success gate": func(t *rapid.T) {
+			cluster := rapid.SampledFrom(append([]string{""}, clusterNames...)).Draw(t, "cluster")
+			version := rapid.SampledFrom([]string{"v1", "v2", "v3"}).Draw(t, "version")
+			m.w.Gate(cluster, version, rapid.SampledFrom([]GateSays{"True", "False", "Unknown", GateSilent, GateOlder}).Draw(t, "gate says"))
+		},
 		"undo with an offline cluster": func(t *rapid.T) { m.undoOffline(t) },
 		"abort by hand": func(_ *rapid.T) {
 			if m.w.Object().Status.AbortedTime == nil {

@@ -255,7 +255,9 @@ func stamp(status *workv1.ManifestWorkStatus, generation int64) bool {
 		return false
 	}
 	for i := range status.Conditions {
-		status.Conditions[i].ObservedGeneration = generation
+		if status.Conditions[i].Type != gateType { // Not the agent's.
+			status.Conditions[i].ObservedGeneration = generation
+		}
 	}
 	return true
 }

@@ -118,6 +118,9 @@ func newModel(t *rapid.T) *model {
 		m.w.Join(clusterNames...)
 	}
 	m.place(t)
+	for _, version := range []string{"v1", "v2", "v3"} {
+		m.w.Gate("", version, "True")
+	}
 	m.w.Create("v1", m.refs(t)...)
 	m.corrupt(t)
 	m.settle(time.Duration(rapid.IntRange(0, 60).Draw(t, "at first")) * time.Second)
@@ -206,7 +209,11 @@ func (m *model) quiet() {
 func (m *model) refs(t *rapid.T) []workv1alpha1.LocalPlacementReference {
 	var refs []workv1alpha1.LocalPlacementReference
 	for _, placement := range placementNames[:rapid.SampledFrom([]int{1, 1, 2, 2, 3}).Draw(t, "refs")] {
-		refs = append(refs, drawRef(t, placement))
+		ref := drawRef(t, placement)
+		if m.w.Network == nil && rapid.IntRange(0, 3).Draw(t, "gate") == 0 {
+			ref = gated(ref)
+		}
+		refs = append(refs, ref)
 	}
 	return refs
 }

@@ -177,6 +177,9 @@ func (w *World) allWell(version string) bool {
 		}
 	}
 	for _, work := range w.Works() {
+		if owned(work) && !w.gateOpen(work) {
+			return false
+		}
 		o := w.outcome(work.Namespace, Version(work))
 		if owned(work) && (o == Silent || o != Succeeds && o != Lies && w.staysAway(work.Namespace)) { // One that is away fails, too.
 			return false

@@ -49,6 +49,7 @@ func (w *World) stepAgents() (acted bool, next time.Time) {
 	if w.API.version != w.agentsSaw || (!w.agentsDue.IsZero() && !w.agentsDue.After(w.Clock.Now())) {
 		before := w.API.version
 		w.agentsDue = w.runAgents()
+		w.setGates()
 		acted = w.API.version != before
 		w.agentsSaw = before
 	}

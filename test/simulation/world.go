@@ -69,6 +69,7 @@ type World struct {
 	began    time.Time
 	agents   map[types.UID]*agent
 	outcomes map[string]Outcome
+	gates    gates
 	// HubAhead is how far the clock of the hub's machine is ahead of the API server's.
 	HubAhead time.Duration
 	// AgentsAhead is how far the clock of each cluster's agent is ahead of the hub's.

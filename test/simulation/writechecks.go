@@ -61,6 +61,7 @@ func (w *World) noteCurrent() {
 	l := w.ledger()
 	name, since := revision.Name(Name, l.Current.Hash), l.Ended
 	w.becameCurrent = ""
+	w.gates.decided, w.gates.decides = w.gates.decides, l.Gated()
 	switch {
 	case l.Current.Hash == "":
 	case since.IsZero() || l.Current.Hash != l.Update.Hash:
@@ -124,7 +125,7 @@ func (w *World) checkSucceeded(name, hash string) error {
 			failed[work.Namespace] = fmt.Errorf("%s became current, and the work of cluster %s has hash %s", name, work.Namespace, work.Labels[workv1alpha1.LabelControllerHash])
 			continue
 		}
-		if !w.succeeded(work) {
+		if !w.succeeded(work) || w.gates.decided && !w.gateOpen(work) {
 			failed[work.Namespace] = fmt.Errorf("%s became current, and cluster %s has not succeeded", name, work.Namespace)
 			continue
 		}

@@ -71,6 +71,7 @@ type waves struct {
 
 func newWaves(s *rollout.Snapshot) *waves {
 	w := &waves{s: *s.AssumeSettled(), step: time.Second, reached: map[string]bool{}}
+	w.s.Gated = false // Gates open with the success.
 	w.s.Paused, w.s.Handover, w.s.Rejected, w.s.Records.Rejections = false, nil, nil, nil
 	w.rules = Rules{Degraded: s.Update.ReportsDegraded}
 	if s.Update.Template != nil {

@@ -42,7 +42,7 @@ type Cluster struct {
 // ranks lists the phases, the most urgent first. Phases that are not listed come after these, and clusters that succeeded come last.
 var ranks = []State{
 	StateFailed, StateRejected, StateRestoring, StateDegraded, StateTerminationTimedOut, StateCompleted, StateAgentUnknown,
-	StateAway, StateInFlight, StateHandingOver, StateSoaking, StateTerminating, StateWaiting,
+	StateAway, StateInFlight, StateValidating, StateHandingOver, StateSoaking, StateTerminating, StateWaiting,
 }
 
 // States returns the states of a cluster, the most urgent first.
@@ -158,6 +158,9 @@ func (o *Objects) standing() []Cluster {
 			c.ChangesAt, c.Then = time.Time{}, ""
 		}
 		o.describe(&c, works[c.Name])
+		if standing.Gate != "" {
+			c.Message = status.GateMessage(works[c.Name].Object, standing.Gate)
+		}
 		c.Message = cmp.Or(standing.Rejection, c.Message)
 		if c.State == StateWaiting {
 			c.Message = cmp.Or(c.Message, o.sickAt(works[c.Name]))

@@ -56,7 +56,7 @@ func (o *Objects) estimate() *Estimate {
 // troubled reports whether a cluster may not succeed without help.
 func (c *Cluster) troubled() bool {
 	switch c.State {
-	case StateSucceeded, StateSoaking, StateHandingOver, StateInFlight, StateTerminating:
+	case StateSucceeded, StateSoaking, StateHandingOver, StateInFlight, StateValidating, StateTerminating:
 		return false
 	case StateWaiting:
 		return c.WaitsFor == rollout.WaitHalt || c.WaitsFor == rollout.WaitRollback || c.WaitsFor == rollout.WaitStrategy

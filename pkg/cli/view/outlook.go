@@ -69,7 +69,7 @@ func (l *outlook) now() (facts []Fact) {
 		if limits.Halted {
 			facts = append(facts, Fact{level: LevelBad, Text: l.in(i) + l.halted(i)})
 		}
-		if open := l.count(limits, StateInFlight, StateDegraded, StateRejected); limits.Deadline == 0 && open > 0 {
+		if open := l.count(limits, StateInFlight, StateValidating, StateDegraded, StateRejected); limits.Deadline == 0 && open > 0 {
 			text := fmt.Sprintf("no deadline: the hub waits for %s without end, because progressDeadline is None", countOf(open))
 			if endless = limits.Halted; endless {
 				text = "no deadline: stays like this until somebody acts, because progressDeadline is None"

@@ -15,6 +15,8 @@ const (
 	StateTerminationTimedOut State = "TerminationTimedOut"
 	// StateInFlight means that the cluster has the revision without a result.
 	StateInFlight State = "InFlight"
+	// StateValidating means that a success gate is not True yet.
+	StateValidating State = "Validating"
 	// StateSoaking means that the success has not lasted for minSuccessTime.
 	StateSoaking State = "Soaking"
 	// StateHandingOver means that dropped objects stay until the revision is available.
@@ -40,7 +42,8 @@ const (
 var states = map[rollout.Phase]State{
 	rollout.PhaseWaiting: StateWaiting, rollout.PhaseTerminating: StateTerminating,
 	rollout.PhaseTerminationTimedOut: StateTerminationTimedOut, rollout.PhaseInFlight: StateInFlight,
-	rollout.PhaseSoaking: StateSoaking, rollout.PhaseHandingOver: StateHandingOver, rollout.PhaseDegraded: StateDegraded,
+	rollout.PhaseValidating: StateValidating,
+	rollout.PhaseSoaking:    StateSoaking, rollout.PhaseHandingOver: StateHandingOver, rollout.PhaseDegraded: StateDegraded,
 	rollout.PhaseFailed: StateFailed, rollout.PhaseAgentUnknown: StateAgentUnknown,
 	rollout.PhaseCompleted: StateCompleted, rollout.PhaseSkipped: StateAway, rollout.PhaseSucceeded: StateSucceeded,
 }

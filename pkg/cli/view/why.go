@@ -117,7 +117,7 @@ func (o *Objects) past(work *work.Work) []Fact {
 	}
 	for i := range work.Object.Status.Conditions {
 		if condition := &work.Object.Status.Conditions[i]; work.Observed(condition) {
-			facts = append(facts, factOf("the agent reports ", condition, wrote))
+			facts = append(facts, factOf(reporter(condition), condition, wrote))
 		}
 	}
 	for i := range work.Object.Status.ResourceStatus.Manifests {
@@ -128,6 +128,14 @@ func (o *Objects) past(work *work.Work) []Fact {
 		facts = append(facts, Fact{At: at, Text: "the ManifestWork was deleted; the agent has not finished its cleanup"})
 	}
 	return facts
+}
+
+// reporter says who set a condition of a work: its agent, or anybody.
+func reporter(condition *metav1.Condition) string {
+	if slices.Contains(workv1alpha1.JudgedByHub, condition.Type) || work.ByRule(condition) {
+		return "the agent reports "
+	}
+	return "the ManifestWork has "
 }
 
 // factOf returns a condition as a fact. A condition that did not change when the work was written has no time of its own.
@@ -182,22 +190,23 @@ func feedback(values []workv1.FeedbackValue) string {
 
 // waits describes what a cluster waits for.
 var waits = map[rollout.Wait]string{
-	rollout.WaitTurn:       "its turn",
-	rollout.WaitSlot:       "a free slot: maxConcurrency clusters are in progress",
-	rollout.WaitGroup:      "the decision groups before its own",
-	rollout.WaitBake:       "the bakeTime of the decision group before its own",
-	rollout.WaitApproval:   "the approval of its decision group",
-	rollout.WaitAgent:      "a report of the agent about this revision",
-	rollout.WaitManifests:  "the manifests and condition rules that are not satisfied",
-	rollout.WaitSoak:       "minSuccessTime: the success has to last",
-	rollout.WaitAcceptance: "the API server, which rejects the ManifestWork",
-	rollout.WaitHandover:   "objects of another revision, which have to be kept or deleted first",
-	rollout.WaitDeletion:   "the deletion of its ManifestWork by the agent",
-	rollout.WaitPlacement:  "a Placement that is missing, or whose decisions are missing or being written",
-	rollout.WaitStrategy:   "a correction of the rollout strategy of its placementRef, which is invalid",
-	rollout.WaitHalt:       "the clusters that failed or may fail: they are too many, so the hub starts no further cluster",
-	rollout.WaitRollback:   "the abort, which is about to begin",
-	rollout.WaitResume:     "the end of the pause",
+	rollout.WaitTurn:        "its turn",
+	rollout.WaitSlot:        "a free slot: maxConcurrency clusters are in progress",
+	rollout.WaitGroup:       "the decision groups before its own",
+	rollout.WaitBake:        "the bakeTime of the decision group before its own",
+	rollout.WaitApproval:    "the approval of its decision group",
+	rollout.WaitAgent:       "a report of the agent about this revision",
+	rollout.WaitManifests:   "the manifests and condition rules that are not satisfied",
+	rollout.WaitSoak:        "minSuccessTime: the success has to last",
+	rollout.WaitAcceptance:  "the API server, which rejects the ManifestWork",
+	rollout.WaitHandover:    "objects of another revision, which have to be kept or deleted first",
+	rollout.WaitDeletion:    "the deletion of its ManifestWork by the agent",
+	rollout.WaitPlacement:   "a Placement that is missing, or whose decisions are missing or being written",
+	rollout.WaitStrategy:    "a correction of the rollout strategy of its placementRef, which is invalid",
+	rollout.WaitHalt:        "the clusters that failed or may fail: they are too many, so the hub starts no further cluster",
+	rollout.WaitRollback:    "the abort, which is about to begin",
+	rollout.WaitResume:      "the end of the pause",
+	rollout.WaitSuccessGate: "a success gate: a condition of its ManifestWork is not True",
 	rollout.WaitAvailability: "its availability: its ManifestWork stays until the cluster has been available for a minute and is still not " +
 		"selected, or its ManagedCluster is deleted",
 }

@@ -27,6 +27,8 @@ const (
 	FailureTerminationTimedOut FailureReason = "TerminationTimedOut"
 	// FailureInvalidName means that a PlacementDecision names a cluster by a name that no cluster can have.
 	FailureInvalidName FailureReason = "InvalidName"
+	// FailureGate means that the condition of a success gate became False.
+	FailureGate FailureReason = "GateFailed"
 )
 
 // ClusterFailure is a cluster that failed at the update revision. It is a record: it holds until the cluster's success at the update
@@ -44,7 +46,8 @@ type ClusterFailure struct {
 	// +required
 	Since metav1.Time `json:"since"`
 
-	// reason is DeadlineExceeded, Degraded, Rejected, Flapping, TerminationTimedOut or InvalidName. Later releases may add reasons.
+	// reason is DeadlineExceeded, Degraded, Rejected, Flapping, TerminationTimedOut, InvalidName or GateFailed. Later releases may add
+	// reasons.
 	// +required
 	Reason FailureReason `json:"reason"`
 

@@ -181,6 +181,15 @@ type RolloutStrategy struct {
 	// +listType=atomic
 	// +optional
 	Groups []RolloutGroup `json:"groups,omitempty"`
+
+	// successGates are conditions of a cluster's ManifestWork that must be True before the cluster succeeds, at most 8. A condition that is
+	// missing or Unknown keeps the cluster in progress until progressDeadline. A condition that becomes False fails the cluster at once.
+	// Gates hold back no abort, no return to the current revision, and no cluster after the rollout is complete.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=map
+	// +listMapKey=conditionType
+	// +optional
+	SuccessGates []SuccessGate `json:"successGates,omitempty"`
 }
 
 // RolloutGroup is a decision group that gets a new revision before other clusters. Set either groupName or groupIndex.

@@ -13,6 +13,7 @@ export const phases = [
   { name: 'AgentUnknown', letter: '?', texture: 'dot', bad: true, text: 'its agent has not reported to this hub' },
   { name: 'Away', letter: 'A', texture: 'dot', bad: true, text: 'is unavailable, and no Placement selects it: it keeps its ManifestWork' },
   { name: 'InFlight', letter: '', texture: 'up', text: 'has the revision without a result' },
+  { name: 'Validating', letter: 'V', texture: 'up', text: 'succeeded, but a success gate is not True yet' },
   { name: 'HandingOver', letter: 'H', texture: 'up', text: 'still has dropped objects of the revision before' },
   { name: 'Soaking', letter: '', texture: 'half', text: 'succeeded, but not yet for minSuccessTime' },
   { name: 'Succeeded', letter: '', texture: '', text: 'the revision succeeded' },

@@ -1,0 +1,57 @@
+package v1alpha1
+
+import (
+	"slices"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// MaxSuccessGates is the largest number of success gates of a strategy.
+const MaxSuccessGates = 8
+
+// SuccessGate is a condition of a cluster's ManifestWork on which the success of the cluster depends.
+type SuccessGate struct {
+	// conditionType is the type of the condition, for example SmokeTestPassed or example.com/ErrorRate. A condition rule of the template
+	// makes it, or a user or controller sets it in the status of the ManifestWork. It counts if its observedGeneration is the generation of the
+	// ManifestWork. The hub judges the types Applied, Available, Progressing, Degraded and Complete itself, so they are not allowed.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=316
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])$`
+	// +kubebuilder:validation:XValidation:rule="!(self in ['Applied', 'Available', 'Progressing', 'Degraded', 'Complete'])",message="the hub judges this condition itself: use a type of your own"
+	ConditionType string `json:"conditionType"`
+
+	// groups are the decision groups whose clusters have this gate, by name, or by index as a string. By default, all clusters have it.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	// +listType=set
+	// +optional
+	Groups []string `json:"groups,omitempty"`
+
+	// mode determines the effect of the gate. With Enforce, the default, a cluster succeeds when the condition is True, and fails when it
+	// becomes False. With Report, the hub only reports the condition.
+	// +optional
+	Mode GateMode `json:"mode,omitempty"`
+}
+
+// GateMode determines the effect of a success gate.
+// +kubebuilder:validation:Enum=Enforce;Report
+type GateMode string
+
+const (
+	// EnforceGate means that a cluster succeeds when the condition is True.
+	EnforceGate GateMode = "Enforce"
+	// ReportGate means that the condition is only reported.
+	ReportGate GateMode = "Report"
+)
+
+// Enforces reports whether the gate decides on the success of clusters.
+func (g *SuccessGate) Enforces() bool { return g.Mode != ReportGate }
+
+// Covers reports whether a gate applies to the clusters of a decision group, which has a name and an index as text.
+func (g *SuccessGate) Covers(name, index string) bool {
+	return len(g.Groups) == 0 || slices.Contains(g.Groups, index) || name != "" && slices.Contains(g.Groups, name)
+}
+
+// JudgedByHub are the types of conditions that can't be a gate: the hub judges them anyway.
+var JudgedByHub = []string{workv1.WorkApplied, workv1.WorkAvailable, workv1.WorkProgressing, workv1.WorkDegraded, workv1.WorkComplete}

@@ -1,0 +1,52 @@
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// badGate returns the first error in success gates, and the path of its field. The CRD of this project reports the same errors.
+func badGate(gates []workv1alpha1.SuccessGate) (child string, err error) {
+	if len(gates) > workv1alpha1.MaxSuccessGates {
+		return "successGates", fmt.Errorf("it has %d entries: use at most %d", len(gates), workv1alpha1.MaxSuccessGates)
+	}
+	for i := range gates {
+		gate, path := &gates[i], fmt.Sprintf("successGates[%d].", i)
+		same := func(other workv1alpha1.SuccessGate) bool { return other.ConditionType == gate.ConditionType }
+		switch problems := validation.IsQualifiedName(gate.ConditionType); {
+		case len(problems) > 0:
+			return path + "conditionType", errors.New("it is not the type of a condition: " + strings.Join(problems, "; "))
+		case slices.Contains(workv1alpha1.JudgedByHub, gate.ConditionType):
+			return path + "conditionType", fmt.Errorf("the hub judges the condition %s itself: use a type of your own", gate.ConditionType)
+		case slices.ContainsFunc(gates[:i], same):
+			return path + "conditionType", fmt.Errorf("%s is listed twice: remove one of the two", gate.ConditionType)
+		case gate.Mode != "" && gate.Mode != workv1alpha1.EnforceGate && gate.Mode != workv1alpha1.ReportGate:
+			return path + "mode", errors.New("use Enforce or Report")
+		}
+	}
+	return "", nil
+}
+
+// GatesOf returns the success gates of a mode that apply to a decision group.
+func (s *Strategy) GatesOf(group *Group, enforced bool) (types []string) {
+	for i := range s.Gates {
+		if gate := &s.Gates[i]; gate.Enforces() == enforced && gate.Covers(group.Name, strconv.Itoa(int(group.Index))) {
+			types = append(types, gate.ConditionType)
+		}
+	}
+	return types
+}
+
+// HasGates reports whether a success gate of a placementRef decides on the success of clusters.
+func HasGates(refs []Ref) bool {
+	return slices.ContainsFunc(refs, func(ref Ref) bool {
+		return slices.ContainsFunc(ref.Strategy.SuccessGates, func(gate workv1alpha1.SuccessGate) bool { return gate.Enforces() })
+	})
+}

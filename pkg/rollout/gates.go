@@ -1,0 +1,159 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// The effects of success gates (R46):
+//
+//  1. A gate that is not True turns a success into the phase validating: it keeps its slot and its turn, and its deadline runs.
+//  2. A verdict of False fails the cluster at once (package work decides what a verdict is), but not while a selection is unknown.
+//  3. Gates hold only in a rollout: not in an abort, in a return to the current revision, or after completion (Gated). A cluster whose
+//     recorded failure is that of a gate stays failed until its gates are True.
+//  4. Over a broker, only agents set conditions. A gate that no condition rule makes is an error of the strategy there.
+
+// gatesOf returns the enforced gates of each decision group of a placementRef, and an error if one of them can't be True.
+func (ps *placementState) gatesOf(s *Snapshot) (gates [][]work.Gate, err error) {
+	if len(ps.strategy.Gates) == 0 || s.Aborted {
+		return nil, nil
+	}
+	if i := ps.impossibleGate(s); i >= 0 {
+		err = fmt.Errorf("%s.rolloutStrategy.successGates[%d].conditionType: no condition rule of the template makes %s, and over a broker "+
+			"nobody else can set it: add the rule, or use mode Report", ps.ref.Field, i, ps.strategy.Gates[i].ConditionType)
+	}
+	gates = make([][]work.Gate, len(ps.groups))
+	for g := range ps.groups {
+		gates[g] = gatesOfGroup(&ps.strategy, &ps.groups[g], s.Update)
+	}
+	return gates, err
+}
+
+// impossibleGate returns the index of the first enforced gate that can't be True because works travel over a broker; negative for none.
+func (ps *placementState) impossibleGate(s *Snapshot) int {
+	if s.Heard == nil || !s.Gated {
+		return -1
+	}
+	for i := range ps.strategy.Gates {
+		if gate := &ps.strategy.Gates[i]; gate.Enforces() && !s.Update.Gate(gate.ConditionType).Made {
+			return i
+		}
+	}
+	return -1
+}
+
+func gatesOfGroup(strategy *placement.Strategy, group *placement.Group, rev *work.Revision) (gates []work.Gate) {
+	for _, conditionType := range strategy.GatesOf(group, true) {
+		gates = append(gates, rev.Gate(conditionType))
+	}
+	return gates
+}
+
+// GatesOf returns a function that returns the success gates of a selected cluster at a revision. owners are the owners of the clusters.
+func GatesOf(refs []placement.Ref, owners map[string]int, rev *work.Revision) func(cluster string) []work.Gate {
+	gates := make(map[string][]work.Gate, len(owners))
+	for i := range refs {
+		strategy := placement.Strategy{Gates: refs[i].Strategy.SuccessGates}
+		if refs[i].Placement == nil {
+			continue
+		}
+		for g := range refs[i].Placement.Groups {
+			group := &refs[i].Placement.Groups[g]
+			of := gatesOfGroup(&strategy, group, rev)
+			for _, cluster := range group.Clusters {
+				if owners[cluster] == i {
+					gates[cluster] = of
+				}
+			}
+		}
+	}
+	return func(cluster string) []work.Gate { return gates[cluster] }
+}
+
+// assess returns the state of the work of a member that has the update revision, as its success gates allow. next is when a gate changes it
+// by itself; zero for never.
+func (ps *placementState) assess(s *Snapshot, m *member) (found work.Assessment, next time.Time) {
+	var gates []work.Gate
+	if ps.gates != nil && (s.Gated || s.Records.Failures[m.cluster].Reason == workv1alpha1.FailureGate) {
+		gates = ps.gates[m.group]
+	}
+	found, m.gate, next = work.Gated(m.work, s.Update, gates, s.Now, s.Settle)
+	return found, next
+}
+
+// gatePhase computes the phase of a member that a gate keeps from succeeding. A retry gives it time even if the gate is False.
+func (ps *placementState) gatePhase(s *Snapshot, m *member) {
+	m.reason = workv1alpha1.FailureGate
+	if m.state == work.GateFailed && m.retriedAt.IsZero() && !ps.selection.anyUnknown {
+		m.phase = failed
+		return
+	}
+	m.phase, m.next = ps.until(s, m, validating, failed)
+}
+
+// describeGates names the gates because of which clusters failed.
+func (ps *placementState) describeGates(failed []string) string {
+	var types []string
+	for _, m := range ps.members {
+		if m.failed() && m.gate != "" && !slices.Contains(types, m.gate) {
+			types = append(types, m.gate)
+		}
+	}
+	slices.Sort(types)
+	return fmt.Sprintf("%s: %s not True, ", ps.countOf(failed), strings.TrimSpace("success gate "+strings.Join(types, ", ")))
+}
+
+// GateOutcome is what a success gate of a placementRef says about its clusters.
+type GateOutcome struct {
+	Placement, Type string
+	// Report is true if the gate decides nothing. Then the outcome has each cluster that has the update revision. Otherwise it has only those
+	// that the gate keeps from succeeding, in Open.
+	Report bool
+	// True is the number of clusters where the condition is True. False and Open name those where it is False, and those where it is missing,
+	// Unknown, or about another generation.
+	True        int
+	False, Open []string
+}
+
+// noteGates notes what the success gates of a placementRef say.
+func (p *Plan) noteGates(s *Snapshot, ps *placementState) {
+	if s.Aborted {
+		return
+	}
+	for i := range ps.strategy.Gates {
+		gate := &ps.strategy.Gates[i]
+		outcome := GateOutcome{Placement: ps.ref.Name, Type: gate.ConditionType, Report: !gate.Enforces()}
+		for _, m := range ps.members {
+			switch group := &ps.groups[m.group]; {
+			case !m.owned || !m.atUpdate || !gate.Covers(group.Name, strconv.Itoa(int(group.Index))):
+			case outcome.Report:
+				outcome.add(m, s.Update.Gate(gate.ConditionType))
+			case m.phase == validating && m.gate == gate.ConditionType:
+				outcome.Open = append(outcome.Open, m.cluster)
+			}
+		}
+		if outcome.True+len(outcome.False)+len(outcome.Open) > 0 {
+			p.Gates = append(p.Gates, outcome)
+		}
+	}
+}
+
+func (o *GateOutcome) add(m *member, gate work.Gate) {
+	switch m.work.GateStatus(gate) {
+	case metav1.ConditionTrue:
+		o.True++
+	case metav1.ConditionFalse:
+		o.False = append(o.False, m.cluster)
+	default:
+		o.Open = append(o.Open, m.cluster)
+	}
+}

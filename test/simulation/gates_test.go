@@ -1,0 +1,135 @@
+package simulation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// TestStoriesOfGates plays named stories of success gates.
+func TestStoriesOfGates(t *testing.T) {
+	playStories(t, map[string]func(*teller){
+		"a success gate opens cluster by cluster, and is False on one": func(s *teller) {
+			s.Gate("", "v1", "True")
+			s.stable(gated(progressive("p1", 1, "30s", 0, true)), "c1", "c2", "c3")
+			s.Gate("", "v2", "Unknown")
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			s.Gate("c1", "v2", "True")
+			s.settle(10 * time.Second)
+			s.Gate("c2", "v2", "False")
+			s.quiet()
+			s.Gate("", "v3", "True")
+			s.Update("v3")
+			s.quiet()
+		},
+	})
+}
+
+// TestSuccessGate: the rollout waits for the gate of each cluster, although the hub stops after each of its writes in turn. It fails a
+// cluster whose gate is never True at its deadline, and restores and repairs wait for no gate.
+func TestSuccessGate(t *testing.T) {
+	for write := range 8 {
+		s := checkedStory(t)
+		s.Gate("", "v1", "True")
+		s.stable(gated(progressive("p1", 1, "1m", 0, true)), "c1", "c2")
+		s.Update("v2")
+		s.Fault = nth(write, KilledAfter)
+		s.settle(30 * time.Second)
+		s.Fault = nil
+		require.Equal(t, "v2", s.held("c1"), s.story())
+		require.Equal(t, "v1", s.held("c2"))
+		s.says(workv1alpha1.ConditionManifestworkApplied, "success gate Tested of placement p1 not True yet on 1 cluster (c1)")
+		s.Gate("c1", "v2", "True")
+		s.settle(30 * time.Second)
+		require.Equal(t, "v2", s.held("c2"), s.story())
+		require.Equal(t, workv1alpha1.StateRollingOut, s.Object().Status.State)
+		s.Gate("", "v1", GateSilent) // The restore does not wait for it.
+		s.quiet()
+		require.Equal(t, workv1alpha1.StateAborted, s.Object().Status.State, s.story())
+		require.Equal(t, []string{"c2"}, s.failed())
+		require.Equal(t, workv1alpha1.FailureGate, s.Object().Status.Failures[0].Reason)
+		require.Equal(t, "the ManifestWork has no condition Tested for its generation 2", s.Object().Status.Failures[0].Message)
+		s.everywhere("v1")
+	}
+}
+
+// TestGateAfterCompletion: a cluster that joins, and one whose work is written again, wait for no gate after the rollout is complete.
+func TestGateAfterCompletion(t *testing.T) {
+	s := checkedStory(t)
+	s.Gate("", "v1", "True")
+	s.stable(gated(progressive("p1", 1, "30s", 0, true)), "c1", "c2")
+	s.Gate("", "v1", "False")
+	s.quiet()
+	require.Equal(t, workv1alpha1.StateComplete, s.Object().Status.State)
+	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
+	require.NoError(t, s.API.Delete(Works, "c1", "web", nil))
+	s.quiet()
+	require.Equal(t, workv1alpha1.StateComplete, s.Object().Status.State, s.story())
+	s.everywhere("v1")
+	require.Empty(t, s.failed())
+}
+
+// TestGateFlips: each cluster that succeeded can lose its gate again until the rollout is complete.
+func TestGateFlips(t *testing.T) {
+	for says, state := range map[GateSays]workv1alpha1.State{
+		"False": workv1alpha1.StateAborted, "Unknown": workv1alpha1.StateAborted, GateSilent: workv1alpha1.StateAborted,
+		GateOlder: workv1alpha1.StateAborted, "True": workv1alpha1.StateComplete,
+	} {
+		t.Run(string(says), func(t *testing.T) {
+			s := checkedStory(t)
+			s.Gate("", "v1", "True")
+			s.stable(gated(progressive("p1", 1, "1m", 0, true)), "c1", "c2")
+			s.Gate("c1", "v2", "True")
+			s.Update("v2")
+			s.settle(20 * time.Second)
+			require.Equal(t, "v2", s.held("c2"), s.story())
+			s.Gate("c1", "v2", says)
+			s.settle(10 * time.Second)
+			if says == "False" {
+				require.Equal(t, workv1alpha1.StateAborted, s.Object().Status.State, s.story())
+			}
+			s.Gate("c2", "v2", "True")
+			s.quiet()
+			require.Equal(t, state, s.Object().Status.State, s.story())
+		})
+	}
+}
+
+// TestGateRetry: a user retries a cluster that a gate failed, and the gate becomes True. Before that, the cluster waits for it.
+func TestGateRetry(t *testing.T) {
+	s := checkedStory(t)
+	s.Gate("", "v1", "True")
+	s.stable(gated(progressive("p1", 1, "1m", 0, false)), "c1", "c2")
+	s.Gate("c1", "v2", "False")
+	s.Gate("c2", "v2", "True")
+	s.Update("v2")
+	s.quiet()
+	require.Equal(t, []string{"c1"}, s.failed())
+	require.Equal(t, "Tested=False: Simulated", s.Object().Status.Failures[0].Message)
+	s.forgive("c1")
+	s.settle(10 * time.Second)
+	require.Empty(t, s.failed(), s.story())
+	s.Gate("c1", "v2", "True")
+	s.quiet()
+	require.Equal(t, workv1alpha1.StateComplete, s.Object().Status.State, s.story())
+}
+
+// TestGateOverABroker: a gate that nobody can set is told as an error of the strategy, and no cluster is started.
+func TestGateOverABroker(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.OverBroker()
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+	s.Edit("adds a gate", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+		spec.PlacementRefs[0] = gated(spec.PlacementRefs[0])
+	})
+	s.quiet()
+	require.Equal(t, workv1alpha1.StateComplete, s.Object().Status.State)
+	s.Update("v2")
+	s.settle(5 * time.Minute)
+	s.everywhere("v1")
+	s.says(workv1alpha1.ConditionPlacementVerified, "no condition rule of the template makes Tested")
+}
