@@ -38,6 +38,7 @@ var added = []string{
 	`spec.paused type: "boolean"`,
 	`spec.placementRefs maxItems: 64`,
 	`spec.placementRefs[].rolloutStrategy.failureStrategy enum "AbortAll"`,
+	`spec.placementRefs[].rolloutStrategy.failureStrategy enum "ReportAbort"`,
 	`spec.placementRefs[].rolloutStrategy.failureStrategy type: "string"`,
 	`spec.placementRefs[].rolloutStrategy.unavailableClusters enum "Count"`,
 	`spec.placementRefs[].rolloutStrategy.unavailableClusters enum "Skip"`,

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Judge enters the results of a plan in the ledger: the failed clusters, and whether the rollout is complete or aborted, or the clusters of
@@ -30,6 +30,11 @@ func Judge(v *View, found Decision, plan *rollout.Plan) Decision {
 		return d
 	}
 	v.takeRecords(l, &plan.Records)
+	if plan.WouldAbort != nil && l.WouldAbort == nil {
+		l.WouldAbort = &revision.WouldAbort{
+			At: metav1.NewTime(v.Now).Rfc3339Copy().Time, Reason: plan.WouldAbort.Reason, Clusters: work.Having(v.Notes.Works, l.Update.Hash),
+		}
+	}
 	switch {
 	case plan.Abort != nil:
 		l.Abort = &ledger.Abort{At: metav1.NewTime(v.Now).Rfc3339Copy().Time, Reason: plan.Abort.Reason}
@@ -134,7 +139,7 @@ func (v *View) RecordOf(l *ledger.Ledger, rev *revision.Revision) *revision.Reco
 		if rev.Hash != l.Update.Hash {
 			return
 		}
-		r.Began, r.Retried, r.Abort = l.Begun.At, l.Begun.Retried, nil
+		r.Began, r.Retried, r.Abort, r.WouldAbort = l.Begun.At, l.Begun.Retried, nil, l.WouldAbort
 		if l.Complete() {
 			r.Ended = l.Ended
 		}
@@ -176,11 +181,5 @@ func evidence(troubles []ledger.Trouble) (lines []string) {
 
 // reached returns the largest number of clusters that had a revision when a rollout of it ended.
 func (v *View) reached(rev *revision.Revision) int32 {
-	clusters := sets.New[string]()
-	for i := range v.Notes.Works {
-		if w := &v.Notes.Works[i]; w.Hash() == rev.Hash && !w.UnexpectedName {
-			clusters.Insert(w.Cluster())
-		}
-	}
-	return max(ptr.Deref(rev.Reached, 0), int32(clusters.Len())) //nolint:gosec // No hub has two billion clusters.
+	return max(ptr.Deref(rev.Reached, 0), int32(work.Having(v.Notes.Works, rev.Hash))) //nolint:gosec // No hub has two billion clusters.
 }

@@ -133,7 +133,9 @@ type Plan struct {
 	Desired *work.Revision
 	// Abort is set if the rollout is to be aborted. Then Writes and Deletes are empty: the abort is persisted first.
 	Abort *Abort
-	// AbortBlocked is why a failed ref with AbortAll does not lead to an abort.
+	// WouldAbort is the abort that failureStrategy ReportAbort does not carry out; nil for none.
+	WouldAbort *Abort
+	// AbortBlocked is why a failed ref with AbortAll or ReportAbort decides no abort.
 	AbortBlocked AbortBlock
 	// Writes in the order in which they should be made.
 	Writes []Write

@@ -33,10 +33,10 @@ func unpaused(in *Input) metav1.Condition {
 	switch in.Stage {
 	case Complete:
 		return stopped(workv1alpha1.ReasonNewManifestWorkAvailable, join(
-			fmt.Sprintf("New revision %s is successfully progressed", update.Name), tolerated(in.Plan), soakIgnored(in.Plan), notKept(in.Plan)))
+			fmt.Sprintf("New revision %s is successfully progressed", update.Name), tolerated(in.Plan), wouldAbort(in), soakIgnored(in.Plan), notKept(in.Plan)))
 	case Stalled:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
-			fmt.Sprintf("the rollout of revision %s is stalled: %s", update.Name, failing(in.Plan)), abortBlocked(in), notKept(in.Plan)))
+			fmt.Sprintf("the rollout of revision %s is stalled: %s", update.Name, failing(in.Plan)), wouldAbort(in), abortBlocked(in), notKept(in.Plan)))
 	case Aborting:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
 			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.abortReason()), goingBack(in), notKept(in.Plan)))
@@ -48,7 +48,7 @@ func unpaused(in *Input) metav1.Condition {
 		if update.Reused {
 			reason = workv1alpha1.ReasonFoundNewRevision
 		}
-		message := join(fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), abortBlocked(in),
+		message := join(fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), wouldAbort(in), abortBlocked(in),
 			awaiting(in.Plan), soakIgnored(in.Plan), notKept(in.Plan))
 		return condition(workv1alpha1.ConditionProgressing, reason, join(message, missing(in), largerHistory(in.Object)), metav1.ConditionTrue)
 	}

@@ -92,6 +92,8 @@ type World struct {
 	abortedTime *metav1.Time
 	// aborts are the times of all aborts that were persisted, or that a user asked for.
 	aborts sets.Set[string]
+	// reported are the times of all aborts that ReportAbort reported.
+	reported map[time.Time]bool
 	// facts are the clusters that were overdue at a pass of the hub.
 	facts map[string]fact
 	// emptied holds the placements whose decisions are being written, with the clusters that they selected before.
@@ -133,6 +135,7 @@ func NewWorld() *World {
 		made:         map[string]int{},
 		causes:       map[string]cause{},
 		refusedSince: map[string]time.Time{}, refusedIn: map[string]string{},
+		reported:   map[time.Time]bool{},
 		facts:      map[string]fact{},
 		emptied:    map[string]emptied{},
 		wasOverdue: map[string]overdueAt{},

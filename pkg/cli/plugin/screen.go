@@ -40,6 +40,7 @@ const (
 
 var colors = map[string]string{
 	string(workv1alpha1.StateComplete): green, string(workv1alpha1.StateRollingOut): yellow, string(workv1alpha1.StateStalled): red,
+	string(workv1alpha1.StateWouldAbort): red,
 	string(workv1alpha1.StateAborted): red, string(workv1alpha1.StateAborting): red, string(workv1alpha1.StateInvalid): red,
 	string(workv1alpha1.StatePaused): yellow, string(workv1alpha1.StateDeleting): yellow,
 	string(workv1alpha1.RevisionAvailable): green, string(workv1alpha1.RevisionProgressing): yellow,

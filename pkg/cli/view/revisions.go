@@ -30,6 +30,8 @@ type Revision struct {
 	Ended   time.Time `json:"ended,omitzero"`
 	// AbortReason is the reason for which its last rollout was aborted.
 	AbortReason string `json:"abortReason,omitempty"`
+	// WouldAbort is when and why AbortAll would have aborted its last rollout, which ReportAbort did not.
+	WouldAbort  string `json:"wouldAbort,omitempty"`
 	ChangeCause string `json:"changeCause,omitempty"`
 	CreatedBy   string `json:"createdBy,omitempty"`
 	// Stored is true if its ControllerRevision was read. An undo requires it.
@@ -109,6 +111,9 @@ func (r *Revision) add(rev *revision.Revision) {
 	r.ChangeCause = cmp.Or(r.ChangeCause, rev.ChangeCause())
 	r.CreatedBy = cmp.Or(r.CreatedBy, rev.CreatedBy)
 	r.AbortReason = cmp.Or(rev.AbortReason(), r.AbortReason)
+	if rev.WouldAbort != nil {
+		r.WouldAbort = rev.WouldAbort.Text(rev.WouldAbort.Clusters)
+	}
 	if r.Reached == nil {
 		r.Reached = rev.Reached
 	}

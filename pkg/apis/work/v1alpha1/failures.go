@@ -87,6 +87,8 @@ const (
 	StateAborting State = "Aborting"
 	// StateAborted means that the rollout was aborted, and every ManifestWork that can be written was restored.
 	StateAborted State = "Aborted"
+	// StateWouldAbort means that the rollout does not continue by itself, and that AbortAll would have aborted it (ReportAbort).
+	StateWouldAbort State = "WouldAbort"
 	// StateStalled means that the rollout does not continue by itself.
 	StateStalled State = "Stalled"
 	// StateRollingOut means that the rollout of the update revision is in progress.
@@ -94,3 +96,6 @@ const (
 	// StateComplete means that the rollout of the update revision is complete.
 	StateComplete State = "Complete"
 )
+
+// IsStalled reports whether the rollout does not continue by itself, with failureStrategy ReportAbort or without.
+func (s State) IsStalled() bool { return s == StateStalled || s == StateWouldAbort }
