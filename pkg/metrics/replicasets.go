@@ -33,6 +33,7 @@ const (
 var states = [...]rollout.Phase{
 	rollout.PhaseWaiting, rollout.PhaseTerminating, rollout.PhaseTerminationTimedOut, rollout.PhaseInFlight, rollout.PhaseSoaking,
 	rollout.PhaseDegraded, rollout.PhaseFailed, rollout.PhaseAgentUnknown, rollout.PhaseCompleted, rollout.PhaseSkipped,
+	rollout.PhaseHeld, rollout.PhaseClosed,
 	rollout.PhaseSucceeded, Restoring, Restored,
 }
 

@@ -172,6 +172,8 @@ type Plan struct {
 	Bare []string
 	// Away are the clusters that no placementRef selects because they are, or were a moment ago, unavailable, by cluster.
 	Away []AwayCluster
+	// OnHold are the selected clusters that a hold or a closed window keeps from the update revision, by cluster.
+	OnHold []HeldCluster
 	// AwaitedAway names those of them whose result the rollout waits for or, while aborted, that have not confirmed the desired revision.
 	AwaitedAway []string
 	// awayCounted is how many of them have the update revision: awayUpdated succeeded with it, awaySettled for long enough, and

@@ -49,7 +49,7 @@ func unpaused(in *Input) metav1.Condition {
 			reason = workv1alpha1.ReasonFoundNewRevision
 		}
 		message := join(fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), wouldAbort(in), abortBlocked(in),
-			awaiting(in.Plan), soakIgnored(in.Plan), notKept(in.Plan))
+			awaiting(in.Plan), heldNote(in), soakIgnored(in.Plan), notKept(in.Plan))
 		return condition(workv1alpha1.ConditionProgressing, reason, join(message, missing(in), largerHistory(in.Object)), metav1.ConditionTrue)
 	}
 }

@@ -194,6 +194,8 @@ var waits = map[rollout.Wait]string{
 	rollout.WaitStrategy:   "a correction of the rollout strategy of its placementRef, which is invalid",
 	rollout.WaitHalt:       "the clusters that failed or may fail: they are too many, so the hub starts no further cluster",
 	rollout.WaitRollback:   "the abort, which is about to begin",
+	rollout.WaitHold:       "the end of the hold on its ManagedCluster",
+	rollout.WaitWindow:     "its next window",
 	rollout.WaitResume:     "the end of the pause",
 	rollout.WaitAvailability: "its availability: its ManifestWork stays until the cluster has been available for a minute and is still not " +
 		"selected, or its ManagedCluster is deleted",
@@ -218,6 +220,11 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 	}
 	if c.WaitsFor == rollout.WaitAcceptance && len(Alarms(o)) == 0 {
 		facts = append(facts, Fact{Text: "the hub tries the write again at least once a minute"})
+	}
+	for i := range o.ReplicaSet.Status.Held {
+		if held := &o.ReplicaSet.Status.Held[i]; held.Cluster == c.Name && c.State == StateHeld {
+			facts = append(facts, Fact{Text: "the hold: " + held.Reason})
+		}
 	}
 	facts = append(facts, o.then()...)
 	if c.Then != "" {

@@ -72,6 +72,25 @@ type AwayCluster struct {
 	Skipped bool `json:"skipped,omitempty"`
 }
 
+// HeldCluster is a selected cluster that a hold or a closed window keeps from the update revision.
+type HeldCluster struct {
+	// cluster is the name of the managed cluster.
+	// +required
+	Cluster string `json:"cluster"`
+
+	// placement is the name of the Placement that selects the cluster.
+	// +optional
+	Placement string `json:"placement,omitempty"`
+
+	// reason is the reason of the hold, or why the windows can't be read. It is empty if a window is closed.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// until is when the next window opens. It is empty for a hold, which has no end.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
+}
+
 // State is one word for what a ManifestWorkReplicaSet does. Later releases may add states.
 type State string
 

@@ -334,6 +334,14 @@ type ManifestWorkReplicaSetStatus struct {
 	// +optional
 	Away []AwayCluster `json:"away,omitempty"`
 
+	// held are selected clusters that a hold or a closed window keeps from the update revision, sorted by name, at most 100.
+	// summary.held counts all of them.
+	// +listType=map
+	// +listMapKey=cluster
+	// +kubebuilder:validation:MaxItems=100
+	// +optional
+	Held []HeldCluster `json:"held,omitempty"`
+
 	// approvals are the decision groups that users approved for updateRevision. Add an entry to approve a group that waits; remove it to
 	// withdraw the approval of a group that has not begun. The hub removes the entries when another rollout begins.
 	// +listType=map
@@ -365,16 +373,19 @@ type Approval struct {
 	// group is the groupName of the entry in rolloutStrategy.groups, or its groupIndex as a string.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Group string `json:"group"`
 	// revision is the hash of the revision that the approval is for. Another revision needs another approval.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +required
 	Revision string `json:"revision"`
 	// by is the user who approved, in at most 256 bytes.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	By string `json:"by,omitempty"`
 	// at is when the user approved.
+	// +required
 	At metav1.Time `json:"at"`
 }
 
