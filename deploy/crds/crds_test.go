@@ -39,6 +39,7 @@ var added = []string{
 	`spec.placementRefs maxItems: 64`,
 	`spec.placementRefs[].rolloutStrategy x-kubernetes-validations: [{"message":"groups have no effect with type All: use Progressive or ProgressivePerGroup","rule":"!has(self.groups) || size(self.groups) == 0 || (has(self.type) && self.type != 'All')"}]`,
 	`spec.placementRefs[].rolloutStrategy.failureStrategy enum "AbortAll"`,
+	`spec.placementRefs[].rolloutStrategy.failureStrategy enum "ReportAbort"`,
 	`spec.placementRefs[].rolloutStrategy.failureStrategy type: "string"`,
 	`spec.placementRefs[].rolloutStrategy.groups maxItems: 16`,
 	`spec.placementRefs[].rolloutStrategy.groups type: "array"`,

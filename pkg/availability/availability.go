@@ -24,6 +24,8 @@ type Report struct {
 	Available bool
 	// Since is the last transition of the condition or, without one, when the taint was added; zero if that is unknown.
 	Since time.Time
+	// Rule is when the cluster may be started.
+	Rule Rule
 }
 
 // Of returns what a ManagedCluster reports. A ManagedCluster that is being deleted reports nothing: a user detached the cluster.
@@ -31,8 +33,9 @@ func Of(cluster *clusterv1.ManagedCluster) (report Report, exists bool) {
 	if cluster == nil || !cluster.DeletionTimestamp.IsZero() {
 		return Report{}, false
 	}
+	report.Rule = ruleOf(cluster)
 	if condition := meta.FindStatusCondition(cluster.Status.Conditions, clusterv1.ManagedClusterConditionAvailable); condition != nil {
-		report = Report{Available: condition.Status == metav1.ConditionTrue, Since: condition.LastTransitionTime.Time}
+		report.Available, report.Since = condition.Status == metav1.ConditionTrue, condition.LastTransitionTime.Time
 	}
 	for i := range cluster.Spec.Taints {
 		if taint := &cluster.Spec.Taints[i]; isAbsence(taint) {
@@ -59,6 +62,7 @@ func Trim(obj any) (any, error) {
 	trimmed := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{
 		Name: cluster.Name, UID: cluster.UID, ResourceVersion: cluster.ResourceVersion, DeletionTimestamp: cluster.DeletionTimestamp,
 	}}
+	trimRule(trimmed, cluster)
 	for i := range cluster.Spec.Taints {
 		if taint := &cluster.Spec.Taints[i]; isAbsence(taint) {
 			trimmed.Spec.Taints = append(trimmed.Spec.Taints, clusterv1.Taint{Key: taint.Key, TimeAdded: taint.TimeAdded})

@@ -30,10 +30,16 @@ func (c *Controller) NoteCluster(obj any) []string {
 	if !exists {
 		return c.ForgetCluster(cluster)
 	}
-	if !c.clusters.Note(cluster.Name, report, c.clock.Now()) {
-		return nil
+	changed, ruled := c.clusters.Note(cluster.Name, report, c.clock.Now())
+	var keys []string
+	if changed {
+		keys = c.ownersOn(cluster.Name)
 	}
-	return c.ownersOn(cluster.Name)
+	if ruled {
+		keys = append(keys, c.selecting(cluster.Name)...)
+		slices.Sort(keys)
+	}
+	return slices.Compact(keys)
 }
 
 // ForgetCluster notes that a ManagedCluster is gone, and returns the same keys.
@@ -72,18 +78,49 @@ func (c *Controller) interested(cluster string) (keys []string) {
 		}
 		return keys
 	}
+	return slices.DeleteFunc(c.selecting(cluster), func(key string) bool {
+		cached, exists, _ := c.replicaSets.GetByKey(key)
+		return !exists || !cached.(*replicaset.Object).Spec.SkipsUnavailable()
+	})
+}
+
+// selecting returns the keys of the ManifestWorkReplicaSets with a Placement that selects a cluster.
+func (c *Controller) selecting(cluster string) (keys []string) {
 	decisions, err := c.decisionIndex.ByIndex(replicaset.ByCluster, cluster)
 	if err != nil {
 		return nil
 	}
 	for _, decision := range decisions {
-		for _, key := range c.placementQueueKeys(decision.(*clusterv1beta1.PlacementDecision)) {
-			if cached, exists, _ := c.replicaSets.GetByKey(key); exists && cached.(*replicaset.Object).Spec.SkipsUnavailable() {
-				keys = append(keys, key)
+		keys = append(keys, c.placementQueueKeys(decision.(*clusterv1beta1.PlacementDecision))...)
+	}
+	return keys
+}
+
+// holds returns the holds of the selected clusters; nil if there are none. If the hub can't read ManagedClusters, they are those that the
+// status lists.
+func (c *Controller) holds(p *pass) map[string]placement.Hold {
+	if p.facts.ClustersNote != "" || !c.clustersSeen() {
+		return status.HoldsOf(&p.object.Status)
+	}
+	if !c.clusters.AnyRule() {
+		return nil
+	}
+	holds := map[string]placement.Hold{}
+	for i := range p.facts.Refs {
+		if p.facts.Refs[i].Placement == nil {
+			continue
+		}
+		for cluster := range p.facts.Refs[i].Placement.Clusters() {
+			hold, held, changes := c.clusters.Hold(cluster, p.now)
+			if held {
+				holds[cluster] = hold
+			}
+			if !changes.IsZero() {
+				p.lookAgain(changes.Sub(p.now))
 			}
 		}
 	}
-	return keys
+	return holds
 }
 
 // rememberedAway returns the clusters that the status lists as away if the hub can't read ManagedClusters: they stay away until it can.

@@ -33,6 +33,7 @@ func (c *Controller) announce(p *pass, stage status.Stage) {
 	c.announcePause(p, was.Paused)
 	c.announceRestored(p)
 	c.announceHeld(p)
+	c.announceWouldAbort(p)
 	for _, transition := range status.Transitions(&was, &is) {
 		switch transition {
 		case status.Started:
@@ -92,6 +93,14 @@ func (c *Controller) announceHeld(p *pass) {
 	}
 }
 
+// announceWouldAbort makes an event, once for each rollout, when AbortAll would have aborted it.
+func (c *Controller) announceWouldAbort(p *pass) {
+	if would := p.Ledger.WouldAbort; would != nil && p.reading.Ledger.WouldAbort == nil {
+		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutWouldAbort, "Abort",
+			fmt.Sprintf("the rollout of revision %s failed, and nothing is restored: %s", p.Update.Name, would.Text(would.Clusters)))
+	}
+}
+
 // told returns the report in the stored status, for the first report of this process.
 func (p *pass) told() status.Told { return status.ToldBy(&p.object.Status, &p.reading.Ledger) }
 
@@ -128,7 +137,8 @@ func (c *Controller) announceRestored(p *pass) {
 func (c *Controller) observed(p *pass) metrics.Observation {
 	shown := p.shown()
 	o := metrics.Observation{
-		Stage: stageOf(p), Clusters: shown.Counts, Revisions: len(p.history.Revisions), Paused: p.object.Spec.Paused, Lost: len(p.Plan.Lost),
+		Stage: stageOf(p), WouldAbort: p.Ledger.WouldAbort != nil, Clusters: shown.Counts, Revisions: len(p.history.Revisions),
+		Paused: p.object.Spec.Paused, Lost: len(p.Plan.Lost),
 		DeletingSince: deletingSince(p.works), Problems: c.observedProblems(p), Placements: placementsOf(shown, p.Snapshot.Aborted),
 		AwaitingApproval: len(status.AwaitingApproval(shown)),
 	}

@@ -99,7 +99,7 @@ func (c *Controller) noteWorks(p *pass) {
 	}
 	c.noteSkippable(p, clusters, remembered)
 	p.facts.Notes = lifecycle.Notes{
-		Works: seen, AwayUnheard: c.awayUnheard(p, clusters, remembered, owners), Clusters: clusters,
+		Works: seen, AwayUnheard: c.awayUnheard(p, clusters, remembered, owners), Clusters: clusters, Holds: c.holds(p),
 		Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), Gap: p.gap, Settle: c.successSettle, Handover: handover,
 	}
 	c.memory.Owners.Retries(p.key, p.facts.Commands.RetryClusters)

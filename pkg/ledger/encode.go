@@ -54,6 +54,9 @@ func (l *Ledger) inUTC() {
 	if l.Abort != nil {
 		times = append(times, &l.Abort.At, &l.Abort.Restored, &l.Abort.Held)
 	}
+	if l.WouldAbort != nil {
+		times = append(times, &l.WouldAbort.At)
+	}
 	for i := range l.Troubles {
 		times = append(times, &l.Troubles[i].Since)
 	}

@@ -47,6 +47,8 @@ type Ledger struct {
 	Ended time.Time `json:"ended,omitzero"`
 	// Abort is the abort of the rollout; nil if it was not aborted.
 	Abort *Abort `json:"abort,omitempty"`
+	// WouldAbort is the abort that failureStrategy ReportAbort did not carry out; nil for none.
+	WouldAbort *revision.WouldAbort `json:"wouldAbort,omitempty"`
 
 	// Troubles are the clusters that have failed, that are rejected or degraded, or that a user retries, sorted by cluster.
 	Troubles []Trouble `json:"troubles,omitempty"`
@@ -201,7 +203,7 @@ func (l *Ledger) Of(state State) map[string]Trouble {
 // clear removes the facts about one rollout.
 func (l *Ledger) clear() {
 	l.Ended, l.Abort, l.Troubles, l.Halted, l.Counted, l.Lost = time.Time{}, nil, nil, nil, nil, false
-	l.Approvals, l.Baking = nil, nil
+	l.Approvals, l.Baking, l.WouldAbort = nil, nil, nil
 }
 
 // Begin begins the rollout of a revision.
@@ -287,6 +289,10 @@ func (l *Ledger) Clone() Ledger {
 	if l.Abort != nil {
 		abort := *l.Abort
 		out.Abort = &abort
+	}
+	if l.WouldAbort != nil {
+		would := *l.WouldAbort
+		out.WouldAbort = &would
 	}
 	return out
 }

@@ -97,7 +97,7 @@ func FromStatus(status *objectStatus) Ledger {
 		Update: Named{Hash: status.UpdateRevision}, Current: Named{Hash: status.CurrentRevision}, Collisions: ptr.Deref(status.CollisionCount, 0),
 		Approvals: approvedIn(status),
 	}
-	underWay := status.State == workv1alpha1.StateRollingOut || status.State == workv1alpha1.StateStalled
+	underWay := status.State == workv1alpha1.StateRollingOut || status.State.IsStalled()
 	if l.Update == l.Current && !underWay {
 		l.Ended = time.Unix(1, 0)
 	}

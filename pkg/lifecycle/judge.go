@@ -7,7 +7,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // judge plans the rollout, and enters the results in the ledger. If they end or abort the rollout, the decision has the plan after that.
@@ -72,6 +72,11 @@ func (c *chain) enter() {
 		return
 	}
 	c.takeRecords(l, &plan.Records)
+	if plan.WouldAbort != nil && l.WouldAbort == nil {
+		l.WouldAbort = &revision.WouldAbort{
+			At: metav1.NewTime(c.Now).Rfc3339Copy().Time, Reason: plan.WouldAbort.Reason, Clusters: work.Having(c.Notes.Works, l.Update.Hash),
+		}
+	}
 	switch {
 	case plan.Abort != nil:
 		l.Abort = &ledger.Abort{At: metav1.NewTime(c.Now).Rfc3339Copy().Time, Reason: plan.Abort.Reason}
@@ -178,7 +183,7 @@ func (v *Observation) RecordOf(l *ledger.Ledger, rev *revision.Revision) *revisi
 		if rev.Hash != l.Update.Hash {
 			return
 		}
-		r.Began, r.Retried, r.Abort, r.Approvals = l.Begun.At, l.Begun.Retried, nil, approvals(l)
+		r.Began, r.Retried, r.Abort, r.WouldAbort, r.Approvals = l.Begun.At, l.Begun.Retried, nil, l.WouldAbort, approvals(l)
 		if l.Complete() {
 			r.Ended = l.Ended
 		}
@@ -220,11 +225,5 @@ func evidence(troubles []ledger.Trouble) (lines []string) {
 
 // reached returns the largest number of clusters that had a revision when a rollout of it ended.
 func (v *Observation) reached(rev *revision.Revision) int32 {
-	clusters := sets.New[string]()
-	for i := range v.Notes.Works {
-		if w := &v.Notes.Works[i]; w.Hash() == rev.Hash && !w.UnexpectedName {
-			clusters.Insert(w.Cluster())
-		}
-	}
-	return max(ptr.Deref(rev.Reached, 0), int32(clusters.Len())) //nolint:gosec // No hub has two billion clusters.
+	return max(ptr.Deref(rev.Reached, 0), int32(work.Having(v.Notes.Works, rev.Hash))) //nolint:gosec // No hub has two billion clusters.
 }

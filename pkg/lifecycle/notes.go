@@ -16,6 +16,8 @@ type Notes struct {
 	Works []work.Work
 	// Clusters are the managed clusters of works that no placementRef selects, or that the placementRef they name does not select.
 	Clusters placement.Clusters
+	// Holds are the holds of selected clusters.
+	Holds map[string]placement.Hold
 	// AwayUnheard are the clusters that the status lists as away and whose works this process does not know.
 	AwayUnheard []rollout.AwayCluster
 	// Heard is when each agent was first heard; nil if works don't travel over a broker.
@@ -95,6 +97,7 @@ func (v *Observation) SnapshotOf(l *ledger.Ledger, update *work.Revision, aborte
 		IgnoredRefs:  v.IgnoredRefs,
 		Works:        notes.Works,
 		Clusters:     notes.Clusters,
+		Holds:        notes.Holds,
 		AwayUnheard:  notes.AwayUnheard,
 		Heard:        notes.Heard,
 		Records:      v.records(l),

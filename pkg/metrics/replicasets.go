@@ -34,12 +34,15 @@ var states = [...]rollout.Phase{
 	rollout.PhaseWaiting, rollout.PhaseTerminating, rollout.PhaseTerminationTimedOut, rollout.PhaseInFlight,
 	rollout.PhaseValidating, rollout.PhaseSoaking,
 	rollout.PhaseDegraded, rollout.PhaseFailed, rollout.PhaseAgentUnknown, rollout.PhaseCompleted, rollout.PhaseSkipped,
+	rollout.PhaseHeld, rollout.PhaseClosed,
 	rollout.PhaseSucceeded, Restoring, Restored,
 }
 
 // Observation is what a pass found about a ManifestWorkReplicaSet.
 type Observation struct {
 	Stage status.Stage
+	// WouldAbort is true if AbortAll would have aborted the rollout, and ReportAbort did not.
+	WouldAbort bool
 	// Clusters is how many selected clusters are in each state; nil when that and Revisions are not known.
 	Clusters map[rollout.Phase]int
 	// Revisions is how many ControllerRevisions count as its own.
@@ -84,7 +87,7 @@ type Placement struct {
 // replicaSets makes the series of ManifestWorkReplicaSets when Prometheus asks for them: what is gone leaves none behind.
 type replicaSets struct {
 	k8smetrics.BaseStableCollector
-	stage, clusters, revisions, paused, lost, approvals, deleting, started, problem, placement *k8smetrics.Desc
+	stage, wouldAbort, clusters, revisions, paused, lost, approvals, deleting, started, problem, placement *k8smetrics.Desc
 
 	mu    sync.Mutex
 	known map[string]*observed
@@ -104,6 +107,8 @@ func newReplicaSets() *replicaSets {
 	return &replicaSets{
 		stage: desc("stage", "1 for the stage of a ManifestWorkReplicaSet: "+
 			"RollingOut, Stalled, Complete, Aborting, Aborted, Invalid or Deleting.", "stage"),
+		wouldAbort: desc("would_abort", "1 for a ManifestWorkReplicaSet with failureStrategy ReportAbort whose rollout AbortAll would have "+
+			"aborted. The others have no series."),
 		clusters: desc("clusters", "Selected clusters of a ManifestWorkReplicaSet, by state. After an abort: Restoring or Restored.",
 			"state"),
 		revisions: desc("revisions", "Stored revisions of a ManifestWorkReplicaSet."),
@@ -154,7 +159,7 @@ func (r *replicaSets) forget(key string) {
 // DescribeWithStability implements StableCollector.
 func (r *replicaSets) DescribeWithStability(ch chan<- *k8smetrics.Desc) {
 	for _, desc := range []*k8smetrics.Desc{
-		r.stage, r.clusters, r.revisions, r.paused, r.lost, r.approvals, r.deleting, r.started, r.problem, r.placement,
+		r.stage, r.wouldAbort, r.clusters, r.revisions, r.paused, r.lost, r.approvals, r.deleting, r.started, r.problem, r.placement,
 	} {
 		ch <- desc
 	}
@@ -215,6 +220,9 @@ func (r *replicaSets) snapshot() map[string]observed {
 func (r *replicaSets) values(o *Observation, add func(desc *k8smetrics.Desc, n int64, labels ...string)) {
 	if o.Stage != "" {
 		add(r.stage, 1, string(o.Stage))
+	}
+	if o.WouldAbort {
+		add(r.wouldAbort, 1)
 	}
 	if o.Paused {
 		add(r.paused, 1)

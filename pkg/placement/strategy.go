@@ -40,7 +40,8 @@ type Strategy struct {
 	MaxFailures    intstr.IntOrString
 	MaxConcurrency intstr.IntOrString
 	Mandatory      MandatoryGroups
-	AbortAll       bool
+	// AbortAll and ReportAbort are true for these values of failureStrategy.
+	AbortAll, ReportAbort bool
 	// Skip is true if unavailable clusters are skipped.
 	Skip bool
 	// Rings are the decision groups that go before all others, in their order.
@@ -48,6 +49,9 @@ type Strategy struct {
 	// Gates are the success gates.
 	Gates []workv1alpha1.SuccessGate
 }
+
+// DecidesAbort reports whether a failure of the ref decides an abort, which ReportAbort does not carry out.
+func (s *Strategy) DecidesAbort() bool { return s.AbortAll || s.ReportAbort }
 
 // ParseStrategy reads a ref's strategy. The error names the field and its valid values.
 func ParseStrategy(field string, in *workv1alpha1.RolloutStrategy) (Strategy, error) {
@@ -73,8 +77,8 @@ func ParseStrategy(field string, in *workv1alpha1.RolloutStrategy) (Strategy, er
 // takeStrategy returns the fields that a strategy's type uses, and the name of the part that holds them.
 func takeStrategy(in *workv1alpha1.RolloutStrategy) (s Strategy, part string, config clusterv1alpha1.RolloutConfig, err error) {
 	s = Strategy{
-		Kind: in.Type, AbortAll: in.FailureStrategy == workv1alpha1.AbortAll, Skip: in.SkipsUnavailable(),
-		Gates: in.SuccessGates,
+		Kind: in.Type, AbortAll: in.FailureStrategy == workv1alpha1.AbortAll, ReportAbort: in.FailureStrategy == workv1alpha1.ReportAbort,
+		Skip: in.SkipsUnavailable(), Gates: in.SuccessGates,
 	}
 	if s.Kind == "" {
 		s.Kind = clusterv1alpha1.All
@@ -247,7 +251,7 @@ func checkSoak(soak time.Duration) error {
 
 // Traits describe the effect of a strategy when clusters fail.
 type Traits struct {
-	// AbortAll is true if a failure of the ref leads to an abort.
+	// AbortAll is true if a failure of the ref leads to an abort, or to the report of one.
 	AbortAll bool
 	// NoDeadline is true if no cluster ever counts as failed.
 	NoDeadline bool
@@ -264,7 +268,7 @@ func TraitsOf(in *workv1alpha1.RolloutStrategy) Traits {
 		return Traits{}
 	}
 	return Traits{
-		AbortAll:   s.AbortAll,
+		AbortAll:   s.DecidesAbort(),
 		NoDeadline: s.Deadline == NoDeadline,
 
 		SoakIgnored: s.SoakIgnored > 0,

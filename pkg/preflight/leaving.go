@@ -256,7 +256,7 @@ func rollingOut(_ *view, o *owner) []Finding {
 	case state == "" || o.Status.ObservedGeneration != o.Generation:
 		return o.finds(Warning, RollingOut, "this hub has not observed the newest spec: "+unknown,
 			"wait until status.observedGeneration is metadata.generation")
-	case state == workv1alpha1.StateStalled:
+	case state.IsStalled():
 		return o.finds(Error, RollingOut, "its rollout is stalled: OCM's hub continues it, and "+unknown[len("OCM's hub "):],
 			"repair the clusters that the condition Progressing names, or put the stable template back into the spec, "+
 				"and wait until the rollout is complete")

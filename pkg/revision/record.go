@@ -34,6 +34,8 @@ type Record struct {
 	Abort *Abort `json:"abort,omitempty"`
 	// Approvals are the decision groups that users approved in the last rollout, sorted by group.
 	Approvals []Approval `json:"approvals,omitempty"`
+	// WouldAbort is the abort of the last rollout that failureStrategy ReportAbort did not carry out; nil for none.
+	WouldAbort *WouldAbort `json:"wouldAbort,omitempty"`
 }
 
 // Approval is a user's approval of a decision group.
@@ -57,6 +59,28 @@ type Abort struct {
 	Restored time.Time `json:"restored,omitzero"`
 	// Held is when an earlier rollout was aborted for Reason, if that abort held the last rollout; zero otherwise.
 	Held time.Time `json:"held,omitzero"`
+}
+
+// WouldAbort is an abort that AbortAll would have carried out. It is not changed after it is made.
+type WouldAbort struct {
+	// At is when AbortAll would have aborted the rollout, for Reason.
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason,omitempty"`
+	// Clusters is how many clusters had the revision then.
+	Clusters int `json:"clusters"`
+}
+
+// Text returns when and why AbortAll would have aborted the rollout of a revision that now clusters have now, for messages.
+func (w *WouldAbort) Text(now int) string {
+	clusters := fmt.Sprintf("%d clusters", w.Clusters)
+	if w.Clusters == 1 {
+		clusters = "1 cluster"
+	}
+	text := fmt.Sprintf("AbortAll would have aborted it at %s with %s on the new version", w.At.UTC().Format(time.RFC3339), clusters)
+	if now > w.Clusters {
+		text += fmt.Sprintf("; %d more got it since", now-w.Clusters)
+	}
+	return text + ": " + w.Reason
 }
 
 // WhyAborted returns the reason for an abort. held is the time of the earlier abort if that abort held the rollout; zero otherwise.
@@ -84,6 +108,11 @@ func RecordOf(object *appsv1.ControllerRevision) Record {
 func (r *Record) inUTC() {
 	for _, at := range []*time.Time{&r.Recorded, &r.Began, &r.Retried, &r.Ended} {
 		*at = at.UTC()
+	}
+	if r.WouldAbort != nil {
+		would := *r.WouldAbort
+		would.At = would.At.UTC()
+		r.WouldAbort = &would
 	}
 	if r.Abort != nil {
 		abort := *r.Abort

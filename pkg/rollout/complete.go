@@ -39,7 +39,7 @@ func (p *Plan) setCompletion() {
 // reached reports whether a number of selected clusters, and one of clusters that are away, cover all that count, except those whose failure
 // is tolerated.
 func (p *Plan) reached(clusters, away int) bool {
-	return clusters > 0 && clusters+away+p.tolerated+p.awayTolerated == p.Selected()-p.Counts[PhaseSkipped]+p.awayCounted && p.tolerable()
+	return clusters > 0 && clusters+away+p.tolerated+p.awayTolerated == p.Selected()-p.Counts[PhaseSkipped]-p.Counts[PhaseHeld]+p.awayCounted && p.tolerable()
 }
 
 // RolledOut reports whether every selected cluster has the update revision, except those whose failure is tolerated.

@@ -30,6 +30,7 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 	p.sortFailing()
 	p.noteAway(s, sel)
 	p.noteSkipped(s, states)
+	p.noteHeldClusters(s, states)
 	for _, known := range sel.staying {
 		p.recheckAt(s.Now, known.until)
 	}

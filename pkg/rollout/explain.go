@@ -58,6 +58,9 @@ const (
 	WaitRollback Wait = "Rollback"
 	// WaitAvailability means that it is away.
 	WaitAvailability Wait = "Availability"
+	// WaitHold means that a hold of the cluster keeps it from new revisions, and WaitWindow that no window of the cluster is open.
+	WaitHold   Wait = "Hold"
+	WaitWindow Wait = "Window"
 	// WaitResume means that a pause holds its write back.
 	WaitResume Wait = "Resume"
 )

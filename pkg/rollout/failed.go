@@ -207,7 +207,7 @@ const anyNumber = math.MaxInt32
 // undecided returns the deselected clusters whose deadlines have not passed, if they and the failed clusters together are too many for the
 // placementRef. The new revision may have disconnected them. They delay completion until their deadlines.
 func (ps *placementState) undecided() []string {
-	if !ps.strategy.AbortAll || !ps.exceeds(func(m *member) bool { return m.failed() || ps.mayFailUnselected(m) }) {
+	if !ps.strategy.DecidesAbort() || !ps.exceeds(func(m *member) bool { return m.failed() || ps.mayFailUnselected(m) }) {
 		return nil
 	}
 	return ps.names(ps.mayFailUnselected)

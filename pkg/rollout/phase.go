@@ -52,6 +52,10 @@ const (
 	PhaseCompleted Phase = "Completed"
 	// PhaseSkipped means that it is unavailable, lacks the update revision, and is skipped because of unavailableClusters.
 	PhaseSkipped Phase = "Skipped"
+	// PhaseHeld means that it lacks the update revision, and that a hold of the cluster keeps it from new revisions.
+	PhaseHeld Phase = "Held"
+	// PhaseClosed means that it lacks the update revision, and that no window of the cluster is open.
+	PhaseClosed Phase = "Closed"
 	// PhaseSucceeded means that its success is settled.
 	PhaseSucceeded Phase = "Succeeded"
 )
@@ -83,6 +87,9 @@ const (
 	completed
 	// skipped is a selected, unavailable cluster that its placementRef skips.
 	skipped
+	// held and closed are selected clusters that a hold or a closed window keeps from the update revision.
+	held
+	closed
 	succeeded
 )
 
@@ -136,6 +143,8 @@ var table = [...]consequence{
 	agentUnknown:  {name: PhaseAgentUnknown, halts: true, listed: true, waitsFor: WaitAgent},
 	completed:     {name: PhaseCompleted, done: true, listed: true},
 	skipped:       {name: PhaseSkipped, done: true, waitsFor: WaitAvailability},
+	held:          {name: PhaseHeld, done: true, waitsFor: WaitHold},
+	closed:        {name: PhaseClosed, keepsTurn: true, awaited: unlessHalted, waitsFor: WaitWindow},
 	succeeded:     {name: PhaseSucceeded, done: true, updated: true, settled: true},
 }
 
@@ -264,7 +273,7 @@ func (ps *placementState) computePhase(s *Snapshot, m *member) {
 	switch {
 	case m.invalid:
 		m.phase, m.reason = failed, workv1alpha1.FailureInvalidName
-	case ps.skips(s, m):
+	case ps.skips(s, m), s.keepsBack(m):
 		return
 	case ps.mustTerminate(m):
 		ps.terminationPhase(s, m)

@@ -137,7 +137,9 @@ type Plan struct {
 	Desired *work.Revision
 	// Abort is set if the rollout is to be aborted. Then Writes and Deletes are empty: the abort is persisted first.
 	Abort *Abort
-	// AbortBlocked is why a failed ref with AbortAll does not lead to an abort.
+	// WouldAbort is the abort that failureStrategy ReportAbort does not carry out; nil for none.
+	WouldAbort *Abort
+	// AbortBlocked is why a failed ref with AbortAll or ReportAbort decides no abort.
 	AbortBlocked AbortBlock
 	// Writes in the order in which they should be made.
 	Writes []Write
@@ -179,6 +181,8 @@ type Plan struct {
 	Bare []string
 	// Away are the clusters that no placementRef selects because they are, or were a moment ago, unavailable, by cluster.
 	Away []AwayCluster
+	// OnHold are the selected clusters that a hold or a closed window keeps from the update revision, by cluster.
+	OnHold []HeldCluster
 	// AwaitedAway names those of them whose result the rollout waits for or, while aborted, that have not confirmed the desired revision.
 	AwaitedAway []string
 	// awayCounted is how many of them have the update revision: awayUpdated succeeded with it, awaySettled for long enough, and

@@ -17,7 +17,8 @@ import (
 //  3. The abort is persisted first (R42). A pause holds it back.
 //  4. While aborted, the current revision is written to every cluster at once, regardless of the strategies. This includes clusters whose
 //     Placement is missing and clusters that no placementRef selects (planRollback).
-//  5. If the template returns to the current revision, or to an earlier one within the rollback window, each cluster that left it gets it
+//  5. failureStrategy ReportAbort only reports what AbortAll would decide: nothing goes back.
+//  6. If the template returns to the current revision, or to an earlier one within the rollback window, each cluster that left it gets it
 //     back at once (returnAtOnce).
 
 // AbsenceCause is why there is no revision to roll back to.
@@ -57,7 +58,7 @@ type Absence struct {
 	Detail string
 }
 
-// AbortBlock is why a failed placementRef with failureStrategy AbortAll does not abort the rollout.
+// AbortBlock is why a failed placementRef with failureStrategy AbortAll, or ReportAbort, decides no abort.
 type AbortBlock string
 
 // The blocks.
@@ -99,20 +100,29 @@ func (s *Snapshot) returns() bool {
 
 // decideAbort decides whether the rollout is aborted, and reports it.
 func (p *Plan) decideAbort(s *Snapshot, states []*placementState) bool {
-	var reasons []string
+	var aborts, reports []string
 	for i, ps := range states {
-		if p.Refs[i].Failed && ps.strategy.AbortAll {
-			reasons = append(reasons, fmt.Sprintf("placement %s: %s", ps.ref.Name, ps.describeFailed()))
+		if !p.Refs[i].Failed || !ps.strategy.DecidesAbort() {
+			continue
+		}
+		reason := fmt.Sprintf("placement %s: %s", ps.ref.Name, ps.describeFailed())
+		if ps.strategy.AbortAll {
+			aborts = append(aborts, reason)
+		} else {
+			reports = append(reports, reason)
 		}
 	}
 	switch {
-	case len(reasons) == 0:
+	case len(aborts)+len(reports) == 0:
 	case s.Current == nil:
 		p.AbortBlocked = BlockedByAbsence
 	case s.undoes():
 		p.AbortBlocked = BlockedByUndo
-	case s.abortable():
-		p.Abort = &Abort{Reason: strings.Join(reasons, "; ")}
+	case !s.abortable():
+	case len(aborts) > 0:
+		p.Abort = &Abort{Reason: strings.Join(aborts, "; ")}
+	case !s.Paused: // A pause holds an abort back.
+		p.WouldAbort = &Abort{Reason: strings.Join(reports, "; ")}
 	}
 	return p.Abort != nil
 }

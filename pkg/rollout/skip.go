@@ -18,8 +18,7 @@ import (
 
 // skips reports whether a placementRef skips a member, and sets the phase of such a member.
 func (ps *placementState) skips(s *Snapshot, m *member) bool {
-	_, sick := s.Records.Degraded[m.cluster]
-	if !ps.strategy.Skip || s.Heard != nil || s.Aborted || !m.owned || m.atUpdate || sick || s.hasFailed(m.cluster) || s.Unanswered[m.cluster] {
+	if !ps.strategy.Skip || s.Heard != nil || !s.mayPassOver(m) {
 		return false
 	}
 	unavailable, until := s.unavailable(m.cluster)
@@ -27,6 +26,12 @@ func (ps *placementState) skips(s *Snapshot, m *member) bool {
 		m.phase, m.next = skipped, until
 	}
 	return unavailable
+}
+
+// mayPassOver reports whether a rollout may go on without a member, because nothing is known to have begun there.
+func (s *Snapshot) mayPassOver(m *member) bool {
+	_, sick := s.Records.Degraded[m.cluster]
+	return !s.Aborted && m.owned && !m.atUpdate && !sick && !s.hasFailed(m.cluster) && !s.Unanswered[m.cluster]
 }
 
 // unavailable reports whether a cluster is unavailable, or was within availableFor. until is when that ends by itself; zero if it does not.
@@ -44,7 +49,7 @@ func (s *Snapshot) unavailable(cluster string) (unavailable bool, until time.Tim
 }
 
 // countsAtAll reports whether limits apply to a member.
-func (m *member) countsAtAll() bool { return m.phase != skipped }
+func (m *member) countsAtAll() bool { return m.phase != skipped && m.phase != held }
 
 // size returns the number of members to which limits apply.
 func (ps *placementState) size() int {
@@ -61,7 +66,7 @@ func (ps *placementState) size() int {
 func (p *Plan) noteSkipped(s *Snapshot, states []*placementState) {
 	for _, ps := range states {
 		for _, m := range ps.members {
-			if !m.countsAtAll() {
+			if m.phase == skipped {
 				p.Away = append(p.Away, AwayCluster{
 					Cluster: m.cluster, Placement: ps.ref.Name, Since: s.Clusters[m.cluster].UnavailableSince, Skipped: true,
 				})

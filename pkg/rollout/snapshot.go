@@ -65,6 +65,8 @@ type Snapshot struct {
 	// Clusters are the managed clusters of works that nothing selects, or not the placementRef that they name; nil if the hub can't read
 	// ManagedClusters.
 	Clusters placement.Clusters
+	// Holds are the holds of selected clusters.
+	Holds map[string]placement.Hold
 	// AwayUnheard are the clusters that were away and whose works this process does not know yet, because their agents have not reported them
 	// over a broker.
 	AwayUnheard []AwayCluster

@@ -67,11 +67,11 @@ func FirstOf(texts []string) string {
 func abortBlocked(in *Input) string {
 	switch in.Plan.AbortBlocked {
 	case rollout.BlockedByAbsence:
-		return "failureStrategy AbortAll can't be followed: " + NoCurrent(in.Snapshot.Absent)
+		return "failureStrategy " + deciding(in.Object) + " can't be followed: " + NoCurrent(in.Snapshot.Absent)
 	case rollout.BlockedByUndo:
 		update, current := in.Snapshot.Update.Name, in.Snapshot.Current.Name
-		return fmt.Sprintf("failureStrategy AbortAll does not apply to an undo: revision %s was the stable one before revision %s, and the hub does not return to %s "+
-			"by itself; fix these clusters, or return every cluster to %s: %s", update, current, current, current, abortCommand(in.Snapshot.Owner))
+		return fmt.Sprintf("failureStrategy %s does not apply to an undo: revision %s was the stable one before revision %s, and the hub does not return to %s "+
+			"by itself; fix these clusters, or return every cluster to %s: %s", deciding(in.Object), update, current, current, current, abortCommand(in.Snapshot.Owner))
 	}
 	return ""
 }

@@ -75,6 +75,8 @@ func progress(plan *rollout.Plan) string {
 		{rollout.PhaseFailed, "failed"},
 		{rollout.PhaseAgentUnknown, "not heard"},
 		{rollout.PhaseCompleted, "completed at an older revision"},
+		{rollout.PhaseHeld, "on hold"},
+		{rollout.PhaseClosed, "outside of their windows"},
 	} {
 		if n := plan.Counts[phase.phase]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, phase.words))

@@ -49,7 +49,7 @@ func awayNote(in *Input) string {
 			names = append(names, name)
 		}
 	}
-	return join(droppedNote(in, names), skippedNote(skipped))
+	return join(droppedNote(in, names), skippedNote(skipped), heldNote(in))
 }
 
 // skippedNote names the skipped clusters, and explains when they get the revision; empty if no cluster is skipped.

@@ -33,10 +33,11 @@ func unpaused(in *Input) metav1.Condition {
 	switch in.Stage {
 	case Complete:
 		return stopped(workv1alpha1.ReasonNewManifestWorkAvailable, join(
-			fmt.Sprintf("New revision %s is successfully progressed", update.Name), tolerated(in.Plan), soakIgnored(in.Plan), notKept(in.Plan)))
+			fmt.Sprintf("New revision %s is successfully progressed", update.Name), tolerated(in.Plan), wouldAbort(in), soakIgnored(in.Plan), notKept(in.Plan)))
 	case Stalled:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
-			because(fmt.Sprintf("the rollout of revision %s is stalled", update.Name), join(failing(in.Plan), groups(in))), abortBlocked(in), notKept(in.Plan)))
+			because(fmt.Sprintf("the rollout of revision %s is stalled", update.Name), join(failing(in.Plan), groups(in))),
+			wouldAbort(in), abortBlocked(in), notKept(in.Plan)))
 	case Aborting:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
 			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.abortReason()), goingBack(in), notKept(in.Plan)))
@@ -48,8 +49,8 @@ func unpaused(in *Input) metav1.Condition {
 		if update.Reused {
 			reason = workv1alpha1.ReasonFoundNewRevision
 		}
-		message := join(fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), abortBlocked(in),
-			awaiting(in.Plan), groups(in), soakIgnored(in.Plan), notKept(in.Plan))
+		message := join(fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), wouldAbort(in), abortBlocked(in),
+			awaiting(in.Plan), groups(in), heldNote(in), soakIgnored(in.Plan), notKept(in.Plan))
 		return condition(workv1alpha1.ConditionProgressing, reason, join(message, missing(in), largerHistory(in.Object)), metav1.ConditionTrue)
 	}
 }

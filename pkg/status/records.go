@@ -8,7 +8,7 @@ import (
 
 // report writes the facts about the rollout to a status, and counts the clusters by phase.
 func report(in *Input, out *workv1alpha1.ManifestWorkReplicaSetStatus) {
-	out.Away, out.AwaitingApproval = away(in.Plan.Away), AwaitingApproval(in.Plan)
+	out.Away, out.Held, out.AwaitingApproval = away(in.Plan.Away), heldClusters(in.Plan.OnHold), AwaitingApproval(in.Plan)
 	for i := range out.PlacementsSummary {
 		placement := &out.PlacementsSummary[i]
 		if in.Stage != Aborted && in.Stage != Aborting {
@@ -27,6 +27,7 @@ func report(in *Input, out *workv1alpha1.ManifestWorkReplicaSetStatus) {
 func tally(summary *workv1alpha1.ManifestWorkReplicaSetSummary, clusters map[rollout.Phase]int) {
 	summary.Failed = clusters[rollout.PhaseFailed] + clusters[rollout.PhaseTerminationTimedOut]
 	summary.Waiting = clusters[rollout.PhaseWaiting] + clusters[rollout.PhaseTerminating]
+	summary.Held = clusters[rollout.PhaseHeld] + clusters[rollout.PhaseClosed]
 	summary.InFlight = clusters[rollout.PhaseInFlight] + clusters[rollout.PhaseValidating] + clusters[rollout.PhaseHandingOver] +
 		clusters[rollout.PhaseDegraded] + clusters[rollout.PhaseAgentUnknown]
 }

@@ -17,6 +17,9 @@ func state(in *Input) workv1alpha1.State {
 	case in.Pending && (in.Stage == Stalled || in.Stage == Complete):
 		return workv1alpha1.StateRollingOut // The template in the spec is being rolled out, as Reconciling reports.
 	}
+	if in.Stage == Stalled && in.Ledger.WouldAbort != nil {
+		return workv1alpha1.StateWouldAbort
+	}
 	return stateAt[in.Stage]
 }
 

@@ -47,7 +47,7 @@ func ToldStalled(stored *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
 			return stored.Revisions[i].State != workv1alpha1.RevisionProgressing
 		}
 	}
-	return stored.State == workv1alpha1.StateStalled
+	return stored.State.IsStalled()
 }
 
 // Transition is what a status reports for the first time.

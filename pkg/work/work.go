@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -232,4 +233,15 @@ func (w *Work) InHandover() bool {
 // StoredAsWritten reports whether the API server stored the spec of a work, which is at a revision, as the hub wrote it.
 func (w *Work) StoredAsWritten(rev *Revision) bool {
 	return w.Digest == rev.Digest || w.Combined != nil && w.Digest == w.Combined.Digest
+}
+
+// Having returns how many clusters have a work with a revision.
+func Having(works []Work, hash string) int {
+	clusters := sets.New[string]()
+	for i := range works {
+		if w := &works[i]; w.Hash() == hash && !w.UnexpectedName {
+			clusters.Insert(w.Cluster())
+		}
+	}
+	return clusters.Len()
 }

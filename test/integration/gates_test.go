@@ -60,6 +60,28 @@ func TestGateHold(t *testing.T) {
 	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
 }
 
+// A placementRef reports what AbortAll would decide, and nothing is restored.
+func TestGateReportAbort(t *testing.T) {
+	t.Parallel()
+	f := newRealFleet(t, "report")
+	first := ref("p1", progressive(1, "8s", 0, abortAll))
+	first.RolloutStrategy.FailureStrategy = workv1alpha1.ReportAbort
+	f.creates(func(*workv1alpha1.ManifestWorkReplicaSetSpec) {}, first)
+	f.roll("v2", false)
+	eventually(t, "the rollout would have aborted", func() error {
+		if state := f.get().Status.State; state != workv1alpha1.StateWouldAbort {
+			return fmt.Errorf("%s", state)
+		}
+		return nil
+	})
+	require.Nil(t, f.get().Status.AbortedTime)
+	require.Contains(t, message(f.get(), workv1alpha1.ConditionProgressing), "with 1 cluster on the new version")
+	require.Equal(t, 1, f.times("v2"))
+	f.roll("v3", true)
+	f.complete()
+	f.deploys(map[string]string{"c1": "v3", "c2": "v3"})
+}
+
 // availability sets the availability of a cluster, as OCM would.
 func (f *realFleet) availability(short string, available metav1.ConditionStatus) {
 	f.t.Helper()

@@ -44,10 +44,31 @@ func (w *World) checkAborted() error {
 	if w.undoes(object.Status.CurrentRevision, object.Status.UpdateRevision) {
 		return fmt.Errorf("an undo from %s to %s is aborted", object.Status.CurrentRevision, object.Status.UpdateRevision)
 	}
-	if w.abortDue(object) || w.refusedForLong(object) || w.liesSuffice(object) {
+	if w.abortDue(object, workv1alpha1.AbortAll) || w.refusedForLong(object) || w.liesSuffice(object, workv1alpha1.AbortAll) {
 		return nil
 	}
 	return fmt.Errorf("aborted, and in no placementRef with AbortAll have too many clusters failed")
+}
+
+// checkReported says that ReportAbort reported an abort without a cluster that failed. It reports one at most once for each rollout.
+func (w *World) checkReported() error {
+	object := w.Object()
+	if object == nil {
+		return nil
+	}
+	l := w.ledger()
+	would := l.WouldAbort
+	if would == nil || w.reported[would.At] {
+		return nil
+	}
+	w.reported[would.At] = true
+	switch {
+	case l.Update.Hash == l.Current.Hash || w.undoes(l.Current.Hash, l.Update.Hash):
+		return fmt.Errorf("an abort is reported that AbortAll would not decide: %v", would)
+	case w.abortDue(object, workv1alpha1.ReportAbort) || w.refusedForLong(object) || w.liesSuffice(object, workv1alpha1.ReportAbort):
+		return nil
+	}
+	return fmt.Errorf("reported as aborted, and in no placementRef with ReportAbort have too many clusters failed")
 }
 
 // holds reports whether the aborted rollout was held: the revision was aborted before, and no user has retried it.
@@ -57,10 +78,10 @@ func (w *World) holds(object *workv1alpha1.ManifestWorkReplicaSet) bool {
 		w.aborts.Has(l.Abort.Held.UTC().Format(time.RFC3339)) && l.Update.Hash != l.Current.Hash
 }
 
-// abortDue reports whether more clusters of a placementRef with AbortAll have failed than it tolerates.
-func (w *World) abortDue(owner *workv1alpha1.ManifestWorkReplicaSet) bool {
+// abortDue reports whether more clusters of a placementRef with a failureStrategy have failed than it tolerates.
+func (w *World) abortDue(owner *workv1alpha1.ManifestWorkReplicaSet, strategy workv1alpha1.FailureStrategy) bool {
 	return slices.ContainsFunc(owner.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
-		return ref.RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll && w.exceeds(owner, &ref)
+		return ref.RolloutStrategy.FailureStrategy == strategy && w.exceeds(owner, &ref)
 	})
 }
 

@@ -96,10 +96,10 @@ func (w *World) countOthers(object *workv1alpha1.ManifestWorkReplicaSet) int {
 
 // liesSuffice reports whether the adversaries that count for a placementRef, together with the clusters that have failed, are more than it
 // tolerates. Adversaries count where it selects them, and where a work of the ManifestWorkReplicaSet's name has its name.
-func (w *World) liesSuffice(owner *workv1alpha1.ManifestWorkReplicaSet) bool {
+func (w *World) liesSuffice(owner *workv1alpha1.ManifestWorkReplicaSet, strategy workv1alpha1.FailureStrategy) bool {
 	for i := range owner.Spec.PlacementRefs {
 		ref := &owner.Spec.PlacementRefs[i]
-		if ref.RolloutStrategy.FailureStrategy != workv1alpha1.AbortAll {
+		if ref.RolloutStrategy.FailureStrategy != strategy {
 			continue
 		}
 		selected := decidedFor(ref.Name, w.seenDecisions())

@@ -61,7 +61,8 @@ func (w *World) checkKstatus() error {
 func (w *World) checkState(computed status.Status) error {
 	object := w.Object()
 	wanted := map[workv1alpha1.State]status.Status{
-		workv1alpha1.StateInvalid: status.FailedStatus, workv1alpha1.StateStalled: status.FailedStatus, workv1alpha1.StateAborted: status.FailedStatus,
+		workv1alpha1.StateInvalid: status.FailedStatus, workv1alpha1.StateStalled: status.FailedStatus, workv1alpha1.StateWouldAbort: status.FailedStatus,
+		workv1alpha1.StateAborted:    status.FailedStatus,
 		workv1alpha1.StateRollingOut: status.InProgressStatus, workv1alpha1.StateAborting: status.InProgressStatus,
 		workv1alpha1.StateComplete: status.CurrentStatus,
 	}

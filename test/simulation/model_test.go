@@ -225,9 +225,9 @@ func drawRef(t *rapid.T, placement string) workv1alpha1.LocalPlacementReference 
 		MaxFailures:      rapid.SampledFrom([]intstr.IntOrString{intstr.FromInt32(0), intstr.FromInt32(1), intstr.FromString("40%")}).Draw(t, "maxFailures"),
 	}
 	config.MinSuccessTime.Duration = rapid.SampledFrom([]time.Duration{0, 5 * time.Second}).Draw(t, "minSuccessTime")
-	if rapid.Bool().Draw(t, "abort") {
-		ref.RolloutStrategy.FailureStrategy = workv1alpha1.AbortAll
-	}
+	ref.RolloutStrategy.FailureStrategy = rapid.SampledFrom([]workv1alpha1.FailureStrategy{
+		"", workv1alpha1.AbortAll, workv1alpha1.AbortAll, workv1alpha1.ReportAbort,
+	}).Draw(t, "abort")
 	if rapid.IntRange(0, 2).Draw(t, "skip") == 0 {
 		ref.RolloutStrategy.UnavailableClusters = workv1alpha1.SkipUnavailable
 	}

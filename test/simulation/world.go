@@ -95,6 +95,8 @@ type World struct {
 	approvals approvals
 	// aborts are the times of all aborts that were persisted, or that a user asked for.
 	aborts sets.Set[string]
+	// reported are the times of all aborts that ReportAbort reported.
+	reported map[time.Time]bool
 	// facts are the clusters that were overdue at a pass of the hub.
 	facts map[string]fact
 	// emptied holds the placements whose decisions are being written, with the clusters that they selected before.
@@ -136,6 +138,7 @@ func NewWorld() *World {
 		made:         map[string]int{},
 		causes:       map[string]cause{},
 		refusedSince: map[string]time.Time{}, refusedIn: map[string]string{},
+		reported:   map[time.Time]bool{},
 		facts:      map[string]fact{},
 		emptied:    map[string]emptied{},
 		wasOverdue: map[string]overdueAt{},

@@ -51,7 +51,7 @@ func (w *World) CheckWrite(write string) error {
 		w.noteBlindWrite(name)
 		return w.checkStarted(name)
 	case strings.HasSuffix(write, "/status"):
-		return errors.Join(w.checkCurrent(), w.checkAborted(), w.checkApproved())
+		return errors.Join(w.checkCurrent(), w.checkAborted(), w.checkApproved(), w.checkReported())
 	}
 	return nil
 }

@@ -40,7 +40,8 @@ const (
 
 var colors = map[string]string{
 	string(workv1alpha1.StateComplete): green, string(workv1alpha1.StateRollingOut): yellow, string(workv1alpha1.StateStalled): red,
-	string(workv1alpha1.StateAborted): red, string(workv1alpha1.StateAborting): red, string(workv1alpha1.StateInvalid): red,
+	string(workv1alpha1.StateWouldAbort): red,
+	string(workv1alpha1.StateAborted):    red, string(workv1alpha1.StateAborting): red, string(workv1alpha1.StateInvalid): red,
 	string(workv1alpha1.StatePaused): yellow, string(workv1alpha1.StateDeleting): yellow,
 	string(workv1alpha1.RevisionAvailable): green, string(workv1alpha1.RevisionProgressing): yellow,
 	string(workv1alpha1.RevisionNotReady): yellow,
@@ -48,7 +49,7 @@ var colors = map[string]string{
 	string(view.StateTerminationTimedOut): red, string(view.StateCompleted): red,
 	string(view.StateRestoring): yellow, string(view.StateAgentUnknown): yellow, string(view.StateAway): yellow,
 	string(view.StateInFlight): yellow, string(view.StateValidating): yellow, string(view.StateSoaking): yellow, string(view.StateHandingOver): yellow,
-	string(view.StateTerminating): yellow, string(view.StateSucceeded): green,
+	string(view.StateHeld): yellow, string(view.StateClosed): yellow, string(view.StateTerminating): yellow, string(view.StateSucceeded): green,
 }
 
 // prose returns a text after a label, over as many lines as the screen requires. Further lines are indented.

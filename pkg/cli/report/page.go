@@ -100,7 +100,7 @@ pre { background: var(--fill); padding: 1rem; overflow-x: auto; white-space: pre
 <td>{{text .Hash}}</td>
 <td>{{printf "%s" .State | text}}</td><td>{{.Now}}</td><td>{{if .Reached}}{{.Reached}}{{else}}–{{end}}</td><td>{{time .Started}}</td>
 <td>{{time .Ended}}</td><td class="text">{{text .ChangeCause}}</td>
-<td>{{text .CreatedBy}}</td><td class="text">{{text .AbortReason}}</td></tr>
+<td>{{text .CreatedBy}}</td><td class="text">{{text .AbortReason}}{{text .WouldAbort}}</td></tr>
 {{end}}</table></div>
 
 <h2 id="diff">Difference</h2>

@@ -42,7 +42,8 @@ type Cluster struct {
 // ranks lists the phases, the most urgent first. Phases that are not listed come after these, and clusters that succeeded come last.
 var ranks = []State{
 	StateFailed, StateRejected, StateRestoring, StateDegraded, StateTerminationTimedOut, StateCompleted, StateAgentUnknown,
-	StateAway, StateInFlight, StateValidating, StateHandingOver, StateSoaking, StateTerminating, StateWaiting,
+	StateAway, StateInFlight, StateValidating, StateHandingOver, StateSoaking, StateTerminating, StateHeld, StateClosed,
+	StateWaiting,
 }
 
 // States returns the states of a cluster, the most urgent first.

@@ -194,7 +194,7 @@ func SinceOf(rs *workv1alpha1.ManifestWorkReplicaSet) time.Time {
 		return rs.DeletionTimestamp.Time
 	case rs.Status.AbortedTime != nil && (state == workv1alpha1.StateAborting || state == workv1alpha1.StateAborted):
 		return rs.Status.AbortedTime.Time
-	case state == workv1alpha1.StateStalled && stalled != nil:
+	case state.IsStalled() && stalled != nil:
 		return stalled.LastTransitionTime.Time
 	}
 	return explanation(rs).LastTransitionTime.Time

@@ -68,7 +68,7 @@ func headline(f *Fleet) Headline {
 var levels = map[workv1alpha1.State]Level{
 	workv1alpha1.StateComplete: LevelGood, workv1alpha1.StateRollingOut: LevelBusy, workv1alpha1.StatePaused: LevelWarn,
 	workv1alpha1.StateDeleting: LevelWarn, workv1alpha1.StateStalled: LevelBad, workv1alpha1.StateAborting: LevelBad,
-	workv1alpha1.StateAborted: LevelBad,
+	workv1alpha1.StateAborted: LevelBad, workv1alpha1.StateWouldAbort: LevelBad,
 }
 
 // sentence capitalizes the first letter of a text.

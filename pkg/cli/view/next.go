@@ -41,7 +41,7 @@ func (o *Objects) next(f *Fleet) []Command {
 		c.late(f)
 		c.undo("restore revision %d in the spec")
 		c.add("roll out revision "+o.number(update)+" again", "retry")
-	case workv1alpha1.StateStalled:
+	case workv1alpha1.StateStalled, workv1alpha1.StateWouldAbort:
 		c.retry()
 		if returns {
 			c.undo("restore revision %d in the spec and on every cluster")

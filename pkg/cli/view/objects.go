@@ -104,7 +104,9 @@ func (o *Objects) observe() *rollout.Snapshot {
 	}
 	v := o.observed(l)
 	update := v.Named(l.Update.Hash)
-	v.Notes = lifecycle.Notes{Works: o.Works, Clusters: status.AwayOf(&o.ReplicaSet.Status), Handover: o.handover()}
+	v.Notes = lifecycle.Notes{
+		Works: o.Works, Clusters: status.AwayOf(&o.ReplicaSet.Status), Holds: status.HoldsOf(&o.ReplicaSet.Status), Handover: o.handover(),
+	}
 	byHash := v.ByHash()
 	for i := range v.Notes.Works {
 		w := &v.Notes.Works[i]

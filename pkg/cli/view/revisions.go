@@ -30,6 +30,8 @@ type Revision struct {
 	Ended   time.Time `json:"ended,omitzero"`
 	// AbortReason is the reason for which its last rollout was aborted.
 	AbortReason string `json:"abortReason,omitempty"`
+	// WouldAbort is when and why AbortAll would have aborted its last rollout, which ReportAbort did not.
+	WouldAbort  string `json:"wouldAbort,omitempty"`
 	ChangeCause string `json:"changeCause,omitempty"`
 	CreatedBy   string `json:"createdBy,omitempty"`
 	// Approvals are the decision groups that users approved in its last rollout.
@@ -112,6 +114,9 @@ func (r *Revision) add(rev *revision.Revision) {
 	r.CreatedBy = cmp.Or(r.CreatedBy, rev.CreatedBy)
 	r.Approvals = RecordedApprovals(&rev.Record)
 	r.AbortReason = cmp.Or(rev.AbortReason(), r.AbortReason)
+	if rev.WouldAbort != nil {
+		r.WouldAbort = rev.WouldAbort.Text(rev.WouldAbort.Clusters)
+	}
 	if r.Reached == nil {
 		r.Reached = rev.Reached
 	}

@@ -28,7 +28,7 @@ func runbookOf(f *Fleet) Runbook {
 		return "the-hub-does-not-run"
 	case f.State == workv1alpha1.StateAborting, f.State == workv1alpha1.StateAborted:
 		return "a-rollout-was-aborted"
-	case f.State == workv1alpha1.StateStalled:
+	case f.State.IsStalled():
 		return "a-rollout-is-stalled"
 	case f.State == workv1alpha1.StateInvalid:
 		return "an-object-cant-be-rolled-out"

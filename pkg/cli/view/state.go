@@ -33,6 +33,9 @@ const (
 	StateAgentUnknown State = "AgentUnknown"
 	// StateAway means that the cluster is unavailable, and that no Placement selects it or the rollout skips it: it keeps its ManifestWork.
 	StateAway State = "Away"
+	// StateHeld means that a hold of the cluster keeps it from the revision, and StateClosed that no window of the cluster is open.
+	StateHeld   State = "Held"
+	StateClosed State = "Closed"
 	// StateCompleted means that the ManifestWork ran to completion at another revision, and that its agent takes no new one.
 	StateCompleted State = "Completed"
 	// StateSucceeded means that the revision succeeded on the cluster.
@@ -45,5 +48,5 @@ var states = map[rollout.Phase]State{
 	rollout.PhaseValidating: StateValidating,
 	rollout.PhaseSoaking:    StateSoaking, rollout.PhaseHandingOver: StateHandingOver, rollout.PhaseDegraded: StateDegraded,
 	rollout.PhaseFailed: StateFailed, rollout.PhaseAgentUnknown: StateAgentUnknown,
-	rollout.PhaseCompleted: StateCompleted, rollout.PhaseSkipped: StateAway, rollout.PhaseSucceeded: StateSucceeded,
+	rollout.PhaseCompleted: StateCompleted, rollout.PhaseSkipped: StateAway, rollout.PhaseHeld: StateHeld, rollout.PhaseClosed: StateClosed, rollout.PhaseSucceeded: StateSucceeded,
 }

@@ -40,6 +40,9 @@ func Timeline(o *Objects) []Event {
 		at, by := o.aborts(&r, mark)
 		add(at, true, "the rollout of revision %d was aborted%s%s", r.Number, phrase(" by ", by), phrase(": ", r.AbortReason))
 		if mark != nil {
+			if would := mark.WouldAbort; would != nil {
+				add(would.At, true, "the rollout of revision %d was not aborted: %s", r.Number, would.Text(would.Clusters))
+			}
 			add(mark.RestoredAt(), false,
 				"restored: every cluster had confirmed the revision to which the abort of revision %d returned", r.Number)
 		}

@@ -207,6 +207,8 @@ var waits = map[rollout.Wait]string{
 	rollout.WaitRollback:    "the abort, which is about to begin",
 	rollout.WaitResume:      "the end of the pause",
 	rollout.WaitSuccessGate: "a success gate: a condition of its ManifestWork is not True",
+	rollout.WaitHold:        "the end of the hold on its ManagedCluster",
+	rollout.WaitWindow:      "its next window",
 	rollout.WaitAvailability: "its availability: its ManifestWork stays until the cluster has been available for a minute and is still not " +
 		"selected, or its ManagedCluster is deleted",
 }
@@ -231,6 +233,11 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 	}
 	if c.WaitsFor == rollout.WaitAcceptance && len(Alarms(o)) == 0 {
 		facts = append(facts, Fact{Text: "the hub tries the write again at least once a minute"})
+	}
+	for i := range o.ReplicaSet.Status.Held {
+		if held := &o.ReplicaSet.Status.Held[i]; held.Cluster == c.Name && c.State == StateHeld {
+			facts = append(facts, Fact{Text: "the hold: " + held.Reason})
+		}
 	}
 	facts = append(facts, o.then()...)
 	if c.Then != "" {

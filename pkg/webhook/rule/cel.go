@@ -20,7 +20,7 @@ var Common = []Variable{
 const strategyOf = `[r.?rolloutStrategy.?type.orValue('All')].map(t, ` +
 	`[t == 'Progressive' ? 'progressive' : t == 'ProgressivePerGroup' ? 'progressivePerGroup' : 'all'].map(p, {` +
 	`'name': dyn(r.name), 'part': dyn(p), 'config': dyn(r.?rolloutStrategy[?p].orValue({})), ` +
-	`'aborts': dyn(r.?rolloutStrategy.?failureStrategy.orValue('') == 'AbortAll')})[0])[0]`
+	`'aborts': dyn(r.?rolloutStrategy.?failureStrategy.orValue('') in ['AbortAll', 'ReportAbort'])})[0])[0]`
 
 const (
 	manifestsPath = "spec.manifestWorkTemplate.workload.manifests"

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -125,8 +126,9 @@ func refProblems(refs []workv1alpha1.LocalPlacementReference, limits Limits) []p
 		}
 		strategy := path.Child("rolloutStrategy")
 		errs := placement.ValidateStrategy(strategy, &ref.RolloutStrategy)
-		if known := ref.RolloutStrategy.FailureStrategy; known != "" && known != workv1alpha1.AbortAll {
-			errs = append(errs, field.NotSupported(strategy.Child("failureStrategy"), known, []workv1alpha1.FailureStrategy{workv1alpha1.AbortAll}))
+		strategies := []workv1alpha1.FailureStrategy{workv1alpha1.AbortAll, workv1alpha1.ReportAbort}
+		if known := ref.RolloutStrategy.FailureStrategy; known != "" && !slices.Contains(strategies, known) {
+			errs = append(errs, field.NotSupported(strategy.Child("failureStrategy"), known, strategies))
 		}
 		for _, err := range errs {
 			problems = append(problems, inRef(i, ref.Name, err))

@@ -79,7 +79,7 @@ var broken = map[string]struct {
 	},
 	"an unknown failureStrategy": {
 		[]edit{set("spec.placementRefs.1.rolloutStrategy.failureStrategy", "Rollback")},
-		[]string{`spec.placementRefs[1].rolloutStrategy.failureStrategy: Unsupported value: "Rollback": supported values: "AbortAll"`},
+		[]string{`spec.placementRefs[1].rolloutStrategy.failureStrategy: Unsupported value: "Rollback": supported values: "AbortAll", "ReportAbort"`},
 	},
 	"an unknown type": {
 		[]edit{set("spec.placementRefs.1.rolloutStrategy.type", "Slowly")},

@@ -21,14 +21,15 @@ import (
 // surprises returns the warnings about content that is legal, but probably not what its author intends.
 func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []string {
 	var out []string
-	template, aborts := &mwrs.Spec.ManifestWorkTemplate, false
+	template, decides, aborts := &mwrs.Spec.ManifestWorkTemplate, false, false
 	for i := range mwrs.Spec.PlacementRefs {
 		if limits.gone() {
 			break
 		}
 		traits := placement.TraitsOf(&mwrs.Spec.PlacementRefs[i].RolloutStrategy)
 		out = append(out, strategySurprises(refsPath.Index(i).Child("rolloutStrategy"), traits)...)
-		aborts = aborts || traits.AbortAll
+		decides = decides || traits.AbortAll
+		aborts = aborts || mwrs.Spec.PlacementRefs[i].RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll
 	}
 	if mwrs.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable {
 		if problem := handover.Prevented(template); problem != "" {
@@ -38,10 +39,10 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 	}
 	// Kubernetes' view role can read ControllerRevisions, but not Secrets.
 	out = append(out, kindSurprises(&rule.Secret, template, schema.GroupKind{Kind: "Secret"}, limits)...)
-	if aborts && !reportsHealth(template) {
+	if decides && !reportsHealth(template) {
 		out = append(out, rule.NoHealth.Warning(templatePath.Child("manifestConfigs")))
 	}
-	if aborts && mwrs.Spec.AbortedRevisionPolicy == "" && (hubwork.OfTool(mwrs.Annotations) || hubwork.OfTool(mwrs.Labels)) {
+	if decides && mwrs.Spec.AbortedRevisionPolicy == "" && (hubwork.OfTool(mwrs.Annotations) || hubwork.OfTool(mwrs.Labels)) {
 		out = append(out, rule.ReturnsAborted.Warning(specPath.Child("abortedRevisionPolicy")))
 	}
 	return append(out, irreversibleSurprises(old, template, aborts, limits)...)

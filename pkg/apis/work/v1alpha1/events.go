@@ -65,6 +65,9 @@ const (
 	// EventRolloutAborted is a warning: the rollout was aborted; the note names the failed clusters and the causes, or the user who set
 	// status.abortedTime.
 	EventRolloutAborted = "RolloutAborted"
+	// EventRolloutWouldAbort is a warning: failureStrategy is ReportAbort, and AbortAll would have aborted the rollout. The note names the
+	// failed clusters and the causes.
+	EventRolloutWouldAbort = "RolloutWouldAbort"
 	// EventRevisionHeld is a warning: the template returned to an aborted revision, and abortedRevisionPolicy Hold keeps it aborted. The
 	// note gives the time and the reason of the abort.
 	EventRevisionHeld = "RevisionHeld"

@@ -75,6 +75,25 @@ type AwayCluster struct {
 	Skipped bool `json:"skipped,omitempty"`
 }
 
+// HeldCluster is a selected cluster that a hold or a closed window keeps from the update revision.
+type HeldCluster struct {
+	// cluster is the name of the managed cluster.
+	// +required
+	Cluster string `json:"cluster"`
+
+	// placement is the name of the Placement that selects the cluster.
+	// +optional
+	Placement string `json:"placement,omitempty"`
+
+	// reason is the reason of the hold, or why the windows can't be read. It is empty if a window is closed.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// until is when the next window opens. It is empty for a hold, which has no end.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
+}
+
 // State is one word for what a ManifestWorkReplicaSet does. Later releases may add states.
 type State string
 
@@ -90,6 +109,8 @@ const (
 	StateAborting State = "Aborting"
 	// StateAborted means that the rollout was aborted, and every ManifestWork that can be written was restored.
 	StateAborted State = "Aborted"
+	// StateWouldAbort means that the rollout does not continue by itself, and that AbortAll would have aborted it (ReportAbort).
+	StateWouldAbort State = "WouldAbort"
 	// StateStalled means that the rollout does not continue by itself.
 	StateStalled State = "Stalled"
 	// StateRollingOut means that the rollout of the update revision is in progress.
@@ -97,3 +118,6 @@ const (
 	// StateComplete means that the rollout of the update revision is complete.
 	StateComplete State = "Complete"
 )
+
+// IsStalled reports whether the rollout does not continue by itself, with failureStrategy ReportAbort or without.
+func (s State) IsStalled() bool { return s == StateStalled || s == StateWouldAbort }

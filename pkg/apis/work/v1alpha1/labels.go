@@ -48,3 +48,15 @@ const (
 	// Finalizer keeps a ManifestWorkReplicaSet until its ManifestWorks are deleted.
 	Finalizer = upstream.ManifestWorkReplicaSetFinalizer
 )
+
+// What a ManagedCluster says about when rollouts may start there.
+const (
+	// AnnotationHold is an annotation of a ManagedCluster: no rollout starts there. The value is the reason.
+	AnnotationHold = "work.open-cluster-management.io/hold"
+	// AnnotationWindow is an annotation of a ManagedCluster: rollouts start there only within these windows, such as
+	// "Europe/Berlin Mon-Fri 22:00-05:00". Several are separated by semicolons.
+	AnnotationWindow = "work.open-cluster-management.io/window"
+	// ClaimHold and ClaimWindow are ClusterClaims with the same meaning, which a cluster reports itself.
+	ClaimHold   = "hold.work.open-cluster-management.io"
+	ClaimWindow = "window.work.open-cluster-management.io"
+)

@@ -18,6 +18,10 @@ type ManifestWorkReplicaSetSummary struct {
 	// +optional
 	Waiting int `json:"waiting,omitempty"`
 
+	// held is the number of selected clusters that a hold or a closed window keeps from the update revision.
+	// +optional
+	Held int `json:"held,omitempty"`
+
 	// inFlight is the number of selected clusters that were started, and have neither succeeded nor failed.
 	// +optional
 	InFlight int `json:"inFlight,omitempty"`

@@ -161,7 +161,8 @@ type RolloutStrategy struct {
 
 	// failureStrategy is the reaction to a failed rollout. AbortAll writes the stable revision (status.currentRevision) to every
 	// cluster of every placementRef at once, if more than maxFailures clusters did not succeed within progressDeadline. If it is
-	// unset, a failed rollout stops where it is. AbortAll has no effect if progressDeadline is None or maxFailures is 100%. Be
+	// unset, a failed rollout stops where it is. ReportAbort stops it too, and reports when AbortAll would have aborted it. AbortAll and
+	// ReportAbort have no effect if progressDeadline is None or maxFailures is 100%. Be
 	// careful with AbortAll if the template has CustomResourceDefinitions: the return to an older definition can lose data.
 	// +optional
 	FailureStrategy FailureStrategy `json:"failureStrategy,omitempty"`
@@ -254,12 +255,14 @@ const (
 )
 
 // FailureStrategy is the reaction to a failed rollout.
-// +kubebuilder:validation:Enum=AbortAll
+// +kubebuilder:validation:Enum=AbortAll;ReportAbort
 type FailureStrategy string
 
 const (
 	// AbortAll means that every cluster of the object returns to the current revision at once.
 	AbortAll FailureStrategy = "AbortAll"
+	// ReportAbort means that the hub reports when AbortAll would have aborted the rollout. No cluster returns to the current revision.
+	ReportAbort FailureStrategy = "ReportAbort"
 )
 
 // MaxPlacementRefs is the number of placementRefs that count. If an object was stored with more, the first ones count.
@@ -316,8 +319,8 @@ type ManifestWorkReplicaSetStatus struct {
 	// +optional
 	Revisions []RevisionStatus `json:"revisions,omitempty"`
 
-	// state is one word for what this object does: Deleting, Invalid, Paused, Aborting, Aborted, Stalled, RollingOut or Complete.
-	// The first one that applies is used. Later releases may add states.
+	// state is one word for what this object does: Deleting, Invalid, Paused, Aborting, Aborted, WouldAbort, Stalled,
+	// RollingOut or Complete. The first one that applies is used. Later releases may add states.
 	// +optional
 	State State `json:"state,omitempty"`
 
@@ -346,6 +349,14 @@ type ManifestWorkReplicaSetStatus struct {
 	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	Away []AwayCluster `json:"away,omitempty"`
+
+	// held are selected clusters that a hold or a closed window keeps from the update revision, sorted by name, at most 100.
+	// summary.held counts all of them.
+	// +listType=map
+	// +listMapKey=cluster
+	// +kubebuilder:validation:MaxItems=100
+	// +optional
+	Held []HeldCluster `json:"held,omitempty"`
 
 	// approvals are the decision groups that users approved for updateRevision. Add an entry to approve a group that waits; remove it to
 	// withdraw the approval of a group that has not begun. The hub removes the entries when another rollout begins.

@@ -4,16 +4,16 @@ import { stream } from './api.js';
 import { el, fill, plural, show, since, words } from './dom.js';
 
 // The states, the most urgent first.
-const urgency = ['Stalled', 'Invalid', 'Aborting', 'Aborted', 'Paused', 'RollingOut', 'Deleting', 'Complete'];
+const urgency = ['WouldAbort', 'Stalled', 'Invalid', 'Aborting', 'Aborted', 'Paused', 'RollingOut', 'Deleting', 'Complete'];
 
 function rank(row) {
   const at = urgency.indexOf(row.state);
   const base = at < 0 ? urgency.length : at;
-  return row.failed > 0 && row.state !== 'Stalled' ? Math.min(base, 1.5) : base;
+  return row.failed > 0 && row.state !== 'Stalled' && row.state !== 'WouldAbort' ? Math.min(base, 2.5) : base;
 }
 
 const stateClass = {
-  Stalled: 'bad', Invalid: 'bad', Aborted: 'bad', Aborting: 'bad', Paused: 'warn', RollingOut: 'warn', Deleting: 'warn', Complete: 'good',
+  WouldAbort: 'bad', Stalled: 'bad', Invalid: 'bad', Aborted: 'bad', Aborting: 'bad', Paused: 'warn', RollingOut: 'warn', Deleting: 'warn', Complete: 'good',
 };
 
 export function listView(main, context) {

@@ -12,6 +12,8 @@ export const phases = [
   { name: 'Completed', letter: 'C', texture: 'down', bad: true, text: 'ran to completion at another revision, and its agent takes no new one' },
   { name: 'AgentUnknown', letter: '?', texture: 'dot', bad: true, text: 'its agent has not reported to this hub' },
   { name: 'Away', letter: 'A', texture: 'dot', bad: true, text: 'is unavailable, and no Placement selects it: it keeps its ManifestWork' },
+  { name: 'Held', letter: 'O', texture: 'dot', text: 'is on hold: no rollout starts there' },
+  { name: 'Closed', letter: 'W', texture: 'hollow', text: 'waits for its next window' },
   { name: 'InFlight', letter: '', texture: 'up', text: 'has the revision without a result' },
   { name: 'Validating', letter: 'V', texture: 'up', text: 'succeeded, but a success gate is not True yet' },
   { name: 'HandingOver', letter: 'H', texture: 'up', text: 'still has dropped objects of the revision before' },

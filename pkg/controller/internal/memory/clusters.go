@@ -11,7 +11,9 @@ import (
 // Clusters remembers since when managed clusters are available again. No ManagedCluster says that by the hub's clock: the condition has the
 // time of the cluster's agent, and a taint that was removed leaves no time. So the first report of a cluster counts as a change.
 type Clusters struct {
-	mu    sync.Mutex
+	mu sync.Mutex
+	// ruled is how many of the known clusters have a rule.
+	ruled int
 	known map[string]knownCluster
 }
 
@@ -19,33 +21,44 @@ type knownCluster struct {
 	report           availability.Report
 	unavailableSince time.Time
 	availableSince   time.Time
+	// hold is the hold at the time heldAt, and remains the same until changes; zero for ever.
+	hold            placement.Hold
+	held            bool
+	heldAt, changes time.Time
 }
 
 // NewClusters returns empty Clusters.
 func NewClusters() *Clusters { return &Clusters{known: map[string]knownCluster{}} }
 
 // Note notes the report of a ManagedCluster, and reports whether a pass may find something new: not at the first report, nor if the cluster
-// stays available.
-func (c *Clusters) Note(name string, report availability.Report, now time.Time) (changed bool) {
+// stays available. ruled reports whether its rule changed.
+func (c *Clusters) Note(name string, report availability.Report, now time.Time) (changed, ruled bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before, known := c.known[name]
-	if known && before.report.Available == report.Available && before.report.Since.Equal(report.Since) {
-		return false
+	if known && before.report.Available == report.Available && before.report.Since.Equal(report.Since) && before.report.Rule == report.Rule {
+		return false, false
 	}
 	after := knownCluster{report: report, unavailableSince: before.unavailableSince, availableSince: now}
 	if !report.Available {
 		after.unavailableSince, after.availableSince = report.Since, time.Time{}
 	}
+	if known && before.report.Available == report.Available && before.report.Since.Equal(report.Since) {
+		after = before // Only the rule changed.
+		after.report, after.heldAt = report, time.Time{}
+	}
+	c.count(before.report.Rule, report.Rule)
 	c.known[name] = after
-	return known && (!before.report.Available || !report.Available)
+	availableChanged := before.report.Available != report.Available || !before.report.Since.Equal(report.Since)
+	return known && availableChanged && (!before.report.Available || !report.Available), before.report.Rule != report.Rule
 }
 
 // Forget drops a cluster without a ManagedCluster, and reports whether it was known.
 func (c *Clusters) Forget(name string) (known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, known = c.known[name]
+	before, known := c.known[name]
+	c.count(before.report.Rule, availability.Rule{})
 	delete(c.known, name)
 	return known
 }
@@ -62,4 +75,38 @@ func (c *Clusters) Of(name string, now time.Time) (cluster placement.Cluster, ex
 	return placement.Cluster{
 		Available: known.report.Available, UnavailableSince: known.unavailableSince, AvailableSince: known.availableSince,
 	}, exists
+}
+
+// count notes that the rule of a cluster changed.
+func (c *Clusters) count(before, after availability.Rule) {
+	none := availability.Rule{}
+	if before != none {
+		c.ruled--
+	}
+	if after != none {
+		c.ruled++
+	}
+}
+
+// AnyRule reports whether a cluster says when rollouts may start there.
+func (c *Clusters) AnyRule() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ruled > 0
+}
+
+// Hold returns the hold of a cluster, and when that changes by itself: zero for never.
+func (c *Clusters) Hold(name string, now time.Time) (hold placement.Hold, held bool, changes time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, exists := c.known[name]
+	if !exists || known.report.Rule == (availability.Rule{}) {
+		return placement.Hold{}, false, time.Time{}
+	}
+	if known.heldAt.IsZero() || now.Before(known.heldAt) || !known.changes.IsZero() && !now.Before(known.changes) {
+		known.hold, known.held, known.changes = known.report.Rule.At(now)
+		known.heldAt = now
+		c.known[name] = known
+	}
+	return known.hold, known.held, known.changes
 }

@@ -14,24 +14,29 @@ func TestClusters(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 	c := NewClusters()
-	require.False(t, c.Note("c1", availability.Report{Available: true, Since: at(-60)}, at(0)), "the first sight is no change")
-	require.False(t, c.Note("c1", availability.Report{Available: true, Since: at(-60)}, at(1)), "nor is a heartbeat")
+	changed := func(name string, report availability.Report, now time.Time) bool {
+		changed, ruled := c.Note(name, report, now)
+		require.False(t, ruled)
+		return changed
+	}
+	require.False(t, changed("c1", availability.Report{Available: true, Since: at(-60)}, at(0)), "the first sight is no change")
+	require.False(t, changed("c1", availability.Report{Available: true, Since: at(-60)}, at(1)), "nor is a heartbeat")
 	known, exists := c.Of("c1", at(1))
 	require.True(t, exists)
 	require.True(t, known.Available)
 	require.Equal(t, at(0), known.AvailableSince)
 
-	require.True(t, c.Note("c1", availability.Report{Since: at(2)}, at(3)))
+	require.True(t, changed("c1", availability.Report{Since: at(2)}, at(3)))
 	known, _ = c.Of("c1", at(3))
 	require.False(t, known.Available)
 	require.Equal(t, at(2), known.UnavailableSince)
 
-	require.True(t, c.Note("c1", availability.Report{Available: true, Since: at(-600)}, at(5)), "the clock of its agent is behind")
+	require.True(t, changed("c1", availability.Report{Available: true, Since: at(-600)}, at(5)), "the clock of its agent is behind")
 	known, _ = c.Of("c1", at(6))
 	require.Equal(t, at(5), known.AvailableSince)
 	require.Equal(t, at(2), known.UnavailableSince, "its status stays the same until the minute has passed")
 
-	require.False(t, c.Note("c1", availability.Report{Available: true, Since: at(6)}, at(7)), "it was away unseen: nothing ends before its new minute")
+	require.False(t, changed("c1", availability.Report{Available: true, Since: at(6)}, at(7)), "it was away unseen: nothing ends before its new minute")
 	known, _ = c.Of("c1", at(7))
 	require.Equal(t, at(7), known.AvailableSince)
 	known, _ = c.Of("c1", at(-60))
@@ -41,4 +46,53 @@ func TestClusters(t *testing.T) {
 	require.False(t, c.Forget("c1"))
 	_, exists = c.Of("c1", at(8))
 	require.False(t, exists)
+}
+
+// TestHold: the rule of a cluster is read once, and its hold changes with the time, also if the clock is set back.
+func TestHold(t *testing.T) {
+	at := func(hour int) time.Time { return time.Date(2026, 1, 2, hour, 0, 0, 0, time.UTC) }
+	c := NewClusters()
+	note := func(rule availability.Rule) (changed, ruled bool) {
+		return c.Note("c1", availability.Report{Available: true, Since: at(0), Rule: rule}, at(1))
+	}
+	require.False(t, c.AnyRule())
+	changed, ruled := note(availability.Rule{Windowed: true, Windows: "UTC 10:00-12:00"})
+	require.False(t, changed)
+	require.True(t, ruled)
+	require.True(t, c.AnyRule())
+	for _, tc := range []struct {
+		hour, changes int
+		held          bool
+	}{{9, 10, true}, {10, 12, false}, {11, 12, false}, {12, 34, true}, {9, 10, true}} {
+		hold, held, changes := c.Hold("c1", at(tc.hour))
+		require.Equal(t, tc.held, held, tc)
+		require.Equal(t, at(tc.changes), changes, tc)
+		if held {
+			require.Equal(t, at(tc.changes), hold.Opens)
+		}
+	}
+	changed, ruled = note(availability.Rule{Held: true, Hold: "a\nb", Windowed: true, Windows: "UTC 00:00-24:00"})
+	require.False(t, changed)
+	require.True(t, ruled)
+	hold, held, changes := c.Hold("c1", at(11))
+	require.True(t, held)
+	require.True(t, changes.IsZero())
+	require.Equal(t, "a b", hold.Reason)
+	known, _ := c.Of("c1", at(11))
+	require.Equal(t, at(1), known.AvailableSince)
+
+	_, ruled = note(availability.Rule{Windowed: true, Windows: "nonsense"})
+	require.True(t, ruled)
+	hold, held, _ = c.Hold("c1", at(11))
+	require.True(t, held)
+	require.True(t, hold.Opens.IsZero())
+	require.Contains(t, hold.Reason, "its windows can't be read: ")
+	_, ruled = note(availability.Rule{})
+	require.True(t, ruled)
+	_, held, _ = c.Hold("c1", at(11))
+	require.False(t, held)
+	require.False(t, c.AnyRule())
+	_, _ = note(availability.Rule{Held: true})
+	c.Forget("c1")
+	require.False(t, c.AnyRule())
 }

@@ -1,0 +1,50 @@
+package rollout
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+)
+
+// What the hold or the closed window of a cluster holds back (R47):
+//
+//  1. Nothing is started there. A cluster that has the update revision, may have it, or has failed with it goes on: the wave that runs is not
+//     held. Neither is a work that somebody edited, nor a cluster that a user retries.
+//  2. A cluster on hold is passed over as a skipped one is: it counts toward no limit, and the rollout completes without it, because a hold
+//     has no end.
+//  3. A closed window opens. The rollout stays in progress, and decision groups wait for the cluster.
+//  4. An abort, and a template that returns to the current revision, write to the cluster as to any other.
+
+// HeldCluster is a selected cluster that a hold or a closed window keeps from the update revision.
+type HeldCluster struct {
+	Cluster, Placement string
+	placement.Hold
+}
+
+// keepsBack reports whether a hold or a closed window keeps a member from the update revision, and sets the phase of such a member.
+func (s *Snapshot) keepsBack(m *member) bool {
+	hold, known := s.Holds[m.cluster]
+	_, again := s.Retried[m.cluster]
+	edited := m.work != nil && m.work.Hash() == s.Update.Hash
+	if !known || !hold.Holds(s.Now) || again || edited || !s.mayPassOver(m) {
+		return false
+	}
+	if m.phase = held; !hold.Opens.IsZero() {
+		m.phase, m.next = closed, hold.Opens
+	}
+	return true
+}
+
+// noteHeldClusters names the clusters on hold and those whose windows are closed.
+func (p *Plan) noteHeldClusters(s *Snapshot, states []*placementState) {
+	for _, ps := range states {
+		for _, m := range ps.members {
+			if m.phase == held || m.phase == closed {
+				p.OnHold = append(p.OnHold, HeldCluster{Cluster: m.cluster, Placement: ps.ref.Name, Hold: s.Holds[m.cluster]})
+				p.recheckAt(s.Now, m.next)
+			}
+		}
+	}
+	slices.SortFunc(p.OnHold, func(a, b HeldCluster) int { return strings.Compare(a.Cluster, b.Cluster) })
+}

@@ -1,0 +1,29 @@
+package status
+
+import (
+	"slices"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// wouldAbort returns what failureStrategy ReportAbort reports; empty for nothing.
+func wouldAbort(in *Input) string {
+	if in.Ledger.WouldAbort == nil {
+		return ""
+	}
+	return string(workv1alpha1.ReportAbort) + ": " + in.Ledger.WouldAbort.Text(work.Having(in.Snapshot.Works, in.Snapshot.Update.Hash))
+}
+
+// deciding returns the failureStrategy that decides aborts: ReportAbort if only that is set.
+func deciding(object *workv1alpha1.ManifestWorkReplicaSet) string {
+	has := func(strategy workv1alpha1.FailureStrategy) bool {
+		return slices.ContainsFunc(object.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
+			return ref.RolloutStrategy.FailureStrategy == strategy
+		})
+	}
+	if has(workv1alpha1.ReportAbort) && !has(workv1alpha1.AbortAll) {
+		return string(workv1alpha1.ReportAbort)
+	}
+	return string(workv1alpha1.AbortAll)
+}
