@@ -77,6 +77,8 @@ type Config struct {
 	Clock clock.PassiveClock
 	// SuccessSettle is how long this process must see a success before it counts.
 	SuccessSettle time.Duration
+	// OwnerHash makes the works get workv1alpha1.LabelOwnerHash, too. Then WorkInformer also needs to show works without LabelReplicaSet.
+	OwnerHash bool
 	// Handover limits the works that keep dropped objects; the default limits if zero.
 	Handover handover.Limits
 	// Writers is the maximum number of concurrent writes of ManifestWorks, over all objects; 16 if zero.
@@ -151,6 +153,7 @@ type Controller struct {
 	// Dependencies and settings, as in Config.
 	history      func() History
 	clustersNote func() string
+	ownerHash    bool
 	// clustersSeen reports whether the controller has been told of all ManagedClusters.
 	clustersSeen  func() bool
 	connection    *connectivity.Connection
@@ -211,6 +214,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		decisionIndex: stores.Decisions,
 		history:       config.History,
 		clustersNote:  config.ClustersNote,
+		ownerHash:     config.OwnerHash,
 		clustersSeen:  func() bool { return true },
 		connection:    config.Connection,
 		broker:        config.Broker,

@@ -85,6 +85,6 @@ func TestOptionsValidate(t *testing.T) {
 func TestWorkDriverConfigIsNamed(t *testing.T) {
 	o := NewOptions()
 	o.WorkDriverConfig = filepath.Join(t.TempDir(), "missing")
-	_, err := newKubeWorks(o, &rest.Config{}, nil)
+	_, err := newKubeWorks(t.Context(), o, &rest.Config{}, nil)
 	require.ErrorContains(t, err, "--work-driver-config="+o.WorkDriverConfig)
 }

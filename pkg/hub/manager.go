@@ -171,6 +171,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 		Metrics:            h.Metrics,
 		Clock:              h.Clock,
 		SuccessSettle:      h.Options.SuccessSettle,
+		OwnerHash:          h.Options.OwnerKeyHash,
 		Handover:           handover.Limits{ManifestBytes: h.Options.ManifestLimit},
 	})
 	if err != nil {

@@ -109,15 +109,15 @@ type owner struct {
 func newView(objects *Objects) *view {
 	works := map[string][]metav1.ObjectMeta{}
 	for _, work := range objects.Works {
-		label := work.Labels[workv1alpha1.LabelReplicaSet]
-		works[label] = append(works[label], work)
+		namespace, name, _ := workv1alpha1.OwnerOf(&work)
+		works[namespace+"/"+name] = append(works[namespace+"/"+name], work)
 	}
 	v := &view{byName: map[string][]*owner{}}
 	for i := range objects.ReplicaSets {
 		object := &objects.ReplicaSets[i]
 		o := owner{
 			ManifestWorkReplicaSet: object, clusters: map[string]bool{},
-			works: works[workv1alpha1.OwnerLabelValue(object.Namespace, object.Name)],
+			works: works[object.Namespace+"/"+object.Name],
 		}
 		for _, work := range o.works {
 			o.clusters[work.Namespace] = true
