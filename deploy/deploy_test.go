@@ -102,7 +102,7 @@ func TestClusterManager(t *testing.T) {
 	require.Equal(t, "registry.example.com/work:v1.0.0", manager.Spec.WorkImagePullSpec, "what hub/kustomization.yaml names in images")
 }
 
-// The hub may write the one ConfigMap that it looks for, and no other. A name can't restrict a create.
+// The hub may write the one ConfigMap that it looks for, and no other. A name can't restrict a create. It may also see which hubs are installed.
 func TestRoleForTheVersion(t *testing.T) {
 	role, binding, all := &rbacv1.Role{}, &rbacv1.RoleBinding{}, &rbacv1.ClusterRoleBinding{}
 	rendered(t, "Role", role)
@@ -111,6 +111,7 @@ func TestRoleForTheVersion(t *testing.T) {
 	require.Equal(t, []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"create"}},
 		{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{plan.ConfigMap}, Verbs: []string{"get", "patch"}},
+		{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{"work-controller-sa", "work-rollback"}, Verbs: []string{"get"}},
 	}, role.Rules)
 	require.Equal(t, rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}, binding.RoleRef)
 	require.Equal(t, all.Subjects, binding.Subjects)

@@ -62,6 +62,8 @@ type Config struct {
 
 	// ClustersNote returns why ManagedClusters can't be read now, with the remedy; empty if they can. It is nil for never.
 	ClustersNote func() string
+	// HubNote returns why another hub may take over, with the remedy; empty if none may. It is nil for never.
+	HubNote func() string
 	// History returns whether ControllerRevisions can be read now; nil for always.
 	History func() History
 	// Connection knows when the connection to the API server began.
@@ -153,6 +155,7 @@ type Controller struct {
 	// Dependencies and settings, as in Config.
 	history      func() History
 	clustersNote func() string
+	hubNote      func() string
 	ownerHash    bool
 	// clustersSeen reports whether the controller has been told of all ManagedClusters.
 	clustersSeen  func() bool
@@ -214,6 +217,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		decisionIndex: stores.Decisions,
 		history:       config.History,
 		clustersNote:  config.ClustersNote,
+		hubNote:       config.HubNote,
 		ownerHash:     config.OwnerHash,
 		clustersSeen:  func() bool { return true },
 		connection:    config.Connection,
@@ -234,6 +238,9 @@ func NewWithStores(config Config, stores Stores) *Controller {
 	}
 	if c.history == nil {
 		c.history = func() History { return History{} }
+	}
+	if c.hubNote == nil {
+		c.hubNote = func() string { return "" }
 	}
 	if c.clustersNote == nil {
 		c.clustersNote = func() string { return "" }
