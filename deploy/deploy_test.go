@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -117,6 +118,16 @@ func TestRoleForTheVersion(t *testing.T) {
 	require.Equal(t, all.Subjects, binding.Subjects)
 	require.Equal(t, binding.Subjects[0].Namespace, role.Namespace)
 	require.Equal(t, binding.Subjects[0].Namespace, binding.Namespace)
+}
+
+// docs/flags.md says which validation to remove for --owner-key-hash.
+func TestFirstValidationLimitsTheName(t *testing.T) {
+	policy := &admissionv1.ValidatingAdmissionPolicy{}
+	rendered(t, "ValidatingAdmissionPolicy", policy, "manifestworkreplicasets.work.open-cluster-management.io")
+	require.Contains(t, policy.Spec.Validations[0].Expression, "size(variables.ownerLabel)")
+	for _, other := range policy.Spec.Validations[1:] {
+		require.NotContains(t, other.Expression, "ownerLabel")
+	}
 }
 
 // The patch for OCM's tree gives the work controller, and the operator that grants it, the rights that deploy gives.

@@ -91,7 +91,7 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 		go (&registration.Keeper{Client: registrations}).Run(ctx)
 	}
 	if features.HubMutableFeatureGate.Enabled(ocmfeature.CleanUpCompletedManifestWork) {
-		h.collection = manifestworkgarbagecollection.NewManifestWorkGarbageCollectionController(works.client, works.informer)
+		h.collection = manifestworkgarbagecollection.NewManifestWorkGarbageCollectionController(works.client, collectable{works.informer})
 	}
 	return h.run(ctx)
 }
