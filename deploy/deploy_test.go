@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -102,7 +103,7 @@ func TestClusterManager(t *testing.T) {
 	require.Equal(t, "registry.example.com/work:v1.0.0", manager.Spec.WorkImagePullSpec, "what hub/kustomization.yaml names in images")
 }
 
-// The hub may write the one ConfigMap that it looks for, and no other. A name can't restrict a create.
+// The hub may write the one ConfigMap that it looks for, and no other. A name can't restrict a create. It may also see which hubs are installed.
 func TestRoleForTheVersion(t *testing.T) {
 	role, binding, all := &rbacv1.Role{}, &rbacv1.RoleBinding{}, &rbacv1.ClusterRoleBinding{}
 	rendered(t, "Role", role)
@@ -111,11 +112,22 @@ func TestRoleForTheVersion(t *testing.T) {
 	require.Equal(t, []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"create"}},
 		{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{plan.ConfigMap}, Verbs: []string{"get", "patch"}},
+		{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{"work-controller-sa", "work-rollback"}, Verbs: []string{"get"}},
 	}, role.Rules)
 	require.Equal(t, rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}, binding.RoleRef)
 	require.Equal(t, all.Subjects, binding.Subjects)
 	require.Equal(t, binding.Subjects[0].Namespace, role.Namespace)
 	require.Equal(t, binding.Subjects[0].Namespace, binding.Namespace)
+}
+
+// docs/flags.md says which validation to remove for --owner-key-hash.
+func TestFirstValidationLimitsTheName(t *testing.T) {
+	policy := &admissionv1.ValidatingAdmissionPolicy{}
+	rendered(t, "ValidatingAdmissionPolicy", policy, "manifestworkreplicasets.work.open-cluster-management.io")
+	require.Contains(t, policy.Spec.Validations[0].Expression, "size(variables.ownerLabel)")
+	for _, other := range policy.Spec.Validations[1:] {
+		require.NotContains(t, other.Expression, "ownerLabel")
+	}
 }
 
 // The patch for OCM's tree gives the work controller, and the operator that grants it, the rights that deploy gives.

@@ -38,7 +38,7 @@ func (d *Driver) Claimed(owner string, counts func(cluster, name string) bool) [
 	var hashes []string
 	for _, r := range d.store.reports {
 		report := r.kept.report
-		if r.work == nil && report.Labels[workv1alpha1.LabelReplicaSet] == owner && counts(report.Namespace, report.Name) {
+		if r.work == nil && ownerLabelOf(report) == owner && counts(report.Namespace, report.Name) {
 			hashes = append(hashes, report.Labels[workv1alpha1.LabelControllerHash])
 		}
 	}

@@ -77,13 +77,13 @@ func (d *Driver) missing(expected map[string]int) map[string]int {
 	missing := maps.Clone(expected)
 	works, _ := d.store.unsorted(metav1.NamespaceAll)
 	for _, work := range works {
-		missing[work.Labels[workv1alpha1.LabelReplicaSet]]--
+		missing[ownerLabelOf(work)]--
 	}
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
 	for _, r := range d.store.reports {
 		if r.work == nil && r.kept.considered {
-			missing[r.kept.report.Labels[workv1alpha1.LabelReplicaSet]]-- // Its agent reported it, and it can't be restored.
+			missing[ownerLabelOf(r.kept.report)]-- // Its agent reported it, and it can't be restored.
 		}
 	}
 	maps.DeleteFunc(missing, func(_ string, n int) bool { return n <= 0 })
@@ -95,8 +95,7 @@ func (d *Driver) missing(expected map[string]int) map[string]int {
 // sent, only for a cluster that the owner selects.
 func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (again time.Duration, err error) {
 	logger := klog.FromContext(ctx).WithValues("cluster", report.Namespace, "name", report.Name)
-	label := report.Labels[workv1alpha1.LabelReplicaSet]
-	namespace, name, ok := workv1alpha1.ParseOwnerLabelValue(label)
+	namespace, name, ok := workv1alpha1.OwnerOf(report)
 	if !ok || report.UID != workUID(report.Namespace, report.Name) {
 		logger.V(2).Info("Ignoring the report of a ManifestWork that no ManifestWorkReplicaSet owns")
 		return 0, nil
@@ -118,11 +117,21 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 		logger.Info("An agent has a ManifestWork whose revision is not known", "hash", claim.Hash)
 		return unknownInterval, nil
 	}
-	if d.count(report.Namespace, func(w *workv1.ManifestWork) bool { return w.Labels[workv1alpha1.LabelReplicaSet] == label }) >= maxOfOwner {
-		logger.V(2).Info("An agent has more ManifestWorks of an owner than a hub ever makes", "owner", label)
+	ofOwner := func(w *workv1.ManifestWork) bool { return workv1alpha1.IsOwner(namespace, name, w) }
+	if d.count(report.Namespace, ofOwner) >= maxOfOwner {
+		logger.V(2).Info("An agent has more ManifestWorks of an owner than a hub ever makes", "owner", klog.KRef(namespace, name))
 		return unknownInterval, nil
 	}
 	return d.restoreAs(report, owner.Template), nil
+}
+
+// ownerLabelOf returns "<namespace>.<name>" of the owner of a work; empty if it has none.
+func ownerLabelOf(work *workv1.ManifestWork) string {
+	namespace, name, ok := workv1alpha1.OwnerOf(work)
+	if !ok {
+		return ""
+	}
+	return workv1alpha1.OwnerLabelValue(namespace, name)
 }
 
 // count returns the number of works of a cluster that match.

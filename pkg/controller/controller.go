@@ -62,6 +62,8 @@ type Config struct {
 
 	// ClustersNote returns why ManagedClusters can't be read now, with the remedy; empty if they can. It is nil for never.
 	ClustersNote func() string
+	// HubNote returns why another hub may take over, with the remedy; empty if none may. It is nil for never.
+	HubNote func() string
 	// History returns whether ControllerRevisions can be read now; nil for always.
 	History func() History
 	// Connection knows when the connection to the API server began.
@@ -77,6 +79,8 @@ type Config struct {
 	Clock clock.PassiveClock
 	// SuccessSettle is how long this process must see a success before it counts.
 	SuccessSettle time.Duration
+	// OwnerHash makes the works get workv1alpha1.LabelOwnerHash, too. Then WorkInformer also needs to show works without LabelReplicaSet.
+	OwnerHash bool
 	// Handover limits the works that keep dropped objects; the default limits if zero.
 	Handover handover.Limits
 	// Writers is the maximum number of concurrent writes of ManifestWorks, over all objects; 16 if zero.
@@ -151,6 +155,8 @@ type Controller struct {
 	// Dependencies and settings, as in Config.
 	history      func() History
 	clustersNote func() string
+	hubNote      func() string
+	ownerHash    bool
 	// clustersSeen reports whether the controller has been told of all ManagedClusters.
 	clustersSeen  func() bool
 	connection    *connectivity.Connection
@@ -211,6 +217,8 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		decisionIndex: stores.Decisions,
 		history:       config.History,
 		clustersNote:  config.ClustersNote,
+		hubNote:       config.HubNote,
+		ownerHash:     config.OwnerHash,
 		clustersSeen:  func() bool { return true },
 		connection:    config.Connection,
 		broker:        config.Broker,
@@ -230,6 +238,9 @@ func NewWithStores(config Config, stores Stores) *Controller {
 	}
 	if c.history == nil {
 		c.history = func() History { return History{} }
+	}
+	if c.hubNote == nil {
+		c.hubNote = func() string { return "" }
 	}
 	if c.clustersNote == nil {
 		c.clustersNote = func() string { return "" }

@@ -10,7 +10,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	workv1 "open-cluster-management.io/api/work/v1"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
@@ -97,23 +96,28 @@ func (p *pass) named(w *workv1.ManifestWork) bool { return work.IsName(p.object,
 
 // liveWorks lists the works from the API server: a work that the cache has not shown yet would otherwise stay forever.
 func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
-	if len(p.facts.Owner) > workv1alpha1.MaxOwnerLabelLength {
-		return nil, nil // No work can have such a label.
-	}
-	selector := labels.SelectorFromSet(labels.Set{workv1alpha1.LabelReplicaSet: p.facts.Owner})
-	list, err := r.writer.List(ctx, metav1.NamespaceAll, selector.String())
+	list, err := r.writer.ListOf(ctx, metav1.NamespaceAll, p.object.Namespace, p.object.Name)
 	if err != nil {
 		return nil, fmt.Errorf("listing the ManifestWorks of %s: %w", p.key, err)
 	}
 	works := make([]*workv1.ManifestWork, 0, len(list))
 	for i := range list {
 		works = append(works, &list[i])
+		if !r.shows(&list[i]) {
+			p.lookAgain(lostInterval)
+		}
 	}
 	lost, err := r.lostWorks(ctx, p)
 	if len(lost) > 0 {
 		p.lookAgain(lostInterval) // No event follows: the caches do not show these works.
 	}
 	return append(works, lost...), err
+}
+
+// shows reports whether the cache shows a work of the object in any case.
+func (c *Controller) shows(w *workv1.ManifestWork) bool {
+	_, labelled := w.Labels[workv1alpha1.LabelReplicaSet]
+	return labelled || c.ownerHash
 }
 
 // lostInterval is how often a deletion looks for works without their owner label, while there are any.

@@ -29,8 +29,8 @@ type Runner struct {
 	controller *Controller
 	queue      *queue.Queue
 	synced     []cache.InformerSynced
-	// clustersNote is the last note about the permission to read ManagedClusters.
-	clustersNote string
+	// notes are the last notes about the permission to read ManagedClusters, and about another hub.
+	notes [2]string
 }
 
 // Run waits for the caches, and then makes passes with a number of workers for rollouts and the same number for aborts. It returns when
@@ -42,7 +42,7 @@ func (r *Runner) Run(ctx context.Context, workers int) {
 		return // The context has ended.
 	}
 	logger.Info("Starting", "workers", workers)
-	go wait.UntilWithContext(ctx, r.followClustersNote, historyInterval)
+	go wait.UntilWithContext(ctx, r.followNotes, historyInterval)
 	r.queue.Run(ctx, workers)
 	logger.Info("Stopped")
 }
@@ -98,14 +98,14 @@ func (r *Runner) watchClusters(c *Controller, informer cache.SharedIndexInformer
 	return nil
 }
 
-// followClustersNote queues every object if the hub gets or loses the permission to read ManagedClusters: their conditions report that, and
-// without a ManagedCluster no event follows.
-func (r *Runner) followClustersNote(context.Context) {
-	note := r.controller.clustersNote()
-	if note == r.clustersNote {
+// followNotes queues every object if the hub gets or loses the permission to read ManagedClusters, or another hub comes or goes: their
+// conditions report that, and no event follows.
+func (r *Runner) followNotes(context.Context) {
+	notes := [2]string{r.controller.clustersNote(), r.controller.hubNote()}
+	if notes == r.notes {
 		return
 	}
-	r.clustersNote = note
+	r.notes = notes
 	for _, key := range r.controller.replicaSets.ListKeys() {
 		r.queue.Add(key)
 	}

@@ -73,27 +73,28 @@ func TestPassesThatLeaveNoAbort(t *testing.T) {
 	require.Equal(t, memory.NoAbort, p.abortLeft())
 }
 
-// The conditions of every object report whether the hub may read ManagedClusters. If that changes, each gets a pass, even if there is no
-// ManagedCluster.
-func TestClustersNoteIsFollowed(t *testing.T) {
+// The conditions of every object report whether the hub may read ManagedClusters, and whether another hub is installed. If that changes, each
+// gets a pass, even if there is no ManagedCluster.
+func TestNotesAreFollowed(t *testing.T) {
 	const refused = "the hub may not read ManagedClusters"
 	for name, tc := range map[string]struct {
-		before, now string
-		queued      bool
+		before, now, hub string
+		queued           bool
 	}{
 		"it may read them":       {},
 		"it may not":             {before: refused, now: refused},
 		"it gets the permission": {before: refused, queued: true},
 		"it loses it":            {now: refused, queued: true},
+		"another hub comes":      {hub: "two hubs", queued: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &Controller{replicaSets: cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil), clustersNote: func() string { return tc.now }}
+			c := &Controller{replicaSets: cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil), clustersNote: func() string { return tc.now }, hubNote: func() string { return tc.hub }}
 			require.NoError(t, c.replicaSets.Add(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}}))
-			r := &Runner{controller: c, clustersNote: tc.before, queue: queue.New("test", func(string) queue.Lane { return queue.Rollouts }, nil)}
-			r.followClustersNote(t.Context())
+			r := &Runner{controller: c, notes: [2]string{tc.before}, queue: queue.New("test", func(string) queue.Lane { return queue.Rollouts }, nil)}
+			r.followNotes(t.Context())
 			require.Equal(t, tc.queued, r.queue.Waiting(queue.Rollouts))
-			r.followClustersNote(t.Context())
-			require.Equal(t, tc.now, r.clustersNote)
+			r.followNotes(t.Context())
+			require.Equal(t, [2]string{tc.now, tc.hub}, r.notes)
 		})
 	}
 }

@@ -46,7 +46,7 @@ func (c *Controller) verify(ctx context.Context, p *pass) (shown bool, err error
 	if p.facts.NoHistory || c.memory.Owners.Verified(p.key, p.object.ResourceVersion) {
 		return true, nil
 	}
-	live, err := c.revisions.List(ctx, p.object.Namespace, p.facts.Owner)
+	live, err := c.revisions.List(ctx, p.object.Namespace, p.object.Name)
 	if err != nil {
 		return false, err
 	}

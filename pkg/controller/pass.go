@@ -188,7 +188,7 @@ func (c *Controller) newPass(object *replicaset.Object, key string) *pass {
 	p.now, p.gap, p.object = now.Round(0), rollout.Gap(gap), object
 	p.facts = lifecycle.Observation{
 		Now: p.now, Object: object.ManifestWorkReplicaSet, Unreadable: object.DecodeErr, PlacementsKnown: object.PlacementsKnown,
-		Owner: workv1alpha1.OwnerLabelValue(object.Namespace, object.Name),
+		Owner: workv1alpha1.OwnerLabelValue(object.Namespace, object.Name), OwnerHash: c.ownerHash,
 	}
 	return p
 }

@@ -83,8 +83,6 @@ func (r *finalizeReconciler) decidePreserve(ctx context.Context, p *pass) (persi
 	p.Ledger.Follow(before, p.object.UID)
 	r.nameLostPlaces(p)
 	switch {
-	case len(p.facts.Owner) > workv1alpha1.MaxOwnerLabelLength: // It has neither works nor revisions, and can't be asked for any.
-		return false, nil
 	case !p.Ledger.Preserve && !before.Preserve, p.reading.Later != nil, !r.lacksLedger(p):
 		return false, nil
 	case !p.Ledger.Preserve:
@@ -268,7 +266,7 @@ func (r *finalizeReconciler) setSpec(
 	if err != nil {
 		return "", err
 	}
-	if _, shown := work.Labels[workv1alpha1.LabelReplicaSet]; shown {
+	if r.shows(work) {
 		r.wroteWork(p, answer)
 	}
 	p.wrote.Store(true)

@@ -60,6 +60,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		PrunedNote:      c.prunedNote(p),
 		HistoryNote:     c.historyNote(p),
 		ClustersNote:    c.clustersUnread(p),
+		HubNote:         c.hubNote(),
 		Now:             p.transitionTime(),
 	})
 	if err != nil {

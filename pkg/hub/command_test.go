@@ -50,6 +50,7 @@ func TestManagerTakesUpstreamsFlags(t *testing.T) {
 		require.Contains(t, upstreamFlags, flag.Name, "--%s is new in the linked release", flag.Name)
 	})
 	require.Equal(t, "3s", cmd.Flags().Lookup("success-settle").DefValue)
+	require.Equal(t, "false", cmd.Flags().Lookup("owner-key-hash").DefValue, "until OCM writes the label")
 	require.Equal(t, "0", cmd.Flags().Lookup("cloudevents-qps").DefValue, "an abort over a broker is as fast as the broker")
 }
 
@@ -85,6 +86,6 @@ func TestOptionsValidate(t *testing.T) {
 func TestWorkDriverConfigIsNamed(t *testing.T) {
 	o := NewOptions()
 	o.WorkDriverConfig = filepath.Join(t.TempDir(), "missing")
-	_, err := newKubeWorks(o, &rest.Config{}, nil)
+	_, err := newKubeWorks(t.Context(), o, &rest.Config{}, nil)
 	require.ErrorContains(t, err, "--work-driver-config="+o.WorkDriverConfig)
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
 	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
 	workfactory "open-cluster-management.io/api/client/work/informers/externalversions"
 	workinformers "open-cluster-management.io/api/client/work/informers/externalversions/work/v1"
@@ -42,12 +43,12 @@ type works struct {
 // newWorks makes the client and the informer of ManifestWorks for the driver that the flags name.
 func (m *Manager) newWorks(ctx context.Context, config *rest.Config, connection *connectivity.Connection) (*works, error) {
 	if m.Options.WorkDriver == driverKube {
-		return newKubeWorks(m.Options, config, connection)
+		return newKubeWorks(ctx, m.Options, config, connection)
 	}
 	return m.newCloudEventsWorks(ctx, config, connection)
 }
 
-func newKubeWorks(o *Options, config *rest.Config, connection *connectivity.Connection) (*works, error) {
+func newKubeWorks(ctx context.Context, o *Options, config *rest.Config, connection *connectivity.Connection) (*works, error) {
 	if o.WorkDriverConfig != "" {
 		other, err := clientcmd.BuildConfigFromFlags("", o.WorkDriverConfig)
 		if err != nil {
@@ -63,9 +64,11 @@ func newKubeWorks(o *Options, config *rest.Config, connection *connectivity.Conn
 	if err != nil {
 		return nil, err
 	}
+	labelled := !o.OwnerKeyHash && allLabelled(ctx, client)
 	informer, err := newWorkInformer(client, workfactory.WithTweakListOptions(func(o *metav1.ListOptions) {
-		if !features.HubMutableFeatureGate.Enabled(ocmfeature.CleanUpCompletedManifestWork) {
-			// A hub has more works than ours: add-ons have some on each cluster. Only the garbage collection wants them all.
+		if labelled && !features.HubMutableFeatureGate.Enabled(ocmfeature.CleanUpCompletedManifestWork) {
+			// A hub has more works than ours: add-ons have some on each cluster. Only the garbage collection wants them all, and no selector
+			// finds works that have the one or the other owner label.
 			o.LabelSelector = workv1alpha1.LabelReplicaSet
 		}
 		replicaset.FreshList(o)
@@ -80,6 +83,18 @@ func newKubeWorks(o *Options, config *rest.Config, connection *connectivity.Conn
 	return &works{
 		client: client, metadata: patches, informer: informer, restore: func(context.Context) error { return nil },
 	}, nil
+}
+
+// allLabelled reports whether each work with LabelOwnerHash has LabelReplicaSet, too. Only another hub writes works without it, and none
+// does so while this one leads.
+func allLabelled(ctx context.Context, client workclientset.Interface) bool {
+	list, err := client.WorkV1().ManifestWorks(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
+		LabelSelector: workv1alpha1.LabelOwnerHash + ",!" + workv1alpha1.LabelReplicaSet, Limit: 1,
+	})
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Reading all ManifestWorks: can't tell whether each owner's have the label "+workv1alpha1.LabelReplicaSet)
+	}
+	return err == nil && len(list.Items) == 0
 }
 
 // newWorkInformer makes the informer of ManifestWorks. Its cache holds of a work what the controller reads, whichever driver carries it.

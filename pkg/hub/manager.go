@@ -91,7 +91,7 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 		go (&registration.Keeper{Client: registrations}).Run(ctx)
 	}
 	if features.HubMutableFeatureGate.Enabled(ocmfeature.CleanUpCompletedManifestWork) {
-		h.collection = manifestworkgarbagecollection.NewManifestWorkGarbageCollectionController(works.client, works.informer)
+		h.collection = manifestworkgarbagecollection.NewManifestWorkGarbageCollectionController(works.client, collectable{works.informer})
 	}
 	return h.run(ctx)
 }
@@ -108,6 +108,8 @@ type hub struct {
 	shared sets.Set[schema.GroupVersionResource]
 	// replicaSets is the controller of ManifestWorkReplicaSets; nil while its gate is off.
 	replicaSets *controller.Runner
+	// other knows whether another hub is installed.
+	other *otherHub
 	// collection is OCM's garbage collection of completed works; nil while its gate is off.
 	collection factory.Controller
 	// withoutHistory is true if the controller was started while ControllerRevisions could not be read.
@@ -152,6 +154,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 	revisions := newRevisionInformer(kubeClient)
 	h.connection.Optional(revisionsResource)
 	history := func() controller.History { return h.history(revisions.Informer()) }
+	other := &otherHub{client: kubeClient, namespace: h.namespace}
 	replicaSetController, err := controller.New(controller.Config{
 		Dynamic:            dynamicClient,
 		Works:              h.works.client,
@@ -164,6 +167,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 		DecisionInformer:   clusters.PlacementDecisions(),
 		ClusterInformer:    managedClusters,
 		ClustersNote:       func() string { return h.clustersNote(managedClusters) },
+		HubNote:            other.text,
 		History:            history,
 		Connection:         h.connection,
 		Broker:             h.works.broker,
@@ -171,12 +175,13 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 		Metrics:            h.Metrics,
 		Clock:              h.Clock,
 		SuccessSettle:      h.Options.SuccessSettle,
+		OwnerHash:          h.Options.OwnerKeyHash,
 		Handover:           handover.Limits{ManifestBytes: h.Options.ManifestLimit},
 	})
 	if err != nil {
 		return err
 	}
-	h.replicaSets = replicaSetController
+	h.replicaSets, h.other = replicaSetController, other
 	h.upgrade = upgrade.New(upgrade.Config{
 		Dynamic: dynamicClient, Kube: kubeClient, Recorder: recorder, Metrics: h.Metrics, Clock: h.Clock,
 		Namespace: h.namespace, Version: h.Version,
@@ -291,6 +296,9 @@ func (h *hub) reconcile(ctx context.Context, workers int) {
 	if h.Metrics != nil {
 		h.Metrics.Running(true)
 		defer h.Metrics.Running(false)
+	}
+	if h.namespace != "" {
+		go h.other.watch(ctx)
 	}
 	h.replicaSets.Run(ctx, workers)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
@@ -33,6 +34,8 @@ type Options struct {
 	CloudEventsQPS float32
 	// SuccessSettle is how long this process must have seen a cluster succeed before it counts.
 	SuccessSettle time.Duration
+	// OwnerKeyHash makes the hub write the label and the annotation of ocm#1684, too.
+	OwnerKeyHash bool
 	// ManifestLimit is how many bytes the manifests of one ManifestWork may have in all: the webhook's flag with this name.
 	ManifestLimit int
 	// TLS bounds what clients of the serving port may use.
@@ -61,6 +64,9 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.SuccessSettle, "success-settle", o.SuccessSettle,
 		"Time for which the hub must see a cluster succeed, without interruption, before the cluster counts as succeeded. "+
 			"It covers the window when an agent reports the state of the old objects under the new generation.")
+	flags.BoolVar(&o.OwnerKeyHash, "owner-key-hash", o.OwnerKeyHash,
+		"Write the label "+workv1alpha1.LabelOwnerHash+" on ManifestWorks, too, and roll out objects whose <namespace>.<name> has "+
+			"more than 63 characters. Experimental, until OCM writes this label.")
 	flags.IntVar(&o.ManifestLimit, "manifestLimit", o.ManifestLimit,
 		"Largest total size, in bytes, of the manifests of one ManifestWork: set it to the value of the webhook's flag of this name. "+
 			"pruneStrategy WhenAvailable keeps no objects if the work would be larger.")

@@ -163,10 +163,15 @@ func (v *Observation) revisionOf(hash string) *revision.Revision {
 
 // longOwnerLabel reports an owner label that no ManifestWork can have.
 func (c *chain) longOwnerLabel() bool {
-	if len(c.Owner) <= workv1alpha1.MaxOwnerLabelLength {
+	if c.canLabel() {
 		return true
 	}
 	return c.end(InvalidOwnerLabel, "no ManifestWork can have the owner label")
+}
+
+// canLabel reports whether the owner's works can have a label by which they are found.
+func (v *Observation) canLabel() bool {
+	return v.OwnerHash || len(v.Owner) <= workv1alpha1.MaxOwnerLabelLength
 }
 
 // unreadableSpec reports a spec that can't be read. Nothing is written, except for an abort in progress: from the spec, it needs only the
@@ -177,7 +182,7 @@ func (c *chain) unreadableSpec() bool {
 	}
 	problem := Problem{Text: fmt.Sprintf("the object can't be read: %v; correct the field, for example write durations as 90s, 5m or 2h", c.Unreadable)}
 	// If placementRefs can't be read, every cluster would seem to be unselected.
-	known := c.PlacementsKnown && !c.NoHistory && len(c.Owner) <= workv1alpha1.MaxOwnerLabelLength
+	known := c.PlacementsKnown && !c.NoHistory && c.canLabel()
 	if c.Ledger.Abort != nil && known {
 		return c.withoutRevision(problem)
 	}

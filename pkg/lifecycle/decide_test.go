@@ -240,6 +240,8 @@ func TestLongOwnerLabel(t *testing.T) {
 		v.Owner += "x"
 	}
 	held(t, lifecycle.Decide(v), lifecycle.InvalidOwnerLabel)
+	v.OwnerHash = true
+	require.NotEqual(t, lifecycle.InvalidOwnerLabel, lifecycle.Decide(v).End)
 }
 
 // A template that is edited during a pause does not become a revision before the pause ends, and the update revision stays. A new object

@@ -92,6 +92,7 @@ func (v *Observation) SnapshotOf(l *ledger.Ledger, update *work.Revision, aborte
 		Generation:   v.Object.Generation,
 		Served:       l.Served,
 		Owner:        v.Owner,
+		OwnerHash:    v.OwnerHash,
 		Labels:       v.Object.Labels,
 		Refs:         v.Refs,
 		IgnoredRefs:  v.IgnoredRefs,

@@ -23,8 +23,9 @@ type Observation struct {
 	// Unreadable names the fields that the types can't hold; nil for none. PlacementsKnown is true if none of them hides a Placement.
 	Unreadable      error
 	PlacementsKnown bool
-	// Owner is the value of the owner label.
-	Owner string
+	// Owner is the value of the owner label. If OwnerHash is true, the works get workv1alpha1.LabelOwnerHash, too.
+	Owner     string
+	OwnerHash bool
 	// Template is the digest of the template in the spec. TemplateErr is the reason why it can't be computed.
 	Template    revision.Digest
 	TemplateErr error

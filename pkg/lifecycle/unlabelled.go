@@ -45,7 +45,10 @@ func (c *chain) reclaim(hash string) batch {
 	case !metav1.IsControlledBy(found.Object, c.Object):
 		return batch{}
 	}
-	labels := map[string]string{workv1alpha1.LabelControllerHash: hash, workv1alpha1.LabelReplicaSet: c.Owner}
+	labels := map[string]string{
+		workv1alpha1.LabelControllerHash: hash,
+		workv1alpha1.LabelReplicaSet:     workv1alpha1.RevisionLabelValue(c.Object.Namespace, c.Object.Name),
+	}
 	answer := c.ask(patch(Relabel, "relabel", found.Object, Patch{Labels: labels}, "revision "+name+" lost its labels"))
 	switch {
 	case answer == nil:

@@ -35,6 +35,8 @@ const (
 	SharedName Reason = "SharedName"
 	// AlternativeName means that works are not named after their owner.
 	AlternativeName Reason = "AlternativeName"
+	// LongName means that the owner label is too long.
+	LongName Reason = "LongName"
 	// Deleting means that the object is being deleted, and that its workloads must stay.
 	Deleting Reason = "Deleting"
 	// Paused means that the object is paused.
@@ -88,7 +90,7 @@ func Leaving(objects *Objects) []Finding {
 }
 
 var checks = []func(*view, *owner) []Finding{
-	sharedNames, alternativeNames, deleting, paused, aborted, rollingOut, ignoredRefs, keptObjects, ignoredFields,
+	sharedNames, alternativeNames, longName, deleting, paused, aborted, rollingOut, ignoredRefs, keptObjects, ignoredFields,
 }
 
 // view is the objects with their relations.
@@ -109,15 +111,15 @@ type owner struct {
 func newView(objects *Objects) *view {
 	works := map[string][]metav1.ObjectMeta{}
 	for _, work := range objects.Works {
-		label := work.Labels[workv1alpha1.LabelReplicaSet]
-		works[label] = append(works[label], work)
+		namespace, name, _ := workv1alpha1.OwnerOf(&work)
+		works[namespace+"/"+name] = append(works[namespace+"/"+name], work)
 	}
 	v := &view{byName: map[string][]*owner{}}
 	for i := range objects.ReplicaSets {
 		object := &objects.ReplicaSets[i]
 		o := owner{
 			ManifestWorkReplicaSet: object, clusters: map[string]bool{},
-			works: works[workv1alpha1.OwnerLabelValue(object.Namespace, object.Name)],
+			works: works[object.Namespace+"/"+object.Name],
 		}
 		for _, work := range o.works {
 			o.clusters[work.Namespace] = true
@@ -196,6 +198,15 @@ func alternativeNames(_ *view, o *owner) []Finding {
 			"and deletes the objects that it deployed", o.Name, clusters),
 		"create this ManifestWorkReplicaSet again under a name that no ManifestWork has there, with preserveResourcesOnDeletion: true "+
 			"on the old one when you delete it")
+}
+
+// longName finds works that OCM's hub would not find, because the value of the old owner label is too long.
+func longName(_ *view, o *owner) []Finding {
+	if len(o.works) == 0 || len(workv1alpha1.OwnerLabelValue(o.Namespace, o.Name)) <= workv1alpha1.MaxOwnerLabelLength {
+		return nil
+	}
+	return o.finds(Error, LongName, "OCM's hub, up to 1.3.1, does not find its works: it rolls nothing out, and a deletion leaves them on the hub",
+		"create it again under a shorter name, with preserveResourcesOnDeletion: true on the old one when you delete it")
 }
 
 // deleting finds objects whose deletion waits for agents to release the workloads.

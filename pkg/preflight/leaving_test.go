@@ -2,6 +2,7 @@ package preflight_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,6 +58,7 @@ func TestLeaving(t *testing.T) {
 		o.Status.AbortedTime, o.Status.UpdateRevision = &metav1.Time{}, "bbb"
 		state(workv1alpha1.StateAborted)(o)
 	}
+	long := strings.Repeat("n", 63)
 	for name, test := range map[string]struct {
 		objects preflight.Objects
 		want    []string
@@ -82,6 +84,14 @@ func TestLeaving(t *testing.T) {
 			},
 			want: []string{"Error SharedName team-a/web"}, says: "1 cluster (c1)",
 		},
+		"a name that is too long": {
+			objects: preflight.Objects{ReplicaSets: []object{complete(long)}, Works: []metav1.ObjectMeta{newWork("", "c1", func(w *metav1.ObjectMeta) {
+				w.Labels = map[string]string{workv1alpha1.LabelOwnerHash: workv1alpha1.OwnerHash(long, "web")}
+				w.Annotations = map[string]string{workv1alpha1.AnnotationOwner: long + "/web"}
+			})}},
+			want: []string{"Error LongName " + long + "/web"}, says: "does not find its works", remedy: "under a shorter name",
+		},
+		"a name that is too long, and no works": {objects: preflight.Objects{ReplicaSets: []object{complete(long)}}},
 		"two of one name on different clusters": {objects: preflight.Objects{
 			ReplicaSets: []object{complete("team-a"), complete("team-b")}, Works: []metav1.ObjectMeta{newWork("team-a", "c1"), newWork("team-b", "c2")},
 		}},

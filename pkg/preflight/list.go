@@ -40,6 +40,9 @@ func List(ctx context.Context, objects dynamic.Interface, metadatas metadata.Int
 		{"ManifestWorks", workv1alpha1.LabelReplicaSet, func(options metav1.ListOptions) (runtime.Object, error) {
 			return metadatas.Resource(works).List(ctx, options)
 		}, listed.addWork},
+		{"ManifestWorks", workv1alpha1.LabelOwnerHash + ",!" + workv1alpha1.LabelReplicaSet, func(options metav1.ListOptions) (runtime.Object, error) {
+			return metadatas.Resource(works).List(ctx, options)
+		}, listed.addWork},
 		{"PlacementDecisions", "", func(options metav1.ListOptions) (runtime.Object, error) {
 			return objects.Resource(decisions).List(ctx, options)
 		}, listed.addDecision},
@@ -72,7 +75,10 @@ func (o *Objects) addWork(object runtime.Object) error {
 	}
 	o.Works = append(o.Works, metav1.ObjectMeta{
 		Namespace: work.Namespace, Name: work.Name, Labels: work.Labels,
-		Annotations: map[string]string{workv1alpha1.AnnotationKeptRevision: work.Annotations[workv1alpha1.AnnotationKeptRevision]},
+		Annotations: map[string]string{
+			workv1alpha1.AnnotationKeptRevision: work.Annotations[workv1alpha1.AnnotationKeptRevision],
+			workv1alpha1.AnnotationOwner:        work.Annotations[workv1alpha1.AnnotationOwner],
+		},
 	})
 	return nil
 }

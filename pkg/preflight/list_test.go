@@ -56,6 +56,12 @@ func TestList(t *testing.T) {
 			Namespace: "c1", Name: "web", Labels: map[string]string{workv1alpha1.LabelReplicaSet: "team-a.web"},
 			Annotations: map[string]string{workv1alpha1.AnnotationKeptRevision: "aaa", "other": "text"},
 		},
+	}, &metav1.PartialObjectMetadata{
+		TypeMeta: metav1.TypeMeta{APIVersion: workv1.GroupVersion.String(), Kind: "ManifestWork"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "c2", Name: "web", Labels: map[string]string{workv1alpha1.LabelOwnerHash: workv1alpha1.OwnerHash("team-a", "web")},
+			Annotations: map[string]string{workv1alpha1.AnnotationOwner: "team-a/web"},
+		},
 	})
 	listed, err := preflight.List(t.Context(), objects, metadatas)
 	require.NoError(t, err)
@@ -64,7 +70,10 @@ func TestList(t *testing.T) {
 	require.Equal(t, map[string][]string{"team-a/p1": {"c1"}}, listed.Selected)
 	require.Equal(t, []metav1.ObjectMeta{{
 		Namespace: "c1", Name: "web", Labels: map[string]string{workv1alpha1.LabelReplicaSet: "team-a.web"},
-		Annotations: map[string]string{workv1alpha1.AnnotationKeptRevision: "aaa"},
+		Annotations: map[string]string{workv1alpha1.AnnotationKeptRevision: "aaa", workv1alpha1.AnnotationOwner: ""},
+	}, {
+		Namespace: "c2", Name: "web", Labels: map[string]string{workv1alpha1.LabelOwnerHash: workv1alpha1.OwnerHash("team-a", "web")},
+		Annotations: map[string]string{workv1alpha1.AnnotationKeptRevision: "", workv1alpha1.AnnotationOwner: "team-a/web"},
 	}}, listed.Works)
 	for _, action := range append(objects.Actions(), metadatas.Actions()...) {
 		require.Equal(t, "list", action.GetVerb())

@@ -88,7 +88,7 @@ func New(
 			Namespace: owner.Namespace,
 			Labels: map[string]string{
 				workv1alpha1.LabelControllerHash: hash,
-				workv1alpha1.LabelReplicaSet:     workv1alpha1.OwnerLabelValue(owner.Namespace, owner.Name),
+				workv1alpha1.LabelReplicaSet:     workv1alpha1.RevisionLabelValue(owner.Namespace, owner.Name),
 			},
 			Annotations: map[string]string{
 				workv1alpha1.AnnotationGeneration: strconv.FormatInt(owner.Generation, 10),

@@ -67,7 +67,11 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 }
 
 func (s *Snapshot) ownerMetadata() *work.OwnerMetadata {
-	return work.NewOwnerMetadata(s.Owner, s.Labels, s.Heard != nil)
+	owner := work.NewOwnerMetadata(s.Owner, s.Labels, s.Heard != nil)
+	if s.OwnerHash {
+		owner.AddHash()
+	}
+	return owner
 }
 
 // setOwner sets the metadata of the owner on the writes.

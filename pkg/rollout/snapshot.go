@@ -52,8 +52,9 @@ type Snapshot struct {
 	// again without watching each success first.
 	Restored bool
 
-	// Owner is the value of the works' owner label.
-	Owner string
+	// Owner is the value of the works' owner label. If OwnerHash is true, they get workv1alpha1.LabelOwnerHash, too.
+	Owner     string
+	OwnerHash bool
 	// Labels are the owner's own labels, which its works have too.
 	Labels map[string]string
 	// Refs are the placementRefs that count, in spec order. IgnoredRefs is how many more the spec has: the clusters that those select are

@@ -171,9 +171,9 @@ func largerHistory(object *workv1alpha1.ManifestWorkReplicaSet) string {
 // so already.
 func missing(in *Input) string {
 	if absent := in.Snapshot.Absent; absent != nil && absent.Cause == rollout.WithoutHistory && saysAbsence(in) {
-		return join(in.PrunedNote, in.ClustersNote, skipUnusable(in))
+		return join(in.PrunedNote, in.ClustersNote, in.HubNote, skipUnusable(in))
 	}
-	return join(in.PrunedNote, in.HistoryNote, in.ClustersNote, skipUnusable(in))
+	return join(in.PrunedNote, in.HistoryNote, in.ClustersNote, in.HubNote, skipUnusable(in))
 }
 
 // saysAbsence reports whether Progressing says why there is no revision to roll back to.

@@ -54,6 +54,8 @@ type Input struct {
 	PrunedNote, HistoryNote string
 	// ClustersNote is why ManagedClusters can't be read, with the remedy; empty if they can.
 	ClustersNote string
+	// HubNote is why another hub may take over, with the remedy; empty if none may.
+	HubNote string
 	// Now becomes the transition time of the conditions whose status changes.
 	Now metav1.Time
 }

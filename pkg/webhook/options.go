@@ -23,6 +23,8 @@ type Options struct {
 	CertDir string
 	// ManifestLimit is how many bytes the manifests of one object may have in all.
 	ManifestLimit int
+	// OwnerKeyHash is the manager's flag of this name: it allows long names.
+	OwnerKeyHash bool
 	// Kubeconfig is the path of the kubeconfig of the hub; empty if the server runs in a Pod of the hub.
 	Kubeconfig string
 	// HealthPort is where /healthz and /readyz are served on every address, without TLS. 0 or less means nowhere.
@@ -47,6 +49,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.CertDir, "certdir", o.CertDir, "Directory that holds tls.crt and tls.key. If not set, "+
 		"{TempDir}/k8s-webhook-server/serving-certs.")
 	flags.IntVar(&o.ManifestLimit, "manifestLimit", o.ManifestLimit, "Largest total size, in bytes, of the manifests of one object.")
+	flags.BoolVar(&o.OwnerKeyHash, "owner-key-hash", o.OwnerKeyHash,
+		"Allow ManifestWorkReplicaSets whose <namespace>.<name> has more than 63 characters: set it if the manager has the flag of this name.")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Path of a kubeconfig of the hub. Not needed in a Pod of the hub.")
 	flags.IntVar(&o.HealthPort, "health-probe-port", o.HealthPort, "Port of /healthz and /readyz; 0 disables them.")
 	flags.IntVar(&o.MetricsPort, "metrics-port", o.MetricsPort, "Port of /metrics, which requires TLS and a token; 0 disables it.")

@@ -14,7 +14,8 @@ import (
 
 // replicaSets answers about ManifestWorkReplicaSets.
 type replicaSets struct {
-	limit int
+	limit     int
+	longNames bool
 }
 
 // Handle refuses as the CRD does, with one cause per field.
@@ -32,7 +33,9 @@ func (h *replicaSets) Handle(ctx context.Context, request admission.Request) adm
 			return refuse(apierrors.NewBadRequest(err.Error()))
 		}
 	}
-	verdict := validate.ReplicaSet(old, object, limits(ctx, h.limit))
+	within := limits(ctx, h.limit)
+	within.LongNames = h.longNames
+	verdict := validate.ReplicaSet(old, object, within)
 	if ctx.Err() != nil {
 		return gone()
 	}

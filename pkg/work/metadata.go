@@ -47,8 +47,11 @@ func OfTool(marks map[string]string) bool {
 
 // OwnerMetadata is the metadata that works get from their owner. All writes of a plan share it.
 type OwnerMetadata struct {
-	owner  string
-	labels map[string]string
+	// owner is the value of the owner label. It is not written if it is too long.
+	owner string
+	// hash and key are the values of LabelOwnerHash and AnnotationOwner; empty if they are not written.
+	hash, key string
+	labels    map[string]string
 	// copied is the value of AnnotationCopiedLabels: the keys of the owner's labels that are copied, sorted.
 	copied string
 	// wanted are the copied labels of each work. tools are the owner's labels that GitOps tools set.
@@ -76,7 +79,8 @@ func NewOwnerMetadata(owner string, labels map[string]string, brokered bool) *Ow
 		}
 		keys = append(keys, key)
 		switch key {
-		case workv1alpha1.LabelControllerHash, workv1alpha1.LabelReplicaSet, workv1alpha1.LabelPlacement: // A work has its own.
+		case workv1alpha1.LabelControllerHash, workv1alpha1.LabelReplicaSet, workv1alpha1.LabelPlacement,
+			workv1alpha1.LabelOwnerHash: // A work has its own.
 		default:
 			o.wanted = append(o.wanted, label{key, value})
 		}
@@ -86,7 +90,33 @@ func NewOwnerMetadata(owner string, labels map[string]string, brokered bool) *Ow
 	return o
 }
 
-// Labels returns the labels of a work that is counted under a Placement, beside its hash.
+// AddHash makes the works get LabelOwnerHash and AnnotationOwner, too.
+func (o *OwnerMetadata) AddHash() {
+	if namespace, name, ok := workv1alpha1.ParseOwnerLabelValue(o.owner); ok {
+		o.hash, o.key = workv1alpha1.OwnerHash(namespace, name), namespace+"/"+name
+	}
+}
+
+// MarkOwner sets the labels and annotations by which the work of an owner is found.
+func (o *OwnerMetadata) MarkOwner(labels, annotations map[string]string) {
+	delete(labels, workv1alpha1.LabelReplicaSet)
+	if o.fits() {
+		labels[workv1alpha1.LabelReplicaSet] = o.owner
+	}
+	if o.hash != "" {
+		labels[workv1alpha1.LabelOwnerHash], annotations[workv1alpha1.AnnotationOwner] = o.hash, o.key
+	}
+}
+
+func (o *OwnerMetadata) fits() bool { return len(o.owner) <= workv1alpha1.MaxOwnerLabelLength }
+
+// isMarked reports whether a work has what MarkOwner sets.
+func (o *OwnerMetadata) isMarked(w *Work) bool {
+	return (w.read().owner == o.owner || !o.fits()) && (o.hash == "" ||
+		w.Object.Labels[workv1alpha1.LabelOwnerHash] == o.hash && w.Object.Annotations[workv1alpha1.AnnotationOwner] == o.key)
+}
+
+// Labels returns the labels of a work that is counted under a Placement, beside its hash and its owner.
 func (o *OwnerMetadata) Labels(placement string) map[string]string {
 	labels := make(map[string]string, len(o.labels)+3)
 	for key, value := range o.labels {
@@ -95,7 +125,7 @@ func (o *OwnerMetadata) Labels(placement string) map[string]string {
 		}
 	}
 	delete(labels, workv1alpha1.LabelControllerHash)
-	labels[workv1alpha1.LabelReplicaSet] = o.owner
+	delete(labels, workv1alpha1.LabelOwnerHash)
 	if placement != "" {
 		labels[workv1alpha1.LabelPlacement] = placement
 	}
@@ -132,6 +162,7 @@ type Metadata struct {
 // Metadata returns the change that makes the labels and annotations of an existing work those of its owner.
 func (o *OwnerMetadata) Metadata(existing *workv1.ManifestWork, placement string) Metadata {
 	m := Metadata{Labels: o.Labels(placement), DroppedLabels: o.dropped(existing), Annotations: Annotations(existing.Annotations)}
+	o.MarkOwner(m.Labels, m.Annotations)
 	m.SetOrDrop(workv1alpha1.AnnotationCopiedLabels, o.copied)
 	return m
 }
@@ -232,7 +263,7 @@ func (w *Work) Noted() (asked revision.Digest, how Note) {
 // Outdated returns which part of the metadata of a work, which is counted under a Placement, is outdated; empty for none.
 func (o *OwnerMetadata) Outdated(w *Work, placement string) string {
 	is := w.read()
-	if is.owner != o.owner || placement != "" && is.placement != placement || is.copied != o.copied || !o.labelled(w.Object.Labels) {
+	if !o.isMarked(w) || placement != "" && is.placement != placement || is.copied != o.copied || !o.labelled(w.Object.Labels) {
 		return "its labels changed"
 	}
 	if accepted := w.Accepted(); accepted != "" && w.Object.Annotations[workv1alpha1.AnnotationAccepted] != accepted {

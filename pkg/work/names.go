@@ -46,11 +46,19 @@ func IsName(owner metav1.Object, name string) bool {
 	return found && len(suffix) == generatedSuffix && strings.Trim(suffix, generatedAlphabet) == ""
 }
 
+// HasOwner reports whether a work has an owner label, of any value.
+func HasOwner(work metav1.Object) bool {
+	if _, labelled := work.GetLabels()[workv1alpha1.LabelReplicaSet]; labelled {
+		return true
+	}
+	_, _, owned := workv1alpha1.OwnerOf(work)
+	return owned
+}
+
 // LostOwner reports whether a work without owner label still belongs to this owner: it has a name that this owner's works can have, the
 // hash of one of the owner's revisions, and the time when the hub wrote it.
 func LostOwner(owner metav1.Object, work *workv1.ManifestWork, isRevision func(hash string) bool) bool {
-	_, owned := work.Labels[workv1alpha1.LabelReplicaSet]
-	if owned || !IsName(owner, work.Name) {
+	if HasOwner(work) || !IsName(owner, work.Name) {
 		return false
 	}
 	w := Work{Object: work}

@@ -113,6 +113,22 @@ func TestOwnerKeys(t *testing.T) {
 	require.NoError(t, index.Add(labelled))
 	require.Equal(t, []string{"default/web.v1"}, index.ListIndexFuncValues(ByOwner))
 	require.Empty(t, OwnerKeys(foreign))
+	hashed := newWork("u3", "7")
+	hashed.Labels = map[string]string{workv1alpha1.LabelOwnerHash: workv1alpha1.OwnerHash("default", "web"), workv1alpha1.LabelControllerHash: "aaa"}
+	hashed.Annotations = map[string]string{workv1alpha1.AnnotationOwner: "default/web"}
+	trimmed, err := NewTransform()(hashed)
+	require.NoError(t, err)
+	require.Equal(t, []string{"default/web"}, OwnerKeys(trimmed), "either label leads to the owner")
+	unowned := WorkIndexers()[Unowned]
+	for _, of := range []*workv1.ManifestWork{hashed, labelled} {
+		keys, err := unowned(of)
+		require.NoError(t, err)
+		require.Empty(t, keys)
+	}
+	delete(hashed.Annotations, workv1alpha1.AnnotationOwner)
+	keys, err := unowned(hashed)
+	require.NoError(t, err)
+	require.Equal(t, []string{""}, keys, "a hash without its owner is no owner")
 	require.Empty(t, OwnerKeys("no object"))
 	require.Equal(t, any(labelled), UnwrapTombstone(cache.DeletedFinalStateUnknown{Obj: labelled}))
 	require.Equal(t, any(labelled), UnwrapTombstone(labelled))

@@ -5,6 +5,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // ByOwner finds ManifestWorks and ControllerRevisions by the "namespace/name" of the ManifestWorkReplicaSet that owns them: a pass reads no
@@ -27,9 +28,7 @@ func WorkIndexers() cache.Indexers {
 		if err != nil {
 			return nil, nil //nolint:nilerr // Nothing else is in the cache.
 		}
-		labels := accessor.GetLabels()
-		_, owned := labels[workv1alpha1.LabelReplicaSet]
-		if _, hashed := labels[workv1alpha1.LabelControllerHash]; owned || !hashed {
+		if _, hashed := accessor.GetLabels()[workv1alpha1.LabelControllerHash]; work.HasOwner(accessor) || !hashed {
 			return nil, nil
 		}
 		return []string{""}, nil
@@ -37,13 +36,13 @@ func WorkIndexers() cache.Indexers {
 	return indexers
 }
 
-// OwnerKeys reads the owner label. What has none, or one that no owner can have written, has no owner.
+// OwnerKeys reads the owner labels. What has none, or only such as no owner can have written, has no owner.
 func OwnerKeys(obj any) []string {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {
 		return nil
 	}
-	namespace, name, ok := workv1alpha1.ParseOwnerLabelValue(accessor.GetLabels()[workv1alpha1.LabelReplicaSet])
+	namespace, name, ok := workv1alpha1.OwnerOf(accessor)
 	if !ok {
 		return nil
 	}

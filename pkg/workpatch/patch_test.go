@@ -218,7 +218,7 @@ func TestPatchDropsLabels(t *testing.T) {
 func TestOwnerLabel(t *testing.T) {
 	lost := stored().Object
 	delete(lost.Labels, workv1alpha1.LabelReplicaSet)
-	data, err := OwnerLabel(lost, rt.Owner)
+	data, err := OwnerLabel(lost, rt.OwnerMetadata())
 	require.NoError(t, err)
 	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7","labels":{"`+workv1alpha1.LabelReplicaSet+`":"default.web"}}}`, string(data))
 	require.Equal(t, rt.Owner, apply(t, types.MergePatchType, data, lost).Labels[workv1alpha1.LabelReplicaSet])

@@ -47,11 +47,15 @@ func Whole(w *rollout.Write, now time.Time) *workv1.ManifestWork {
 	return work
 }
 
-// OwnerLabel returns the merge patch that puts the owner label back on a work, in the version that was read.
-func OwnerLabel(work *workv1.ManifestWork, owner string) ([]byte, error) {
-	return json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": work.UID, "resourceVersion": work.ResourceVersion, "labels": map[string]string{workv1alpha1.LabelReplicaSet: owner},
-	}})
+// OwnerLabel returns the merge patch that puts the owner's labels back on a work, in the version that was read.
+func OwnerLabel(work *workv1.ManifestWork, owner *work.OwnerMetadata) ([]byte, error) {
+	labels, annotations := map[string]string{}, map[string]string{}
+	owner.MarkOwner(labels, annotations)
+	metadata := map[string]any{"uid": work.UID, "resourceVersion": work.ResourceVersion, "labels": labels}
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
+	}
+	return json.Marshal(map[string]any{"metadata": metadata})
 }
 
 // merged returns a map of strings with a merge patch applied to it.

@@ -180,7 +180,7 @@ func (f *fleet) works() []workv1.ManifestWork {
 
 func (f *fleet) listWorks() ([]workv1.ManifestWork, error) {
 	list, err := f.w.works.WorkV1().ManifestWorks("").List(f.t.Context(), metav1.ListOptions{
-		LabelSelector: workv1alpha1.LabelReplicaSet + "=" + workv1alpha1.OwnerLabelValue(f.namespace, f.name),
+		LabelSelector: workv1alpha1.WorkSelector(f.namespace, f.name),
 	})
 	return list.Items, err
 }

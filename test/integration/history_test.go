@@ -120,10 +120,15 @@ func (h *history) note(obj any, gone bool) {
 	}
 }
 
+func ownerOf(work *workv1.ManifestWork) string {
+	namespace, name, _ := workv1alpha1.OwnerOf(work)
+	return namespace + "/" + name
+}
+
 func (h *history) work(work *workv1.ManifestWork, gone bool) {
 	seen := seenWork{
 		cluster: work.Namespace, name: work.Name, uid: work.UID, resourceVersion: work.ResourceVersion, generation: work.Generation,
-		owner: work.Labels[workv1alpha1.LabelReplicaSet], placement: work.Labels[workv1alpha1.LabelPlacement],
+		owner: ownerOf(work), placement: work.Labels[workv1alpha1.LabelPlacement],
 		hash: work.Labels[workv1alpha1.LabelControllerHash], version: versionOf(work),
 		deleting: work.DeletionTimestamp != nil, gone: gone, at: time.Now(),
 	}
@@ -199,7 +204,7 @@ func (h *history) ofFleet(f *fleet) []seenWork {
 	defer h.mu.Unlock()
 	var seen []seenWork
 	for i := range h.seenWorks {
-		if h.seenWorks[i].owner == workv1alpha1.OwnerLabelValue(f.namespace, f.name) {
+		if h.seenWorks[i].owner == f.namespace+"/"+f.name {
 			seen = append(seen, h.seenWorks[i])
 		}
 	}

@@ -74,7 +74,7 @@ func namesOf(ctx context.Context, client metadata.ResourceInterface) ([]string, 
 
 // findClusters finds the clusters that have a ManifestWork of the ManifestWorkReplicaSet that the first argument names.
 func findClusters(ctx context.Context, c *clients, args []string) ([]string, error) {
-	selector := ownedBy(c.namespace, args[0])
+	selector := workv1alpha1.WorkSelector(c.namespace, args[0])
 	works := workv1.Resource("manifestworks").WithVersion("v1")
 	list, err := c.metadatas.Resource(works).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {

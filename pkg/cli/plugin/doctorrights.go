@@ -34,6 +34,7 @@ var hubRights = []right{
 	{group: "cluster.open-cluster-management.io", resource: "managedclusters", verbs: []string{"list", "watch"}},
 	{resource: "configmaps", hubOnly: true, verbs: []string{"create"}},
 	{resource: "configmaps", hubOnly: true, name: plan.ConfigMap, verbs: []string{"get", "patch"}},
+	{resource: "serviceaccounts", hubOnly: true, name: workController, verbs: []string{"get"}},
 }
 
 // userRights are the permissions that the plugin's commands require.

@@ -151,15 +151,20 @@ func (o *options) readSet(ctx context.Context, c *clients, name string, steps ..
 	return objects, nil
 }
 
-// owned returns the label selector for the objects of a ManifestWorkReplicaSet.
-func owned(set *workv1alpha1.ManifestWorkReplicaSet) string { return ownedBy(set.Namespace, set.Name) }
+// owned returns the label selector of the ManifestWorks of a ManifestWorkReplicaSet.
+func owned(set *workv1alpha1.ManifestWorkReplicaSet) string {
+	return workv1alpha1.WorkSelector(set.Namespace, set.Name)
+}
 
-func ownedBy(namespace, name string) string {
-	return labels.Set{workv1alpha1.LabelReplicaSet: workv1alpha1.OwnerLabelValue(namespace, name)}.String()
+// revisionsOf selects the ControllerRevisions of a ManifestWorkReplicaSet.
+func revisionsOf(namespace, name string) metav1.ListOptions {
+	return metav1.ListOptions{
+		LabelSelector: labels.Set{workv1alpha1.LabelReplicaSet: workv1alpha1.RevisionLabelValue(namespace, name)}.String(),
+	}
 }
 
 func readRevisions(ctx context.Context, c *clients, objects *view.Objects) error {
-	list, err := c.kube.AppsV1().ControllerRevisions(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: owned(objects.ReplicaSet)})
+	list, err := c.kube.AppsV1().ControllerRevisions(c.namespace).List(ctx, revisionsOf(c.namespace, objects.ReplicaSet.Name))
 	if err != nil {
 		return err
 	}

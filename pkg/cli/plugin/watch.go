@@ -111,11 +111,12 @@ type keptWork struct {
 func follow(ctx context.Context, o *options, c *clients, namespace, name string) *follower {
 	f := &follower{options: o, clients: c, changed: make(chan struct{}, 1)}
 	only := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
-	ours := metav1.ListOptions{LabelSelector: ownedBy(namespace, name)}
+	ours := metav1.ListOptions{LabelSelector: workv1alpha1.WorkSelector(namespace, name)}
 	in := " in namespace " + c.namespace
 	cluster, all := c.clusters.ClusterV1beta1(), metav1.ListOptions{}
 	f.add(following(c.replicaSets(), only), &workv1alpha1.ManifestWorkReplicaSet{}, "", nil)
-	f.add(following(c.kube.AppsV1().ControllerRevisions(c.namespace), ours), &appsv1.ControllerRevision{}, "controllerrevisions.apps"+in, nil)
+	f.add(following(c.kube.AppsV1().ControllerRevisions(c.namespace), revisionsOf(namespace, name)), &appsv1.ControllerRevision{},
+		"controllerrevisions.apps"+in, nil)
 	f.add(following(cluster.Placements(c.namespace), all), &clusterv1beta1.Placement{},
 		"placements.cluster.open-cluster-management.io"+in, nil)
 	f.add(following(cluster.PlacementDecisions(c.namespace), all), &clusterv1beta1.PlacementDecision{},

@@ -169,10 +169,17 @@ func (o *Objects) observed(l ledger.Ledger) *lifecycle.Observation {
 	refs, ignored := o.refs()
 	return &lifecycle.Observation{
 		Now: o.acted(), Object: o.ReplicaSet, PlacementsKnown: true,
-		Owner:    workv1alpha1.OwnerLabelValue(o.ReplicaSet.Namespace, o.ReplicaSet.Name),
-		Template: template, TemplateErr: err, Before: l, History: o.stored(),
+		Owner:     workv1alpha1.OwnerLabelValue(o.ReplicaSet.Namespace, o.ReplicaSet.Name),
+		OwnerHash: o.hasLongName(),
+		Template:  template, TemplateErr: err, Before: l, History: o.stored(),
 		Works: o.Works, Refs: refs, IgnoredRefs: ignored,
 	}
+}
+
+// hasLongName reports whether a hub rolled the object out although its owner label is too long: a hub with --owner-key-hash.
+func (o *Objects) hasLongName() bool {
+	set := o.ReplicaSet
+	return len(workv1alpha1.OwnerLabelValue(set.Namespace, set.Name)) > workv1alpha1.MaxOwnerLabelLength && set.Status.UpdateRevision != ""
 }
 
 // refs returns the placementRefs that the hub uses, and the number of those that it ignores.

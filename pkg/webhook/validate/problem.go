@@ -10,6 +10,8 @@ import (
 type Limits struct {
 	// ManifestBytes is how many bytes the manifests of one object may have in all.
 	ManifestBytes int
+	// LongNames allows names with which the ManifestWorks have no label LabelReplicaSet.
+	LongNames bool
 	// Gone reports whether nobody waits for the answer any more; nil means never. The check then ends early, and its verdict is worth
 	// nothing.
 	Gone func() bool

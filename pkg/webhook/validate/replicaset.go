@@ -47,7 +47,7 @@ type manifestCheck func(path *field.Path, manifests []workv1.Manifest, limits Li
 // inspect finds everything that is wrong with an object.
 func inspect(object *unstructured.Unstructured, limits Limits, manifests manifestCheck) (*workv1alpha1.ManifestWorkReplicaSet, []problem) {
 	mwrs, problems, readable := decode(object)
-	problems = append(problems, ownerLabelProblems(mwrs)...)
+	problems = append(problems, ownerLabelProblems(mwrs, limits)...)
 	problems = append(problems, retryProblems(object)...)
 	if !readable {
 		return mwrs, problems
@@ -75,9 +75,9 @@ func historyProblems(keep *int32) []problem {
 }
 
 // ownerLabelProblems finds names whose works could not be found again. A name can't be changed, so this refuses creations only.
-func ownerLabelProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet) []problem {
+func ownerLabelProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []problem {
 	value := workv1alpha1.OwnerLabelValue(mwrs.Namespace, mwrs.Name)
-	if len(value) <= workv1alpha1.MaxOwnerLabelLength {
+	if limits.LongNames || len(value) <= workv1alpha1.MaxOwnerLabelLength {
 		return nil
 	}
 	return []problem{inField(rule.LongName.Error(field.NewPath("metadata", "name"),

@@ -262,6 +262,14 @@ func TestRatchetTellsOldFromNew(t *testing.T) {
 	}
 }
 
+// TestLongNamesAreAllowed: a webhook of a hub with --owner-key-hash refuses no long name.
+func TestLongNamesAreAllowed(t *testing.T) {
+	within := limit
+	require.Len(t, ReplicaSet(nil, build(t, longName("n")), within).Errors, 1)
+	within.LongNames = true
+	require.Empty(t, ReplicaSet(nil, build(t, longName("n")), within).Errors)
+}
+
 // TestManifestConfigsAreBounded: too many manifestConfigs for the manifests are an error of the field, and an object that was stored with more
 // stays writable.
 func TestManifestConfigsAreBounded(t *testing.T) {

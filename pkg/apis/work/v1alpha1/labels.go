@@ -8,10 +8,15 @@ import (
 const (
 	// LabelReplicaSet holds the owner of a ManifestWork or ControllerRevision as "<namespace>.<name>".
 	LabelReplicaSet = upstream.ManifestWorkReplicaSetControllerNameLabelKey
+	// LabelOwnerHash holds, on a ManifestWork, OwnerHash of its owner. OCM's hub will write it once ocm#1684 is merged.
+	LabelOwnerHash = "work.open-cluster-management.io/ownerkey-hash"
 	// LabelPlacement holds the name of the Placement that a ManifestWork's cluster belongs to.
 	LabelPlacement = upstream.ManifestWorkReplicaSetPlacementNameLabelKey
 	// LabelControllerHash holds the hash of the revision that a ManifestWork has or a ControllerRevision is.
 	LabelControllerHash = "work.open-cluster-management.io/controller-hash"
+
+	// AnnotationOwner holds, on a ManifestWork, its owner as "<namespace>/<name>". It counts only beside its LabelOwnerHash.
+	AnnotationOwner = "work.open-cluster-management.io/manifestworkreplicaset-owner"
 
 	// AnnotationAppliedAt holds when the hub wrote the revision that a ManifestWork has, in RFC 3339
 	// with nanoseconds. Every write that changes the work's generation renews it.

@@ -30,9 +30,9 @@ func (w *Writer) Get(ctx context.Context, namespace, name string) (*appsv1.Contr
 	return w.kube.AppsV1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// List reads the revisions with an owner label live.
+// List reads the revisions with the label of an owner live.
 func (w *Writer) List(ctx context.Context, namespace, owner string) ([]appsv1.ControllerRevision, error) {
-	selector := labels.SelectorFromSet(labels.Set{workv1alpha1.LabelReplicaSet: owner})
+	selector := labels.SelectorFromSet(labels.Set{workv1alpha1.LabelReplicaSet: workv1alpha1.RevisionLabelValue(namespace, owner)})
 	list, err := w.kube.AppsV1().ControllerRevisions(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
 	if err != nil {
 		return nil, failed(err, "listing", namespace, owner)

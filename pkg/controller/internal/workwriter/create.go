@@ -24,7 +24,7 @@ func (w *Writer) create(ctx context.Context, owner *Owner, write *rollout.Write)
 	names := work.Names(owner.Object)
 	if slices.ContainsFunc(owner.Works, func(known *workv1.ManifestWork) bool { return !slices.Contains(names, known.Name) }) {
 		// Another hub gave works other names, so a free first name proves nothing.
-		if err := w.findExisting(ctx, owner, write.Cluster); err != nil {
+		if err := w.findExisting(ctx, owner, write); err != nil {
 			return nil, err
 		}
 	}
@@ -42,7 +42,7 @@ func (w *Writer) create(ctx context.Context, owner *Owner, write *rollout.Write)
 		if i > 0 {
 			continue
 		}
-		if err := w.findExisting(ctx, owner, write.Cluster); err != nil {
+		if err := w.findExisting(ctx, owner, write); err != nil {
 			return nil, err
 		}
 	}
@@ -50,15 +50,19 @@ func (w *Writer) create(ctx context.Context, owner *Owner, write *rollout.Write)
 		"and it has no other name for its own: delete one of the three: %w", names[0], names[1], names[2], write.Cluster, err)
 }
 
-// findExisting lists the works of this owner in a cluster's namespace live. It returns memory.ErrUnseen if there is one, and nil if there
-// is none. A work that lost its owner label gets it back.
-func (w *Writer) findExisting(ctx context.Context, owner *Owner, cluster string) error {
-	ours, err := w.List(ctx, cluster, workv1alpha1.LabelReplicaSet+"="+owner.Label)
+// findExisting lists the works of this owner in the namespace of a write's cluster live. It returns memory.ErrUnseen if there is one, and
+// nil if there is none. A work that lost its owner label gets it back.
+func (w *Writer) findExisting(ctx context.Context, owner *Owner, write *rollout.Write) error {
+	cluster, namespace, name := write.Cluster, owner.Object.Namespace, owner.Object.Name
+	ours, err := w.ListOf(ctx, cluster, namespace, name)
 	if err != nil {
-		return fmt.Errorf("listing the ManifestWorks of %s/%s in namespace %s: %w", owner.Object.Namespace, owner.Object.Name, cluster, err)
+		return fmt.Errorf("listing the ManifestWorks of %s/%s in namespace %s: %w", namespace, name, cluster, err)
 	}
-	if len(ours) > 0 {
-		owner.Found(&ours[0])
+	for i := range ours {
+		if _, shown := ours[i].Labels[workv1alpha1.LabelReplicaSet]; !shown && len(owner.Label) <= workv1alpha1.MaxOwnerLabelLength {
+			return w.restoreOwner(ctx, owner, write, &ours[i])
+		}
+		owner.Found(&ours[i])
 		return memory.ErrUnseen
 	}
 	lost, err := w.List(ctx, cluster, workv1alpha1.LabelControllerHash+",!"+workv1alpha1.LabelReplicaSet)
@@ -67,15 +71,15 @@ func (w *Writer) findExisting(ctx context.Context, owner *Owner, cluster string)
 	}
 	for i := range lost {
 		if mw := &lost[i]; work.LostOwner(owner.Object, mw, owner.IsRevision) {
-			return w.restoreOwner(ctx, owner, mw)
+			return w.restoreOwner(ctx, owner, write, mw)
 		}
 	}
 	return nil
 }
 
 // restoreOwner restores the owner label of a work, so that the cache shows it. Everything else is decided after that.
-func (w *Writer) restoreOwner(ctx context.Context, owner *Owner, work *workv1.ManifestWork) error {
-	data, err := workpatch.OwnerLabel(work, owner.Label)
+func (w *Writer) restoreOwner(ctx context.Context, owner *Owner, write *rollout.Write, work *workv1.ManifestWork) error {
+	data, err := workpatch.OwnerLabel(work, write.Owner)
 	if err != nil {
 		return fmt.Errorf("encoding a patch: %w", err)
 	}

@@ -22,14 +22,16 @@ import (
 
 var manifestworks = workv1.Resource("manifestworks")
 
-// namespace is a cluster's, in which some works are: by name, with their labels.
+// namespace is a cluster's, in which some works are: by name, with their labels. Each has the annotation of ns/web.
 type namespace map[string]map[string]string
 
 func (n namespace) client() *workfake.Clientset {
 	var works []runtime.Object
 	for name, labels := range n {
 		works = append(works, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "c1", Name: name, Labels: labels, Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: "2026-01-02T03:00:00Z"},
+			Namespace: "c1", Name: name, Labels: labels, Annotations: map[string]string{
+				workv1alpha1.AnnotationAppliedAt: "2026-01-02T03:00:00Z", workv1alpha1.AnnotationOwner: "ns/web",
+			},
 		}})
 	}
 	return worktest.Client(works...)
@@ -40,6 +42,8 @@ func TestCreate(t *testing.T) {
 	names := work.Names(ours(nil).Object)
 	owned := map[string]string{workv1alpha1.LabelReplicaSet: "ns.web"}
 	lost := map[string]string{workv1alpha1.LabelControllerHash: "aaa"}
+	hashed := map[string]string{workv1alpha1.LabelOwnerHash: workv1alpha1.OwnerHash("ns", "web")}
+	another := map[string]string{workv1alpha1.LabelReplicaSet: "ns.web", workv1alpha1.LabelOwnerHash: workv1alpha1.OwnerHash("ns", "other")}
 	for name, test := range map[string]struct {
 		there    namespace
 		strange  bool
@@ -54,6 +58,8 @@ func TestCreate(t *testing.T) {
 		"all names are somebody else's":   {there: namespace{names[0]: nil, names[1]: nil, names[2]: nil}, wanted: apierrors.IsAlreadyExists},
 		"ours, which the cache hides":     {there: namespace{names[0]: owned}, found: names[:1], wanted: isUnseen},
 		"ours, which lost its label":      {there: namespace{names[0]: lost}, found: names[:1], restored: 1, wanted: isUnseen},
+		"ours, with the new label only":   {there: namespace{"web-abc12": hashed}, strange: true, found: []string{"web-abc12"}, restored: 1, wanted: isUnseen},
+		"ours, with a hash of another":    {there: namespace{names[0]: another}, found: names[:1], wanted: isUnseen},
 		"ours, under another hub's name":  {there: namespace{"web-abc12": owned}, strange: true, found: []string{"web-abc12"}, wanted: isUnseen},
 		"a hash that is no revision's":    {there: namespace{names[0]: {workv1alpha1.LabelControllerHash: "xyz"}}, created: names[1:2], found: []string{"c1 has " + names[1]}},
 		"another hub's names, and nobody": {strange: true, created: names[:1]},

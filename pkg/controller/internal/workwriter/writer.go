@@ -3,6 +3,7 @@ package workwriter
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -163,6 +164,23 @@ func (w *Writer) List(ctx context.Context, namespace, selector string) ([]workv1
 		return nil, err
 	}
 	return list.Items, nil
+}
+
+// ListOf lists the works of an owner live, by either owner label, in one cluster's namespace or in all.
+func (w *Writer) ListOf(ctx context.Context, cluster, namespace, name string) ([]workv1.ManifestWork, error) {
+	selectors := []string{workv1alpha1.LabelOwnerHash + "=" + workv1alpha1.OwnerHash(namespace, name) + ",!" + workv1alpha1.LabelReplicaSet}
+	if label := workv1alpha1.OwnerLabelValue(namespace, name); len(label) <= workv1alpha1.MaxOwnerLabelLength {
+		selectors = append(selectors, workv1alpha1.LabelReplicaSet+"="+label)
+	}
+	var works []workv1.ManifestWork
+	for _, selector := range selectors {
+		list, err := w.List(ctx, cluster, selector)
+		if err != nil {
+			return nil, err
+		}
+		works = append(works, slices.DeleteFunc(list, func(mw workv1.ManifestWork) bool { return !workv1alpha1.IsOwner(namespace, name, &mw) })...)
+	}
+	return works, nil
 }
 
 func (w *Writer) in(namespace string) workv1client.ManifestWorkInterface {
