@@ -276,8 +276,8 @@ func (p *Plan) noteGroups(s *Snapshot, ps *placementState, outcome *RefOutcome) 
 			outcome.gate = g.State
 		}
 	}
-	if outcome.gate == GroupMissing && s.Now.Before(s.Began.Add(missingFor)) {
-		p.recheckAt(s.Now, s.Began.Add(missingFor))
+	if until := s.Began.Add(missingFor); outcome.gate == GroupMissing && s.Now.Before(until) {
+		p.recheckAt(s.Now, until)
 	} else if outcome.gate == GroupMissing {
 		outcome.missing = true
 	}
