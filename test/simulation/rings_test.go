@@ -69,7 +69,9 @@ func TestStoriesOfRings(t *testing.T) {
 			s.settle(time.Minute)
 			s.conditions()
 			s.quiet()
-			s.Edit("corrects the group", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PlacementRefs[0].RolloutStrategy.Groups[0].GroupName = "g1" })
+			s.Edit("corrects the group", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+				spec.PlacementRefs[0].RolloutStrategy.Groups[0].GroupName = "g1"
+			})
 			s.quiet()
 		},
 		"clusters join a listed group in the middle and after the end": func(s *teller) {
