@@ -22,18 +22,30 @@ import (
 // setCompletion decides whether the rollout is complete or stalled.
 func (p *Plan) setCompletion() {
 	p.Behind = p.Counts[PhaseWaiting]
-	succeeded, awaited, undecided, gated, missing := p.Counts[PhaseSucceeded], 0, false, false, false
+	succeeded, awaited, undecided := p.Counts[PhaseSucceeded], 0, false
 	for i := range p.Refs {
 		ref := &p.Refs[i]
 		awaited += ref.awaited + len(ref.Terminating)
 		undecided = undecided || len(ref.Undecided) > 0
-		gated, missing = gated || ref.gated() && !ref.missing, missing || ref.missing
 	}
 	p.Complete = succeeded > 0 && p.selectionsKnown() && p.reached(succeeded, p.awaySettled) && !undecided
-	p.Stalled = !p.Complete && !p.Unknown() && !p.RollsOut() && awaited == 0 && p.Deferred == 0 && !gated && (missing || len(p.Failing) > 0)
+	p.Stalled = !p.Complete && !p.Unknown() && !p.RollsOut() && awaited == 0 && p.Deferred == 0 && p.stopped()
 	if p.Complete {
 		p.Groups = nil // None waits any more.
 	}
+}
+
+// stopped reports whether clusters that fail, or a listed group that is missing, stop the rollout, and no listed group is about to begin.
+func (p *Plan) stopped() bool {
+	stopped := len(p.Failing) > 0
+	for i := range p.Refs {
+		if ref := &p.Refs[i]; ref.missing {
+			stopped = true
+		} else if ref.gated() {
+			return false
+		}
+	}
+	return stopped
 }
 
 // reached reports whether a number of selected clusters, and one of clusters that are away, cover all that count, except those whose failure

@@ -11,7 +11,7 @@
 //	When has it failed, and its placementRef?        failed.go; records.go: for how long that holds
 //	Which gates must be open before it succeeds?     gates.go
 //	When is the rollout aborted, what goes back?     rollback.go
-//	Which clusters are next?                         next.go
+//	Which clusters are next?                         next.go; rings.go: the order of listed groups
 //	When do kept objects go?                         trim.go; handover.go: which objects a write keeps
 //	Which works are labelled, which are deleted?     adopt.go, relabel.go, remove.go
 //	When is it complete, when stalled?               complete.go

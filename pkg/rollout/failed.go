@@ -255,11 +255,11 @@ func (ps *placementState) exceedsOf(total, missing int, holds, among func(*membe
 			all++
 		}
 	}
-	for r, count := range ownCounts {
-		total -= ownSizes[r]
-		if count > 0 && count > ps.rings[r].FailuresAllowed(ownSizes[r]+missing) {
-			return true
-		}
+	if ps.exceedsOwn(ownCounts, ownSizes, missing) {
+		return true
+	}
+	for _, size := range ownSizes {
+		total -= size
 	}
 	perGroup := ps.perGroup()
 	for g, count := range counts {

@@ -65,10 +65,7 @@ func (ps *placementState) limits() Limits {
 		Placement: ps.ref.Name, Total: ps.size(), Soak: ps.strategy.MinSuccessTime, AbortAll: ps.strategy.AbortAll, Err: ps.err,
 		PerGroup: ps.perGroup(),
 	}
-	l.Batch = ps.batch()
-	if ps.hasDeadline() {
-		l.Deadline = ps.strategy.Deadline
-	}
+	l.Batch, l.Deadline = ps.batch(), ps.deadline()
 	sizes, halting := make([]int, len(ps.groups)), make([]int, len(ps.groups))
 	others := 0 // The halting clusters that count toward the limit of the placementRef.
 	for _, m := range ps.members {
@@ -110,6 +107,14 @@ func (ps *placementState) limits() Limits {
 		l.Excess = max(inGroups, others-l.MaxFailures)
 	}
 	return l
+}
+
+// deadline returns the progressDeadline; zero for none.
+func (ps *placementState) deadline() time.Duration {
+	if !ps.hasDeadline() {
+		return 0
+	}
+	return ps.strategy.Deadline
 }
 
 // limitedWith returns the first decision group with which a group shares the maxFailures of its listed group, or the group itself.

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// The order of the decision groups that rolloutStrategy.groups lists (R46):
+// The order of the decision groups that rolloutStrategy.groups lists (R47):
 //
 //  1. The entries of the list begin one after the other, and then the other clusters. An entry passes, so that the next one may begin, when
 //     a PlacementDecision has its group, it is approved if it has to be, each of its clusters is done, and its bakeTime has passed
@@ -21,8 +21,8 @@ import (
 //     always have it (bakeFrom).
 //  4. An entry with a maxConcurrency or maxFailures of its own does not count toward those of the strategy (pool, exceedsOf).
 //  5. An undo at once is not held back, nor is a cluster that joins after the completion (ringsHold).
-//  6. A rollout that waits for a bakeTime or an approval is in progress. It is stalled if no PlacementDecision has a group for
-//     missingFor (gated).
+//  6. A rollout that waits for a bakeTime or an approval is in progress. It is stalled if a group is still missing missingFor after the
+//     beginning (noteGroups).
 
 // GroupPhase is the progress of a listed decision group.
 type GroupPhase string
@@ -84,11 +84,23 @@ type ring struct {
 // ringsHold reports whether listed groups hold clusters back.
 func (s *Snapshot) ringsHold() bool { return !s.Aborted && !s.Ended && !s.returns() }
 
-// openRings gathers the listed groups, and decides which may begin.
+// openRings decides which listed groups may begin.
 func (ps *placementState) openRings(s *Snapshot) {
 	if ps.err != nil || len(ps.strategy.Rings) == 0 {
 		return
 	}
+	ps.gatherRings(s)
+	ps.open = len(ps.rings)
+	if first := ps.firstWaiting(s); s.ringsHold() && first < len(ps.rings) {
+		ps.open = first
+		if r := &ps.rings[first]; !r.exists || !r.approved {
+			ps.open = first - 1
+		}
+	}
+}
+
+// gatherRings gathers the listed groups with their clusters.
+func (ps *placementState) gatherRings(s *Snapshot) {
 	ps.rings = make([]ring, len(ps.strategy.Rings))
 	for i := range ps.rings {
 		r := &ps.strategy.Rings[i]
@@ -107,13 +119,6 @@ func (ps *placementState) openRings(s *Snapshot) {
 	}
 	for i := range ps.rings {
 		ps.rings[i].from = ps.rings[i].bakeFrom(s)
-	}
-	ps.open = len(ps.rings)
-	if first := ps.firstWaiting(s); s.ringsHold() && first < len(ps.rings) {
-		ps.open = first
-		if r := &ps.rings[first]; !r.exists || !r.approved {
-			ps.open = first - 1
-		}
 	}
 }
 
@@ -253,34 +258,40 @@ func (p *Plan) noteGroups(s *Snapshot, ps *placementState, outcome *RefOutcome) 
 	}
 	first := ps.firstWaiting(s)
 	for i := range ps.rings {
-		r := &ps.rings[i]
-		g := GroupState{
-			Placement: ps.ref.Name, Group: r.Label, State: GroupDone, NeedsApproval: !r.approved, Clusters: r.size, Unfinished: r.unfinished,
-		}
-		switch {
-		case i < first:
-		case !r.exists:
-			g.State = GroupMissing
-		case i > first:
-			g.State, g.For = GroupWaiting, ps.rings[first].Label
-		case !r.approved:
-			g.State = GroupUnapproved
-		case len(r.unfinished) > 0 || !r.bakes(s):
-			g.State = GroupRunning
-		default:
-			g.State, g.Until = GroupBaking, r.from.Add(r.BakeTime)
-			p.recheckAt(s.Now, g.Until)
-		}
+		g := ps.groupState(s, i, first)
+		p.recheckAt(s.Now, g.Until)
 		p.Groups = append(p.Groups, g)
 		if i == first && !outcome.Halted {
 			outcome.gate = g.State
 		}
 	}
-	if outcome.gate == GroupMissing && s.Now.Before(s.Began.Add(missingFor)) {
-		p.recheckAt(s.Now, s.Began.Add(missingFor))
+	if until := s.Began.Add(missingFor); outcome.gate == GroupMissing && s.Now.Before(until) {
+		p.recheckAt(s.Now, until)
 	} else if outcome.gate == GroupMissing {
 		outcome.missing = true
 	}
+}
+
+// groupState returns the state of an entry. first is the position of the first one that has not passed.
+func (ps *placementState) groupState(s *Snapshot, i, first int) GroupState {
+	r := &ps.rings[i]
+	g := GroupState{
+		Placement: ps.ref.Name, Group: r.Label, State: GroupDone, NeedsApproval: !r.approved, Clusters: r.size, Unfinished: r.unfinished,
+	}
+	switch {
+	case i < first:
+	case !r.exists:
+		g.State = GroupMissing
+	case i > first:
+		g.State, g.For = GroupWaiting, ps.rings[first].Label
+	case !r.approved:
+		g.State = GroupUnapproved
+	case len(r.unfinished) > 0 || !r.bakes(s):
+		g.State = GroupRunning
+	default:
+		g.State, g.Until = GroupBaking, r.from.Add(r.BakeTime)
+	}
+	return g
 }
 
 // gated reports whether a placementRef waits for a bakeTime, an approval or a missing group.
@@ -292,6 +303,16 @@ func (o *RefOutcome) gated() bool {
 func (ps *placementState) ownFailures(group int) (at int, own bool) {
 	at = ps.ringOf[group]
 	return at, at < len(ps.rings) && ps.rings[at].MaxFailures != nil
+}
+
+// exceedsOwn reports whether more clusters count than a listed group's own maxFailures allows of its size and the missing clusters.
+func (ps *placementState) exceedsOwn(counts, sizes []int, missing int) bool {
+	for r, count := range counts {
+		if count > 0 && count > ps.rings[r].FailuresAllowed(sizes[r]+missing) {
+			return true
+		}
+	}
+	return false
 }
 
 // describeRings describes the failures of the listed groups that have a maxFailures of their own; empty if they are not the cause.

@@ -40,13 +40,9 @@ func ringOf(rings []workv1alpha1.RolloutGroup, key string) int {
 // checkRings checks that a cluster may be started after the listed groups before its own, by what the hub has seen.
 func (w *World) checkRings(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork) error {
 	placement := started.Labels[workv1alpha1.LabelPlacement]
-	rings, l := ringsOf(owner, placement), w.ledger()
-	if len(rings) == 0 || w.Network != nil || !l.Ended.IsZero() || l.Begun.AtOnce || owner.Status.CurrentRevision == owner.Status.UpdateRevision {
+	rings := ringsOf(owner, placement)
+	if !w.ringsHold(owner, started) {
 		return nil
-	}
-	before := func(t ledger.Trouble) bool { return t.Cluster == started.Namespace }
-	if slices.ContainsFunc(l.Troubles, before) {
-		return nil // It was started before.
 	}
 	groups := w.groupsSeen(placement)
 	for r := range rings[:ringOf(rings, started.Annotations[workv1alpha1.AnnotationDecisionGroup])] {
@@ -67,6 +63,15 @@ func (w *World) checkRings(owner *workv1alpha1.ManifestWorkReplicaSet, started *
 		}
 	}
 	return nil
+}
+
+// ringsHold reports whether listed groups can hold back the start of a cluster: the rollout is neither complete nor a return, and the cluster was
+// not started before.
+func (w *World) ringsHold(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork) bool {
+	l := w.ledger()
+	before := func(t ledger.Trouble) bool { return t.Cluster == started.Namespace }
+	return w.Network == nil && l.Ended.IsZero() && !l.Begun.AtOnce && owner.Status.CurrentRevision != owner.Status.UpdateRevision &&
+		!slices.ContainsFunc(l.Troubles, before)
 }
 
 // anyWorkOf reports whether a work of a Placement was written in a listed group.

@@ -169,7 +169,8 @@ func groupExists(path *field.Path, placement *placement.Placement, name string, 
 		}
 	}
 	if name != "" {
-		return fmt.Errorf("%s: the fleet has no decision group %q, which %s: add it to --groups as %s:NUMBER", path.Child("rolloutStrategy"), name, why, name)
+		return fmt.Errorf("%s: the fleet has no decision group %q, which %s: add it to --groups as %s:NUMBER",
+			path.Child("rolloutStrategy"), name, why, name)
 	}
 	return fmt.Errorf("%s: the fleet has no decision group with index %d, which %s: name at least %d groups in --groups",
 		path.Child("rolloutStrategy"), index, why, index+1)

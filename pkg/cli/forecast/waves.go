@@ -32,10 +32,10 @@ type WavePart struct {
 // maxWaves bounds the number of waves: each costs a decision about the whole fleet.
 const maxWaves = 200
 
-// Waves returns the waves in which a rollout continues, from a snapshot that is not aborted. The first wave may be what the hub
-// writes now, or as soon as a pause ends. Before each other wave, every cluster that has the revision succeeds at once, except those that
-// have failed: degraded clusters recover, the API server accepts every write, and users approve every group. The waves end when the hub writes nothing more, or at the
-// 200th wave.
+// Waves returns the waves in which a rollout continues, from a snapshot that is not aborted. The first wave may be what the hub writes
+// now, or as soon as a pause ends. Before each other wave, every cluster that has the revision succeeds at once, except those that have
+// failed: degraded clusters recover, the API server accepts every write, and users approve every group. The waves end when the hub writes
+// nothing more, or at the 200th wave.
 func Waves(s *rollout.Snapshot) []Wave {
 	w := newWaves(s)
 	now := w.s // As it is, without the assumption that rejected writes succeed.
