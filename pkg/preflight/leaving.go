@@ -305,6 +305,10 @@ func ignoredFields(_ *view, o *owner) (findings []Finding) {
 		"a template whose rollout was aborted is rolled out again", "keep that template out of Git")
 	ignored(spec.SkipsUnavailable(), "unavailableClusters", "a rollout waits for unavailable clusters",
 		"let their Placement drop unavailable clusters")
+	gates := slices.ContainsFunc(spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
+		return len(ref.RolloutStrategy.SuccessGates) > 0
+	})
+	ignored(gates, "successGates", "clusters succeed without them", "watch the conditions, and pause between clusters by hand")
 	aborts := slices.ContainsFunc(spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
 		return ref.RolloutStrategy.FailureStrategy != ""
 	})

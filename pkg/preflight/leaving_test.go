@@ -150,13 +150,14 @@ func TestLeaving(t *testing.T) {
 					s.PruneStrategy, s.RollbackWindow = workv1alpha1.PruneWhenAvailable, &workv1alpha1.RollbackWindow{}
 					s.AbortedRevisionPolicy = workv1alpha1.HoldAborted
 					s.PlacementRefs[0].RolloutStrategy.UnavailableClusters = workv1alpha1.SkipUnavailable
+					s.PlacementRefs[0].RolloutStrategy.SuccessGates = []workv1alpha1.SuccessGate{{ConditionType: "Tested"}}
 					s.PlacementRefs[0].RolloutStrategy.FailureStrategy = workv1alpha1.AbortAll
 				})),
 				complete("team-b", aborted),
 			}},
 			want: []string{
 				"Error Aborted team-b/web", "Warning IgnoredField team-a/web", "Warning IgnoredField team-a/web", "Warning IgnoredField team-a/web",
-				"Warning IgnoredField team-a/web", "Warning IgnoredField team-a/web",
+				"Warning IgnoredField team-a/web", "Warning IgnoredField team-a/web", "Warning IgnoredField team-a/web",
 			},
 		},
 	} {

@@ -104,7 +104,7 @@ func (a *assessor) verdict(gate Gate, condition *metav1.Condition, succeeds bool
 		return false
 	}
 	at := condition.LastTransitionTime.Time
-	return !a.ahead && !at.Before(a.appliedAt) && !at.After(a.now.Add(clockSkew))
+	return !a.ahead && !at.Before(a.appliedAt.Truncate(time.Second)) && !at.After(a.now.Add(clockSkew))
 }
 
 // combined combines the conditions of a type as OCM's agent does: False wins over Unknown, and Unknown over True. It is nil if no manifest
