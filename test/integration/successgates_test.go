@@ -2,7 +2,12 @@ package integration
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/docs"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
@@ -135,5 +141,64 @@ func TestSuccessGateSetBySomebodyElse(t *testing.T) {
 	f.says("c2", checked, metav1.ConditionFalse, "5% of the requests fail")
 	aborted := f.aborted()
 	require.Equal(t, checked+"=False: 5% of the requests fail", aborted.Status.Failures[0].Message)
+	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
+}
+
+// fakePrometheus answers each query with the values of clusters.
+type fakePrometheus struct {
+	mu     sync.Mutex
+	values map[string]float64
+}
+
+func (p *fakePrometheus) set(cluster string, value float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.values[cluster] = value
+}
+
+func (p *fakePrometheus) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var samples []string
+	for cluster, value := range p.values {
+		samples = append(samples, fmt.Sprintf(`{"metric":{"cluster":%q},"value":[1,"%g"]}`, cluster, value))
+	}
+	_, _ = fmt.Fprintf(w, `{"status":"success","data":{"resultType":"vector","result":[%s]}}`, strings.Join(samples, ","))
+}
+
+// The program of docs/examples sets the condition from Prometheus: a cluster without a sample waits, and an error rate aborts the rollout.
+func TestSuccessGatePrometheus(t *testing.T) {
+	t.Parallel()
+	f := newRealFleet(t, "prometheus")
+	f.creates(func(*workv1alpha1.ManifestWorkReplicaSetSpec) {}, ref("p1", progressive(1, "10m", 0, abortAll)))
+	prometheus := &fakePrometheus{values: map[string]float64{}}
+	server := httptest.NewServer(prometheus)
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	program, kubeconfig := filepath.Join(dir, "prometheus-gate"), filepath.Join(dir, "kubeconfig")
+	built, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../docs/examples/prometheus-gate").CombinedOutput()
+	require.NoError(t, err, string(built))
+	require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, "hub", f.w.config))
+	command := exec.CommandContext(t.Context(), program, "-kubeconfig", kubeconfig, "-owner", f.namespace+"."+f.name,
+		"-prometheus", server.URL, "-every", "300ms")
+	require.NoError(t, command.Start())
+	t.Cleanup(func() { _ = command.Wait() })
+
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
+		mwrs.Spec.PlacementRefs[0].RolloutStrategy.SuccessGates = []workv1alpha1.SuccessGate{{ConditionType: "example.com/ErrorRate"}}
+		mwrs.Spec.ManifestWorkTemplate = realTemplate("v2", true)
+	})
+	f.deploys(map[string]string{"c1": "v2"})
+	eventually(t, "c1 is validating", func() error {
+		if text := message(f.get(), workv1alpha1.ConditionManifestworkApplied); !strings.Contains(text, "1 validating") {
+			return fmt.Errorf("%s", text)
+		}
+		return nil
+	})
+	prometheus.set(f.cluster("c1"), 0.001)
+	f.deploys(map[string]string{"c2": "v2"})
+	prometheus.set(f.cluster("c2"), 0.5)
+	aborted := f.aborted()
+	require.Equal(t, "example.com/ErrorRate=False: 0.5, at most 0.01 is good", aborted.Status.Failures[0].Message)
 	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
 }
