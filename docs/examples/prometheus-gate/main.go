@@ -53,7 +53,8 @@ func judge(ctx context.Context, client dynamic.Interface) error {
 	if err != nil {
 		return err
 	}
-	list, err := client.Resource(works).List(ctx, metav1.ListOptions{LabelSelector: "work.open-cluster-management.io/manifestworkreplicaset=" + *owner})
+	selector := "work.open-cluster-management.io/manifestworkreplicaset=" + *owner
+	list, err := client.Resource(works).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return err
 	}
