@@ -318,6 +318,10 @@ func ignoredFields(_ *view, o *owner) (findings []Finding) {
 		"let their Placement drop unavailable clusters")
 	ignored(spec.ListsGroups(), "groups", "a rollout does not begin with these groups, and waits for no approval or bakeTime",
 		"pause, and roll out by hand with one Placement after the other")
+	gates := slices.ContainsFunc(spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
+		return len(ref.RolloutStrategy.SuccessGates) > 0
+	})
+	ignored(gates, "successGates", "clusters succeed without them", "watch the conditions, and pause between clusters by hand")
 	aborts := slices.ContainsFunc(spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
 		return ref.RolloutStrategy.FailureStrategy != ""
 	})

@@ -161,6 +161,7 @@ func TestLeaving(t *testing.T) {
 					s.AbortedRevisionPolicy = workv1alpha1.HoldAborted
 					s.PlacementRefs[0].RolloutStrategy.UnavailableClusters = workv1alpha1.SkipUnavailable
 					s.PlacementRefs[0].RolloutStrategy.Groups = []workv1alpha1.RolloutGroup{{GroupName: "canary"}}
+					s.PlacementRefs[0].RolloutStrategy.SuccessGates = []workv1alpha1.SuccessGate{{ConditionType: "Tested"}}
 					s.PlacementRefs[0].RolloutStrategy.FailureStrategy = workv1alpha1.AbortAll
 				})),
 				complete("team-b", aborted),

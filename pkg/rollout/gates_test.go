@@ -131,3 +131,17 @@ func TestGatesOf(t *testing.T) {
 	require.Empty(t, of("c3"))
 	require.Empty(t, of("c4"))
 }
+
+// TestGateOutcomes: an enforced gate names the clusters that it holds back, and a gate that only reports each cluster with the revision.
+func TestGateOutcomes(t *testing.T) {
+	ref := rt.Ref("p1", rt.Progressive(3), rt.Gate("Passed"), rt.ReportGate(tested), rt.Clusters("c1", "c2", "c3", "c4"))
+	p := decide(rt.Now(10*minute), rt.Gated(), rt.Refs(ref), rt.Works(
+		done("c1", isTested("True", 4*minute), rt.With(rt.Condition("Passed", "True", 4*minute))),
+		done("c2", isTested("False", 4*minute)), inFlight("c3"), old("c4", isTested("True", 0))))
+	require.Equal(t, []rollout.GateOutcome{
+		{Placement: "p1", Type: "Passed", Open: []string{"c2"}},
+		{Placement: "p1", Type: tested, Report: true, True: 1, False: []string{"c2"}, Open: []string{"c3"}},
+	}, p.Gates)
+	p = decide(rt.Now(10*minute), rt.Aborted(), rt.Refs(ref), rt.Works(done("c1")))
+	require.Empty(t, p.Gates)
+}

@@ -63,11 +63,10 @@ func Gated(w *Work, rev *Revision, gates []Gate, now time.Time, settle time.Dura
 		if !succeeds {
 			continue
 		}
-		switch {
-		case condition == nil: // This process does not know since when, if it did not watch.
-			since = Later(since, w.WatchedSince)
-		default:
+		if condition != nil {
 			since = Later(since, a.since(condition.LastTransitionTime.Time))
+		} else { // This process does not know since when, if it did not watch.
+			since = Later(since, w.WatchedSince)
 		}
 		if isTrue(condition) == nil && blocks == "" {
 			found.State, blocks = Validating, gate.Type
@@ -100,11 +99,11 @@ func (w *Work) gate(gate Gate) *metav1.Condition {
 // verdict reports whether a condition says that the revision does not work: it is False, and became False after the revision was written.
 // An agent may repeat what it found before that. A rule can only say True or False, so its False is a verdict only when nothing progresses.
 func (a *assessor) verdict(gate Gate, condition *metav1.Condition, succeeds bool) bool {
-	if condition == nil || condition.Status != metav1.ConditionFalse || gate.Made && !(gate.Decides && succeeds) {
+	if condition == nil || condition.Status != metav1.ConditionFalse || gate.Made && (!gate.Decides || !succeeds) {
 		return false
 	}
 	at := condition.LastTransitionTime.Time
-	return !a.ahead && !at.Before(a.appliedAt) && !at.After(a.now.Add(clockSkew))
+	return !a.ahead && !at.Before(a.appliedAt.Truncate(time.Second)) && !at.After(a.now.Add(clockSkew))
 }
 
 // combined combines the conditions of a type as OCM's agent does: False wins over Unknown, and Unknown over True. It is nil if no manifest

@@ -238,7 +238,7 @@ func (w *World) checkTolerated(name string, failed map[string]error, succeeded i
 	counts := map[string]int{}
 	for _, cluster := range slices.Sorted(maps.Keys(failed)) {
 		work := w.workOf(cluster)
-		if work == nil || !w.overdueOrRefused(owner, work) && w.wasOverdue[cluster].revision != w.ledger().Update.Hash {
+		if work == nil || !w.overdueOrRefused(owner, work) && !w.gateFails(owner, work) && w.wasOverdue[cluster].revision != w.ledger().Update.Hash {
 			return failed[cluster]
 		}
 		placement := w.countedUnder(owner, work)

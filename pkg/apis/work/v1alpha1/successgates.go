@@ -11,7 +11,7 @@ const MaxSuccessGates = 8
 
 // SuccessGate is a condition of a cluster's ManifestWork on which the success of the cluster depends.
 type SuccessGate struct {
-	// conditionType is the type of the condition, for example SmokeTestPassed or example.com/ErrorRate. A condition rule of the template
+	// conditionType is the type of the condition, for example SmokePassed or example.com/ErrorRate. A condition rule of the template
 	// makes it, or a user or controller sets it in the status of the ManifestWork. It counts if its observedGeneration is the generation of the
 	// ManifestWork. The hub judges the types Applied, Available, Progressing, Degraded and Complete itself, so they are not allowed.
 	// +required
