@@ -157,6 +157,8 @@ mwrs_clusters{mwrs_namespace="default",name="web",state="Leaving"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Restored"} 2
 mwrs_clusters{mwrs_namespace="default",name="web",state="Restoring"} 1
 mwrs_clusters{mwrs_namespace="default",name="web",state="Skipped"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Held"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Closed"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Soaking"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Stuck"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Succeeded"} 0

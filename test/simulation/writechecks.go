@@ -118,7 +118,7 @@ func (w *World) checkSucceeded(name, hash string) error {
 			continue
 		}
 		if work.Labels[workv1alpha1.LabelControllerHash] != hash {
-			if w.leftAlone(work) {
+			if w.leftAlone(work) || w.onHold(work.Namespace) {
 				continue // Nothing waits for it.
 			}
 			failed[work.Namespace] = fmt.Errorf("%s became current, and the work of cluster %s has hash %s", name, work.Namespace, work.Labels[workv1alpha1.LabelControllerHash])
@@ -176,6 +176,9 @@ func (w *World) checkStarted(name string) error {
 	// A retry that changes nothing but the time from which a deadline runs waits for no Placement.
 	if unknown := w.unknownPlacement(owner); unknown != "" && !strings.HasPrefix(before, has) {
 		return fmt.Errorf("%s is started while the clusters of placement %s are unknown", name, unknown)
+	}
+	if err := w.checkHeld(owner, started, strings.HasPrefix(before, has)); err != nil {
+		return err
 	}
 	return w.checkTurnAndBatch(name, owner, started)
 }
