@@ -229,7 +229,7 @@ func TestManyReplicaSetsShareSeries(t *testing.T) {
 		observe(i)
 	}
 	n, sum := series(t, registry, "mwrs_clusters", "")
-	require.Equal(t, 13, n, "one for each state")
+	require.Equal(t, 15, n, "one for each state")
 	require.Equal(t, 10.0*surplus, sum)
 	_, sum = series(t, registry, "mwrs_stage", "")
 	require.Equal(t, float64(surplus), sum)
