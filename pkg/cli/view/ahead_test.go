@@ -118,13 +118,13 @@ func TestAheadWaits(t *testing.T) {
 // TestAheadHolds: a plan names the clusters on hold with their reasons, and those whose windows are closed with the next opening.
 func TestAheadHolds(t *testing.T) {
 	o := objects(t)
-	o.Holds = map[string]placement.Hold{"c1": {Reason: "the rack is moved"}, "c2": {Opens: now.Add(time.Hour)}}
+	o.Holds = map[string]placement.Hold{"c1": {Reason: "the rack is moved"}, "c2": {Opens: o.Now.Add(time.Hour)}}
 	next, _, err := view.With(o, withTemplate(o, "v3"))
 	require.NoError(t, err)
 	ahead, err := view.AheadOf(next)
 	require.NoError(t, err)
 	require.Empty(t, ahead.Waves)
 	require.Subset(t, ahead.Notes, []string{
-		"c1 is on hold: the rack is moved", "the next window of c2 opens at " + now.Add(time.Hour).UTC().Format(time.RFC3339),
+		"c1 is on hold: the rack is moved", "the next window of c2 opens at " + o.Now.Add(time.Hour).UTC().Format(time.RFC3339),
 	})
 }
