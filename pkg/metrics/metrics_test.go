@@ -157,6 +157,8 @@ mwrs_clusters{mwrs_namespace="default",name="web",state="Leaving"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Restored"} 2
 mwrs_clusters{mwrs_namespace="default",name="web",state="Restoring"} 1
 mwrs_clusters{mwrs_namespace="default",name="web",state="Skipped"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Held"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Closed"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Soaking"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Stuck"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Succeeded"} 0
@@ -231,7 +233,7 @@ func TestManyReplicaSetsShareSeries(t *testing.T) {
 		observe(i)
 	}
 	n, sum := series(t, registry, "mwrs_clusters", "")
-	require.Equal(t, 14, n, "one for each state")
+	require.Equal(t, 16, n, "one for each state")
 	require.Equal(t, 10.0*surplus, sum)
 	_, sum = series(t, registry, "mwrs_stage", "")
 	require.Equal(t, float64(surplus), sum)

@@ -7,7 +7,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// What the hold or the closed window of a cluster holds back (R47):
+// What the hold or the closed window of a cluster holds back (R49):
 //
 //  1. Nothing is started there. A cluster that has the update revision, may have it, or has failed with it goes on: the wave that runs is not
 //     held. Neither is a work that somebody edited, nor a cluster that a user retries.

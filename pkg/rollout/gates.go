@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// The effects of success gates (R46):
+// The effects of success gates (R48):
 //
 //  1. A gate that is not True turns a success into the phase validating: it keeps its slot and its turn, and its deadline runs.
 //  2. A verdict of False fails the cluster at once (package work decides what a verdict is), but not while a selection is unknown.

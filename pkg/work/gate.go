@@ -8,7 +8,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// How success gates change the state of a work (R46; TestGated has each case):
+// How success gates change the state of a work (R48; TestGated has each case):
 //
 //  1. A gate is a condition of the work. OCM's agent combines what the rules of several manifests report into one condition of the work, so
 //     the conditions of single manifests matter only in a handover, where objects of another revision have the same rules.

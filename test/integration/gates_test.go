@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -76,7 +77,7 @@ func TestGateReportAbort(t *testing.T) {
 	})
 	require.Nil(t, f.get().Status.AbortedTime)
 	require.Contains(t, message(f.get(), workv1alpha1.ConditionProgressing), "with 1 cluster on the new version")
-	require.Equal(t, 1, f.times("v2"))
+	require.Equal(t, "v1", f.deployed("c2"))
 	f.roll("v3", true)
 	f.complete()
 	f.deploys(map[string]string{"c1": "v3", "c2": "v3"})
@@ -93,6 +94,52 @@ func (f *realFleet) availability(short string, available metav1.ConditionStatus)
 	})
 	_, err = clusters.UpdateStatus(f.t.Context(), cluster, metav1.UpdateOptions{})
 	require.NoError(f.t, err)
+}
+
+// annotates sets an annotation of a cluster; an empty value removes it.
+func (f *realFleet) annotates(short, annotation, value string) {
+	f.t.Helper()
+	clusters := f.w.clusters.ClusterV1().ManagedClusters()
+	cluster, err := clusters.Get(f.t.Context(), f.cluster(short), metav1.GetOptions{})
+	require.NoError(f.t, err)
+	if metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, annotation, value); value == "" {
+		delete(cluster.Annotations, annotation)
+	}
+	_, err = clusters.Update(f.t.Context(), cluster, metav1.UpdateOptions{})
+	require.NoError(f.t, err)
+}
+
+// An administrator puts one cluster on hold and closes the windows of the other: rollouts pass the first one over, and wait for the second.
+func TestGateClusterHold(t *testing.T) {
+	t.Parallel()
+	f := newRealClusters(t, "window")
+	f.annotates("c1", workv1alpha1.AnnotationHold, "the rack is moved")
+	closed := time.Now().UTC().AddDate(0, 0, 3).Weekday().String()[:3]
+	f.annotates("c2", workv1alpha1.AnnotationWindow, "UTC "+closed+" 10:00-11:00")
+	t.Cleanup(f.w.startManager(context.WithoutCancel(t.Context()), controller.DefaultSuccessSettle))
+	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
+	mwrs.Spec.ManifestWorkTemplate = realTemplate("v1", true)
+	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", progressive(1, "8s", 0, abortAll))}
+	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(t.Context(), mwrs, metav1.CreateOptions{})
+	require.NoError(t, err)
+	eventually(t, "both are held", func() error {
+		if status := f.get().Status; len(status.Held) != 2 || status.State != workv1alpha1.StateRollingOut {
+			return fmt.Errorf("%s, held %v", status.State, status.Held)
+		}
+		return nil
+	})
+	f.deploys(map[string]string{"c1": "", "c2": ""})
+	require.Contains(t, message(f.get(), workv1alpha1.ConditionProgressing), "the rack is moved")
+	f.annotates("c2", workv1alpha1.AnnotationWindow, "")
+	f.complete()
+	f.deploys(map[string]string{"c1": "", "c2": "v1"})
+	f.annotates("c1", workv1alpha1.AnnotationHold, "")
+	eventually(t, "c1 has it after the hold", func() error {
+		if found := f.deployed("c1"); found != "v1" {
+			return fmt.Errorf("c1 has %q", found)
+		}
+		return nil
+	})
 }
 
 // A cluster is unavailable, and its Placement tolerates that: with Skip, a rollout completes without it, and it gets the revision when it

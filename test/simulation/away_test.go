@@ -379,6 +379,12 @@ func (m *model) away(actions map[string]func(*rapid.T)) {
 		}
 	}
 	actions["OCM looks at the taints"] = func(*rapid.T) { m.replace() }
+	actions["an administrator sets a hold or windows"] = func(t *rapid.T) { // No story lasts from Friday to Thursday.
+		cluster := rapid.SampledFrom(clusterNames).Draw(t, "cluster")
+		m.w.Hold(cluster, rapid.SampledFrom([]string{"", "", "a freeze"}).Draw(t, "reason"))
+		windows := []string{"", "", "UTC Fri-Wed 00:00-24:00", "Europe/Berlin Thu 10:00-11:00", "nonsense"}
+		m.w.Windows(cluster, rapid.SampledFrom(windows).Draw(t, "windows"))
+	}
 	actions["a cluster is detached"] = func(t *rapid.T) { m.w.Detach(rapid.SampledFrom(clusterNames).Draw(t, "cluster")) }
 }
 

@@ -1,11 +1,21 @@
 package simulation
 
 import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 )
 
 // AnnotateCluster has an administrator put a hold, or windows, on a ManagedCluster; an empty value removes them.
 func (w *World) AnnotateCluster(cluster, annotation, value string) {
+	if !w.managed(cluster) {
+		return
+	}
 	w.Tell("administrator: sets %s of %s to %q", annotation, cluster, value)
 	var written any
 	if value != "" {
@@ -22,4 +32,45 @@ func (w *World) Hold(cluster, reason string) {
 // Windows sets the windows of a cluster; empty for none.
 func (w *World) Windows(cluster, windows string) {
 	w.AnnotateCluster(cluster, workv1alpha1.AnnotationWindow, windows)
+}
+
+// rule reports whether a hold or a closed window keeps a cluster from new revisions, by what the hub's process has seen, and whether that has
+// no end.
+func (w *World) rule(cluster string) (keptBack, endless bool) {
+	hold, keptBack, _ := w.Hub.rules[cluster].At(w.hubNow())
+	return keptBack, keptBack && hold.Opens.IsZero()
+}
+
+func (w *World) keptBack(cluster string) bool { keptBack, _ := w.rule(cluster); return keptBack }
+
+// onHold reports whether a rollout completes without a cluster.
+func (w *World) onHold(cluster string) bool { _, endless := w.rule(cluster); return endless }
+
+// withoutKeptBack leaves out the clusters on which nothing is started.
+func (w *World) withoutKeptBack(clusters sets.Set[string]) sets.Set[string] {
+	return sets.New(slices.DeleteFunc(sets.List(clusters), w.keptBack)...)
+}
+
+// waitsForRule reports whether a rollout rightly stays in progress: the status lists a cluster with a rule that has not succeeded.
+func (w *World) waitsForRule(object *workv1alpha1.ManifestWorkReplicaSet) bool {
+	return slices.ContainsFunc(object.Status.Held, func(held workv1alpha1.HeldCluster) bool { return w.keptBack(held.Cluster) })
+}
+
+// checkHeld checks P13: nothing is started on a cluster on hold, or outside of its windows. Again is true if the work had the revision. A
+// cluster that has failed or that a user retries is not started, and the answer to a write may be lost.
+func (w *World) checkHeld(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork, again bool) error {
+	cluster := started.Namespace
+	l := w.ledger()
+	known := slices.ContainsFunc(l.Troubles, func(t ledger.Trouble) bool { return t.Cluster == cluster })
+	if again || known || !w.keptBack(cluster) || w.Fault != nil || owner.Spec.Paused || w.heldBefore(cluster, owner.Status.UpdateRevision) {
+		return nil
+	}
+	return fmt.Errorf("%s is started, and its rule is %+v", cluster, w.Hub.rules[cluster])
+}
+
+// heldBefore reports whether another work of the cluster has a revision.
+func (w *World) heldBefore(cluster, hash string) bool {
+	return slices.ContainsFunc(w.worksIn(cluster), func(other *workv1.ManifestWork) bool {
+		return other.Name != Name && other.Labels[workv1alpha1.LabelControllerHash] == hash
+	})
 }

@@ -71,6 +71,8 @@ type Process struct {
 	unseen []Event
 	// clusters is what the process has seen of ManagedClusters.
 	clusters map[string]sighting
+	// rules are the holds and windows that the process has seen of ManagedClusters.
+	rules map[string]availability.Rule
 	dead     bool
 	// lists counts the live lists of works.
 	lists int
@@ -100,7 +102,7 @@ type Process struct {
 func NewProcess(
 	api *API, clk *clocktesting.FakeClock, machine machineClock, settle time.Duration, recorder events.EventRecorder, network *Network,
 ) *Process {
-	p := &Process{api: api, clock: clk, stores: controller.NewStores(), clusters: map[string]sighting{}, trim: workcache.NewTransform(), unread: api.NoHistory, began: clk.Now()}
+	p := &Process{api: api, clock: clk, stores: controller.NewStores(), clusters: map[string]sighting{}, rules: map[string]availability.Rule{}, trim: workcache.NewTransform(), unread: api.NoHistory, began: clk.Now()}
 	p.connection = connectivity.New(machine)
 	config := controller.Config{
 		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, Kube: kubeClient{process: p},
@@ -221,8 +223,10 @@ func (p *Process) seeCluster(event Event) {
 	}
 	name := event.Object.GetName()
 	report, exists := availability.Of(cluster.(*clusterv1.ManagedCluster))
+	p.rules[name] = report.Rule
 	if event.Deleted {
 		delete(p.clusters, name)
+		delete(p.rules, name)
 		p.controller.ForgetCluster(cluster)
 		return
 	}

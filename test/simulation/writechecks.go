@@ -119,7 +119,7 @@ func (w *World) checkSucceeded(name, hash string) error {
 			continue
 		}
 		if work.Labels[workv1alpha1.LabelControllerHash] != hash {
-			if w.leftAlone(work) {
+			if w.leftAlone(work) || w.onHold(work.Namespace) {
 				continue // Nothing waits for it.
 			}
 			failed[work.Namespace] = fmt.Errorf("%s became current, and the work of cluster %s has hash %s", name, work.Namespace, work.Labels[workv1alpha1.LabelControllerHash])
@@ -178,7 +178,11 @@ func (w *World) checkStarted(name string) error {
 	if unknown := w.unknownPlacement(owner); unknown != "" && !strings.HasPrefix(before, has) {
 		return fmt.Errorf("%s is started while the clusters of placement %s are unknown", name, unknown)
 	}
-	if !strings.HasPrefix(before, has) {
+	had := strings.HasPrefix(before, has)
+	if err := w.checkHeld(owner, started, had); err != nil {
+		return err
+	}
+	if !had {
 		if err := errors.Join(w.checkRings(owner, started), w.checkOpened(owner, started)); err != nil {
 			return err
 		}

@@ -86,6 +86,7 @@ func (o *options) planned(
 		if err != nil {
 			return nil, nil, err
 		}
+		objects.Holds = c.holds(ctx, objects.Now)
 		return objects, objects.ReplicaSet, nil
 	}
 	set, err := o.manifest(file)
@@ -105,6 +106,9 @@ func (o *options) planned(
 	objects, err := o.read(ctx, c, set.Name)
 	if apierrors.IsNotFound(err) {
 		objects, err = o.unborn(ctx, c, set)
+	}
+	if err == nil {
+		objects.Holds = c.holds(ctx, objects.Now)
 	}
 	return objects, set, err
 }

@@ -179,6 +179,7 @@ func AheadOf(o *Objects) (*Ahead, error) {
 	a.Text, a.Then, a.Alarms = a.text(), o.then(), Alarms(o)
 	a.note(s)
 	a.Notes = append(a.Notes, status.Groups(set, rollout.Decide(s))...)
+	a.noteHolds(s)
 	return a, nil
 }
 
@@ -219,6 +220,25 @@ func (a *Ahead) note(s *rollout.Snapshot) {
 		case !ref.Placement.Matches():
 			a.Notes = append(a.Notes,
 				fmt.Sprintf("the decisions of Placement %s are incomplete: it selects %d clusters", ref.Name, ref.Placement.Selected))
+		}
+	}
+}
+
+// noteHolds names the first clusters that a hold or a closed window keeps from the revision.
+func (a *Ahead) noteHolds(s *rollout.Snapshot) {
+	const named = 5
+	for i := range a.Waiting {
+		w := &a.Waiting[i]
+		if w.For != rollout.WaitHold && w.For != rollout.WaitWindow {
+			continue
+		}
+		for _, cluster := range w.Clusters[:min(len(w.Clusters), named)] {
+			hold := s.Holds[cluster]
+			if w.For == rollout.WaitHold {
+				a.Notes = append(a.Notes, fmt.Sprintf("%s is on hold: %s", cluster, hold.Reason))
+			} else {
+				a.Notes = append(a.Notes, fmt.Sprintf("the next window of %s opens at %s", cluster, hold.Opens.UTC().Format(time.RFC3339)))
+			}
 		}
 	}
 }

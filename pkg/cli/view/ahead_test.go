@@ -12,6 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -112,4 +113,18 @@ func TestAheadWaits(t *testing.T) {
 	require.Equal(t, 1, ahead.Unreached)
 	require.Contains(t, ahead.Waiting, view.Waiting{For: rollout.WaitHalt, State: view.StateWaiting, Clusters: []string{"c2"}, Text: view.WaitText(rollout.WaitHalt)})
 	require.Equal(t, 1, ahead.Limits[0].Failed)
+}
+
+// TestAheadHolds: a plan names the clusters on hold with their reasons, and those whose windows are closed with the next opening.
+func TestAheadHolds(t *testing.T) {
+	o := objects(t)
+	o.Holds = map[string]placement.Hold{"c1": {Reason: "the rack is moved"}, "c2": {Opens: o.Now.Add(time.Hour)}}
+	next, _, err := view.With(o, withTemplate(o, "v3"))
+	require.NoError(t, err)
+	ahead, err := view.AheadOf(next)
+	require.NoError(t, err)
+	require.Empty(t, ahead.Waves)
+	require.Subset(t, ahead.Notes, []string{
+		"c1 is on hold: the rack is moved", "the next window of c2 opens at " + o.Now.Add(time.Hour).UTC().Format(time.RFC3339),
+	})
 }

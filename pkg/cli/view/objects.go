@@ -39,6 +39,8 @@ type Objects struct {
 	Presumed sets.Set[string]
 	// Lease is the Lease of the hub's leader; nil if it was not read, or does not exist.
 	Lease *coordinationv1.Lease
+	// Holds are the holds of managed clusters; nil if ManagedClusters were not read. The status then has those that it lists.
+	Holds map[string]placement.Hold
 	// Missing names the missing permissions, as "verb resource.group in …". The objects that they protect could not be read.
 	Missing []string
 	// Now is the current time of the client.
@@ -105,7 +107,7 @@ func (o *Objects) observe() *rollout.Snapshot {
 	v := o.observed(l)
 	update := v.Named(l.Update.Hash)
 	v.Notes = lifecycle.Notes{
-		Works: o.Works, Clusters: status.AwayOf(&o.ReplicaSet.Status), Holds: status.HoldsOf(&o.ReplicaSet.Status), Handover: o.handover(),
+		Works: o.Works, Clusters: status.AwayOf(&o.ReplicaSet.Status), Holds: o.holds(), Handover: o.handover(),
 	}
 	byHash := v.ByHash()
 	for i := range v.Notes.Works {
@@ -121,6 +123,14 @@ func (o *Objects) observe() *rollout.Snapshot {
 		s.Records = rollout.Records{} // The records belong to the aborted revision.
 	}
 	return s
+}
+
+// holds returns the holds of clusters, as far as they are known.
+func (o *Objects) holds() map[string]placement.Hold {
+	if o.Holds != nil {
+		return o.Holds
+	}
+	return status.HoldsOf(&o.ReplicaSet.Status)
 }
 
 // ledger returns the decisions of the hub, as far as the objects show them.
