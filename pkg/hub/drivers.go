@@ -92,7 +92,7 @@ func allLabelled(ctx context.Context, client workclientset.Interface) bool {
 		LabelSelector: workv1alpha1.LabelOwnerHash + ",!" + workv1alpha1.LabelReplicaSet, Limit: 1,
 	})
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "Reading all ManifestWorks: can't tell whether each owner's have the label "+workv1alpha1.LabelReplicaSet)
+		klog.FromContext(ctx).Error(err, "Reading all ManifestWorks: some may lack the label "+workv1alpha1.LabelReplicaSet)
 	}
 	return err == nil && len(list.Items) == 0
 }

@@ -205,7 +205,8 @@ func longName(_ *view, o *owner) []Finding {
 	if len(o.works) == 0 || len(workv1alpha1.OwnerLabelValue(o.Namespace, o.Name)) <= workv1alpha1.MaxOwnerLabelLength {
 		return nil
 	}
-	return o.finds(Error, LongName, "OCM's hub, up to 1.3.1, does not find its works: it rolls nothing out, and a deletion leaves them on the hub",
+	return o.finds(Error, LongName,
+		"OCM's hub, up to 1.3.1, does not find its works: it rolls nothing out, and a deletion leaves them on the hub",
 		"create it again under a shorter name, with preserveResourcesOnDeletion: true on the old one when you delete it")
 }
 

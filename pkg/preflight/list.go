@@ -29,6 +29,7 @@ var (
 // List reads the objects live. Of ManifestWorks it reads only the metadata.
 func List(ctx context.Context, objects dynamic.Interface, metadatas metadata.Interface) (*Objects, error) {
 	listed := &Objects{Selected: map[string][]string{}}
+	onlyHash := workv1alpha1.LabelOwnerHash + ",!" + workv1alpha1.LabelReplicaSet
 	for _, kind := range []struct {
 		name, selector string
 		page           func(metav1.ListOptions) (runtime.Object, error)
@@ -40,7 +41,7 @@ func List(ctx context.Context, objects dynamic.Interface, metadatas metadata.Int
 		{"ManifestWorks", workv1alpha1.LabelReplicaSet, func(options metav1.ListOptions) (runtime.Object, error) {
 			return metadatas.Resource(works).List(ctx, options)
 		}, listed.addWork},
-		{"ManifestWorks", workv1alpha1.LabelOwnerHash + ",!" + workv1alpha1.LabelReplicaSet, func(options metav1.ListOptions) (runtime.Object, error) {
+		{"ManifestWorks", onlyHash, func(options metav1.ListOptions) (runtime.Object, error) {
 			return metadatas.Resource(works).List(ctx, options)
 		}, listed.addWork},
 		{"PlacementDecisions", "", func(options metav1.ListOptions) (runtime.Object, error) {

@@ -75,7 +75,8 @@ func (s *Server) handler(client kubernetes.Interface) http.Handler {
 		limit: limit, nilExecutor: s.NilExecutor, reviews: client.AuthorizationV1().SubjectAccessReviews(),
 	}}, limit))
 	if s.ReplicaSets {
-		hooks.Register(ReplicaSetPath, newThrottle(&admission.Webhook{Handler: &replicaSets{limit: limit, longNames: s.Options.OwnerKeyHash}}, limit))
+		sets := &replicaSets{limit: limit, longNames: s.Options.OwnerKeyHash}
+		hooks.Register(ReplicaSetPath, newThrottle(&admission.Webhook{Handler: sets}, limit))
 	}
 	return hooks.WebhookMux()
 }

@@ -58,11 +58,11 @@ func (w *Writer) findExisting(ctx context.Context, owner *Owner, write *rollout.
 	if err != nil {
 		return fmt.Errorf("listing the ManifestWorks of %s/%s in namespace %s: %w", namespace, name, cluster, err)
 	}
-	for i := range ours {
-		if _, shown := ours[i].Labels[workv1alpha1.LabelReplicaSet]; !shown && len(owner.Label) <= workv1alpha1.MaxOwnerLabelLength {
-			return w.restoreOwner(ctx, owner, write, &ours[i])
+	if len(ours) > 0 {
+		if _, shown := ours[0].Labels[workv1alpha1.LabelReplicaSet]; !shown && len(owner.Label) <= workv1alpha1.MaxOwnerLabelLength {
+			return w.restoreOwner(ctx, owner, write, &ours[0])
 		}
-		owner.Found(&ours[i])
+		owner.Found(&ours[0])
 		return memory.ErrUnseen
 	}
 	lost, err := w.List(ctx, cluster, workv1alpha1.LabelControllerHash+",!"+workv1alpha1.LabelReplicaSet)

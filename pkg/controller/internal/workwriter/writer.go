@@ -3,7 +3,6 @@ package workwriter
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -178,7 +177,11 @@ func (w *Writer) ListOf(ctx context.Context, cluster, namespace, name string) ([
 		if err != nil {
 			return nil, err
 		}
-		works = append(works, slices.DeleteFunc(list, func(mw workv1.ManifestWork) bool { return !workv1alpha1.IsOwner(namespace, name, &mw) })...)
+		for i := range list {
+			if workv1alpha1.IsOwner(namespace, name, &list[i]) {
+				works = append(works, list[i])
+			}
+		}
 	}
 	return works, nil
 }
