@@ -119,7 +119,8 @@ fuzz: ## Run every fuzz target for FUZZTIME (default 1m; PKG=./pkg/handover narr
 	hack/fuzz.sh $(or $(FUZZTIME),1m) $(PKG)
 
 .PHONY: patch-ocm
-patch-ocm: ## Build OCM's own work hub with this controller from a copy of OCM=checkout (v1.3.1), and test it
+patch-ocm: ## Build OCM's own work hub with this controller from a copy of OCM=checkout (v1.3.1), and test it and the slices for OCM
+	hack/ocm/slices.sh $(OCM)
 	hack/ocm/patch.sh $(OCM)
 
 .PHONY: bench
