@@ -125,7 +125,7 @@ func (v *Observation) SnapshotOf(l *ledger.Ledger, update *work.Revision, aborte
 }
 
 // began returns when the rollout last began, at the latest when this process saw it: the clock may have been set back since.
-func (v *View) began(l *ledger.Ledger) time.Time {
+func (v *Observation) began(l *ledger.Ledger) time.Time {
 	at := l.Begun.Last()
 	if v.BeginSeen.IsZero() || !v.Before.Begun.Last().Equal(at) {
 		return at

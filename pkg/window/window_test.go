@@ -16,7 +16,7 @@ func TestAt(t *testing.T) {
 		open         bool
 		changes      string
 	}{
-		"open": {"UTC Mon-Fri 08:00-18:00", "2026-01-02T12:00:00Z", true, "2026-01-02T18:00:00Z"}, // A Friday.
+		"open":                   {"UTC Mon-Fri 08:00-18:00", "2026-01-02T12:00:00Z", true, "2026-01-02T18:00:00Z"}, // A Friday.
 		"it begins":              {"UTC Mon-Fri 08:00-18:00", "2026-01-02T08:00:00Z", true, "2026-01-02T18:00:00Z"},
 		"it ends":                {"UTC Mon-Fri 08:00-18:00", "2026-01-02T18:00:00Z", false, "2026-01-05T08:00:00Z"},
 		"before it":              {"UTC Mon-Fri 08:00-18:00", "2026-01-02T07:59:59Z", false, "2026-01-02T08:00:00Z"},

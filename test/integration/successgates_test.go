@@ -99,8 +99,8 @@ func TestSuccessGateSmokeTest(t *testing.T) {
 	f.complete()
 }
 
-// says sets a condition on the work of a cluster, as a user or a controller would.
-func (f *realFleet) says(short, conditionType string, status metav1.ConditionStatus, message string) {
+// judges sets a condition on the work of a cluster, as a user or a controller would.
+func (f *realFleet) judges(short, conditionType string, status metav1.ConditionStatus, message string) {
 	f.t.Helper()
 	eventually(f.t, conditionType+" on "+short, func() error {
 		works := f.w.works.WorkV1().ManifestWorks(f.cluster(short))
@@ -128,7 +128,7 @@ func TestSuccessGateSetBySomebodyElse(t *testing.T) {
 		mwrs.Spec.ManifestWorkTemplate = realTemplate("v2", true)
 	})
 	f.deploys(map[string]string{"c1": "v2"})
-	f.says("c1", checked, metav1.ConditionUnknown, "no traffic yet")
+	f.judges("c1", checked, metav1.ConditionUnknown, "no traffic yet")
 	eventually(t, "c1 is validating", func() error {
 		if text := message(f.get(), workv1alpha1.ConditionManifestworkApplied); !strings.Contains(text, "success gate "+checked+" of placement p1 not True yet on 1 cluster") {
 			return fmt.Errorf("%s", text)
@@ -136,9 +136,9 @@ func TestSuccessGateSetBySomebodyElse(t *testing.T) {
 		return nil
 	})
 	require.Equal(t, "v1", f.deployed("c2"))
-	f.says("c1", checked, metav1.ConditionTrue, "")
+	f.judges("c1", checked, metav1.ConditionTrue, "")
 	f.deploys(map[string]string{"c2": "v2"})
-	f.says("c2", checked, metav1.ConditionFalse, "5% of the requests fail")
+	f.judges("c2", checked, metav1.ConditionFalse, "5% of the requests fail")
 	aborted := f.aborted()
 	require.Equal(t, checked+"=False: 5% of the requests fail", aborted.Status.Failures[0].Message)
 	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})

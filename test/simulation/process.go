@@ -73,7 +73,7 @@ type Process struct {
 	clusters map[string]sighting
 	// rules are the holds and windows that the process has seen of ManagedClusters.
 	rules map[string]availability.Rule
-	dead     bool
+	dead  bool
 	// lists counts the live lists of works.
 	lists int
 	// answers counts the requests that failed.
