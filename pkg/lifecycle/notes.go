@@ -83,7 +83,7 @@ func (v *View) Snapshot(l *ledger.Ledger, update *work.Revision, aborted bool) *
 		Update:       v.begun(l, update),
 		Aborted:      aborted,
 		Restored:     aborted && !l.Abort.Restored.IsZero(),
-		Began:        l.Begun.Last(),
+		Began:        v.began(l),
 		Ended:        l.Complete(),
 		Approved:     approved(l),
 		Paused:       v.Object.Spec.Paused,
@@ -117,6 +117,15 @@ func (v *View) Snapshot(l *ledger.Ledger, update *work.Revision, aborted bool) *
 	target := Target(s, desired)
 	s.Rejected, s.Unanswered = notes.Refusals(target, aborted, v.Now), notes.unanswered(target, v.Now)
 	return s
+}
+
+// began returns when the rollout last began, at the latest when this process saw it: the clock may have been set back since.
+func (v *View) began(l *ledger.Ledger) time.Time {
+	at := l.Begun.Last()
+	if v.BeginSeen.IsZero() || !v.Before.Begun.Last().Equal(at) {
+		return at
+	}
+	return work.Earlier(at, v.BeginSeen)
 }
 
 // approved returns the decision groups that users approved.

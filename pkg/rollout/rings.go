@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// The order of the decision groups that rolloutStrategy.groups lists (R46):
+// The order of the decision groups that rolloutStrategy.groups lists (R47):
 //
 //  1. The entries of the list begin one after the other, and then the other clusters. An entry passes, so that the next one may begin, when
 //     a PlacementDecision has its group, it is approved if it has to be, each of its clusters is done, and its bakeTime has passed
@@ -276,8 +276,8 @@ func (p *Plan) noteGroups(s *Snapshot, ps *placementState, outcome *RefOutcome) 
 			outcome.gate = g.State
 		}
 	}
-	if outcome.gate == GroupMissing && s.Now.Before(s.Began.Add(missingFor)) {
-		p.recheckAt(s.Now, s.Began.Add(missingFor))
+	if until := s.Began.Add(missingFor); outcome.gate == GroupMissing && s.Now.Before(until) {
+		p.recheckAt(s.Now, until)
 	} else if outcome.gate == GroupMissing {
 		outcome.missing = true
 	}

@@ -20,7 +20,7 @@ func manifestworkApplied(in *Input) metav1.Condition {
 	case message != "":
 		return notApplied(workv1alpha1.ReasonNotAsExpected, join(message, awayNote(in)))
 	case in.Stage == Stalled || in.Plan.Stalled:
-		return notApplied(workv1alpha1.ReasonNotAsExpected, join(failing(in.Plan), unreached(in), awayNote(in)))
+		return notApplied(workv1alpha1.ReasonNotAsExpected, join(failing(in.Plan), groups(in), unreached(in), awayNote(in)))
 	case in.Plan.Selected() == 0:
 		return notApplied(workv1alpha1.ReasonPlacementDecisionEmpty, join("the placements select no cluster", awayNote(in)))
 	case in.Stage == Complete && in.Plan.RolledOut() && !in.TemplatePending:

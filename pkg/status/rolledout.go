@@ -18,7 +18,7 @@ func placementRolledOut(in *Input) metav1.Condition {
 	case in.Stage == Aborted:
 		return not(workv1alpha1.ReasonRolloutDegraded, goingBack(in))
 	case in.Stage == Stalled || in.Plan.Stalled:
-		return not(workv1alpha1.ReasonRolloutDegraded, join(failing(in.Plan), unreached(in)))
+		return not(workv1alpha1.ReasonRolloutDegraded, join(failing(in.Plan), groups(in), unreached(in)))
 	case in.Plan.Selected() == 0:
 		return not(workv1alpha1.ReasonProgressing, join("the placements select no cluster", awaiting(in.Plan)))
 	case in.Stage == Complete && in.Plan.RolledOut() && !in.TemplatePending:

@@ -1,8 +1,10 @@
 package simulation
 
 import (
+	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
@@ -19,4 +21,107 @@ func drawRings(t *rapid.T) []workv1alpha1.RolloutGroup {
 	g1 := workv1alpha1.RolloutGroup{GroupIndex: ptr.To[int32](1), BakeTime: bake()}
 	lists := [][]workv1alpha1.RolloutGroup{nil, nil, nil, {g0}, {g1}, {g1, g0}, {{GroupName: "none"}}}
 	return rapid.SampledFrom(lists).Draw(t, "groups")
+}
+
+// listing lists decision groups in a placementRef.
+func listing(ref workv1alpha1.LocalPlacementReference, groups ...workv1alpha1.RolloutGroup) workv1alpha1.LocalPlacementReference {
+	ref.RolloutStrategy.Groups = groups
+	return ref
+}
+
+// group is a listed group with a bakeTime.
+func group(name string, bake time.Duration) workv1alpha1.RolloutGroup {
+	return workv1alpha1.RolloutGroup{GroupName: name, BakeTime: &metav1.Duration{Duration: bake}}
+}
+
+// TestStoriesOfRings plays named stories in which listed decision groups go first.
+func TestStoriesOfRings(t *testing.T) {
+	playStories(t, map[string]func(*teller){
+		"the listed groups go first and bake": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"}, []string{"c3"}, []string{"c4"})
+			s.Create("v1", progressive("p1", 2, "30s", 0, true))
+			s.quiet()
+			s.Edit("lists groups", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+				spec.PlacementRefs[0] = listing(spec.PlacementRefs[0], group("g2", 10*time.Minute), group("g1", time.Hour))
+			})
+			s.Update("v2")
+			s.settle(time.Minute)
+			s.conditions()
+			s.settle(10 * time.Minute)
+			s.conditions()
+			s.quiet()
+		},
+		"a listed group that fails is aborted": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"}, []string{"c3"})
+			s.Create("v1", listing(progressive("p1", 2, "30s", 0, true), group("g1", time.Minute)))
+			s.quiet()
+			s.hangs("v2", "c3")
+			s.quiet()
+		},
+		"a listed group that does not exist holds the others": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"}, []string{"c3"})
+			s.Create("v1", progressive("p1", 2, "30s", 0, true))
+			s.quiet()
+			s.Edit("lists a group", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+				spec.PlacementRefs[0] = listing(spec.PlacementRefs[0], group("canary", time.Hour))
+			})
+			s.Update("v2")
+			s.settle(time.Minute)
+			s.conditions()
+			s.quiet()
+			s.Edit("corrects the group", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PlacementRefs[0].RolloutStrategy.Groups[0].GroupName = "g1" })
+			s.quiet()
+		},
+		"clusters join a listed group in the middle and after the end": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"}, []string{"c3"})
+			s.Create("v1", listing(progressive("p1", 2, "30s", 0, true), group("g1", 10*time.Minute)))
+			s.quiet()
+			s.Update("v2")
+			s.settle(5 * time.Minute)
+			s.Place("p1", []string{"c1", "c2", "c5"}, []string{"c3", "c4"})
+			s.settle(6 * time.Minute)
+			s.conditions()
+			s.quiet()
+			s.Place("p1", []string{"c1", "c2", "c5"}, []string{"c3", "c4", "c6"})
+			s.quiet()
+		},
+	})
+}
+
+// TestBakeTimeOutlivesTheHub: the bakeTime continues, whatever the hub forgets, and wherever it dies.
+func TestBakeTimeOutlivesTheHub(t *testing.T) {
+	for write := range 8 {
+		s := checkedStory(t)
+		s.Place("p1", []string{"c1"}, []string{"c2"})
+		s.Create("v1", listing(progressive("p1", 2, "30s", 0, true), group("g1", 10*time.Minute)))
+		s.quiet()
+		s.Update("v2")
+		s.Fault = nth(write, KilledAfter)
+		s.settle(2 * time.Minute)
+		s.Fault = nil
+		require.Equal(t, "v2", s.held("c2"))
+		for range 4 {
+			s.restarts()
+			s.settle(90 * time.Second)
+			require.Equal(t, "v1", s.held("c1"), s.story())
+		}
+		s.settle(5 * time.Minute) // 13 minutes after the template at most.
+		require.Equal(t, "v2", s.held("c1"), s.story())
+		s.quiet()
+	}
+}
+
+// TestBakeTimeAndClocks: a hub's clock that is set back lengthens the wait at most by the bakeTime, and never shortens it.
+func TestBakeTimeAndClocks(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"c1"}, []string{"c2"})
+	s.Create("v1", listing(progressive("p1", 2, "30s", 0, true), group("g1", 10*time.Minute)))
+	s.quiet()
+	s.Update("v2")
+	s.settle(2 * time.Minute)
+	s.SetBack(time.Hour)
+	s.settle(10 * time.Minute)
+	require.Equal(t, "v1", s.held("c1"), s.story())
+	s.settle(10 * time.Minute)
+	require.Equal(t, "v2", s.held("c1"), s.story())
 }
