@@ -14,7 +14,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// The texts about the groups of a strategy, for fmt.Sprintf. The admission policy of deploy/ has the same ones.
+// The texts about the groups of a strategy, for fmt.Sprintf. The schema of the CRD has most of these rules, too.
 const (
 	// RingsOfAll is about groups with the type All.
 	RingsOfAll = "they have no effect with type All: use Progressive or ProgressivePerGroup"

@@ -30,6 +30,29 @@ var broken = map[string]struct {
 	edits []edit
 	want  []string
 }{
+	"groups of All": {
+		[]edit{set("spec.placementRefs.1.rolloutStrategy.groups", "[{groupName: a}]")},
+		[]string{"spec.placementRefs[1].rolloutStrategy.groups: Invalid value: they have no effect with type All: use Progressive or ProgressivePerGroup"},
+	},
+	"groups beside mandatory ones": {
+		[]edit{set("spec.placementRefs.0.rolloutStrategy.groups", "[{groupName: a}]"), set(firstProgressive+".mandatoryDecisionGroups", "[{groupName: b}]")},
+		[]string{"spec.placementRefs[0].rolloutStrategy.groups: Invalid value: they can't be combined with mandatoryDecisionGroups: " +
+			"list those groups here first, each with maxFailures: 0"},
+	},
+	"groups that can't be followed": {
+		[]edit{set("spec.placementRefs.0.rolloutStrategy.groups", "[{}, {groupName: a, groupIndex: 1}, {groupName: a}, {groupName: '7', bakeTime: 721h}, "+
+			"{groupIndex: 7, bakeTime: -1s, maxConcurrency: '2', maxFailures: -1}]")},
+		[]string{
+			"spec.placementRefs[0].rolloutStrategy.groups[0]: Invalid value: set either groupName or groupIndex",
+			"spec.placementRefs[0].rolloutStrategy.groups[1]: Invalid value: set either groupName or groupIndex",
+			"spec.placementRefs[0].rolloutStrategy.groups[3].bakeTime: Invalid value: use a duration from 0s to 720h (30 days), such as 30m or 2h",
+			`spec.placementRefs[0].rolloutStrategy.groups[4]: Invalid value: "7" is listed twice: remove one of the two entries`,
+			"spec.placementRefs[0].rolloutStrategy.groups[4].bakeTime: Invalid value: use a duration from 0s to 720h (30 days), such as 30m or 2h",
+			`spec.placementRefs[0].rolloutStrategy.groups[4].maxConcurrency: Invalid value: "2" is neither a number nor a percentage: ` +
+				`use a number of clusters such as 2, without quotes, or a percentage such as "10%"`,
+			"spec.placementRefs[0].rolloutStrategy.groups[4].maxFailures: Invalid value: -1 is negative: use a number of clusters or a percentage such as 10%",
+		},
+	},
 	"no manifests": {
 		[]edit{set(manifestsOf, "[]")},
 		[]string{"spec.manifestWorkTemplate.workload.manifests: Required value: manifests should not be empty: name at least one object to apply"},

@@ -1,0 +1,70 @@
+package view_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// rings returns a rollout to the group a with c1, and the group b with c2, which lists these groups.
+func rings(t *testing.T, groups ...workv1alpha1.RolloutGroup) *view.Objects {
+	return objects(t, func(o *view.Objects) {
+		strategy := &o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy
+		strategy.Type, strategy.Groups = clusterv1alpha1.Progressive, groups
+		strategy.Progressive = &clusterv1alpha1.RolloutProgressive{MaxConcurrency: intstr.FromInt32(2)}
+		o.Decisions["p"] = nil
+		for i, name := range []string{"a", "b"} {
+			decision := &clusterv1beta1.PlacementDecision{}
+			decision.Labels = map[string]string{
+				clusterv1beta1.DecisionGroupIndexLabel: string(rune('0' + i)), clusterv1beta1.DecisionGroupNameLabel: name,
+			}
+			decision.Status.Decisions = []clusterv1beta1.ClusterDecision{{ClusterName: []string{"c1", "c2"}[i]}}
+			o.Decisions["p"] = append(o.Decisions["p"], decision)
+		}
+		o.Works = []work.Work{reporting(written(t, "c1", "v2"), now.Add(10*time.Minute), healthy), reporting(written(t, "c2", "v1"), now, healthy)}
+	})
+}
+
+// TestWhyOfRings: why and plan name the group that a cluster waits for, and what opens it.
+func TestWhyOfRings(t *testing.T) {
+	for name, tc := range map[string]struct {
+		groups []workv1alpha1.RolloutGroup
+		waits  rollout.Wait
+		text   string
+	}{
+		"an approval": {[]workv1alpha1.RolloutGroup{rt.Ring("a"), rt.Ring("b", workv1alpha1.ApprovalRequired)}, rollout.WaitApproval,
+			"group b of Placement p waits for its approval: kubectl mwrs approve web --group b -n default"},
+		"a bakeTime": {[]workv1alpha1.RolloutGroup{rt.Ring("a", 3*time.Hour)}, rollout.WaitBake, "group a of Placement p bakes until "},
+		"a missing group": {[]workv1alpha1.RolloutGroup{rt.Ring("x")}, rollout.WaitGroup,
+			"group x of Placement p waits: no PlacementDecision has this group"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := rings(t, tc.groups...)
+			story, err := view.Why(o, "c2")
+			require.NoError(t, err)
+			require.Equal(t, tc.waits, story.Cluster.WaitsFor)
+			require.Contains(t, texts(story.Future), tc.text)
+			ahead, err := view.AheadOf(o)
+			require.NoError(t, err)
+			require.Len(t, ahead.Notes, 1)
+			require.Contains(t, ahead.Notes[0], tc.text)
+		})
+	}
+}
+
+func texts(facts []view.Fact) (all string) {
+	for _, fact := range facts {
+		all += fact.Text + "\n"
+	}
+	return all
+}
