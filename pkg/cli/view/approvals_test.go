@@ -43,20 +43,22 @@ func TestApprovable(t *testing.T) {
 		want   string
 		err    string
 	}{
-		"the one that waits":   {want: "0"},
-		"by its name":          {group: "0", want: "0"},
-		"before its turn":      {group: "0", want: "0", change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.AwaitingApproval = nil }},
-		"approved already":     {group: "canary", err: "group canary was approved by alice at "},
-		"it needs none":        {group: "stores", err: `group "stores" of "web" needs no approval; groups that need one: 0`},
-		"none waits":           {err: `no group of "web" waits for an approval; groups that will need one: 0`, change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.AwaitingApproval = nil }},
-		"none needs approvals": {err: `no group of "web" waits for an approval; groups that will need one: none`, change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.AwaitingApproval, s.Spec.PlacementRefs = nil, nil }},
-		"several wait":         {err: `several groups of "web" wait for an approval: 0, canary; name one with --group`, change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.AwaitingApproval = []string{"0", "canary"} }},
-		"aborted":              {group: "0", err: "was aborted", change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.AbortedTime = ptr.To(metav1.NewTime(now)) }},
-		"complete":             {group: "0", err: "is complete", change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.State = workv1alpha1.StateComplete }},
-		"without a ledger":     {group: "0", err: "the hub takes no command", change: func(s *workv1alpha1.ManifestWorkReplicaSet) {
+		"the one that waits": {want: "0"},
+		"by its name":        {group: "0", want: "0"},
+		"before its turn":    {group: "0", want: "0", change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.AwaitingApproval = nil }},
+		"approved already":   {group: "canary", err: "group canary was approved by alice at "},
+		"it needs none":      {group: "stores", err: `group "stores" of "web" needs no approval; groups that need one: 0`},
+		"none waits":         {err: `no group of "web" waits for an approval; groups that will need one: 0`, change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.AwaitingApproval = nil }},
+		"none needs approvals": {err: `no group of "web" waits for an approval; groups that will need one: none`, change: func(s *workv1alpha1.ManifestWorkReplicaSet) {
+			s.Status.AwaitingApproval, s.Spec.PlacementRefs = nil, nil
+		}},
+		"several wait": {err: `several groups of "web" wait for an approval: 0, canary; name one with --group`, change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.AwaitingApproval = []string{"0", "canary"} }},
+		"aborted":      {group: "0", err: "was aborted", change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.AbortedTime = ptr.To(metav1.NewTime(now)) }},
+		"complete":     {group: "0", err: "is complete", change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.State = workv1alpha1.StateComplete }},
+		"without a ledger": {group: "0", err: "the hub takes no command", change: func(s *workv1alpha1.ManifestWorkReplicaSet) {
 			s.Status.Ledger, s.Status.Conditions = "", []metav1.Condition{{Type: workv1alpha1.ConditionProgressing}}
 		}},
-		"deleted":              {group: "0", err: "is being deleted", change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.DeletionTimestamp = ptr.To(metav1.NewTime(now)) }},
+		"deleted": {group: "0", err: "is being deleted", change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.DeletionTimestamp = ptr.To(metav1.NewTime(now)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := approvalObjects().ReplicaSet
