@@ -35,7 +35,8 @@ func exported(t *testing.T) export {
 	} {
 		key := "default/" + string(stage)
 		metrics.Default().Observe(key, metrics.Observation{
-			Stage: stage, WouldAbort: true, Clusters: map[rollout.Phase]int{}, Paused: true, Lost: 1, DeletingSince: time.Unix(1, 0), Started: time.Unix(1, 0),
+			Stage: stage, WouldAbort: true,
+			Clusters: map[rollout.Phase]int{}, Paused: true, Lost: 1, AwaitingApproval: 1, DeletingSince: time.Unix(1, 0), Started: time.Unix(1, 0),
 			Problems:   []metrics.Problem{metrics.OlderCRD, metrics.HistoryUnavailable},
 			Placements: []metrics.Placement{{Name: "all"}},
 		})

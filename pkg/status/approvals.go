@@ -7,10 +7,11 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// AwaitingApproval returns the decision groups that wait only for an approval, sorted, at most as many as can be approved; nil for none.
+// AwaitingApproval returns the decision groups that wait only for an approval, sorted, at most as many as can be approved; nil for none. A
+// group of a placementRef that is halted, or whose clusters are unknown, waits for more.
 func AwaitingApproval(plan *rollout.Plan) (groups []string) {
 	for i := range plan.Groups {
-		if g := &plan.Groups[i]; g.State == rollout.GroupUnapproved {
+		if g := &plan.Groups[i]; g.State == rollout.GroupUnapproved && !stopped(plan, g.Placement) {
 			groups = append(groups, g.Group)
 		}
 	}

@@ -18,6 +18,10 @@ func TestAwaitingApproval(t *testing.T) {
 	}}
 	require.Equal(t, []string{"canary", "stores"}, status.AwaitingApproval(plan))
 	require.Nil(t, status.AwaitingApproval(&rollout.Plan{}))
+	plan.Refs = []rollout.RefOutcome{{Name: "p1", Halted: true}, {Name: "p2"}}
+	plan.Groups[0].Placement, plan.Groups[2].Placement, plan.Groups[3].Placement = "p1", "p2", "p1"
+	require.Equal(t, []string{"canary"}, status.AwaitingApproval(plan))
+	plan.Refs = nil
 	for i := range 200 {
 		plan.Groups = append(plan.Groups, rollout.GroupState{Group: fmt.Sprint(i), State: rollout.GroupUnapproved})
 	}

@@ -41,9 +41,10 @@ func (w *World) setApprovals(list []workv1alpha1.Approval) {
 	w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"approvals": list}}, true)
 }
 
-// forgeApproval approves a group in a status whose ledger does not count.
+// forgeApproval approves a group in a status whose ledger does not count. Nothing else is in the status, as it may be the only place.
 func (w *World) forgeApproval(group string) {
 	status := w.Object().Status
+	w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": nil}, true)
 	w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{
 		"ledger": "{}", "approvals": []workv1alpha1.Approval{{Group: group, Revision: status.UpdateRevision, At: metav1.NewTime(w.Clock.Now())}},
 	}}, true)

@@ -178,10 +178,7 @@ func (o *options) act(ctx context.Context, c *clients, flags *actOptions) (a *ac
 			return err
 		}
 		if flags.asks && flags.dryRun != dryRunServer && a.Question != confirmed {
-			if confirmed != "" && flags.Verb == view.VerbApprove {
-				return fmt.Errorf("the rollout of %q has changed, and nothing was approved: read its state again", a.set.Name)
-			}
-			if err := o.ask(a.Then+" "+a.Question, flags.yes); err != nil {
+			if err := o.confirm(a, flags, confirmed); err != nil {
 				return err
 			}
 			confirmed = a.Question
@@ -201,6 +198,15 @@ func (o *options) act(ctx context.Context, c *clients, flags *actOptions) (a *ac
 		return a, err
 	}
 	return a, o.handOver(ctx, c, a.set, written)
+}
+
+// confirm asks the user to confirm an action. confirmed is the question that the user confirmed before; empty for none. An approval is only
+// of what the user saw first, even with --yes.
+func (o *options) confirm(a *action, flags *actOptions, confirmed string) error {
+	if confirmed != "" && flags.Verb == view.VerbApprove {
+		return fmt.Errorf("the rollout of %q has changed, and nothing was approved: read its state again", a.set.Name)
+	}
+	return o.ask(a.Then+" "+a.Question, flags.yes)
 }
 
 // valid prints that the API server would accept an action, and what an undo would change.

@@ -51,8 +51,8 @@ func RecordedApprovals(record *revision.Record) (found []Approval) {
 	return found
 }
 
-// Approvable returns the group to approve: the given one or, if it is empty, the only one that waits. It returns an error if the group can't
-// be approved.
+// Approvable returns the group to approve: the given one or, if it is empty, the only one that waits. It returns an error if that group
+// can't be approved.
 func Approvable(set *workv1alpha1.ManifestWorkReplicaSet, group string) (string, error) {
 	waiting := set.Status.AwaitingApproval
 	switch {
@@ -165,8 +165,8 @@ func parenthesis(text string) string {
 	return " (" + text + ")"
 }
 
-// approvalOffers returns the action for each group that waits for an approval, or one that gives the reason why none does. It is empty if no
-// group needs approvals.
+// approvalOffers returns the action for each group that waits for an approval, or one that gives the reason why none does. It is empty if
+// no group needs approvals.
 func approvalOffers(set *workv1alpha1.ManifestWorkReplicaSet) (offers []Offer) {
 	if len(requiredApprovals(set)) == 0 {
 		return nil
