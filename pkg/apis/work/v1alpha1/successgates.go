@@ -18,7 +18,6 @@ type SuccessGate struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=316
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])$`
-	// +kubebuilder:validation:XValidation:rule="!(self in ['Applied', 'Available', 'Progressing', 'Degraded', 'Complete'])",message="the hub judges this condition itself: use a type of your own"
 	ConditionType string `json:"conditionType"`
 
 	// groups are the decision groups whose clusters have this gate, by name, or by index as a string. By default, all clusters have it.

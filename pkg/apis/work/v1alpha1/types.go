@@ -155,7 +155,6 @@ type LocalPlacementReference struct {
 }
 
 // RolloutStrategy is OCM's rollout strategy, and the reaction to its failure.
-// +kubebuilder:validation:XValidation:rule="!has(self.groups) || size(self.groups) == 0 || (has(self.type) && self.type != 'All')",message="groups have no effect with type All: use Progressive or ProgressivePerGroup"
 type RolloutStrategy struct {
 	clusterv1alpha1.RolloutStrategy `json:",inline"`
 
