@@ -81,6 +81,8 @@ type Config struct {
 	SuccessSettle time.Duration
 	// OwnerHash makes the works get workv1alpha1.LabelOwnerHash, too. Then WorkInformer also needs to show works without LabelReplicaSet.
 	OwnerHash bool
+	// AllLabelled is true if each work with workv1alpha1.LabelOwnerHash has LabelReplicaSet, too: then one list finds the works of an owner.
+	AllLabelled bool
 	// Handover limits the works that keep dropped objects; the default limits if zero.
 	Handover handover.Limits
 	// Writers is the maximum number of concurrent writes of ManifestWorks, over all objects; 16 if zero.
@@ -208,6 +210,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		objects: replicaset.NewClient(config.Dynamic),
 		writer: workwriter.New(workwriter.Config{
 			Works: config.Works, Metadata: config.Metadata, Whole: config.Broker != nil, Clock: config.Clock,
+			AllLabelled: config.AllLabelled,
 		}),
 		revisions:     revisionwriter.New(config.Kube),
 		placement:     clusterlisters.NewPlacementLister(stores.Placements),

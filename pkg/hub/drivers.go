@@ -36,6 +36,8 @@ type works struct {
 	// broker carries them; nil if they go through the API server.
 	broker   controller.Broker
 	informer workinformers.ManifestWorkInformer
+	// labelled is true if each work with LabelOwnerHash has LabelReplicaSet, too.
+	labelled bool
 	// restore returns when it is known which works there are: a broker keeps none. It comes before the informer starts.
 	restore func(context.Context) error
 }
@@ -81,7 +83,7 @@ func newKubeWorks(ctx context.Context, o *Options, config *rest.Config, connecti
 		return nil, fmt.Errorf("making the client that patches ManifestWorks: %w", err)
 	}
 	return &works{
-		client: client, metadata: patches, informer: informer, restore: func(context.Context) error { return nil },
+		client: client, metadata: patches, informer: informer, labelled: labelled, restore: func(context.Context) error { return nil },
 	}, nil
 }
 

@@ -176,6 +176,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 		Clock:              h.Clock,
 		SuccessSettle:      h.Options.SuccessSettle,
 		OwnerHash:          h.Options.OwnerKeyHash,
+		AllLabelled:        h.works.labelled,
 		Handover:           handover.Limits{ManifestBytes: h.Options.ManifestLimit},
 	})
 	if err != nil {

@@ -168,7 +168,7 @@ func TestLeaving(t *testing.T) {
 			}},
 			want: []string{
 				"Error Aborted team-b/web", "Warning IgnoredField team-a/web", "Warning IgnoredField team-a/web", "Warning IgnoredField team-a/web",
-				"Warning IgnoredField team-a/web", "Warning IgnoredField team-a/web", "Warning IgnoredField team-a/web",
+				"Warning IgnoredField team-a/web", "Warning IgnoredField team-a/web", "Warning IgnoredField team-a/web", "Warning IgnoredField team-a/web",
 			},
 		},
 	} {

@@ -15,6 +15,8 @@ import (
 type approvals struct {
 	// asked has each "<hash>/<group>" that a user approved since the rollout began.
 	asked map[string]bool
+	// given has those of all rollouts: a backup may bring them back.
+	given map[string]bool
 	// before is the ledger after the last write.
 	before ledger.Ledger
 }
@@ -25,9 +27,9 @@ func (w *World) Approve(group, hash string) {
 		Group: group, Revision: hash, By: "alice", At: metav1.NewTime(w.Clock.Now()).Rfc3339Copy(),
 	}))
 	if w.approvals.asked == nil {
-		w.approvals.asked = map[string]bool{}
+		w.approvals.asked, w.approvals.given = map[string]bool{}, map[string]bool{}
 	}
-	w.approvals.asked[hash+"/"+group] = true
+	w.approvals.asked[hash+"/"+group], w.approvals.given[hash+"/"+group] = true, true
 	w.Tell("user: approves group %s", group)
 }
 

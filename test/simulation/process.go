@@ -105,7 +105,8 @@ func NewProcess(
 	p := &Process{api: api, clock: clk, stores: controller.NewStores(), clusters: map[string]sighting{}, rules: map[string]availability.Rule{}, trim: workcache.NewTransform(), unread: api.NoHistory, began: clk.Now()}
 	p.connection = connectivity.New(machine)
 	config := controller.Config{
-		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, Kube: kubeClient{process: p},
+		AllLabelled: true,
+		Dynamic:     dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, Kube: kubeClient{process: p},
 		History: p.history, ClustersNote: p.clustersNote,
 		Connection: p.connection, Recorder: recorder, Clock: machine, SuccessSettle: settle, Writers: 1,
 	}

@@ -15,6 +15,11 @@ func (w *World) restore(saved *workv1alpha1.ManifestWorkReplicaSetStatus, restar
 	}
 	w.Tell("user: restores the status from a backup")
 	w.restored = true
+	for _, approval := range saved.Approvals {
+		if key := approval.Revision + "/" + approval.Group; w.approvals.given[key] {
+			w.approvals.asked[key] = true
+		}
+	}
 	for _, hash := range []string{saved.CurrentRevision, saved.UpdateRevision} {
 		// A pruned revision that the status names during a pause may stay: the template may have been edited since.
 		if w.Object().Spec.Paused && !w.hasRevision(hash) {

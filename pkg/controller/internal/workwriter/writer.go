@@ -29,6 +29,8 @@ type Config struct {
 	// Whole is true if a change of a spec is written as a whole ManifestWork, not as a patch. Over a broker an event always holds the whole
 	// work.
 	Whole bool
+	// AllLabelled is true if each work with LabelOwnerHash has LabelReplicaSet, too.
+	AllLabelled bool
 	// Clock is the hub's clock.
 	Clock clock.PassiveClock
 }
@@ -167,7 +169,10 @@ func (w *Writer) List(ctx context.Context, namespace, selector string) ([]workv1
 
 // ListOf lists the works of an owner live, by either owner label, in one cluster's namespace or in all.
 func (w *Writer) ListOf(ctx context.Context, cluster, namespace, name string) ([]workv1.ManifestWork, error) {
-	selectors := []string{workv1alpha1.LabelOwnerHash + "=" + workv1alpha1.OwnerHash(namespace, name) + ",!" + workv1alpha1.LabelReplicaSet}
+	var selectors []string
+	if !w.AllLabelled {
+		selectors = append(selectors, workv1alpha1.LabelOwnerHash+"="+workv1alpha1.OwnerHash(namespace, name)+",!"+workv1alpha1.LabelReplicaSet)
+	}
 	if label := workv1alpha1.OwnerLabelValue(namespace, name); len(label) <= workv1alpha1.MaxOwnerLabelLength {
 		selectors = append(selectors, workv1alpha1.LabelReplicaSet+"="+label)
 	}
