@@ -153,13 +153,14 @@ func (m *member) succeededAt(s *Snapshot, recorded time.Time) time.Time {
 
 // bakeFrom returns when the bakeTime of an entry began: with its last success, as recorded or as its works have it, whichever is later.
 func (r *ring) bakeFrom(s *Snapshot) time.Time {
-	if r.BakeTime == 0 || len(r.unfinished) > 0 || r.succeeded.IsZero() {
+	switch from := work.Later(r.recorded, s.notAhead(r.succeeded)); {
+	case r.BakeTime == 0 || len(r.unfinished) > 0:
 		return time.Time{}
-	}
-	if from := work.Later(r.recorded, s.notAhead(r.succeeded)); !from.IsZero() {
+	case from.IsZero() && !r.succeeded.IsZero():
+		return s.Now
+	default: // Its clusters may have left it since they succeeded.
 		return from
 	}
-	return s.Now
 }
 
 // notAhead returns a time, or zero if it is in the future: then the clock was set back since. The clock of an agent may be slightly ahead.
