@@ -22,7 +22,7 @@ func TestSizesOfSlices(t *testing.T) {
 		patch, err := os.ReadFile(slice)
 		require.NoError(t, err)
 		name := strings.TrimSuffix(filepath.Base(slice), ".patch")
-		row := regexp.MustCompile(`(?m)^\| \[`+name+`\].*\| ([0-9,]+)`).FindSubmatch(page)
+		row := regexp.MustCompile(`(?m)^\| \[` + name + `\].*\| ([0-9,]+)`).FindSubmatch(page)
 		require.NotNil(t, row, "upstream.md has no row for %s", name)
 		size, err := strconv.Atoi(strings.ReplaceAll(string(row[1]), ",", ""))
 		require.NoError(t, err)

@@ -27,7 +27,8 @@ func ruleOf(cluster *clusterv1.ManagedCluster) (r Rule) {
 	return r
 }
 
-// valueOf returns the value of an annotation or, without it, of a ClusterClaim. A value that is too long is cut, so that it remains too long.
+// valueOf returns the value of an annotation or, without it, of a ClusterClaim. A value that is too long is cut, so that it remains too
+// long.
 func valueOf(cluster *clusterv1.ManagedCluster, annotation, claim string) (value string, exists bool) {
 	value, exists = cluster.Annotations[annotation]
 	for i := range cluster.Status.ClusterClaims {

@@ -13,9 +13,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 )
 
-// readWorks reads the works of failed clusters live. It reports whether the cache shows an older version of one of them. A watch can be dead
-// for minutes without being noticed; a success missed in that time would then count as a failure. Only before an abort they are read with
-// its priority.
+// readWorks reads the works of failed clusters live. It reports whether the cache shows an older version of one of them. A watch can be
+// dead for minutes without being noticed; a success missed in that time would then count as a failure. Only before an abort they are read
+// with its priority.
 func (r *decideReconciler) readWorks(
 	ctx context.Context, p *pass, request *lifecycle.Request,
 ) (found []*workv1.ManifestWork, stale bool, err error) {

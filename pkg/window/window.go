@@ -198,7 +198,7 @@ func (w *Window) local(date time.Time, minutes int, last bool) time.Time {
 		before, after = after, before
 	}
 	switch {
-	case shows(before) && !(last && shows(after)):
+	case shows(before) && (!last || !shows(after)):
 		return before
 	case shows(after):
 		return after

@@ -125,7 +125,7 @@ func (w *World) checkSucceeded(name, hash string) error {
 			failed[work.Namespace] = fmt.Errorf("%s became current, and the work of cluster %s has hash %s", name, work.Namespace, work.Labels[workv1alpha1.LabelControllerHash])
 			continue
 		}
-		if !w.succeeded(work) || w.gates.decided && !w.gateOpen(work) {
+		if !w.succeededWithGates(work) {
 			failed[work.Namespace] = fmt.Errorf("%s became current, and cluster %s has not succeeded", name, work.Namespace)
 			continue
 		}
@@ -137,6 +137,10 @@ func (w *World) checkSucceeded(name, hash string) error {
 		succeeded++
 	}
 	return w.checkTolerated(name, failed, succeeded)
+}
+
+func (w *World) succeededWithGates(work *workv1.ManifestWork) bool {
+	return w.succeeded(work) && (!w.gates.decided || w.gateOpen(work))
 }
 
 // noteMade notes the order in which revisions are made first.

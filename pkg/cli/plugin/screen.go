@@ -48,8 +48,9 @@ var colors = map[string]string{
 	string(view.StateFailed):              red, string(view.StateRejected): red, string(view.StateDegraded): red,
 	string(view.StateTerminationTimedOut): red, string(view.StateCompleted): red,
 	string(view.StateRestoring): yellow, string(view.StateAgentUnknown): yellow, string(view.StateAway): yellow,
-	string(view.StateInFlight): yellow, string(view.StateValidating): yellow, string(view.StateSoaking): yellow, string(view.StateHandingOver): yellow,
-	string(view.StateHeld): yellow, string(view.StateClosed): yellow, string(view.StateTerminating): yellow, string(view.StateSucceeded): green,
+	string(view.StateInFlight): yellow, string(view.StateValidating): yellow, string(view.StateSoaking): yellow,
+	string(view.StateHandingOver): yellow, string(view.StateHeld): yellow, string(view.StateClosed): yellow,
+	string(view.StateTerminating): yellow, string(view.StateSucceeded): green,
 }
 
 // prose returns a text after a label, over as many lines as the screen requires. Further lines are indented.

@@ -28,7 +28,8 @@ const (
 
 // exitCodes maps the states at which the command stops without success to exit codes.
 var exitCodes = map[workv1alpha1.State]int{
-	workv1alpha1.StateStalled: exitStalled, workv1alpha1.StateWouldAbort: exitStalled, workv1alpha1.StateAborted: exitAborted, workv1alpha1.StatePaused: exitPaused,
+	workv1alpha1.StateStalled: exitStalled, workv1alpha1.StateWouldAbort: exitStalled,
+	workv1alpha1.StateAborted: exitAborted, workv1alpha1.StatePaused: exitPaused,
 }
 
 // statusOptions holds the flags of the status command.

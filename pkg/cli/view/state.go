@@ -48,5 +48,6 @@ var states = map[rollout.Phase]State{
 	rollout.PhaseValidating: StateValidating,
 	rollout.PhaseSoaking:    StateSoaking, rollout.PhaseHandingOver: StateHandingOver, rollout.PhaseDegraded: StateDegraded,
 	rollout.PhaseFailed: StateFailed, rollout.PhaseAgentUnknown: StateAgentUnknown,
-	rollout.PhaseCompleted: StateCompleted, rollout.PhaseSkipped: StateAway, rollout.PhaseHeld: StateHeld, rollout.PhaseClosed: StateClosed, rollout.PhaseSucceeded: StateSucceeded,
+	rollout.PhaseCompleted: StateCompleted, rollout.PhaseSkipped: StateAway, rollout.PhaseHeld: StateHeld, rollout.PhaseClosed: StateClosed,
+	rollout.PhaseSucceeded: StateSucceeded,
 }

@@ -234,16 +234,21 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 	if c.WaitsFor == rollout.WaitAcceptance && len(Alarms(o)) == 0 {
 		facts = append(facts, Fact{Text: "the hub tries the write again at least once a minute"})
 	}
+	facts = append(append(facts, o.holdFacts(c)...), o.then()...)
+	if c.Then != "" {
+		facts = append(facts, Fact{At: c.ChangesAt, Text: "becomes " + string(c.Then)})
+	}
+	slices.SortStableFunc(facts, func(a, b Fact) int { return a.At.Compare(b.At) })
+	return facts
+}
+
+// holdFacts returns the reason of the hold of a cluster.
+func (o *Objects) holdFacts(c *Cluster) (facts []Fact) {
 	for i := range o.ReplicaSet.Status.Held {
 		if held := &o.ReplicaSet.Status.Held[i]; held.Cluster == c.Name && c.State == StateHeld {
 			facts = append(facts, Fact{Text: "the hold: " + held.Reason})
 		}
 	}
-	facts = append(facts, o.then()...)
-	if c.Then != "" {
-		facts = append(facts, Fact{At: c.ChangesAt, Text: "becomes " + string(c.Then)})
-	}
-	slices.SortStableFunc(facts, func(a, b Fact) int { return a.At.Compare(b.At) })
 	return facts
 }
 
