@@ -62,7 +62,8 @@ func TestChartEqualsKustomize(t *testing.T) {
 	for _, object := range beside(t, ChartNamespace, nil) {
 		chart[object.GetKind()+" "+object.GetName()] = object.Object
 	}
-	rename := strings.NewReplacer("cluster-manager-work", "work-rollback", "work-controller-sa", "work-rollback")
+	const accounts = `["work-controller-sa","work-rollback"]` // The hub may read both.
+	rename := strings.NewReplacer(accounts, accounts, "cluster-manager-work", "work-rollback", "work-controller-sa", "work-rollback")
 	for _, object := range base {
 		kind := object.GetKind()
 		if name := kind + " " + rename.Replace(object.GetName()); name != kind+" "+object.GetName() {

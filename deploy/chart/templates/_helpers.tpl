@@ -1,4 +1,5 @@
-{{/* Returns a file of deploy/ with the names of this chart's hub. The argument is a list: the root context and the name of the file. */}}
+{{/* Returns a file of deploy/ with the names of this chart's hub. The argument is a list: the root context and the name of the file. The hub
+may read both ServiceAccounts. */}}
 {{- define "file" -}}
 {{- $root := index . 0 -}}
 {{ $root.Files.Get (printf "files/%s" (index . 1))
@@ -6,7 +7,8 @@
   | replace "cluster-manager-work-controller" "work-rollback"
   | replace "cluster-manager-work" "work-rollback"
   | replace "work-controller-sa" "work-rollback"
-  | replace "work-webhook-sa" "work-rollback-webhook" }}
+  | replace "work-webhook-sa" "work-rollback-webhook"
+  | replace "[\"work-rollback\", \"work-rollback\"]" "[\"work-controller-sa\", \"work-rollback\"]" }}
 {{- end }}
 
 {{/* Returns an affinity that spreads the pods with a label app over the nodes. The argument is the value of the label. */}}
