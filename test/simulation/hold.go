@@ -48,7 +48,14 @@ func (w *World) onHold(cluster string) bool { _, endless := w.rule(cluster); ret
 
 // withoutKeptBack leaves out the clusters on which nothing is started.
 func (w *World) withoutKeptBack(clusters sets.Set[string]) sets.Set[string] {
-	return sets.New(slices.DeleteFunc(sets.List(clusters), w.keptBack)...)
+	return sets.New(slices.DeleteFunc(sets.List(clusters), func(c string) bool { return w.keptBack(c) || w.toldSkipped(c) })...)
+}
+
+// toldSkipped reports whether the hub rightly says that it skips a cluster: the cluster is unavailable.
+func (w *World) toldSkipped(cluster string) bool {
+	return w.seesAway(cluster) && slices.ContainsFunc(w.Object().Status.Away, func(away workv1alpha1.AwayCluster) bool {
+		return away.Cluster == cluster && away.Skipped
+	})
 }
 
 // waitsForRule reports whether a rollout rightly stays in progress: the status lists a cluster with a rule that has not succeeded.
