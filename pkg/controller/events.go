@@ -53,6 +53,9 @@ func (c *Controller) announce(p *pass, stage status.Stage) {
 		}
 	}
 	for _, group := range status.Awaits(&was, &is) {
+		if !c.memory.Reports.Announce(p.key, "approval of "+is.Update+"/"+group) {
+			continue // It waited before, and OCM wrote the decisions again since.
+		}
 		c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventApprovalNeeded, "Approve",
 			fmt.Sprintf("group %q waits for an approval of revision %s", group, p.Update.Name))
 	}
@@ -137,7 +140,7 @@ func (c *Controller) announceRestored(p *pass) {
 func (c *Controller) observed(p *pass) metrics.Observation {
 	shown := p.shown()
 	o := metrics.Observation{
-		Stage: stageOf(p), WouldAbort: p.Ledger.WouldAbort != nil, Clusters: shown.Counts, Revisions: len(p.history.Revisions),
+		Stage: stageOf(p), WouldAbort: p.Ledger.WouldAbort != nil && p.Ledger.Abort == nil, Clusters: shown.Counts, Revisions: len(p.history.Revisions),
 		Paused: p.object.Spec.Paused, Lost: len(p.Plan.Lost),
 		DeletingSince: deletingSince(p.works), Problems: c.observedProblems(p), Placements: placementsOf(shown, p.Snapshot.Aborted),
 		AwaitingApproval: len(status.AwaitingApproval(shown)),

@@ -242,6 +242,9 @@ func (v *Observation) ByHash() map[string]*work.Revision {
 	switch {
 	case v.Template == "" || found[update.Hash] != nil:
 	case v.NoHistory:
+		if update.Hash != "" {
+			found[update.Hash] = v.updateOf() // During a pause, the template in the spec may be another one.
+		}
 		hash := v.hashOfTemplate()
 		found[hash] = v.ofTemplate(hash)
 	case update.Digest == v.Template:

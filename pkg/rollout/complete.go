@@ -26,7 +26,7 @@ func (p *Plan) setCompletion() {
 	for i := range p.Refs {
 		ref := &p.Refs[i]
 		awaited += ref.awaited + len(ref.Terminating)
-		undecided = undecided || len(ref.Undecided) > 0
+		undecided = undecided || len(ref.Undecided) > 0 || ref.gatesPassedOver
 	}
 	p.Complete = succeeded > 0 && p.selectionsKnown() && p.reached(succeeded, p.awaySettled) && !undecided
 	p.Stalled = !p.Complete && !p.Unknown() && !p.RollsOut() && awaited == 0 && p.Deferred == 0 && p.stopped()

@@ -83,7 +83,7 @@ func GatesOf(refs []placement.Ref, owners map[string]int, rev *work.Revision) fu
 // by itself; zero for never.
 func (ps *placementState) assess(s *Snapshot, m *member) (found work.Assessment, next time.Time) {
 	var gates []work.Gate
-	if ps.gates != nil && (s.Gated || s.Records.Failures[m.cluster].Reason == workv1alpha1.FailureGate) {
+	if ps.gates != nil && m.owned && (s.Gated || s.Records.Failures[m.cluster].Reason == workv1alpha1.FailureGate) {
 		gates = ps.gates[m.group]
 	}
 	found, m.gate, next = work.Gated(m.work, s.Update, gates, s.Now, s.Settle)

@@ -126,6 +126,8 @@ type RefOutcome struct {
 	// true if that group has been missing for too long.
 	gate    GroupPhase
 	missing bool
+	// gatesPassedOver is true if that group, or a later one, has clusters that are skipped or on hold: completion must not let them pass it.
+	gatesPassedOver bool
 	// awaited is how many of its clusters have no outcome yet, including clusters that it no longer selects.
 	awaited int
 }

@@ -184,7 +184,7 @@ func (ps *placementState) noteBaking(s *Snapshot, found map[string]time.Time) {
 			continue
 		}
 		if !from.IsZero() && len(found) < maxBaking {
-			found[key] = from
+			found[key] = work.Later(found[key], from) // Several placementRefs may have the Placement.
 		}
 	}
 }
@@ -266,6 +266,7 @@ func (p *Plan) noteGroups(s *Snapshot, ps *placementState, outcome *RefOutcome) 
 			outcome.gate = g.State
 		}
 	}
+	outcome.gatesPassedOver = outcome.gated() && ps.any(func(m *member) bool { return !m.countsAtAll() && ps.ringOf[m.group] >= first })
 	if until := s.Began.Add(missingFor); outcome.gate == GroupMissing && s.Now.Before(until) {
 		p.recheckAt(s.Now, until)
 	} else if outcome.gate == GroupMissing {

@@ -31,6 +31,9 @@ func (ps *placementState) skips(s *Snapshot, m *member) bool {
 // mayPassOver reports whether a rollout may go on without a member, because nothing is known to have begun there.
 func (s *Snapshot) mayPassOver(m *member) bool {
 	_, sick := s.Records.Degraded[m.cluster]
+	if s.returns() && m.work.HasOther(s.Update) {
+		return false // It has left the revision to which the template has returned.
+	}
 	return !s.Aborted && m.owned && !m.atUpdate && !sick && !s.hasFailed(m.cluster) && !s.Unanswered[m.cluster]
 }
 

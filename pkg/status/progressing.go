@@ -37,7 +37,7 @@ func unpaused(in *Input) metav1.Condition {
 	case Stalled:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
 			because(fmt.Sprintf("the rollout of revision %s is stalled", update.Name), join(failing(in.Plan), groups(in))),
-			wouldAbort(in), abortBlocked(in), notKept(in.Plan)))
+			heldNote(in), wouldAbort(in), abortBlocked(in), notKept(in.Plan)))
 	case Aborting:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
 			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.abortReason()), goingBack(in), notKept(in.Plan)))
