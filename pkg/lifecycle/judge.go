@@ -119,7 +119,7 @@ func (v *Observation) records(l *ledger.Ledger) rollout.Records {
 	return found
 }
 
-// retried returns when users retried clusters.
+// retried returns the times at which users retried clusters.
 func retried(l *ledger.Ledger) map[string]time.Time {
 	found := map[string]time.Time{}
 	for cluster, t := range l.Of(ledger.TriedAgain) {
@@ -177,7 +177,7 @@ func (v *Observation) writtenSince(cluster string, at time.Time) bool {
 // maxEvidence is the number of failed clusters whose reports the revision records.
 const maxEvidence = 10
 
-// RecordOf returns the record of the update revision, in which people can read about its rollout after another rollout has begun.
+// RecordOf returns the record of the update revision. Users can read it to learn about the rollout after another rollout has begun.
 func (v *Observation) RecordOf(l *ledger.Ledger, rev *revision.Revision) *revision.Record {
 	return rev.Changed(func(r *revision.Record) {
 		if rev.Hash != l.Update.Hash {
