@@ -107,7 +107,7 @@ type Request struct {
 	// Works are the ManifestWorks that ReadWorks reads. Abort is true if an abort depends on them.
 	Works []*workv1.ManifestWork
 	Abort bool
-	// Event is the event to make when the request has succeeded; nil for none.
+	// Event is the event to emit when the request has succeeded; nil for none.
 	Event *Event
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// judge plans the rollout, and enters the results in the ledger. If they end or abort the rollout, the decision has the plan after that.
+// judge plans the rollout, and records the results in the ledger. If they end or abort the rollout, the decision has the plan after that.
 func (c *chain) judge() {
 	c.Plan = rollout.Decide(c.Snapshot)
 	if !c.examine() {
@@ -32,8 +32,8 @@ func (c *chain) judge() {
 	}
 }
 
-// examine asks for the reports of the clusters that have newly failed. It leaves out those whose write the API server rejects: nothing was
-// applied there.
+// examine asks for the reports of the clusters that have newly failed. It omits clusters whose write the API server rejects, because
+// nothing was applied there.
 func (c *chain) examine() bool {
 	var failed []*workv1.ManifestWork
 	for i := range c.Notes.Works {
@@ -60,7 +60,7 @@ func (c *chain) examine() bool {
 	return true
 }
 
-// enter enters the results of the plan in the ledger: the failed clusters, and whether the rollout is complete or aborted, or the clusters
+// enter records the results of the plan in the ledger: the failed clusters, and whether the rollout is complete or aborted, or the clusters
 // of an abort are restored.
 func (c *chain) enter() {
 	plan, l := c.Plan, &c.Ledger
@@ -128,7 +128,7 @@ func retried(l *ledger.Ledger) map[string]time.Time {
 	return found
 }
 
-// takeRecords enters the facts about the rollout in a ledger.
+// takeRecords records the facts about the rollout in a ledger.
 func (v *Observation) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 	troubles := make([]ledger.Trouble, 0, len(records.Failures)+len(records.Rejections))
 	add := func(state ledger.State, facts map[string]rollout.Failure) {
