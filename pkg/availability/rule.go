@@ -13,9 +13,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/window"
 )
 
-// Rule is what a ManagedCluster says about when rollouts may start there. The zero Rule allows them always.
+// Rule determines when rollouts may start on a ManagedCluster. The zero Rule always allows them.
 type Rule struct {
-	// Held is true if the cluster is on hold, for the reason Hold. Windowed is true if rollouts may start only in Windows.
+	// Held is true if the cluster is on hold; Hold is the reason. Windowed is true if rollouts may start only in Windows.
 	Held, Windowed bool
 	Hold, Windows  string
 }
@@ -27,7 +27,7 @@ func ruleOf(cluster *clusterv1.ManagedCluster) (r Rule) {
 	return r
 }
 
-// valueOf returns the value of an annotation or, without it, of a ClusterClaim. A value that is too long is cut, so that it remains too
+// valueOf returns the value of an annotation or, without it, of a ClusterClaim. A value that is too long is shortened, but remains too
 // long.
 func valueOf(cluster *clusterv1.ManagedCluster, annotation, claim string) (value string, exists bool) {
 	value, exists = cluster.Annotations[annotation]
@@ -39,7 +39,7 @@ func valueOf(cluster *clusterv1.ManagedCluster, annotation, claim string) (value
 	return value[:min(len(value), window.MaxText+1)], exists
 }
 
-// trimRule copies to a ManagedCluster what ruleOf reads.
+// trimRule copies the rule of a ManagedCluster to another ManagedCluster, as annotations.
 func trimRule(to, from *clusterv1.ManagedCluster) {
 	rule := ruleOf(from)
 	set := func(exists bool, annotation, value string) {
@@ -57,7 +57,7 @@ func trimRule(to, from *clusterv1.ManagedCluster) {
 // maxReason is the maximum length of the reason of a hold in messages, in bytes.
 const maxReason = 256
 
-// At returns the hold of a cluster at a time, and when that changes by itself: zero for never. Windows that can't be read are a hold.
+// At returns the hold of a cluster at a time, and when that changes by itself: zero for never. Windows that can't be read count as a hold.
 func (r Rule) At(now time.Time) (hold placement.Hold, held bool, changes time.Time) {
 	if r.Held {
 		reason := revision.Shortened(plain.Line(r.Hold), maxReason)

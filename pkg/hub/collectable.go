@@ -9,8 +9,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// collectable hides the works with LabelOwnerHash from OCM's garbage collection: it leaves the works of ManifestWorkReplicaSets alone, and
-// knows them by LabelReplicaSet only, until ocm#1684 is in the linked release.
+// collectable hides the works with LabelOwnerHash from OCM's garbage collection. The garbage collection ignores the works of
+// ManifestWorkReplicaSets, but it recognizes them only by LabelReplicaSet until ocm#1684 is in the linked release.
 type collectable struct {
 	workinformers.ManifestWorkInformer
 }

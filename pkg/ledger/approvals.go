@@ -13,7 +13,7 @@ const MaxApprovals = 100
 // MaxGroup is the maximum length of a decision group's name in bytes: OCM stores it as the value of a label.
 const MaxGroup = 63
 
-// Approve adds an approval. It changes nothing if the group is approved already.
+// Approve adds an approval. It changes nothing if the group is already approved.
 func (l *Ledger) Approve(approval *Approval) {
 	if l.Approved(approval.Group) {
 		return
@@ -40,7 +40,7 @@ func (l *Ledger) approvals() (out []workv1alpha1.Approval) {
 	return out
 }
 
-// approvalsIn adds the commands in status.approvals. An entry of a group that is approved already changes nothing. A missing list is not a
+// approvalsIn adds the commands in status.approvals. An entry of a group that is already approved changes nothing. A missing list is not a
 // command, because an older CRD may have dropped it.
 func (c *Commands) approvalsIn(status *objectStatus, own *Ledger) {
 	for i := range status.Approvals {

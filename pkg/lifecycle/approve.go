@@ -10,7 +10,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// obeyApprovals approves decision groups for the update revision, and withdraws approvals. It makes one event for what it can't obey.
+// obeyApprovals approves decision groups for the update revision, and withdraws approvals. It emits one event for all commands that it
+// can't obey.
 func (v *Observation) obeyApprovals(d *Decision) {
 	l, problems := &d.Ledger, []string(nil)
 	for _, group := range v.Commands.ApproveOther {

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Decide makes the decision of one pass. Each part sees what the part before it decided: the commands, the revision of the template, the
+// Decide makes the decision of one pass. Each part sees the results of the previous parts: the commands, the revision of the template, the
 // beginning of its rollout, the plan, and the results of the plan. If the decision has a Request, the caller performs it, adds the answer
 // to the Observation, and calls Decide again.
 func Decide(o *Observation) Decision {
@@ -66,7 +66,8 @@ func (c *chain) links() []func(*chain) bool {
 	}
 }
 
-// ask returns the answer to a request. It returns nil if the request has to be made first, or if it met a newer object: the pass ends.
+// ask returns the answer to a request. It returns nil if the request has to be made first, or if the request met a newer object, which ends
+// the pass.
 func (c *chain) ask(request Request) *Answer {
 	for i := range c.Answers {
 		switch answer := &c.Answers[i]; {

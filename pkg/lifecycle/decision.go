@@ -13,7 +13,7 @@ import (
 // Decision is the decision about an object. It is one of three: a Request must be answered first, the pass ends early (End), or the pass
 // persists the ledger, or acts on the plan.
 type Decision struct {
-	// Request is the read or write of which the decision needs the answer; nil for none.
+	// Request is the read or write whose answer the decision needs; nil for none.
 	Request *Request
 	// End is why the pass ends before a rollout is planned; empty if it does not. Why is the reason for logs and tests.
 	End Reason
@@ -85,7 +85,7 @@ const (
 	Await Action = "Await"
 )
 
-// Request is a read or write of which a decision needs the answer.
+// Request is a read or write whose answer a decision needs.
 type Request struct {
 	Action Action
 	// Why is the reason, for logs and tests.
@@ -107,7 +107,7 @@ type Request struct {
 	// Works are the ManifestWorks that ReadWorks reads. Abort is true if an abort depends on them.
 	Works []*workv1.ManifestWork
 	Abort bool
-	// Event is the event to make when the request has succeeded; nil for none.
+	// Event is the event to emit when the request has succeeded; nil for none.
 	Event *Event
 }
 

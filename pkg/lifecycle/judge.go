@@ -18,7 +18,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// judge plans the rollout, and enters the results in the ledger. If they end or abort the rollout, the decision has the plan after that.
+// judge plans the rollout, and records the results in the ledger. If they end or abort the rollout, the decision has the plan after that.
 func (c *chain) judge() {
 	c.Plan = rollout.Decide(c.Snapshot)
 	if !c.examine() {
@@ -32,8 +32,8 @@ func (c *chain) judge() {
 	}
 }
 
-// examine asks for the reports of the clusters that have newly failed. It leaves out those whose write the API server rejects: nothing was
-// applied there.
+// examine asks for the reports of the clusters that have newly failed. It omits clusters whose write the API server rejects, because
+// nothing was applied there.
 func (c *chain) examine() bool {
 	var failed []*workv1.ManifestWork
 	for i := range c.Notes.Works {
@@ -60,7 +60,7 @@ func (c *chain) examine() bool {
 	return true
 }
 
-// enter enters the results of the plan in the ledger: the failed clusters, and whether the rollout is complete or aborted, or the clusters
+// enter records the results of the plan in the ledger: the failed clusters, and whether the rollout is complete or aborted, or the clusters
 // of an abort are restored.
 func (c *chain) enter() {
 	plan, l := c.Plan, &c.Ledger
@@ -119,7 +119,7 @@ func (v *Observation) records(l *ledger.Ledger) rollout.Records {
 	return found
 }
 
-// retried returns when users retried clusters.
+// retried returns the times at which users retried clusters.
 func retried(l *ledger.Ledger) map[string]time.Time {
 	found := map[string]time.Time{}
 	for cluster, t := range l.Of(ledger.TriedAgain) {
@@ -128,7 +128,7 @@ func retried(l *ledger.Ledger) map[string]time.Time {
 	return found
 }
 
-// takeRecords enters the facts about the rollout in a ledger.
+// takeRecords records the facts about the rollout in a ledger.
 func (v *Observation) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 	troubles := make([]ledger.Trouble, 0, len(records.Failures)+len(records.Rejections))
 	add := func(state ledger.State, facts map[string]rollout.Failure) {
@@ -177,7 +177,7 @@ func (v *Observation) writtenSince(cluster string, at time.Time) bool {
 // maxEvidence is the number of failed clusters whose reports the revision records.
 const maxEvidence = 10
 
-// RecordOf returns the record of the update revision, in which people can read about its rollout after another rollout has begun.
+// RecordOf returns the record of the update revision. Users can read it to learn about the rollout after another rollout has begun.
 func (v *Observation) RecordOf(l *ledger.Ledger, rev *revision.Revision) *revision.Record {
 	return rev.Changed(func(r *revision.Record) {
 		if rev.Hash != l.Update.Hash {

@@ -40,7 +40,7 @@ type Observation struct {
 	// NoHistory is true if the hub may not read ControllerRevisions. HistoryNote gives the reason and the remedy. It is only for messages.
 	NoHistory   bool
 	HistoryNote string
-	// ClustersNote is why ManagedClusters can't be read, with the remedy; empty if they can.
+	// ClustersNote is the reason why ManagedClusters can't be read, with the remedy; empty if they can be read.
 	ClustersNote string
 	// Works are all ManifestWorks that have the owner label, sorted by namespace and name, each with the digest of its spec.
 	Works []work.Work

@@ -34,7 +34,7 @@ func badGate(gates []workv1alpha1.SuccessGate) (child string, err error) {
 	return "", nil
 }
 
-// GatesOf returns the success gates of a mode that apply to a decision group.
+// GatesOf returns the condition types of the success gates that apply to a decision group: the enforced gates, or the reported ones.
 func (s *Strategy) GatesOf(group *Group, enforced bool) (types []string) {
 	for i := range s.Gates {
 		if gate := &s.Gates[i]; gate.Enforces() == enforced && gate.Covers(group.Name, strconv.Itoa(int(group.Index))) {

@@ -42,7 +42,7 @@ type Ring struct {
 	Label string
 	name  string
 	index int32
-	// NeedsApproval is true if it waits for an approval.
+	// NeedsApproval is true if the group waits for an approval.
 	NeedsApproval bool
 	BakeTime      time.Duration
 	// MaxConcurrency and MaxFailures replace the limits of the strategy; nil if they do not.
@@ -67,12 +67,12 @@ func (s *Strategy) RingOf(group *Group) int {
 	return len(s.Rings)
 }
 
-// Batch returns how many of total clusters of the group may be in flight at once, if it has a limit of its own.
+// Batch returns how many of total clusters of the group may be in flight at once, if the group has a limit of its own.
 func (r *Ring) Batch(total int) int {
 	return (&Strategy{MaxConcurrency: *r.MaxConcurrency}).Batch(total)
 }
 
-// FailuresAllowed returns how many of total clusters of the group may fail, if it has a limit of its own.
+// FailuresAllowed returns how many of total clusters of the group may fail, if the group has a limit of its own.
 func (r *Ring) FailuresAllowed(total int) int {
 	return (&Strategy{MaxFailures: *r.MaxFailures}).FailuresAllowed(total)
 }
@@ -92,7 +92,8 @@ func (s *Strategy) parseRings(strategy string, in *workv1alpha1.RolloutStrategy)
 	return nil
 }
 
-// validateRings returns an error for everything in the groups of a strategy that Decide could not follow. s has its other fields.
+// validateRings returns an error for each setting in the groups of a strategy that Decide could not follow. s holds the other fields of the
+// strategy.
 func validateRings(path *field.Path, s *Strategy, in *workv1alpha1.RolloutStrategy) (errs field.ErrorList) {
 	if len(in.Groups) == 0 {
 		return nil

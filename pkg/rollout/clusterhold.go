@@ -7,13 +7,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// What the hold or the closed window of a cluster holds back (R49):
+// The effects of a hold or a closed window of a cluster (R49):
 //
-//  1. Nothing is started there. A cluster that has the update revision, may have it, or has failed with it goes on: the wave that runs is not
-//     held. Neither is a work that somebody edited, nor a cluster that a user retries.
-//  2. A cluster on hold is passed over as a skipped one is: it counts toward no limit, and the rollout completes without it, because a hold
-//     has no end.
-//  3. A closed window opens. The rollout stays in progress, and decision groups wait for the cluster.
+//  1. Nothing is started there. A cluster that has the update revision, may have it, or has failed with it continues: the wave in progress
+//     is not held back. An edited work and a cluster that a user retries are not held back either.
+//  2. A cluster on hold is passed over like a skipped cluster: it counts toward no limit, and the rollout completes without it, because a
+//     hold has no end.
+//  3. A closed window opens later. Therefore, the rollout stays in progress, and decision groups wait for the cluster.
 //  4. An abort, and a template that returns to the current revision, write to the cluster as to any other.
 
 // HeldCluster is a selected cluster that a hold or a closed window keeps from the update revision.
@@ -36,7 +36,7 @@ func (s *Snapshot) keepsBack(m *member) bool {
 	return true
 }
 
-// noteHeldClusters names the clusters on hold and those whose windows are closed.
+// noteHeldClusters adds to the plan the clusters that are on hold or whose windows are closed.
 func (p *Plan) noteHeldClusters(s *Snapshot, states []*placementState) {
 	for _, ps := range states {
 		for _, m := range ps.members {

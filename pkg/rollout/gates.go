@@ -16,11 +16,11 @@ import (
 
 // The effects of success gates (R48):
 //
-//  1. A gate that is not True turns a success into the phase validating: it keeps its slot and its turn, and its deadline runs.
+//  1. A gate that is not True turns a success into the phase validating: the cluster keeps its slot and its turn, and its deadline runs.
 //  2. A verdict of False fails the cluster at once (package work decides what a verdict is), but not while a selection is unknown.
-//  3. Gates hold only in a rollout: not in an abort, in a return to the current revision, or after completion (Gated). A cluster whose
-//     recorded failure is that of a gate stays failed until its gates are True.
-//  4. Over a broker, only agents set conditions. A gate that no condition rule makes is an error of the strategy there.
+//  3. Gates apply only during a rollout: not in an abort, in a return to the current revision, or after completion (Gated). A cluster whose
+//     recorded failure was caused by a gate stays failed until its gates are True.
+//  4. Over a broker, only agents set conditions. There, a gate that no condition rule sets is an error of the strategy.
 
 // gatesOf returns the enforced gates of each decision group of a placementRef, and an error if one of them can't be True.
 func (ps *placementState) gatesOf(s *Snapshot) (gates [][]work.Gate, err error) {
@@ -79,8 +79,8 @@ func GatesOf(refs []placement.Ref, owners map[string]int, rev *work.Revision) fu
 	return func(cluster string) []work.Gate { return gates[cluster] }
 }
 
-// assess returns the state of the work of a member that has the update revision, as its success gates allow. next is when a gate changes it
-// by itself; zero for never.
+// assess returns the state of the work of a member that has the update revision, as its success gates allow. next is when a gate changes
+// that state by itself; zero for never.
 func (ps *placementState) assess(s *Snapshot, m *member) (found work.Assessment, next time.Time) {
 	var gates []work.Gate
 	if ps.gates != nil && m.owned && (s.Gated || s.Records.Failures[m.cluster].Reason == workv1alpha1.FailureGate) {
@@ -100,7 +100,7 @@ func (ps *placementState) gatePhase(s *Snapshot, m *member) {
 	m.phase, m.next = ps.until(s, m, validating, failed)
 }
 
-// describeGates names the gates because of which clusters failed.
+// describeGates names the gates that made clusters fail.
 func (ps *placementState) describeGates(failed []string) string {
 	var types []string
 	for _, m := range ps.members {
@@ -112,19 +112,19 @@ func (ps *placementState) describeGates(failed []string) string {
 	return fmt.Sprintf("%s: %s not True, ", ps.countOf(failed), strings.TrimSpace("success gate "+strings.Join(types, ", ")))
 }
 
-// GateOutcome is what a success gate of a placementRef says about its clusters.
+// GateOutcome is the state of a success gate on the clusters of a placementRef.
 type GateOutcome struct {
 	Placement, Type string
-	// Report is true if the gate decides nothing. Then the outcome has each cluster that has the update revision. Otherwise it has only those
-	// that the gate keeps from succeeding, in Open.
+	// Report is true if the gate decides nothing. The outcome then covers each cluster that has the update revision. Otherwise it covers only
+	// the clusters that the gate keeps from succeeding, in Open.
 	Report bool
-	// True is the number of clusters where the condition is True. False and Open name those where it is False, and those where it is missing,
-	// Unknown, or about another generation.
+	// True is the number of clusters where the condition is True. False names the clusters where it is False. Open names the clusters where it
+	// is missing, Unknown, or about another generation.
 	True        int
 	False, Open []string
 }
 
-// noteGates notes what the success gates of a placementRef say.
+// noteGates adds the outcomes of the success gates of a placementRef to the plan.
 func (p *Plan) noteGates(s *Snapshot, ps *placementState) {
 	if s.Aborted {
 		return

@@ -12,34 +12,34 @@ import (
 
 // The order of the decision groups that rolloutStrategy.groups lists (R47):
 //
-//  1. The entries of the list begin one after the other, and then the other clusters. An entry passes, so that the next one may begin, when
-//     a PlacementDecision has its group, it is approved if it has to be, each of its clusters is done, and its bakeTime has passed
+//  1. The entries of the list begin one after the other, and the other clusters follow. An entry passes, and the next one may begin, when a
+//     PlacementDecision has its group, the group is approved if required, each of its clusters is done, and its bakeTime has passed
 //     (firstWaiting).
-//  2. A cluster is done when it succeeded, failed within the limits, or does not count. A cluster that joins an entry that passed, or
-//     relapses there, holds back what has not begun after it (finished).
-//  3. The bakeTime runs from the last success in the entry. That time is recorded in the ledger when the entry is done, because works do not
-//     always have it (bakeFrom).
+//  2. A cluster is done when it succeeded, failed within the limits, or does not count. A cluster that joins an entry that has passed, or
+//     relapses there, holds back the clusters after the entry that have not begun (finished).
+//  3. The bakeTime runs from the last success in the entry. That time is recorded in the ledger when the entry is done, because works do
+//     not always show it (bakeFrom).
 //  4. An entry with a maxConcurrency or maxFailures of its own does not count toward those of the strategy (pool, exceedsOf).
 //  5. An undo at once is not held back, nor is a cluster that joins after the completion (ringsHold).
-//  6. A rollout that waits for a bakeTime or an approval is in progress. It is stalled if a group is still missing missingFor after the
-//     beginning (noteGroups).
+//  6. A rollout that waits for a bakeTime or an approval is in progress. It is stalled if a group is still missing when missingFor has
+//     passed since the beginning (noteGroups).
 
 // GroupPhase is the progress of a listed decision group.
 type GroupPhase string
 
 // The phases of a listed group, in their order.
 const (
-	// GroupMissing means that no PlacementDecision has the group: neither it nor what comes after it begins.
+	// GroupMissing means that no PlacementDecision has the group: neither the group nor the clusters after it begin.
 	GroupMissing GroupPhase = "Missing"
-	// GroupWaiting means that the groups before it are not done, or still bake.
+	// GroupWaiting means that an earlier group has not passed.
 	GroupWaiting GroupPhase = "Waiting"
-	// GroupUnapproved means that it waits only for its approval.
+	// GroupUnapproved means that the group waits only for its approval.
 	GroupUnapproved GroupPhase = "Unapproved"
-	// GroupRunning means that its clusters get the update revision.
+	// GroupRunning means that the clusters of the group get the update revision.
 	GroupRunning GroupPhase = "Running"
-	// GroupBaking means that it is done, and that its bakeTime has not passed.
+	// GroupBaking means that the group is done, but its bakeTime has not passed.
 	GroupBaking GroupPhase = "Baking"
-	// GroupDone means that it no longer holds anything back.
+	// GroupDone means that the group no longer holds anything back.
 	GroupDone GroupPhase = "Done"
 )
 
@@ -52,16 +52,16 @@ type GroupState struct {
 	State GroupPhase
 	// For is the group that it waits for if State is Waiting; empty otherwise.
 	For string
-	// Until is when its bakeTime has passed if State is Baking; zero otherwise.
+	// Until is the end of its bakeTime if State is Baking; zero otherwise.
 	Until time.Time
 	// NeedsApproval is true if the group waits, or will wait, for an approval that it does not have.
 	NeedsApproval bool
-	// Clusters is how many of its clusters count, and Unfinished names those that have to succeed first, sorted.
+	// Clusters is the number of its clusters that count, and Unfinished names those that have to succeed first, sorted.
 	Clusters   int
 	Unfinished []string
 }
 
-// missingFor is how long after the beginning of a rollout a listed group may be missing.
+// missingFor is how long a listed group may be missing after the beginning of a rollout.
 const missingFor = 10 * time.Minute
 
 // maxBaking bounds the records about bakeTimes.
@@ -72,11 +72,11 @@ type ring struct {
 	*placement.Ring
 	// exists is true if a PlacementDecision has clusters of the group, or a work that counts names it.
 	exists bool
-	// size is how many of its clusters count, and unfinished names those that are not done.
+	// size is the number of its clusters that count, and unfinished names those that are not done.
 	size       int
 	unfinished []string
-	// recorded is the recorded time of the last success in it, and succeeded the time by its works; zero for none. from is when its bakeTime
-	// began; zero if it has none, or has not begun.
+	// recorded is the recorded time of the last success in the entry, and succeeded is that time according to its works; zero for none. from
+	// is when the bakeTime of the entry began; zero if it has no bakeTime, or if the bakeTime has not begun.
 	recorded, succeeded, from time.Time
 	approved                  bool
 }
@@ -137,13 +137,14 @@ func (r *ring) add(m *member, s *Snapshot) {
 	}
 }
 
-// finished reports whether the listed groups after the one of a member may begin.
+// finished reports whether a member does not hold back the listed groups after its own.
 func (m *member) finished() bool {
 	return m.is().done || m.is().tolerated || m.phase == overdueUnselected
 }
 
-// succeededAt returns when a member succeeded. An agent may report no transition, and its clock may be behind. So if the recorded time of the
-// entry does not cover the success, it counts from when this process first saw it: after a restart, the wait may be longer, but never shorter.
+// succeededAt returns when a member succeeded. An agent may report no transition, and its clock may be behind. So if the recorded time of
+// the entry does not cover the success, the success counts from when this process first saw it. After a restart, the wait can be longer,
+// but is never shorter.
 func (m *member) succeededAt(s *Snapshot, recorded time.Time) time.Time {
 	if !recorded.IsZero() && !recorded.Before(m.work.Begin(s.Update)) {
 		return m.since
@@ -151,7 +152,7 @@ func (m *member) succeededAt(s *Snapshot, recorded time.Time) time.Time {
 	return work.Later(m.since, m.work.SucceededSince)
 }
 
-// bakeFrom returns when the bakeTime of an entry began: with its last success, as recorded or as its works have it, whichever is later.
+// bakeFrom returns when the bakeTime of an entry began: with its last success, as recorded or according to its works, whichever is later.
 func (r *ring) bakeFrom(s *Snapshot) time.Time {
 	switch from := work.Later(r.recorded, s.notAhead(r.succeeded)); {
 	case r.BakeTime == 0 || len(r.unfinished) > 0:
@@ -163,7 +164,8 @@ func (r *ring) bakeFrom(s *Snapshot) time.Time {
 	}
 }
 
-// notAhead returns a time, or zero if it is in the future: then the clock was set back since. The clock of an agent may be slightly ahead.
+// notAhead returns a time, or zero if the time is in the future, because the clock was set back. The clock of an agent may be slightly
+// ahead.
 func (s *Snapshot) notAhead(at time.Time) time.Time {
 	if at.After(s.Now.Add(time.Minute)) {
 		return time.Time{}
@@ -171,10 +173,10 @@ func (s *Snapshot) notAhead(at time.Time) time.Time {
 	return at
 }
 
-// bakingKey is the key of an entry in Records.Baking. No name of a Placement has a slash.
+// bakingKey is the key of an entry in Records.Baking. The name of a Placement has no slash.
 func (ps *placementState) bakingKey(r *ring) string { return ps.ref.Name + "/" + r.Label }
 
-// noteBaking records when the bakeTime of each entry began. An entry that is not done keeps the record.
+// noteBaking records when the bakeTime of each entry began. An entry that is not done keeps its record.
 func (ps *placementState) noteBaking(s *Snapshot, found map[string]time.Time) {
 	for i := range ps.rings {
 		key, from := ps.bakingKey(&ps.rings[i]), ps.rings[i].from
@@ -201,13 +203,13 @@ func (ps *placementState) firstWaiting(s *Snapshot) int {
 	return len(ps.rings)
 }
 
-// bakes reports whether the bakeTime of an entry runs.
+// bakes reports whether the bakeTime of an entry is running.
 func (r *ring) bakes(s *Snapshot) bool {
 	return !r.from.IsZero() && s.Now.Before(r.from.Add(r.BakeTime))
 }
 
-// nextInRings returns the candidates that come next among those that may begin. Each entry, and the other clusters after the last one, follow
-// the strategy on their own.
+// nextInRings returns the next candidates of the entries that may begin. Each entry follows the strategy separately, and so do the other
+// clusters after the last entry.
 func (ps *placementState) nextInRings(s *Snapshot) ([]*member, error) {
 	var next []*member
 	for unit := range ps.open + 1 {
@@ -236,7 +238,7 @@ func (ps *placementState) nextInRings(s *Snapshot) ([]*member, error) {
 	return next, nil
 }
 
-// ringWait returns what a member waits for because of the listed groups; empty if they do not hold it back.
+// ringWait returns the reason why the listed groups hold a member back; empty if they do not.
 func (ps *placementState) ringWait(s *Snapshot, m *member) Wait {
 	unit := ps.ringOf[m.group]
 	if len(ps.rings) == 0 || unit <= ps.open {
@@ -251,8 +253,9 @@ func (ps *placementState) ringWait(s *Snapshot, m *member) Wait {
 	return WaitGroup
 }
 
-// noteGroups adds the states of the listed groups to the plan, and notes when they change. gated is true if the placementRef waits for a
-// bakeTime, an approval or a missing group.
+// noteGroups adds the states of the listed groups to the plan, and notes when they change. It sets outcome.gate to the state of the first
+// entry that has not passed, and sets outcome.missing if the group of that entry is still missing when missingFor has passed since the
+// beginning.
 func (p *Plan) noteGroups(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 	if len(ps.rings) == 0 || !s.ringsHold() {
 		return
@@ -301,13 +304,13 @@ func (o *RefOutcome) gated() bool {
 	return o.gate == GroupBaking || o.gate == GroupUnapproved || o.gate == GroupMissing
 }
 
-// ownFailures returns the position of a decision group in the list, and whether it has a maxFailures of its own.
+// ownFailures returns the position of a decision group in the list, and reports whether its entry has a maxFailures of its own.
 func (ps *placementState) ownFailures(group int) (at int, own bool) {
 	at = ps.ringOf[group]
 	return at, at < len(ps.rings) && ps.rings[at].MaxFailures != nil
 }
 
-// exceedsOwn reports whether more clusters count than a listed group's own maxFailures allows of its size and the missing clusters.
+// exceedsOwn reports whether more clusters of a listed group count than its own maxFailures allows for its size plus the missing clusters.
 func (ps *placementState) exceedsOwn(counts, sizes []int, missing int) bool {
 	for r, count := range counts {
 		if count > 0 && count > ps.rings[r].FailuresAllowed(sizes[r]+missing) {

@@ -1,4 +1,4 @@
-// Package window reads the windows in which a cluster may be started, such as "Europe/Berlin Mon-Fri 22:00-05:00".
+// Package window reads the windows in which rollouts may start on a cluster, such as "Europe/Berlin Mon-Fri 22:00-05:00".
 package window
 
 import (
@@ -18,7 +18,7 @@ const (
 	MaxWindows = 16
 )
 
-// Windows are the windows of a cluster. Together, they are open if one of them is.
+// Windows are the windows of a cluster. They are open if at least one of them is open.
 type Windows []Window
 
 // Window is open each week from one time of day to another.
@@ -158,10 +158,10 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// span is one time for which a window is open, without its end.
+// span is a time during which a window is open, without its end.
 type span struct{ from, to time.Time }
 
-// spans returns the times for which a window is open that have not ended, for two weeks.
+// spans returns the times during which a window is open, for two weeks. It omits those that have ended.
 func (w *Window) spans(now time.Time) (found []span) {
 	year, month, date := now.In(w.zone).Date()
 	for after := -1; after < lookahead; after++ {
@@ -182,7 +182,7 @@ func (w *Window) spans(now time.Time) (found []span) {
 }
 
 // local returns when a clock in the window's time zone shows a time: some minutes after midnight of a date. If the clock shows it twice,
-// last tells whether it is the second time. If the clock skips it, local returns when the clock is put forward.
+// last selects the second time. If the clock skips it, local returns when the clock is put forward.
 func (w *Window) local(date time.Time, minutes int, last bool) time.Time {
 	shown := date.Add(time.Duration(minutes) * time.Minute) // In UTC.
 	at := func(near time.Time) time.Time {

@@ -13,14 +13,14 @@ import (
 //  1. A gate is a condition of the work. OCM's agent combines what the rules of several manifests report into one condition of the work, so
 //     the conditions of single manifests matter only in a handover, where objects of another revision have the same rules.
 //  2. A gate counts if it is about the current spec of the work. A success begins at the last transition of a gate to True.
-//  3. A success without an open gate is validating. So is a False that is no verdict: see verdict.
+//  3. A success with a gate that is not True is validating. This includes a False that is not a verdict (verdict).
 //  4. A verdict of False fails the work once it has lasted as long as a success must last.
 
 // Gate is a condition that must be True before a work at a revision succeeds.
 type Gate struct {
 	Type string
-	// Made is true if a condition rule of the revision makes the condition. Decides is true if each manifest with such a rule has one for
-	// Progressing, too: False then is not "not yet".
+	// Made is true if a condition rule of the revision sets the condition. Decides is true if each manifest with such a rule also has one for
+	// Progressing: False then does not mean "not yet".
 	Made, Decides bool
 }
 
@@ -40,8 +40,8 @@ func (r *Revision) Gate(conditionType string) Gate {
 	return gate
 }
 
-// Gated is Assess for a work with success gates. blocks is the type of the gate because of which the work is not in the state that Assess
-// found; empty for none. next is when a verdict of False counts; zero for none.
+// Gated is Assess for a work with success gates. blocks is the type of the gate that changes the state that Assess found; empty for none.
+// next is when a verdict of False counts; zero for none.
 func Gated(w *Work, rev *Revision, gates []Gate, now time.Time, settle time.Duration) (found Assessment, blocks string, next time.Time) {
 	found = Assess(w, rev, now)
 	if len(gates) == 0 || found.State == Completed || w.Deleting() && !w.SucceededSince.IsZero() {
@@ -65,7 +65,7 @@ func Gated(w *Work, rev *Revision, gates []Gate, now time.Time, settle time.Dura
 		}
 		if condition != nil {
 			since = Later(since, a.since(condition.LastTransitionTime.Time))
-		} else { // This process does not know since when, if it did not watch.
+		} else { // If this process did not watch, it does not know since when.
 			since = Later(since, w.WatchedSince)
 		}
 		if isTrue(condition) == nil && blocks == "" {
@@ -96,8 +96,8 @@ func (w *Work) gate(gate Gate) *metav1.Condition {
 	return found
 }
 
-// verdict reports whether a condition says that the revision does not work: it is False, and became False after the revision was written.
-// An agent may repeat what it found before that. A rule can only say True or False, so its False is a verdict only when nothing progresses.
+// verdict reports whether a condition shows that the revision does not work: it is False, and became False after the revision was written.
+// An agent may repeat an older result. A rule can only report True or False, so its False is a verdict only when nothing progresses.
 func (a *assessor) verdict(gate Gate, condition *metav1.Condition, succeeds bool) bool {
 	if condition == nil || condition.Status != metav1.ConditionFalse || gate.Made && (!gate.Decides || !succeeds) {
 		return false

@@ -1,4 +1,4 @@
-// The program sets the condition of a success gate from Prometheus, on each ManifestWork of a ManifestWorkReplicaSet. The query returns one
+// This program sets the condition of a success gate from Prometheus on each ManifestWork of a ManifestWorkReplicaSet. The query returns one
 // sample for each cluster, with the label cluster. The condition is True if the value is at most the limit, and Unknown without a sample.
 package main
 
@@ -67,7 +67,7 @@ func judge(ctx context.Context, client dynamic.Interface) error {
 			}
 		}
 		if err := set(ctx, client, &list.Items[i], status, message); err != nil {
-			log.Print(err) // It changed: the next query judges it again.
+			log.Print(err) // The ManifestWork has changed: the next query judges it again.
 		}
 	}
 	return nil

@@ -85,11 +85,11 @@ type HeldCluster struct {
 	// +optional
 	Placement string `json:"placement,omitempty"`
 
-	// reason is the reason of the hold, or why the windows can't be read. It is empty if a window is closed.
+	// reason is the reason for the hold, or the reason why the windows can't be read. It is empty if a window is closed.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// until is when the next window opens. It is empty for a hold, which has no end.
+	// until is the time at which the next window opens. It is empty for a hold, which has no end.
 	// +optional
 	Until *metav1.Time `json:"until,omitempty"`
 }

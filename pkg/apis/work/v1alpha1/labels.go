@@ -54,12 +54,12 @@ const (
 	Finalizer = upstream.ManifestWorkReplicaSetFinalizer
 )
 
-// What a ManagedCluster says about when rollouts may start there.
+// The rules of a ManagedCluster for when rollouts may start there.
 const (
 	// AnnotationHold is an annotation of a ManagedCluster: no rollout starts there. The value is the reason.
 	AnnotationHold = "work.open-cluster-management.io/hold"
-	// AnnotationWindow is an annotation of a ManagedCluster: rollouts start there only within these windows, such as
-	// "Europe/Berlin Mon-Fri 22:00-05:00". Several are separated by semicolons.
+	// AnnotationWindow is an annotation of a ManagedCluster: rollouts start there only within these windows, such as "Europe/Berlin Mon-Fri
+	// 22:00-05:00". Several windows are separated by semicolons.
 	AnnotationWindow = "work.open-cluster-management.io/window"
 	// ClaimHold and ClaimWindow are ClusterClaims with the same meaning, which a cluster reports itself.
 	ClaimHold   = "hold.work.open-cluster-management.io"

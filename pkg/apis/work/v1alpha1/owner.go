@@ -49,9 +49,8 @@ func WorkSelector(namespace, name string) string {
 	return LabelOwnerHash + "=" + OwnerHash(namespace, name)
 }
 
-// OwnerOf returns the ManifestWorkReplicaSet that owns a ManifestWork or ControllerRevision. LabelOwnerHash decides if it
-// is the hash of AnnotationOwner, and otherwise LabelReplicaSet. On a ControllerRevision, that may hold the hash of its
-// controller.
+// OwnerOf returns the ManifestWorkReplicaSet that owns a ManifestWork or ControllerRevision. LabelOwnerHash decides if it is the hash of
+// AnnotationOwner. Otherwise, LabelReplicaSet decides. On a ControllerRevision, LabelReplicaSet may hold the hash of its controller.
 func OwnerOf(object metav1.Object) (namespace, name string, ok bool) {
 	labels := object.GetLabels()
 	if hash := labels[LabelOwnerHash]; hash != "" {

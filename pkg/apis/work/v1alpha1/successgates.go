@@ -11,9 +11,9 @@ const MaxSuccessGates = 8
 
 // SuccessGate is a condition of a cluster's ManifestWork on which the success of the cluster depends.
 type SuccessGate struct {
-	// conditionType is the type of the condition, for example SmokePassed or example.com/ErrorRate. A condition rule of the template
-	// makes it, or a user or controller sets it in the status of the ManifestWork. It counts if its observedGeneration is the generation of the
-	// ManifestWork. The hub judges the types Applied, Available, Progressing, Degraded and Complete itself, so they are not allowed.
+	// conditionType is the type of the condition, for example SmokePassed or example.com/ErrorRate. A condition rule of the template sets it,
+	// or a user or controller sets it in the status of the ManifestWork. It counts if its observedGeneration is the generation of the
+	// ManifestWork. The types Applied, Available, Progressing, Degraded and Complete are not allowed, because the hub judges them itself.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=316
@@ -52,5 +52,5 @@ func (g *SuccessGate) Covers(name, index string) bool {
 	return len(g.Groups) == 0 || slices.Contains(g.Groups, index) || name != "" && slices.Contains(g.Groups, name)
 }
 
-// JudgedByHub are the types of conditions that can't be a gate: the hub judges them anyway.
+// JudgedByHub are the types of conditions that can't be a gate, because the hub judges them itself.
 var JudgedByHub = []string{workv1.WorkApplied, workv1.WorkAvailable, workv1.WorkProgressing, workv1.WorkDegraded, workv1.WorkComplete}

@@ -158,11 +158,11 @@ type LocalPlacementReference struct {
 type RolloutStrategy struct {
 	clusterv1alpha1.RolloutStrategy `json:",inline"`
 
-	// failureStrategy is the reaction to a failed rollout. AbortAll writes the stable revision (status.currentRevision) to every
-	// cluster of every placementRef at once, if more than maxFailures clusters did not succeed within progressDeadline. If it is
-	// unset, a failed rollout stops where it is. ReportAbort stops it too, and reports when AbortAll would have aborted it. AbortAll and
-	// ReportAbort have no effect if progressDeadline is None or maxFailures is 100%. Be
-	// careful with AbortAll if the template has CustomResourceDefinitions: the return to an older definition can lose data.
+	// failureStrategy is the reaction to a failed rollout. AbortAll writes the stable revision (status.currentRevision) to every cluster of
+	// every placementRef at once, if more than maxFailures clusters did not succeed within progressDeadline. If it is unset, a failed rollout
+	// stops where it is. ReportAbort also stops it, and reports when AbortAll would have aborted it. AbortAll and ReportAbort have no effect
+	// if progressDeadline is None or maxFailures is 100%. Be careful with AbortAll if the template has CustomResourceDefinitions: the return
+	// to an older definition can lose data.
 	// +optional
 	FailureStrategy FailureStrategy `json:"failureStrategy,omitempty"`
 
@@ -174,17 +174,17 @@ type RolloutStrategy struct {
 	// +optional
 	UnavailableClusters UnavailableClusters `json:"unavailableClusters,omitempty"`
 
-	// groups are decision groups of the Placement that get a new revision before all other clusters, one after the other in the order of
-	// the list. The other clusters follow the strategy after the last one. They require the type Progressive or ProgressivePerGroup without
-	// mandatoryDecisionGroups. At most 16 entries are allowed.
+	// groups are decision groups of the Placement that get a new revision before all other clusters, one after the other in the order of the
+	// list. After the last group, the other clusters follow under the strategy. groups requires the type Progressive or ProgressivePerGroup,
+	// without mandatoryDecisionGroups. At most 16 entries are allowed.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=atomic
 	// +optional
 	Groups []RolloutGroup `json:"groups,omitempty"`
 
 	// successGates are conditions of a cluster's ManifestWork that must be True before the cluster succeeds, at most 8. A condition that is
-	// missing or Unknown keeps the cluster in progress until progressDeadline. A condition that becomes False fails the cluster at once.
-	// Gates hold back no abort, no return to the current revision, and no cluster after the rollout is complete.
+	// missing or Unknown keeps the cluster in progress until progressDeadline. A condition that becomes False fails the cluster at once. Gates
+	// do not hold back an abort, a return to the current revision, or any cluster after the rollout is complete.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=conditionType
@@ -206,13 +206,13 @@ type RolloutGroup struct {
 	// +optional
 	GroupIndex *int32 `json:"groupIndex,omitempty"`
 
-	// approval determines whether the group waits for an approval. Required means that the group begins after a user approved it for the
+	// approval determines whether the group waits for an approval. Required means that the group begins after a user has approved it for the
 	// update revision in status.approvals. By default, it does not wait.
 	// +optional
 	Approval GroupApproval `json:"approval,omitempty"`
 
-	// bakeTime is how long the rollout waits after the last success in the group before the next group begins, or the other clusters do.
-	// The maximum is 30 days (720h). The default is 0.
+	// bakeTime is how long the rollout waits after the last success in the group before the next group or the other clusters begin. The
+	// maximum is 30 days (720h). The default is 0.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern="^(0|([0-9]+([.][0-9]+)?(ns|us|ms|s|m|h))+)$"
@@ -238,7 +238,7 @@ type RolloutGroup struct {
 type GroupApproval string
 
 const (
-	// ApprovalRequired means that the group begins after a user approved it.
+	// ApprovalRequired means that the group begins after a user has approved it.
 	ApprovalRequired GroupApproval = "Required"
 )
 
@@ -405,7 +405,7 @@ type Approval struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	By string `json:"by,omitempty"`
-	// at is when the user approved. If it is unset or in the future, the hub sets the time at which it saw the approval.
+	// at is the time of the approval. If it is unset or in the future, the hub sets the time at which it saw the approval.
 	// +optional
 	At metav1.Time `json:"at,omitzero"`
 }
