@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
@@ -88,4 +90,39 @@ func TestClusterHold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReturnReachesPassedOver: the template has returned to the current revision. It reaches a cluster that has left the revision, although the
+// cluster is on hold or skipped, and the rollout is not complete before.
+func TestReturnReachesPassedOver(t *testing.T) {
+	skip := func(ref *placement.Ref) { ref.Strategy.UnavailableClusters = workv1alpha1.SkipUnavailable }
+	for name, passedOver := range map[string]rt.SnapshotOption{
+		"hold":    func(s *rollout.Snapshot) { s.Holds = map[string]placement.Hold{"c1": {Reason: "maintenance"}} },
+		"skipped": rt.Unavailable(0, "c1"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := decide(
+				rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Progressive(1), skip, rt.Clusters("c1", "c2"))), rt.Works(old("c1"), done("c2")), passedOver,
+				func(s *rollout.Snapshot) { s.Current, s.Update.Underway = s.Update, true },
+			)
+			require.False(t, p.Complete)
+			require.Len(t, p.Writes, 1)
+			require.Equal(t, "c1", p.Writes[0].Cluster)
+		})
+	}
+}
+
+// TestPassedOverClustersWaitForTheirGroup: a rollout does not complete past a group that is not approved, although all clusters behind it are
+// on hold.
+func TestPassedOverClustersWaitForTheirGroup(t *testing.T) {
+	holds := map[string]placement.Hold{}
+	for _, cluster := range []string{"c3", "c4", "c5", "c6"} {
+		holds[cluster] = placement.Hold{Reason: "maintenance"}
+	}
+	look := func(approved bool) *rollout.Plan {
+		return decide(rt.Now(10*minute), rt.Refs(ringed(rt.Progressive(6), rt.Listed(rt.Ring("a"), rt.Ring("b", 0, required)))), fleet("dd oo oo"),
+			func(s *rollout.Snapshot) { s.Holds, s.Approved = holds, map[string]bool{"b": approved} })
+	}
+	require.False(t, look(false).Complete)
+	require.True(t, look(true).Complete)
 }
