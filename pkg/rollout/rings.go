@@ -107,11 +107,6 @@ func (ps *placementState) gatherRings(s *Snapshot) {
 		ps.rings[i] = ring{Ring: r, approved: !r.NeedsApproval || s.Approved[r.Label]}
 		ps.rings[i].recorded = s.notAhead(s.Records.Baking[ps.bakingKey(&ps.rings[i])])
 	}
-	for g := range ps.groups {
-		if r := ps.ringOf[g]; r < len(ps.rings) && len(ps.groups[g].Clusters) > 0 {
-			ps.rings[r].exists = true
-		}
-	}
 	for _, m := range ps.members {
 		if r := ps.ringOf[m.group]; r < len(ps.rings) {
 			ps.rings[r].add(m, s)

@@ -31,7 +31,7 @@ func TestGroups(t *testing.T) {
 		"group canary of Placement p1 goes first: waiting for 1 cluster (c1)",
 		"group baking of Placement p1 bakes until 2026-11-28T10:32:00Z",
 		"group $(id) of Placement p1 waits for its approval: kubectl mwrs approve web --group '$(id)' -n shop",
-		"group 7 of Placement p1 waits: no PlacementDecision has this group, so nothing after it begins; " +
+		"group 7 of Placement p1 waits: no PlacementDecision has this group, or its clusters belong to an earlier placementRef; nothing after it begins; " +
 			"correct rolloutStrategy.groups, or make its clusters available",
 	}, Groups(object, plan))
 }

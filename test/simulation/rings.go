@@ -145,7 +145,8 @@ func (w *World) ringMissing() bool {
 		for r := range ref.RolloutStrategy.Groups {
 			exists := false
 			for key, clusters := range w.groupsSeen(ref.Name) {
-				exists = exists || ringOf(ref.RolloutStrategy.Groups, key) == r && len(clusters) > 0
+				own := func(cluster string) bool { return !decidedElsewhere(w, owner, ref.Name, cluster) }
+				exists = exists || ringOf(ref.RolloutStrategy.Groups, key) == r && slices.ContainsFunc(clusters, own)
 			}
 			if !exists {
 				return true
