@@ -17,6 +17,8 @@ type approvals struct {
 	asked map[string]bool
 	// given has those of all rollouts: a backup may bring them back.
 	given map[string]bool
+	// lost is true if both places of a ledger were lost. The hub may remember it, and write it again.
+	lost bool
 	// before is the ledger after the last write.
 	before ledger.Ledger
 }
@@ -56,9 +58,7 @@ func (w *World) forgeApproval(group string) {
 // checkApproved checks that the ledger has only approvals that a user gave for the update revision, since its rollout began.
 func (w *World) checkApproved() error {
 	l, a := w.ledger(), &w.approvals
-	if l.Seq < a.before.Seq {
-		return nil // The later one counts again when the hub has written it from its memory.
-	}
+	a.lost = a.lost || l.Seq < a.before.Seq
 	if !l.Begun.Last().Equal(a.before.Begun.Last()) || l.Update.Hash != a.before.Update.Hash {
 		for i := range a.before.Approvals {
 			delete(a.asked, a.before.Update.Hash+"/"+a.before.Approvals[i].Group)
@@ -66,7 +66,7 @@ func (w *World) checkApproved() error {
 	}
 	a.before = l
 	for i := range l.Approvals {
-		if group := l.Approvals[i].Group; !a.asked[l.Update.Hash+"/"+group] {
+		if group := l.Approvals[i].Group; !a.asked[l.Update.Hash+"/"+group] && (!a.lost || !a.given[l.Update.Hash+"/"+group]) {
 			return fmt.Errorf("group %s counts as approved for %s, and no user approved that", group, l.Update.Hash)
 		}
 	}
