@@ -52,13 +52,7 @@ func (c *Controller) announce(p *pass, stage status.Stage) {
 			c.announceAbort(p, transition)
 		}
 	}
-	for _, group := range status.Awaits(&was, &is) {
-		if !c.memory.Reports.Announce(p.key, "approval of "+is.Update+"/"+group) {
-			continue // It waited before, and OCM wrote the decisions again since.
-		}
-		c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventApprovalNeeded, "Approve",
-			fmt.Sprintf("group %q waits for an approval of revision %s", group, p.Update.Name))
-	}
+	c.announceApprovals(p, status.Awaits(&was, &is))
 	if is.Impossible != "" && is.Impossible != was.Impossible {
 		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventAbortImpossible, "Abort", status.NoCurrent(p.Snapshot.Absent))
 	}
@@ -68,6 +62,16 @@ func (c *Controller) announce(p *pass, stage status.Stage) {
 	if exceeded := p.Plan.Exceeded; exceeded != "" && c.memory.Reports.Announce(p.key, exceeded) {
 		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventObjectsNotKept, "RollOut",
 			"dropped objects are not kept: "+exceeded)
+	}
+}
+
+// announceApprovals makes an event for each group that waits for an approval, once for each revision: OCM may write decisions again.
+func (c *Controller) announceApprovals(p *pass, groups []string) {
+	for _, group := range groups {
+		if c.memory.Reports.Announce(p.key, "approval of "+p.Update.Hash+"/"+group) {
+			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventApprovalNeeded, "Approve",
+				fmt.Sprintf("group %q waits for an approval of revision %s", group, p.Update.Name))
+		}
 	}
 }
 
@@ -140,7 +144,8 @@ func (c *Controller) announceRestored(p *pass) {
 func (c *Controller) observed(p *pass) metrics.Observation {
 	shown := p.shown()
 	o := metrics.Observation{
-		Stage: stageOf(p), WouldAbort: p.Ledger.WouldAbort != nil && p.Ledger.Abort == nil, Clusters: shown.Counts, Revisions: len(p.history.Revisions),
+		Stage: stageOf(p), WouldAbort: p.Ledger.WouldAbort != nil && p.Ledger.Abort == nil,
+		Clusters: shown.Counts, Revisions: len(p.history.Revisions),
 		Paused: p.object.Spec.Paused, Lost: len(p.Plan.Lost),
 		DeletingSince: deletingSince(p.works), Problems: c.observedProblems(p), Placements: placementsOf(shown, p.Snapshot.Aborted),
 		AwaitingApproval: len(status.AwaitingApproval(shown)),
