@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // MaxApprovals is the largest number of approvals in a ledger, as in the CRD.
@@ -14,18 +15,18 @@ const MaxApprovals = 100
 const MaxGroup = 63
 
 // Approve adds an approval. It changes nothing if the group is already approved.
-func (l *Ledger) Approve(approval *Approval) {
+func (l *Ledger) Approve(approval *revision.Approval) {
 	if l.Approved(approval.Group) {
 		return
 	}
 	approvals := append(slices.Clone(l.Approvals), *approval)
-	slices.SortFunc(approvals, func(a, b Approval) int { return cmp.Compare(a.Group, b.Group) })
+	slices.SortFunc(approvals, func(a, b revision.Approval) int { return cmp.Compare(a.Group, b.Group) })
 	l.Approvals = approvals
 }
 
 // Withdraw removes the approval of a group.
 func (l *Ledger) Withdraw(group string) {
-	l.Approvals = slices.DeleteFunc(slices.Clone(l.Approvals), func(a Approval) bool { return a.Group == group })
+	l.Approvals = slices.DeleteFunc(slices.Clone(l.Approvals), func(a revision.Approval) bool { return a.Group == group })
 	if len(l.Approvals) == 0 {
 		l.Approvals = nil
 	}
@@ -48,7 +49,7 @@ func (c *Commands) approvalsIn(status *objectStatus, own *Ledger) {
 		case own.Update.Hash == "" || a.Revision != own.Update.Hash:
 			c.ApproveOther = append(c.ApproveOther, bounded(a.Group))
 		case !own.Approved(a.Group):
-			c.Approve = append(c.Approve, Approval{Group: bounded(a.Group), By: bounded(a.By), At: storable(a.At.Time)})
+			c.Approve = append(c.Approve, revision.Approval{Group: bounded(a.Group), By: bounded(a.By), At: storable(a.At.Time)})
 		}
 	}
 	for i := range own.Approvals {
@@ -63,10 +64,10 @@ func (c *Commands) approvalsIn(status *objectStatus, own *Ledger) {
 }
 
 // approvedIn returns the approvals of a status, for FromStatus.
-func approvedIn(status *objectStatus) (out []Approval) {
+func approvedIn(status *objectStatus) (out []revision.Approval) {
 	for i := range status.Approvals {
 		if a := &status.Approvals[i]; a.Revision == status.UpdateRevision {
-			out = append(out, Approval{Group: a.Group, By: a.By, At: a.At.Time})
+			out = append(out, revision.Approval{Group: a.Group, By: a.By, At: a.At.Time})
 		}
 	}
 	return out

@@ -4,14 +4,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // A group is approved once, by the first user. A new rollout and a retry need new approvals; a completion keeps them for readers.
 func TestApprove(t *testing.T) {
 	l := numbered(4, approved("canary", "0"))
 	require.True(t, l.Approved("canary") && l.Approved("0") && !l.Approved("stores"))
-	l.Approve(&Approval{Group: "canary", By: "bob", At: at(5)})
-	require.Equal(t, []Approval{{Group: "0", By: "alice", At: at(2)}, {Group: "canary", By: "alice", At: at(1)}}, l.Approvals)
+	l.Approve(&revision.Approval{Group: "canary", By: "bob", At: at(5)})
+	require.Equal(t, []revision.Approval{{Group: "0", By: "alice", At: at(2)}, {Group: "canary", By: "alice", At: at(1)}}, l.Approvals)
 
 	before := l.Clone()
 	l.Withdraw("0")

@@ -53,7 +53,7 @@ func full(message string) *Ledger {
 		l.Halted[placement], l.Counted[placement] = at(i), i
 	}
 	for i := range MaxApprovals {
-		l.Approve(&Approval{Group: fmt.Sprintf("%063d", i), By: strings.Repeat("u", 256), At: at(i)})
+		l.Approve(&revision.Approval{Group: fmt.Sprintf("%063d", i), By: strings.Repeat("u", 256), At: at(i)})
 	}
 	for i := range workv1alpha1.MaxFailures {
 		l.Troubles = append(l.Troubles, Trouble{

@@ -55,7 +55,7 @@ type Ledger struct {
 	// Halted maps the Placement of each halted placementRef to when the halt began.
 	Halted map[string]time.Time `json:"halted,omitempty"`
 	// Approvals are the decision groups that users approved for Update, sorted by group.
-	Approvals []Approval `json:"approvals,omitempty"`
+	Approvals []revision.Approval `json:"approvals,omitempty"`
 	// Baking maps each listed decision group, as "<Placement>/<group>", to when its bakeTime began.
 	Baking map[string]time.Time `json:"baking,omitempty"`
 	// Counted maps each Placement to the largest number of clusters that counted toward it since the rollout began: the base of a percentage.
@@ -150,17 +150,9 @@ type Trouble struct {
 	Message   string                     `json:"message,omitempty"`
 }
 
-// Approval is a user's approval of a decision group for the update revision.
-type Approval struct {
-	// Group is the name of the decision group, or its index as text.
-	Group string    `json:"group"`
-	By    string    `json:"by,omitempty"`
-	At    time.Time `json:"at"`
-}
-
 // Approved reports whether a user approved a decision group for the update revision.
 func (l *Ledger) Approved(group string) bool {
-	return slices.ContainsFunc(l.Approvals, func(a Approval) bool { return a.Group == group })
+	return slices.ContainsFunc(l.Approvals, func(a revision.Approval) bool { return a.Group == group })
 }
 
 // Complete reports whether the rollout of Update is complete.

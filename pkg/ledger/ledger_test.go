@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/utils/ptr"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // A rollout begins, is aborted, is retried and ends. The facts about a rollout are removed when it is replaced.
@@ -180,7 +182,7 @@ func TestClone(t *testing.T) {
 	c := l.Clone()
 	require.True(t, c.Equal(l))
 	c.Former[0], c.Troubles[0], c.Abort.At, c.Halted["p"], c.Counted["p"] = Named{}, Trouble{}, at(99), at(99), 99
-	c.Approvals[0] = Approval{}
+	c.Approvals[0] = revision.Approval{}
 	c.Retry(at(99))
 	require.Equal(t, before, text(l))
 }

@@ -144,7 +144,7 @@ type Commands struct {
 	WithoutFailures bool
 	// Approve are the approvals that a user added to status.approvals for the update revision. ApproveOther are the groups of the entries for
 	// other revisions.
-	Approve      []Approval
+	Approve      []revision.Approval
 	ApproveOther []string
 	// Withdraw are the groups whose approvals a user removed. WithoutApprovals is true if the whole list is missing: that withdraws nothing.
 	Withdraw         []string

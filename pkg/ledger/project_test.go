@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 func aborted(l *Ledger) {
@@ -112,7 +113,7 @@ func TestFromStatus(t *testing.T) {
 func approved(groups ...string) func(*Ledger) {
 	return func(l *Ledger) {
 		for i, group := range groups {
-			l.Approve(&Approval{Group: group, By: "alice", At: at(i + 1)})
+			l.Approve(&revision.Approval{Group: group, By: "alice", At: at(i + 1)})
 		}
 	}
 }
@@ -155,17 +156,17 @@ func TestCommandsIn(t *testing.T) {
 		"a retry of one in an abort":     {ledger: numbered(4, aborted, failed("c1")), want: stays, change: func(s *objectStatus) { s.Failures = []workv1alpha1.ClusterFailure{} }},
 		"another stable revision":        {ledger: numbered(4), want: Commands{Name: "z", Names: true}, change: func(s *objectStatus) { s.CurrentRevision = "z" }},
 		"no stable revision":             {ledger: numbered(4), want: Commands{Names: true}, change: func(s *objectStatus) { s.CurrentRevision = "" }},
-		"an approval": {ledger: numbered(4), want: Commands{Name: "a", Approve: []Approval{{Group: "canary", By: "bob", At: at(9)}}}, change: func(s *objectStatus) {
+		"an approval": {ledger: numbered(4), want: Commands{Name: "a", Approve: []revision.Approval{{Group: "canary", By: "bob", At: at(9)}}}, change: func(s *objectStatus) {
 			s.Approvals = []workv1alpha1.Approval{entry("canary", "b", "bob")}
 		}},
-		"an approval more": {ledger: numbered(4, approved("0")), want: Commands{Name: "a", Approve: []Approval{{Group: "canary", By: "bob", At: at(9)}}}, change: func(s *objectStatus) {
+		"an approval more": {ledger: numbered(4, approved("0")), want: Commands{Name: "a", Approve: []revision.Approval{{Group: "canary", By: "bob", At: at(9)}}}, change: func(s *objectStatus) {
 			s.Approvals = append([]workv1alpha1.Approval{entry("canary", "b", "bob")}, s.Approvals...)
 		}},
 		"an approval at the end of time, in many words": {
 			ledger: numbered(4), change: func(s *objectStatus) {
 				s.Approvals = []workv1alpha1.Approval{{Group: "a\nb", Revision: "b", By: strings.Repeat("é", 300), At: metav1.NewTime(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))}}
 			},
-			want: Commands{Name: "a", Approve: []Approval{{Group: "a b", By: strings.Repeat("é", 126) + "…", At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}}},
+			want: Commands{Name: "a", Approve: []revision.Approval{{Group: "a b", By: strings.Repeat("é", 126) + "…", At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}}},
 		},
 		"an approval of another revision": {ledger: numbered(4), want: Commands{Name: "a", ApproveOther: []string{"canary"}}, change: func(s *objectStatus) {
 			s.Approvals = []workv1alpha1.Approval{entry("canary", "a", "bob")}
@@ -179,7 +180,7 @@ func TestCommandsIn(t *testing.T) {
 		"an approval again, for another revision": {ledger: numbered(4, approved("canary")), want: Commands{Name: "a", ApproveOther: []string{"canary"}}, change: func(s *objectStatus) {
 			s.Approvals[0].Revision = "a"
 		}},
-		"an approval twice": {ledger: numbered(4), want: Commands{Name: "a", Approve: []Approval{
+		"an approval twice": {ledger: numbered(4), want: Commands{Name: "a", Approve: []revision.Approval{
 			{Group: "canary", By: "alice", At: at(9)}, {Group: "canary", By: "bob", At: at(9)},
 		}}, change: func(s *objectStatus) {
 			s.Approvals = []workv1alpha1.Approval{entry("canary", "b", "alice"), entry("canary", "b", "bob")}

@@ -128,11 +128,3 @@ func rings(ref *placement.Ref) placement.Strategy {
 	}
 	return strategy
 }
-
-// approvals returns the approvals in a ledger, for the record of its revision.
-func approvals(l *ledger.Ledger) (out []revision.Approval) {
-	for _, a := range l.Approvals {
-		out = append(out, revision.Approval(a))
-	}
-	return out
-}

@@ -18,8 +18,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-func approval(group, by string, at time.Time) ledger.Approval {
-	return ledger.Approval{Group: group, By: by, At: at}
+func approval(group, by string, at time.Time) revision.Approval {
+	return revision.Approval{Group: group, By: by, At: at}
 }
 
 // grouped is a view in which the groups canary (c1) and 1 (c2) require an approval, and stores (c3) does not.
@@ -40,27 +40,27 @@ func TestApprove(t *testing.T) {
 	const reverted = "ApprovalIgnored: status.approvals was changed, and the hub reverted the change: "
 	earlier := rt.At(30 * time.Minute)
 	approved := decided("a", "b")
-	approved.Approve(&ledger.Approval{Group: "canary", By: "alice", At: rt.At(0)})
+	approved.Approve(&revision.Approval{Group: "canary", By: "alice", At: rt.At(0)})
 	over, complete := aborted("a", "b", time.Minute), decided("b", "b")
 	over.Approvals, complete.Approvals = approved.Approvals, approved.Approvals
 	full := decided("a", "b")
 	for i := range ledger.MaxApprovals {
-		full.Approve(&ledger.Approval{Group: fmt.Sprint(1000 + i)})
+		full.Approve(&revision.Approval{Group: fmt.Sprint(1000 + i)})
 	}
-	by := func(group, by string) []ledger.Approval { return []ledger.Approval{approval(group, by, earlier)} }
+	by := func(group, by string) []revision.Approval { return []revision.Approval{approval(group, by, earlier)} }
 	const unlisted = "no entry of rolloutStrategy.groups has this name or index and approval: Required"
 	for name, tc := range map[string]struct {
 		before   ledger.Ledger
 		commands ledger.Commands
-		want     []ledger.Approval
+		want     []revision.Approval
 		event    string
 	}{
 		"a group":            {before: decided("a", "b"), commands: ledger.Commands{Approve: by("canary", "bob")}, want: by("canary", "bob")},
 		"a group by index":   {before: decided("a", "b"), commands: ledger.Commands{Approve: by("1", "bob")}, want: by("1", "bob")},
 		"one more":           {before: approved, commands: ledger.Commands{Approve: by("1", "bob")}, want: append(by("1", "bob"), approved.Approvals...)},
 		"twice":              {before: decided("a", "b"), commands: ledger.Commands{Approve: append(by("canary", "bob"), by("canary", "eve")...)}, want: by("canary", "bob")},
-		"without a time":     {before: decided("a", "b"), commands: ledger.Commands{Approve: []ledger.Approval{{Group: "canary"}}}, want: []ledger.Approval{approval("canary", "", now)}},
-		"in the future":      {before: decided("a", "b"), commands: ledger.Commands{Approve: []ledger.Approval{approval("canary", "", now.Add(time.Hour))}}, want: []ledger.Approval{approval("canary", "", now)}},
+		"without a time":     {before: decided("a", "b"), commands: ledger.Commands{Approve: []revision.Approval{{Group: "canary"}}}, want: []revision.Approval{approval("canary", "", now)}},
+		"in the future":      {before: decided("a", "b"), commands: ledger.Commands{Approve: []revision.Approval{approval("canary", "", now.Add(time.Hour))}}, want: []revision.Approval{approval("canary", "", now)}},
 		"withdrawn":          {before: approved, commands: ledger.Commands{Withdraw: []string{"canary"}}},
 		"nothing":            {before: approved, want: approved.Approvals},
 		"it requires none":   {before: approved, commands: ledger.Commands{Approve: by("stores", "bob")}, want: approved.Approvals, event: `group "stores": ` + unlisted},
@@ -115,7 +115,7 @@ func TestWithdrawBeforeTheGroupBegins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := decided("a", "b")
-			before.Approve(&ledger.Approval{Group: tc.group, At: rt.At(0)})
+			before.Approve(&revision.Approval{Group: tc.group, At: rt.At(0)})
 			v := grouped(before)
 			v.Works, v.Notes.Works, v.Commands.Withdraw = tc.works, tc.works, []string{tc.group}
 			d := begin(v)
@@ -130,7 +130,7 @@ func TestWithdrawBeforeTheGroupBegins(t *testing.T) {
 // The record of a revision keeps who approved its rollout.
 func TestApprovalsAreRecorded(t *testing.T) {
 	before := decided("a", "b")
-	before.Approve(&ledger.Approval{Group: "canary", By: "alice", At: rt.At(0)})
+	before.Approve(&revision.Approval{Group: "canary", By: "alice", At: rt.At(0)})
 	v := grouped(before)
 	rev := v.History.ByHash(hashOf("b"))
 	require.Equal(t, []revision.Approval{{Group: "canary", By: "alice", At: rt.At(0)}}, v.RecordOf(&before, rev).Approvals)

@@ -183,7 +183,7 @@ func (v *Observation) RecordOf(l *ledger.Ledger, rev *revision.Revision) *revisi
 		if rev.Hash != l.Update.Hash {
 			return
 		}
-		r.Began, r.Retried, r.Abort, r.WouldAbort, r.Approvals = l.Begun.At, l.Begun.Retried, nil, l.WouldAbort, approvals(l)
+		r.Began, r.Retried, r.Abort, r.WouldAbort, r.Approvals = l.Begun.At, l.Begun.Retried, nil, l.WouldAbort, slices.Clone(l.Approvals)
 		if l.Complete() {
 			r.Ended = l.Ended
 		}

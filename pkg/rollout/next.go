@@ -60,13 +60,9 @@ func (p *Plan) retryFailed(s *Snapshot, ps *placementState) {
 		}
 	}
 	slices.SortStableFunc(failed, func(a, b *member) int { return a.rejection.TriedAt.Compare(b.rejection.TriedAt) })
-	free := map[int]int{}
+	free := slots{}
 	for _, m := range failed {
-		pool := ps.pool(m)
-		if _, known := free[pool]; !known {
-			free[pool] = ps.freeIn(pool) - ps.countIn(pool, func(m *member) bool { return m.chosen })
-		}
-		if free[pool]--; free[pool] >= 0 {
+		if free.take(ps.pool(m), ps.unchosen) {
 			p.write(s, ps, m, s.Update, ps.why(s, m))
 		} else {
 			p.Postponed = append(p.Postponed, m.cluster)
@@ -159,7 +155,7 @@ func (ps *placementState) mandatoryFirst() bool {
 // get only the slots that these cannot take (P4).
 func (ps *placementState) fillBatch(s *Snapshot, q question, pool int) ([]*member, error) {
 	var next []*member
-	free := ps.freeIn(pool) - ps.countIn(pool, func(m *member) bool { return m.chosen })
+	free := ps.unchosen(pool)
 	for _, first := range []bool{true, false} {
 		q.candidate = func(m *member) bool { return m.startable() && m.mayBeInFlight(s) == first }
 		n := ps.count(func(m *member) bool { return q.among(m) && q.candidate(m) })
@@ -187,6 +183,23 @@ func (ps *placementState) pool(m *member) int {
 		return r
 	}
 	return sharedPool
+}
+
+// slots are the free slots of each pool, as far as they have been counted.
+type slots map[int]int
+
+// take takes a slot of a pool, and reports whether one was free. count counts the free slots of a pool.
+func (s slots) take(pool int, count func(pool int) int) bool {
+	if _, counted := s[pool]; !counted {
+		s[pool] = count(pool)
+	}
+	s[pool]--
+	return s[pool] >= 0
+}
+
+// unchosen returns how many slots of a pool are free and are not taken by the clusters that are next.
+func (ps *placementState) unchosen(pool int) int {
+	return ps.freeIn(pool) - ps.countIn(pool, func(m *member) bool { return m.chosen })
 }
 
 // freeIn returns how many slots of a pool are free.

@@ -12,9 +12,9 @@ import (
 
 // The order of the decision groups that rolloutStrategy.groups lists (R47):
 //
-//  1. The entries of the list begin one after the other, and the other clusters follow. An entry passes, and the next one may begin, when a
-//     PlacementDecision has its group, the group is approved if required, each of its clusters is done, and its bakeTime has passed
-//     (firstWaiting).
+//  1. The entries of the list begin one after the other, and the other clusters follow. An entry passes, and the next one may begin, when its
+//     group has clusters that belong to the placementRef, the group is approved if required, each of its clusters is done, and its bakeTime
+//     has passed (firstWaiting).
 //  2. A cluster is done when it succeeded, failed within the limits, or does not count. A cluster that joins an entry that has passed, or
 //     relapses there, holds back the clusters after the entry that have not begun (finished).
 //  3. The bakeTime runs from the last success in the entry. That time is recorded in the ledger when the entry is done, because works do
@@ -29,7 +29,7 @@ type GroupPhase string
 
 // The phases of a listed group, in their order.
 const (
-	// GroupMissing means that no PlacementDecision has the group: neither the group nor the clusters after it begin.
+	// GroupMissing means that no cluster of the group belongs to the placementRef: neither the group nor the clusters after it begin.
 	GroupMissing GroupPhase = "Missing"
 	// GroupWaiting means that an earlier group has not passed.
 	GroupWaiting GroupPhase = "Waiting"
@@ -70,7 +70,7 @@ const maxBaking = 100
 // ring is an entry of the list with its clusters.
 type ring struct {
 	*placement.Ring
-	// exists is true if a PlacementDecision has clusters of the group, or a work that counts names it.
+	// exists is true if a cluster of the group belongs to the placementRef.
 	exists bool
 	// size is the number of its clusters that count, and unfinished names those that are not done.
 	size       int

@@ -55,15 +55,7 @@ func (s *Snapshot) unavailable(cluster string) (unavailable bool, until time.Tim
 func (m *member) countsAtAll() bool { return m.phase != skipped && m.phase != held }
 
 // size returns the number of members to which limits apply.
-func (ps *placementState) size() int {
-	n := 0
-	for _, m := range ps.members {
-		if m.countsAtAll() {
-			n++
-		}
-	}
-	return n
-}
+func (ps *placementState) size() int { return ps.count((*member).countsAtAll) }
 
 // noteSkipped adds the skipped clusters to Away.
 func (p *Plan) noteSkipped(s *Snapshot, states []*placementState) {

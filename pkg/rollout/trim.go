@@ -21,19 +21,13 @@ func (p *Plan) trim(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 	if ps.err != nil || outcome.Halted && !s.returns() {
 		return
 	}
-	free := map[int]int{}
+	free := slots{}
 	for _, m := range ps.members {
 		if m.phase != handingOver || m.written {
 			continue
 		}
-		if !ps.mandatory(m.group) {
-			pool := ps.pool(m)
-			if _, known := free[pool]; !known {
-				free[pool] = ps.trimSlots(pool)
-			}
-			if free[pool]--; free[pool] < 0 {
-				continue
-			}
+		if !ps.mandatory(m.group) && !free.take(ps.pool(m), ps.trimSlots) {
+			continue
 		}
 		p.write(s, ps, m, s.Update, trimmed)
 	}

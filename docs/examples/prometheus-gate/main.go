@@ -16,13 +16,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
 var (
 	kubeconfig    = flag.String("kubeconfig", "", "kubeconfig of the hub; in the cluster if empty")
-	owner         = flag.String("owner", "default.web", "namespace and name of the ManifestWorkReplicaSet, with a dot between")
+	owner         = flag.String("owner", "default.web", "namespace and name of the ManifestWorkReplicaSet, separated by a dot")
 	conditionType = flag.String("type", "example.com/ErrorRate", "type of the condition")
 	prometheus    = flag.String("prometheus", "http://prometheus:9090", "URL of Prometheus")
 	query         = flag.String("query", `sum by (cluster) (rate(errors_total[5m]))`, "query that returns a sample for each cluster")
@@ -37,14 +38,16 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for client := dynamic.NewForConfigOrDie(config); ; time.Sleep(*every) {
-		if err := judge(context.Background(), client); err != nil {
+	client := dynamic.NewForConfigOrDie(config)
+	ctx, stop := context.WithCancel(context.Background())
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		if err := judge(ctx, client); err != nil {
 			log.Print(err)
 		}
 		if *every == 0 {
-			return
+			stop()
 		}
-	}
+	}, *every)
 }
 
 // judge sets the condition on each ManifestWork.
