@@ -81,7 +81,7 @@ func (c *Controller) noteWorks(p *pass) {
 	owners, sliced := placement.Owners(p.facts.Refs), placement.Sliced(p.facts.Refs)
 	known, left := placement.SelectionKnown(p.facts.Refs, p.facts.IgnoredRefs), placement.Left(p.facts.Refs, owners)
 	revisions, handover := p.facts.ByHash(), c.handoverOf(p)
-	gatesOf := c.gatesOf(p, owners, revisions[p.facts.Before.Update.Hash])
+	succeeds := p.facts.Successes(owners, revisions[p.facts.Before.Update.Hash])
 	seen, clusters, remembered := make([]work.Work, 0, len(p.works)), placement.Clusters{}, c.rememberedAway(p)
 	for i := range p.facts.Works {
 		read := &p.facts.Works[i]
@@ -94,7 +94,7 @@ func (c *Controller) noteWorks(p *pass) {
 		w.UnexpectedName = !work.IsName(p.object, w.Object.Name)
 		rev := revisions[w.Hash()]
 		w.Combined = cmp.Or(handover.Combined(rev, revisions[w.KeptRevision()]), handover.Presumed(&w, rev))
-		c.memory.Works.Settle(&w, w.At(rev) && succeeds(&w, rev, gatesOf(&w), p.now), p.now)
+		c.memory.Works.Settle(&w, succeeds(&w, rev), p.now)
 		seen = append(seen, w)
 	}
 	c.noteSkippable(p, clusters, remembered)
