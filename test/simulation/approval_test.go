@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,19 @@ func (s *teller) awaits(groups ...string) {
 	s.t.Helper()
 	require.Equal(s.t, groups, s.Object().Status.AwaitingApproval, s.story())
 	require.Equal(s.t, workv1alpha1.StateRollingOut, s.Object().Status.State, s.story())
+}
+
+// TestApprovalIsAskedForOnce: OCM writes the decisions again while a group waits for its approval. The event is not repeated.
+func TestApprovalIsAskedForOnce(t *testing.T) {
+	s := awaitingCanary(t)
+	for range 3 {
+		s.Empty("p1", false)
+		s.settle(5 * time.Second)
+		s.Place("p1", []string{"c1"}, []string{"c2"}, []string{"c3"})
+		s.settle(time.Minute)
+		s.awaits("g0")
+	}
+	require.Equal(t, 1, strings.Count(s.story(), "event: "+workv1alpha1.EventApprovalNeeded), s.story())
 }
 
 // TestApprovalOpensAGroup: each group waits for its own approval, however long, and the rest waits for the groups. The hub stops after each of
