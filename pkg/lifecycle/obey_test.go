@@ -65,3 +65,11 @@ func TestBeginWithoutHistory(t *testing.T) {
 	require.Empty(t, d.Snapshot.Older)
 	require.Len(t, v.ByHash(), 1)
 }
+
+// Without a history, the rollout of the update revision continues during a pause, although the template in the spec is another one.
+func TestRevisionsWithoutHistory(t *testing.T) {
+	v := view("c", decided("a", "b"), object("a", 1), object("b", 2))
+	v.NoHistory, v.Object.Spec.Paused = true, true
+	require.Equal(t, digestOf("b"), v.ByHash()[hashOf("b")].Digest)
+	require.Equal(t, digestOf("c"), v.ByHash()[hashOf("c")].Digest)
+}

@@ -50,7 +50,7 @@ func gatesNote(in *Input) string {
 			}
 			notes = append(notes, note)
 		case len(g.Open) > 0:
-			notes = append(notes, fmt.Sprintf("success gate %s of placement %s not True yet on %s", g.Type, g.Placement, rollout.Names(g.Open)))
+			notes = append(notes, fmt.Sprintf("success gate %s of placement %s is not True yet on %s", g.Type, g.Placement, rollout.Names(g.Open)))
 		}
 	}
 	return join(notes...)

@@ -37,7 +37,7 @@ func TestGatesNote(t *testing.T) {
 		{Placement: "p1", Type: "Told", Report: true, True: 2, False: []string{"c3"}, Open: []string{"c4"}},
 		{Placement: "p2", Type: "Told", Report: true, True: 1},
 	}}}
-	require.Equal(t, "success gate Tested of placement p1 not True yet on 2 clusters (c1, c2); "+
+	require.Equal(t, "success gate Tested of placement p1 is not True yet on 2 clusters (c1, c2); "+
 		"success gate Told of placement p1, only reported: True on 2 clusters, False on 1 cluster (c3), not set on 1 cluster (c4); "+
 		"success gate Told of placement p2, only reported: True on 1 cluster", gatesNote(in))
 	require.Empty(t, gatesNote(&Input{Plan: &rollout.Plan{}}))

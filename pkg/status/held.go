@@ -51,10 +51,10 @@ func heldNote(in *Input) string {
 	}
 	var hold, windows string
 	if len(onHold) > 0 {
-		hold = rollout.Names(onHold) + " on hold: such a cluster gets the revision after the hold is removed from its ManagedCluster"
+		hold = "on hold: " + rollout.Names(onHold) + "; each gets the revision after the hold is removed from its ManagedCluster"
 	}
 	if len(closed) > 0 {
-		windows = rollout.Names(closed) + " outside of the windows of the cluster; the next one opens at " + first.UTC().Format(time.RFC3339)
+		windows = "outside of their windows: " + rollout.Names(closed) + "; the next window opens at " + first.UTC().Format(time.RFC3339)
 	}
 	return join(hold, windows)
 }

@@ -130,7 +130,7 @@ func TestSuccessGateSetBySomebodyElse(t *testing.T) {
 	f.deploys(map[string]string{"c1": "v2"})
 	f.judges("c1", checked, metav1.ConditionUnknown, "no traffic yet")
 	eventually(t, "c1 is validating", func() error {
-		if text := message(f.get(), workv1alpha1.ConditionManifestworkApplied); !strings.Contains(text, "success gate "+checked+" of placement p1 not True yet on 1 cluster") {
+		if text := message(f.get(), workv1alpha1.ConditionManifestworkApplied); !strings.Contains(text, "success gate "+checked+" of placement p1 is not True yet on 1 cluster") {
 			return fmt.Errorf("%s", text)
 		}
 		return nil

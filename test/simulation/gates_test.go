@@ -42,7 +42,7 @@ func TestSuccessGate(t *testing.T) {
 		s.Fault = nil
 		require.Equal(t, "v2", s.held("c1"), s.story())
 		require.Equal(t, "v1", s.held("c2"))
-		s.says(workv1alpha1.ConditionManifestworkApplied, "success gate Tested of placement p1 not True yet on 1 cluster (c1)")
+		s.says(workv1alpha1.ConditionManifestworkApplied, "success gate Tested of placement p1 is not True yet on 1 cluster (c1)")
 		s.Gate("c1", "v2", "True")
 		s.settle(30 * time.Second)
 		require.Equal(t, "v2", s.held("c2"), s.story())

@@ -28,7 +28,7 @@ func TestClusterOnHold(t *testing.T) {
 		require.Equal(t, "v2", s.held("c3"))
 		require.Equal(t, []workv1alpha1.HeldCluster{{Cluster: "c1", Placement: "p1", Reason: "the rack is moved"}}, status.Held)
 		require.Equal(t, 1, status.Summary.Held)
-		s.says(workv1alpha1.ConditionManifestworkApplied, "1 cluster (c1: the rack is moved) on hold")
+		s.says(workv1alpha1.ConditionManifestworkApplied, "on hold: 1 cluster (c1: the rack is moved); each gets the revision after the hold is removed")
 
 		s.Hold("c1", "")
 		s.quiet()
@@ -55,7 +55,7 @@ func TestClosedWindow(t *testing.T) {
 		status := s.Object().Status
 		require.Equal(t, workv1alpha1.StateRollingOut, status.State, s.story())
 		require.True(t, opens.Equal(status.Held[0].Until.Time))
-		s.says(workv1alpha1.ConditionProgressing, "1 cluster (c1 until 2026-01-02T21:00:00Z) outside of the windows of the cluster",
+		s.says(workv1alpha1.ConditionProgressing, "outside of their windows: 1 cluster (c1 until 2026-01-02T21:00:00Z)",
 			"the next one opens at 2026-01-02T21:00:00Z")
 		if write%2 == 0 {
 			s.Restart()
