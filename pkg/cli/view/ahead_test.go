@@ -128,3 +128,20 @@ func TestAheadHolds(t *testing.T) {
 		"c1 is on hold: the rack is moved", "the next window of c2 opens at " + o.Now.Add(time.Hour).UTC().Format(time.RFC3339),
 	})
 }
+
+// TestHeldClusterSaysWhy: the lists of clusters show the reason of a hold, and when the next window opens.
+func TestHeldClusterSaysWhy(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		o.ReplicaSet.Status.Held = []workv1alpha1.HeldCluster{
+			{Cluster: "c1", Reason: "the rack is moved"}, {Cluster: "c2", Until: &metav1.Time{Time: now.Add(2 * time.Hour)}},
+		}
+	})
+	next, _, err := view.With(o, withTemplate(o, "v3"))
+	require.NoError(t, err)
+	messages := map[view.State]string{}
+	for _, c := range view.Clusters(next) {
+		messages[c.State] = c.Message
+	}
+	require.Equal(t, "the hold: the rack is moved", messages[view.StateHeld], messages)
+	require.Equal(t, "the next window opens at "+now.Add(2*time.Hour).UTC().Format(time.RFC3339), messages[view.StateClosed], messages)
+}

@@ -154,6 +154,8 @@ func (o *Objects) standing() []Cluster {
 			c.State = StateFailed
 		case standing.Rejection != "":
 			c.State = StateRejected
+		case c.State == StateHeld, c.State == StateClosed:
+			c.Message = o.holdText(c.Name)
 		}
 		if alarmed { // Nothing happens until a hub acts.
 			c.ChangesAt, c.Then = time.Time{}, ""
@@ -208,7 +210,7 @@ func (o *Objects) describe(c *Cluster, work *work.Work) {
 		return
 	}
 	switch c.State {
-	case StateSucceeded, StateSoaking, StateWaiting:
+	case StateSucceeded, StateSoaking, StateWaiting, StateHeld, StateClosed:
 	case StateCompleted:
 		c.Message = "ran to completion at another revision, and its agent takes no new one: " +
 			"delete its ManifestWork to roll out revision " + c.Wrote

@@ -234,7 +234,10 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 	if c.WaitsFor == rollout.WaitAcceptance && len(Alarms(o)) == 0 {
 		facts = append(facts, Fact{Text: "the hub tries the write again at least once a minute"})
 	}
-	facts = append(append(facts, o.holdFacts(c)...), o.then()...)
+	if text := o.holdText(c.Name); text != "" && c.State == StateHeld {
+		facts = append(facts, Fact{Text: text})
+	}
+	facts = append(facts, o.then()...)
 	if c.Then != "" {
 		facts = append(facts, Fact{At: c.ChangesAt, Text: "becomes " + string(c.Then)})
 	}
@@ -242,14 +245,16 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 	return facts
 }
 
-// holdFacts returns the reason of the hold of a cluster.
-func (o *Objects) holdFacts(c *Cluster) (facts []Fact) {
-	for i := range o.ReplicaSet.Status.Held {
-		if held := &o.ReplicaSet.Status.Held[i]; held.Cluster == c.Name && c.State == StateHeld {
-			facts = append(facts, Fact{Text: "the hold: " + held.Reason})
-		}
+// holdText returns the reason of the hold of a cluster, or when its next window opens; empty if neither is known.
+func (o *Objects) holdText(cluster string) string {
+	switch hold, listed := o.holds()[cluster]; {
+	case !listed:
+		return ""
+	case hold.Opens.IsZero():
+		return "the hold: " + hold.Reason
+	default:
+		return "the next window opens at " + hold.Opens.UTC().Format(time.RFC3339)
 	}
-	return facts
 }
 
 // groupFacts returns what the listed decision groups wait for, if a cluster waits for them.
