@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+
 	"fmt"
 	"slices"
 
@@ -61,6 +63,18 @@ func (w *World) toldSkipped(cluster string) bool {
 // waitsForRule reports whether a rollout rightly stays in progress: the status lists a cluster with a rule that has not succeeded.
 func (w *World) waitsForRule(object *workv1alpha1.ManifestWorkReplicaSet) bool {
 	return slices.ContainsFunc(object.Status.Held, func(held workv1alpha1.HeldCluster) bool { return w.keptBack(held.Cluster) })
+}
+
+// groupsWait reports whether later decision groups may wait for a cluster whose windows are closed.
+func (w *World) groupsWait() bool {
+	owner := w.Object()
+	return slices.ContainsFunc(owner.Status.Held, func(held workv1alpha1.HeldCluster) bool {
+		return w.keptBack(held.Cluster) && !w.onHold(held.Cluster)
+	}) && slices.ContainsFunc(owner.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
+		strategy := &ref.RolloutStrategy
+		mandatory := strategy.Progressive != nil && len(strategy.Progressive.MandatoryDecisionGroups.MandatoryDecisionGroups) > 0
+		return mandatory || len(strategy.Groups) > 0 || strategy.Type == clusterv1alpha1.ProgressivePerGroup
+	})
 }
 
 // checkHeld checks P13: nothing is started on a cluster on hold, or outside of its windows. Again is true if the work had the revision. A

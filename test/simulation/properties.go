@@ -88,7 +88,7 @@ func (w *World) checkWorks() error {
 		if wanted = contents[current]; wanted == "" {
 			return nil // Someone deleted what the way back led to.
 		}
-	} else if !w.allWell(wanted) || w.ringMissing() {
+	} else if !w.allWell(wanted) || w.ringMissing() || w.groupsWait() {
 		return nil
 	}
 	if err := w.checkVersions(wanted, aborted); err != nil || aborted {
