@@ -76,7 +76,7 @@ func (ps *placementState) why(s *Snapshot, m *member) string {
 		return "selected by " + ps.ref.Name
 	case m.work.At(s.Update):
 		return trimmed
-	case m.is().fails || m.work.Hash() == s.Update.Hash:
+	case m.traits().fails || m.work.Hash() == s.Update.Hash:
 		return "put back, it is not what was written"
 	default:
 		return "its turn in " + ps.ref.Name
@@ -84,11 +84,12 @@ func (ps *placementState) why(s *Snapshot, m *member) string {
 }
 
 // standIn writes the current revision to the clusters that have no work and whose turn does not come for now: their placementRef is halted
-// or waits for a listed group, or the rollout is stalled. Each still gets the update revision in its turn. An agent that was not heard may have a work.
+// or waits for a listed group, or the rollout is stalled. Over a broker, it does so for each cluster that waits, because an agent that lost
+// its work in a restart will remove the objects. Each still gets the update revision in its turn. An agent that was not heard may have a work.
 func (p *Plan) standIn(s *Snapshot, states []*placementState) {
 	for i, ps := range states {
 		stops := p.Refs[i].Halted || p.Stalled
-		if p.Unknown() || !stops && !p.Refs[i].gated() {
+		if p.Unknown() || !stops && !p.Refs[i].gated() && s.Heard == nil {
 			continue
 		}
 		for _, m := range ps.members {
@@ -96,7 +97,7 @@ func (p *Plan) standIn(s *Snapshot, states []*placementState) {
 			case m.work != nil || !m.startable() || m.chosen || m.mayBeInFlight(s):
 			case s.Current == nil || s.Current.Hash == s.Update.Hash:
 				if !stops {
-					continue // It waits for a group, which the conditions name.
+					continue // Its turn comes.
 				}
 				p.Bare = append(p.Bare, m.cluster)
 			default:
@@ -148,7 +149,7 @@ func (ps *placementState) nextBatch(s *Snapshot) ([]*member, error) {
 // decided. It writes the groups one after the other and the count last, so another group may have to come first.
 func (ps *placementState) mandatoryFirst() bool {
 	ordered := ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.Mandatory.Any()
-	return ordered && !ps.ref.Settled() || ps.any(func(m *member) bool { return !m.is().done && ps.mandatory(m.group) })
+	return ordered && !ps.ref.Settled() || ps.any(func(m *member) bool { return !m.traits().done && ps.mandatory(m.group) })
 }
 
 // fillBatch returns the clusters for the free slots of a Progressive batch. Members that may already be in flight come first. The others
@@ -267,7 +268,7 @@ func (ps *placementState) firstOnTheWay(q question) *member {
 		return nil
 	}
 	keepsTurn := func(m *member) bool {
-		return m.takesSlot() || m.is().keepsTurn && !q.candidate(m)
+		return m.takesSlot() || m.traits().keepsTurn && !q.candidate(m)
 	}
 	var first *member
 	for _, m := range ps.members {
