@@ -89,23 +89,6 @@ func TestMayBeInFlight(t *testing.T) {
 	}
 }
 
-// TestLostWorkStandsIn: over a broker, a cluster that waits for its turn without a work gets the current revision as soon as its agent is
-// heard, because an agent that lost its work removes the objects.
-func TestLostWorkStandsIn(t *testing.T) {
-	ref := rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.Clusters("c1", "c2", "c3"))
-	standIns := func(options ...rt.SnapshotOption) (clusters []string) {
-		options = append(options, rt.Now(10*minute), rt.Refs(ref), rt.Works(inFlight("c1"), old("c2")))
-		for _, w := range decide(options...).Writes {
-			require.True(t, w.StandIn, w)
-			clusters = append(clusters, w.Cluster+" "+w.Revision.Hash)
-		}
-		return clusters
-	}
-	require.Equal(t, []string{"c3 aaa"}, standIns(rt.Heard(0, "c1", "c2", "c3")))
-	require.Empty(t, standIns(rt.Heard(0, "c1", "c2")), "its agent may have a work")
-	require.Empty(t, standIns(), "without a broker, no work is lost")
-}
-
 func unanswered(cluster string) rt.SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Unanswered = map[string]bool{cluster: true} }
 }

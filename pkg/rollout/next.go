@@ -84,12 +84,11 @@ func (ps *placementState) why(s *Snapshot, m *member) string {
 }
 
 // standIn writes the current revision to the clusters that have no work and whose turn does not come for now: their placementRef is halted
-// or waits for a listed group, or the rollout is stalled. Over a broker, it does so for each cluster that waits, because an agent that lost
-// its work in a restart will remove the objects. Each still gets the update revision in its turn. An agent that was not heard may have a work.
+// or waits for a listed group, or the rollout is stalled. Each still gets the update revision in its turn. An agent that was not heard may have a work.
 func (p *Plan) standIn(s *Snapshot, states []*placementState) {
 	for i, ps := range states {
 		stops := p.Refs[i].Halted || p.Stalled
-		if p.Unknown() || !stops && !p.Refs[i].gated() && s.Heard == nil {
+		if p.Unknown() || !stops && !p.Refs[i].gated() {
 			continue
 		}
 		for _, m := range ps.members {
@@ -97,7 +96,7 @@ func (p *Plan) standIn(s *Snapshot, states []*placementState) {
 			case m.work != nil || !m.startable() || m.chosen || m.mayBeInFlight(s):
 			case s.Current == nil || s.Current.Hash == s.Update.Hash:
 				if !stops {
-					continue // Its turn comes.
+					continue // It waits for a group, which the conditions name.
 				}
 				p.Bare = append(p.Bare, m.cluster)
 			default:
