@@ -42,9 +42,23 @@ func (w *World) annotateRetry(value any) {
 	w.Tell("user: sets the annotation retry to %v", value)
 }
 
+// decided is the update revision that a status shows, and whether its rollout is aborted.
+type decided struct {
+	update  string
+	aborted bool
+}
+
+func decidedIn(object *workv1alpha1.ManifestWorkReplicaSet) decided {
+	return decided{object.Status.UpdateRevision, object.Status.AbortedTime != nil}
+}
+
 // checkPaused checks P9 at each write. From the first pass whose caches show spec.paused, no work is written, no abort is decided, and an
 // existing update revision stays. The caches show a user's edits before the hub writes the status.
 func (w *World) checkPaused(write string) error {
+	before := w.Hub.decided
+	if object := w.Object(); object != nil && strings.HasSuffix(write, "/status") {
+		w.Hub.decided = decidedIn(object)
+	}
 	cached, exists, err := w.Hub.stores.ReplicaSets.GetByKey(Namespace + "/" + Name)
 	if err != nil || !exists {
 		return err
@@ -59,7 +73,7 @@ func (w *World) checkPaused(write string) error {
 	case strings.Contains(write, " work "):
 		return fmt.Errorf("P9: paused, and %s", write)
 	case strings.HasSuffix(write, "/status") && !w.API.OlderCRD:
-		return w.checkPausedStatus(seen)
+		return w.checkPausedStatus(seen, before)
 	}
 	return nil
 }
@@ -74,11 +88,14 @@ func (w *World) sentAgain(write string) bool {
 	return w.Network.agent(cluster).applied == Version(w.work(cluster, name))
 }
 
-// checkPausedStatus checks a status that the hub wrote while paused, with what it saw before.
-func (w *World) checkPausedStatus(seen *replicaset.Object) error {
+// checkPausedStatus checks a status that the hub wrote while paused, with what it saw and what it had decided before.
+func (w *World) checkPausedStatus(seen *replicaset.Object, before decided) error {
 	now := w.Object()
 	if now == nil || seen.Status.UpdateRevision == "" {
 		return nil
+	}
+	if w.API.NoHistory && decidedIn(now) == before {
+		return nil // The process remembers what it decided, and no revision can hold it.
 	}
 	copied := ledger.Read(&ledger.Places{Owner: now.UID, History: w.history()}).Ledger
 	if copied.Update.Hash == now.Status.UpdateRevision && (copied.Abort != nil) == (now.Status.AbortedTime != nil) {

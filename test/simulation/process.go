@@ -80,6 +80,8 @@ type Process struct {
 	answers int
 	// written counts the writes of works over a broker.
 	written int
+	// decided is what the process last decided, as a status that it wrote shows it.
+	decided decided
 
 	// network and driver carry works over a broker; nil where they go through the API server.
 	network *Network
