@@ -34,7 +34,7 @@ func fill(v reflect.Value, path string, keep *regexp.Regexp) {
 	})
 }
 
-// visit calls a function for each string. It leaves out what the API server alone writes, and the bytes of manifests.
+// visit calls a function for each string. It skips fields that only the API server writes, and the bytes of manifests.
 func visit(v reflect.Value, path string, text func(string, reflect.Value)) {
 	if _, isTime := v.Interface().(time.Time); isTime || strings.HasSuffix(path, "ManagedFields") {
 		return

@@ -291,7 +291,7 @@ func (w *World) worksIn(cluster string) []*workv1.ManifestWork {
 	return works
 }
 
-// Revisions returns all ControllerRevisions, by number. Of those with number 0, the one that was created later should be first.
+// Revisions returns all ControllerRevisions, by number. Of those with number 0, the one that was created last is the first.
 func (w *World) Revisions() []*appsv1.ControllerRevision {
 	var revisions []*appsv1.ControllerRevision
 	for _, object := range w.API.List(Revisions, "", nil) {
