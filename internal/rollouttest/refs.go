@@ -202,7 +202,7 @@ func RingAt(index int32, values ...any) workv1alpha1.RolloutGroup {
 	return g
 }
 
-// RingConcurrency and RingFailures are the limits of a Ring.
+// RingConcurrency sets how many clusters of a Ring may be in flight at once.
 func RingConcurrency(value any) func(*workv1alpha1.RolloutGroup) {
 	return func(g *workv1alpha1.RolloutGroup) { g.MaxConcurrency = ptr.To(Size(value)) }
 }
