@@ -31,7 +31,7 @@ func PlacementVerified(in *Input) metav1.Condition {
 		clusters(selected)+" selected", metav1.ConditionTrue)
 }
 
-// ignoredRefs says what the hub does with an object that has more placementRefs than count.
+// ignoredRefs describes the effect on an object that has too many placementRefs.
 func ignoredRefs(plan *rollout.Plan) []string {
 	if plan.IgnoredRefs == 0 {
 		return nil
@@ -53,7 +53,7 @@ func invalidStrategies(in *Input) []string {
 }
 
 // unknownPlacements returns a message for each Placement that is missing, or whose decisions are missing or being written. The message also
-// has the consequences.
+// describes the consequences.
 func unknownPlacements(in *Input) []string {
 	var unknown []string
 	add := func(format string, values ...any) { unknown = append(unknown, fmt.Sprintf(format, values...)) }
