@@ -134,7 +134,7 @@ func (r *ring) add(m *member, s *Snapshot) {
 
 // finished reports whether a member does not hold back the listed groups after its own.
 func (m *member) finished() bool {
-	return m.is().done || m.is().tolerated || m.phase == overdueUnselected
+	return m.traits().done || m.traits().tolerated || m.phase == overdueUnselected
 }
 
 // succeededAt returns when a member succeeded. An agent may report no transition, and its clock may be behind. So if the recorded time of
