@@ -31,7 +31,7 @@ func NoCurrent(a *rollout.Absence) string {
 		return none + fmt.Sprintf("another hub rolled out after revision %s was the stable one here, and no rollout has completed since", a.Revision) + nameOne(a.Others)
 	case rollout.NotAdopted:
 		return none + "no rollout has completed since this hub first saw the object, and the ManifestWorks did not show which revision was stable before: " +
-			"exactly one older one must be there, on at least 2 clusters unless only 1 is selected, and 1 of them must have succeeded" + nameOne(a.Others)
+			"exactly one older revision must exist, on at least 2 clusters unless only 1 is selected, and it must have succeeded on 1 of them" + nameOne(a.Others)
 	}
 	if len(a.Others) > 0 {
 		return none + "no rollout has completed yet" + nameOne(a.Others)

@@ -69,8 +69,8 @@ func progress(plan *rollout.Plan) string {
 		{rollout.PhaseInFlight, "in flight"},
 		{rollout.PhaseValidating, "validating"},
 		{rollout.PhaseWaiting, "waiting"},
-		{rollout.PhaseTerminating, "waiting for an older work to be gone"},
-		{rollout.PhaseTerminationTimedOut, "with an older work whose deletion hangs"},
+		{rollout.PhaseTerminating, "waiting for an old ManifestWork to be deleted"},
+		{rollout.PhaseTerminationTimedOut, "with an old ManifestWork that is stuck deleting"},
 		{rollout.PhaseDegraded, "degraded"},
 		{rollout.PhaseFailed, "failed"},
 		{rollout.PhaseAgentUnknown, "not heard"},
@@ -93,9 +93,9 @@ func failing(plan *rollout.Plan) string {
 		words string
 	}{
 		{rollout.PhaseDegraded, "degraded"},
-		{rollout.PhaseTerminationTimedOut, "with a ManifestWork that is being deleted for longer than the progressDeadline: bring its agent back, or remove " +
+		{rollout.PhaseTerminationTimedOut, "with a ManifestWork that has been deleting for longer than the progressDeadline: bring its agent back, or remove " +
 			"the finalizers of the ManifestWork if the cluster is lost"},
-		{rollout.PhaseCompleted, "completed at an older revision: agents leave a completed work as it is, delete it to have the new revision there"},
+		{rollout.PhaseCompleted, "completed at an older revision: agents do not change a completed ManifestWork, so delete it to get the new revision there"},
 	} {
 		var names []string
 		for i := range plan.Failing {
@@ -137,8 +137,8 @@ func unheard(plan *rollout.Plan) []string {
 	if len(plan.AgentUnknown) == 0 {
 		return nil
 	}
-	return []string{rollout.Names(plan.AgentUnknown) + " not heard since this hub started: no progressDeadline fires there before the agent reports; " +
-		"connect the agent to the broker, or take the cluster out of the Placement"}
+	return []string{rollout.Names(plan.AgentUnknown) + " with no report since this hub started: no progressDeadline fires there before the agent reports; " +
+		"connect the agent to the broker, or remove the cluster from the Placement"}
 }
 
 // rejected names the clusters whose works the API server rejects. The text is the same before and after the deadline, because a process

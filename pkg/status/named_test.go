@@ -49,8 +49,8 @@ func TestPlacementVerifiedNamesAll(t *testing.T) {
 // TestIgnoredRefsAreNamed: if there are too many placementRefs, only the first ones count, and the conditions report the consequences. A
 // complete rollout stays complete.
 func TestIgnoredRefsAreNamed(t *testing.T) {
-	const said = "spec.placementRefs has 7 entries and the first 1 count: clusters that only the others select get no new revision and keep their works, " +
-		"no work is deleted and no rollout completes; select more clusters with each Placement, or make several ManifestWorkReplicaSets"
+	const said = "spec.placementRefs has 7 entries, but only the first 1 count: clusters that are selected only by the others keep their ManifestWorks and get no new revision, " +
+		"no ManifestWork is deleted, and no rollout completes; select more clusters with each Placement, or make several ManifestWorkReplicaSets"
 	for stage, want := range map[status.Stage]string{status.RollingOut: "NewRevisionCreated True", status.Complete: "NewManifestWorkAvailable False"} {
 		heads, messages := told(build(input(stage, p1(rt.Clusters("c1")), rt.Works(done("c1")), rt.IgnoredRefs(6))))
 		if heads[verified] != "NotAsExpected False" || messages[verified] != said || heads[progressing] != want {
@@ -69,7 +69,7 @@ func TestIgnoredRefsAreNamed(t *testing.T) {
 // TestLargerHistoryLimitIsNamed: in every stage, Progressing reports that fewer revisions are kept than the spec requests. Nothing else
 // changes.
 func TestLargerHistoryLimitIsNamed(t *testing.T) {
-	const said = "spec.revisionHistoryLimit is 101 and 100 counts: of the old revisions the newest 100 are kept; set it to at most 100"
+	const said = "spec.revisionHistoryLimit is 101, but the maximum of 100 applies: the newest 100 old revisions are kept; set it to at most 100"
 	for _, stage := range []status.Stage{status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted} {
 		in := input(stage, p1(rt.Clusters("c1")), rt.Works(done("c1")))
 		in.PrunedNote = "a note"
@@ -85,8 +85,8 @@ func TestLargerHistoryLimitIsNamed(t *testing.T) {
 
 // TestUnheardClustersAreNamed: the clusters whose agents were not heard over a broker are named, with the remedy.
 func TestUnheardClustersAreNamed(t *testing.T) {
-	const named = "1 cluster (c1) not heard since this hub started: no progressDeadline fires there before the agent reports; " +
-		"connect the agent to the broker, or take the cluster out of the Placement"
+	const named = "1 cluster (c1) with no report since this hub started: no progressDeadline fires there before the agent reports; " +
+		"connect the agent to the broker, or remove the cluster from the Placement"
 	fleet := p1(rt.Clusters("c1", "c2"))
 	for name, tc := range map[string]struct {
 		stage status.Stage

@@ -36,8 +36,9 @@ func ignoredRefs(plan *rollout.Plan) []string {
 	if plan.IgnoredRefs == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("spec.placementRefs has %d entries and the first %d count: clusters that only the others select get no new revision and "+
-		"keep their works, no work is deleted and no rollout completes; select more clusters with each Placement, or make several ManifestWorkReplicaSets",
+	return []string{fmt.Sprintf("spec.placementRefs has %d entries, but only the first %d count: clusters that are selected only by the others "+
+		"keep their ManifestWorks and get no new revision, no ManifestWork is deleted, and no rollout completes; "+
+		"select more clusters with each Placement, or make several ManifestWorkReplicaSets",
 		len(plan.Refs)+plan.IgnoredRefs, len(plan.Refs))}
 }
 
@@ -64,7 +65,7 @@ func unknownPlacements(in *Input) []string {
 		}
 		switch field := in.Snapshot.Refs[i].Field; {
 		case ref.PlacementMissing:
-			add("%s.name: there is no Placement %q in namespace %s: create it, or take the reference out; until then no cluster is started and no work is deleted",
+			add("%s.name: there is no Placement %q in namespace %s: create it, or remove the reference; until then no cluster is started and no work is deleted",
 				field, ref.Name, in.Object.Namespace)
 		case ref.Decisions == 0:
 			add("%s.name: Placement %q has no PlacementDecision yet: see its status; until then no cluster is started and no work is deleted", field, ref.Name)

@@ -103,7 +103,7 @@ func stayingBehind(in *Input) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s completed at another revision: agents leave a completed work as it is, delete it to have revision %s there",
+	return fmt.Sprintf("%s completed at another revision: agents do not change a completed ManifestWork, so delete it to get revision %s there",
 		rollout.Names(names), current.Name)
 }
 
@@ -138,9 +138,9 @@ func awaiting(plan *rollout.Plan) string {
 func awaitingDeletion(ref *rollout.RefOutcome) string {
 	until := "it waits without a limit, because progressDeadline is None"
 	if ref.Deadline > 0 {
-		until = fmt.Sprintf("it waits for progressDeadline %s at most", ref.Deadline)
+		until = fmt.Sprintf("it waits for at most the progressDeadline of %s", ref.Deadline)
 	}
-	return fmt.Sprintf("Placement %s waits until the older ManifestWork is gone from %s, whose agent has to remove it; %s",
+	return fmt.Sprintf("Placement %s waits until the agent has deleted the old ManifestWork on %s; %s",
 		ref.Name, rollout.Names(ref.Terminating), until)
 }
 
@@ -165,7 +165,7 @@ func largerHistory(object *workv1alpha1.ManifestWorkReplicaSet) string {
 	if limit == nil || *limit <= most {
 		return ""
 	}
-	return fmt.Sprintf("spec.revisionHistoryLimit is %d and %d counts: of the old revisions the newest %d are kept; set it to at most %d", *limit, most, most, most)
+	return fmt.Sprintf("spec.revisionHistoryLimit is %d, but the maximum of %d applies: the newest %d old revisions are kept; set it to at most %d", *limit, most, most, most)
 }
 
 // missing names the permissions and fields that are missing on this hub. If the missing history is also the reason why nothing can be

@@ -177,7 +177,7 @@ func TestConditions(t *testing.T) {
 			want: [4]string{"AsExpected True", "NotAsExpected False", "RolloutAborted False", "RolloutDegraded False"},
 			says: map[string]string{
 				progressing: "the rollout of revision web-bbb was aborted; rolling back to revision web-aaa, confirmed by 1 of 2 clusters; " +
-					"1 cluster (c2) completed at another revision: agents leave a completed work as it is, delete it to have revision web-aaa there",
+					"1 cluster (c2) completed at another revision: agents do not change a completed ManifestWork, so delete it to get revision web-aaa there",
 			},
 		},
 		"a completed work takes no new revision": {
@@ -185,7 +185,7 @@ func TestConditions(t *testing.T) {
 				rt.Work("c2", rt.AtRevision("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1))))),
 			want: [4]string{"AsExpected True", "NotAsExpected False", "ProgressDeadlineExceeded False", "RolloutDegraded False"},
 			says: map[string]string{
-				applied: "1 cluster (c2) completed at an older revision: agents leave a completed work as it is, delete it to have the new revision there",
+				applied: "1 cluster (c2) completed at an older revision: agents do not change a completed ManifestWork, so delete it to get the new revision there",
 			},
 		},
 		"abort decided, not yet carried out": {
@@ -226,7 +226,7 @@ func TestConditions(t *testing.T) {
 			in:   input(status.RollingOut, rt.Refs(rt.Ref("p1", two), rt.Ref("p2", rt.Missing())), rt.Works(inFlight("c1"), inFlight("c2"))),
 			want: [4]string{"PlacementDecisionNotFound False", "Processing False", "NewRevisionCreated True", "Progressing False"},
 			says: map[string]string{
-				verified:    `spec.placementRefs[1].name: there is no Placement "p2" in namespace default: create it, or take the reference out; until then no cluster is started and no work is deleted`,
+				verified:    `spec.placementRefs[1].name: there is no Placement "p2" in namespace default: create it, or remove the reference; until then no cluster is started and no work is deleted`,
 				progressing: "revision web-bbb: 0 of 2 clusters succeeded, 2 in flight; waiting for Placement p2",
 			},
 		},

@@ -58,7 +58,7 @@ func TestStoredHistoryLimitAboveTheBound(t *testing.T) {
 	require.Equal(t, Name+"-old051", kept[0].Name, "the oldest go")
 	require.Equal(t, 50, counts(s.events)[workv1alpha1.EventRevisionPruned])
 	s.warned(workv1alpha1.EventRevisionPruned, "web-old050", "spec.revisionHistoryLimit is 500, and at most 100 old revisions are kept")
-	const said = "spec.revisionHistoryLimit is 500 and 100 counts: of the old revisions the newest 100 are kept; set it to at most 100"
+	const said = "spec.revisionHistoryLimit is 500, but the maximum of 100 applies: the newest 100 old revisions are kept; set it to at most 100"
 	s.says(workv1alpha1.ConditionProgressing, "is successfully progressed", said)
 	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters as wanted")
 	require.Equal(t, generation, s.Works()[0].Generation)

@@ -43,7 +43,7 @@ func TestIgnoredPlacementRefs(t *testing.T) {
 
 	s.crowd()
 	s.settle(time.Minute)
-	s.says(workv1alpha1.ConditionPlacementVerified, "spec.placementRefs has 65 entries and the first 64 count")
+	s.says(workv1alpha1.ConditionPlacementVerified, "spec.placementRefs has 65 entries, but only the first 64 count")
 	s.says(workv1alpha1.ConditionProgressing, "is successfully progressed")
 	s.Place("p1", []string{"c1"})
 	s.settle(time.Hour)
