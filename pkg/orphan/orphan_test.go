@@ -115,7 +115,7 @@ var never = workv1.ConditionRule{Type: workv1.CelConditionExpressionsType, Condi
 
 var completion = workv1.ConditionRule{Type: workv1.WellKnownConditionsType, Condition: workv1.WorkComplete}
 
-// written makes a work as the hub writes a release.
+// written changes a work to the release that the hub writes.
 var written = with(orphan, entry(0, workv1.UpdateStrategyTypeCreateOnly), entry(1, workv1.UpdateStrategyTypeCreateOnly))
 
 func unheld(w *workv1.ManifestWork) { w.Finalizers = nil }

@@ -78,7 +78,7 @@ func (p *Placement) Empty() bool {
 	return p.seen() == 0
 }
 
-// SelectsNothing reports whether the Placement itself reports that it selects no cluster. OCM writes this after the decisions.
+// SelectsNothing reports whether the Placement's own status shows that it selects no cluster. OCM writes this after the decisions.
 func (p *Placement) SelectsNothing() bool {
 	return p.Counted && p.Selected == 0
 }

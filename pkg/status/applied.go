@@ -168,7 +168,7 @@ func rejected(plan *rollout.Plan) []string {
 // RetryInterval describes how often the hub retries the rejected writes of a plan.
 func RetryInterval(plan *rollout.Plan) string {
 	failed := func(f rollout.Failing) bool { return f.Rejected != "" && f.Phase == rollout.PhaseFailed }
-	if slices.ContainsFunc(plan.Failing, failed) { // It gave its slot back, and needs one for each retry.
+	if slices.ContainsFunc(plan.Failing, failed) { // A failed cluster has no slot, and needs one for each retry.
 		return "at least once a minute, as far as maxConcurrency allows"
 	}
 	return "at least once a minute"

@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// breakRevision replaces a revision by one whose data can't be read.
+// breakRevision replaces a revision with one whose data can't be read.
 func (s *teller) breakRevision(number int) *appsv1.ControllerRevision {
 	broken := s.Revisions()[number-1]
 	s.must(s.API.Delete(Revisions, Namespace, broken.Name, nil))

@@ -16,7 +16,7 @@ type hubEnd struct {
 	// is none.
 	connected     bool
 	back, notices time.Time
-	// away is when there was last no connection.
+	// away is the last time at which there was no connection.
 	away time.Time
 	// deaf is the time until which the hub reads nothing.
 	deaf time.Time

@@ -22,7 +22,7 @@ type APIServerOptions struct {
 
 // APIServer is a kube-apiserver.
 type APIServer struct {
-	// Name is the name in the options.
+	// Name is the name of the server, from the options.
 	Name string
 
 	group  *process.Group
