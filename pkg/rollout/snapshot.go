@@ -15,8 +15,8 @@ type Snapshot struct {
 	// Gap is the last period in which the agents' reports did not reach this process. No deadline fires until the agents have had
 	// time to report.
 	Gap Gap
-	// Heard holds when this process first heard the agent of each cluster. A cluster that is not in it was not heard. It is nil if works go
-	// through the API server, which keeps the reports from before this process began.
+	// Heard maps each cluster to the time at which this process first heard its agent. A cluster that is not in it was not heard. It is nil if
+	// works go through the API server, which keeps the reports from before this process began.
 	Heard map[string]time.Time
 	// Unreached names the clusters whose agents are available but do not receive what the broker sends them, sorted. No decision depends on
 	// it.
@@ -46,7 +46,7 @@ type Snapshot struct {
 	// the ledger.
 	Generation int64
 	Served     string
-	// Gated is true if success gates decide: the rollout is in progress, and returns nowhere.
+	// Gated is true if success gates apply: the rollout is in progress, and is neither aborted nor a return of every cluster at once.
 	Gated bool
 	// Restored is true if every cluster has confirmed the revision that it was rolled back to. A process that started since then reports that
 	// again without watching each success first.
@@ -63,8 +63,8 @@ type Snapshot struct {
 	IgnoredRefs int
 	// Works are all ManifestWorks that have the owner label.
 	Works []work.Work
-	// Clusters are the managed clusters of works that no placementRef selects, or that are not selected by the placementRef that they name;
-	// nil if the hub can't read ManagedClusters.
+	// Clusters are the managed clusters of two kinds of works: those that no placementRef selects, and those that the placementRef in their
+	// label does not select. It is nil if the hub can't read ManagedClusters.
 	Clusters placement.Clusters
 	// Holds are the holds of selected clusters.
 	Holds map[string]placement.Hold

@@ -32,8 +32,8 @@ const (
 
 // Input is all the information from which the status is made.
 type Input struct {
-	// Object is the ManifestWorkReplicaSet whose status is built. The conditions observe its generation, and its conditions are the previous
-	// ones.
+	// Object is the ManifestWorkReplicaSet whose status is built. The conditions observe its generation. Its own conditions are those of the
+	// previous status.
 	Object *workv1alpha1.ManifestWorkReplicaSet
 	// Ledger holds the decisions that the new status projects.
 	Ledger *ledger.Ledger
@@ -62,7 +62,7 @@ type Input struct {
 
 // Build makes the whole status. It returns an error if the ledger can't be encoded.
 func Build(in *Input) (workv1alpha1.ManifestWorkReplicaSetStatus, error) {
-	observed := in.Object.Generation // By the conditions. If the template waits, they observe it only to report why.
+	observed := in.Object.Generation // If the template waits, the conditions observe it only to report why.
 	if in.Pending && len(in.Problems) == 0 {
 		observed = in.Object.Status.ObservedGeneration
 	}

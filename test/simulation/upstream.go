@@ -11,7 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Downgrade replaces the hub by one without revisions, whose CRD drops their fields in the status.
+// Downgrade replaces the hub with one without revisions, whose CRD drops the fields about revisions from the status.
 func (w *World) Downgrade() {
 	w.Away = true
 	if w.Object() != nil {
