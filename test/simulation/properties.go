@@ -129,7 +129,8 @@ func (w *World) checkVersions(wanted string, aborted bool) error {
 
 // checkVersion checks that a cluster has the wanted version, and keeps no objects of another. A cluster that is away has it after an abort.
 func (w *World) checkVersion(work *workv1.ManifestWork, wanted string, aborted, away bool) error {
-	if (aborted || !away && !w.keptBack(work.Namespace)) && Version(work) != wanted {
+	passedOver := away || w.keptBack(work.Namespace) || w.toldSkipped(work.Namespace)
+	if (aborted || !passedOver) && Version(work) != wanted {
 		return fmt.Errorf("quiet, aborted=%v: cluster %s has %s, not %s (away: %v)", aborted, work.Namespace, Version(work), wanted, away)
 	}
 	if kept := keptObjects(work); !away && w.Drops && len(kept) > 0 && w.settles(work.Namespace, wanted) {
