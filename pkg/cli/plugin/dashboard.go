@@ -81,16 +81,18 @@ var redirect = template.Must(template.New("").Parse(`<!DOCTYPE html>
 <a href="{{.}}">Open the dashboard</a>
 `))
 
+// openWithin is how long a browser may take to open the page.
+const openWithin = time.Minute
+
 // openPage opens the page in the user's browser, and returns when that is done. All users of the machine can see the arguments of a
-// process, so the address with the one-time code is not among them: the browser opens a file that leads there, and that only the user can
-// read.
+// process, so the address with the token is not among them: the browser opens a file that leads there, and that only the user can read.
 func openPage(ctx context.Context, server *dashboard.Server) error {
 	file, err := os.CreateTemp(visibleDirectory(), "kubectl-mwrs-*.html") // Its mode is 0600.
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(file.Name()) }()
-	if err := errors.Join(redirect.Execute(file, server.Once()), file.Close()); err != nil {
+	if err := errors.Join(redirect.Execute(file, server.Address()), file.Close()); err != nil {
 		return err
 	}
 	if err := openBrowser(ctx, file.Name()); err != nil {
@@ -98,7 +100,7 @@ func openPage(ctx context.Context, server *dashboard.Server) error {
 	}
 	select {
 	case <-server.Opened():
-	case <-time.After(dashboard.OnceValid):
+	case <-time.After(openWithin):
 	case <-ctx.Done():
 	}
 	return nil

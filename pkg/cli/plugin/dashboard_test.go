@@ -74,8 +74,8 @@ func TestDashboardWithoutPermission(t *testing.T) {
 	h := newDashboardHub(&options{now: time.Now, sampleFrom: 1000, sampleStep: 10}, c, false)
 	followed, listed := h.Follow(t.Context(), "default", "web"), h.List(t.Context())
 	for _, now := range []func() error{
-		func() error { _, err := followed.Now(); return err },
-		func() error { _, err := listed.Now(); return err },
+		func() error { _, err := followed(); return err },
+		func() error { _, err := listed(); return err },
 	} {
 		require.Eventually(t, func() bool {
 			err = now()
@@ -85,9 +85,9 @@ func TestDashboardWithoutPermission(t *testing.T) {
 	}
 }
 
-// All users of a machine see the arguments of its processes. The one-time code is in none: the browser opens a file that only the user can
+// All users of a machine see the arguments of its processes. The token is in none: the browser opens a file that only the user can
 // read, and that is deleted.
-func TestCodeIsInNoArgument(t *testing.T) {
+func TestTokenIsInNoArgument(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the browser is a program of Linux")
 	}
@@ -108,9 +108,9 @@ func TestCodeIsInNoArgument(t *testing.T) {
 		return err == nil
 	}, time.Minute, 10*time.Millisecond)
 	lines := strings.SplitN(string(seen), "\n", 3)
-	require.NotContains(t, lines[0], "once=")
+	require.NotContains(t, lines[0], "token=")
 	require.Equal(t, "600", lines[1])
-	require.Contains(t, lines[2], `content="0; url=`+server.Once()+`"`)
+	require.Contains(t, lines[2], `content="0; url=`+server.Address()+`"`)
 	cancel()
 	require.NoError(t, <-opened)
 	require.NoFileExists(t, lines[0])
@@ -138,7 +138,7 @@ func TestFollowsAgain(t *testing.T) {
 	missing := func(f dashboard.Followed[*view.Objects], want int) {
 		t.Helper()
 		require.Eventually(t, func() bool {
-			objects, err := f.Now()
+			objects, err := f()
 			return err == nil && len(objects.Missing) == want
 		}, time.Minute, 10*time.Millisecond)
 	}
@@ -149,7 +149,7 @@ func TestFollowsAgain(t *testing.T) {
 	missing(followed, 3)
 	breaks.Store(true)
 	late := hub.Follow(t.Context(), "default", "web")
-	_, err = late.Now()
+	_, err = late()
 	require.ErrorIs(t, err, dashboard.ErrNotReady)
 	breaks.Store(false)
 	missing(late, 3)

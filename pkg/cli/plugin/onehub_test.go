@@ -375,7 +375,7 @@ func TestListWithAnObjectThatCannotBeDecoded(t *testing.T) {
 	require.Regexp(t, `shop +web +Stalled`, out)
 	require.Regexp(t, `tenant +web +Stalled`, out)
 	require.Eventually(t, func() bool {
-		shown, err := rows.Now()
+		shown, err := rows()
 		return err == nil && len(shown) == 2
 	}, time.Minute, 10*time.Millisecond)
 }
