@@ -249,9 +249,3 @@ func (o *Objects) failures() map[string]*workv1alpha1.ClusterFailure {
 	}
 	return failures
 }
-
-// overBroker reports whether the works travel over a broker: the status counts works, but the API server has none. During a deletion,
-// the status may count works that are gone.
-func (o *Objects) overBroker() bool {
-	return len(o.Works) == 0 && o.ReplicaSet.DeletionTimestamp.IsZero() && !o.lacks(resourceWorks) && o.ReplicaSet.Status.Summary.Total > 0
-}

@@ -181,7 +181,7 @@ func (o *Objects) observed(l ledger.Ledger) *lifecycle.Observation {
 		Now: o.acted(), Object: o.ReplicaSet, PlacementsKnown: true,
 		Owner:     workv1alpha1.OwnerLabelValue(o.ReplicaSet.Namespace, o.ReplicaSet.Name),
 		OwnerHash: o.hasLongName(),
-		Template:  template, TemplateErr: err, Before: l, History: o.stored(),
+		Template:  template, TemplateErr: err, Before: l, History: o.history(),
 		Works: o.Works, Refs: refs, IgnoredRefs: ignored,
 	}
 }
@@ -198,7 +198,9 @@ func (o *Objects) refs() (refs []placement.Ref, ignored int) {
 	counted := min(len(specs), workv1alpha1.MaxPlacementRefs)
 	for i := range specs[:counted] {
 		ref := placement.Ref{Name: specs[i].Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: specs[i].RolloutStrategy}
-		ref.Placement = o.selected(ref.Name)
+		if object := o.Placements[ref.Name]; object != nil {
+			ref.Placement = placement.Of(object, o.Decisions[ref.Name])
+		}
 		refs = append(refs, ref)
 	}
 	return refs, len(specs) - counted

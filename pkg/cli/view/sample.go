@@ -42,7 +42,7 @@ type Sample struct {
 // SampleOf returns the sample for objects that hold only the metadata of the works. It always has the works of the named clusters. It is
 // nil if the metadata tells too little: then all works have to be read.
 func SampleOf(o *Objects, named ...string) *Sample {
-	if !o.ReplicaSet.DeletionTimestamp.IsZero() || !o.explained() || o.lacks(resourceRevisions) ||
+	if !o.ReplicaSet.DeletionTimestamp.IsZero() || !o.explained() ||
 		o.ReplicaSet.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable {
 		return nil
 	}
