@@ -42,11 +42,8 @@ type action struct {
 // be empty.
 func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Action, works []work.Work) (*action, error) {
 	var steps []readStep
-	switch asked.Verb {
-	case view.VerbUndo:
+	if asked.Verb == view.VerbUndo {
 		steps = append(steps, historyStep(c))
-	case view.VerbApprove:
-		steps = append(steps, placementSteps(c)...)
 	}
 	objects, err := o.readSet(ctx, c, asked.Name, steps...)
 	if err != nil {

@@ -34,7 +34,7 @@ func (in *Input) Lines() []Line {
 	for text := range strings.SplitSeq(strings.TrimSuffix(in.Diff, "\n"), "\n") {
 		class := ""
 		switch {
-		case strings.HasPrefix(text, "@@"), strings.HasPrefix(text, "diff "), strings.HasPrefix(text, "--- "), strings.HasPrefix(text, "+++ "):
+		case strings.HasPrefix(text, "@@"), strings.HasPrefix(text, "--- "), strings.HasPrefix(text, "+++ "):
 			class = "place"
 		case strings.HasPrefix(text, "+"):
 			class = "added"

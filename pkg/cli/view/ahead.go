@@ -233,12 +233,7 @@ func (a *Ahead) noteHolds(s *rollout.Snapshot) {
 			continue
 		}
 		for _, cluster := range w.Clusters[:min(len(w.Clusters), named)] {
-			hold := s.Holds[cluster]
-			if w.For == rollout.WaitHold {
-				a.Notes = append(a.Notes, fmt.Sprintf("%s is on hold: %s", cluster, hold.Reason))
-			} else {
-				a.Notes = append(a.Notes, fmt.Sprintf("the next window of %s opens at %s", cluster, hold.Opens.UTC().Format(time.RFC3339)))
-			}
+			a.Notes = append(a.Notes, cluster+": "+holdText(s.Holds[cluster]))
 		}
 	}
 }

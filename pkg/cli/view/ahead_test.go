@@ -125,7 +125,7 @@ func TestAheadHolds(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, ahead.Waves)
 	require.Subset(t, ahead.Notes, []string{
-		"c1 is on hold: the rack is moved", "the next window of c2 opens at " + o.Now.Add(time.Hour).UTC().Format(time.RFC3339),
+		"c1: on hold: the rack is moved", "c2: the next window opens at " + o.Now.Add(time.Hour).UTC().Format(time.RFC3339),
 	})
 }
 
@@ -142,6 +142,6 @@ func TestHeldClusterSaysWhy(t *testing.T) {
 	for _, c := range view.Clusters(next) {
 		messages[c.State] = c.Message
 	}
-	require.Equal(t, "the hold: the rack is moved", messages[view.StateHeld], messages)
+	require.Equal(t, "on hold: the rack is moved", messages[view.StateHeld], messages)
 	require.Equal(t, "the next window opens at "+now.Add(2*time.Hour).UTC().Format(time.RFC3339), messages[view.StateClosed], messages)
 }

@@ -155,7 +155,7 @@ func (o *Objects) standing() []Cluster {
 		case standing.Rejection != "":
 			c.State = StateRejected
 		case c.State == StateHeld, c.State == StateClosed:
-			c.Message = o.holdText(c.Name)
+			c.Message = holdText(o.holds()[c.Name])
 		}
 		if alarmed { // Nothing happens until a hub acts.
 			c.ChangesAt, c.Then = time.Time{}, ""

@@ -13,6 +13,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -234,7 +235,7 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 	if c.WaitsFor == rollout.WaitAcceptance && len(Alarms(o)) == 0 {
 		facts = append(facts, Fact{Text: "the hub tries the write again at least once a minute"})
 	}
-	if text := o.holdText(c.Name); text != "" && c.State == StateHeld {
+	if text := holdText(o.holds()[c.Name]); text != "" && c.State == StateHeld {
 		facts = append(facts, Fact{Text: text})
 	}
 	facts = append(facts, o.then()...)
@@ -245,16 +246,15 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 	return facts
 }
 
-// holdText returns the reason of the hold of a cluster, or when its next window opens; empty if neither is known.
-func (o *Objects) holdText(cluster string) string {
-	switch hold, listed := o.holds()[cluster]; {
-	case !listed:
-		return ""
-	case hold.Opens.IsZero():
-		return "the hold: " + hold.Reason
-	default:
+// holdText returns the reason of a hold of a cluster, or when its next window opens; empty if there is no hold.
+func holdText(hold placement.Hold) string {
+	switch {
+	case !hold.Opens.IsZero():
 		return "the next window opens at " + hold.Opens.UTC().Format(time.RFC3339)
+	case hold.Reason != "":
+		return "on hold: " + hold.Reason
 	}
+	return ""
 }
 
 // groupFacts returns what the listed decision groups wait for, if a cluster waits for them.
