@@ -37,13 +37,16 @@ func (c *chain) beginRollout() {
 			return
 		}
 	}
-	update := ledger.Named{Hash: c.Update.Hash, Digest: c.Update.Digest}
-	how, atOnce := c.howBegins(l, update), c.inRollbackWindow(l, update)
 	first := l.Update.Hash == ""
-	l.Begin(update, how, c.Now, atOnce)
-	l.Lost = first && c.hasBegun(update.Hash)
-	if c.Object.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
-		l.Hold(c.revisionOf(update.Hash), c.Now)
+	c.Begin(l, ledger.Named{Hash: c.Update.Hash, Digest: c.Update.Digest})
+	l.Lost = first && c.hasBegun(c.Update.Hash)
+}
+
+// Begin begins the rollout of a revision.
+func (v *Observation) Begin(l *ledger.Ledger, update ledger.Named) {
+	l.Begin(update, v.howBegins(l, update), v.Now, v.inRollbackWindow(l, update))
+	if v.Object.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
+		l.Hold(v.revisionOf(update.Hash), v.Now)
 	}
 }
 

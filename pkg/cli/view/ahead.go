@@ -108,16 +108,9 @@ func With(o *Objects, set *workv1alpha1.ManifestWorkReplicaSet) (*Objects, *Chan
 		next.Revisions[slices.Index(next.Revisions, found.Object)] = renumbered(found, change.Number, o.Now)
 	}
 	decided := o.ledger()
-	how := ledger.New
-	if _, former := decided.Formerly(digest); former {
-		how = ledger.Returned
-	} else if found != nil {
-		how = ledger.Found
-	}
-	decided.Begin(ledger.Named{Hash: change.Hash, Digest: digest}, how, o.Now, false)
-	if next.ReplicaSet.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
-		decided.Hold(found, o.Now)
-	}
+	seen := o.observed(decided)
+	seen.Object = next.ReplicaSet
+	seen.Begin(&decided, ledger.Named{Hash: change.Hash, Digest: digest})
 	if decided.Abort != nil {
 		return nil, nil, fmt.Errorf("the template is that of revision %d: %s; to roll it out, apply it and then run `%s`",
 			found.Object.Revision, decided.Abort.Why(), plugin("retry", set.Name, "-n", o.ReplicaSet.Namespace))

@@ -9,10 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -71,6 +73,27 @@ func TestWithEndsAnAbort(t *testing.T) {
 	require.Equal(t, "3", ahead.Revision)
 	require.Zero(t, ahead.Limits[0].Failed)
 	require.Len(t, ahead.Waves, 1)
+}
+
+// TestWithAnUndoInTheWindow: a template of the rollback window reaches every cluster at once, as the hub will roll it out.
+func TestWithAnUndoInTheWindow(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		o.ReplicaSet.Status.CurrentRevision = hash("v2")
+		revisiontest.Amend(o.Revisions[1], func(r *revision.Record) { r.Ended = now.Add(time.Minute) })
+		o.Works = []work.Work{succeeding(t, "c1", "v2"), succeeding(t, "c2", "v2")}
+		strategy := &o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy
+		strategy.Type = clusterv1alpha1.Progressive
+		strategy.Progressive = &clusterv1alpha1.RolloutProgressive{MaxConcurrency: intstr.FromInt32(1)}
+	})
+	for window, waves := range map[int32]int{0: 2, 1: 1} {
+		set := withTemplate(o, "v1")
+		set.Spec.RollbackWindow = &workv1alpha1.RollbackWindow{Revisions: &window}
+		next, _, err := view.With(o, set)
+		require.NoError(t, err)
+		ahead, err := view.AheadOf(next)
+		require.NoError(t, err)
+		require.Len(t, ahead.Waves, waves, "window %d: %v", window, ahead.Waves)
+	}
 }
 
 // TestAheadNeedsItsObjects: a plan from incomplete objects would be wrong.
