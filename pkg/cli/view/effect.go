@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
@@ -79,10 +80,19 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 
 // restoredBy returns the number of clusters to which the hub writes after an undo, and a description of its action.
 func (o *Objects) restoredBy(r *Revision) (clusters int, then string) {
-	if r.State == workv1alpha1.RevisionAborted && o.ReplicaSet.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
+	decided, target := o.ledger(), ledger.Named{Hash: r.Hash}
+	history := o.history()
+	if found := history.ByHash(r.Hash); found != nil {
+		target.Digest = found.Digest
+	}
+	o.observed(decided).Begin(&decided, target)
+	if decided.Abort != nil {
 		return 0, "The hub keeps the revision aborted, because abortedRevisionPolicy is Hold. Retry it to roll it out."
 	}
 	clusters = Selected(o.ReplicaSet) - o.having(r)
+	if r.Current || decided.Begun.AtOnce {
+		return clusters, fmt.Sprintf("The hub writes the template at once to %s. It ignores the rollout strategy.", countOf(clusters))
+	}
 	return clusters, fmt.Sprintf("The hub rolls the template out to %s, with the rollout strategy.", countOf(clusters))
 }
 
