@@ -90,7 +90,10 @@ func (o *Objects) restoredBy(r *Revision) (clusters int, then string) {
 		return 0, "The hub keeps the revision aborted, because abortedRevisionPolicy is Hold. Retry it to roll it out."
 	}
 	clusters = Selected(o.ReplicaSet) - o.having(r)
-	if r.Current || decided.Begun.AtOnce {
+	switch {
+	case r.Current && clusters <= 0:
+		return 0, "Every ManifestWork has the revision already: the hub writes to no cluster."
+	case r.Current, decided.Begun.AtOnce:
 		return clusters, fmt.Sprintf("The hub writes the template at once to %s. It ignores the rollout strategy.", countOf(clusters))
 	}
 	return clusters, fmt.Sprintf("The hub rolls the template out to %s, with the rollout strategy.", countOf(clusters))

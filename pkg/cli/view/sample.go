@@ -136,7 +136,7 @@ func (o *Objects) uncounted() int {
 // succeeded returns a work whose agent reports a success.
 func succeeded(object *workv1.ManifestWork, at time.Time) *workv1.ManifestWork {
 	out := &workv1.ManifestWork{ObjectMeta: object.ObjectMeta}
-	for name, status := range good {
+	for name, status := range Good {
 		out.Status.Conditions = append(out.Status.Conditions, metav1.Condition{
 			Type: name, Status: status, ObservedGeneration: object.Generation, LastTransitionTime: metav1.NewTime(at),
 		})
@@ -144,8 +144,8 @@ func succeeded(object *workv1.ManifestWork, at time.Time) *workv1.ManifestWork {
 	return out
 }
 
-// good are the conditions of a work that succeeds, and of its manifests.
-var good = map[string]metav1.ConditionStatus{
+// Good are the conditions of a work that succeeds, and of its manifests.
+var Good = map[string]metav1.ConditionStatus{
 	workv1.WorkApplied: metav1.ConditionTrue, workv1.WorkAvailable: metav1.ConditionTrue,
 	workv1.WorkProgressing: metav1.ConditionFalse, workv1.WorkDegraded: metav1.ConditionFalse,
 }
@@ -157,10 +157,10 @@ func (s *Sample) proven() bool {
 	bad := map[string]int{}
 	for i := range s.read {
 		w := &s.objects.Works[i]
-		for name := range good {
+		for name := range Good {
 			found := meta.FindStatusCondition(w.Object.Status.Conditions, name)
 			counted := found != nil && (w.Observed(found) || name == workv1.WorkAvailable && found.ObservedGeneration == 0)
-			if isTrue := counted && found.Status == metav1.ConditionTrue; isTrue != (good[name] == metav1.ConditionTrue) {
+			if isTrue := counted && found.Status == metav1.ConditionTrue; isTrue != (Good[name] == metav1.ConditionTrue) {
 				bad[name]++
 			}
 		}

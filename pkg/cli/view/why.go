@@ -156,7 +156,7 @@ func unsatisfied(manifest *workv1.ManifestCondition, wrote time.Time) []Fact {
 	var facts []Fact
 	for i := range manifest.Conditions {
 		condition := &manifest.Conditions[i]
-		if wanted, counts := good[condition.Type]; !counts || condition.Status == wanted {
+		if wanted, counts := Good[condition.Type]; !counts || condition.Status == wanted {
 			continue
 		}
 		name := manifest.ResourceMeta.Name
