@@ -143,7 +143,7 @@ func (o *options) readSet(ctx context.Context, c *clients, name string, steps ..
 			return nil, err
 		}
 	}
-	return objects, nil
+	return view.Prepared(objects), nil
 }
 
 // owned returns the label selector of the ManifestWorks of a ManifestWorkReplicaSet.
