@@ -91,7 +91,7 @@ var dashboardAddress = regexp.MustCompile(`(http://127\.0\.0\.1:\d+/)#token=(\S+
 // measureDashboard runs the dashboard in processes of its own, and reads the first picture that it sends to a page.
 func (h *largeHub) measureDashboard(b *testing.B) {
 	for b.Loop() {
-		process := exec.Command(h.plugin, "dashboard", "--no-browser", "-n", benchfleet.Namespace, "--kubeconfig", h.kubeconfig) //nolint:gosec // The plugin of this test.
+		process := exec.Command(h.plugin, "dashboard", "-n", benchfleet.Namespace, "--kubeconfig", h.kubeconfig) //nolint:gosec // The plugin of this test.
 		printed, err := process.StdoutPipe()
 		require.NoError(b, err)
 		require.NoError(b, process.Start())

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -36,10 +35,8 @@ type Server struct {
 	token    string
 	listener net.Listener
 	rooms    *rooms
-	// opened is closed by the first request with the token, and each of them resets idle.
-	opened chan struct{}
-	open   sync.Once
-	idle   *time.Timer
+	// idle is reset by each request with the token.
+	idle *time.Timer
 }
 
 // ErrIdle is the error of Serve if nobody has used the page for idleEnd.
@@ -69,21 +66,15 @@ func Listen(ctx context.Context, hub Hub, port int, options Options) (*Server, e
 	}
 	return &Server{
 		hub: hub, readOnly: options.ReadOnly, now: options.Now, token: rand.Text(), listener: netutil.LimitListener(listener, maxConnections),
-		opened: make(chan struct{}), idle: time.NewTimer(idleEnd),
+		idle: time.NewTimer(idleEnd),
 	}, nil
 }
 
 // use notes that a request with the token came.
-func (s *Server) use() {
-	s.open.Do(func() { close(s.opened) })
-	s.idle.Reset(idleEnd)
-}
+func (s *Server) use() { s.idle.Reset(idleEnd) }
 
 // Address returns the address of the page with its token. The token is in the fragment, which no browser sends anywhere.
 func (s *Server) Address() string { return s.base() + "#token=" + s.token }
-
-// Opened returns a channel that is closed when a browser has opened the page.
-func (s *Server) Opened() <-chan struct{} { return s.opened }
 
 func (s *Server) base() string { return "http://" + s.listener.Addr().String() + "/" }
 
