@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // fakeHub is a hub that counts what it is asked to do.
@@ -274,7 +275,7 @@ func TestNews(t *testing.T) {
 	var second news
 	require.Eventually(t, func() bool { second = get(first.Version); return second.Data != nil }, time.Minute, 10*time.Millisecond)
 	require.NoError(t, json.Unmarshal(second.Data, &after))
-	require.Equal(t, view.StateInFlight, after.Groups[0].Clusters[1].State)
+	require.Equal(t, rollout.PhaseInFlight, after.Groups[0].Clusters[1].State)
 	require.Equal(t, "Progressing=True: waiting for Pods", after.Groups[0].Clusters[1].Message)
 
 	s.hub.set(nil, ErrNotReady)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // Input is the content of a report.
@@ -61,9 +62,9 @@ var layout = template.Must(template.New("report").Funcs(template.FuncMap{
 // classOf returns the class of the state of a cluster: bad, good, or empty.
 func classOf(state view.State) string {
 	switch state {
-	case view.StateFailed, view.StateRejected, view.StateDegraded, view.StateTerminationTimedOut, view.StateCompleted:
+	case rollout.PhaseFailed, view.StateRejected, rollout.PhaseDegraded, rollout.PhaseTerminationTimedOut, rollout.PhaseCompleted:
 		return "bad"
-	case view.StateSucceeded:
+	case rollout.PhaseSucceeded:
 		return "good"
 	}
 	return ""

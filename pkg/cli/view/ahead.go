@@ -188,7 +188,7 @@ func (a *Ahead) wait(clusters []Cluster) {
 	}
 	for i := range clusters {
 		c := &clusters[i]
-		if c.State == StateWaiting && !reached[c.Name] {
+		if c.State == rollout.PhaseWaiting && !reached[c.Name] {
 			a.Unreached++
 		}
 		if c.WaitsFor == rollout.WaitNothing {

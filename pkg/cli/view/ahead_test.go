@@ -134,7 +134,7 @@ func TestAheadWaits(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, ahead.Waves)
 	require.Equal(t, 1, ahead.Unreached)
-	require.Contains(t, ahead.Waiting, view.Waiting{For: rollout.WaitHalt, State: view.StateWaiting, Clusters: []string{"c2"}, Text: view.WaitText(rollout.WaitHalt)})
+	require.Contains(t, ahead.Waiting, view.Waiting{For: rollout.WaitHalt, State: rollout.PhaseWaiting, Clusters: []string{"c2"}, Text: view.WaitText(rollout.WaitHalt)})
 	require.Equal(t, 1, ahead.Limits[0].Failed)
 }
 
@@ -165,6 +165,6 @@ func TestHeldClusterSaysWhy(t *testing.T) {
 	for _, c := range view.Clusters(next) {
 		messages[c.State] = c.Message
 	}
-	require.Equal(t, "on hold: the rack is moved", messages[view.StateHeld], messages)
-	require.Equal(t, "the next window opens at "+now.Add(2*time.Hour).UTC().Format(time.RFC3339), messages[view.StateClosed], messages)
+	require.Equal(t, "on hold: the rack is moved", messages[rollout.PhaseHeld], messages)
+	require.Equal(t, "the next window opens at "+now.Add(2*time.Hour).UTC().Format(time.RFC3339), messages[rollout.PhaseClosed], messages)
 }

@@ -56,9 +56,9 @@ func (o *Objects) estimate() *Estimate {
 // troubled reports whether a cluster may not succeed without help.
 func (c *Cluster) troubled() bool {
 	switch c.State {
-	case StateSucceeded, StateSoaking, StateHandingOver, StateInFlight, StateValidating, StateTerminating:
+	case rollout.PhaseSucceeded, rollout.PhaseSoaking, rollout.PhaseHandingOver, rollout.PhaseInFlight, rollout.PhaseValidating, rollout.PhaseTerminating:
 		return false
-	case StateWaiting:
+	case rollout.PhaseWaiting:
 		return c.WaitsFor == rollout.WaitHalt || c.WaitsFor == rollout.WaitRollback || c.WaitsFor == rollout.WaitStrategy
 	}
 	return true
@@ -104,9 +104,9 @@ func (o *Objects) ends(
 		}
 		total++
 		switch at, ok := wrote[c.Name]; {
-		case c.State == StateWaiting || c.State == StateTerminating:
+		case c.State == rollout.PhaseWaiting || c.State == rollout.PhaseTerminating:
 			waiting++
-		case ok && !c.done() && c.State != StateFailed && c.State != StateCompleted:
+		case ok && !c.done() && c.State != rollout.PhaseFailed && c.State != rollout.PhaseCompleted:
 			busy++
 			wave = later(wave, at.Add(each))
 		}

@@ -13,6 +13,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -126,7 +127,7 @@ func (o *Objects) uncounted() int {
 	clusters, _ := o.clusters()
 	done := 0
 	for i := range clusters {
-		if clusters[i].done() || clusters[i].State == StateSoaking {
+		if clusters[i].done() || clusters[i].State == rollout.PhaseSoaking {
 			done++
 		}
 	}

@@ -223,10 +223,10 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 	case c.WaitsFor != rollout.WaitNothing:
 		facts = append(facts, Fact{Text: "waits for " + WaitText(c.WaitsFor)})
 		facts = append(facts, o.groupFacts(c)...)
-	case c.State == StateFailed:
+	case c.State == rollout.PhaseFailed:
 		facts = append(facts, Fact{Text: "counts against maxFailures"})
 	}
-	if (c.State == StateRestoring || c.State == StateCompleted || c.State == StateRejected) && c.Message != "" {
+	if (c.State == StateRestoring || c.State == rollout.PhaseCompleted || c.State == StateRejected) && c.Message != "" {
 		facts = append(facts, Fact{Text: c.Message})
 	}
 	if c.State == StateRestoring && !c.Confirmed && c.Wrote == o.number(o.ReplicaSet.Status.CurrentRevision) {
@@ -235,7 +235,7 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 	if c.WaitsFor == rollout.WaitAcceptance && len(Alarms(o)) == 0 {
 		facts = append(facts, Fact{Text: "the hub tries the write again at least once a minute"})
 	}
-	if text := holdText(o.holds()[c.Name]); text != "" && c.State == StateHeld {
+	if text := holdText(o.holds()[c.Name]); text != "" && c.State == rollout.PhaseHeld {
 		facts = append(facts, Fact{Text: text})
 	}
 	facts = append(facts, o.then()...)
