@@ -64,6 +64,7 @@ export async function follow(path, signal, on) {
       on(news);
     } catch (error) {
       if (signal.aborted) return;
+      seen = '';
       on(error instanceof Refused ? { error: error.message } : { lost: true });
       if (error.status === 401) return;
     }
