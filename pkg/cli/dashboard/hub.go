@@ -27,8 +27,8 @@ type Hub interface {
 	Report(ctx context.Context, namespace, name string) ([]byte, error)
 }
 
-// Followed returns the newest state of the objects that a Hub follows. It returns ErrNotReady before the first one is complete, and ErrDeleted
-// if the object does not exist. Calls do not overlap.
+// Followed returns the newest state of the objects that a Hub follows. It returns ErrNotReady before the first one is complete, and
+// ErrDeleted if the object does not exist. Calls do not overlap.
 type Followed[T any] func() (T, error)
 
 // Action is a change that a user asks for.

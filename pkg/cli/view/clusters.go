@@ -41,9 +41,9 @@ type Cluster struct {
 
 // ranks lists the phases, the most urgent first. Phases that are not listed come after these, and clusters that succeeded come last.
 var ranks = []State{
-	rollout.PhaseFailed, StateRejected, StateRestoring, rollout.PhaseDegraded, rollout.PhaseTerminationTimedOut, rollout.PhaseCompleted, rollout.PhaseAgentUnknown,
-	StateAway, rollout.PhaseInFlight, rollout.PhaseValidating, rollout.PhaseHandingOver, rollout.PhaseSoaking, rollout.PhaseTerminating, rollout.PhaseHeld, rollout.PhaseClosed,
-	rollout.PhaseWaiting,
+	rollout.PhaseFailed, StateRejected, StateRestoring, rollout.PhaseDegraded, rollout.PhaseTerminationTimedOut, rollout.PhaseCompleted,
+	rollout.PhaseAgentUnknown, StateAway, rollout.PhaseInFlight, rollout.PhaseValidating, rollout.PhaseHandingOver, rollout.PhaseSoaking,
+	rollout.PhaseTerminating, rollout.PhaseHeld, rollout.PhaseClosed, rollout.PhaseWaiting,
 }
 
 // States returns the states of a cluster, the most urgent first.

@@ -56,7 +56,8 @@ func (o *Objects) estimate() *Estimate {
 // troubled reports whether a cluster may not succeed without help.
 func (c *Cluster) troubled() bool {
 	switch c.State {
-	case rollout.PhaseSucceeded, rollout.PhaseSoaking, rollout.PhaseHandingOver, rollout.PhaseInFlight, rollout.PhaseValidating, rollout.PhaseTerminating:
+	case rollout.PhaseSucceeded, rollout.PhaseSoaking, rollout.PhaseHandingOver, rollout.PhaseInFlight, rollout.PhaseValidating,
+		rollout.PhaseTerminating:
 		return false
 	case rollout.PhaseWaiting:
 		return c.WaitsFor == rollout.WaitHalt || c.WaitsFor == rollout.WaitRollback || c.WaitsFor == rollout.WaitStrategy

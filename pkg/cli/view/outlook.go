@@ -69,7 +69,8 @@ func (l *outlook) now() (facts []Fact) {
 		if limits.Halted {
 			facts = append(facts, Fact{level: LevelBad, Text: l.in(i) + l.halted(i)})
 		}
-		if open := l.count(limits, rollout.PhaseInFlight, rollout.PhaseValidating, rollout.PhaseDegraded, StateRejected); limits.Deadline == 0 && open > 0 {
+		open := l.count(limits, rollout.PhaseInFlight, rollout.PhaseValidating, rollout.PhaseDegraded, StateRejected)
+		if limits.Deadline == 0 && open > 0 {
 			text := fmt.Sprintf("no deadline: the hub waits for %s without end, because progressDeadline is None", countOf(open))
 			if endless = limits.Halted; endless {
 				text = "no deadline: stays like this until somebody acts, because progressDeadline is None"
@@ -218,8 +219,8 @@ func (l *outlook) halted(ref int) string {
 
 // words are the states that halt a placementRef, as texts.
 var words = map[State]string{
-	rollout.PhaseFailed: "failed", rollout.PhaseDegraded: "degraded", StateRejected: "rejected", rollout.PhaseAgentUnknown: "with an unknown agent",
-	rollout.PhaseTerminationTimedOut: "with a deletion that timed out",
+	rollout.PhaseFailed: "failed", rollout.PhaseDegraded: "degraded", StateRejected: "rejected",
+	rollout.PhaseAgentUnknown: "with an unknown agent", rollout.PhaseTerminationTimedOut: "with a deletion that timed out",
 }
 
 // allowed describes maxFailures of a placementRef.
