@@ -79,6 +79,7 @@ func TestWithEndsAnAbort(t *testing.T) {
 func TestWithAnUndoInTheWindow(t *testing.T) {
 	o := objects(t, func(o *view.Objects) {
 		o.ReplicaSet.Status.CurrentRevision = hash("v2")
+		revisiontest.Amend(o.Revisions[0], func(r *revision.Record) { r.Began = now })
 		revisiontest.Amend(o.Revisions[1], func(r *revision.Record) { r.Ended = now.Add(time.Minute) })
 		o.Works = []work.Work{succeeding(t, "c1", "v2"), succeeding(t, "c2", "v2")}
 		strategy := &o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy
