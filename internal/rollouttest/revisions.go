@@ -63,10 +63,10 @@ func ReportsDegraded() RevisionOption {
 
 // ReusedAt says that the template came back to the revision: an undo.
 func ReusedAt(since time.Duration) RevisionOption {
-	return func(rev *work.Revision) { rev.Reused, rev.BeginsAt, rev.Underway = true, At(since), true }
+	return func(rev *work.Revision) { rev.Reused, rev.CountsFrom, rev.Underway = true, At(since), true }
 }
 
 // RetriedAt says that a person tried the revision again.
 func RetriedAt(since time.Duration) RevisionOption {
-	return func(rev *work.Revision) { rev.BeginsAt, rev.Underway = At(since), true }
+	return func(rev *work.Revision) { rev.CountsFrom, rev.Underway = At(since), true }
 }

@@ -55,7 +55,7 @@ func TestBegin(t *testing.T) {
 			require.Equal(t, want, d.Ledger)
 			again := tc.how != ledger.New
 			require.Equal(t, again, d.Snapshot.Update.Reused)
-			require.Equal(t, again, d.Snapshot.Update.BeginsAt.Equal(now))
+			require.Equal(t, again, d.Snapshot.Update.CountsFrom.Equal(now))
 			require.Equal(t, again, d.Snapshot.Update.BeginSeen.Equal(now), "it begins in this pass")
 			require.True(t, d.Snapshot.Update.Underway)
 		})
@@ -242,7 +242,7 @@ func TestRetryByHand(t *testing.T) {
 	require.False(t, d.Snapshot.Aborted)
 	require.Empty(t, d.Snapshot.Records.Failures)
 	require.False(t, d.Snapshot.Update.Reused)
-	require.Equal(t, now, d.Snapshot.Update.BeginsAt)
+	require.Equal(t, now, d.Snapshot.Update.CountsFrom)
 }
 
 // A user retries clusters by removing their failures. Such a cluster gets a new deadline. If the API server rejects its work, the cluster

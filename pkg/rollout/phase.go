@@ -214,21 +214,21 @@ type member struct {
 	inPlan bool
 }
 
-// is returns the consequences of a member's phase.
-func (m *member) is() *consequence { return &table[m.phase] }
+// traits returns the consequences of a member's phase.
+func (m *member) traits() *consequence { return &table[m.phase] }
 
 // The exceptions, which need the work, the clock or the plan.
 
 // takesSlot reports whether a member occupies a slot.
 func (m *member) takesSlot() bool {
-	return m.is().takesSlot == always || m.written && m.is().takesSlot == onceWritten
+	return m.traits().takesSlot == always || m.written && m.traits().takesSlot == onceWritten
 }
 
 // startable reports whether a member may be next.
-func (m *member) startable() bool { return m.is().startable && !m.written }
+func (m *member) startable() bool { return m.traits().startable && !m.written }
 
 // failed reports whether a member counts as failed for its placementRef.
-func (m *member) failed() bool { return m.is().fails }
+func (m *member) failed() bool { return m.traits().fails }
 
 // writtenAgain reports whether a member that was started gets the update revision again: the API server rejects the write, or the member
 // failed, and somebody changed its work since. This starts no further cluster, so neither a halt nor the order of groups prevents it.
@@ -264,7 +264,7 @@ func (m *member) counted() bool { return m.owned || m.away }
 
 // mayFailUnselected reports whether a member that nothing selects any more could still fail.
 func (ps *placementState) mayFailUnselected(m *member) bool {
-	return !m.counted() && m.is().mayStillFail && ps.hasDeadline()
+	return !m.counted() && m.traits().mayStillFail && ps.hasDeadline()
 }
 
 // computePhase computes the phase of a member.
@@ -313,7 +313,7 @@ func (ps *placementState) updatedPhase(s *Snapshot, m *member) {
 	default:
 		m.phase, m.next = ps.until(s, m, inFlight, failed)
 	}
-	if m.is().mayStillFail && !gateChanges.IsZero() && (m.next.IsZero() || gateChanges.Before(m.next)) {
+	if m.traits().mayStillFail && !gateChanges.IsZero() && (m.next.IsZero() || gateChanges.Before(m.next)) {
 		m.next = gateChanges
 	}
 	ps.failFlapping(s, m)
@@ -323,7 +323,7 @@ func (ps *placementState) updatedPhase(s *Snapshot, m *member) {
 // soaked again.
 func (ps *placementState) soakedAt(s *Snapshot, m *member) time.Time {
 	if s.returns() {
-		if writtenAt, known := m.work.AppliedAt(); known && !writtenAt.After(s.Update.BeginsAt) {
+		if writtenAt, known := m.work.AppliedAt(); known && !writtenAt.After(s.Update.CountsFrom) {
 			return time.Time{}
 		}
 	}

@@ -70,7 +70,7 @@ func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 func (ps *placementState) failedInAnother(m *member, group string) bool {
 	index, name, known := m.work.DecisionGroup()
 	of := placement.Group{Name: name, Index: index}
-	return known && m.is().fails && ps.ref.Settled() && m.work.PlacementName() == ps.ref.Name && of.Key() != group
+	return known && m.traits().fails && ps.ref.Settled() && m.work.PlacementName() == ps.ref.Name && of.Key() != group
 }
 
 // placement returns the Placement that a member's work is labelled with. While a selection is unknown, no work is handed over.

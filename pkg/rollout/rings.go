@@ -140,7 +140,7 @@ func (r *ring) add(m *member, s *Snapshot) {
 
 // finished reports whether a member does not hold back the listed groups after its own.
 func (m *member) finished() bool {
-	return m.is().done || m.is().tolerated || m.phase == overdueUnselected
+	return m.traits().done || m.traits().tolerated || m.phase == overdueUnselected
 }
 
 // allFailed reports whether every cluster of an entry has failed. An entry whose clusters are all passed over has not failed.

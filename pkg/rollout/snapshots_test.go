@@ -80,9 +80,9 @@ func (d *drawer) drawRevisions() {
 	case 2:
 		s.Current = s.Update
 	case 3:
-		s.Current, s.Update.BeginsAt, s.Update.Underway = s.Update, rt.At(5*minute), true
+		s.Current, s.Update.CountsFrom, s.Update.Underway = s.Update, rt.At(5*minute), true
 	case 4:
-		s.Undo, s.FastUndo, s.Update.BeginsAt = true, true, rt.At(minute)
+		s.Undo, s.FastUndo, s.Update.CountsFrom = true, true, rt.At(minute)
 	case 5:
 		s.Undo = true
 	}

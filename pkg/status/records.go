@@ -16,7 +16,7 @@ func report(in *Input, out *workv1alpha1.ManifestWorkReplicaSetStatus) {
 		}
 	}
 	if in.Stage == Aborted || in.Stage == Aborting {
-		out.Summary.Failed = len(in.Ledger.Of(ledger.Failed))
+		out.Summary.Failed = len(in.Ledger.TroublesIn(ledger.Failed))
 		return
 	}
 	tally(&out.Summary, in.Plan.Counts)

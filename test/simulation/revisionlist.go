@@ -13,6 +13,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
@@ -116,11 +117,20 @@ func (w *World) reaches() map[string]*reach {
 		switch {
 		case !work.DeletionTimestamp.IsZero(), w.Network != nil && w.outcome(work.Namespace, Version(work)) == Silent:
 			b.unsure = true // What was heard before counts, and a hub that was restarted heard nothing.
+		case w.failedItsGate(work.Namespace):
+			b.unsure = true // It stays failed until its gate opens.
 		case !w.succeeded(work) || Version(work) != contents[hash] || keepsOfTheLost(work, contents):
 			b.sick = true
 		}
 	}
 	return found
+}
+
+// failedItsGate reports whether the ledger has a failure of a cluster because of a success gate.
+func (w *World) failedItsGate(cluster string) bool {
+	return slices.ContainsFunc(w.ledger().Troubles, func(t ledger.Trouble) bool {
+		return t.Cluster == cluster && t.State == ledger.Failed && t.Reason == workv1alpha1.FailureGate
+	})
 }
 
 // keepsOfTheLost reports whether a work keeps objects of a revision that is gone: without that, the work can't be compared with what the hub

@@ -95,6 +95,8 @@ func (w *World) checkRingDone(owner *workv1alpha1.ManifestWorkReplicaSet, placem
 		switch {
 		case w.corrupt(work), w.countedUnder(owner, work) != placement:
 			return nil
+		case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision && w.onHold(cluster):
+			return nil // Groups pass over it.
 		case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision:
 			return fmt.Errorf("%s has %s", cluster, work.Labels[workv1alpha1.LabelControllerHash])
 		case !w.reached(work):
@@ -105,7 +107,7 @@ func (w *World) checkRingDone(owner *workv1alpha1.ManifestWorkReplicaSet, placem
 		}
 		return nil
 	}
-	if decidedElsewhere(w, owner, placement, cluster) {
+	if w.onHold(cluster) || decidedElsewhere(w, owner, placement, cluster) {
 		return nil
 	}
 	return fmt.Errorf("%s has no work", cluster)
