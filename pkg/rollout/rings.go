@@ -130,7 +130,7 @@ func (r *ring) add(m *member, s *Snapshot) {
 	if !m.finished() {
 		r.unfinished = append(r.unfinished, m.cluster)
 	}
-	if m.is().tolerated {
+	if m.traits().tolerated {
 		r.failed++
 	}
 	if m.phase == succeeded {

@@ -39,8 +39,10 @@ type Objects struct {
 	Presumed sets.Set[string]
 	// Lease is the Lease of the hub's leader; nil if it was not read, or does not exist.
 	Lease *coordinationv1.Lease
-	// Holds are the holds of managed clusters; nil if ManagedClusters were not read. The status then has those that it lists.
-	Holds map[string]placement.Hold
+	// Holds are the holds of managed clusters; nil if ManagedClusters were not read. The status then has those that it lists. Unavailable are
+	// the managed clusters that are unavailable, in addition to those in the status.
+	Holds       map[string]placement.Hold
+	Unavailable placement.Clusters
 	// Missing names the missing permissions, as "verb resource.group in …". The objects that they protect could not be read.
 	Missing []string
 	// Now is the current time of the client.
