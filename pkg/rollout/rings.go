@@ -58,6 +58,8 @@ type GroupState struct {
 	Until time.Time
 	// NeedsApproval is true if the group waits, or will wait, for an approval that it does not have.
 	NeedsApproval bool
+	// BakeTime is how long it bakes after its last success.
+	BakeTime time.Duration
 	// Clusters is the number of its clusters that count, and Unfinished names those that have to succeed first, sorted.
 	Clusters   int
 	Unfinished []string
@@ -285,7 +287,8 @@ func (p *Plan) noteGroups(s *Snapshot, ps *placementState, outcome *RefOutcome) 
 func (ps *placementState) groupState(s *Snapshot, i, first int) GroupState {
 	r := &ps.rings[i]
 	g := GroupState{
-		Placement: ps.ref.Name, Group: r.Label, State: GroupDone, NeedsApproval: !r.approved, Clusters: r.size, Unfinished: r.unfinished,
+		Placement: ps.ref.Name, Group: r.Label, State: GroupDone, NeedsApproval: !r.approved, BakeTime: r.BakeTime,
+		Clusters: r.size, Unfinished: r.unfinished,
 	}
 	switch {
 	case i < first:

@@ -109,7 +109,7 @@ func (o *Objects) observe() *rollout.Snapshot {
 	v := o.observed(l)
 	update := v.Named(l.Update.Hash)
 	v.Notes = lifecycle.Notes{
-		Works: o.Works, Clusters: status.AwayOf(&o.ReplicaSet.Status), Holds: o.holds(), Handover: o.handover(),
+		Works: o.Works, Clusters: o.availability(), Holds: o.holds(), Handover: o.handover(),
 	}
 	byHash := v.ByHash()
 	for i := range v.Notes.Works {
@@ -133,6 +133,17 @@ func (o *Objects) holds() map[string]placement.Hold {
 		return o.Holds
 	}
 	return status.HoldsOf(&o.ReplicaSet.Status)
+}
+
+// availability returns the clusters that are unavailable, as far as they are known.
+func (o *Objects) availability() placement.Clusters {
+	clusters := status.AwayOf(&o.ReplicaSet.Status)
+	for name, known := range o.Unavailable {
+		if _, listed := clusters[name]; !listed {
+			clusters[name] = known
+		}
+	}
+	return clusters
 }
 
 // ledger returns the decisions of the hub, as far as the objects show them.

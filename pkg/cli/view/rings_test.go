@@ -63,14 +63,19 @@ func TestWhyOfRings(t *testing.T) {
 	}
 }
 
-// TestPlanOfAFile: what the groups of a rollout wait for that a file would begin is not yet so, and the hub does not know the rollout yet.
+// TestPlanOfAFile: the hub does not know the rollout that a file would begin, so its groups wait only later. A plan also names the later
+// approvals and bakeTimes.
 func TestPlanOfAFile(t *testing.T) {
-	o := rings(t, rt.Ring("a", workv1alpha1.ApprovalRequired))
+	o := rings(t, rt.Ring("a", workv1alpha1.ApprovalRequired, time.Hour), rt.Ring("b", workv1alpha1.ApprovalRequired, time.Minute))
 	next, _, err := view.With(o, withTemplate(o, "v3"))
 	require.NoError(t, err)
 	ahead, err := view.AheadOf(next)
 	require.NoError(t, err)
-	require.Equal(t, []string{"once it is applied, group a of Placement p waits for its approval: kubectl mwrs approve web --group a -n default"}, ahead.Notes)
+	require.Equal(t, []string{
+		"once it is applied, group a of Placement p waits for its approval: kubectl mwrs approve web --group a -n default",
+		"group a of Placement p bakes for 1h0m0s after its last success",
+		"group b of Placement p waits for an approval before it begins, and bakes for 1m0s after its last success",
+	}, ahead.Notes)
 }
 
 // TestSkippedCluster: a skipped cluster is in no wave, and says why it waits, also if only its ManagedCluster shows that it is unavailable.

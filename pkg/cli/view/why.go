@@ -75,7 +75,7 @@ func Why(o *Objects, cluster string) (*Story, error) {
 	}
 	slices.SortStableFunc(story.Past, func(a, b Fact) int { return a.order().Compare(b.order()) })
 	story.Future = o.future(&story.Cluster)
-	if story.Cluster.Then != "" {
+	if story.Cluster.Then != "" && story.Cluster.State != StateClosed {
 		story.Assumed = "the hub has watched this cluster since the write; after a restart of the hub, deadlines may be slightly later"
 	}
 	return story, nil
@@ -209,8 +209,8 @@ var waits = map[rollout.Wait]string{
 	rollout.WaitSuccessGate: "a success gate: a condition of its ManifestWork is not True",
 	rollout.WaitHold:        "the end of the hold on its ManagedCluster",
 	rollout.WaitWindow:      "its next window",
-	rollout.WaitAvailability: "its availability: its ManifestWork stays until the cluster has been available for a minute and is still not " +
-		"selected, or its ManagedCluster is deleted",
+	rollout.WaitAvailability: "its availability: after a minute, it gets the revision if a Placement selects it; " +
+		"otherwise its ManifestWork is deleted",
 }
 
 // WaitText describes what a cluster waits for.
@@ -225,7 +225,7 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 	case c.State == StateFailed:
 		facts = append(facts, Fact{Text: "counts against maxFailures"})
 	}
-	if (c.State == StateRestoring || c.State == StateCompleted || c.State == StateRejected) && c.Message != "" {
+	if slices.Contains([]State{StateRestoring, StateCompleted, StateRejected, StateValidating}, c.State) && c.Message != "" {
 		facts = append(facts, Fact{Text: c.Message})
 	}
 	if c.State == StateRestoring && !c.Confirmed && c.Wrote == o.number(o.ReplicaSet.Status.CurrentRevision) {
