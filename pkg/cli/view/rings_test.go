@@ -90,8 +90,8 @@ func TestSkippedCluster(t *testing.T) {
 	require.Equal(t, "unavailable and skipped until it has been available for a minute", view.Clusters(o)[0].Message)
 	story, err := view.Why(o, "c2")
 	require.NoError(t, err)
-	require.Contains(t, texts(story.Future), "waits for its availability: after a minute, it gets the revision if a Placement selects it; "+
-		"otherwise its ManifestWork is deleted")
+	require.Contains(t, texts(story.Future), "waits for its availability: when it has been available for a minute, it gets the revision if a Placement "+
+		"selects it; otherwise its ManifestWork is deleted")
 }
 
 // TestWhyValidating: a cluster that waits for a success gate names it.

@@ -209,7 +209,7 @@ var waits = map[rollout.Wait]string{
 	rollout.WaitSuccessGate: "a success gate: a condition of its ManifestWork is not True",
 	rollout.WaitHold:        "the end of the hold on its ManagedCluster",
 	rollout.WaitWindow:      "its next window",
-	rollout.WaitAvailability: "its availability: after a minute, it gets the revision if a Placement selects it; " +
+	rollout.WaitAvailability: "its availability: when it has been available for a minute, it gets the revision if a Placement selects it; " +
 		"otherwise its ManifestWork is deleted",
 }
 
