@@ -64,8 +64,8 @@ type run struct {
 	abortedAt time.Time
 	// windowsChange is when a window opens or closes next.
 	windowsChange time.Time
-	exposed   int
-	passes    int
+	exposed       int
+	passes        int
 }
 
 // newRun returns the memory of a run, which begin fills. One after the other, any number of runs can use it.

@@ -209,8 +209,8 @@ func gateNotes(refs []workv1alpha1.LocalPlacementReference) (notes []string) {
 			"): add the time that users need")
 	}
 	for _, gate := range gates {
-		notes = append(notes, "success gate "+plain.Line(gate)+" is True when a healthy cluster succeeds, and never if the cluster fails or hangs: "+
-			"the simulation can't evaluate the gate itself")
+		notes = append(notes, "success gate "+plain.Line(gate)+" is True when a healthy cluster succeeds, and never if the cluster "+
+			"fails or hangs: the simulation can't evaluate the gate itself")
 	}
 	return notes
 }
