@@ -17,8 +17,8 @@ import (
 
 var now = rt.At(time.Hour)
 
-// A rollout continues, or begins in one of three ways. The rollout of a template that never had a revision is New, whoever made the
-// revision.
+// A rollout continues, or begins in one of three ways. The rollout of a template that never had a revision is New, regardless of which hub
+// created the revision.
 func TestBegin(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before ledger.Ledger
@@ -62,7 +62,7 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// The ledger of the View does not change.
+// Begin does not change the ledger of the View.
 func TestBeginChangesNoView(t *testing.T) {
 	v := view("b", decided("a", "b"), object("a", 1), object("b", 2))
 	v.Before.SetTroubles([]ledger.Trouble{{Cluster: "c1", State: ledger.Failed, Since: rt.At(0)}})

@@ -32,7 +32,7 @@ func (c *chain) judge() {
 	}
 }
 
-// examine asks for the reports of the clusters that have newly failed. It omits clusters whose write the API server rejects, because
+// examine requests the reports of the clusters that have newly failed. It omits clusters whose write the API server rejects, because
 // nothing was applied there.
 func (c *chain) examine() bool {
 	var failed []*workv1.ManifestWork

@@ -27,7 +27,7 @@ func rolling(before ledger.Ledger, strategy []rt.RefOption, works ...work.Work) 
 	return v
 }
 
-// judge runs the pass of a view up to the resulting ledger.
+// judge runs the pass of a view, and returns the decision with the resulting ledger.
 func judge(v *lifecycle.Observation) lifecycle.Decision {
 	d := begin(v)
 	return lifecycle.Enter(v, d, rollout.Decide(d.Snapshot))
@@ -185,7 +185,7 @@ func TestRetriedClusterGetsItsDeadline(t *testing.T) {
 	require.Empty(t, over.TroublesIn(ledger.TriedAgain))
 }
 
-// People can read about a rollout in the record of its revision after another rollout has begun.
+// Users can read about a rollout in the record of its revision after another rollout has begun.
 func TestRecordOf(t *testing.T) {
 	works := []work.Work{well("c1", "b"), sick("c2", "b"), well("c3", "a"), ours("c4", "b", func(w *work.Work) { w.UnexpectedName = true })}
 	rev := func(v *lifecycle.Observation, record revision.Record) *revision.Revision {

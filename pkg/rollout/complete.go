@@ -119,7 +119,7 @@ func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 func (o *RefOutcome) count(m *member, anyWaits bool) {
 	row := m.traits()
 	if row.name == PhaseTerminating && !o.Halted && (m.owned || anyWaits) {
-		// If nothing new is started, its deletion has no consequence.
+		// If nothing more is started, the deletion has no effect.
 		o.Terminating = append(o.Terminating, m.cluster)
 	}
 	if !m.owned {
@@ -185,8 +185,8 @@ func (m *member) failing() Failing {
 	return failing
 }
 
-// sortFailing sorts by cluster, and keeps one entry for each. A work that is being deleted counts under the Placement that it has. That
-// another placementRef waits for its deletion adds no information.
+// sortFailing sorts by cluster, and keeps one entry for each. A work that is being deleted counts under the Placement in its label. An
+// entry of another placementRef that waits for the deletion would add no information.
 func (p *Plan) sortFailing() {
 	timedOut := func(f Failing) int {
 		if f.Phase == PhaseTerminationTimedOut {
@@ -200,7 +200,7 @@ func (p *Plan) sortFailing() {
 	p.Failing = slices.CompactFunc(p.Failing, func(a, b Failing) bool { return a.Cluster == b.Cluster })
 }
 
-// confirm counts a cluster whose success at the desired revision was seen for long enough.
+// confirm counts a cluster whose success at the desired revision has lasted long enough.
 func (p *Plan) confirm(s *Snapshot, m *member) {
 	at, state := m.atUpdate, m.state
 	if s.Aborted {
@@ -219,7 +219,7 @@ func (p *Plan) confirm(s *Snapshot, m *member) {
 	}
 }
 
-// confirmWork counts a success at the desired revision once it was seen for long enough, and reports whether it does.
+// confirmWork counts a success at the desired revision if it has lasted long enough, and reports whether it has.
 func (p *Plan) confirmWork(s *Snapshot, w *work.Work) bool {
 	switch phase, ripe := soakPhase(s, w, time.Time{}); {
 	case phase != succeeded && !s.Restored:

@@ -10,12 +10,12 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Where each cluster stands, and why:
+// The state of each cluster, and its reason:
 //
-//  1. The plan is made as by Decide. The phase of a cluster and what follows from it come from the table in phase.go.
-//  2. When a phase changes by itself, and to what, comes from computePhase with the clock put forward.
-//  3. A cluster that the plan writes to waits for nothing. For any other cluster the table has what it waits for. Whether a waiting cluster
-//     lacks a slot, a group or its turn follows from the decision in next.go (limit).
+//  1. The plan is the same as that of Decide. The phase of a cluster and its consequences come from the table in phase.go.
+//  2. The time at which a phase changes by itself, and the next phase, come from computePhase with a later clock.
+//  3. A cluster that the plan writes to waits for nothing. For any other cluster, the table determines what it waits for. Whether a
+//     waiting cluster lacks a slot, a group or its turn follows from the decision in next.go (limit).
 
 // Wait is what a cluster waits for.
 type Wait string
@@ -88,7 +88,7 @@ type Standing struct {
 	Halts bool
 }
 
-// Explain returns where each selected cluster stands: by placementRef in spec order, and by name.
+// Explain returns the state of each selected cluster: by placementRef in spec order, and by name.
 func Explain(s *Snapshot) []Standing {
 	p, states := decide(s)
 	written := map[string]bool{}
@@ -118,7 +118,7 @@ func Explain(s *Snapshot) []Standing {
 	return standings
 }
 
-// forecast returns when the phase of a member changes by itself, and to what.
+// forecast returns when the phase of a member changes by itself, and the next phase.
 func (ps *placementState) forecast(s *Snapshot, m *member) (time.Time, Phase) {
 	if !m.next.After(s.Now) || m.phase == agentUnknown { // Only a report of its agent changes this phase.
 		return time.Time{}, ""

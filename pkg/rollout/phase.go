@@ -17,7 +17,7 @@ import (
 //  4. A failure does not count while the cluster's agent is unknown. While the selection of any placementRef is unknown, no deadline fires.
 //  5. A recorded failure holds until the success of the cluster is settled.
 //
-// The table below says what follows from each phase. Code that needs more than the table compares the phase itself.
+// The table below has the consequences of each phase. Code that needs more than the table compares the phase itself.
 
 // Phase is the progress of a selected cluster toward the update revision.
 type Phase string
@@ -113,11 +113,11 @@ type consequence struct {
 	awaited when
 	// tolerated: the rollout may complete without it.
 	tolerated bool
-	// done: it keeps no mandatory group open.
+	// done: it does not keep a mandatory group open.
 	done bool
-	// updated: it runs the update revision, settled or not. settled: its success counts.
+	// updated: it has the update revision, settled or not. settled: its success counts.
 	updated, settled bool
-	// listed: it is named among the clusters that hold the rollout up.
+	// listed: it is named among the clusters that hold up the rollout.
 	listed bool
 	// waitsFor is what it waits for, if that depends on the phase alone.
 	waitsFor Wait
@@ -156,9 +156,9 @@ const (
 	always
 	// onceWritten: only if this plan writes the update revision to the cluster.
 	onceWritten
-	// withDeadline: only if a progressDeadline will decide. Without one, nothing does.
+	// withDeadline: only if there is a progressDeadline. Without one, the wait has no end.
 	withDeadline
-	// unlessHalted: only as long as the placementRef is not halted.
+	// unlessHalted: only while the placementRef is not halted.
 	unlessHalted
 )
 
@@ -182,9 +182,9 @@ type member struct {
 	work    *work.Work
 	// owned is true if the cluster belongs to the placementRef. Otherwise only its work still counts here.
 	owned bool
-	// invalid is true if no cluster can have the name: it fails at once, and nothing is written or sent anywhere by that name.
+	// invalid is true if no cluster can have the name: it fails at once, and nothing is written or sent to that name.
 	invalid bool
-	// away is true if the cluster does not belong to the placementRef because it is away. It counts as one that does.
+	// away is true if the cluster does not belong to the placementRef because it is away. It counts as if it did.
 	away bool
 
 	// atUpdate is true if the work has the update revision. state is then its state by its conditions.

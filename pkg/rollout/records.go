@@ -70,7 +70,7 @@ func lacks[V any](known, wanted map[string]V) bool {
 	return false
 }
 
-// hasFailed reports whether the records say that a cluster failed with the update revision.
+// hasFailed reports whether the records show that a cluster failed with the update revision.
 func (s *Snapshot) hasFailed(cluster string) bool {
 	record, known := s.Records.Failures[cluster]
 	return known && !s.Aborted && record.Reason != workv1alpha1.FailureTerminationTimedOut
@@ -110,7 +110,7 @@ func (ps *placementState) applyRecord(s *Snapshot, m *member) {
 	if m.traits().mayStillFail {
 		m.next = time.Time{} // Its deadline no longer applies.
 	}
-	found := record // Only what is found goes to the heap.
+	found := record // Only an existing record goes to the heap.
 	m.since, m.reason, m.record = record.Since, record.Reason, &found
 	m.phase = m.failedPhase()
 }
@@ -184,7 +184,7 @@ func (m *member) degradedRecord(s *Snapshot, placement string, halted bool) (Fai
 	return record, m.traits().name == PhaseDegraded && (known || halted && m.counted())
 }
 
-// records returns the current facts. During an abort, the facts of the failed rollout stay.
+// records returns the current facts. During an abort, the facts of the failed rollout are kept.
 func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 	if s.Aborted {
 		return s.Records

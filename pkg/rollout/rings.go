@@ -319,7 +319,8 @@ func (ps *placementState) ownFailures(group int) (at int, own bool) {
 	return at, at < len(ps.rings) && ps.rings[at].MaxFailures != nil
 }
 
-// exceedsOwn reports whether more clusters of a listed group count than its own maxFailures allows for its size plus the missing clusters.
+// exceedsOwn reports whether more clusters of a listed group count as failed than its own maxFailures allows, for its size plus the missing
+// clusters.
 func (ps *placementState) exceedsOwn(counts, sizes []int, missing int) bool {
 	for r, count := range counts {
 		if count > 0 && count > ps.rings[r].FailuresAllowed(sizes[r]+missing) {

@@ -11,7 +11,7 @@ import (
 
 // Revision is the part of a ControllerRevision that Decide needs.
 type Revision struct {
-	// Name of the ControllerRevision.
+	// Name is the name of the ControllerRevision.
 	Name string
 	// Hash is its short name.
 	Hash string
@@ -66,7 +66,7 @@ func (r *Revision) reportsProgress() bool {
 	return false
 }
 
-// hasRule reports whether a rule makes a condition of a type.
+// hasRule reports whether a rule sets a condition of a type.
 func hasRule(rules []workv1.ConditionRule, conditionType string) bool {
 	return slices.ContainsFunc(rules, func(rule workv1.ConditionRule) bool { return rule.Condition == conditionType })
 }
