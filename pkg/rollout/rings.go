@@ -275,7 +275,8 @@ func (p *Plan) noteGroups(s *Snapshot, ps *placementState, outcome *RefOutcome) 
 			outcome.gate = g.State
 		}
 	}
-	outcome.gatesPassedOver = (outcome.gated() || outcome.gate == GroupFailed) && ps.any(func(m *member) bool { return !m.countsAtAll() && ps.ringOf[m.group] >= first })
+	passedOver := func(m *member) bool { return !m.countsAtAll() && ps.ringOf[m.group] >= first }
+	outcome.gatesPassedOver = (outcome.gated() || outcome.gate == GroupFailed) && ps.any(passedOver)
 	if until := s.Began.Add(missingFor); outcome.gate == GroupMissing && s.Now.Before(until) {
 		p.recheckAt(s.Now, until)
 	} else if outcome.gate == GroupMissing {

@@ -103,7 +103,8 @@ var UndecidedGate = Rule{
 		"add a rule for Progressing to this entry that is False once the result is known",
 	Checks: []Check{{
 		Variables: []Variable{
-			{"gates", "variables.refs.map(r, r.?rolloutStrategy.?successGates.orValue([]).filter(g, g.?mode.orValue('') != 'Report').map(g, g.conditionType))"},
+			{"gates", "variables.refs.map(r, r.?rolloutStrategy.?successGates.orValue([])" +
+				".filter(g, g.?mode.orValue('') != 'Report').map(g, g.conditionType))"},
 			{"undecided", "variables.configs.map(c, [c.?conditionRules.orValue([])].map(rs, rs.exists(r, r.condition == 'Progressing') ? [] : " +
 				"rs.filter(r, variables.gates.exists(g, r.condition in g)).map(r, string(r.condition)))[0])"},
 		},
