@@ -75,6 +75,7 @@ func progress(plan *rollout.Plan) string {
 		{rollout.PhaseFailed, "failed"},
 		{rollout.PhaseAgentUnknown, "not heard"},
 		{rollout.PhaseCompleted, "completed at an older revision"},
+		{rollout.PhaseSkipped, "skipped"},
 		{rollout.PhaseHeld, "on hold"},
 		{rollout.PhaseClosed, "outside of their windows"},
 	} {

@@ -171,7 +171,14 @@ func AheadOf(o *Objects) (*Ahead, error) {
 	a.wait(clusters)
 	a.Text, a.Then, a.Alarms = a.text(), o.then(), Alarms(o)
 	a.note(s)
-	a.Notes = append(a.Notes, status.Groups(set, rollout.Decide(s))...)
+	plan := rollout.Decide(s)
+	for _, text := range status.Groups(set, plan) {
+		if o.decided != nil {
+			text = "once it is applied, " + text
+		}
+		a.Notes = append(a.Notes, text)
+	}
+	a.noteLater(plan)
 	a.noteHolds(s)
 	return a, nil
 }
@@ -213,6 +220,23 @@ func (a *Ahead) note(s *rollout.Snapshot) {
 		case !ref.Placement.Matches():
 			a.Notes = append(a.Notes,
 				fmt.Sprintf("the decisions of Placement %s are incomplete: it selects %d clusters", ref.Name, ref.Placement.Selected))
+		}
+	}
+}
+
+// noteLater names the approvals and bakeTimes that the listed groups need later.
+func (a *Ahead) noteLater(plan *rollout.Plan) {
+	for i := range plan.Groups {
+		g := &plan.Groups[i]
+		var later []string
+		if g.State == rollout.GroupWaiting && g.NeedsApproval {
+			later = append(later, "waits for an approval before it begins")
+		}
+		if g.State != rollout.GroupBaking && g.State != rollout.GroupDone && g.BakeTime > 0 {
+			later = append(later, fmt.Sprintf("bakes for %s after its last success", g.BakeTime))
+		}
+		if len(later) > 0 {
+			a.Notes = append(a.Notes, fmt.Sprintf("group %s of Placement %s %s", ledger.Quoted(g.Group), g.Placement, strings.Join(later, ", and ")))
 		}
 	}
 }

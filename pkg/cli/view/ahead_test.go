@@ -139,7 +139,8 @@ func TestAheadWaits(t *testing.T) {
 	require.Equal(t, 1, ahead.Limits[0].Failed)
 }
 
-// TestAheadHolds: a plan names the clusters on hold with their reasons, and those whose windows are closed with the next opening.
+// TestAheadHolds: a plan names the clusters on hold with their reasons, and those whose windows are closed with the next opening, for which
+// the first wave waits.
 func TestAheadHolds(t *testing.T) {
 	o := objects(t)
 	o.Holds = map[string]placement.Hold{"c1": {Reason: "the rack is moved"}, "c2": {Opens: o.Now.Add(time.Hour)}}
@@ -147,7 +148,7 @@ func TestAheadHolds(t *testing.T) {
 	require.NoError(t, err)
 	ahead, err := view.AheadOf(next)
 	require.NoError(t, err)
-	require.Empty(t, ahead.Waves)
+	require.Equal(t, "1, if every cluster recovers and succeeds; the first one waits", ahead.Text)
 	require.Subset(t, ahead.Notes, []string{
 		"c1: on hold: the rack is moved", "c2: the next window opens at " + o.Now.Add(time.Hour).UTC().Format(time.RFC3339),
 	})

@@ -162,8 +162,11 @@ func (o *Objects) standing() []Cluster {
 			c.ChangesAt, c.Then = time.Time{}, ""
 		}
 		o.describe(&c, works[c.Name])
-		if standing.Gate != "" {
+		switch {
+		case standing.Gate != "":
 			c.Message = status.GateMessage(works[c.Name].Object, standing.Gate)
+		case c.State == StateAway:
+			c.Message = "unavailable and skipped until it has been available for a minute"
 		}
 		c.Message = cmp.Or(standing.Rejection, c.Message)
 		if c.State == rollout.PhaseWaiting {

@@ -76,7 +76,7 @@ func Why(o *Objects, cluster string) (*Story, error) {
 	}
 	slices.SortStableFunc(story.Past, func(a, b Fact) int { return a.order().Compare(b.order()) })
 	story.Future = o.future(&story.Cluster)
-	if story.Cluster.Then != "" {
+	if story.Cluster.Then != "" && story.Cluster.State != rollout.PhaseClosed {
 		story.Assumed = "the hub has watched this cluster since the write; after a restart of the hub, deadlines may be slightly later"
 	}
 	return story, nil
@@ -210,8 +210,8 @@ var waits = map[rollout.Wait]string{
 	rollout.WaitSuccessGate: "a success gate: a condition of its ManifestWork is not True",
 	rollout.WaitHold:        "the end of the hold on its ManagedCluster",
 	rollout.WaitWindow:      "its next window",
-	rollout.WaitAvailability: "its availability: its ManifestWork stays until the cluster has been available for a minute and is still not " +
-		"selected, or its ManagedCluster is deleted",
+	rollout.WaitAvailability: "its availability: when it has been available for a minute, it gets the revision if a Placement selects it; " +
+		"otherwise its ManifestWork is deleted",
 }
 
 // WaitText describes what a cluster waits for.
@@ -226,7 +226,7 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 	case c.State == rollout.PhaseFailed:
 		facts = append(facts, Fact{Text: "counts against maxFailures"})
 	}
-	if (c.State == StateRestoring || c.State == rollout.PhaseCompleted || c.State == StateRejected) && c.Message != "" {
+	if slices.Contains([]State{StateRestoring, rollout.PhaseCompleted, StateRejected, rollout.PhaseValidating}, c.State) && c.Message != "" {
 		facts = append(facts, Fact{Text: c.Message})
 	}
 	if c.State == StateRestoring && !c.Confirmed && c.Wrote == o.number(o.ReplicaSet.Status.CurrentRevision) {
