@@ -47,6 +47,8 @@ func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Act
 		steps = append(steps, historyStep(c))
 	case view.VerbApprove:
 		steps = append(steps, placementSteps(c)...)
+	case view.VerbResume:
+		steps = append(placementSteps(c), historyStep(c))
 	}
 	objects, err := o.readSet(ctx, c, asked.Name, steps...)
 	if err != nil {
