@@ -47,8 +47,11 @@ func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Act
 		steps = append(steps, historyStep(c))
 	case view.VerbApprove:
 		steps = append(steps, placementSteps(c)...)
-	case view.VerbResume:
+	case view.VerbResume: // It depends on the clusters whether the hub then continues or aborts.
 		steps = append(placementSteps(c), historyStep(c))
+		if works == nil {
+			steps = append(steps, worksStep(readWorks))
+		}
 	}
 	objects, err := o.readSet(ctx, c, asked.Name, steps...)
 	if err != nil {
@@ -80,7 +83,9 @@ func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Act
 	if err != nil {
 		return nil, err
 	}
-	objects.Works = works
+	if works != nil {
+		objects.Works = works
+	}
 	a.Effect = view.EffectOf(objects, asked.Verb, target, names)
 	return a, nil
 }

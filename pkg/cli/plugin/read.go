@@ -107,7 +107,11 @@ type worksReader func(context.Context, *clients, *view.Objects) error
 // readWith is read with another way to read the works.
 func (o *options) readWith(ctx context.Context, c *clients, name string, works worksReader) (*view.Objects, error) {
 	steps := append([]readStep{leaseStep, historyStep(c)}, placementSteps(c)...)
-	return o.readSet(ctx, c, name, append(steps, readStep{"list manifestworks.work.open-cluster-management.io in all namespaces", works})...)
+	return o.readSet(ctx, c, name, append(steps, worksStep(works))...)
+}
+
+func worksStep(read worksReader) readStep {
+	return readStep{"list manifestworks.work.open-cluster-management.io in all namespaces", read}
 }
 
 // placementSteps read which clusters the Placements select.

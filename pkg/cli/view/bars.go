@@ -34,6 +34,7 @@ func (o *Objects) bars() []Bar {
 		return nil
 	}
 	groups := GroupsOf(o, clusters)
+	complete := StateOf(o.ReplicaSet) == workv1alpha1.StateComplete // An undo after an abort is complete at once, and its clusters soak again.
 	var bars []Bar
 	for i := range o.ReplicaSet.Spec.PlacementRefs {
 		ref := &o.ReplicaSet.Spec.PlacementRefs[i]
@@ -52,7 +53,7 @@ func (o *Objects) bars() []Bar {
 			}
 			part := Bar{Placement: ref.Name, Group: groups[g].Name, Total: len(groups[g].Clusters)}
 			for k := range groups[g].Clusters {
-				if groups[g].Clusters[k].done() {
+				if c := &groups[g].Clusters[k]; c.done() || complete && c.State == StateSoaking {
 					part.Done++
 				}
 			}

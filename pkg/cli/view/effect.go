@@ -95,9 +95,10 @@ func (o *Objects) restoredBy(r *Revision) (clusters int, then string) {
 // returned describes the hub's action after an abort: it returns the clusters of a revision to the current one.
 func (o *Objects) returned(update *Revision, current, number string) string {
 	if known := len(o.Works) > 0 || update.Now >= 0; known && o.having(update) == 0 {
-		return fmt.Sprintf("No cluster has revision %s: the hub keeps revision %s on every cluster.", number, current)
+		return fmt.Sprintf("The hub keeps revision %s, and returns any cluster that already has revision %s.", current, number)
 	}
-	return fmt.Sprintf("The hub writes revision %s at once to %s revision %s. It ignores the rollout strategy.", current, o.affected(update), number)
+	return fmt.Sprintf("The hub writes revision %s at once to %s revision %s. It ignores the rollout strategy.",
+		current, o.affected(update), number)
 }
 
 // resumed returns the number of clusters to which the hub writes after a pause, and a description of its action. missing is the number of
@@ -107,6 +108,8 @@ func (o *Objects) resumed(update *Revision, missing int) (clusters int, then str
 	switch {
 	case o.edited():
 		return Selected(o.ReplicaSet), "The hub rolls out the template in the spec, with the rollout strategy."
+	case o.aborted() && o.having(update) == 0:
+		return 0, "The rollout stays aborted: nothing starts until the template changes or somebody retries."
 	case o.aborted():
 		clusters = o.having(update)
 		return clusters, fmt.Sprintf("The rollout is aborted: the hub returns %s to revision %s, and starts nothing new.",

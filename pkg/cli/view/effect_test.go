@@ -74,6 +74,10 @@ func TestEffectOfAResume(t *testing.T) {
 		resumed(func(o *view.Objects) { o.Now = o.Now.Add(time.Hour) }))
 	require.Equal(t, "The rollout is aborted: the hub returns 9 clusters to revision 1, and starts nothing new.",
 		resumed(func(o *view.Objects) { o.ReplicaSet.Status.AbortedTime = ptr.To(metav1.NewTime(o.Now)) }))
+	require.Equal(t, "The rollout stays aborted: nothing starts until the template changes or somebody retries.",
+		resumed(func(o *view.Objects) {
+			o.ReplicaSet.Status.AbortedTime, o.Works = ptr.To(metav1.NewTime(o.Now)), o.Works[9:]
+		}))
 	require.Equal(t, "The hub rolls out the template in the spec, with the rollout strategy.",
 		resumed(func(o *view.Objects) { o.ReplicaSet.Spec.ManifestWorkTemplate.Workload.Manifests = nil }))
 }
@@ -85,7 +89,7 @@ func TestEffectsWithoutWrites(t *testing.T) {
 	o.ReplicaSet.Status.Summary.Total, o.ReplicaSet.Status.CurrentRevision = 5, older.Hash
 	require.Equal(t, "The hub writes nothing: every ManifestWork has this template already.", view.EffectOf(o, view.VerbUndo, &older, nil).Then)
 	o.ReplicaSet.Status.UpdateRevision = "newer"
-	require.Equal(t, "No cluster has revision newer: the hub keeps revision 1 on every cluster. The spec does not change.",
+	require.Equal(t, "The hub keeps revision 1, and returns any cluster that already has revision newer. The spec does not change.",
 		view.EffectOf(o, view.VerbAbort, nil, nil).Then)
 }
 

@@ -137,7 +137,7 @@ func Of(o *Objects) *Fleet {
 	return f
 }
 
-// reached returns how far an aborted revision came. It is nil if unknown: an earlier rollout of the revision may have reached more clusters.
+// reached returns how far an aborted revision came. It is nil if unknown, because an earlier rollout of the revision reached every cluster.
 func (o *Objects) reached() *Reached {
 	at := o.ReplicaSet.Status.AbortedTime
 	if at == nil {
