@@ -132,7 +132,7 @@ func TestConditions(t *testing.T) {
 			in:   input(status.Complete, rt.Rolling("bbb", "bbb"), p1(two), rt.Works(done("c1"), done("c2"))),
 			want: [4]string{"AsExpected True", "AsExpected True", "NewManifestWorkAvailable False", "Complete True"},
 			says: map[string]string{
-				applied:     "2 clusters as wanted",
+				applied:     "2 clusters up to date",
 				progressing: "New revision web-bbb is successfully progressed",
 				rolledOut:   "2 clusters at revision web-bbb",
 			},
