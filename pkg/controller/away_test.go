@@ -13,6 +13,7 @@ import (
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -35,7 +36,7 @@ func workOf(cluster, hash string) *work.Work {
 
 func brokerPass(writes ...rollout.Write) *pass {
 	p := &pass{
-		key: "ns/web", now: rt.Epoch, observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}},
+		key: "ns/web", now: rt.Epoch, memory: memory.NewOwners().Of("ns/web", ""), observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}},
 	}
 	p.Snapshot, p.Update = &rollout.Snapshot{Owner: rt.Owner}, rt.Revision("bbb")
 	p.Plan = &rollout.Plan{Desired: rt.Revision("bbb"), Writes: writes}

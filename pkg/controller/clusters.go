@@ -194,7 +194,7 @@ func (c *Controller) awayUnheard(p *pass, clusters, remembered placement.Cluster
 // clustersUnread returns why ManagedClusters can't be read, with the remedy; empty if they can. Each process makes an event of it once.
 func (c *Controller) clustersUnread(p *pass) string {
 	note := p.facts.ClustersNote
-	if note != "" && c.memory.Reports.Announce(p.key, note) {
+	if note != "" && p.memory.Announce(note) {
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventClustersUnavailable, "Report", note)
 	}
 	return note

@@ -174,14 +174,10 @@ type Controller struct {
 	abortsWait func() bool
 
 	// State that is kept from one pass to the next, each part with its own lock (package internal/memory).
-	expectations *memory.Expectations
-	memory       *memory.Memory
-	contents     *memory.Contents
+	owners       *memory.Owners
 	combinations *memory.Combinations
-	pace         *memory.Pace
 	selections   *memory.Selections
 	clusters     *memory.Clusters
-	aborting     *memory.Aborting
 
 	// chain holds the steps of a pass, in order.
 	chain []reconciler
@@ -230,14 +226,10 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		clock:         wallClock{config.Clock},
 		successSettle: config.SuccessSettle,
 		writers:       cmp.Or(max(config.Writers, 0), defaultWriters),
-		expectations:  memory.NewExpectations(),
-		memory:        memory.New(),
-		contents:      memory.NewContents(),
+		owners:        memory.NewOwners(),
 		combinations:  memory.NewCombinations(cmp.Or(config.Handover, handover.DefaultLimits())),
-		pace:          memory.NewPace(),
 		selections:    memory.NewSelections(),
 		clusters:      memory.NewClusters(),
-		aborting:      memory.NewAborting(),
 	}
 	if c.history == nil {
 		c.history = func() History { return History{} }

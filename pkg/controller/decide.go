@@ -80,7 +80,7 @@ func (c *Controller) take(p *pass, decision lifecycle.Decision) {
 
 // say makes an event about a decision.
 func (c *Controller) say(p *pass, event *lifecycle.Event) {
-	if event.Once && !c.memory.Reports.Announce(p.key, event.Note) {
+	if event.Once && !p.memory.Announce(event.Note) {
 		return
 	}
 	c.event(p, nil, typeOf(event), event.Reason, event.Action, event.Note)

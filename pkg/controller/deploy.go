@@ -26,7 +26,9 @@ type deployReconciler struct{ *Controller }
 
 func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
 	r.nameLostPlaces(p)
-	r.memory.Works.Settled(p.Plan.Settled, p.now)
+	for _, settled := range p.Plan.Settled {
+		p.memory.Works.Of(settled.Object.UID).Settled(p.now)
+	}
 	p.lookAgain(p.Plan.Recheck)
 	r.nameAcceptedChanges(ctx, p)
 	if r.lacksLedger(p) {
@@ -70,7 +72,7 @@ func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
 	if first.InHandover() {
 		wanted = first.Combined.Template
 	}
-	field := r.memory.Works.Difference(first.Object.UID, func() string {
+	field := p.memory.Works.Of(first.Object.UID).Difference(func() string {
 		stored, err := r.writer.Spec(ctx, &p.history, first.Object, first.Digest)
 		if err != nil {
 			return ""
@@ -106,9 +108,9 @@ func (r *deployReconciler) writeAll(ctx context.Context, p *pass, left func() bo
 		switch {
 		case r.away():
 			results[i] = errAway
-		case !w.LastTry && r.memory.Owners.RefusedLately(p.key, attempt, p.now):
+		case !w.LastTry && p.memory.RefusedLately(attempt, p.now):
 			results[i] = memory.ErrRefusedLately
-		case w.Action == rollout.Relabel && r.memory.Works.StrippedLately(w.Work.Object.UID, p.now):
+		case w.Action == rollout.Relabel && p.memory.Works.Of(w.Work.Object.UID).StrippedLately(p.now):
 			// A webhook or a policy removes the written metadata. Without a limit, each pass would write it again (P7).
 		default:
 			results[i] = r.inTurn(p.turn, left, func() error { return r.write(ctx, p, w) })
@@ -123,7 +125,7 @@ func (r *deployReconciler) deleteUnselected(ctx context.Context, p *pass, left f
 		switch d := &p.Plan.Deletes[i]; {
 		case r.away():
 			results[i] = errAway
-		case r.memory.Owners.RefusedLately(p.key, deletionOf(d), p.now):
+		case p.memory.RefusedLately(deletionOf(d), p.now):
 			results[i] = memory.ErrRefusedLately
 		default:
 			results[i] = r.inTurn(p.turn, left, func() error { return r.delete(ctx, p, *d) })
@@ -135,7 +137,7 @@ func (r *deployReconciler) deleteUnselected(ctx context.Context, p *pass, left f
 // askAgain schedules the pass that restores the metadata that a webhook or a policy removed.
 func (r *deployReconciler) askAgain(p *pass) {
 	for i := range p.Plan.Writes {
-		if w := &p.Plan.Writes[i]; w.Action == rollout.Relabel && r.memory.Works.StrippedLately(w.Work.Object.UID, p.now) {
+		if w := &p.Plan.Writes[i]; w.Action == rollout.Relabel && p.memory.Works.Of(w.Work.Object.UID).StrippedLately(p.now) {
 			p.lookAgain(memory.PrunedInterval)
 			return
 		}
@@ -151,16 +153,16 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 	}
 	r.wroteWork(p, answer)
 	if w.Revision != nil {
-		r.memory.Works.Wrote(answer, w.Revision)
+		p.memory.Works.Of(answer.GetUID()).Wrote(answer, w.Revision)
 		if p.Snapshot.Aborted {
-			r.memory.Owners.WroteBack(p.key, p.abortOf(w.Revision), w.Cluster)
+			p.memory.WroteBack(p.abortOf(w.Revision), w.Cluster)
 		}
 	}
 	if mark := workpatch.MissingMark(w, answer); mark != "" {
 		return apierrors.NewBadRequest("a webhook or a policy removes " + mark)
 	}
 	if w.Action == rollout.Relabel {
-		r.memory.Works.Stripped(answer.GetUID(), workpatch.IsStripped(w, answer), p.now)
+		p.memory.Works.Of(answer.GetUID()).Stripped(workpatch.IsStripped(w, answer), p.now)
 	}
 	return nil
 }

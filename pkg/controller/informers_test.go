@@ -53,11 +53,11 @@ func TestLaneOf(t *testing.T) {
 	}), "it writes nothing while it is paused")
 
 	plain := func(*workv1alpha1.ManifestWorkReplicaSet) {}
-	c.aborting.Note(key, memory.AbortUnderWay)
+	c.owners.Of(key, "").LeaveAbort(memory.AbortUnderWay)
 	require.Equal(t, queue.Aborts, seen(plain), "an older CRD drops what the status should tell")
-	c.aborting.Note(key, memory.AbortStuck)
+	c.owners.Of(key, "").LeaveAbort(memory.AbortStuck)
 	require.Equal(t, queue.Rollouts, seen(aborted), "there is nothing to go back to")
-	c.aborting.Note(key, memory.NoAbort)
+	c.owners.Of(key, "").LeaveAbort(memory.NoAbort)
 	require.Equal(t, queue.Rollouts, seen(plain))
 }
 

@@ -39,7 +39,7 @@ func TestAskingChangesNothing(t *testing.T) {
 		digest, err := revision.DigestOf(&w.Object.Spec)
 		require.NoError(t, err)
 		p := &pass{
-			now: rt.At(at), observed: observed{
+			now: rt.At(at), memory: c.owners.Of("ns/web", ""), observed: observed{
 				object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}, works: []*workv1.ManifestWork{w.Object},
 			},
 		}

@@ -31,22 +31,25 @@ import (
 func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration, err error) {
 	cached, exists, err := c.replicaSets.GetByKey(key)
 	if err != nil || !exists {
+		c.owners.Forget(key)
 		c.metrics.Forget(key)
 		return 0, err
 	}
-	if wait := c.pace.Wait(key, c.clock.Now()); wait > 0 {
+	object := cached.(*replicaset.Object)
+	known := c.owners.Of(key, object.UID)
+	if wait := known.Pace.Wait(c.clock.Now()); wait > 0 {
 		return wait, nil
 	}
-	if wait := c.yields(key, cached.(*replicaset.Object)); wait > 0 {
+	if wait := c.yields(key, object, known); wait > 0 {
 		return wait, nil
 	}
-	if !c.caughtUp(ctx, key) {
+	if !c.caughtUp(ctx, known) {
 		c.metrics.Reconciled(metrics.Behind)
 		return catchUpInterval, nil
 	}
 	result := metrics.Erred // Remains so if the pass panics.
 	defer func() { c.metrics.Reconciled(result) }()
-	again, err = c.pass(ctx, key, cached.(*replicaset.Object))
+	again, err = c.pass(ctx, key, object)
 	if err == nil {
 		result = metrics.Passed
 	}
@@ -57,7 +60,7 @@ func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration,
 func (c *Controller) pass(ctx context.Context, key string, object *replicaset.Object) (again time.Duration, err error) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("manifestWorkReplicaSet", key))
 	p := c.newPass(object, key)
-	defer func() { c.pace.Passed(key, p.now, c.clock.Now(), p.wrote.Load() || p.urgent) }()
+	defer func() { p.memory.Pace.Passed(p.now, c.clock.Now(), p.wrote.Load() || p.urgent) }()
 	if err := c.observe(p); err != nil {
 		return 0, err
 	}
@@ -73,27 +76,27 @@ func (c *Controller) pass(ctx context.Context, key string, object *replicaset.Ob
 			break
 		}
 	}
-	c.memory.Owners.StillFail(key, p.failing)
-	c.aborting.Note(key, p.abortLeft())
+	p.memory.StillFail(p.failing)
+	p.memory.LeaveAbort(p.abortLeft())
 	return p.recheck, p.err()
 }
 
 // caughtUp reports whether every cache shows this process's own last writes. A write whose object was deleted before a cache saw it
 // would never show. So the API server is asked for objects that are late. A cache that lags behind lags for all objects, and asking for
 // all at once would slow down the writes of an abort. So only a few are asked for at a time.
-func (c *Controller) caughtUp(ctx context.Context, owner string) bool {
-	if c.expectations.Behind(owner) == 0 {
+func (c *Controller) caughtUp(ctx context.Context, owner *memory.Owner) bool {
+	if owner.Expectations.Behind() == 0 {
 		return true
 	}
-	for _, w := range c.expectations.Late(owner, c.clock.Now(), catchUpQuestions) {
+	for _, w := range owner.Expectations.Late(c.clock.Now(), catchUpQuestions) {
 		if !w.Shown() && c.isGone(ctx, w) {
-			c.expectations.Forget(owner, w)
+			owner.Expectations.Forget(w)
 		}
 	}
-	return c.expectations.Behind(owner) == 0
+	return owner.Expectations.Behind() == 0
 }
 
-func (c *Controller) isGone(ctx context.Context, w memory.Write) bool {
+func (c *Controller) isGone(ctx context.Context, w *memory.Write) bool {
 	name, err := cache.ParseObjectName(w.Key)
 	if err != nil {
 		return true
@@ -113,13 +116,13 @@ func (c *Controller) isGone(ctx context.Context, w memory.Write) bool {
 // wrote notes that this pass wrote an object, as the API server answered it.
 func (c *Controller) wrote(p *pass, store cache.Store, answer metav1.Object) {
 	p.wrote.Store(true)
-	c.expectations.Wrote(p.key, store, answer, c.clock.Now())
+	p.memory.Expectations.Wrote(store, answer, c.clock.Now())
 }
 
 // deleted notes that this pass deleted an object.
 func (c *Controller) deleted(p *pass, store cache.Store, object metav1.Object) {
 	p.wrote.Store(true)
-	c.expectations.Deleted(p.key, store, object, c.clock.Now())
+	p.memory.Expectations.Deleted(store, object, c.clock.Now())
 }
 
 func (c *Controller) wroteWork(p *pass, work metav1.Object) { c.wrote(p, c.workIndex, work) }
@@ -130,6 +133,8 @@ func (c *Controller) wroteRevision(p *pass, revision *appsv1.ControllerRevision)
 
 // pass is one pass over a ManifestWorkReplicaSet: what it observed, what was decided, and what it did.
 type pass struct {
+	// memory is what this process knows about the object.
+	memory *memory.Owner
 	// key is "namespace/name", and turn is the lane and key under which this pass's writes take slots.
 	key  string
 	turn queue.Turn
@@ -183,7 +188,7 @@ type done struct {
 }
 
 func (c *Controller) newPass(object *replicaset.Object, key string) *pass {
-	p := &pass{key: key, turn: queue.Turn{Lane: c.laneOf(key), Key: key}}
+	p := &pass{key: key, memory: c.owners.Of(key, object.UID), turn: queue.Turn{Lane: c.laneOf(key), Key: key}}
 	now, gap := c.connection.Look()
 	p.now, p.gap, p.object = now.Round(0), rollout.Gap(gap), object
 	p.facts = lifecycle.Observation{
@@ -216,8 +221,8 @@ func (p *pass) problem(text string) {
 func (c *Controller) patcher(p *pass) replicaset.Patcher {
 	return c.objects.Patcher(p.object.Namespace, func(answer *replicaset.Object, written *unstructured.Unstructured) {
 		p.answer = answer
-		if c.memory.Owners.Verified(p.key, p.object.ResourceVersion) {
-			c.memory.Owners.Verify(p.key, answer.ResourceVersion)
+		if p.memory.Verified == p.object.ResourceVersion {
+			p.memory.Verified = answer.ResourceVersion
 		}
 		c.wrote(p, c.replicaSets, written)
 	})

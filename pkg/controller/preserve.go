@@ -33,13 +33,13 @@ func (r *finalizeReconciler) preserve(ctx context.Context, p *pass) error {
 		return r.reportDeleting(ctx, p, &told)
 	}
 	works, live := r.knownWorks(p), false
-	if !r.memory.Releases.Begun(p.key) {
+	if !p.memory.Releases.Begun() {
 		listed, err := r.liveWorks(ctx, p)
 		if err != nil {
 			return err
 		}
 		works, live = listed, true
-		r.memory.Releases.Begin(p.key)
+		p.memory.Releases.Begin()
 	}
 	found := r.releaseAll(ctx, p, works, live)
 	if found.over(p) && !live {
@@ -86,7 +86,7 @@ func (r *finalizeReconciler) decidePreserve(ctx context.Context, p *pass) (persi
 	case !p.Ledger.Preserve && !before.Preserve, p.reading.Later != nil, !r.lacksLedger(p):
 		return false, nil
 	case !p.Ledger.Preserve:
-		r.memory.Releases.Forget(p.key)
+		p.memory.Releases.End()
 	}
 	return true, r.persist(ctx, p, func() error {
 		told := meta.FindStatusCondition(p.object.Status.Conditions, workv1alpha1.ConditionDeleting)
@@ -131,7 +131,7 @@ func (r *finalizeReconciler) releaseAll(ctx context.Context, p *pass, works []*w
 			errs = append(errs, fmt.Errorf("releasing the workloads of ManifestWork %s/%s: %w", work.Namespace, work.Name, err))
 		}
 	}
-	outcome := r.memory.Owners.Attempted(p.key, results, p.now)
+	outcome := p.memory.Attempted(results, p.now)
 	if !outcome.RetryAt.IsZero() {
 		p.lookAgain(outcome.RetryAt.Sub(p.now))
 	}
@@ -177,11 +177,11 @@ func (r *finalizeReconciler) release(
 	if !live && orphan.AwaitsAgent(work) {
 		return orphan.Step{Action: orphan.Wait}, nil
 	}
-	if known, ok := r.memory.Releases.Step(p.key, work); ok {
+	if known, ok := p.memory.Releases.Step(work); ok {
 		return known, nil
 	}
 	attempt := memory.Attempt{What: clusterWork(work.Namespace), Target: string(work.UID)}
-	if r.memory.Owners.RefusedLately(p.key, attempt, p.now) {
+	if p.memory.RefusedLately(attempt, p.now) {
 		return step, memory.ErrRefusedLately
 	}
 	err = r.inTurn(p.turn, left, func() error {
@@ -218,7 +218,7 @@ func (r *finalizeReconciler) releaseWhole(ctx context.Context, p *pass, work *wo
 	if !p.named(work) && !step.Final() {
 		step = orphan.Step{Action: orphan.Delete} // Somebody added the owner label.
 	}
-	if step.Spec != nil && r.memory.Releases.Repeats(p.key, work.UID, step.Spec, p.now) {
+	if step.Spec != nil && p.memory.Releases.Repeats(work.UID, step.Spec, p.now) {
 		return orphan.Step{}, errStored
 	}
 	version, err := work.ResourceVersion, error(nil)
@@ -236,7 +236,7 @@ func (r *finalizeReconciler) releaseWhole(ctx context.Context, p *pass, work *wo
 	case step.Spec != nil && version == work.ResourceVersion:
 		return orphan.Step{}, errStored
 	}
-	return r.memory.Releases.Looked(p.key, work.UID, version, step), nil
+	return p.memory.Releases.Looked(work.UID, version, step), nil
 }
 
 // errStored is the error of a work that the API server stores differently from what is written. The write is retried after a while.
@@ -270,7 +270,7 @@ func (r *finalizeReconciler) setSpec(
 		r.wroteWork(p, answer)
 	}
 	p.wrote.Store(true)
-	r.memory.Releases.Wrote(p.key, work.UID, step.Spec, p.now)
+	p.memory.Releases.Wrote(work.UID, step.Spec, p.now)
 	return answer.GetResourceVersion(), nil
 }
 
@@ -280,8 +280,8 @@ func (r *finalizeReconciler) progressOf(p *pass, found *releases) *status.Releas
 	for _, clusters := range [][]string{progress.Waiting, progress.Leaving, progress.TooLate, progress.Unreleased} {
 		slices.Sort(clusters)
 	}
-	progress.Clusters = r.memory.Releases.Clusters(p.key, max(found.named, p.object.Status.Summary.Total))
-	if len(progress.TooLate) > 0 && r.memory.Reports.Announce(p.key, workv1alpha1.EventWorkloadsNotReleased) {
+	progress.Clusters = p.memory.Releases.Clusters(max(found.named, p.object.Status.Summary.Total))
+	if len(progress.TooLate) > 0 && p.memory.Announce(workv1alpha1.EventWorkloadsNotReleased) {
 		r.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventWorkloadsNotReleased, "Delete", status.Lost(progress.TooLate))
 	}
 	return progress

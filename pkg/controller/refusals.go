@@ -120,7 +120,7 @@ func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attemp
 		attempt := memory.Attempt{What: clusterWork(cluster), Cluster: cluster, Target: p.targetOf(p.Update)}
 		results = append(results, memory.Attempted{Attempt: attempt, Err: memory.ErrLater})
 	}
-	outcome := r.memory.Owners.Attempted(p.key, results, p.now)
+	outcome := p.memory.Attempted(results, p.now)
 	if len(outcome.Refused) > 0 {
 		if !outcome.RetryAt.IsZero() {
 			p.lookAgain(outcome.RetryAt.Sub(p.now))
@@ -166,7 +166,7 @@ func (c *Controller) refused(p *pass, err error) string {
 		what = request.What
 	}
 	p.failing = append(p.failing, what)
-	return c.memory.Owners.Answered(p.key, what, err) +
+	return p.memory.Answered(what, err) +
 		"; fix the cause (a quota, a policy, a webhook or a right may be the reason), the request is retried"
 }
 

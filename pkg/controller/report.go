@@ -79,12 +79,12 @@ func (c *Controller) store(
 	ctx context.Context, p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus, mayWait bool,
 ) (written bool, err error) {
 	stored := &p.object.Status
-	frozen := !p.deciding && c.memory.Owners.Drops(p.key, memory.Status) && c.memory.Owners.Waits(p.key, memory.Status, p.now)
+	frozen := !p.deciding && p.memory.Places.Drops(memory.Status) && p.memory.Places.Waits(memory.Status, p.now)
 	if frozen {
 		status.Freeze(wanted, stored)
 		p.lookAgain(memory.PrunedInterval)
 	}
-	if wait := c.memory.Reports.ReportWait(p.key, stored, wanted, p.now); mayWait && wait > 0 {
+	if wait := p.memory.ReportWait(stored, wanted, p.now); mayWait && wait > 0 {
 		p.lookAgain(wait)
 		return false, nil
 	}
@@ -92,14 +92,14 @@ func (c *Controller) store(
 	if err != nil || !written {
 		return false, err
 	}
-	c.memory.Reports.Reported(p.key, p.now)
+	p.memory.ReportedAt = p.now
 	switch {
 	case frozen || wanted.Ledger == "":
 	case p.answer.Status.Ledger == wanted.Ledger:
-		c.memory.Owners.Held(p.key, memory.Status, p.Ledger.Seq)
+		p.memory.Places.Held(memory.Status, p.Ledger.Seq)
 		c.confirm(p)
 	default:
-		c.memory.Owners.Dropped(p.key, memory.Status, p.Ledger.Seq, p.now)
+		p.memory.Places.Dropped(memory.Status, p.Ledger.Seq, p.now)
 		p.lookAgain(time.Millisecond) // No event of the object leads to the next pass.
 	}
 	return true, nil
@@ -109,10 +109,10 @@ func (c *Controller) store(
 // the version that the cache has: its event came while another CRD was served.
 func (c *Controller) confirm(p *pass) {
 	version := p.object.ResourceVersion
-	if p.reading.InStatus || p.answer.ResourceVersion != version || c.memory.Owners.Confirmed(p.key, version) {
+	if p.reading.InStatus || p.answer.ResourceVersion != version || p.memory.Confirmed == version {
 		return
 	}
-	c.memory.Owners.Confirm(p.key, version)
+	p.memory.Confirmed = version
 	p.lookAgain(time.Millisecond)
 }
 
@@ -122,7 +122,7 @@ func (c *Controller) historyNote(p *pass) string {
 		return ""
 	}
 	missing := p.facts.HistoryNote
-	if c.memory.Reports.Announce(p.key, missing) {
+	if p.memory.Announce(missing) {
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventHistoryUnavailable, "Report", missing)
 	}
 	return missing
@@ -131,11 +131,11 @@ func (c *Controller) historyNote(p *pass) string {
 // prunedNote returns the note that the CRD is another one, which drops the ledger, and makes an event of it once. The rollout continues
 // with the copy of the ledger (R42).
 func (c *Controller) prunedNote(p *pass) string {
-	if !c.memory.Owners.Drops(p.key, memory.Status) {
+	if !p.memory.Places.Drops(memory.Status) {
 		return ""
 	}
 	const note = status.LedgerDropped + ": its CRD of ManifestWorkReplicaSet is another one, apply the one that came with this hub"
-	if c.memory.Reports.Announce(p.key, note) {
+	if p.memory.Announce(note) {
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventOlderCRD, "Report", note)
 	}
 	return note
@@ -167,8 +167,10 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid, Paused: p.object.Spec.Paused})
 	written, err := c.store(ctx, p, wanted, false)
 	if err == nil && written {
-		was := c.memory.Reports.Tell(p.key, p.told, func(told *status.Told) { told.Paused = p.object.Spec.Paused })
-		c.announcePause(p, was.Paused)
+		told := p.told()
+		c.announcePause(p, told.Paused)
+		told.Paused = p.object.Spec.Paused
+		p.memory.Told = &told
 	}
 	return err
 }

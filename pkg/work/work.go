@@ -71,6 +71,8 @@ type marks struct {
 	// conditions are those that decide, and latest is the latest transition of any.
 	conditions conditions
 	latest     time.Time
+	report     Report
+	group      decisionGroup
 }
 
 // Read reads from the object of a work, once, what decisions need of it. The object must not change after that. Without Read, it is read
@@ -91,7 +93,31 @@ func (w *Work) read() *marks {
 	at, err := time.Parse(time.RFC3339Nano, annotations[workv1alpha1.AnnotationAppliedAt])
 	m.appliedAt, m.isApplied = at, err == nil
 	m.conditions, m.latest = readConditions(w.Object.Status.Conditions)
+	m.report = Report{
+		applied: printOf(m.conditions.applied), progressing: printOf(m.conditions.progressing),
+		available: printOf(m.conditions.available), degraded: printOf(m.conditions.degraded),
+	}
+	if m.isApplied {
+		m.report.AppliedAt = at.UnixNano()
+	}
+	m.group = groupIn(annotations[workv1alpha1.AnnotationDecisionGroup])
 	return m
+}
+
+// decisionGroup is the group of a cluster when its work was written.
+type decisionGroup struct {
+	index int32
+	name  string
+	known bool
+}
+
+func groupIn(annotation string) decisionGroup {
+	number, name, found := strings.Cut(annotation, "/")
+	if !found {
+		return decisionGroup{}
+	}
+	n, err := strconv.ParseInt(number, 10, 32)
+	return decisionGroup{index: int32(n), name: name, known: err == nil}
 }
 
 // Cluster returns the managed cluster of the work.
@@ -161,12 +187,8 @@ func (w *Work) At(rev *Revision) bool {
 
 // DecisionGroup returns the group of the cluster when the revision was written.
 func (w *Work) DecisionGroup() (index int32, name string, ok bool) {
-	number, name, found := strings.Cut(w.Object.Annotations[workv1alpha1.AnnotationDecisionGroup], "/")
-	if !found {
-		return 0, "", false
-	}
-	n, err := strconv.ParseInt(number, 10, 32)
-	return int32(n), name, err == nil
+	group := &w.read().group
+	return group.index, group.name, group.known
 }
 
 // Settled reports whether this process has found a success of this rollout settled.
