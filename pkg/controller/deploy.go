@@ -21,50 +21,48 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
-// deployReconciler persists the decision, or carries it out.
-type deployReconciler struct{ *Controller }
-
-func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
-	r.nameLostPlaces(p)
+// deploy persists the decision, or carries it out.
+func (c *Controller) deploy(ctx context.Context, p *pass) (bool, error) {
+	c.nameLostPlaces(p)
 	for _, settled := range p.Plan.Settled {
 		p.memory.Works.Of(settled.Object.UID).Settled(p.now)
 	}
 	p.lookAgain(p.Plan.Recheck)
-	r.nameAcceptedChanges(ctx, p)
-	if r.lacksLedger(p) {
-		return false, r.persistPlan(ctx, p)
+	c.nameAcceptedChanges(ctx, p)
+	if c.lacksLedger(p) {
+		return false, c.persistPlan(ctx, p)
 	}
 	if p.TemplateHeld {
-		return false, r.report(ctx, p)
+		return false, c.report(ctx, p)
 	}
 	if len(p.Plan.Writes)+len(p.Plan.Deletes) > 0 {
-		if shown, err := r.verify(ctx, p); !shown {
+		if shown, err := c.verify(ctx, p); !shown {
 			p.unrestored = p.Snapshot.Aborted && p.Plan.Behind > 0
 			return false, err
 		}
 	}
-	return true, r.act(ctx, p)
+	return true, c.act(ctx, p)
 }
 
 // persistPlan persists the ledger after the plan: a pass persists a decision or carries one out, never both.
-func (r *deployReconciler) persistPlan(ctx context.Context, p *pass) error {
+func (c *Controller) persistPlan(ctx context.Context, p *pass) error {
 	p.unrestored = p.Snapshot.Aborted && p.Plan.Behind > 0
-	r.namePersistentErrors(p, untried(p, p.Plan.Writes, p.Plan.Deletes))
+	c.namePersistentErrors(p, untried(p, p.Plan.Writes, p.Plan.Deletes))
 	p.standing = standing(p)
-	return r.persist(ctx, p, func() error { return r.report(ctx, p) })
+	return c.persist(ctx, p, func() error { return c.report(ctx, p) })
 }
 
 // report writes the status of a pass that has decided.
-func (r *deployReconciler) report(ctx context.Context, p *pass) error {
+func (c *Controller) report(ctx context.Context, p *pass) error {
 	if p.TemplateHeld {
 		slices.Sort(p.problems)
-		return r.reportInvalid(ctx, p, status.InvalidSpec(strings.Join(p.problems, "; ")))
+		return c.reportInvalid(ctx, p, status.InvalidSpec(strings.Join(p.problems, "; ")))
 	}
-	return r.patchStatus(ctx, p, stageOf(p))
+	return c.patchStatus(ctx, p, stageOf(p))
 }
 
 // nameAcceptedChanges reports the field that the API server stores differently from what was written.
-func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
+func (c *Controller) nameAcceptedChanges(ctx context.Context, p *pass) {
 	if len(p.Plan.Accepted) == 0 || p.Plan.Desired.Template == nil {
 		return // There is nothing to compare with if the revision is gone.
 	}
@@ -73,7 +71,7 @@ func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
 		wanted = first.Combined.Template
 	}
 	field := p.memory.Works.Of(first.Object.UID).Difference(func() string {
-		stored, err := r.writer.Spec(ctx, &p.history, first.Object, first.Digest)
+		stored, err := c.writer.Spec(ctx, &p.history, first.Object, first.Digest)
 		if err != nil {
 			return ""
 		}
@@ -86,56 +84,56 @@ func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
 
 // act makes the plan's writes and deletes. Nothing else writes ManifestWorks, except the deletion of the owner. An abort that a pause holds
 // back stays in progress.
-func (r *deployReconciler) act(ctx context.Context, p *pass) error {
+func (c *Controller) act(ctx context.Context, p *pass) error {
 	p.unrestored = p.Snapshot.Aborted && (p.Plan.Deferred > 0 || p.Plan.Held != nil && p.Plan.Behind > 0)
-	left := r.budget(p) // Writes and deletes share one budget: after long writes, deletes wait for the next pass (P8).
-	results := r.writeAll(ctx, p, left)
-	r.askAgain(p)
-	deletions := r.deleteUnselected(ctx, p, left)
+	left := c.budget(p) // Writes and deletes share one budget: after long writes, deletes wait for the next pass (P8).
+	results := c.writeAll(ctx, p, left)
+	c.askAgain(p)
+	deletions := c.deleteUnselected(ctx, p, left)
 	if ctx.Err() != nil {
 		p.unrestored = true
 		return ctx.Err()
 	}
-	r.nameAway(p, results, deletions)
-	return r.sortResults(p, results, deletions)
+	c.nameAway(p, results, deletions)
+	return c.sortResults(p, results, deletions)
 }
 
-func (r *deployReconciler) writeAll(ctx context.Context, p *pass, left func() bool) []error {
+func (c *Controller) writeAll(ctx context.Context, p *pass, left func() bool) []error {
 	results := make([]error, len(p.Plan.Writes))
-	r.parallel(ctx, len(results), func(i int) {
+	c.parallel(ctx, len(results), func(i int) {
 		w := &p.Plan.Writes[i]
 		attempt := p.attemptOf(w)
 		switch {
-		case r.away():
+		case c.away():
 			results[i] = errAway
 		case !w.LastTry && p.memory.RefusedLately(attempt, p.now):
 			results[i] = memory.ErrRefusedLately
 		case w.Action == rollout.Relabel && p.memory.Works.Of(w.Work.Object.UID).StrippedLately(p.now):
 			// A webhook or a policy removes the written metadata. Without a limit, each pass would write it again (P7).
 		default:
-			results[i] = r.inTurn(p.turn, left, func() error { return r.write(ctx, p, w) })
+			results[i] = c.inTurn(p.turn, left, func() error { return c.write(ctx, p, w) })
 		}
 	})
 	return results
 }
 
-func (r *deployReconciler) deleteUnselected(ctx context.Context, p *pass, left func() bool) []error {
+func (c *Controller) deleteUnselected(ctx context.Context, p *pass, left func() bool) []error {
 	results := make([]error, len(p.Plan.Deletes))
-	r.parallel(ctx, len(results), func(i int) {
+	c.parallel(ctx, len(results), func(i int) {
 		switch d := &p.Plan.Deletes[i]; {
-		case r.away():
+		case c.away():
 			results[i] = errAway
 		case p.memory.RefusedLately(deletionOf(d), p.now):
 			results[i] = memory.ErrRefusedLately
 		default:
-			results[i] = r.inTurn(p.turn, left, func() error { return r.delete(ctx, p, *d) })
+			results[i] = c.inTurn(p.turn, left, func() error { return c.delete(ctx, p, *d) })
 		}
 	})
 	return results
 }
 
 // askAgain schedules the pass that restores the metadata that a webhook or a policy removed.
-func (r *deployReconciler) askAgain(p *pass) {
+func (c *Controller) askAgain(p *pass) {
 	for i := range p.Plan.Writes {
 		if w := &p.Plan.Writes[i]; w.Action == rollout.Relabel && p.memory.Works.Of(w.Work.Object.UID).StrippedLately(p.now) {
 			p.lookAgain(memory.PrunedInterval)
@@ -144,14 +142,14 @@ func (r *deployReconciler) askAgain(p *pass) {
 	}
 }
 
-func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write) error {
+func (c *Controller) write(ctx context.Context, p *pass, w *rollout.Write) error {
 	klog.FromContext(ctx).V(2).Info("Writing a ManifestWork", "action", w.Action, "cluster", w.Cluster, "why", w.Why)
-	answer, err := r.writer.Write(ctx, r.ownerOf(p), w)
-	r.metrics.WorkWrite(verbOf(w.Action), writeResult(err))
+	answer, err := c.writer.Write(ctx, c.ownerOf(p), w)
+	c.Metrics.WorkWrite(verbOf(w.Action), writeResult(err))
 	if err != nil {
 		return err
 	}
-	r.wroteWork(p, answer)
+	c.wroteWork(p, answer)
 	if w.Revision != nil {
 		p.memory.Works.Of(answer.GetUID()).Wrote(answer, w.Revision)
 		if p.Snapshot.Aborted {
@@ -168,15 +166,15 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 }
 
 // ownerOf returns the data about the pass's object that a write needs.
-func (r *deployReconciler) ownerOf(p *pass) *workwriter.Owner {
+func (c *Controller) ownerOf(p *pass) *workwriter.Owner {
 	return &workwriter.Owner{
 		Object:     p.object.ManifestWorkReplicaSet,
 		Label:      p.facts.Owner,
 		Works:      p.works,
 		History:    &p.history,
 		IsRevision: p.isRevision,
-		Found:      func(work metav1.Object) { r.wroteWork(p, work) },
-		NameTaken:  func(cluster, name string) { r.announceNameTaken(p, cluster, name) },
+		Found:      func(work metav1.Object) { c.wroteWork(p, work) },
+		NameTaken:  func(cluster, name string) { c.announceNameTaken(p, cluster, name) },
 	}
 }
 
@@ -185,15 +183,15 @@ func (p *pass) isRevision(hash string) bool {
 	return hash == p.Update.Hash || hash == p.Ledger.Current.Hash || p.history.ByHash(hash) != nil
 }
 
-func (r *deployReconciler) delete(ctx context.Context, p *pass, d rollout.Delete) error {
+func (c *Controller) delete(ctx context.Context, p *pass, d rollout.Delete) error {
 	work := d.Work.Object
 	klog.FromContext(ctx).V(2).Info("Deleting a ManifestWork", "cluster", work.Namespace, "name", work.Name, "why", d.Why)
-	deleted, err := r.writer.Delete(ctx, work)
+	deleted, err := c.writer.Delete(ctx, work)
 	if deleted || err != nil {
-		r.metrics.WorkWrite(metrics.Delete, writeResult(err))
+		c.Metrics.WorkWrite(metrics.Delete, writeResult(err))
 	}
 	if deleted {
-		r.deleted(p, r.workIndex, work)
+		c.deleted(p, c.stores.Works, work)
 	}
 	return err
 }
@@ -213,10 +211,10 @@ var errAway = fmt.Errorf("the broker is not connected: %w", memory.ErrLater)
 
 // away reports whether works travel over a broker that is not connected. Then no write is tried: each would be encoded and logged, and
 // would fail.
-func (c *Controller) away() bool { return c.broker != nil && !c.broker.Reachable() }
+func (c *Controller) away() bool { return c.Broker != nil && !c.Broker.Reachable() }
 
 // nameAway reports how many writes wait for the broker.
-func (r *deployReconciler) nameAway(p *pass, results ...[]error) {
+func (c *Controller) nameAway(p *pass, results ...[]error) {
 	waiting := 0
 	for _, errs := range results {
 		for _, err := range errs {

@@ -42,10 +42,10 @@ func (c *Controller) announce(p *pass, stage status.Stage) {
 		case status.Resumed:
 			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutResumed, "RollOut", p.progressMessage())
 		case status.Stopped:
-			c.metrics.RolloutDegraded()
+			c.Metrics.RolloutDegraded()
 			c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutStalled, "RollOut", p.progressMessage())
 		case status.Completed:
-			c.metrics.RolloutCompleted()
+			c.Metrics.RolloutCompleted()
 			c.rolloutTook(p, metrics.RolloutComplete)
 			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutComplete, "RollOut",
 				status.CompleteNote(p.Plan, p.Update.Name))
@@ -81,7 +81,7 @@ func (c *Controller) announceAbort(p *pass, transition status.Transition) {
 	switch {
 	case !p.Ledger.Abort.Held.IsZero():
 	case transition == status.AbortDecided:
-		c.metrics.RolloutAborted()
+		c.Metrics.RolloutAborted()
 		c.rolloutTook(p, metrics.RolloutAborted)
 		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort",
 			fmt.Sprintf("the rollout of revision %s was aborted, and every cluster returns to revision %s: %s",
@@ -125,13 +125,13 @@ func (c *Controller) announceStarted(p *pass) {
 	case begun.How != ledger.New:
 		reason = metrics.Found
 	}
-	c.metrics.RolloutStarted(reason)
+	c.Metrics.RolloutStarted(reason)
 	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutStarted, "RollOut", fmt.Sprintf(note, p.Update.Name))
 }
 
 // rolloutTook records the duration of a rollout that has ended.
 func (c *Controller) rolloutTook(p *pass, result metrics.RolloutResult) {
-	c.metrics.RolloutTook(result, p.now.Sub(p.Ledger.Begun.Last()))
+	c.Metrics.RolloutTook(result, p.now.Sub(p.Ledger.Begun.Last()))
 }
 
 // announceRestored makes an event, once for each abort, when every selected cluster has confirmed the restored revision.
@@ -141,7 +141,7 @@ func (c *Controller) announceRestored(p *pass) {
 		return
 	}
 	took := max(0, p.now.Sub(now.At)) // A user may have set any time.
-	c.metrics.Restored(took)
+	c.Metrics.Restored(took)
 	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventClustersRestored, "Abort",
 		fmt.Sprintf("every cluster confirmed revision %s, %s after the abort was decided", p.currentName(), took.Round(1e9)))
 }
@@ -231,14 +231,14 @@ func (p *pass) updateObject() runtime.Object {
 func (c *Controller) event(p *pass, related runtime.Object, eventType, reason, action, note string) {
 	note = status.EventNote(note)
 	klog.Background().Info("Event", "manifestWorkReplicaSet", p.key, "type", eventType, "reason", reason, "note", note)
-	c.recorder.Eventf(p.object.ManifestWorkReplicaSet, related, eventType, reason, action, "%s", note)
+	c.Recorder.Eventf(p.object.ManifestWorkReplicaSet, related, eventType, reason, action, "%s", note)
 }
 
 // announceNameTaken makes an event, once for each object, that a work does not have the usual name. An event for each cluster would
 // be too many.
-func (r *deployReconciler) announceNameTaken(p *pass, cluster, other string) {
+func (c *Controller) announceNameTaken(p *pass, cluster, other string) {
 	if p.memory.Announce(workv1alpha1.EventWorkNameTaken) {
-		r.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventWorkNameTaken, "RollOut", fmt.Sprintf(
+		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventWorkNameTaken, "RollOut", fmt.Sprintf(
 			"ManifestWork %s/%s does not belong to this ManifestWorkReplicaSet: its own is %s/%s there, "+
 				"and it has another name wherever the usual one is taken",
 			cluster, p.object.Name, cluster, other))

@@ -63,7 +63,7 @@ func New(config Config) (*Runner, error) {
 	}{
 		{works, workcache.WorkIndexers(), workcache.OwnerEvents(r.queue.Add, c.readsLive), never},
 		{config.ReplicaSetInformer, nil, r.leading(objectQueueKeys), never},
-		{revisions, workcache.OwnerIndexers(), r.leading(ownerQueueKeys), func() bool { return c.history().Unavailable }},
+		{revisions, workcache.OwnerIndexers(), r.leading(ownerQueueKeys), func() bool { return c.History().Unavailable }},
 		{placements, nil, r.leading(c.placementQueueKeys), never},
 		{decisions, replicaset.DecisionIndexers(), r.leading(c.placementQueueKeys), never},
 	} {
@@ -104,19 +104,19 @@ func (r *Runner) watchClusters(c *Controller, informer cache.SharedIndexInformer
 		return fmt.Errorf("watching an informer: %w", err)
 	}
 	c.clustersSeen = handler.HasSynced
-	r.synced = append(r.synced, func() bool { return handler.HasSynced() || !informer.HasSynced() && c.clustersNote() != "" })
+	r.synced = append(r.synced, func() bool { return handler.HasSynced() || !informer.HasSynced() && c.ClustersNote() != "" })
 	return nil
 }
 
 // followNotes queues every object if the hub gets or loses the permission to read ManagedClusters, or another hub comes or goes: their
 // conditions report that, and no event follows.
 func (r *Runner) followNotes(context.Context) {
-	notes := [2]string{r.controller.clustersNote(), r.controller.hubNote()}
+	notes := [2]string{r.controller.ClustersNote(), r.controller.HubNote()}
 	if notes == r.notes {
 		return
 	}
 	r.notes = notes
-	for _, key := range r.controller.replicaSets.ListKeys() {
+	for _, key := range r.controller.stores.ReplicaSets.ListKeys() {
 		r.queue.Add(key)
 	}
 }
@@ -130,7 +130,7 @@ func (c *Controller) laneOf(key string) queue.Lane {
 	case memory.AbortStuck:
 		return queue.Rollouts
 	}
-	cached, exists, err := c.replicaSets.GetByKey(key)
+	cached, exists, err := c.stores.ReplicaSets.GetByKey(key)
 	if err != nil || !exists {
 		return queue.Rollouts
 	}
@@ -177,7 +177,7 @@ func (c *Controller) placementQueueKeys(obj runtime.Object) []string {
 	}
 	var keys []string
 	for _, placement := range placements {
-		owners, err := c.replicaSets.IndexKeys(replicaset.ByPlacement, placement)
+		owners, err := c.stores.ReplicaSets.IndexKeys(replicaset.ByPlacement, placement)
 		if err == nil {
 			keys = append(keys, owners...)
 		}

@@ -53,14 +53,14 @@ func (c *Controller) verify(ctx context.Context, p *pass) (shown bool, err error
 	there := map[string]bool{}
 	for i := range live {
 		there[live[i].Name] = true
-		cached, known, err := c.revisionIndex.GetByKey(live[i].Namespace + "/" + live[i].Name)
+		cached, known, err := c.stores.Revisions.GetByKey(live[i].Namespace + "/" + live[i].Name)
 		if err != nil || !known || cached.(*appsv1.ControllerRevision).ResourceVersion != live[i].ResourceVersion {
-			p.memory.Expectations.Wrote(c.revisionIndex, &live[i], c.clock.Now())
+			p.memory.Expectations.Wrote(c.stores.Revisions, &live[i], c.Clock.Now())
 		}
 	}
 	for i := range p.facts.History.Revisions {
 		if cached := p.facts.History.Revisions[i].Object; !there[cached.Name] {
-			p.memory.Expectations.Deleted(c.revisionIndex, cached, c.clock.Now())
+			p.memory.Expectations.Deleted(c.stores.Revisions, cached, c.Clock.Now())
 		}
 	}
 	p.memory.Verified = p.object.ResourceVersion

@@ -32,13 +32,13 @@ func (c *Controller) observe(p *pass) error {
 	}
 	p.history = revision.NewHistory(p.object, decoded)
 	p.facts.History = p.history
-	if history := c.history(); history.Unavailable {
+	if history := c.History(); history.Unavailable {
 		p.facts.NoHistory, p.facts.HistoryNote, p.history = true, history.Note, revision.History{}
 	}
 
-	p.facts.ClustersNote = c.clustersNote()
+	p.facts.ClustersNote = c.ClustersNote()
 
-	works, err := c.workIndex.ByIndex(workcache.ByOwner, p.key)
+	works, err := c.stores.Works.ByIndex(workcache.ByOwner, p.key)
 	if err != nil {
 		return fmt.Errorf("reading the ManifestWorks: %w", err)
 	}
@@ -64,7 +64,7 @@ func (c *Controller) observe(p *pass) error {
 
 // revisionsOf returns the revisions of an object, decoded.
 func (c *Controller) revisionsOf(key string, object *replicaset.Object, known *memory.Owner) ([]revision.Revision, error) {
-	cached, err := c.revisionIndex.ByIndex(workcache.ByOwner, key)
+	cached, err := c.stores.Revisions.ByIndex(workcache.ByOwner, key)
 	if err != nil {
 		return nil, fmt.Errorf("reading the ControllerRevisions: %w", err)
 	}
@@ -97,7 +97,7 @@ func (c *Controller) noteWorks(p *pass) {
 			Selected: selected, Unknown: !known, Left: left(read.PlacementName(), read.Cluster()), Sliced: sliced[read.Cluster()],
 		}
 		known := p.memory.Works.Of(read.Object.UID)
-		w := known.View(*read, selection, c.broker == nil, p.now)
+		w := known.View(*read, selection, c.Broker == nil, p.now)
 		w.UnexpectedName = !work.IsName(p.object, w.Object.Name)
 		rev := revisions[w.Hash()]
 		w.Combined = cmp.Or(handover.Combined(rev, revisions[w.KeptRevision()]), handover.Presumed(&w, rev))
@@ -107,7 +107,7 @@ func (c *Controller) noteWorks(p *pass) {
 	c.noteSkippable(p, clusters, remembered)
 	p.facts.Notes = lifecycle.Notes{
 		Works: seen, AwayUnheard: c.awayUnheard(p, clusters, remembered, owners), Clusters: clusters, Holds: c.holds(p),
-		Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), Gap: p.gap, Settle: c.successSettle, Handover: handover,
+		Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), Gap: p.gap, Settle: c.SuccessSettle, Handover: handover,
 	}
 	p.memory.Retries(p.facts.Commands.RetryClusters)
 	c.noteWrites(p)
@@ -121,12 +121,12 @@ func (c *Controller) noteWrites(p *pass) {
 
 // heard returns when each agent that matters to a pass was first heard; nil if works don't travel over a broker.
 func (c *Controller) heard(owners map[string]int, works []*workv1.ManifestWork) map[string]time.Time {
-	if c.broker == nil {
+	if c.Broker == nil {
 		return nil
 	}
 	heard := make(map[string]time.Time, len(owners))
 	note := func(cluster string) {
-		if since, ok := c.broker.HeardSince(cluster); ok {
+		if since, ok := c.Broker.HeardSince(cluster); ok {
 			heard[cluster] = since
 		}
 	}
@@ -141,12 +141,12 @@ func (c *Controller) heard(owners map[string]int, works []*workv1.ManifestWork) 
 
 // unreached returns the clusters whose agents are available but do not receive what the hub sends, sorted.
 func (c *Controller) unreached(works []*workv1.ManifestWork) []string {
-	if c.broker == nil {
+	if c.Broker == nil {
 		return nil
 	}
 	var clusters []string
 	for _, work := range works {
-		if c.broker.Unreached(work.UID) {
+		if c.Broker.Unreached(work.UID) {
 			clusters = append(clusters, work.Namespace)
 		}
 	}
@@ -176,7 +176,7 @@ func (c *Controller) observeRefs(namespace string, specs []workv1alpha1.LocalPla
 }
 
 func (c *Controller) observePlacement(placement *clusterv1beta1.Placement) (*placement.Placement, error) {
-	objects, err := c.decisionIndex.ByIndex(replicaset.ByPlacement, placement.Namespace+"/"+placement.Name)
+	objects, err := c.stores.Decisions.ByIndex(replicaset.ByPlacement, placement.Namespace+"/"+placement.Name)
 	if err != nil {
 		return nil, fmt.Errorf("reading the decisions of Placement %s/%s: %w", placement.Namespace, placement.Name, err)
 	}
@@ -192,7 +192,7 @@ func (c *Controller) handoverOf(p *pass) *rollout.Handover {
 	switch {
 	case p.object.Spec.PruneStrategy != workv1alpha1.PruneWhenAvailable:
 		return nil
-	case c.broker != nil:
+	case c.Broker != nil:
 		return &rollout.Handover{Problem: brokerKeepsNothing}
 	}
 	return &rollout.Handover{Combine: c.combinations.Of, Unknown: p.facts.NoHistory}

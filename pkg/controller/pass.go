@@ -29,26 +29,26 @@ import (
 
 // Sync makes one pass over the ManifestWorkReplicaSet with this "namespace/name". It returns when the next pass is due; zero for none.
 func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration, err error) {
-	cached, exists, err := c.replicaSets.GetByKey(key)
+	cached, exists, err := c.stores.ReplicaSets.GetByKey(key)
 	if err != nil || !exists {
 		c.owners.Forget(key)
-		c.metrics.Forget(key)
+		c.Metrics.Forget(key)
 		return 0, err
 	}
 	object := cached.(*replicaset.Object)
 	known := c.owners.Of(key, object.UID)
-	if wait := known.Pace.Wait(c.clock.Now()); wait > 0 {
+	if wait := known.Pace.Wait(c.Clock.Now()); wait > 0 {
 		return wait, nil
 	}
 	if wait := c.yields(key, object, known); wait > 0 {
 		return wait, nil
 	}
 	if !c.caughtUp(ctx, known) {
-		c.metrics.Reconciled(metrics.Behind)
+		c.Metrics.Reconciled(metrics.Behind)
 		return catchUpInterval, nil
 	}
 	result := metrics.Erred // Remains so if the pass panics.
-	defer func() { c.metrics.Reconciled(result) }()
+	defer func() { c.Metrics.Reconciled(result) }()
 	again, err = c.pass(ctx, key, object)
 	if err == nil {
 		result = metrics.Passed
@@ -56,16 +56,16 @@ func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration,
 	return again, err
 }
 
-// pass makes a pass with the steps of the chain.
+// pass makes a pass. Each step reports whether the pass continues.
 func (c *Controller) pass(ctx context.Context, key string, object *replicaset.Object) (again time.Duration, err error) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("manifestWorkReplicaSet", key))
 	p := c.newPass(object, key)
-	defer func() { p.memory.Pace.Passed(p.now, c.clock.Now(), p.wrote.Load() || p.urgent) }()
+	defer func() { p.memory.Pace.Passed(p.now, c.Clock.Now(), p.wrote.Load() || p.urgent) }()
 	if err := c.observe(p); err != nil {
 		return 0, err
 	}
-	for _, step := range c.chain {
-		goOn, err := step.reconcile(ctx, p)
+	for _, step := range []func(context.Context, *pass) (goOn bool, err error){c.finalize, c.decide, c.deploy, c.reportStatus, c.prune} {
+		goOn, err := step(ctx, p)
 		switch {
 		case apierrors.IsConflict(err):
 			p.lookAgain(conflictInterval)
@@ -88,7 +88,7 @@ func (c *Controller) caughtUp(ctx context.Context, owner *memory.Owner) bool {
 	if owner.Expectations.Behind() == 0 {
 		return true
 	}
-	for _, w := range owner.Expectations.Late(c.clock.Now(), catchUpQuestions) {
+	for _, w := range owner.Expectations.Late(c.Clock.Now(), catchUpQuestions) {
 		if !w.Shown() && c.isGone(ctx, w) {
 			owner.Expectations.Forget(w)
 		}
@@ -103,9 +103,9 @@ func (c *Controller) isGone(ctx context.Context, w *memory.Write) bool {
 	}
 	var live metav1.Object
 	switch w.Store {
-	case c.workIndex:
+	case c.stores.Works:
 		live, err = c.writer.Get(ctx, name.Namespace, name.Name)
-	case c.revisionIndex:
+	case c.stores.Revisions:
 		live, err = c.revisions.Get(ctx, name.Namespace, name.Name)
 	default:
 		live, err = c.objects.Get(ctx, name.Namespace, name.Name)
@@ -116,19 +116,19 @@ func (c *Controller) isGone(ctx context.Context, w *memory.Write) bool {
 // wrote notes that this pass wrote an object, as the API server answered it.
 func (c *Controller) wrote(p *pass, store cache.Store, answer metav1.Object) {
 	p.wrote.Store(true)
-	p.memory.Expectations.Wrote(store, answer, c.clock.Now())
+	p.memory.Expectations.Wrote(store, answer, c.Clock.Now())
 }
 
 // deleted notes that this pass deleted an object.
 func (c *Controller) deleted(p *pass, store cache.Store, object metav1.Object) {
 	p.wrote.Store(true)
-	p.memory.Expectations.Deleted(store, object, c.clock.Now())
+	p.memory.Expectations.Deleted(store, object, c.Clock.Now())
 }
 
-func (c *Controller) wroteWork(p *pass, work metav1.Object) { c.wrote(p, c.workIndex, work) }
+func (c *Controller) wroteWork(p *pass, work metav1.Object) { c.wrote(p, c.stores.Works, work) }
 
 func (c *Controller) wroteRevision(p *pass, revision *appsv1.ControllerRevision) {
-	c.wrote(p, c.revisionIndex, revision)
+	c.wrote(p, c.stores.Revisions, revision)
 }
 
 // pass is one pass over a ManifestWorkReplicaSet: what it observed, what was decided, and what it did.
@@ -189,11 +189,11 @@ type done struct {
 
 func (c *Controller) newPass(object *replicaset.Object, key string) *pass {
 	p := &pass{key: key, memory: c.owners.Of(key, object.UID), turn: queue.Turn{Lane: c.laneOf(key), Key: key}}
-	now, gap := c.connection.Look()
+	now, gap := c.Connection.Look()
 	p.now, p.gap, p.object = now.Round(0), rollout.Gap(gap), object
 	p.facts = lifecycle.Observation{
 		Now: p.now, Object: object.ManifestWorkReplicaSet, Unreadable: object.DecodeErr, PlacementsKnown: object.PlacementsKnown,
-		Owner: workv1alpha1.OwnerLabelValue(object.Namespace, object.Name), OwnerHash: c.ownerHash,
+		Owner: workv1alpha1.OwnerLabelValue(object.Namespace, object.Name), OwnerHash: c.OwnerHash,
 	}
 	return p
 }
@@ -224,7 +224,7 @@ func (c *Controller) patcher(p *pass) replicaset.Patcher {
 		if p.memory.Verified == p.object.ResourceVersion {
 			p.memory.Verified = answer.ResourceVersion
 		}
-		c.wrote(p, c.replicaSets, written)
+		c.wrote(p, c.stores.ReplicaSets, written)
 	})
 }
 
@@ -261,8 +261,8 @@ const (
 
 // parallel calls do for each index, in order, a bounded number at a time. A cancelled context leaves the rest undone.
 func (c *Controller) parallel(ctx context.Context, n int, do func(int)) {
-	if c.writers > 1 {
-		workqueue.ParallelizeUntil(ctx, min(n, c.writers), n, do)
+	if c.Writers > 1 {
+		workqueue.ParallelizeUntil(ctx, min(n, c.Writers), n, do)
 		return
 	}
 	for i := range n {
@@ -289,13 +289,13 @@ func (c *Controller) inTurn(t queue.Turn, left func() bool, request func() error
 
 // budget returns a function that reports whether a pass may still write. The time begins now.
 func (c *Controller) budget(p *pass) (left func() bool) {
-	began, budget := c.clock.Now(), actBudgetMost
+	began, budget := c.Clock.Now(), actBudgetMost
 	if p.turn.Lane != queue.Aborts {
 		budget = min(max(actBudget, actBudgetFactor*began.Sub(p.now)), actBudgetMost)
 	}
 	until, alone := began.Add(budget), began.Add(actBudgetAlone)
 	return func() bool {
-		now := c.clock.Now()
+		now := c.Clock.Now()
 		if p.turn.Lane != queue.Aborts || !now.After(until) {
 			return !now.After(until)
 		}
@@ -305,6 +305,6 @@ func (c *Controller) budget(p *pass) (left func() bool) {
 
 // isLatest reports whether the cache still shows the object that a pass is about.
 func (c *Controller) isLatest(p *pass) bool {
-	cached, exists, err := c.replicaSets.GetByKey(p.key)
+	cached, exists, err := c.stores.ReplicaSets.GetByKey(p.key)
 	return err == nil && exists && cached.(*replicaset.Object).ResourceVersion == p.object.ResourceVersion
 }

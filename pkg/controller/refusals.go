@@ -53,7 +53,7 @@ func deletionOf(d *rollout.Delete) memory.Attempt {
 
 // sortResults separates the writes that can succeed when retried from those that the API server rejects. The latter don't hold up an abort,
 // and are retried at their own pace. sortResults returns the errors that the queue retries.
-func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error {
+func (c *Controller) sortResults(p *pass, writes, deletions []error) error {
 	var errs []error
 	results := make([]memory.Attempted, 0, len(writes)+len(deletions))
 	for i, err := range writes {
@@ -63,20 +63,20 @@ func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error
 			continue
 		}
 		p.unrestored = p.unrestored || p.leavesAbortUndone(w)
-		if r.triesAgain(p, err) {
+		if c.triesAgain(p, err) {
 			errs = append(errs, fmt.Errorf("writing the ManifestWork of cluster %s: %w", w.Cluster, err))
 		}
 	}
 	for i, err := range deletions {
 		results = append(results, memory.Attempted{Attempt: deletionOf(&p.Plan.Deletes[i]), Err: err})
-		if passing(err) && r.triesAgain(p, err) {
+		if passing(err) && c.triesAgain(p, err) {
 			errs = append(errs, err)
 		}
 	}
 	if held := p.Plan.Held; held != nil {
 		results = append(results, untried(p, held.Writes, held.Deletes)...)
 	}
-	r.namePersistentErrors(p, results)
+	c.namePersistentErrors(p, results)
 	if slices.ContainsFunc(writes, memory.IsLasting) {
 		p.urgent = true // The next pass decides with the rejections.
 		p.lookAgain(time.Millisecond)
@@ -115,7 +115,7 @@ func (c *Controller) triesAgain(p *pass, err error) bool {
 
 // namePersistentErrors notes the results of a pass's writes, and names those that keep failing: writes that the API server rejects, and
 // writes that fail in pass after pass although they are retried. It does not name a short disruption.
-func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attempted) {
+func (c *Controller) namePersistentErrors(p *pass, results []memory.Attempted) {
 	for _, cluster := range p.Plan.Postponed {
 		attempt := memory.Attempt{What: clusterWork(cluster), Cluster: cluster, Target: p.targetOf(p.Update)}
 		results = append(results, memory.Attempted{Attempt: attempt, Err: memory.ErrLater})

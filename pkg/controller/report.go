@@ -16,15 +16,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// statusReconciler reports the findings and actions of the pass, in one write.
-type statusReconciler struct{ *Controller }
-
-func (r *statusReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
+// reportStatus reports the findings and actions of the pass, in one write.
+func (c *Controller) reportStatus(ctx context.Context, p *pass) (bool, error) {
 	p.standing = standing(p)
-	if err := r.patchStatus(ctx, p, stageOf(p)); err != nil {
+	if err := c.patchStatus(ctx, p, stageOf(p)); err != nil {
 		return false, err
 	}
-	r.metrics.Observe(p.key, r.observed(p))
+	c.Metrics.Observe(p.key, c.observed(p))
 	return true, nil
 }
 
@@ -60,7 +58,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		PrunedNote:      c.prunedNote(p),
 		HistoryNote:     c.historyNote(p),
 		ClustersNote:    c.clustersUnread(p),
-		HubNote:         c.hubNote(),
+		HubNote:         c.HubNote(),
 		Now:             p.transitionTime(),
 	})
 	if err != nil {
@@ -164,7 +162,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	status.SetPaused(&wanted.Conditions, &status.Input{
 		Object: p.object.ManifestWorkReplicaSet, TemplatePending: p.TemplatePending, Snapshot: p.known(), Plan: p.Plan, Now: p.transitionTime(),
 	})
-	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid, Paused: p.object.Spec.Paused})
+	c.Metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid, Paused: p.object.Spec.Paused})
 	written, err := c.store(ctx, p, wanted, false)
 	if err == nil && written {
 		told := p.told()

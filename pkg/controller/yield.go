@@ -28,7 +28,7 @@ func (c *Controller) yields(key string, object *replicaset.Object, known *memory
 	if c.laneOf(key) == queue.Aborts || !c.beginsLarge(key, object, known) {
 		return 0
 	}
-	wait := known.Pace.Yield(object.Generation, c.slots.AbortingBeside(key), c.clock.Now())
+	wait := known.Pace.Yield(object.Generation, c.slots.AbortingBeside(key), c.Clock.Now())
 	if wait > 0 {
 		klog.Background().V(3).Info("A new large template waits for the aborts of other objects", "manifestWorkReplicaSet", key)
 	}
@@ -39,7 +39,7 @@ func (c *Controller) yields(key string, object *replicaset.Object, known *memory
 func (c *Controller) beginsLarge(key string, object *replicaset.Object, known *memory.Owner) bool {
 	template := &object.Spec.ManifestWorkTemplate
 	if object.Generation == object.Status.ObservedGeneration || object.Spec.Paused || !object.DeletionTimestamp.IsZero() ||
-		templateSize(template) < largeTemplate || c.history().Unavailable {
+		templateSize(template) < largeTemplate || c.History().Unavailable {
 		return false
 	}
 	digest, err := known.Template(object.ManifestWorkReplicaSet)

@@ -51,3 +51,18 @@ func TestContents(t *testing.T) {
 	require.Empty(t, c.Revisions(nil))
 	require.Error(t, revisionOf(renamed).Err, "it was gone")
 }
+
+// A tenant whose content takes long to decode keeps no other pass waiting: nothing that another pass needs is locked meanwhile.
+func TestDecodingNeedsNoLock(t *testing.T) {
+	owner := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web", UID: "u1", Generation: 1}}
+	owner.Spec.ManifestWorkTemplate = *rt.Template("aaa")
+	object, err := revision.New(owner, rt.Template("aaa"), "aaa", 1)
+	require.NoError(t, err)
+	owners := NewOwners()
+	o := owners.Of("demo/web", "u1")
+	owners.mu.Lock()
+	o.mu.Lock()
+	_, err = o.Template(owner)
+	require.NoError(t, err)
+	require.NoError(t, o.Revisions([]*appsv1.ControllerRevision{object})[0].Err)
+}
