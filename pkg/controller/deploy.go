@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/workwriter"
@@ -47,7 +48,7 @@ func (c *Controller) deploy(ctx context.Context, p *pass) (bool, error) {
 // persistPlan persists the ledger after the plan: a pass persists a decision or carries one out, never both.
 func (c *Controller) persistPlan(ctx context.Context, p *pass) error {
 	p.unrestored = p.Snapshot.Aborted && p.Plan.Behind > 0
-	c.namePersistentErrors(p, untried(p, p.Plan.Writes, p.Plan.Deletes))
+	c.namePersistentErrors(p, untried(attemptsOf(p, p.Plan.Writes, p.Plan.Deletes)))
 	p.standing = standing(p)
 	return c.persist(ctx, p, func() error { return c.report(ctx, p) })
 }
@@ -86,47 +87,33 @@ func (c *Controller) nameAcceptedChanges(ctx context.Context, p *pass) {
 // back stays in progress.
 func (c *Controller) act(ctx context.Context, p *pass) error {
 	p.unrestored = p.Snapshot.Aborted && (p.Plan.Deferred > 0 || p.Plan.Held != nil && p.Plan.Behind > 0)
-	left := c.budget(p) // Writes and deletes share one budget: after long writes, deletes wait for the next pass (P8).
-	results := c.writeAll(ctx, p, left)
+	// Writes and deletes share one budget: after long writes, deletes wait for the next pass (P8).
+	results := c.tryAll(ctx, p, attemptsOf(p, p.Plan.Writes, p.Plan.Deletes), func(i int) error {
+		if i < len(p.Plan.Writes) {
+			return c.write(ctx, p, &p.Plan.Writes[i])
+		}
+		return c.deleteUnselected(ctx, p, &p.Plan.Deletes[i-len(p.Plan.Writes)])
+	})
 	c.askAgain(p)
-	deletions := c.deleteUnselected(ctx, p, left)
 	if ctx.Err() != nil {
 		p.unrestored = true
 		return ctx.Err()
 	}
-	c.nameAway(p, results, deletions)
-	return c.sortResults(p, results, deletions)
+	nameAway(p, results)
+	return c.sortResults(p, results)
 }
 
-func (c *Controller) writeAll(ctx context.Context, p *pass, left func() bool) []error {
-	results := make([]error, len(p.Plan.Writes))
-	c.parallel(ctx, len(results), func(i int) {
-		w := &p.Plan.Writes[i]
-		attempt := p.attemptOf(w)
+// tryAll makes requests about works, in order, for as long as one pass may, and returns their results.
+func (c *Controller) tryAll(ctx context.Context, p *pass, attempts []memory.Attempt, request func(i int) error) []memory.Attempted {
+	results, left := untried(attempts), c.budget(p)
+	c.parallel(ctx, len(attempts), func(i int) {
 		switch {
 		case c.away():
-			results[i] = errAway
-		case !w.LastTry && p.memory.RefusedLately(attempt, p.now):
-			results[i] = memory.ErrRefusedLately
-		case w.Action == rollout.Relabel && p.memory.Works.Of(w.Work.Object.UID).StrippedLately(p.now):
-			// A webhook or a policy removes the written metadata. Without a limit, each pass would write it again (P7).
+			results[i].Err = errAway
+		case !attempts[i].Last && p.memory.RefusedLately(attempts[i], p.now):
+			results[i].Err = memory.ErrRefusedLately
 		default:
-			results[i] = c.inTurn(p.turn, left, func() error { return c.write(ctx, p, w) })
-		}
-	})
-	return results
-}
-
-func (c *Controller) deleteUnselected(ctx context.Context, p *pass, left func() bool) []error {
-	results := make([]error, len(p.Plan.Deletes))
-	c.parallel(ctx, len(results), func(i int) {
-		switch d := &p.Plan.Deletes[i]; {
-		case c.away():
-			results[i] = errAway
-		case p.memory.RefusedLately(deletionOf(d), p.now):
-			results[i] = memory.ErrRefusedLately
-		default:
-			results[i] = c.inTurn(p.turn, left, func() error { return c.delete(ctx, p, *d) })
+			results[i].Err = c.inTurn(p.turn, left, func() error { return request(i) })
 		}
 	})
 	return results
@@ -143,6 +130,9 @@ func (c *Controller) askAgain(p *pass) {
 }
 
 func (c *Controller) write(ctx context.Context, p *pass, w *rollout.Write) error {
+	if w.Action == rollout.Relabel && p.memory.Works.Of(w.Work.Object.UID).StrippedLately(p.now) {
+		return nil // A webhook or a policy removes the written metadata. Without a limit, each pass would write it again (P7).
+	}
 	klog.FromContext(ctx).V(2).Info("Writing a ManifestWork", "action", w.Action, "cluster", w.Cluster, "why", w.Why)
 	answer, err := c.writer.Write(ctx, c.ownerOf(p), w)
 	c.Metrics.WorkWrite(verbOf(w.Action), writeResult(err))
@@ -183,9 +173,14 @@ func (p *pass) isRevision(hash string) bool {
 	return hash == p.Update.Hash || hash == p.Ledger.Current.Hash || p.history.ByHash(hash) != nil
 }
 
-func (c *Controller) delete(ctx context.Context, p *pass, d rollout.Delete) error {
+func (c *Controller) deleteUnselected(ctx context.Context, p *pass, d *rollout.Delete) error {
 	work := d.Work.Object
 	klog.FromContext(ctx).V(2).Info("Deleting a ManifestWork", "cluster", work.Namespace, "name", work.Name, "why", d.Why)
+	return c.deleteSeen(ctx, p, work)
+}
+
+// deleteSeen deletes a work only in the version that was seen.
+func (c *Controller) deleteSeen(ctx context.Context, p *pass, work *workv1.ManifestWork) error {
 	deleted, err := c.writer.Delete(ctx, work)
 	if deleted || err != nil {
 		c.Metrics.WorkWrite(metrics.Delete, writeResult(err))
@@ -214,13 +209,11 @@ var errAway = fmt.Errorf("the broker is not connected: %w", memory.ErrLater)
 func (c *Controller) away() bool { return c.Broker != nil && !c.Broker.Reachable() }
 
 // nameAway reports how many writes wait for the broker.
-func (c *Controller) nameAway(p *pass, results ...[]error) {
+func nameAway(p *pass, results []memory.Attempted) {
 	waiting := 0
-	for _, errs := range results {
-		for _, err := range errs {
-			if errors.Is(err, errAway) {
-				waiting++
-			}
+	for _, result := range results {
+		if errors.Is(result.Err, errAway) {
+			waiting++
 		}
 	}
 	if waiting > 0 {
@@ -229,14 +222,23 @@ func (c *Controller) nameAway(p *pass, results ...[]error) {
 	}
 }
 
-// untried returns the writes that the pass does not attempt. The hub remembers which of them the API server rejects.
-func untried(p *pass, writes []rollout.Write, deletes []rollout.Delete) []memory.Attempted {
-	results := make([]memory.Attempted, 0, len(writes)+len(deletes))
+// attemptsOf returns the attempts of writes and deletes, in this order.
+func attemptsOf(p *pass, writes []rollout.Write, deletes []rollout.Delete) []memory.Attempt {
+	attempts := make([]memory.Attempt, 0, len(writes)+len(deletes))
 	for i := range writes {
-		results = append(results, memory.Attempted{Attempt: p.attemptOf(&writes[i]), Err: memory.ErrLater})
+		attempts = append(attempts, p.attemptOf(&writes[i]))
 	}
 	for i := range deletes {
-		results = append(results, memory.Attempted{Attempt: deletionOf(&deletes[i]), Err: memory.ErrLater})
+		attempts = append(attempts, deletionOf(deletes[i].Work.Object))
+	}
+	return attempts
+}
+
+// untried returns the results of attempts that were not made. The hub remembers which of them the API server rejects.
+func untried(attempts []memory.Attempt) []memory.Attempted {
+	results := make([]memory.Attempted, 0, len(attempts))
+	for _, attempt := range attempts {
+		results = append(results, memory.Attempted{Attempt: attempt, Err: memory.ErrLater})
 	}
 	return results
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -52,7 +53,18 @@ func slow(t *testing.T) (c *Controller, p *pass, clk *clocktesting.FakeClock, de
 	object := &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: "web", DeletionTimestamp: &now, Finalizers: []string{workv1alpha1.Finalizer},
 	}}}
-	return c, c.newPass(object, "default/web"), clk, deleted
+	p = c.newPass(object, "default/web")
+	p.works = worksIn(c)
+	return c, p, clk, deleted
+}
+
+// worksIn are the works in the cache, in order.
+func worksIn(c *Controller) (works []*workv1.ManifestWork) {
+	for _, object := range c.stores.Works.List() {
+		works = append(works, object.(*workv1.ManifestWork))
+	}
+	slices.SortFunc(works, compareWorks)
+	return works
 }
 
 // storing is an API server that takes every patch of a ManifestWorkReplicaSet, and answers with nothing else.
@@ -86,7 +98,7 @@ func TestDeletionTakesTurns(t *testing.T) {
 		for cluster := range deleted {
 			require.NoError(t, c.stores.Works.Delete(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: "web"}}))
 		}
-		_, err = c.deleteAll(t.Context(), c.newPass(p.object, p.key), c.knownWorks(p))
+		_, err = c.deleteAll(t.Context(), c.newPass(p.object, p.key), worksIn(c))
 		require.NoError(t, err)
 	}
 	require.Len(t, deleted, 100)
@@ -101,7 +113,7 @@ func TestPassesAreShort(t *testing.T) {
 	for decided, want := range map[time.Duration]int{0: 6, 50 * time.Millisecond: 11, time.Second: 21, time.Hour: 21} {
 		c, p, clk, deleted := slow(t)
 		p.Plan, p.Snapshot = &rollout.Plan{}, &rollout.Snapshot{}
-		for _, w := range c.knownWorks(p) {
+		for _, w := range worksIn(c) {
 			p.Plan.Deletes = append(p.Plan.Deletes, rollout.Delete{Work: &work.Work{Object: w}})
 		}
 		clk.Step(decided)

@@ -47,9 +47,9 @@ func (c *Controller) finalize(ctx context.Context, p *pass) (bool, error) {
 }
 
 // deleteWorks deletes the works, beginning with those in the cache, and then removes the finalizer. It reports whether nothing remains to
-// be deleted.
+// be deleted. The API server is asked for all works once those in the cache are gone, not each time that some of them were deleted.
 func (c *Controller) deleteWorks(ctx context.Context, p *pass) (over bool, err error) {
-	if done, err := c.deleteAll(ctx, p, c.knownWorks(p)); !done || err != nil {
+	if done, err := c.deleteAll(ctx, p, p.works); !done || err != nil {
 		return false, err
 	}
 	works, err := c.liveWorks(ctx, p)
@@ -65,27 +65,11 @@ func (c *Controller) deleteWorks(ctx context.Context, p *pass) (over bool, err e
 	return true, c.patcher(p).RemoveFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
 }
 
-// knownWorks returns the works in the cache, in order. The API server is asked for all works once these are gone, not each time that some
-// of them were deleted.
-func (c *Controller) knownWorks(p *pass) []*workv1.ManifestWork {
-	objects, err := c.stores.Works.ByIndex(workcache.ByOwner, p.key)
-	if err != nil {
-		return nil
-	}
-	known := make([]*workv1.ManifestWork, 0, len(objects))
-	for _, object := range objects {
-		known = append(known, object.(*workv1.ManifestWork))
-	}
-	slices.SortFunc(known, compareWorks)
-	return known
-}
-
 // waitsForAgents reports whether works that are being deleted still exist. The event of each deleted work leads to another pass, so the
 // API server need not be asked for all of them each time.
 func (c *Controller) waitsForAgents(p *pass) bool {
-	works := c.knownWorks(p)
 	stays := func(w *workv1.ManifestWork) bool { return w.DeletionTimestamp.IsZero() }
-	return slices.ContainsFunc(works, p.named) && !slices.ContainsFunc(works, stays)
+	return slices.ContainsFunc(p.works, p.named) && !slices.ContainsFunc(p.works, stays)
 }
 
 // named reports whether a work has a name that a hub gives. Otherwise somebody added the owner label: the work is deleted, but the
@@ -192,32 +176,32 @@ func (c *Controller) maySelect(object *replicaset.Object, w *workv1.ManifestWork
 
 // deleteAll deletes works, as many as one pass may. It reports whether all of them are deleted. Otherwise the next pass continues.
 func (c *Controller) deleteAll(ctx context.Context, p *pass, works []*workv1.ManifestWork) (done bool, err error) {
-	errs := make([]error, len(works))
-	left := c.budget(p)
-	c.parallel(ctx, len(works), func(i int) {
-		switch {
-		case !works[i].DeletionTimestamp.IsZero():
-		case c.away():
-			errs[i] = errAway
-		default:
-			errs[i] = c.inTurn(p.turn, left, func() error { return c.deleteWork(ctx, p, works[i]) })
+	var attempts []memory.Attempt
+	var remaining []*workv1.ManifestWork
+	for _, work := range works {
+		if work.DeletionTimestamp.IsZero() {
+			attempts, remaining = append(attempts, deletionOf(work)), append(remaining, work)
 		}
-	})
+	}
+	results := c.tryAll(ctx, p, attempts, func(i int) error { return c.deleteAny(ctx, p, remaining[i]) })
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	later, away := slices.Contains(errs, memory.ErrLater), slices.Contains(errs, errAway)
-	switch {
-	case away:
-		p.lookAgain(awayInterval)
-	case later:
-		p.lookAgain(time.Millisecond)
+	var errs []error
+	done = true
+	for _, result := range results {
+		switch {
+		case errors.Is(result.Err, memory.ErrLater):
+			done = false
+			c.triesAgain(p, result.Err)
+		case result.Err != nil:
+			errs = append(errs, result.Err)
+		}
 	}
-	errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, memory.ErrLater) })
-	return !later && !away, utilerrors.NewAggregate(errs)
+	return done, utilerrors.NewAggregate(errs)
 }
 
-func (c *Controller) deleteWork(ctx context.Context, p *pass, work *workv1.ManifestWork) error {
+func (c *Controller) deleteAny(ctx context.Context, p *pass, work *workv1.ManifestWork) error {
 	p.wrote.Store(true)
 	deleted, err := c.writer.DeleteAny(ctx, work)
 	if deleted || err != nil {

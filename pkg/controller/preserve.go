@@ -32,7 +32,7 @@ func (c *Controller) preserve(ctx context.Context, p *pass) error {
 		told := status.PreservingNotSupported()
 		return c.reportDeleting(ctx, p, &told)
 	}
-	works, live := c.knownWorks(p), false
+	works, live := p.works, false
 	if !p.memory.Releases.Begun() {
 		listed, err := c.liveWorks(ctx, p)
 		if err != nil {
@@ -224,7 +224,8 @@ func (c *Controller) releaseWhole(ctx context.Context, p *pass, work *workv1.Man
 	version, err := work.ResourceVersion, error(nil)
 	switch {
 	case step.Action == orphan.Delete:
-		err = c.deleteReleased(ctx, p, work)
+		klog.FromContext(ctx).V(2).Info("Deleting a ManifestWork whose workloads stay", "cluster", work.Namespace, "name", work.Name)
+		err = c.deleteSeen(ctx, p, work)
 		step.Action = orphan.Leaving
 	case step.Spec != nil:
 		version, err = c.setSpec(ctx, p, work, &step)
@@ -242,19 +243,6 @@ func (c *Controller) releaseWhole(ctx context.Context, p *pass, work *workv1.Man
 // errStored is the error of a work that the API server stores differently from what is written. The write is retried after a while.
 var errStored = errors.New("the API server stores the ManifestWork differently from what the hub writes: update the ManifestWork CRD, " +
 	"or look for a webhook that changes spec.deleteOption or spec.manifestConfigs")
-
-// deleteReleased deletes a work only in the version that was checked.
-func (c *Controller) deleteReleased(ctx context.Context, p *pass, work *workv1.ManifestWork) error {
-	klog.FromContext(ctx).V(2).Info("Deleting a ManifestWork whose workloads stay", "cluster", work.Namespace, "name", work.Name)
-	deleted, err := c.writer.Delete(ctx, work)
-	if deleted || err != nil {
-		c.Metrics.WorkWrite(metrics.Delete, writeResult(err))
-	}
-	if deleted {
-		c.deleted(p, c.stores.Works, work)
-	}
-	return err
-}
 
 // setSpec writes the spec of a step, and returns the resulting version of the work.
 func (c *Controller) setSpec(
@@ -299,7 +287,7 @@ func (c *Controller) reportDeleting(ctx context.Context, p *pass, told *metav1.C
 			return err
 		}
 	}
-	c.Metrics.Observe(p.key, metrics.Observation{Stage: metrics.Deleting, DeletingSince: deletingSince(c.knownWorks(p))})
+	c.Metrics.Observe(p.key, metrics.Observation{Stage: metrics.Deleting, DeletingSince: deletingSince(p.works)})
 	_, err := c.store(ctx, p, wanted, !p.deciding)
 	return err
 }

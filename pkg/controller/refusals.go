@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/klog/v2"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
@@ -44,43 +45,40 @@ func (p *pass) attemptOf(w *rollout.Write) memory.Attempt {
 	case w.Revision.Hash != p.Plan.Desired.Hash:
 		return memory.Attempt{What: clusterHash(w.Cluster), Target: p.targetOf(w.Revision)}
 	}
-	return memory.Attempt{What: clusterWork(w.Cluster), Target: p.targetOf(w.Revision), Cluster: w.Cluster}
+	return memory.Attempt{What: clusterWork(w.Cluster), Target: p.targetOf(w.Revision), Cluster: w.Cluster, Last: w.LastTry}
 }
 
-func deletionOf(d *rollout.Delete) memory.Attempt {
-	return memory.Attempt{What: "deletion in cluster " + d.Work.Cluster(), Target: string(d.Work.Object.UID)}
+func deletionOf(work *workv1.ManifestWork) memory.Attempt {
+	return memory.Attempt{What: "deletion in cluster " + work.Namespace, Target: string(work.UID)}
 }
 
 // sortResults separates the writes that can succeed when retried from those that the API server rejects. The latter don't hold up an abort,
 // and are retried at their own pace. sortResults returns the errors that the queue retries.
-func (c *Controller) sortResults(p *pass, writes, deletions []error) error {
+func (c *Controller) sortResults(p *pass, results []memory.Attempted) error {
 	var errs []error
-	results := make([]memory.Attempted, 0, len(writes)+len(deletions))
-	for i, err := range writes {
-		w := &p.Plan.Writes[i]
-		results = append(results, memory.Attempted{Attempt: p.attemptOf(w), Err: err})
+	for i := range results {
+		err := results[i].Err
 		if !passing(err) {
 			continue
 		}
-		p.unrestored = p.unrestored || p.leavesAbortUndone(w)
-		if c.triesAgain(p, err) {
-			errs = append(errs, fmt.Errorf("writing the ManifestWork of cluster %s: %w", w.Cluster, err))
+		if i < len(p.Plan.Writes) {
+			w := &p.Plan.Writes[i]
+			p.unrestored = p.unrestored || p.leavesAbortUndone(w)
+			err = fmt.Errorf("writing the ManifestWork of cluster %s: %w", w.Cluster, err)
 		}
-	}
-	for i, err := range deletions {
-		results = append(results, memory.Attempted{Attempt: deletionOf(&p.Plan.Deletes[i]), Err: err})
-		if passing(err) && c.triesAgain(p, err) {
+		if c.triesAgain(p, err) {
 			errs = append(errs, err)
 		}
 	}
-	if held := p.Plan.Held; held != nil {
-		results = append(results, untried(p, held.Writes, held.Deletes)...)
-	}
-	c.namePersistentErrors(p, results)
-	if slices.ContainsFunc(writes, memory.IsLasting) {
+	rejected := func(result memory.Attempted) bool { return memory.IsLasting(result.Err) }
+	if slices.ContainsFunc(results[:len(p.Plan.Writes)], rejected) {
 		p.urgent = true // The next pass decides with the rejections.
 		p.lookAgain(time.Millisecond)
 	}
+	if held := p.Plan.Held; held != nil {
+		results = append(results, untried(attemptsOf(p, held.Writes, held.Deletes))...)
+	}
+	c.namePersistentErrors(p, results)
 	return utilerrors.NewAggregate(errs)
 }
 
