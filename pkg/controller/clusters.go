@@ -3,7 +3,6 @@ package controller
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -189,13 +188,4 @@ func (c *Controller) awayUnheard(p *pass, clusters, remembered placement.Cluster
 		unheard = append(unheard, rollout.AwayCluster{Cluster: listed.Cluster, Placement: listed.Placement, Since: available.UnavailableSince})
 	}
 	return unheard
-}
-
-// clustersUnread returns why ManagedClusters can't be read, with the remedy; empty if they can. Each process makes an event of it once.
-func (c *Controller) clustersUnread(p *pass) string {
-	note := p.facts.ClustersNote
-	if note != "" && p.memory.Announce(note) {
-		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventClustersUnavailable, "Report", note)
-	}
-	return note
 }

@@ -55,9 +55,9 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		Snapshot:        p.Snapshot,
 		Plan:            p.shown(),
 		Problems:        p.problems,
-		PrunedNote:      c.prunedNote(p),
-		HistoryNote:     c.historyNote(p),
-		ClustersNote:    c.clustersUnread(p),
+		PrunedNote:      c.announced(p, workv1alpha1.EventOlderCRD, p.prunedNote()),
+		HistoryNote:     c.announced(p, workv1alpha1.EventHistoryUnavailable, p.facts.HistoryNote),
+		ClustersNote:    c.announced(p, workv1alpha1.EventClustersUnavailable, p.facts.ClustersNote),
 		HubNote:         c.HubNote(),
 		Now:             p.transitionTime(),
 	})
@@ -95,7 +95,10 @@ func (c *Controller) store(
 	case frozen || wanted.Ledger == "":
 	case p.answer.Status.Ledger == wanted.Ledger:
 		p.memory.Places.Held(memory.Status, p.Ledger.Seq)
-		c.confirm(p)
+		if p.answer.ResourceVersion == p.object.ResourceVersion && p.memory.Confirmed != p.object.ResourceVersion {
+			p.lookAgain(time.Millisecond) // The cache got this version while another CRD was served, and no event follows.
+		}
+		p.memory.Confirmed = p.answer.ResourceVersion
 	default:
 		p.memory.Places.Dropped(memory.Status, p.Ledger.Seq, p.now)
 		p.lookAgain(time.Millisecond) // No event of the object leads to the next pass.
@@ -103,40 +106,21 @@ func (c *Controller) store(
 	return true, nil
 }
 
-// confirm notes that the API server has the ledger although the cache does not show it, because the answer to the write of the ledger is
-// the version that the cache has: its event came while another CRD was served.
-func (c *Controller) confirm(p *pass) {
-	version := p.object.ResourceVersion
-	if p.reading.InStatus || p.answer.ResourceVersion != version || p.memory.Confirmed == version {
-		return
+// announced returns a note for a condition. Each process makes an event of it once.
+func (c *Controller) announced(p *pass, reason, note string) string {
+	if note != "" && p.memory.Announce(note) {
+		c.event(p, nil, corev1.EventTypeWarning, reason, "Report", note)
 	}
-	p.memory.Confirmed = version
-	p.lookAgain(time.Millisecond)
+	return note
 }
 
-// historyNote returns why there is no history, with the remedy; empty if there is one. Each process makes an event of it once.
-func (c *Controller) historyNote(p *pass) string {
-	if !p.facts.NoHistory {
-		return ""
-	}
-	missing := p.facts.HistoryNote
-	if p.memory.Announce(missing) {
-		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventHistoryUnavailable, "Report", missing)
-	}
-	return missing
-}
-
-// prunedNote returns the note that the CRD is another one, which drops the ledger, and makes an event of it once. The rollout continues
-// with the copy of the ledger (R42).
-func (c *Controller) prunedNote(p *pass) string {
+// prunedNote returns the note that the CRD is another one, which drops the ledger; empty if it is not. The rollout continues with the copy
+// of the ledger (R42).
+func (p *pass) prunedNote() string {
 	if !p.memory.Places.Drops(memory.Status) {
 		return ""
 	}
-	const note = status.LedgerDropped + ": its CRD of ManifestWorkReplicaSet is another one, apply the one that came with this hub"
-	if p.memory.Announce(note) {
-		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventOlderCRD, "Report", note)
-	}
-	return note
+	return status.LedgerDropped + ": its CRD of ManifestWorkReplicaSet is another one, apply the one that came with this hub"
 }
 
 // reportInvalid reports a spec that can't be rolled out. The conditions that need a rollout stay unchanged.

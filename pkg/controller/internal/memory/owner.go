@@ -33,7 +33,7 @@ type Owner struct {
 	Places Places
 	// Decided is the ledger that this process last decided or found, in case both places lose it; nil for none.
 	Decided *ledger.Ledger
-	// Confirmed is the resourceVersion of the object that holds the ledger although the cache does not show it; empty for none.
+	// Confirmed is the resourceVersion of the object that last held the ledger, even if the cache does not show it; empty for none.
 	Confirmed string
 	// Verified is the resourceVersion of the object for which the cached revisions were compared with the live ones; empty for none.
 	Verified string
