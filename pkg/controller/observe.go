@@ -47,7 +47,7 @@ func (c *Controller) observe(p *pass) error {
 		p.works = append(p.works, object.(*workv1.ManifestWork))
 	}
 	slices.SortFunc(p.works, compareWorks)
-	p.facts.Works = p.memory.Works.Read(p.works)
+	p.facts.Works, p.seen = p.memory.Works.Read(p.works)
 
 	counted := min(len(p.object.Spec.PlacementRefs), workv1alpha1.MaxPlacementRefs)
 	p.facts.IgnoredRefs = len(p.object.Spec.PlacementRefs) - counted
@@ -96,12 +96,11 @@ func (c *Controller) noteWorks(p *pass) {
 		selection := memory.Selection{
 			Selected: selected, Unknown: !known, Left: left(read.PlacementName(), read.Cluster()), Sliced: sliced[read.Cluster()],
 		}
-		known := p.memory.Works.Of(read.Object.UID)
-		w := known.View(*read, selection, c.Broker == nil, p.now)
+		w := p.seen[i].View(*read, selection, c.Broker == nil, p.now)
 		w.UnexpectedName = !work.IsName(p.object, w.Object.Name)
 		rev := revisions[w.Hash()]
 		w.Combined = cmp.Or(handover.Combined(rev, revisions[w.KeptRevision()]), handover.Presumed(&w, rev))
-		known.Settle(&w, succeeds(&w, rev), p.now)
+		p.seen[i].Settle(&w, succeeds(&w, rev), p.now)
 		seen = append(seen, w)
 	}
 	c.noteSkippable(p, clusters, remembered)

@@ -156,6 +156,8 @@ type observed struct {
 	// history holds the revisions; none if they can't be read now. works are the ManifestWorks, in order.
 	history revision.History
 	works   []*workv1.ManifestWork
+	// seen is what this process has seen of each of the works.
+	seen []*memory.Work
 	// reading is the ledger that this pass found.
 	reading ledger.Reading
 }

@@ -37,7 +37,7 @@ func Trim(work *workv1.ManifestWork, digest revision.Digest) {
 		work.Annotations = map[string]string{}
 	}
 	work.Annotations[workpatch.AnnotationCacheDigest] = shared(trimmedMark + string(digest))
-	work.Namespace = shared(work.Namespace)
+	work.Namespace, work.Name = shared(work.Namespace), shared(work.Name)
 	for key, value := range work.Labels {
 		work.Labels[key] = shared(value)
 	}

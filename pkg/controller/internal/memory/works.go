@@ -36,21 +36,21 @@ func (m *Works) Of(uid types.UID) *Work {
 	return found
 }
 
-// Read returns the works that a pass sees, with what decisions need of their objects. It forgets all others.
-func (m *Works) Read(objects []*workv1.ManifestWork) []work.Work {
-	works := make([]work.Work, 0, len(objects))
+// Read returns the works that a pass sees, with what decisions need of their objects and with what is known of them. It forgets all others.
+func (m *Works) Read(objects []*workv1.ManifestWork) (works []work.Work, known []*Work) {
+	works, known = make([]work.Work, 0, len(objects)), make([]*Work, 0, len(objects))
 	for _, object := range objects {
-		works = append(works, m.Of(object.UID).look(object, m.digests))
+		of := m.Of(object.UID)
+		works, known = append(works, of.look(object, m.digests)), append(known, of)
 	}
 	if m.mu.Lock(); len(m.known) > len(objects) {
-		known := make(map[types.UID]*Work, len(objects))
-		for _, object := range objects {
-			known[object.UID] = m.known[object.UID]
+		m.known = make(map[types.UID]*Work, len(objects))
+		for i, object := range objects {
+			m.known[object.UID] = known[i]
 		}
-		m.known = known
 	}
 	m.mu.Unlock()
-	return works
+	return works, known
 }
 
 // Shows reports whether a cached work has all deciding fields of a work that was read live. It trims the live one.

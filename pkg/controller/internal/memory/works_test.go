@@ -113,7 +113,8 @@ func TestClockAhead(t *testing.T) {
 
 // read is a work as a pass reads it from the cache.
 func read(m *Works, object *workv1.ManifestWork) work.Work {
-	return m.Read([]*workv1.ManifestWork{object})[0]
+	works, _ := m.Read([]*workv1.ManifestWork{object})
+	return works[0]
 }
 
 // What this process saw at a time that has not come yet, it sees now: its clock was set back. A deletion counts from when it was seen first.
