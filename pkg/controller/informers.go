@@ -6,7 +6,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -62,10 +61,10 @@ func New(config Config) (*Runner, error) {
 		missing  func() bool
 	}{
 		{works, workcache.WorkIndexers(), workcache.OwnerEvents(r.queue.Add, c.readsLive), never},
-		{config.ReplicaSetInformer, nil, r.leading(objectQueueKeys), never},
-		{revisions, workcache.OwnerIndexers(), r.leading(ownerQueueKeys), func() bool { return c.History().Unavailable }},
-		{placements, nil, r.leading(c.placementQueueKeys), never},
-		{decisions, replicaset.DecisionIndexers(), r.leading(c.placementQueueKeys), never},
+		{config.ReplicaSetInformer, nil, r.leading(objectQueueKeys, objectQueueKeys), never},
+		{revisions, workcache.OwnerIndexers(), r.leading(workcache.OwnerKeys, workcache.OwnerKeys), func() bool { return c.History().Unavailable }},
+		{placements, nil, r.leading(c.placementQueueKeys, c.placementQueueKeys), never},
+		{decisions, replicaset.DecisionIndexers(), r.leading(c.placementQueueKeys, c.placementQueueKeys), never},
 	} {
 		if err := watched.informer.AddIndexers(watched.indexers); err != nil {
 			return nil, fmt.Errorf("adding an index to an informer: %w", err)
@@ -90,16 +89,7 @@ func (r *Runner) watchClusters(c *Controller, informer cache.SharedIndexInformer
 	if informer == nil {
 		return nil
 	}
-	lead := func(keys []string) {
-		for _, key := range keys {
-			r.queue.Add(key)
-		}
-	}
-	handler, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { lead(c.NoteCluster(obj)) },
-		UpdateFunc: func(_, after any) { lead(c.NoteCluster(after)) },
-		DeleteFunc: func(obj any) { lead(c.ForgetCluster(obj)) },
-	})
+	handler, err := informer.AddEventHandler(r.leading(c.NoteCluster, c.ForgetCluster))
 	if err != nil {
 		return fmt.Errorf("watching an informer: %w", err)
 	}
@@ -142,23 +132,23 @@ func (c *Controller) laneOf(key string) queue.Lane {
 	return queue.Rollouts
 }
 
-// leading returns a handler that queues the objects that an informer's events are about.
-func (r *Runner) leading(keysOf func(runtime.Object) []string) cache.ResourceEventHandler {
-	lead := func(obj any) {
-		if object, ok := workcache.UnwrapTombstone(obj).(runtime.Object); ok {
-			for _, key := range keysOf(object) {
+// leading returns a handler that queues the objects that a changed or a deleted object is about.
+func (r *Runner) leading(changed, deleted func(any) []string) cache.ResourceEventHandler {
+	lead := func(keysOf func(any) []string) func(any) {
+		return func(obj any) {
+			for _, key := range keysOf(workcache.UnwrapTombstone(obj)) {
 				r.queue.Add(key)
 			}
 		}
 	}
-	return cache.ResourceEventHandlerFuncs{AddFunc: lead, UpdateFunc: func(_, after any) { lead(after) }, DeleteFunc: lead}
+	change := lead(changed)
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: change, UpdateFunc: func(_, after any) { change(after) }, DeleteFunc: lead(deleted),
+	}
 }
 
-// ownerQueueKeys returns the key of a revision's owner.
-func ownerQueueKeys(obj runtime.Object) []string { return workcache.OwnerKeys(obj) }
-
 // objectQueueKeys returns the key of a ManifestWorkReplicaSet.
-func objectQueueKeys(obj runtime.Object) []string {
+func objectQueueKeys(obj any) []string {
 	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj)
 	if err != nil {
 		return nil
@@ -167,7 +157,7 @@ func objectQueueKeys(obj runtime.Object) []string {
 }
 
 // placementQueueKeys returns the keys of the ManifestWorkReplicaSets that refer to a Placement, or to the Placement of a decision.
-func (c *Controller) placementQueueKeys(obj runtime.Object) []string {
+func (c *Controller) placementQueueKeys(obj any) []string {
 	var placements []string
 	switch o := obj.(type) {
 	case *clusterv1beta1.PlacementDecision:

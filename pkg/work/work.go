@@ -23,6 +23,25 @@ type Work struct {
 	Digest revision.Digest
 	// DeletionCounts is true if the deletion of a work increments its generation, as in the API server.
 	DeletionCounts bool
+	Observations
+	// UnexpectedName is true if no hub gives this name to a work of this owner: somebody added the owner label. The work does not count if
+	// nothing selects its cluster.
+	UnexpectedName bool
+	// DeletionSeen is when this process first saw that it is being deleted; zero if it does not matter.
+	DeletionSeen time.Time
+	// AcceptedAs is the digest that the hub requested if the API server stored a different spec at this generation. Another request would not
+	// change that.
+	AcceptedAs revision.Digest
+	// Combined is the content of a work that has its revision and keeps the objects of the revision that it names as kept. It is nil if it
+	// names none, or if dropped objects are deleted at once.
+	Combined *handover.Combined
+
+	// marks were read from the object; nil if they were not.
+	marks *marks
+}
+
+// Observations are what this process has observed of a work since it began to watch it.
+type Observations struct {
 	// SucceededSince is when the success began that this process has seen without interruption; zero if it does not succeed. For a work
 	// that is being deleted, it is the last value before the deletion.
 	SucceededSince time.Time
@@ -36,11 +55,6 @@ type Work struct {
 	// ClockAhead is true if this process saw the agent's clock more than a minute ahead of the hub's at this revision. Its transitions are
 	// then ignored, even after the hub's clock has passed those times.
 	ClockAhead bool
-	// UnexpectedName is true if no hub gives this name to a work of this owner: somebody added the owner label. The work does not count if
-	// nothing selects its cluster.
-	UnexpectedName bool
-	// DeletionSeen is when this process first saw that it is being deleted; zero if it does not matter.
-	DeletionSeen time.Time
 	// UnselectedSince is when this process first saw that no ref selects its cluster; zero if one does.
 	UnselectedSince time.Time
 	// LeftSince is when this process first saw that the work's Placement no longer names its cluster, and OCM may still be writing the
@@ -48,15 +62,6 @@ type Work struct {
 	LeftSince time.Time
 	// SelectedBy are the Placements with several slices that this process last saw selecting the cluster; nil if it saw none.
 	SelectedBy []string
-	// AcceptedAs is the digest that the hub requested if the API server stored a different spec at this generation. Another request would not
-	// change that.
-	AcceptedAs revision.Digest
-	// Combined is the content of a work that has its revision and keeps the objects of the revision that it names as kept. It is nil if it
-	// names none, or if dropped objects are deleted at once.
-	Combined *handover.Combined
-
-	// marks were read from the object; nil if they were not.
-	marks *marks
 }
 
 // marks is what a decision reads many times from the object of a work.

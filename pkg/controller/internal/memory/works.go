@@ -64,28 +64,14 @@ type Work struct {
 	// read is the work as it was last read from the cache.
 	read work.Work
 
-	// succeededSince is when this process first saw the success with this fingerprint.
-	succeededSince time.Time
-	fingerprint    fingerprint
-
-	// turnedAt is when it was seen to change from success to another state or the reverse, since the hub wrote its revision. succeeds is true
-	// if it succeeded when last seen. clockAhead is true if its agent's clock was seen ahead in that time.
-	turnedAt   time.Time
-	succeeds   bool
-	clockAhead bool
-
-	// watchedSince is when this process began to watch the result of that write, and settledAt when it first found its success settled.
-	watchedSince, settledAt time.Time
-
+	// observed is what this process has observed of the work. A change from success to another state or the reverse, and an agent's clock that is
+	// ahead, count since the hub wrote the revision.
+	observed work.Observations
+	// fingerprint is that of the last report, and succeeds is true if the work succeeded then.
+	fingerprint fingerprint
+	succeeds    bool
 	// deletion is when the deletion of the work was first seen.
 	deletion sighting
-
-	// unselectedSince is when it was first seen that no Placement selects the work's cluster; zero while one does.
-	unselectedSince time.Time
-	// leftSince is when it was first seen that the work's Placement no longer names its cluster; zero while it does.
-	leftSince time.Time
-	// selectedBy are the Placements with several slices that selected it last, by Placement name.
-	selectedBy []string
 
 	// asked is the content that was last written, and askedGeneration is the generation that the write made.
 	asked           revision.Digest
@@ -136,24 +122,26 @@ func (w *Work) look(object *workv1.ManifestWork, digests *workcache.Digests) wor
 // View returns a work, which has its object and digest, in the form that Decide reads. deletionCounts is true if a deletion increments the
 // generation, as in the API server.
 func (w *Work) View(seen work.Work, by Selection, deletionCounts bool, now time.Time) work.Work {
-	setBack(now, &w.succeededSince, &w.turnedAt, &w.watchedSince, &w.settledAt, &w.unselectedSince, &w.leftSince, &w.aheadAt, &w.strippedAt)
+	o := &w.observed
+	setBack(now, &o.SucceededSince, &o.StateChangedAt, &o.WatchedSince, &o.SettledAt, &o.UnselectedSince, &o.LeftSince, &w.aheadAt, &w.strippedAt)
 	switch {
 	case by.Unknown:
 		// The time of being unselected begins once it is known which clusters are selected.
-		w.unselectedSince = time.Time{}
+		o.UnselectedSince = time.Time{}
 	case by.Selected:
-		w.unselectedSince, w.selectedBy = time.Time{}, by.Sliced
-	case w.unselectedSince.IsZero():
-		w.unselectedSince = now
+		o.UnselectedSince, o.SelectedBy = time.Time{}, by.Sliced
+	case o.UnselectedSince.IsZero():
+		o.UnselectedSince = now
 	}
 	switch {
 	case !by.Left:
-		w.leftSince = time.Time{}
-	case w.leftSince.IsZero():
-		w.leftSince = now
+		o.LeftSince = time.Time{}
+	case o.LeftSince.IsZero():
+		o.LeftSince = now
 	}
-	seen.DeletionCounts, seen.SelectedBy = deletionCounts, w.selectedBy
-	seen.UnselectedSince, seen.LeftSince = w.unselectedSince, w.leftSince
+	// What was observed of a success is filled in by Settle: until then, only the agent's report counts.
+	seen.UnselectedSince, seen.LeftSince, seen.SelectedBy = o.UnselectedSince, o.LeftSince, o.SelectedBy
+	seen.DeletionCounts = deletionCounts
 	if seen.Deleting() {
 		seen.DeletionSeen = w.deletion.see(seen.Object.DeletionTimestamp.Time, now)
 	}
@@ -183,30 +171,24 @@ func (w *Work) askedFor(mw *work.Work) revision.Digest {
 func (w *Work) Settle(seen *work.Work, succeeds bool, now time.Time) {
 	print := fingerprint{generation: seen.SpecGeneration(), report: seen.Report()}
 	watched := w.fingerprint.sameWrite(&print)
-	if !seen.Deleting() || !watched || w.succeededSince.IsZero() {
+	o := &w.observed
+	if !seen.Deleting() || !watched || o.SucceededSince.IsZero() {
 		switch {
 		case !succeeds:
-			w.succeededSince = time.Time{}
-		case w.succeededSince.IsZero() || w.fingerprint != print:
-			w.succeededSince = now
+			o.SucceededSince = time.Time{}
+		case o.SucceededSince.IsZero() || w.fingerprint != print:
+			o.SucceededSince = now
 		}
-		w.watch(succeeds, watched, now)
-		w.clockAhead = w.clockAhead || work.ClockIsAhead(seen, now)
-		w.fingerprint = print
+		switch {
+		case !watched:
+			o.WatchedSince, o.SettledAt, o.StateChangedAt, o.ClockAhead = now, time.Time{}, time.Time{}, false
+		case succeeds != w.succeeds:
+			o.StateChangedAt = now
+		}
+		o.ClockAhead = o.ClockAhead || work.ClockIsAhead(seen, now)
+		w.fingerprint, w.succeeds = print, succeeds
 	}
-	seen.SucceededSince, seen.StateChangedAt, seen.ClockAhead = w.succeededSince, w.turnedAt, w.clockAhead
-	seen.WatchedSince, seen.SettledAt = w.watchedSince, w.settledAt
-}
-
-// watch notes when a work changes from success to another state or the reverse, since the hub's last write.
-func (w *Work) watch(succeeds, watched bool, now time.Time) {
-	switch {
-	case !watched:
-		w.watchedSince, w.settledAt, w.turnedAt, w.clockAhead = now, time.Time{}, time.Time{}, false
-	case succeeds != w.succeeds:
-		w.turnedAt = now
-	}
-	w.succeeds = succeeds
+	seen.Observations = *o
 }
 
 // fingerprint distinguishes two reports of an agent, even if both report success.
@@ -221,7 +203,7 @@ func (f *fingerprint) sameWrite(other *fingerprint) bool {
 }
 
 // Settled notes that a work was found settled.
-func (w *Work) Settled(now time.Time) { w.settledAt = now }
+func (w *Work) Settled(now time.Time) { w.observed.SettledAt = now }
 
 // Wrote notes which revision was written to a work. If the cache shows different content at the generation of that write, the API server
 // stored it so.
