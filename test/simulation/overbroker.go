@@ -19,7 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 )
 
-// connect gives a process a driver that carries works over a broker. Until it knows again which works there are, it makes no pass.
+// connect gives a process a driver that carries works over a broker. The process makes no pass until the works are restored.
 func (p *Process) connect(n *Network) {
 	owners := p.owners()
 	p.network = n
@@ -39,8 +39,8 @@ func (p *Process) owners() *cloudevents.LiveOwners {
 	return cloudevents.NewLiveOwners(liveClient{api: p.api}, kubeClient{process: p}, p.clock)
 }
 
-// syncedOwners finds owners in lists that may be a few seconds old until the works are restored, and then as they are: in its caches, a hub sees
-// the end of an owner as soon as its controller does.
+// syncedOwners finds owners in lists that may be a few seconds old until the works are restored, and then in the current state. From its
+// caches, a hub notices the deletion of an owner as soon as its controller does.
 type syncedOwners struct {
 	*cloudevents.LiveOwners
 	process *Process
@@ -54,7 +54,7 @@ func (o syncedOwners) Find(ctx context.Context, claim cloudevents.Claim) (cloude
 	return o.process.owners().Find(ctx, claim)
 }
 
-// restored reports whether the process knows which works there are. From then on it runs.
+// restored reports whether the works of the process are restored. After that, the process makes passes.
 func (p *Process) restored() bool {
 	if p.restoring && p.driver.Knows(context.Background(), p.expected) {
 		p.restoring = false
@@ -69,7 +69,8 @@ func (p *Process) overBroker(config *controller.Config, machine machineClock) {
 	config.Works, config.Metadata, config.Broker = brokerClient{process: p}, nil, datedBroker{p.driver, machine.world}
 }
 
-// datedBroker is a driver, which measures times as a monotonic clock does, with the times that the clock of the hub's machine showed.
+// datedBroker is a driver that measures times with a monotonic clock. It converts them to the times that the clock of the hub's machine
+// showed.
 type datedBroker struct {
 	*stepped
 	world *World
@@ -81,14 +82,14 @@ func (b datedBroker) HeardSince(cluster string) (time.Time, bool) {
 	return b.world.shownAt(since), heard
 }
 
-// pull takes the changes of works that the driver reports.
+// pull fetches the changes of works that the driver reports.
 func (p *Process) pull() {
 	if p.driver != nil && !p.restoring {
 		p.changes = append(p.changes, p.driver.changes()...)
 	}
 }
 
-// seeWork shows the cache a change of a work.
+// seeWork shows a change of a work to the cache.
 func (p *Process) seeWork(event watch.Event) {
 	work := event.Object.(*workv1.ManifestWork)
 	if event.Type == watch.Deleted {
@@ -106,7 +107,7 @@ func (p *Process) seeWork(event watch.Event) {
 	}
 }
 
-// brokerClient is the driver's client of works, whose writes fail at times.
+// brokerClient is the driver's client of works. Its writes can fail.
 type brokerClient struct {
 	workclientset.Interface
 	process *Process
@@ -123,7 +124,7 @@ func (c brokerWorksV1) ManifestWorks(namespace string) workv1client.ManifestWork
 	return brokerWorks{ManifestWorkInterface: c.process.driver.Works().WorkV1().ManifestWorks(namespace), process: c.process, namespace: namespace}
 }
 
-// brokerWorks lists as the driver's client does.
+// brokerWorks lists works as the driver's client does.
 type brokerWorks struct {
 	workv1client.ManifestWorkInterface
 	process   *Process
@@ -164,7 +165,7 @@ func (c brokerWorks) Delete(ctx context.Context, name string, options metav1.Del
 	return err
 }
 
-// writeOver lets one write of a work through, or what the fault makes of it: the broker does not take it, or does and does not say so.
+// writeOver performs a write of a work, unless a fault prevents it: the broker rejects the write, or accepts it but does not answer.
 func writeOver[T any](p *Process, what string, do func() (T, error)) (T, error) {
 	var none T
 	fault, err := p.faultOf(what)
@@ -187,7 +188,7 @@ func writeOver[T any](p *Process, what string, do func() (T, error)) (T, error) 
 	return answer, err
 }
 
-// liveClient reads what the driver asks the API server for.
+// liveClient reads the objects that the driver requests from the API server.
 type liveClient struct {
 	dynamic.Interface
 	api *API
@@ -225,5 +226,5 @@ func (c liveResource) List(_ context.Context, options metav1.ListOptions) (*unst
 	return list, nil
 }
 
-// restoreInterval is how often it is looked whether a hub that begins knows its works.
+// restoreInterval is how often the simulation checks whether a new hub has restored its works.
 const restoreInterval = time.Second
