@@ -53,7 +53,7 @@ func New(config Config) (*Runner, error) {
 	const name = "ManifestWorkReplicaSetController"
 	r := &Runner{name: name, controller: c, queue: queue.New(name, c.laneOf, c.Sync)}
 	c.abortsWait = func() bool { return r.queue.Waiting(queue.Aborts) }
-	never := func() bool { return false }
+	never, unreadable := func() bool { return false }, func() bool { return c.History().Unavailable }
 	for _, watched := range []struct {
 		informer cache.SharedIndexInformer
 		indexers cache.Indexers
@@ -62,7 +62,7 @@ func New(config Config) (*Runner, error) {
 	}{
 		{works, workcache.WorkIndexers(), workcache.OwnerEvents(r.queue.Add, c.readsLive), never},
 		{config.ReplicaSetInformer, nil, r.leading(objectQueueKeys, objectQueueKeys), never},
-		{revisions, workcache.OwnerIndexers(), r.leading(workcache.OwnerKeys, workcache.OwnerKeys), func() bool { return c.History().Unavailable }},
+		{revisions, workcache.OwnerIndexers(), r.leading(workcache.OwnerKeys, workcache.OwnerKeys), unreadable},
 		{placements, nil, r.leading(c.placementQueueKeys, c.placementQueueKeys), never},
 		{decisions, replicaset.DecisionIndexers(), r.leading(c.placementQueueKeys, c.placementQueueKeys), never},
 	} {

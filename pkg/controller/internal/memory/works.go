@@ -64,8 +64,7 @@ type Work struct {
 	// read is the work as it was last read from the cache.
 	read work.Work
 
-	// observed is what this process has observed of the work. A change from success to another state or the reverse, and an agent's clock that is
-	// ahead, count since the hub wrote the revision.
+	// observed is what this process has observed of the work.
 	observed work.Observations
 	// fingerprint is that of the last report, and succeeds is true if the work succeeded then.
 	fingerprint fingerprint
@@ -123,7 +122,8 @@ func (w *Work) look(object *workv1.ManifestWork, digests *workcache.Digests) wor
 // generation, as in the API server.
 func (w *Work) View(seen work.Work, by Selection, deletionCounts bool, now time.Time) work.Work {
 	o := &w.observed
-	setBack(now, &o.SucceededSince, &o.StateChangedAt, &o.WatchedSince, &o.SettledAt, &o.UnselectedSince, &o.LeftSince, &w.aheadAt, &w.strippedAt)
+	setBack(now, &o.SucceededSince, &o.StateChangedAt, &o.WatchedSince, &o.SettledAt, &o.UnselectedSince, &o.LeftSince)
+	setBack(now, &w.aheadAt, &w.strippedAt)
 	switch {
 	case by.Unknown:
 		// The time of being unselected begins once it is known which clusters are selected.
