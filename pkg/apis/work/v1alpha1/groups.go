@@ -10,7 +10,7 @@ import (
 type RolloutGroup struct {
 	// groupName is the name of the decision group. Set either groupName or groupIndex.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	GroupName string `json:"groupName,omitempty"`
 
@@ -64,7 +64,7 @@ const (
 type Approval struct {
 	// group is the groupName of the entry in rolloutStrategy.groups, or its groupIndex as a string.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:MaxLength=63
 	// +required
 	Group string `json:"group"`
 	// revision is the hash of the revision that the user approves, as in status.updateRevision. Another revision needs another approval.

@@ -25,7 +25,7 @@ type SuccessGate struct {
 	// groups lists the decision groups to whose clusters the gate applies, by name, or by index as a string, at most 64. By default, the gate
 	// applies to all clusters.
 	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:MaxLength=63
 	// +listType=set
 	// +optional
 	Groups []string `json:"groups,omitempty"`
