@@ -96,7 +96,6 @@ func (p *Process) seeWork(event watch.Event) {
 		if err := p.stores.Works.Delete(work); err != nil {
 			panic(err)
 		}
-		p.controller.Forget(work)
 		return
 	}
 	trimmed, err := p.trim(work)

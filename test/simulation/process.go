@@ -198,7 +198,6 @@ func (p *Process) see(event Event) {
 	var err error
 	if event.Deleted {
 		err = store.Delete(object)
-		p.controller.Forget(object)
 	} else {
 		err = store.Update(object)
 	}
