@@ -24,12 +24,16 @@ func loadConfig(o Options) (any, error) {
 	return config, checkTLS(config, o.ConfigFile)
 }
 
-// sourceOptions returns sdk-go's options, with a transport that knows the topic of each event if there are topics.
-func sourceOptions(o Options, config any) (*options.CloudEventsSourceOptions, error) {
+// newTransport returns sdk-go's transport, or one that knows the topic of each event if there are topics.
+func newTransport(o Options, config any) (options.CloudEventTransport, error) {
 	if broker, ok := config.(*mqtt.MQTTOptions); ok {
-		return &options.CloudEventsSourceOptions{CloudEventsTransport: newMQTTTransport(broker, o.ClientID), SourceID: SourceID}, nil
+		return &mqttTransport{options: broker, clientID: o.ClientID}, nil
 	}
-	return builder.BuildCloudEventsSourceOptions(config, o.ClientID, SourceID, payload.ManifestBundleEventDataType)
+	source, err := builder.BuildCloudEventsSourceOptions(config, o.ClientID, SourceID, payload.ManifestBundleEventDataType)
+	if err != nil {
+		return nil, err
+	}
+	return source.CloudEventsTransport, nil
 }
 
 // check rejects a configuration with which a hub would not learn of its works after a restart.

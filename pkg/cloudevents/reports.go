@@ -178,7 +178,7 @@ func newer(report, than *workv1.ManifestWork) bool {
 type askTask struct{}
 
 func (askTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
-	if !d.link.up.Load() {
+	if !d.Reachable() {
 		return auditInterval, nil
 	}
 	d.store.sweep()
@@ -196,7 +196,7 @@ func (askTask) do(ctx context.Context, d *Driver) (again time.Duration, err erro
 
 // askAgain asks the agent of a cluster for its works. If the broker is unreachable, there is no need: all agents are asked when it is back.
 func (d *Driver) askAgain(ctx context.Context, cluster string) error {
-	if !d.link.up.Load() {
+	if !d.Reachable() {
 		return nil
 	}
 	return d.link.ask(ctx, cluster)

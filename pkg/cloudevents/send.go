@@ -2,7 +2,6 @@ package cloudevents
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
@@ -16,7 +15,7 @@ import (
 )
 
 // errAway is the error if there is no connection, so that nothing is sent.
-var errAway = errors.New("the broker is not connected")
+var errAway = apierrors.NewServiceUnavailable("the broker is not connected")
 
 // newLimiter limits the number of events that are sent per second, with bursts of twice as many. Zero means no limit.
 func newLimiter(qps float32) flowcontrol.RateLimiter {
@@ -52,9 +51,6 @@ func (d *Driver) send(ctx context.Context, action eventtypes.EventAction, work *
 	if err := d.limiter.Wait(ctx); err != nil {
 		return refusal(work.Name, err)
 	}
-	if err := d.reachable(); err != nil {
-		return err
-	}
 	event, err := d.encode(action, work, what)
 	if err != nil {
 		return apierrors.NewInternalError(fmt.Errorf("encoding ManifestWork %s/%s: %w", work.Namespace, work.Name, err))
@@ -67,14 +63,14 @@ func (d *Driver) send(ctx context.Context, action eventtypes.EventAction, work *
 }
 
 // Reachable reports whether events can be sent now.
-func (d *Driver) Reachable() bool { return d.link.connected.Load() }
+func (d *Driver) Reachable() bool { return d.link.up.Load() }
 
 // reachable returns nil while events can be sent.
 func (d *Driver) reachable() error {
 	if d.Reachable() {
 		return nil
 	}
-	return apierrors.NewServiceUnavailable(errAway.Error())
+	return errAway
 }
 
 // encode returns the event of a work. The spec is encoded once for all works that share it.
