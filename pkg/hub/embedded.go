@@ -110,7 +110,7 @@ func (e *Embedded) NewReplicaSetController(
 	if err := h.addReplicaSets(ctx, e.config, clusters.Cluster().V1beta1()); err != nil {
 		return nil, err
 	}
-	h.shared = sets.New(worksResource, placementsResource, decisionsResource)
+	h.started = sets.New(worksResource, placementsResource, decisionsResource)
 	if err := h.noticeLosses(); err != nil {
 		return nil, err
 	}

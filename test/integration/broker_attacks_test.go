@@ -123,11 +123,12 @@ func TestMosquittoClientIDsAreNotStolen(t *testing.T) {
 		}
 	})
 
-	hub, err := works.New(ctx, works.Options{
+	hub, err := works.New(works.Options{
 		Type: "mqtt", ConfigFile: b.sourceConfig(), ClientID: "work-controller-0", Owners: noOwners{}, Connection: connectivity.New(clock.RealClock{}),
 		AgentReturn: agentReturn, Clock: clock.RealClock{},
 	})
 	require.NoError(t, err)
+	require.NoError(t, hub.Start(ctx))
 	create := func(name string) {
 		work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: template("v1")}
 		_, err := hub.Works().WorkV1().ManifestWorks("cluster1").Create(ctx, work, metav1.CreateOptions{})

@@ -21,6 +21,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
@@ -84,9 +85,9 @@ type Process struct {
 	// network and driver carry works over a broker; nil where they go through the API server.
 	network *Network
 	driver  *stepped
-	// restoring says that the process does not know yet which works there are; expected are how many each owner should have.
+	// owners are looked up in the caches. restoring says that the process does not know yet which works there are.
+	owners    *cloudevents.Caches
 	restoring bool
-	expected  map[string]int
 	// changes are those of works that the cache has not seen.
 	changes []watch.Event
 
