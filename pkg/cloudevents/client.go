@@ -41,7 +41,6 @@ func workUID(namespace, name string) types.UID {
 func (c *client) Create(ctx context.Context, work *workv1.ManifestWork, _ metav1.CreateOptions) (*workv1.ManifestWork, error) {
 	uid := c.uid(work.Name)
 	defer c.driver.lock(uid)()
-	defer c.driver.store.drop(uid) // If the write fails.
 	if c.driver.store.get(uid) != nil {
 		return nil, apierrors.NewAlreadyExists(common.ManifestWorkGR, work.Name)
 	}
@@ -51,7 +50,7 @@ func (c *client) Create(ctx context.Context, work *workv1.ManifestWork, _ metav1
 	what := c.driver.store.contents.of(&work.Spec)
 	created := &workv1.ManifestWork{ObjectMeta: *work.ObjectMeta.DeepCopy(), Spec: what.spec}
 	created.Namespace, created.UID = c.namespace, uid
-	created.Generation = c.driver.store.nextGeneration(created, 0)
+	created.Generation = c.driver.store.nextGeneration(c.namespace, 0)
 	created.CreationTimestamp = metav1.NewTime(c.driver.clock.Now())
 	if err := c.driver.publishSpec(ctx, eventtypes.CreateRequestAction, created, what); err != nil {
 		return nil, err
@@ -112,7 +111,7 @@ func (c *client) write(ctx context.Context, before, changed *workv1.ManifestWork
 	changed.Name, changed.Namespace, changed.DeletionTimestamp = before.Name, before.Namespace, before.DeletionTimestamp
 	was, what := c.driver.store.contents.of(&before.Spec), c.driver.store.contents.of(&changed.Spec)
 	if was != what {
-		changed.Generation = c.driver.store.nextGeneration(before, 0)
+		changed.Generation = c.driver.store.nextGeneration(c.namespace, 0)
 	}
 	changed.Spec = what.spec
 	if err := c.driver.publishSpec(ctx, eventtypes.UpdateRequestAction, changed, what); err != nil {

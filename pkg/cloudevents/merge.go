@@ -55,7 +55,6 @@ func (s *store) judge(reported *workv1.ManifestWork) (verdict, *observed) {
 		}
 		return unknown, nil
 	}
-	r.wordAt = s.clock.Now()
 	switch alive := r.work.DeletionTimestamp.IsZero(); {
 	case gone && alive:
 		return unexpectedGeneration, nil
@@ -63,7 +62,7 @@ func (s *store) judge(reported *workv1.ManifestWork) (verdict, *observed) {
 		s.forget(r)
 		return noted, nil
 	case alive && reported.Generation > r.work.Generation:
-		if reported.Generation <= r.given {
+		if reported.Generation <= r.cluster.given {
 			return unsure, nil
 		}
 		return unexpectedGeneration, nil

@@ -41,7 +41,9 @@ type ownersRig struct {
 
 func newOwners(t *testing.T, revisions ...*appsv1.ControllerRevision) *ownersRig {
 	t.Helper()
-	indexer := func(indexers cache.Indexers) cache.Indexer { return cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers) }
+	indexer := func(indexers cache.Indexers) cache.Indexer {
+		return cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
+	}
 	web := replicaSet("web", map[string]any{
 		"updateRevision": "abc", "summary": map[string]any{"total": int64(3)}, "away": []any{map[string]any{"cluster": "c9", "placement": "p1"}},
 	})

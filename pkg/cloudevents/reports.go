@@ -76,9 +76,6 @@ type kept struct {
 	report *workv1.ManifestWork
 	// cost is its size in memory.
 	cost int
-	// due is when to process it, and failures is the number of consecutive failures.
-	due      time.Time
-	failures int
 	// considered is true if the work was checked and can't be restored.
 	considered bool
 	// unwanted is the time since which the owner of the work has been missing, or has not selected the cluster; zero if neither applies.
@@ -101,7 +98,7 @@ func (d *Driver) noteWord(uid types.UID) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
 	if r := d.store.records[uid]; r != nil {
-		r.unanswered = false
+		r.unanswered, r.wordAt = false, d.clock.Now()
 		r.reports++
 	}
 }
@@ -110,7 +107,7 @@ func (d *Driver) noteWord(uid types.UID) {
 // hub does not know.
 func (d *Driver) keep(work *workv1.ManifestWork) bool {
 	work.Spec = workv1.ManifestWorkSpec{} // The spec that an agent reports does not count.
-	bare(&work.Status)
+	work.Status = mergeStatus(&workv1.ManifestWorkStatus{}, &work.Status, 0, math.MaxInt)
 	cost, s := costOf(work), d.store
 	defer d.unread()
 	s.mu.Lock()
@@ -128,9 +125,9 @@ func (d *Driver) keep(work *workv1.ManifestWork) bool {
 		s.take(r.cluster, k.cost)
 		return false
 	}
-	k.report, k.cost, k.due = work, cost, d.clock.Now()
+	k.report, k.cost = work, cost
 	r.kept, s.reports[work.UID] = &k, r
-	d.mends.Add(mendTask{r.cluster})
+	d.mends.Add(mendTask{work.UID})
 	return true
 }
 
@@ -159,7 +156,7 @@ func (d *Driver) done(report *workv1.ManifestWork) {
 		return
 	}
 	if r.kept.report != report && !newer(report, r.kept.report) {
-		r.kept = &kept{report: r.kept.report, cost: r.kept.cost, due: r.kept.due}
+		r.kept = &kept{report: r.kept.report, cost: r.kept.cost}
 		return
 	}
 	s.give(r.cluster, r.kept.cost)
@@ -181,7 +178,6 @@ func (askTask) do(ctx context.Context, d *Driver) (again time.Duration, err erro
 	if !d.Reachable() {
 		return auditInterval, nil
 	}
-	d.store.sweep()
 	d.expectAnswers()
 	if err := d.link.ask(ctx, eventtypes.ClusterAll); err != nil {
 		return 0, err

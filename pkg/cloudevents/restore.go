@@ -214,9 +214,6 @@ func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork
 	if now.Sub(since) < unwantedFor || d.count(report.Namespace, isDeleting) >= maxUnwanted {
 		return unknownInterval, nil
 	}
-	if wait := d.mayRepair(report.Namespace); wait > 0 {
-		return wait, nil
-	}
 	if unwanted, err := d.isUnwanted(ctx, claim); err != nil || !unwanted {
 		return unknownInterval, err
 	}

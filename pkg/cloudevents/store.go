@@ -53,9 +53,6 @@ type record struct {
 	work *workv1.ManifestWork
 	// content shares its memory with the spec of the work.
 	content *content
-	// given is the last generation that the hub gave the work, if only in a write that failed.
-	given int64
-
 	word
 	// write is the last write that no agent has confirmed, or that is not settled; nil for none.
 	write *write
@@ -78,8 +75,8 @@ type word struct {
 	reported int64
 	// wordAt is the time of the last report; zero if there was none.
 	wordAt time.Time
-	// renewals is the pace at which the work is sent again because its agent reports a newer generation.
-	renewals renewals
+	// renewals limits how often the work is sent again because its agent reports a newer generation; nil before the first time.
+	renewals *rate.Limiter
 }
 
 // cluster is all that the hub keeps of a cluster. If the agent of the cluster was heard, it stays as long as the process runs.
@@ -91,16 +88,15 @@ type cluster struct {
 	inbox
 	// bytes is the memory for its events that wait to be read, and for its kept reports.
 	bytes int
-	// spent is the highest generation of the works that have no record any more.
-	spent int64
+	// given is the highest generation of its works, including those of failed writes: an agent may have seen it, so it is never used for
+	// other content.
+	given int64
 	// heardSince is when its agent was first heard, and heardLast when last; zero for never.
 	heardSince, heardLast time.Time
 	// answered is when its agent was last sent the works that it asked for.
 	answered time.Time
 	// asked is when its agent was last asked because a work has been in flight for long, or because events were dropped.
 	asked time.Time
-	// repairs limit the actions that its reports cause.
-	repairs *rate.Limiter
 }
 
 func newStore(clk clock.PassiveClock) *store {
@@ -114,7 +110,7 @@ func newStore(clk clock.PassiveClock) *store {
 func (s *store) cluster(name string) *cluster {
 	c := s.clusters[name]
 	if c == nil {
-		c = &cluster{repairs: rate.NewLimiter(repairsPerSecond, repairsAtOnce)}
+		c = &cluster{}
 		s.clusters[name] = c
 	}
 	return c
@@ -131,30 +127,14 @@ func (s *store) record(name string, uid types.UID) *record {
 	return r
 }
 
-// release drops a record that holds nothing any more, and keeps its generation in the cluster: a generation that an agent may have seen is
-// never used for other content. The caller holds mu.
+// release drops a record that holds nothing any more. The caller holds mu.
 func (s *store) release(r *record) {
 	if r.work != nil || r.write != nil || r.kept != nil || r.readers > 0 || s.records[r.uid] != r {
 		return
 	}
 	c := r.cluster
-	c.spent = max(c.spent, r.given)
 	c.records = slices.DeleteFunc(c.records, func(other *record) bool { return other == r })
 	delete(s.records, r.uid)
-}
-
-// sweep drops clusters without any facts. A generation that was assigned long ago is lower than the next one, unless the clock is set back
-// by that much.
-func (s *store) sweep() {
-	now := s.clock.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for name, c := range s.clusters {
-		isOld := generationAt(now.Add(-maxAhead)) > c.spent
-		if len(c.records) == 0 && c.came == c.read && c.heardSince.IsZero() && isOld {
-			delete(s.clusters, name)
-		}
-	}
 }
 
 // generationAt returns the lowest generation that is given at a time.
@@ -247,14 +227,14 @@ func (s *store) unwatch(w *watcher) {
 	delete(s.watchers, w)
 }
 
-// nextGeneration returns a generation greater than any that a work has had, including those of earlier processes.
-func (s *store) nextGeneration(of *workv1.ManifestWork, atLeast int64) int64 {
+// nextGeneration returns a generation greater than any that a work of a cluster has had, including those of earlier processes.
+func (s *store) nextGeneration(name string, atLeast int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.record(of.Namespace, of.UID)
-	r.given = max(r.given+1, r.cluster.spent+1, atLeast, generationAt(s.clock.Now()))
-	r.given = min(r.given, math.MaxInt32) // Reports that would lead there are refused.
-	return r.given
+	c := s.cluster(name)
+	c.given = max(c.given+1, atLeast, generationAt(s.clock.Now()))
+	c.given = min(c.given, math.MaxInt32) // Reports that would lead there are refused.
+	return c.given
 }
 
 // put stores a write of this hub, and gives it its version. The status belongs to the agent: a report that arrived in between stays.
@@ -280,20 +260,21 @@ func (s *store) store(r *record, work *workv1.ManifestWork, content *content) {
 	s.version++
 	work.ResourceVersion = strconv.FormatInt(s.version, 10)
 	work.Spec = content.spec
-	r.work, r.content, r.given = work, content, max(r.given, work.Generation)
+	r.work, r.content = work, content
+	r.cluster.given = max(r.cluster.given, work.Generation)
 	s.notify(what, work)
 }
 
 // restore stores a reported work that the store does not have.
 func (s *store) restore(work *workv1.ManifestWork, sequence string) {
-	trim(&work.Status, mostManifests(work))
+	work.Status = mergeStatus(&workv1.ManifestWorkStatus{}, &work.Status, 0, mostManifests(work))
 	shareMeta(&work.ObjectMeta)
 	content := s.contents.of(&work.Spec)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.record(work.Namespace, work.UID)
 	s.store(r, work, content)
-	r.sequence, r.reported, r.wordAt = sequence, work.Generation, s.clock.Now()
+	r.sequence, r.reported = sequence, work.Generation
 }
 
 // touch gives a work a new version without changing it, so that watchers process it again. The caller holds mu.
@@ -301,15 +282,6 @@ func (s *store) touch(r *record) {
 	if r.work != nil {
 		same := *r.work
 		s.store(r, &same, r.content)
-	}
-}
-
-// drop releases the record of a work, if there is one.
-func (s *store) drop(uid types.UID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r := s.records[uid]; r != nil {
-		s.release(r)
 	}
 }
 
