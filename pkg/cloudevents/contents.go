@@ -7,15 +7,11 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"unique"
 	"weak"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/apis/work/v1/validator"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
-
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // content is what the works of one revision hold. There is one for each revision, not for each work. It is never changed.
@@ -108,36 +104,4 @@ func copyOf(work *workv1.ManifestWork) *workv1.ManifestWork {
 	copied := bare.DeepCopy()
 	copied.Spec.Workload.Manifests = slices.Clone(manifests)
 	return copied
-}
-
-// share makes equal strings of many works one.
-func share(texts ...*string) {
-	for _, text := range texts {
-		*text = unique.Make(*text).Value()
-	}
-}
-
-// shareMeta makes equal strings in the metadata of many works one.
-func shareMeta(meta *metav1.ObjectMeta) {
-	share(&meta.Name, &meta.Namespace)
-	meta.Labels = shareMap(meta.Labels)
-	meta.Annotations = shareMap(meta.Annotations)
-	for i := range meta.Finalizers {
-		share(&meta.Finalizers[i])
-	}
-}
-
-func shareMap(texts map[string]string) map[string]string {
-	if texts == nil {
-		return nil
-	}
-	shared := make(map[string]string, len(texts))
-	for key, value := range texts {
-		share(&key)
-		if key != workv1alpha1.AnnotationAppliedAt { // Nearly every work has another one.
-			share(&value)
-		}
-		shared[key] = value
-	}
-	return shared
 }

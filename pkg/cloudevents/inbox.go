@@ -170,7 +170,7 @@ func (t readTask) do(ctx context.Context, d *Driver) (again time.Duration, err e
 		size += l.size
 		if d.store.isRead(t.cluster, l) && d.mayAsk(t.cluster) {
 			// Ask for the dropped events, now that there is memory again.
-			if err := d.askAgain(ctx, t.cluster); err != nil {
+			if err := d.link.ask(ctx, t.cluster); err != nil {
 				klog.FromContext(ctx).V(2).Info("The agent was not asked again", "cluster", t.cluster, "error", err.Error())
 			}
 		}

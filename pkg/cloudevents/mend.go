@@ -97,7 +97,7 @@ func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again 
 	if _, bears := renewed.Annotations[workv1alpha1.AnnotationAppliedAt]; bears {
 		renewed.Annotations[workv1alpha1.AnnotationAppliedAt] = d.clock.Now().UTC().Format(time.RFC3339Nano)
 	}
-	if err := d.publishSpec(ctx, eventtypes.UpdateRequestAction, renewed, d.store.contents.of(&before.Spec)); err != nil {
+	if err := d.publish(ctx, eventtypes.UpdateRequestAction, renewed, d.store.contents.of(&before.Spec)); err != nil {
 		return 0, err
 	}
 	d.store.put(renewed)

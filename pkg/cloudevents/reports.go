@@ -2,7 +2,6 @@ package cloudevents
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -36,28 +35,6 @@ func (d *Driver) received(ctx context.Context, event *cloudevents.Event, cluster
 	case !d.keep(work):
 		d.refuse(ctx, RefusedQuota, cluster)
 	}
-}
-
-// readOutPatience is how long reports may take to be read before the caller has to try again.
-const readOutPatience = 5 * time.Second
-
-// readOut waits until the hub has read every event that has arrived from a cluster, and has processed the report of a work. An agent is not
-// silent while the hub has unread events from it.
-func (d *Driver) readOut(ctx context.Context, cluster string, uid types.UID) error {
-	isRead := d.store.mark(cluster)
-	read := d.await(ctx, readOutPatience, func() bool {
-		if !isRead() {
-			return false
-		}
-		d.store.mu.Lock()
-		defer d.store.mu.Unlock()
-		r := d.store.reports[uid]
-		return r == nil || !r.kept.unexpected.IsZero()
-	})
-	if !read {
-		return fmt.Errorf("not within %s", readOutPatience)
-	}
-	return nil
 }
 
 // unread updates the metric of the reports that are not processed yet.
@@ -190,14 +167,6 @@ func (askTask) do(ctx context.Context, d *Driver) (again time.Duration, err erro
 	return auditInterval, nil
 }
 
-// askAgain asks the agent of a cluster for its works. If the broker is unreachable, there is no need: all agents are asked when it is back.
-func (d *Driver) askAgain(ctx context.Context, cluster string) error {
-	if !d.Reachable() {
-		return nil
-	}
-	return d.link.ask(ctx, cluster)
-}
-
 // answerInterval is how often an agent that keeps asking is sent all of its works.
 const answerInterval = 5 * time.Second
 
@@ -219,5 +188,5 @@ func (t answerTask) do(ctx context.Context, d *Driver) (again time.Duration, err
 			return answerInterval, nil //nolint:nilerr // An agent asks when the broker is back, too.
 		}
 	}
-	return 0, d.askAgain(ctx, t.cluster)
+	return 0, d.link.ask(ctx, t.cluster)
 }

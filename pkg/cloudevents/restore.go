@@ -169,9 +169,8 @@ func restored(report *workv1.ManifestWork) (work *workv1.ManifestWork, sequence 
 	work = report.DeepCopy()
 	work.Spec = workv1.ManifestWorkSpec{}
 	sequence = work.Annotations[common.CloudEventsSequenceIDAnnotationKey]
-	maps.DeleteFunc(work.Annotations, func(key, _ string) bool {
-		return slices.Contains([]string{common.CloudEventsSequenceIDAnnotationKey, common.CloudEventsDataTypeAnnotationKey}, key)
-	})
+	delete(work.Annotations, common.CloudEventsSequenceIDAnnotationKey)
+	delete(work.Annotations, common.CloudEventsDataTypeAnnotationKey)
 	delete(work.Labels, common.CloudEventsOriginalSourceLabelKey)
 	work.Finalizers = []string{workv1.ManifestWorkFinalizer}
 	return work, sequence

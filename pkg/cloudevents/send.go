@@ -6,6 +6,7 @@ import (
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/util/flowcontrol"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
@@ -25,16 +26,15 @@ func newLimiter(qps float32) flowcontrol.RateLimiter {
 	return flowcontrol.NewTokenBucketRateLimiter(qps, max(1, int(2*qps)))
 }
 
-// publishSpec sends a work to its agent.
-func (d *Driver) publishSpec(ctx context.Context, action eventtypes.EventAction, work *workv1.ManifestWork, what *content) error {
-	if err := what.problem(); err != nil {
-		return invalid(work, err)
-	}
-	return d.publish(ctx, action, work, what)
-}
-
-// publish sends a work, and sends it again until its agent reports anything about it.
+// publish sends a work, and sends it again until its agent reports anything about it. A deletion has no content.
 func (d *Driver) publish(ctx context.Context, action eventtypes.EventAction, work *workv1.ManifestWork, what *content) error {
+	if what != nil {
+		if err := what.problem(); err != nil {
+			return apierrors.NewInvalid(common.ManifestWorkGK, work.Name, field.ErrorList{
+				field.Invalid(field.NewPath("spec", "workload", "manifests"), "", err.Error()),
+			})
+		}
+	}
 	if err := d.send(ctx, action, work, what); err != nil {
 		return err
 	}

@@ -123,7 +123,6 @@ func boundConditions(reported []metav1.Condition) []metav1.Condition {
 		if len(c.Reason) > maxReason {
 			c.Reason = strings.ToValidUTF8(c.Reason[:maxReason], "")
 		}
-		share(&c.Type, &c.Reason)
 		kept = append(kept, c)
 	}
 	return kept

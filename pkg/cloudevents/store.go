@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // epoch is the start of generations. A generation is the number of seconds since then: an event holds 32 bits of it, and generations must
@@ -240,7 +242,6 @@ func (s *store) nextGeneration(name string, atLeast int64) int64 {
 // put stores a write of this hub, and gives it its version. The status belongs to the agent: a report that arrived in between stays.
 func (s *store) put(work *workv1.ManifestWork) *workv1.ManifestWork {
 	content := s.contents.of(&work.Spec)
-	shareMeta(&work.ObjectMeta)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.record(work.Namespace, work.UID)
@@ -268,7 +269,6 @@ func (s *store) store(r *record, work *workv1.ManifestWork, content *content) {
 // restore stores a reported work that the store does not have.
 func (s *store) restore(work *workv1.ManifestWork, sequence string) {
 	work.Status = mergeStatus(&workv1.ManifestWorkStatus{}, &work.Status, 0, mostManifests(work))
-	shareMeta(&work.ObjectMeta)
 	content := s.contents.of(&work.Spec)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -309,4 +309,43 @@ func (s *store) notify(what watch.EventType, work *workv1.ManifestWork) {
 	for w := range s.watchers {
 		w.send(watch.Event{Type: what, Object: copyOf(work)})
 	}
+}
+
+// hear notes that the agent of a cluster sent something.
+func (s *store) hear(name string) {
+	now := s.clock.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.cluster(name)
+	if c.heardLast = now; c.heardSince.IsZero() {
+		c.heardSince = now
+	}
+}
+
+// HeardSince returns when this process first heard the agent of a cluster; false if it has not. A broker keeps no reports: a cluster that
+// was not heard may have succeeded long ago.
+func (d *Driver) HeardSince(cluster string) (time.Time, bool) {
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	c := d.store.clusters[cluster]
+	if c == nil {
+		return time.Time{}, false
+	}
+	return c.heardSince, !c.heardSince.IsZero()
+}
+
+// Claimed returns the hashes of works that agents report as an owner's, and that this hub does not know: after a restart they can't be
+// restored while their revisions can't be read. counts reports whether the owner can have a work of that name in that cluster: agents can
+// report anything.
+func (d *Driver) Claimed(owner string, counts func(cluster, name string) bool) []string {
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	var hashes []string
+	for _, r := range d.store.reports {
+		report := r.kept.report
+		if r.work == nil && ownerLabelOf(report) == owner && counts(report.Namespace, report.Name) {
+			hashes = append(hashes, report.Labels[workv1alpha1.LabelControllerHash])
+		}
+	}
+	return hashes
 }
