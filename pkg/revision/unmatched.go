@@ -52,8 +52,8 @@ func Targets(manifests []workv1.Manifest) (targets []workv1.ResourceIdentifier, 
 }
 
 // Unmatched returns the places of the manifestConfigs that match none of the targets, as far as the budget of comparisons allows. Outside
-// of the built-in groups, any resource may be that of a target. It ends early if nobody waits for the result.
-func Unmatched(configs []workv1.ManifestConfigOption, targets []workv1.ResourceIdentifier, gone func() bool) (places []int) {
+// of the built-in groups, any resource may be that of a target.
+func Unmatched(configs []workv1.ManifestConfigOption, targets []workv1.ResourceIdentifier) (places []int) {
 	exact, ofGroup := map[workv1.ResourceIdentifier]bool{}, map[string][]workv1.ResourceIdentifier{}
 	for _, target := range targets {
 		target = withoutGuess(target)
@@ -70,7 +70,7 @@ func Unmatched(configs []workv1.ManifestConfigOption, targets []workv1.ResourceI
 				return t.Resource == id.Resource && pattern.Matches(t.Namespace, t.Name, budget)
 			})
 		}
-		if gone() || budget.Spent() {
+		if budget.Spent() {
 			return places
 		}
 		if !matches {
