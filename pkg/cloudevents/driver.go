@@ -102,9 +102,6 @@ func Assemble(o Options, parts Parts) *Driver {
 		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS),
 		metrics: o.Metrics, tasks: parts.Tasks, mends: parts.Mends, sends: parts.Sends, await: parts.Await, available: o.Available,
 	}
-	if d.metrics == nil {
-		d.metrics = noMetrics{}
-	}
 	d.gate = &gate{clock: o.Clock, clusterOf: d.store.clusterOf}
 	d.link = &link{
 		CloudEventTransport: parts.Transport, clock: o.Clock, connection: o.Connection, agentReturn: o.AgentReturn, metrics: d.metrics,

@@ -319,6 +319,7 @@ func TestConfigIsChecked(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
 			d, err := New(Options{
 				Type: "mqtt", ConfigFile: path, ClientID: test.client, Connection: &fakeConnection{}, Clock: clocktesting.NewFakePassiveClock(noon),
+				Metrics: newRefusals(),
 			})
 			if err == nil {
 				err = d.Start(t.Context())

@@ -70,6 +70,7 @@ func TestServerThatStopsAnswering(t *testing.T) {
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, "url: %s\nserverHealthinessTimeout: 1s\n", listener.Addr()), 0o600))
 	d, err := New(Options{
 		Type: "grpc", ConfigFile: config, ClientID: "hub", Owners: fakeOwners{}, Connection: &fakeConnection{}, Clock: clock.RealClock{},
+		Metrics: newRefusals(),
 	})
 	require.NoError(t, err)
 	require.NoError(t, d.Start(t.Context()))

@@ -36,17 +36,21 @@ func (t mendTask) do(ctx context.Context, d *Driver) (again time.Duration, err e
 	return again, err
 }
 
-// mend processes a report that could not be processed at once.
+// mend processes a report that could not be processed at once. An agent may report new content before the write of it has ended: with the
+// lock held, the write has ended (P5).
 func (d *Driver) mend(ctx context.Context, report *workv1.ManifestWork) (again time.Duration, err error) {
-	found := d.store.report(report)
-	if found == unknown {
-		found = d.afterWrite(report)
-	}
-	switch found {
+	defer d.lock(report.UID)()
+	switch d.store.report(report) {
 	case noted:
 	case unknown:
 		again, err = d.restore(ctx, report)
-	default:
+	case unsure:
+		// The write failed, but the agent has the new content. Its writer retries: sending the work that the hub still holds would revert the
+		// cluster for a moment (P5).
+		if again = confirmAfter - d.unexpectedFor(report.UID); again <= 0 {
+			again, err = d.renew(ctx, report)
+		}
+	case unexpectedGeneration:
 		again, err = d.renew(ctx, report)
 	}
 	switch {
@@ -59,29 +63,9 @@ func (d *Driver) mend(ctx context.Context, report *workv1.ManifestWork) (again t
 	return again, err
 }
 
-// afterWrite processes a report when no write of its work is in progress: an agent may report new content before the write has ended.
-func (d *Driver) afterWrite(report *workv1.ManifestWork) verdict {
-	defer d.lock(report.UID)()
-	return d.store.report(report)
-}
-
 // renew sends a work again, with a generation that its agent can't mistake for an old one. The agent has lost the work, or has a generation
-// that is newer than this hub's.
+// that is newer than this hub's. The caller holds the lock of the work.
 func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again time.Duration, err error) {
-	defer d.lock(report.UID)()
-	// An agent may report new content before the write of it has ended. With the lock held, the write has ended (P5).
-	switch d.store.report(report) {
-	case noted:
-		return 0, nil
-	case unknown:
-		return confirmAfter, nil
-	case unsure:
-		// The write failed, but the agent has the new content. Its writer retries: sending the work that the hub still holds would revert the
-		// cluster for a moment (P5).
-		if wait := confirmAfter - d.unexpectedFor(report.UID); wait > 0 {
-			return wait, nil
-		}
-	}
 	before := d.store.get(report.UID)
 	if before == nil || !before.DeletionTimestamp.IsZero() {
 		return 0, nil

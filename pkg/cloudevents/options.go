@@ -43,17 +43,6 @@ type Metrics interface {
 	AgentsUnreached(n int)
 }
 
-type noMetrics struct{}
-
-func (noMetrics) EventRefused(string)  {}
-func (noMetrics) EventResent()         {}
-func (noMetrics) EventSent(string)     {}
-func (noMetrics) EventReceived(string) {}
-func (noMetrics) Connected(bool)       {}
-func (noMetrics) Reconnected()         {}
-func (noMetrics) ReportsUnread(int)    {}
-func (noMetrics) AgentsUnreached(int)  {}
-
 // The kinds of events that agents send.
 const (
 	// ReceivedReport is an agent's report of a work.
@@ -76,7 +65,7 @@ type Options struct {
 	Connection Connection
 	// QPS limits how many events are sent per second. Zero means no limit: a broker that receives too much pushes back by its receive maximum.
 	QPS float32
-	// Metrics count events; nil for none.
+	// Metrics count events.
 	Metrics Metrics
 	// AgentReturn is how long agents may take to reconnect after an outage of the broker.
 	AgentReturn time.Duration

@@ -217,7 +217,7 @@ type rig struct {
 func newRig(t testing.TB, owners fakeOwners, change ...func(*Options)) *rig {
 	t.Helper()
 	r := &rig{
-		t: t, refusals: &refusals{counts: map[string]int{}}, clock: clocktesting.NewFakeClock(noon), connection: &fakeConnection{},
+		t: t, refusals: newRefusals(), clock: clocktesting.NewFakeClock(noon), connection: &fakeConnection{},
 		wire: &wire{errs: make(chan error), received: make(chan delivery)},
 	}
 	o := Options{

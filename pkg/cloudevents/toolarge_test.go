@@ -93,6 +93,7 @@ topics:
 	connection := &fakeConnection{}
 	d, err := New(Options{
 		Type: "mqtt", ConfigFile: config, ClientID: "hub", Owners: fakeOwners{}, Connection: connection, Clock: clock.RealClock{},
+		Metrics: newRefusals(),
 	})
 	require.NoError(t, err)
 	require.NoError(t, d.Start(t.Context()))

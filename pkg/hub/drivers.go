@@ -19,7 +19,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
-	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
@@ -131,7 +130,7 @@ func (m *Manager) newCloudEventsWorks(connection *connectivity.Connection) (*wor
 		Connection:  connection,
 		AgentReturn: m.Options.CloudEventsAgentReturn,
 		QPS:         m.Options.CloudEventsQPS,
-		Metrics:     brokerMetrics(m.Metrics),
+		Metrics:     m.Metrics,
 		Available:   owners.Available,
 		Clock:       m.Clock,
 	})
@@ -144,12 +143,4 @@ func (m *Manager) newCloudEventsWorks(connection *connectivity.Connection) (*wor
 		return nil, err
 	}
 	return &works{client: client, driver: driver, owners: owners, informer: informer}, nil
-}
-
-// brokerMetrics are what a CloudEvents driver counts; nil for none.
-func brokerMetrics(m *metrics.Metrics) cloudevents.Metrics {
-	if m == nil {
-		return nil
-	}
-	return m
 }

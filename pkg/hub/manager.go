@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ const workers = 5
 type Manager struct {
 	Options *Options
 	Clock   clock.PassiveClock
-	// Metrics count the actions of the controllers; nil for no metrics.
+	// Metrics count the actions of the controllers; nil for metrics that nothing serves.
 	Metrics *metrics.Metrics
 	// Version is that of this build. Upgrade snapshots need a released one.
 	Version string
@@ -63,6 +64,7 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 	if err := m.Options.Validate(); err != nil {
 		return err
 	}
+	m.Metrics = cmp.Or(m.Metrics, metrics.New())
 	connection := connectivity.New(m.Clock)
 	config := controllerContext.KubeConfig
 	// Before the connection hears it: whether a registration can be read says nothing about collections.
@@ -297,10 +299,8 @@ func (h *hub) run(ctx context.Context) error {
 
 // reconcile runs the controller of ManifestWorkReplicaSets until the context ends.
 func (h *hub) reconcile(ctx context.Context, workers int) {
-	if h.Metrics != nil {
-		h.Metrics.Running(true)
-		defer h.Metrics.Running(false)
-	}
+	h.Metrics.Running(true)
+	defer h.Metrics.Running(false)
 	if h.namespace != "" {
 		go h.other.watch(ctx)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
 // connect gives a process a driver that carries works over a broker. Until it knows again which works there are, it makes no pass.
@@ -27,6 +28,7 @@ func (p *Process) connect(n *Network) {
 	n.hub.begin()
 	p.driver = newStepped(cloudevents.Options{
 		Owners: p.owners, Connection: p.connection, AgentReturn: cloudevents.DefaultAgentReturn, Clock: p.clock, Available: p.api.lease,
+		Metrics: metrics.New(),
 	}, &n.hub, n.await)
 }
 
