@@ -21,10 +21,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// States are the moments of a rollout that InState knows.
+// States are the states of a rollout that InState supports.
 var States = []string{"rolling", "failing", "halted", "aborting", "returning", "aborted", "stalled", "paused", "hub-away", "complete"}
 
-// scene builds the objects of a moment.
+// scene builds the objects of a state.
 type scene struct {
 	*view.Objects
 	state   string
@@ -36,8 +36,8 @@ type scene struct {
 // deadline is the progressDeadline of the rollouts.
 const deadline = 10 * time.Minute
 
-// InState returns a fleet of at least 20 clusters in three decision groups at a moment of a rollout: some are in flight, and some fail if
-// the state says so. It panics on an error.
+// InState returns a fleet of at least 20 clusters in three decision groups, in one state of a rollout. Some clusters are in flight, and
+// some fail if the state requires it. It panics on an error.
 func InState(state string, n int, now time.Time) *view.Objects {
 	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "checkout", UID: "1", Generation: 7}}
 	set.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{{Name: "production"}}
@@ -62,7 +62,7 @@ func (s *scene) ago(d time.Duration) metav1.Time {
 	return metav1.NewTime(s.Now.Add(-d).Truncate(time.Second))
 }
 
-// history makes the revisions: 5 was aborted, 6 is current, and 7 is rolled out.
+// history creates the revisions: 5 was aborted, 6 is the current one, and 7 is being rolled out.
 func (s *scene) history() {
 	for i, change := range []string{"checkout 4.1.2", "checkout 4.1.3", "checkout 4.2: new cache"} {
 		number := int64(5 + i)
@@ -99,7 +99,7 @@ func (s *scene) history() {
 	}
 }
 
-// clusters makes the decisions and the works, in groups of a tenth, a third and the rest.
+// clusters creates the decisions and the works, in groups of a tenth, a third and the rest.
 func (s *scene) clusters() {
 	groups := []struct {
 		name, prefix string
@@ -123,7 +123,7 @@ func (s *scene) clusters() {
 	}
 }
 
-// cluster makes the work of a cluster. The first third has the new revision.
+// cluster creates the work of a cluster. The first third has the new revision.
 func (s *scene) cluster(name string, i int) {
 	const pull = "Deployment shop/checkout: 0 of 3 replicas are available: ImagePullBackOff: registry.example.com/checkout:4.2: not found"
 	slow, begun := max(3, s.n/50+2), s.n/3
@@ -164,7 +164,7 @@ func (s *scene) recordFailure(name string, i int, message string) {
 // returns reports whether clusters return after an abort: the hub still writes to them, or waits for their agents.
 func (s *scene) returns() bool { return s.state == "aborting" || s.state == "returning" }
 
-// fails reports whether a sick cluster has failed: one of two, or all when the rollout has ended.
+// fails reports whether a sick cluster has failed: every second one, or all of them when the rollout has ended.
 func (s *scene) fails(i int) bool {
 	return slices.Contains([]string{"aborting", "returning", "aborted", "stalled"}, s.state) || i%(2*s.step()) == s.step()/2 && i < s.step()*max(2, s.n/100)
 }
@@ -177,8 +177,8 @@ func (s *scene) step() int {
 	return 7
 }
 
-// work adds a work of a revision that was written some time ago. Its agent succeeded some time ago; with 0, it did not: it reports a
-// message, or nothing about that revision.
+// work adds a work of a revision that was written some time ago. Its agent reported success some time ago. If done is 0, it did not: it
+// reports a message, or nothing about that revision.
 func (s *scene) work(name string, rev int, wrote, done time.Duration, message string) {
 	set := s.ReplicaSet
 	mw := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: set.Name, Generation: 2, CreationTimestamp: s.ago(wrote)}}

@@ -14,8 +14,8 @@ import (
 // Text forges lines and commands, writes to the clipboard of a terminal, and hides and reorders what follows.
 const Text = "'\"\n::error::forged\nForged  it\x1b]52;c;aGk=\x07\x1b[2J\u009b31m\r\u202e\u2066\u200b\ufeff\u2028\u2029\u00ad$(id)`id`;##[error]|"
 
-// Fill appends Text to every string in an object, and to the keys and values of every map. It makes what a pointer, a list or a map lacks.
-// Fields that keep matches stay as they are: their path is that of Go, such as Status.Failures.Cluster.
+// Fill appends Text to every string in an object, and to the keys and values of every map. It sets nil pointers, and adds an entry to empty
+// lists and maps. It does not change fields that keep matches by their path in Go, such as Status.Failures.Cluster.
 func Fill(object any, keep *regexp.Regexp) {
 	fill(reflect.ValueOf(object).Elem(), "", keep)
 }
@@ -34,7 +34,7 @@ func fill(v reflect.Value, path string, keep *regexp.Regexp) {
 	})
 }
 
-// visit calls a function for each string. It leaves out what the API server alone writes, and the bytes of manifests.
+// visit calls a function for each string. It skips fields that only the API server writes, and the bytes of manifests.
 func visit(v reflect.Value, path string, text func(string, reflect.Value)) {
 	if _, isTime := v.Interface().(time.Time); isTime || strings.HasSuffix(path, "ManagedFields") {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// ownGeneration marks a condition that gets the generation of its work, whatever that will be.
+// ownGeneration marks a condition that gets the final generation of its work.
 const ownGeneration = -1
 
 // ConditionOption changes a condition.
@@ -96,17 +96,17 @@ func ManifestRests(since time.Duration, options ...ConditionOption) metav1.Condi
 	return Condition(workv1.ManifestProgressing, metav1.ConditionFalse, since, options...)
 }
 
-// InFlight is what an agent reports that has applied the work and sees progress.
+// InFlight is the report of an agent that has applied the work and sees progress.
 func InFlight(since time.Duration) WorkOption {
 	return all(Applied(since), Progresses(since), NotDegraded(since), NotAvailable(since))
 }
 
-// Degraded is what an agent reports that has applied the work and sees it degraded.
+// Degraded is the report of an agent that has applied the work and sees it degraded.
 func Degraded(since time.Duration) WorkOption {
 	return all(Applied(since), Rests(since), IsDegraded(since), Available(since))
 }
 
-// Succeeded is what an agent reports when the work is as wanted, and this process has seen it since.
+// Succeeded is the report of an agent whose work is as wanted. This process has seen the success since then.
 func Succeeded(since time.Duration) WorkOption {
 	return all(Applied(since), Rests(since), NotDegraded(since), Available(since), SeenSucceeding(since))
 }

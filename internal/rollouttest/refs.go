@@ -15,7 +15,7 @@ import (
 // RefOption changes a ref.
 type RefOption func(*placement.Ref)
 
-// Ref is a placementRef whose Placement is there and says that it selects nothing. Its strategy is All.
+// Ref is a placementRef whose Placement exists and selects no clusters. Its strategy is All.
 func Ref(name string, options ...RefOption) placement.Ref {
 	ref := placement.Ref{Name: name, Placement: &placement.Placement{Decisions: 1, Counted: true}}
 	All()(&ref)
@@ -25,17 +25,17 @@ func Ref(name string, options ...RefOption) placement.Ref {
 	return ref
 }
 
-// Clusters are selected, in the one group that a Placement without decision groups has.
+// Clusters selects clusters, in the only group of a Placement without decision groups.
 func Clusters(clusters ...string) RefOption { return GroupAt(0, "", clusters...) }
 
-// Group is the next decision group.
+// Group adds the next decision group.
 func Group(name string, clusters ...string) RefOption {
 	return func(ref *placement.Ref) {
 		GroupAt(int32(len(ref.Placement.Groups)), name, clusters...)(ref) //nolint:gosec // a few groups
 	}
 }
 
-// GroupAt is a decision group with an index.
+// GroupAt adds a decision group with an index.
 func GroupAt(index int32, name string, clusters ...string) RefOption {
 	return func(ref *placement.Ref) {
 		ref.Placement.Groups = append(ref.Placement.Groups, placement.Group{Name: name, Index: index, Clusters: clusters})
@@ -43,27 +43,27 @@ func GroupAt(index int32, name string, clusters ...string) RefOption {
 	}
 }
 
-// Expecting is the Placement's own count of its clusters, where the decisions don't show all of them yet.
+// Expecting sets the Placement's own number of clusters, if the decisions do not show all of them yet.
 func Expecting(selected int) RefOption {
 	return func(ref *placement.Ref) { ref.Placement.Selected = selected }
 }
 
-// Undecided says that the Placement has no decision at all.
+// Undecided means that the Placement has no decision.
 func Undecided() RefOption {
 	return func(ref *placement.Ref) { ref.Placement.Decisions = 0 }
 }
 
-// Slices is how many PlacementDecisions the Placement has.
+// Slices sets the number of PlacementDecisions of the Placement.
 func Slices(n int) RefOption {
 	return func(ref *placement.Ref) { ref.Placement.Decisions = n }
 }
 
-// Uncounted says that OCM has not written how many clusters the Placement selects.
+// Uncounted means that OCM has not written how many clusters the Placement selects.
 func Uncounted() RefOption {
 	return func(ref *placement.Ref) { ref.Placement.Counted = false }
 }
 
-// Missing says that there is no such Placement.
+// Missing means that the Placement does not exist.
 func Missing() RefOption {
 	return func(ref *placement.Ref) { ref.Placement = nil }
 }
@@ -92,7 +92,7 @@ func PerGroup() RefOption {
 	}
 }
 
-// Size is a number of clusters, or a percentage.
+// Size returns a number of clusters, or a percentage.
 func Size(value any) intstr.IntOrString {
 	if number, ok := value.(int); ok {
 		return intstr.FromInt(number)
@@ -100,7 +100,7 @@ func Size(value any) intstr.IntOrString {
 	return intstr.FromString(value.(string))
 }
 
-// config is where the ref's strategy holds its limits. The strategy must be chosen before.
+// config returns the fields of the ref's strategy that hold its limits. The strategy must be set before.
 func config(ref *placement.Ref) (*clusterv1alpha1.RolloutConfig, *clusterv1alpha1.MandatoryDecisionGroups) {
 	switch ref.Strategy.Type {
 	case clusterv1alpha1.Progressive:
@@ -112,7 +112,7 @@ func config(ref *placement.Ref) (*clusterv1alpha1.RolloutConfig, *clusterv1alpha
 	}
 }
 
-// MaxFailures is how many clusters, or what percentage, may fail.
+// MaxFailures sets how many clusters, or what percentage, may fail.
 func MaxFailures(value any) RefOption {
 	return func(ref *placement.Ref) {
 		limits, _ := config(ref)
@@ -120,7 +120,7 @@ func MaxFailures(value any) RefOption {
 	}
 }
 
-// Deadline is the progressDeadline, as a user writes it.
+// Deadline sets the progressDeadline, as a user writes it.
 func Deadline(value string) RefOption {
 	return func(ref *placement.Ref) {
 		limits, _ := config(ref)
@@ -128,7 +128,7 @@ func Deadline(value string) RefOption {
 	}
 }
 
-// Soak is the minSuccessTime.
+// Soak sets the minSuccessTime.
 func Soak(minSuccessTime time.Duration) RefOption {
 	return func(ref *placement.Ref) {
 		limits, _ := config(ref)
@@ -154,14 +154,14 @@ func MandatoryAt(index int32) RefOption {
 	}
 }
 
-// Gate is a success gate, for some decision groups or for all clusters.
+// Gate adds a success gate, for some decision groups or for all clusters.
 func Gate(conditionType string, groups ...string) RefOption {
 	return func(ref *placement.Ref) {
 		ref.Strategy.SuccessGates = append(ref.Strategy.SuccessGates, workv1alpha1.SuccessGate{ConditionType: conditionType, Groups: groups})
 	}
 }
 
-// ReportGate is a success gate that decides nothing.
+// ReportGate adds a success gate that has no effect on the rollout.
 func ReportGate(conditionType string) RefOption {
 	return func(ref *placement.Ref) {
 		gate := workv1alpha1.SuccessGate{ConditionType: conditionType, Mode: workv1alpha1.ReportGate}
@@ -174,7 +174,7 @@ func AbortAll() RefOption {
 	return func(ref *placement.Ref) { ref.Strategy.FailureStrategy = workv1alpha1.AbortAll }
 }
 
-// Listed are the decision groups that go first.
+// Listed sets the decision groups that go first.
 func Listed(groups ...workv1alpha1.RolloutGroup) RefOption {
 	return func(ref *placement.Ref) { ref.Strategy.Groups = append(ref.Strategy.Groups, groups...) }
 }
@@ -202,12 +202,12 @@ func RingAt(index int32, values ...any) workv1alpha1.RolloutGroup {
 	return g
 }
 
-// RingConcurrency and RingFailures are the limits of a Ring.
+// RingConcurrency sets how many clusters of a Ring may be in flight at once.
 func RingConcurrency(value any) func(*workv1alpha1.RolloutGroup) {
 	return func(g *workv1alpha1.RolloutGroup) { g.MaxConcurrency = ptr.To(Size(value)) }
 }
 
-// RingFailures is how many clusters of a Ring may fail.
+// RingFailures sets how many clusters of a Ring may fail.
 func RingFailures(value any) func(*workv1alpha1.RolloutGroup) {
 	return func(g *workv1alpha1.RolloutGroup) { g.MaxFailures = ptr.To(Size(value)) }
 }

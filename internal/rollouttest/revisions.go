@@ -13,7 +13,7 @@ import (
 // RevisionOption changes a revision.
 type RevisionOption func(*work.Revision)
 
-// Revision is the revision with a hash. Its template has a rule that makes the agents report Progressing.
+// Revision returns a revision with a hash. Its template has a rule that makes the agents report Progressing.
 func Revision(hash string, options ...RevisionOption) *work.Revision {
 	rev := &work.Revision{
 		Name:     OwnerName + "-" + hash,
@@ -33,14 +33,14 @@ func Revision(hash string, options ...RevisionOption) *work.Revision {
 	return rev
 }
 
-// Template is a template with one ConfigMap that holds a value.
+// Template returns a template with one ConfigMap that holds a value.
 func Template(value string) *workv1.ManifestWorkSpec {
 	return &workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{
 		Raw: fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"default"},"data":{"value":%q}}`, value),
 	}}}}}
 }
 
-// WithoutRules takes the condition rules away: the agents report no Progressing.
+// WithoutRules removes the condition rules, so that the agents do not report Progressing.
 func WithoutRules() RevisionOption {
 	return func(rev *work.Revision) { rev.Template.ManifestConfigs = nil }
 }
@@ -56,17 +56,17 @@ func Rules(types ...string) RevisionOption {
 	}
 }
 
-// ReportsDegraded says that a rule makes the agents report Degraded.
+// ReportsDegraded adds a rule that makes the agents report Degraded.
 func ReportsDegraded() RevisionOption {
 	return func(rev *work.Revision) { rev.ReportsDegraded = true }
 }
 
-// ReusedAt says that the template came back to the revision: an undo.
+// ReusedAt sets when the template returned to the revision: an undo.
 func ReusedAt(since time.Duration) RevisionOption {
-	return func(rev *work.Revision) { rev.Reused, rev.BeginsAt, rev.Underway = true, At(since), true }
+	return func(rev *work.Revision) { rev.Reused, rev.CountsFrom, rev.Underway = true, At(since), true }
 }
 
-// RetriedAt says that a person tried the revision again.
+// RetriedAt sets when a user retried the revision.
 func RetriedAt(since time.Duration) RevisionOption {
-	return func(rev *work.Revision) { rev.BeginsAt, rev.Underway = At(since), true }
+	return func(rev *work.Revision) { rev.CountsFrom, rev.Underway = At(since), true }
 }

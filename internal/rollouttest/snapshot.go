@@ -13,7 +13,7 @@ import (
 // SnapshotOption changes a snapshot.
 type SnapshotOption func(*rollout.Snapshot)
 
-// Snapshot is one at Epoch, of a rollout from aaa to bbb that selects nothing. A success counts at once.
+// Snapshot returns a snapshot at Epoch, of a rollout from aaa to bbb that selects no cluster. A success counts at once.
 func Snapshot(options ...SnapshotOption) *rollout.Snapshot {
 	s := &rollout.Snapshot{Now: Epoch, Gap: rollout.UnknownGap(At(-24 * time.Hour)), Owner: Owner}
 	Rolling("aaa", "bbb")(s)
@@ -28,12 +28,12 @@ func Now(since time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Now = At(since) }
 }
 
-// ConnectedSince is when the hub could hear the agents.
+// ConnectedSince sets the time since which the hub could hear the agents.
 func ConnectedSince(since time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Gap = rollout.UnknownGap(At(since)) }
 }
 
-// Heard makes the works travel over a broker: this process has heard the agents of these clusters at a time, and no others.
+// Heard makes the works travel over a broker. This process has heard only the agents of these clusters, at a time.
 func Heard(at time.Duration, clusters ...string) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		if s.Heard == nil {
@@ -45,12 +45,12 @@ func Heard(at time.Duration, clusters ...string) SnapshotOption {
 	}
 }
 
-// Settle is how long a success must be seen.
+// Settle sets how long a success must last.
 func Settle(settle time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Settle = settle }
 }
 
-// Rolling is a rollout from one revision to another. Where there is none to come from, the first is empty.
+// Rolling is a rollout from one revision to another. The first is empty for a first rollout.
 func Rolling(current, update string) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		s.Update = Revision(update)
@@ -71,22 +71,22 @@ func Current(rev *work.Revision) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Current, s.Absent = rev, nil }
 }
 
-// Aborted says that the rollout was aborted.
+// Aborted marks the rollout as aborted.
 func Aborted() SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Aborted = true }
 }
 
-// Gated says that success gates decide.
+// Gated turns success gates on.
 func Gated() SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Gated = true }
 }
 
-// Undoing says that the rollout returns to a revision that is older than the current one.
+// Undoing makes the rollout return to a revision that is older than the current one.
 func Undoing() SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Undo = true }
 }
 
-// Paused says that the owner is paused.
+// Paused pauses the owner.
 func Paused() SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Paused = true }
 }
@@ -111,7 +111,7 @@ func Refs(refs ...placement.Ref) SnapshotOption {
 	}
 }
 
-// IgnoredRefs is how many more placementRefs the spec has than count.
+// IgnoredRefs sets the number of placementRefs in the spec that are ignored because there are too many.
 func IgnoredRefs(n int) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.IgnoredRefs = n }
 }
@@ -142,7 +142,7 @@ func Recorded(placement string, reason workv1alpha1.FailureReason, clusters ...s
 	}
 }
 
-// Rejected says that the API server has rejected the work of a cluster since a time, and that it was tried last at another one.
+// Rejected records that the API server has rejected the work of a cluster since a time, and when the write was last tried.
 func Rejected(cluster string, since, triedAt time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		if s.Rejected == nil {
@@ -152,7 +152,7 @@ func Rejected(cluster string, since, triedAt time.Duration) SnapshotOption {
 	}
 }
 
-// Unavailable says that clusters have been unavailable since a time.
+// Unavailable makes clusters unavailable since a time.
 func Unavailable(since time.Duration, clusters ...string) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		for _, cluster := range clusters {
@@ -161,7 +161,7 @@ func Unavailable(since time.Duration, clusters ...string) SnapshotOption {
 	}
 }
 
-// AvailableAgain says that clusters are available, and were not before a time.
+// AvailableAgain makes clusters available since a time, before which they were unavailable.
 func AvailableAgain(since time.Duration, clusters ...string) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		for _, cluster := range clusters {
@@ -177,7 +177,7 @@ func setCluster(s *rollout.Snapshot, name string, cluster placement.Cluster) {
 	s.Clusters[name] = cluster
 }
 
-// Approved says that users approved listed groups.
+// Approved records that users approved listed groups.
 func Approved(groups ...string) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		if s.Approved == nil {
@@ -189,17 +189,17 @@ func Approved(groups ...string) SnapshotOption {
 	}
 }
 
-// Baking is when the bakeTime of a listed group of Placement p1 began, by the ledger.
+// Baking sets when the bakeTime of a listed group of Placement p1 began, according to the ledger.
 func Baking(group string, since time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Records.Baking = map[string]time.Time{"p1/" + group: At(since)} }
 }
 
-// Began is when the rollout began. By default, that was long ago.
+// Began sets when the rollout began. By default, that was long ago.
 func Began(since time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Began = At(since) }
 }
 
-// Ended says that the rollout is complete.
+// Ended marks the rollout as complete.
 func Ended() SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Ended = true }
 }

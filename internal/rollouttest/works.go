@@ -13,13 +13,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Epoch is when the stories begin.
+// Epoch is the time at which the stories begin.
 var Epoch = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
 
 // At is a time of a story.
 func At(since time.Duration) time.Time { return Epoch.Add(since) }
 
-// The owner of every work, unless a test says otherwise.
+// The owner of every work, unless a test sets another one.
 const (
 	OwnerNamespace = "default"
 	OwnerName      = "web"
@@ -28,7 +28,7 @@ const (
 // Owner is the value of the owner label.
 var Owner = workv1alpha1.OwnerLabelValue(OwnerNamespace, OwnerName)
 
-// OwnerMetadata is what a work gets from an owner without labels.
+// OwnerMetadata returns the metadata of a work whose owner has no labels.
 func OwnerMetadata() *work.OwnerMetadata {
 	return work.NewOwnerMetadata(Owner, nil, false)
 }
@@ -36,7 +36,7 @@ func OwnerMetadata() *work.OwnerMetadata {
 // WorkOption changes a work.
 type WorkOption func(*work.Work)
 
-// Work is a work of a cluster: of placement p1, of generation 1, without any revision or condition.
+// Work returns a work of a cluster, of placement p1 and generation 1, without a revision or conditions.
 func Work(cluster string, options ...WorkOption) work.Work {
 	w := work.Work{Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Name:              OwnerName,
@@ -61,7 +61,7 @@ func Work(cluster string, options ...WorkOption) work.Work {
 	return w
 }
 
-// AtRevision makes it a work that has a revision's hash and content, written at Epoch.
+// AtRevision gives the work the hash and the content of a revision, written at Epoch.
 func AtRevision(hash string) WorkOption {
 	return func(w *work.Work) {
 		w.Object.Labels[workv1alpha1.LabelControllerHash] = hash
@@ -77,7 +77,7 @@ func WrittenAt(since time.Duration) WorkOption {
 	}
 }
 
-// NeverWritten takes applied-at away.
+// NeverWritten removes applied-at.
 func NeverWritten() WorkOption {
 	return func(w *work.Work) { delete(w.Object.Annotations, workv1alpha1.AnnotationAppliedAt) }
 }
@@ -87,12 +87,12 @@ func Holds(hash string) WorkOption {
 	return func(w *work.Work) { w.Digest = DigestOf(hash) }
 }
 
-// Edited makes the content equal to no revision.
+// Edited sets content that equals no revision.
 func Edited() WorkOption {
 	return func(w *work.Work) { w.Digest = "edited by hand" }
 }
 
-// StoredOtherwise says that the API server stored something else than a revision's content.
+// StoredOtherwise means that the API server stored different content than that of a revision.
 func StoredOtherwise(hash string) WorkOption {
 	return func(w *work.Work) { w.Digest, w.AcceptedAs = "pruned", DigestOf(hash) }
 }
@@ -102,7 +102,7 @@ func OfPlacement(name string) WorkOption {
 	return func(w *work.Work) { w.Object.Labels[workv1alpha1.LabelPlacement] = name }
 }
 
-// InGroup sets the decision group that the work was written in, as "<index>/<name>".
+// InGroup sets the decision group in which the work was written, as "<index>/<name>".
 func InGroup(key string) WorkOption {
 	return func(w *work.Work) { w.Object.Annotations[workv1alpha1.AnnotationDecisionGroup] = key }
 }
@@ -115,15 +115,15 @@ func Named(name string) WorkOption {
 	}
 }
 
-// CreatedAt sets the age.
+// CreatedAt sets the creation time.
 func CreatedAt(since time.Duration) WorkOption {
 	return func(w *work.Work) { w.Object.CreationTimestamp = metav1.NewTime(At(since)) }
 }
 
-// Deleting says that the work waits for its agent to let it go, since Epoch. The API server made a generation of that.
+// Deleting means that the work has been waiting for its agent to release it since Epoch. The deletion increased the generation.
 func Deleting() WorkOption { return DeletedAt(0) }
 
-// DeletedAt is Deleting, since a time.
+// DeletedAt is Deleting since a time.
 func DeletedAt(since time.Duration) WorkOption {
 	return func(w *work.Work) {
 		at := metav1.NewTime(At(since))
@@ -131,42 +131,42 @@ func DeletedAt(since time.Duration) WorkOption {
 	}
 }
 
-// Unselected is since when no ref was seen to select the cluster.
+// Unselected sets the time since which no ref has been seen to select the cluster.
 func Unselected(since time.Duration) WorkOption {
 	return func(w *work.Work) { w.UnselectedSince = At(since) }
 }
 
-// SelectedBy are the Placements with several slices that were seen selecting its cluster.
+// SelectedBy sets the Placements with several slices that were seen to select the cluster.
 func SelectedBy(placements ...string) WorkOption {
 	return func(w *work.Work) { w.SelectedBy = placements }
 }
 
-// SeenSucceeding is since when this process has seen it succeed.
+// SeenSucceeding sets the time since which this process has seen the work succeed.
 func SeenSucceeding(since time.Duration) WorkOption {
 	return func(w *work.Work) { w.SucceededSince = At(since) }
 }
 
-// StateChangedAt is when this process saw it change.
+// StateChangedAt sets the time at which this process saw the work change.
 func StateChangedAt(since time.Duration) WorkOption {
 	return func(w *work.Work) { w.StateChangedAt = At(since) }
 }
 
-// WatchedSince is since when this process has seen what became of the last write.
+// WatchedSince sets the time since which this process has watched the result of the last write.
 func WatchedSince(since time.Duration) WorkOption {
 	return func(w *work.Work) { w.WatchedSince = At(since) }
 }
 
-// SettledAt is when this process found it settled.
+// SettledAt sets the time at which this process found the work settled.
 func SettledAt(since time.Duration) WorkOption {
 	return func(w *work.Work) { w.SettledAt = At(since) }
 }
 
-// ClockAhead says that its agent's clock was seen ahead.
+// ClockAhead means that the clock of the work's agent was seen ahead.
 func ClockAhead() WorkOption {
 	return func(w *work.Work) { w.ClockAhead = true }
 }
 
-// JustSeenSucceeding says that this process sees it succeed for the first time.
+// JustSeenSucceeding means that this process sees the work succeed for the first time.
 func JustSeenSucceeding() WorkOption {
 	return func(w *work.Work) { w.SucceededSince = time.Time{} }
 }
@@ -176,7 +176,7 @@ func Labelled(key, value string) WorkOption {
 	return func(w *work.Work) { w.Object.Labels[key] = value }
 }
 
-// Annotated puts an annotation on the work; an empty value takes it away.
+// Annotated sets an annotation on the work. An empty value removes it.
 func Annotated(key, value string) WorkOption {
 	return func(w *work.Work) {
 		w.Object.Annotations[key] = value
@@ -186,7 +186,7 @@ func Annotated(key, value string) WorkOption {
 	}
 }
 
-// Copied says which labels were copied from the owner.
+// Copied sets which labels were copied from the owner.
 func Copied(keys ...string) WorkOption {
 	return func(w *work.Work) {
 		w.Object.Annotations[workv1alpha1.AnnotationCopiedLabels] = strings.Join(keys, ",")
@@ -198,5 +198,5 @@ func Generation(generation int64) WorkOption {
 	return func(w *work.Work) { w.Object.Generation = generation }
 }
 
-// DigestOf is the digest of the revision with a hash, in these stories.
+// DigestOf returns the digest of the revision with a hash, in these stories.
 func DigestOf(hash string) revision.Digest { return revision.Digest("digest of " + hash) }

@@ -111,12 +111,12 @@ func edits(pathsAndValues ...string) []Edit {
 	return out
 }
 
-// retry is the annotations of an object that asks for a retry.
+// retry returns the annotations of an object that requests a retry.
 func retry(value string) string {
 	return fmt.Sprintf("{work.open-cluster-management.io/retry: %q}", value)
 }
 
-// many is a list of n entries in YAML.
+// many returns a list of n entries in YAML.
 func many(n int, entry func(i int) string) string {
 	entries := make([]string, n)
 	for i := range entries {
@@ -125,7 +125,7 @@ func many(n int, entry func(i int) string) string {
 	return "[" + strings.Join(entries, ", ") + "]"
 }
 
-// ConfigMap is a small manifest.
+// ConfigMap returns a small manifest.
 func ConfigMap(i int) string {
 	return fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: a%d, namespace: default}}", i)
 }

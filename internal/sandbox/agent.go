@@ -15,19 +15,19 @@ import (
 	"open-cluster-management.io/ocm/pkg/work/spoke"
 )
 
-// AgentOptions says what a work agent connects.
+// AgentOptions are the options of a work agent.
 type AgentOptions struct {
 	// Cluster is the name of the managed cluster, and of its namespace on the hub.
 	Cluster string
-	// HubKubeconfig is the file by which the agent reaches the hub.
+	// HubKubeconfig is the file with which the agent connects to the hub.
 	HubKubeconfig string
-	// SourceDriver is how works reach the agent: kube if empty, mqtt or grpc.
+	// SourceDriver is the transport of the works: kube if empty, mqtt or grpc.
 	SourceDriver string
-	// SourceConfig is the file of the driver's configuration, where that is mqtt or grpc.
+	// SourceConfig is the configuration file of the driver, if that is mqtt or grpc.
 	SourceConfig string
-	// Managed is how the agent reaches its own cluster.
+	// Managed is the configuration with which the agent connects to its own cluster.
 	Managed *rest.Config
-	// StatusSyncInterval is how often the agent looks at what it applied; 2 s if zero, where OCM has 10 s.
+	// StatusSyncInterval is how often the agent checks the objects that it applied. The default is 2 s; in OCM, it is 10 s.
 	StatusSyncInterval time.Duration
 }
 
@@ -38,16 +38,16 @@ type Agent struct {
 	mu     sync.Mutex
 	cancel context.CancelFunc
 	done   chan struct{}
-	// starts is how often it was started.
+	// starts is how often the agent was started.
 	starts int
 }
 
-// RegisterAgentFeatureGates makes OCM's feature gates of the work agent known, once per process.
+// RegisterAgentFeatureGates registers the feature gates of OCM's work agent, once per process.
 var RegisterAgentFeatureGates = sync.OnceValue(func() error {
 	return features.SpokeMutableFeatureGate.Add(ocmfeature.DefaultSpokeWorkFeatureGates)
 })
 
-// NewAgent returns an agent that doesn't run yet.
+// NewAgent returns an agent that is not running yet.
 func NewAgent(agentOptions AgentOptions) (*Agent, error) {
 	if err := RegisterAgentFeatureGates(); err != nil {
 		return nil, fmt.Errorf("registering the feature gates of the work agent: %w", err)
@@ -58,7 +58,7 @@ func NewAgent(agentOptions AgentOptions) (*Agent, error) {
 	return &Agent{options: agentOptions}, nil
 }
 
-// Start runs the agent until Stop. Starting one that runs does nothing.
+// Start runs the agent until Stop. It has no effect if the agent is already running.
 func (a *Agent) Start() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,8 +78,8 @@ func (a *Agent) Start() {
 	}()
 }
 
-// Stop takes the cluster offline: its agent sees and reports nothing until it is started again. A write that is
-// on its way still arrives.
+// Stop takes the cluster offline: its agent sees and reports nothing until it is started again. A write that was already sent still
+// arrives.
 func (a *Agent) Stop() {
 	a.mu.Lock()
 	cancel, done := a.cancel, a.done
@@ -91,14 +91,13 @@ func (a *Agent) Stop() {
 	}
 }
 
-// run runs the agent as a client of its broker that no run before it was: sdk-go's client goes on connecting when its context ends while
-// there is no connection, and would take the connection of the next run over again and again. Where an agent is a process, that ends with
-// it.
+// run runs the agent with a client ID that no previous run used. If the context of sdk-go's client ends while there is no connection, the
+// client continues to connect, and would repeatedly take over the connection of the next run. For a real agent, this ends with its process.
 func (a *Agent) run(ctx context.Context, clientID string) error {
 	common := options.NewAgentOptions()
 	common.SpokeClusterName = a.options.Cluster
 	common.AgentID = a.options.Cluster + "-agent"
-	// OCM has defaults for these only where it parses flags; zero would mean five requests a second.
+	// OCM sets defaults for these only when it parses flags. Zero would mean five requests per second.
 	common.HubQPS, common.HubBurst = 50, 100
 
 	work := spoke.NewWorkloadAgentOptions()

@@ -6,18 +6,18 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 )
 
-// ManagedCluster is a cluster of its own, with Deployments that work, and OCM's work agent.
+// ManagedCluster is a separate cluster, with Deployments that work, and OCM's work agent.
 type ManagedCluster struct {
 	*controlplane.ControlPlane
 
-	// Node plays the kubelet.
+	// Node simulates the kubelet.
 	Node *Node
 	// Agent applies the works of the hub.
 	Agent *Agent
 }
 
-// StartManagedClusters starts clusters that are to apply the works of a hub. They have to join it, see Fleet, and their agents have to
-// be started: an agent that finds no CRDs on the hub waits longer and longer before it looks again.
+// StartManagedClusters starts clusters that can apply the works of a hub. The caller must make them join the hub (see Fleet), and start
+// their agents after that: an agent that finds no CRDs on the hub retries less and less often.
 func StartManagedClusters(ctx context.Context, env *controlplane.Env, hub *controlplane.APIServer, names ...string) ([]*ManagedCluster, error) {
 	hubKubeconfig, err := hub.Kubeconfig("")
 	if err != nil {

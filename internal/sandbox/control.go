@@ -28,7 +28,7 @@ func (s *Sandbox) Control() (io.Closer, error) {
 	mux := http.NewServeMux()
 	handle := func(path string, do func(ctx context.Context, r *http.Request) error) {
 		mux.HandleFunc("POST /"+path, func(w http.ResponseWriter, r *http.Request) {
-			// What has begun is finished even if the client is gone.
+			// A request that has begun is finished, even if the client has gone.
 			if err := do(context.WithoutCancel(r.Context()), r); err != nil {
 				http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 			}
@@ -47,7 +47,7 @@ func (s *Sandbox) Control() (io.Closer, error) {
 	return server, nil
 }
 
-// FindRunning returns the directory of the only sandbox that runs on this machine.
+// FindRunning returns the directory of the only sandbox that is running on this machine.
 func FindRunning() (string, error) {
 	sockets, err := filepath.Glob(filepath.Join(os.TempDir(), controlplane.DirPrefix+"-*", controlSocket))
 	if err != nil {
@@ -66,7 +66,7 @@ func FindRunning() (string, error) {
 	return "", fmt.Errorf("more than one sandbox runs, name one of their directories with --sandbox: %s", strings.Join(dirs, ", "))
 }
 
-// RequestSwap asks the sandbox with a directory to run another build, and returns when that runs.
+// RequestSwap asks the sandbox in a directory to run another build, and returns when that is running.
 func RequestSwap(ctx context.Context, dir, binary string) error {
 	absolute, err := findBinary(binary)
 	if err != nil {
@@ -79,12 +79,12 @@ func RequestSwap(ctx context.Context, dir, binary string) error {
 	return err
 }
 
-// RequestKill has the sandbox with a directory kill its work hub, and returns when that runs again.
+// RequestKill makes the sandbox in a directory kill its work hub, and returns when the hub is running again.
 func RequestKill(ctx context.Context, dir string) error {
 	return requestOrRefused(ctx, dir, "kill")
 }
 
-// RequestOnline has the sandbox with a directory connect a managed cluster to the hub, or disconnect it.
+// RequestOnline makes the sandbox in a directory connect a managed cluster to the hub, or disconnect it.
 func RequestOnline(ctx context.Context, dir, cluster string, online bool) error {
 	path := "offline"
 	if online {
@@ -93,7 +93,7 @@ func RequestOnline(ctx context.Context, dir, cluster string, online bool) error 
 	return requestOrRefused(ctx, dir, path+"?"+url.Values{"cluster": {cluster}}.Encode())
 }
 
-// requestOrRefused sends a request to the sandbox with a directory. A refusal is an error.
+// requestOrRefused sends a request to the sandbox in a directory. A refusal is an error.
 func requestOrRefused(ctx context.Context, dir, path string) error {
 	words, err := request(ctx, dir, path)
 	if words != "" {
@@ -102,7 +102,7 @@ func requestOrRefused(ctx context.Context, dir, path string) error {
 	return err
 }
 
-// request sends a request to the sandbox with a directory. It returns the reason of the sandbox for a refusal; empty if the sandbox
+// request sends a request to the sandbox in a directory. It returns the sandbox's reason for a refusal, or an empty string if the sandbox
 // accepts.
 func request(ctx context.Context, dir, path string) (refusal string, err error) {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

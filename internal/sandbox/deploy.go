@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/deploy"
 )
 
-// fieldManager is who owns what Deploy applies.
+// fieldManager is the owner of the fields that Deploy applies.
 const fieldManager = "sandbox"
 
 // Deploy does what `kubectl apply --server-side --force-conflicts -k deploy` does.

@@ -18,7 +18,7 @@ import (
 // ClusterSet is the ManagedClusterSet that holds every managed cluster.
 const ClusterSet = "global"
 
-// Fleet makes, on a hub, what OCM's registration makes there: this sandbox has none.
+// Fleet creates the objects on a hub that OCM's registration creates there: this sandbox does not run it.
 type Fleet struct {
 	kube     kubernetes.Interface
 	clusters clusterclient.Interface
@@ -37,14 +37,14 @@ func NewFleet(hub *rest.Config) (*Fleet, error) {
 	return &Fleet{kube: kube, clusters: clusters}, nil
 }
 
-// Namespace creates a namespace, if it isn't there.
+// Namespace creates a namespace if it does not exist.
 func (f *Fleet) Namespace(ctx context.Context, name string) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	_, err := f.kube.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
 	return created("namespace", name, err)
 }
 
-// Join makes a managed cluster that has joined, is available, and has its namespace.
+// Join creates a managed cluster that has joined, is available, and has its namespace.
 func (f *Fleet) Join(ctx context.Context, name, apiServer string) error {
 	if err := f.Namespace(ctx, name); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (f *Fleet) Join(ctx context.Context, name, apiServer string) error {
 	return nil
 }
 
-// Bind makes the set of all clusters, and binds it to a namespace, so that Placements there can select from it.
+// Bind creates the set of all clusters, and binds it to a namespace, so that Placements there can select from it.
 func (f *Fleet) Bind(ctx context.Context, namespace string) error {
 	set := &clusterv1beta2.ManagedClusterSet{
 		ObjectMeta: metav1.ObjectMeta{Name: ClusterSet},
@@ -103,7 +103,7 @@ func (f *Fleet) Bind(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// Place makes a Placement that selects every cluster of the sets that are bound to its namespace, reachable or not.
+// Place creates a Placement that selects every cluster of the sets that are bound to its namespace, reachable or not.
 func (f *Fleet) Place(ctx context.Context, namespace, name string) error {
 	placement := &clusterv1beta1.Placement{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},

@@ -18,27 +18,27 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
 )
 
-// HubNamespace is where OCM runs its hub controllers.
+// HubNamespace is the namespace in which OCM runs its hub controllers.
 const HubNamespace = "open-cluster-management-hub"
 
-// WorkHub is this project's work hub, a process of its own.
+// WorkHub is this project's work hub, in a separate process.
 type WorkHub struct {
 	group   *process.Group
 	args    []string
 	crashed chan error
 
-	// turn is held by what starts or replaces the child: Deploy, Restart and Swap.
+	// turn is locked while the child is started or replaced: in Deploy, Restart and Swap.
 	turn sync.Mutex
 
 	mu      sync.Mutex
 	binary  string
 	command process.Command
 	child   *process.Process
-	// wanted is true if the child should run: if it then ends, it crashed. listens is true if it started to listen.
+	// wanted is true if the child should run: if it ends, it has crashed. listens is true if it has begun to listen.
 	wanted, listens bool
 }
 
-// NewWorkHub returns a work hub that has all rights on a hub and doesn't run yet. Flags in args win over the sandbox's.
+// NewWorkHub returns a work hub that has all permissions on a hub and is not running yet. Flags in args override those of the sandbox.
 func NewWorkHub(group *process.Group, binary string, hub *controlplane.APIServer, args ...string) (*WorkHub, error) {
 	w, err := newWorkHub(group, binary, args)
 	if err != nil {
@@ -58,8 +58,8 @@ func NewWorkHub(group *process.Group, binary string, hub *controlplane.APIServer
 	return w, nil
 }
 
-// ShortLease returns flags with which a hub that is started after a crash leads in seconds. The operator's Deployment and OCM's defaults let
-// it wait for more than two minutes.
+// ShortLease returns flags with which a hub that is started after a crash leads within seconds. With the operator's Deployment and OCM's
+// defaults, it waits for more than two minutes.
 func ShortLease() []string {
 	return []string{
 		"--disable-leader-election=false",
@@ -67,8 +67,8 @@ func ShortLease() []string {
 	}
 }
 
-// NewDeployedWorkHub returns a work hub that doesn't run yet: Deploy says how it runs, and with which rights. Flags in args win over
-// those of the Deployment.
+// NewDeployedWorkHub returns a work hub that is not running yet. Deploy determines how it runs, and with which permissions. Flags in args
+// override those of the Deployment.
 func NewDeployedWorkHub(group *process.Group, binary string, args ...string) (*WorkHub, error) {
 	return newWorkHub(group, binary, args)
 }
@@ -81,7 +81,7 @@ func newWorkHub(group *process.Group, binary string, args []string) (*WorkHub, e
 	return &WorkHub{group: group, binary: absolute, args: args, crashed: make(chan error, 1)}, nil
 }
 
-// findBinary returns where this project's binary is, absolutely: children run in another directory.
+// findBinary returns the absolute path of this project's binary: child processes run in another directory.
 func findBinary(binary string) (string, error) {
 	absolute, err := filepath.Abs(binary)
 	if err != nil {
@@ -93,7 +93,7 @@ func findBinary(binary string) (string, error) {
 	return absolute, nil
 }
 
-// Deploy runs the hub as the container of a Deployment instead of how it ran before, and returns when it listens.
+// Deploy runs the hub as the container of a Deployment, instead of the current process, and returns when it listens.
 func (w *WorkHub) Deploy(ctx context.Context, hub *controlplane.APIServer, deployment *appsv1.Deployment) error {
 	w.turn.Lock()
 	defer w.turn.Unlock()
@@ -101,7 +101,7 @@ func (w *WorkHub) Deploy(ctx context.Context, hub *controlplane.APIServer, deplo
 	if err != nil {
 		return err
 	}
-	// library-go asks for its namespace where a Pod has it, at one fixed path of the machine.
+	// library-go reads its namespace from a fixed path of the machine, which exists only in a Pod.
 	command.Args = append(command.Args, "--namespace="+deployment.Namespace)
 	if err := w.Stop(ctx); err != nil {
 		return err
@@ -145,7 +145,7 @@ func (w *WorkHub) Start(ctx context.Context) error {
 	return nil
 }
 
-// Listens reports whether the child came up since it was started last.
+// Listens reports whether the child has begun to listen since it was last started.
 func (w *WorkHub) Listens() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -170,29 +170,29 @@ func (w *WorkHub) watch(child *process.Process) {
 		_, err := child.Exited()
 		select {
 		case w.crashed <- err:
-		default: // The first one is enough.
+		default: // The first crash is enough.
 		}
 	}
 }
 
-// Crashed reports when the hub ended although nobody ended it.
+// Crashed returns a channel that reports when the hub ends unexpectedly.
 func (w *WorkHub) Crashed() <-chan error { return w.crashed }
 
-// Binary is what the hub runs.
+// Binary returns the binary of the hub.
 func (w *WorkHub) Binary() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.binary
 }
 
-// Process is the child process that runs now or ran last; nil before the first Start.
+// Process returns the current or last child process; nil before the first Start.
 func (w *WorkHub) Process() *process.Process {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.child
 }
 
-// Stop ends the hub as a rollout of its Deployment would. Stopping one that doesn't run does nothing.
+// Stop ends the hub as a rollout of its Deployment would. It has no effect on a hub that is not running.
 func (w *WorkHub) Stop(ctx context.Context) error {
 	if child := w.unwanted(); child != nil {
 		return child.Stop(ctx)

@@ -17,8 +17,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 )
 
-// Kubelet plays the kubelets of a hub for one Deployment: what it is to run runs while the Deployment is there, and again when its Pod
-// template changes.
+// Kubelet simulates the kubelets of a hub for one Deployment: it runs the workload while the Deployment exists, and restarts it when the
+// Pod template changes.
 type Kubelet struct {
 	cancel  context.CancelFunc
 	started chan struct{}
@@ -26,15 +26,15 @@ type Kubelet struct {
 	err     error
 }
 
-// Workload is what a Kubelet can run: the WorkHub and the WebhookServer.
+// Workload is a workload that a Kubelet can run: the WorkHub or the WebhookServer.
 type Workload interface {
-	// Deploy runs it as the container of a Deployment, instead of how it ran before, and returns when it is ready.
+	// Deploy runs it as the container of a Deployment, instead of the current process, and returns when it is ready.
 	Deploy(ctx context.Context, hub *controlplane.APIServer, deployment *appsv1.Deployment) error
-	// Stop ends it. Stopping what doesn't run does nothing.
+	// Stop ends it. It has no effect if the workload is not running.
 	Stop(ctx context.Context) error
 }
 
-// StartKubelet follows a Deployment, which may not be there yet, until Stop.
+// StartKubelet follows a Deployment, which may not exist yet, until Stop.
 func StartKubelet(hub *controlplane.APIServer, namespace, name string, workload Workload) (*Kubelet, error) {
 	client, err := kubernetes.NewForConfig(hub.RESTConfig())
 	if err != nil {
@@ -53,7 +53,7 @@ func StartKubelet(hub *controlplane.APIServer, namespace, name string, workload 
 	return k, nil
 }
 
-// WaitRunning waits until the Deployment is there and runs.
+// WaitRunning waits until the Deployment exists and its workload runs.
 func (k *Kubelet) WaitRunning(ctx context.Context) error {
 	select {
 	case <-k.started:
@@ -68,33 +68,33 @@ func (k *Kubelet) WaitRunning(ctx context.Context) error {
 // Done is closed when the kubelet has ended, after Stop or because it could not run the Deployment.
 func (k *Kubelet) Done() <-chan struct{} { return k.done }
 
-// Err says why the kubelet ended by itself, once Done is closed.
+// Err returns the reason why the kubelet ended by itself, after Done is closed.
 func (k *Kubelet) Err() error {
 	<-k.done
 	return k.err
 }
 
-// Stop ends the following; what runs goes on.
+// Stop stops following the Deployment. The workload continues to run.
 func (k *Kubelet) Stop() {
 	k.cancel()
 	<-k.done
 }
 
-// follower is the kubelet's own state.
+// follower is the internal state of the kubelet.
 type follower struct {
 	hub             *controlplane.APIServer
 	client          kubernetes.Interface
 	namespace, name string
 	workload        Workload
-	// running is the template of what runs, nil for nothing.
+	// running is the template of the running workload; nil for none.
 	running *corev1.PodTemplateSpec
 	started chan struct{}
 	once    bool
-	// failingSince is when it could not be run for the first time.
+	// failingSince is the time of the first failed attempt to run it.
 	failingSince time.Time
 }
 
-// look compares what runs with the Deployment. A hub that doesn't answer for a moment changes nothing.
+// look compares the running workload with the Deployment. If the hub does not answer for a moment, nothing changes.
 func (f *follower) look(ctx context.Context) (bool, error) {
 	deployment, err := f.client.AppsV1().Deployments(f.namespace).Get(ctx, f.name, metav1.GetOptions{})
 	switch {
@@ -120,7 +120,7 @@ func (f *follower) look(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// failed returns an error that lasts: what a Deployment needs, such as a Secret, may come a moment after it.
+// failed returns an error that persists. A dependency of a Deployment, such as a Secret, may appear a moment later.
 func (f *follower) failed(err error) error {
 	f.running = nil
 	if f.failingSince.IsZero() {

@@ -82,7 +82,7 @@ func (l *LightAgents) Stop() {
 }
 
 // SetOnline connects the agent of a cluster to the hub, or disconnects it: it sees and reports nothing until it is connected again. A write
-// that is on its way still arrives.
+// that was already sent still arrives.
 func (l *LightAgents) SetOnline(name string, online bool) {
 	l.mu.Lock()
 	l.offline[name] = !online
@@ -129,7 +129,7 @@ func (l *LightAgents) run(ctx context.Context) {
 	}
 }
 
-// sync takes the next step of an agent for a ManifestWork. It returns when to look again; zero if only a change of the work matters.
+// sync takes the next step of an agent for a ManifestWork. It returns when to check again; zero if only a change of the work matters.
 func (l *LightAgents) sync(ctx context.Context, key cache.ObjectName) (time.Duration, error) {
 	cached, exists, err := l.works.GetByKey(key.String())
 	if err != nil || !exists || l.isOffline(key.Namespace) {
@@ -171,7 +171,7 @@ func superseded(err error) error {
 	return err
 }
 
-// startLight has the light clusters join the hub.
+// startLight makes the light clusters join the hub.
 func (s *Sandbox) startLight(ctx context.Context, options Options) error {
 	if options.Light == 0 {
 		return nil

@@ -51,8 +51,8 @@ func lightWork(t *testing.T, generation int64, image string) *workv1.ManifestWor
 	}
 }
 
-// A light cluster simulates a version that works, one that can't be pulled, and the return to the first. OCM's evaluator evaluates the
-// rules.
+// A light cluster simulates a version that works, one whose image can't be pulled, and the return to the first. OCM's evaluator evaluates
+// the rules.
 func TestLightClusterPlaysARollout(t *testing.T) {
 	reader, err := conditions.NewConditionReader()
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ type lightObject struct {
 	// owner is the work with which the object is deleted; empty if the object stays.
 	owner    string
 	manifest []byte
-	// generation counts the changes of the object, and changed is when it changed last.
+	// generation counts the changes of the object, and changed is the time of the last change.
 	generation int64
 	changed    time.Time
 	// ready is how many replicas were ready before the last change.
@@ -47,13 +47,13 @@ func isFlaky(cluster string) bool {
 	return cluster != "" && strings.ContainsAny(cluster[len(cluster)-1:], "02468")
 }
 
-// pulls reports whether the images of a Deployment can be pulled where the object is.
+// pulls reports whether the images of a Deployment can be pulled on the cluster of the object.
 func (o *lightObject) pulls(spec *corev1.PodSpec) bool {
 	return !brokenIn(spec) && (!o.flaky || !hasImage(spec, flakyImage))
 }
 
-// report applies the manifests of a work to its cluster, and sets the status that an agent reports then. It returns the time of the next
-// change of the cluster; zero if there is none.
+// report applies the manifests of a work to its cluster, and sets the status that an agent would then report. It returns the time of the
+// next change of the cluster; zero if there is none.
 func (l *LightAgents) report(ctx context.Context, work *workv1.ManifestWork, now time.Time) (time.Duration, error) {
 	var again time.Duration
 	manifests := make([]workv1.ManifestCondition, 0, len(work.Spec.Workload.Manifests))
@@ -110,7 +110,8 @@ func condition(kind, reason, message string, generation int64) metav1.Condition 
 	return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: reason, Message: message, ObservedGeneration: generation}
 }
 
-// apply keeps a manifest as an object of the cluster. It returns the object with its status, and the time of the status's next change.
+// apply stores a manifest as an object of the cluster. It returns the object with its status, and the time at which the status next
+// changes.
 func (l *LightAgents) apply(work *workv1.ManifestWork, manifest *workv1.Manifest, now time.Time) (*unstructured.Unstructured, time.Duration, error) {
 	object := &unstructured.Unstructured{}
 	if err := json.Unmarshal(manifest.Raw, &object.Object); err != nil {

@@ -11,9 +11,8 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// LogToFile sends what the parts inside this process log (the agents, the placement controller) to a file instead of
-// the terminal, permanently: they may log after they were stopped. The logger is process-wide, so this is for a
-// main package to decide.
+// LogToFile permanently redirects the logs of the components inside this process (the agents, the placement controller) to a file: they may
+// log even after they were stopped. The logger is global, so only a main package should call this.
 func LogToFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("making the directory of the logs: %w", err)
@@ -26,7 +25,7 @@ func LogToFile(path string) error {
 	klog.InitFlags(flags)
 	err = errors.Join(
 		flags.Set("logtostderr", "false"),
-		// Errors go to the terminal too, otherwise, and into the file once for each lower severity.
+		// By default, errors also go to the terminal, and into the file once for each lower severity.
 		flags.Set("stderrthreshold", "FATAL"),
 		flags.Set("one_output", "true"),
 	)
@@ -34,7 +33,7 @@ func LogToFile(path string) error {
 		return fmt.Errorf("configuring the log of the agents: %w", err)
 	}
 	klog.SetOutput(file)
-	// Without a logger it complains on the terminal after half a minute.
+	// Without a logger, controller-runtime logs a complaint to the terminal after half a minute.
 	ctrllog.SetLogger(klog.NewKlogr())
 	return nil
 }

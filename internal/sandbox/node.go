@@ -32,7 +32,7 @@ const (
 	resyncPods = 10 * time.Second
 )
 
-// Node plays the kubelet of a managed cluster. Its Pods become ready, unless the name of an image contains the word "broken", and
+// Node simulates the kubelet of a managed cluster. Its Pods become ready, unless the name of an image contains the word "broken", and
 // disappear when they are deleted. No container runs.
 type Node struct {
 	client kubernetes.Interface
@@ -42,7 +42,7 @@ type Node struct {
 	done   chan struct{}
 }
 
-// StartNode creates the node of a managed cluster and plays its kubelet until Stop.
+// StartNode creates the node of a managed cluster, and simulates its kubelet until Stop.
 func StartNode(ctx context.Context, server *controlplane.APIServer) (*Node, error) {
 	client, err := kubernetes.NewForConfig(server.RESTConfig())
 	if err != nil {
@@ -96,7 +96,7 @@ func (n *Node) run(ctx context.Context, factory informers.SharedInformerFactory)
 		if stopped {
 			return
 		}
-		// The log of a sandbox is the place for what its clusters answer. Here, each error is retried.
+		// Errors belong in the log of the sandbox. Here, each error is retried.
 		if err := n.sync(ctx, key); err != nil {
 			n.queue.AddRateLimited(key)
 		} else {

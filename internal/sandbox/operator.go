@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// OperatorNamespace is where OCM runs its operator.
+	// OperatorNamespace is the namespace in which OCM runs its operator.
 	OperatorNamespace = "open-cluster-management"
-	// ClusterManagerName is what `clusteradm init` calls it.
+	// ClusterManagerName is the name that `clusteradm init` uses.
 	ClusterManagerName = "cluster-manager"
-	// WorkController is the Deployment that the operator makes for the work hub.
+	// WorkController is the Deployment that the operator creates for the work hub.
 	WorkController = ClusterManagerName + "-work-controller"
 )
 
@@ -34,8 +34,8 @@ type Operator struct {
 	done   chan error
 }
 
-// StartOperator does to a hub what `clusteradm init` does: it installs the operator's CRD, runs the operator, and creates a
-// ClusterManager. It returns when the operator's objects are there: CRDs, RBAC and Deployments, which nobody runs here.
+// StartOperator sets up a hub as `clusteradm init` does: it installs the operator's CRD, runs the operator, and creates a ClusterManager.
+// It returns when the operator's objects exist: CRDs, RBAC and Deployments, which do not run here.
 func StartOperator(ctx context.Context, hub *rest.Config) (*Operator, error) {
 	client, err := operatorclient.NewForConfig(hub)
 	if err != nil {
@@ -74,7 +74,7 @@ func StartOperator(ctx context.Context, hub *rest.Config) (*Operator, error) {
 func (o *Operator) run(hub *rest.Config) {
 	ctx, cancel := context.WithCancel(context.Background())
 	o.cancel = cancel
-	// Without a number of replicas it would count the nodes of the hub, which has none.
+	// If the number of replicas is not set, the operator counts the nodes of the hub, which has none.
 	options := &clustermanager.Options{DeploymentReplicas: 1}
 	go func() {
 		o.done <- options.RunClusterManagerOperator(ctx, &controllercmd.ControllerContext{
@@ -83,7 +83,7 @@ func (o *Operator) run(hub *rest.Config) {
 	}()
 }
 
-// WaitApplied waits until the operator has applied everything for the ClusterManager as it is now.
+// WaitApplied waits until the operator has applied everything for the current ClusterManager.
 func (o *Operator) WaitApplied(ctx context.Context) error {
 	var last string
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -106,7 +106,7 @@ func (o *Operator) WaitApplied(ctx context.Context) error {
 	return nil
 }
 
-// Change edits the ClusterManager, as a person with kubectl does.
+// Change edits the ClusterManager, as a user with kubectl does.
 func (o *Operator) Change(ctx context.Context, mutate func(*operatorv1.ClusterManagerSpec)) error {
 	api := o.client.OperatorV1().ClusterManagers()
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
@@ -124,7 +124,7 @@ func (o *Operator) Change(ctx context.Context, mutate func(*operatorv1.ClusterMa
 	return nil
 }
 
-// Stop ends the operator. What it made stays.
+// Stop ends the operator. The objects that it created stay.
 func (o *Operator) Stop() error {
 	o.cancel()
 	if err := <-o.done; err != nil {

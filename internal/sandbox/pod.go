@@ -16,11 +16,11 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
 )
 
-// PodCommand returns the command by which a binary of this machine runs as the container of a Deployment, in the kubelet's place: its
+// PodCommand returns the command with which a binary of this machine runs as the container of a Deployment, as a kubelet would run it: its
 // arguments, its environment variables, its volumes of Secrets and empty directories, and the token of its ServiceAccount. Two things
-// are another way than in a Pod. A file that is mounted at /x/y lies at <directory of the Deployment>/x/y; for what is under /tmp,
-// TMPDIR leads there. And because client-go looks for the token of a Pod at one fixed path of the machine, the arguments end with
-// --kubeconfig, which names a file with that token. A Pod also has an address of its own; callers add flags that keep ports apart.
+// differ from a Pod. A file that is mounted at /x/y is at <directory of the Deployment>/x/y; TMPDIR points to the files under /tmp. And
+// because client-go reads the token of a Pod from one fixed path of the machine, the arguments end with --kubeconfig, which names a file
+// with that token. A Pod also has its own address; callers add flags that keep ports apart.
 func PodCommand(ctx context.Context, group *process.Group, hub *controlplane.APIServer, deployment *appsv1.Deployment, binary string) (process.Command, error) {
 	var none process.Command
 	spec := &deployment.Spec.Template.Spec
@@ -60,7 +60,7 @@ func PodCommand(ctx context.Context, group *process.Group, hub *controlplane.API
 	return command, nil
 }
 
-// pod is what a Deployment has on this machine.
+// pod contains the files and settings of a Deployment on this machine.
 type pod struct {
 	deployment *appsv1.Deployment
 	dir        string
@@ -85,7 +85,7 @@ func (p *pod) environment(container *corev1.Container) (map[string]string, error
 	return variables, nil
 }
 
-// expand fills $(NAME) in, as a kubelet does.
+// expand replaces $(NAME), as a kubelet does.
 func expand(words []string, variables map[string]string) []string {
 	pairs := make([]string, 0, 2*len(variables))
 	for name, value := range variables {
@@ -99,7 +99,7 @@ func expand(words []string, variables map[string]string) []string {
 	return expanded
 }
 
-// mount lays out the container's volumes.
+// mount creates the container's volumes.
 func (p *pod) mount(ctx context.Context, client kubernetes.Interface, container *corev1.Container) error {
 	if err := os.MkdirAll(filepath.Join(p.dir, "tmp"), 0o700); err != nil {
 		return fmt.Errorf("making the directory of the Deployment %s: %w", p.deployment.Name, err)

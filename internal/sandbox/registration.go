@@ -23,7 +23,7 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/patcher"
 )
 
-// resyncClusters is how often the informers of OCM's registration repeat what they know.
+// resyncClusters is how often the informers of OCM's registration resync.
 const resyncClusters = 10 * time.Minute
 
 // StartRegistration runs OCM's own controllers that watch the Leases of managed clusters, inside this process until stop is called. If a
@@ -50,8 +50,8 @@ func StartRegistration(hub *rest.Config) (stop func(), err error) {
 	), nil
 }
 
-// Heartbeat does for the availability of a managed cluster what OCM's registration agent does there, inside this process until stop is
-// called: OCM's own controller renews the Lease. The health of the cluster's API server is not asked: the cluster is reported as available.
+// Heartbeat keeps a managed cluster available, as OCM's registration agent does, inside this process until stop is called: OCM's own
+// controller renews the Lease. It does not check the health of the cluster's API server, and reports the cluster as available.
 func (f *Fleet) Heartbeat(cluster string) (stop func()) {
 	managed := clusterinformers.NewSharedInformerFactoryWithOptions(f.clusters, resyncClusters,
 		clusterinformers.WithTweakListOptions(func(list *metav1.ListOptions) {
@@ -80,7 +80,7 @@ func (f *Fleet) Heartbeat(cluster string) (stop func()) {
 	)
 }
 
-// informerFactory is what the informers of different clients have in common.
+// informerFactory is the common interface of the informer factories of different clients.
 type informerFactory interface {
 	Start(stop <-chan struct{})
 	Shutdown()

@@ -12,31 +12,31 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 )
 
-// Names that the sandbox gives.
+// Names in the sandbox.
 const (
-	// Namespace is where the demo's ManifestWorkReplicaSet and Placement live on the hub.
+	// Namespace is the namespace of the demo's ManifestWorkReplicaSet and Placement on the hub.
 	Namespace = "demo"
 	// PlacementName is the Placement that selects every cluster.
 	PlacementName = "all-clusters"
 )
 
-// Options says what a sandbox has.
+// Options are the options of a sandbox.
 type Options struct {
-	// Clusters is how many whole managed clusters there are: each has an API server, and OCM's own work agent.
+	// Clusters is the number of complete managed clusters: each has an API server and OCM's own work agent.
 	Clusters int
-	// Light is how many light clusters there are besides: LightAgents tells what is real in them.
+	// Light is the number of additional light clusters. LightAgents describes which parts of them are real.
 	Light int
-	// WorkBinary is this project's work hub.
+	// WorkBinary is the binary of this project's work hub.
 	WorkBinary string
 	// WorkArgs are added to its flags.
 	WorkArgs []string
-	// Operator has OCM's ClusterManager operator set the hub up, and the work hub run as the operator's Deployment and deploy/ say: with
-	// the token of its ServiceAccount and its rights, while the feature gate is on. Without it the sandbox installs the CRDs, and
-	// the work hub may do everything.
+	// Operator makes OCM's ClusterManager operator set up the hub. The work hub then runs as in the operator's Deployment and deploy/: with
+	// the token of its ServiceAccount and its permissions, while the feature gate is enabled. Otherwise, the sandbox installs the CRDs, and
+	// the work hub has all permissions.
 	Operator bool
 	// Keep leaves the directory with the logs after Stop.
 	Keep bool
-	// Out gets a line for each thing that is started.
+	// Out gets a line for each component that is started.
 	Out io.Writer
 }
 
@@ -47,7 +47,7 @@ type Sandbox struct {
 	WorkHub  *WorkHub
 	Fleet    *Fleet
 	Clusters []*ManagedCluster
-	// LightClusters are the names of the light clusters, and LightAgents plays them; nil without any.
+	// LightClusters are the names of the light clusters, and LightAgents simulates them; nil if there are none.
 	LightClusters []string
 	LightAgents   *LightAgents
 
@@ -74,7 +74,7 @@ func Start(ctx context.Context, options Options) (*Sandbox, error) {
 	s := &Sandbox{Env: env, say: say}
 	say("Starting a hub and %d managed clusters in %s ...", options.Clusters+options.Light, env.Group.Dir)
 	if err := s.start(ctx, options, say); err != nil {
-		// The context may be what ended the start; stopping needs one that lives.
+		// The context may have caused the failed start, so Stop needs another one.
 		return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 	}
 	return s, nil
@@ -112,7 +112,7 @@ func (s *Sandbox) start(ctx context.Context, options Options, say func(string, .
 	return nil
 }
 
-// startHubControllers starts what runs against the hub: OCM's placement controller and the work hub.
+// startHubControllers starts the controllers of the hub: OCM's placement controller and the work hub.
 func (s *Sandbox) startHubControllers(ctx context.Context, options Options) error {
 	if options.Operator {
 		if err := s.installOperator(ctx); err != nil {
@@ -145,7 +145,7 @@ func (s *Sandbox) startHubControllers(ctx context.Context, options Options) erro
 	return s.WorkHub.Start(ctx)
 }
 
-// installOperator does what an administrator does: `clusteradm init`, and then `kubectl apply -k deploy`.
+// installOperator performs the steps of an administrator: `clusteradm init`, and then `kubectl apply -k deploy`.
 func (s *Sandbox) installOperator(ctx context.Context) error {
 	hub := s.Hub.RESTConfig()
 	var err error
@@ -162,9 +162,9 @@ func (s *Sandbox) installOperator(ctx context.Context) error {
 	return controlplane.WaitForCRDs(ctx, hub, definitions...)
 }
 
-// startDeployedWorkHub runs the work hub as the operator's Deployment says. The operator makes more Deployments, and nobody runs them:
-// the placement controller is the one inside this process, and Fleet does what registration would do.
-// The webhook server runs, and the API server does not ask it: nobody makes Services reachable here.
+// startDeployedWorkHub runs the work hub as the operator's Deployment describes. The operator creates more Deployments, which do not run:
+// the placement controller runs inside this process, and Fleet replaces the registration controller. The webhook server runs, but the API
+// server does not call it, because Services are not reachable here.
 func (s *Sandbox) startDeployedWorkHub(ctx context.Context, options Options) error {
 	args := append(ShortLease(), options.WorkArgs...)
 	var err error
@@ -183,8 +183,8 @@ func (s *Sandbox) startDeployedWorkHub(ctx context.Context, options Options) err
 	return errors.Join(s.Kubelet.WaitRunning(ctx), s.WebhookKubelet.WaitRunning(ctx))
 }
 
-// StayUp waits until ctx ends, and then returns nil. A work hub that ends although nobody ended it is started again, later each time, as a
-// kubelet does.
+// StayUp waits until ctx ends, and then returns nil. If the work hub ends unexpectedly, it is started again, after a longer delay each
+// time, as a kubelet does.
 func (s *Sandbox) StayUp(ctx context.Context) error {
 	var kubelet, webhookKubelet <-chan struct{}
 	if s.Kubelet != nil {
@@ -218,27 +218,27 @@ func (s *Sandbox) StayUp(ctx context.Context) error {
 	}
 }
 
-// sayRunning says which process the work hub is, for those who want to kill it.
+// sayRunning prints the process ID of the work hub, for users who want to kill it.
 func (s *Sandbox) sayRunning() {
 	if child := s.WorkHub.Process(); child != nil {
 		s.say("The work hub runs %s as process %d.", s.WorkHub.Binary(), child.PID())
 	}
 }
 
-// restarts is the back-off between starts of a work hub that keeps ending.
+// restarts is the back-off between starts of a work hub that ends again and again.
 type restarts struct {
 	wait time.Duration
 	last time.Time
 	due  <-chan time.Time
 }
 
-// The first restart comes soon, and each one later than the one before. One after a quiet time is a first one again.
+// The first restart comes soon, and each further one after a longer delay. After a quiet period, the delay is short again.
 const (
 	firstRestart = time.Second
 	lastRestart  = 30 * time.Second
 )
 
-// next returns how long to wait.
+// next returns the time to wait.
 func (r *restarts) next(now time.Time) time.Duration {
 	if r.wait == 0 || now.Sub(r.last) > 2*lastRestart {
 		r.wait = firstRestart
@@ -257,7 +257,7 @@ func clusterNames(count int) []string {
 	return names
 }
 
-// Stop ends everything and removes every file, unless they are to be kept.
+// Stop ends everything, and removes every file unless the files are to be kept.
 func (s *Sandbox) Stop(ctx context.Context) error {
 	var errs []error
 	for _, cluster := range s.Clusters {

@@ -14,10 +14,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
 )
 
-// WorkWebhook is the Deployment that the operator makes for the admission webhook of works, from the same image as WorkController.
+// WorkWebhook is the Deployment that the operator creates for the admission webhook of works, with the same image as WorkController.
 const WorkWebhook = ClusterManagerName + "-work-webhook"
 
-// WebhookServer is this project's admission webhook, a process of its own. It is a Workload.
+// WebhookServer is this project's admission webhook, in a separate process. It is a Workload.
 type WebhookServer struct {
 	group *process.Group
 
@@ -29,7 +29,7 @@ type WebhookServer struct {
 	health  string
 }
 
-// NewWebhookServer returns a server that doesn't run yet: Deploy or Start says how it runs, and with which rights.
+// NewWebhookServer returns a server that is not running yet. Deploy or Start determines how it runs, and with which permissions.
 func NewWebhookServer(group *process.Group, binary string) (*WebhookServer, error) {
 	absolute, err := findBinary(binary)
 	if err != nil {
@@ -38,7 +38,7 @@ func NewWebhookServer(group *process.Group, binary string) (*WebhookServer, erro
 	return &WebhookServer{group: group, binary: absolute}, nil
 }
 
-// Deploy runs the server as the container of a Deployment instead of how it ran before, and returns when it serves.
+// Deploy runs the server as the container of a Deployment, instead of the current process, and returns when it serves.
 func (w *WebhookServer) Deploy(ctx context.Context, hub *controlplane.APIServer, deployment *appsv1.Deployment) error {
 	command, err := PodCommand(ctx, w.group, hub, deployment, "")
 	if err != nil {
@@ -47,9 +47,9 @@ func (w *WebhookServer) Deploy(ctx context.Context, hub *controlplane.APIServer,
 	return w.Start(ctx, command)
 }
 
-// Start runs the server instead of how it ran before, and returns when it serves. The path of the command is the server's own binary,
-// whatever it says; and the arguments get flags for ports of its own, which a Pod has for itself and a process of this machine doesn't.
-// Another process can take a port that was free, so an error is worth another try.
+// Start runs the server, instead of the current process, and returns when it serves. The path of the command is always the server's own
+// binary. The arguments get flags for unused ports, because the process shares the ports of this machine. Another process can take a free
+// port, so the caller should retry after an error.
 func (w *WebhookServer) Start(ctx context.Context, command process.Command) error {
 	if err := w.Stop(ctx); err != nil {
 		return err
@@ -84,14 +84,14 @@ func (w *WebhookServer) Start(ctx context.Context, command process.Command) erro
 	return nil
 }
 
-// Address is where the webhooks are served, a host and a port; empty before it ran first.
+// Address returns the host and port of the webhooks; empty if the server has never run.
 func (w *WebhookServer) Address() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.address
 }
 
-// Healthy asks what a kubelet would ask: /healthz.
+// Healthy requests /healthz, as a kubelet does.
 func (w *WebhookServer) Healthy(ctx context.Context) error {
 	w.mu.Lock()
 	health := w.health
@@ -99,14 +99,14 @@ func (w *WebhookServer) Healthy(ctx context.Context) error {
 	return process.HTTPOK(ctx, health+"/healthz")
 }
 
-// Process is the child process that runs now or ran last; nil before it ran first.
+// Process returns the current or last child process; nil if the server has never run.
 func (w *WebhookServer) Process() *process.Process {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.child
 }
 
-// Stop ends the server. Stopping one that doesn't run does nothing.
+// Stop ends the server. It has no effect on a server that is not running.
 func (w *WebhookServer) Stop(ctx context.Context) error {
 	if child := w.Process(); child != nil {
 		return child.Stop(ctx)

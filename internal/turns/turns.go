@@ -8,16 +8,16 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Queue is a queue without goroutines and timers. A task is in it once, as in a workqueue.
+// Queue is a queue without goroutines and timers. Each task is in it only once, as in a workqueue.
 type Queue[T comparable] struct {
 	// Clock determines which tasks are due.
 	Clock clock.PassiveClock
-	// RetryAfter is when a task that failed is due again at first. Each time it is twice as long, up to RetryAtMost.
+	// RetryAfter is the delay after which a failed task is due again. It doubles with each failure, up to RetryAtMost.
 	RetryAfter, RetryAtMost time.Duration
 
-	// waiting are the tasks by the time when they are due. Of two with the same time, the earlier addition comes first.
+	// waiting are the tasks, ordered by the time when they are due. Of two tasks with the same time, the one that was added first comes first.
 	waiting []turn[T]
-	// failed counts how often each task failed in a row.
+	// failed counts the consecutive failures of each task.
 	failed map[T]int
 }
 

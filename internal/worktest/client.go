@@ -8,12 +8,12 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Client returns a client of an API server that has some works.
+// Client returns a client of an API server with some works.
 func Client(works ...runtime.Object) *workfake.Clientset {
 	return workfake.NewSimpleClientset(works...) //nolint:staticcheck // The API module generates no apply configurations.
 }
 
-// Answering returns a client whose requests with a verb ("*" for all) are answered by a function.
+// Answering returns a client that calls a function for requests with a verb ("*" for all).
 func Answering(verb string, answer func(clienttesting.Action) (*workv1.ManifestWork, error)) *workfake.Clientset {
 	client := Client()
 	client.PrependReactor(verb, "manifestworks", func(action clienttesting.Action) (bool, runtime.Object, error) {

@@ -72,21 +72,21 @@ func (s *Spec) clusters() int {
 type Input struct {
 	// Owner is the ManifestWorkReplicaSet.
 	Owner metav1.Object
-	// Refs are its placementRefs that count, in spec order, and IgnoredRefs is how many more there are.
+	// Refs are the placementRefs that are not ignored, in spec order. IgnoredRefs is the number of ignored ones.
 	Refs        []placement.Ref
 	IgnoredRefs int
 	// Works are all works that have its owner label.
 	Works []work.Work
 	// Template is the digest of the template in the spec.
 	Template revision.Digest
-	// Current is the revision that counts as the current one; nil when there is none.
+	// Current is the current revision; nil if there is none.
 	Current *work.Revision
 	// FirstSight is true if this hub never rolled the object out: every work without a hash is another hub's.
 	FirstSight bool
 }
 
-// counted returns the works that count as history: those of selected clusters, under a name that a hub gives. A work without a hash that
-// is older than its owner was not made for it: somebody added the owner label.
+// counted returns the works that count as history: those of selected clusters, with a name that a hub uses. A work without a hash that is
+// older than its owner was not created for it: somebody added the owner label.
 func (in *Input) counted() (works []work.Work, needed int) {
 	owners := placement.Owners(in.Refs)
 	created := in.Owner.GetCreationTimestamp()
@@ -103,7 +103,7 @@ func (in *Input) counted() (works []work.Work, needed int) {
 	return works, stableClusters
 }
 
-// selectionKnown reports whether it is known which clusters are selected.
+// selectionKnown reports whether the selected clusters are known.
 func (in *Input) selectionKnown() bool {
 	return in.IgnoredRefs == 0 && !slices.ContainsFunc(in.Refs, func(ref placement.Ref) bool { return !ref.Settled() })
 }
@@ -165,7 +165,7 @@ func (in *Input) anotherHubs(w *work.Work) bool {
 	return w.Digest != "" && (w.Foreign() || in.FirstSight && w.Hash() == "")
 }
 
-// foreignClusters returns the number of clusters with works of another hub, and whether all works are another hub's.
+// foreignClusters returns the number of clusters with works of another hub, and whether another hub wrote all works.
 func foreignClusters(works []work.Work) (n int, all bool) {
 	foreign := map[string]bool{}
 	for i := range works {

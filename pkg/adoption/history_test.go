@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestReadHistory: what another hub rolled out, today's template being bbb and the current revision aaa.
+// TestReadHistory: the rollouts of another hub. The template in the spec is bbb, and the current revision is aaa.
 func TestReadHistory(t *testing.T) {
 	theirs := func(cluster, content string, more ...rt.WorkOption) work.Work {
 		return rt.Work(cluster, append([]rt.WorkOption{rt.Holds(content), rt.Succeeded(0)}, more...)...)
@@ -24,7 +24,7 @@ func TestReadHistory(t *testing.T) {
 	for name, tc := range map[string]struct {
 		current    string
 		firstSight bool
-		selects    string // c1 c2 c3 where empty
+		selects    string // c1 c2 c3 if empty
 		works      []work.Work
 		replaced   bool
 		surpassed  bool
@@ -102,7 +102,7 @@ func TestReadHistory(t *testing.T) {
 	}
 }
 
-// selecting are the refs that select some clusters. One more has no Placement if the last word is "missing".
+// selecting returns placementRefs that select some clusters. If the last word is "missing", one more placementRef has no Placement.
 func selecting(clusters string) []placement.Ref {
 	selected, missing := strings.CutSuffix(clusters, " missing")
 	refs := []placement.Ref{rt.Ref("p1", rt.All(), rt.Clusters(strings.Fields(selected)...))}

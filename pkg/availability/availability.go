@@ -14,21 +14,21 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
-// Resource is where ManagedClusters are.
+// Resource is the resource of ManagedClusters.
 var Resource = schema.GroupVersionResource{Group: clusterv1.GroupName, Version: "v1", Resource: "managedclusters"}
 
-// Report is what a ManagedCluster reports of its availability. Two reports of an uninterrupted state are equal: heartbeats change nothing.
+// Report is the availability of a ManagedCluster. Two reports of an uninterrupted state are equal: heartbeats change nothing.
 type Report struct {
 	// Available is true if the condition ManagedClusterConditionAvailable is true, and the cluster does not have the taint unreachable or
 	// unavailable.
 	Available bool
 	// Since is the last transition of the condition or, without one, when the taint was added; zero if that is unknown.
 	Since time.Time
-	// Rule is when the cluster may be started.
+	// Rule determines when rollouts may start on the cluster.
 	Rule Rule
 }
 
-// Of returns what a ManagedCluster reports. A ManagedCluster that is being deleted reports nothing: a user detached the cluster.
+// Of returns the availability of a ManagedCluster. A ManagedCluster that is being deleted has none, because a user detached the cluster.
 func Of(cluster *clusterv1.ManagedCluster) (report Report, exists bool) {
 	if cluster == nil || !cluster.DeletionTimestamp.IsZero() {
 		return Report{}, false
@@ -53,7 +53,7 @@ func isAbsence(taint *clusterv1.Taint) bool {
 	return taint.Key == clusterv1.ManagedClusterTaintUnreachable || taint.Key == clusterv1.ManagedClusterTaintUnavailable
 }
 
-// Trim is the transform of an informer of ManagedClusters. It leaves what Of reads.
+// Trim is the transform of an informer of ManagedClusters. It keeps only the fields that Of reads.
 func Trim(obj any) (any, error) {
 	cluster, ok := obj.(*clusterv1.ManagedCluster)
 	if !ok {
@@ -76,7 +76,7 @@ func Trim(obj any) (any, error) {
 	return trimmed, nil
 }
 
-// NewInformer returns an informer of ManagedClusters that keeps only what Of reads.
+// NewInformer returns an informer of ManagedClusters that keeps only the fields that Of reads.
 func NewInformer(client clusterclientset.Interface) cache.SharedIndexInformer {
 	return clusterinformers.NewSharedInformerFactoryWithOptions(client, replicaset.ResyncPeriod,
 		clusterinformers.WithTweakListOptions(replicaset.FreshList), clusterinformers.WithTransform(Trim),

@@ -18,8 +18,8 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 )
 
-// TestWhatCantBeReadIsNotGone: a ManagedCluster is gone only if the API server says that it does not exist. While it answers with an error, the
-// cluster stays as it was last seen.
+// TestWhatCantBeReadIsNotGone: a ManagedCluster is gone only if the API server reports that it does not exist. While the API server answers
+// with an error, the cluster keeps its last known state.
 func TestWhatCantBeReadIsNotGone(t *testing.T) {
 	for name, failure := range map[string]error{
 		"an error":   apierrors.NewInternalError(errors.New("simulated")),
@@ -67,7 +67,7 @@ func TestWhatCantBeReadIsNotGone(t *testing.T) {
 	}
 }
 
-// within returns what a channel holds.
+// within returns the next value of a channel.
 func within[T any](t *testing.T, from <-chan T, what string) (found T) {
 	t.Helper()
 	select {

@@ -27,8 +27,8 @@ func ruleOf(cluster *clusterv1.ManagedCluster) (r Rule) {
 	return r
 }
 
-// valueOf returns the value of an annotation or, without it, of a ClusterClaim. A value that is too long is shortened, but remains too
-// long.
+// valueOf returns the value of an annotation or, without it, of a ClusterClaim. It cuts off a value that is too long, but leaves one byte
+// more than allowed, so that the value is still recognized as too long.
 func valueOf(cluster *clusterv1.ManagedCluster, annotation, claim string) (value string, exists bool) {
 	value, exists = cluster.Annotations[annotation]
 	for i := range cluster.Status.ClusterClaims {
@@ -57,7 +57,8 @@ func trimRule(to, from *clusterv1.ManagedCluster) {
 // maxReason is the maximum length of the reason of a hold in messages, in bytes.
 const maxReason = 256
 
-// At returns the hold of a cluster at a time, and when that changes by itself: zero for never. Windows that can't be read count as a hold.
+// At returns the hold of a cluster at a time, and the time at which that changes by itself; zero if it never does. Windows that can't be
+// read count as a hold.
 func (r Rule) At(now time.Time) (hold placement.Hold, held bool, changes time.Time) {
 	if r.Held {
 		reason := revision.Shortened(plain.Line(r.Hold), maxReason)

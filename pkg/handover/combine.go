@@ -13,9 +13,9 @@ import (
 type Combined struct {
 	// Template is the combined spec. It is never changed.
 	Template *workv1.ManifestWorkSpec
-	// Digest says what Template means.
+	// Digest is the digest of Template.
 	Digest revision.Digest
-	// Manifests is how many manifests the revision has. The kept ones follow them.
+	// Manifests is the number of manifests of the revision. The kept ones follow them.
 	Manifests int
 	// Kept names the kept objects, in the order of their manifests.
 	Kept []string
@@ -28,15 +28,15 @@ type Combined struct {
 type Result struct {
 	// Combined is nil if no object is kept.
 	Combined *Combined
-	// NotKept says of each object that would be deleted at once why it can't be kept, for a person. Objects whose agent does not delete them
-	// are not among them.
+	// NotKept gives, for each object that would be deleted at once, the reason why it can't be kept, for a user. It omits objects that the
+	// agent does not delete.
 	NotKept []string
 	// Exceeded names the field that exceeds a bound, and the bound; empty if none does. Nothing is kept then.
 	Exceeded string
 }
 
-// Combine returns what a work holds while its cluster passes from one revision to another: the new spec, and the objects of the old one that the
-// new one drops. The error says why the two can't be combined.
+// Combine returns the content of a work while its cluster passes from one revision to another: the new spec, and the objects of the old
+// spec that the new one drops. The error is the reason why the two can't be combined.
 func Combine(to, from *workv1.ManifestWorkSpec, limits Limits) (Result, error) {
 	c, result, err := combine(to, from, limits)
 	if err != nil || len(c.kept) == 0 {
@@ -55,7 +55,7 @@ func Combine(to, from *workv1.ManifestWorkSpec, limits Limits) (Result, error) {
 	return result, combined.verify(to)
 }
 
-// Exceeded returns which bound two revisions exceed, so that no object is kept; empty for none, and for revisions that can't be read.
+// Exceeded returns the bound that two revisions exceed, so that no object is kept. It is empty if they exceed none, or can't be read.
 func Exceeded(to, from *workv1.ManifestWorkSpec, limits Limits) string {
 	_, result, err := combine(to, from, limits)
 	if err != nil {
@@ -64,7 +64,7 @@ func Exceeded(to, from *workv1.ManifestWorkSpec, limits Limits) string {
 	return result.Exceeded
 }
 
-// combine finds what is kept, and makes nothing of it yet.
+// combine determines the objects to keep, but does not combine the specs yet.
 func combine(to, from *workv1.ManifestWorkSpec, limits Limits) (*combiner, Result, error) {
 	c, err := newCombiner(to, from, limits)
 	if err != nil {
@@ -89,7 +89,8 @@ func combine(to, from *workv1.ManifestWorkSpec, limits Limits) (*combiner, Resul
 	return c, result, nil
 }
 
-// keep adds an object to those that are kept. The problem says why it can't be kept, and exceeded which bound the combined work would exceed.
+// keep adds an object to the kept ones. problem is the reason why it can't be kept. exceeded is the bound that the combined work would
+// exceed.
 func (c *combiner) keep(o *object) (problem, exceeded string) {
 	resources, problem, exceeded := c.resources(o)
 	if problem == "" && exceeded == "" {
@@ -105,7 +106,7 @@ func (c *combiner) keep(o *object) (problem, exceeded string) {
 	return "", exceeded
 }
 
-// verify finds the digest, and makes sure that the trimmed spec is the revision's.
+// verify computes the digest, and checks that the trimmed spec is that of the revision.
 func (c *Combined) verify(to *workv1.ManifestWorkSpec) (err error) {
 	if c.Digest, err = revision.DigestOf(c.Template); err != nil {
 		return err
@@ -135,7 +136,7 @@ func (c *Combined) Trim() *workv1.ManifestWorkSpec {
 	return trimmed
 }
 
-// What Prevented returns.
+// The results of Prevented.
 const (
 	OrphansPrevent = "deleteOption.propagationPolicy of the new revision is Orphan, and an object that is kept under Orphan would never be " +
 		"deleted"
@@ -165,7 +166,7 @@ func refuse(dropped []*object, problem string) []string {
 	return refused
 }
 
-// combiner knows the objects of two revisions, and collects those that are kept.
+// combiner contains the objects of two revisions, and collects the kept ones.
 type combiner struct {
 	*index
 	to, from *workv1.ManifestWorkSpec
@@ -188,7 +189,7 @@ func newCombiner(to, from *workv1.ManifestWorkSpec, limits Limits) (*combiner, e
 }
 
 // dropped returns the objects that agents delete when the new spec replaces the old one: those of the old spec that the new one does not
-// have, but for objects that no agent owns.
+// have, except objects that no agent owns.
 func (c *combiner) dropped() []*object {
 	var dropped []*object
 	for i := range c.earlier {

@@ -10,7 +10,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// spec is one with objects that are written "group/Kind name" or "group/Kind namespace/name", with a version to tell two of them apart.
+// spec returns a spec with objects that are written "group/Kind name" or "group/Kind namespace/name". The version distinguishes two specs.
 func spec(version string, objects ...string) *workv1.ManifestWorkSpec {
 	s := &workv1.ManifestWorkSpec{}
 	for _, o := range objects {
@@ -94,7 +94,7 @@ type combineTest struct {
 	notKept       string
 }
 
-// keepsY is a test in which ConfigMap a/y of an old revision is kept beside a new one that has ConfigMap a/x alone.
+// keepsY is a test in which ConfigMap a/y of an old revision is kept beside a new revision that contains only ConfigMap a/x.
 func keepsY(from *workv1.ManifestWorkSpec) combineTest {
 	return combineTest{to: spec("2", "/ConfigMap a/x"), from: from, kept: []string{"ConfigMap a/y"}, entries: []string{"/configmaps a/y: Update"}}
 }
@@ -124,7 +124,7 @@ func (test *combineTest) run(t *testing.T) {
 	require.Equal(t, test.to, got.Combined.Trim())
 }
 
-// Which objects of the old revision stay until the new one is available.
+// Some objects of the old revision stay until the new one is available.
 func TestCombine(t *testing.T) {
 	for name, test := range map[string]combineTest{
 		"the same objects":   {to: spec("2", "/ConfigMap a/x"), from: spec("1", "/ConfigMap a/x")},
@@ -160,7 +160,7 @@ func TestCombine(t *testing.T) {
 	}
 }
 
-// What is deleted at once all the same, and what is said of it.
+// Some objects are still deleted at once, and the result gives the reason.
 func TestNotKept(t *testing.T) {
 	for name, test := range map[string]combineTest{
 		"the new revision orphans everything": {
@@ -188,7 +188,7 @@ func TestNotKept(t *testing.T) {
 	}
 }
 
-// Agents look manifestConfigs up by the plural of a kind, which the hub does not know of a custom resource.
+// Agents look up manifestConfigs by the plural of a kind, which the hub does not know for custom resources.
 func TestPlurals(t *testing.T) {
 	const gateway = "gateway.example.com/Gateway a/g"
 	for name, test := range map[string]combineTest{

@@ -8,8 +8,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// unowned reports whether agents do not own an object of the old spec: it is read only, or orphaned. To keep such an object would take it over,
-// and delete it in the end.
+// unowned reports whether agents do not own an object of the old spec: it is read-only, or orphaned. If such an object were kept, the agent
+// would take it over, and finally delete it.
 func (c *combiner) unowned(o *object) bool {
 	if option := c.from.DeleteOption; option != nil && option.PropagationPolicy == workv1.DeletePropagationPolicyTypeOrphan {
 		return true
@@ -17,13 +17,14 @@ func (c *combiner) unowned(o *object) bool {
 	return c.unownedAs(o, o.resource)
 }
 
-// unownedAs reports whether the old spec says so of an object, if that is of a resource.
+// unownedAs reports whether an object is unowned according to the old spec, if it is of a resource.
 func (c *combiner) unownedAs(o *object, resource string) bool {
 	strategy := c.strategyOf(o, resource)
 	return strategy != nil && strategy.Type == workv1.UpdateStrategyTypeReadOnly || c.orphanedBefore[o.rule(resource)]
 }
 
-// freed returns why agents would let an object go instead of deleting it when it is trimmed; empty if they would delete it.
+// freed returns the reason why agents would release an object instead of deleting it when it is trimmed. It is empty if they would delete
+// it.
 func (c *combiner) freed(o *object, resources []string) string {
 	if slices.ContainsFunc(resources, func(resource string) bool { return c.orphaned[o.rule(resource)] }) {
 		return "deleteOption.selectivelyOrphans of the new revision names it, and an orphaned object would never be deleted"
@@ -31,12 +32,12 @@ func (c *combiner) freed(o *object, resources []string) string {
 	return ""
 }
 
-// rule is the one of deleteOption that orphans an object, if that is of a resource.
+// rule returns the rule of deleteOption that orphans an object, if it is of a resource.
 func (o *object) rule(resource string) workv1.OrphaningRule {
 	return workv1.OrphaningRule{Group: o.id.group, Resource: resource, Namespace: o.id.namespace, Name: o.id.name}
 }
 
-// orphaningRules are the rules that count.
+// orphaningRules returns the rules that apply.
 func orphaningRules(option *workv1.DeleteOption) []workv1.OrphaningRule {
 	if option == nil || option.PropagationPolicy != workv1.DeletePropagationPolicyTypeSelectivelyOrphan || option.SelectivelyOrphan == nil {
 		return nil
@@ -44,8 +45,8 @@ func orphaningRules(option *workv1.DeleteOption) []workv1.OrphaningRule {
 	return option.SelectivelyOrphan.OrphaningRules
 }
 
-// entriesOf are the manifestConfigs of a kept object: it keeps the update strategy that it had. They come first, and name the object exactly,
-// so that no entry of the new revision sets another strategy. The strategies are those of the old spec, not copied yet.
+// entriesOf returns the manifestConfigs of a kept object, which keeps its update strategy. They come first, and name the object exactly, so
+// that no entry of the new revision sets another strategy. The strategies are those of the old spec, not yet copied.
 func (c *combiner) entriesOf(o *object, resources []string) []workv1.ManifestConfigOption {
 	entries := make([]workv1.ManifestConfigOption, 0, len(resources))
 	for _, resource := range resources {
@@ -61,12 +62,12 @@ func (c *combiner) entriesOf(o *object, resources []string) []workv1.ManifestCon
 	return entries
 }
 
-// byUpdate is the strategy of objects for which no entry sets one.
+// byUpdate is the strategy of objects without an entry that sets one.
 var byUpdate = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeUpdate}
 
-// resources returns the resources (plurals) that an object may be of. The hub knows the kind of an object, and agents look entries up by resource
-// : an entry for each that a manifestConfig names is right whichever of them it is. problem says why the object can't be kept, and exceeded which bound the
-// manifestConfigs exceed.
+// resources returns the resources (plurals) of which an object may be. The hub knows the kind of an object, but agents look up entries by
+// resource: an entry for each resource that a manifestConfig names is right in any case. problem is the reason why the object can't be
+// kept. exceeded is the bound that the manifestConfigs exceed.
 func (c *combiner) resources(o *object) (resources []string, problem, exceeded string) {
 	if strings.Contains(o.id.name, "*") {
 		return nil, "its name contains a *, which stands for any name in manifestConfigs", ""

@@ -2,5 +2,5 @@
 // new revision, followed by the objects that only the old one has. Once the new revision is available, the kept objects are trimmed, and
 // the work holds the new revision exactly.
 //
-// A combined spec is a function of the two revisions and of nothing else: a hub that was restarted recognizes the works of the hub before it.
+// A combined spec depends only on the two revisions, so a restarted hub recognizes the works of its predecessor.
 package handover

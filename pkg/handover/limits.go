@@ -7,7 +7,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// The fields that a message names.
+// The fields that messages name.
 const (
 	manifestsField = "spec.manifestWorkTemplate.workload.manifests"
 	configsField   = "spec.manifestWorkTemplate.manifestConfigs"

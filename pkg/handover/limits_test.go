@@ -81,7 +81,7 @@ func combinedWithin(t *testing.T, to, from *workv1.ManifestWorkSpec) {
 	require.LessOrEqual(t, len(data), maxWork+1<<10)
 }
 
-// TestExceeded: past a bound nothing is kept, and the message names the field and the bound. At the bound everything is.
+// TestExceeded: above a bound, nothing is kept, and the message names the field and the bound. At the bound, everything is kept.
 func TestExceeded(t *testing.T) {
 	stars := func(i int) workv1.ManifestConfigOption { return config(fmt.Sprintf("e.io/r%d a/*", i), create) }
 	unlike := func(i int) workv1.ManifestConfigOption { return config(fmt.Sprintf("e.io/r%d a/z*", i), create) }

@@ -15,12 +15,12 @@ const maxResources = 8
 // groupResource is a resource of a group.
 type groupResource struct{ group, resource string }
 
-// objectName is the name of an object, whatever its kind.
+// objectName is the name of an object of any kind.
 type objectName struct{ group, namespace, name string }
 
 // index holds the entries of two revisions about objects, so that the lists are not searched for each object.
 type index struct {
-	// ids are the objects of the new revision, and byName the first of them with each name.
+	// ids are the objects of the new revision. byName has the first of them with each name.
 	ids    map[identity]bool
 	byName map[objectName]string
 	// kinds are the kinds that suggest a resource, at most two of them.
@@ -124,8 +124,8 @@ func (c *combiner) strategyOf(o *object, resource string) *workv1.UpdateStrategy
 	return c.from.ManifestConfigs[place].UpdateStrategy
 }
 
-// candidates returns the resource that an object's kind suggests first. If no entry or rule names that resource, the resources follow that
-// are named by matching entries and rules. There is at most one more than an object may have.
+// candidates returns the resource that an object's kind suggests first. If no entry or rule names that resource, it also returns the
+// resources that matching entries and rules name. There is at most one more than an object may have.
 func (c *combiner) candidates(o *object) []string {
 	found := []string{o.resource}
 	group := c.named[o.id.group]

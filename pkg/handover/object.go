@@ -10,16 +10,16 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// identity is what makes two manifests the same object on a cluster. The version does not count.
+// identity identifies an object on a cluster: two manifests with the same identity are the same object. The version is not part of it.
 type identity struct{ group, kind, namespace, name string }
 
 // object is a manifest of a revision.
 type object struct {
 	id       identity
 	manifest *workv1.Manifest
-	// name is what a message calls it.
+	// name is the name of the object in messages.
 	name string
-	// resource is the plural that its kind suggests.
+	// resource is the plural that the kind suggests.
 	resource string
 }
 

@@ -30,7 +30,7 @@ func anySpec(version string) *rapid.Generator[*workv1.ManifestWorkSpec] {
 	})
 }
 
-// Trim of combine is the identity; what is kept is in the old revision alone; and two hubs combine the same.
+// Trimming a combined work returns the new revision, only objects of the old revision are kept, and two hubs combine in the same way.
 func TestTrimOfCombine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		to, from := anySpec("2").Draw(t, "to"), anySpec("1").Draw(t, "from")
@@ -54,14 +54,14 @@ func TestTrimOfCombine(t *testing.T) {
 			names[o.id] = true
 		}
 		require.Len(t, objects, got.Combined.Manifests+len(got.Combined.Kept))
-		// The cluster passes to the combined spec and from there to the exact one: nothing is dropped on the first way that is kept.
+		// The cluster passes to the combined spec first, and then to the exact one. The first step drops nothing that is kept.
 		twice, err := Combine(got.Combined.Template, from, DefaultLimits())
 		require.NoError(t, err)
 		require.Nil(t, twice.Combined)
 	})
 }
 
-// FuzzCombine: whatever two revisions hold, they are combined and trimmed, or it is said why not.
+// FuzzCombine: any two revisions can be combined and trimmed, or the error gives the reason.
 func FuzzCombine(f *testing.F) {
 	for _, to := range []*workv1.ManifestWorkSpec{
 		spec("2", "/ConfigMap a/x"), deleting(spec("2", "/ConfigMap a/x"), selectively, "/configmaps a/y"),
@@ -94,7 +94,7 @@ func FuzzCombine(f *testing.F) {
 	})
 }
 
-// FuzzCombineMany: however many objects and manifestConfigs of whatever names two revisions have, to combine them has a budget.
+// FuzzCombineMany: combining is fast for any number of objects and manifestConfigs, with any names.
 func FuzzCombineMany(f *testing.F) {
 	f.Add(uint16(2400), uint16(2400), "e.io/Thing", "x", "r%d", "*")
 	f.Add(uint16(4000), uint16(100), "e.io/Thing", "b-b-b-b", "r", "*b*b*z")

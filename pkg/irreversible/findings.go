@@ -18,24 +18,24 @@ type Finding struct {
 	// Effect is what the change does, as a phrase that follows "the rollout", such as "deletes Namespace shop with all objects in it".
 	Effect      string      `json:"effect"`
 	Consequence Consequence `json:"consequence"`
-	// Manifest is the index of the object in the template that has it, the newer one if both have.
+	// Manifest is the index of the object in the newer template, or in the older one if the newer template does not have it.
 	Manifest int `json:"-"`
 }
 
-// Consequence is what an effect means for whoever wants to go back.
+// Consequence is the meaning of an effect for a user who wants to go back.
 type Consequence string
 
 const (
-	// Lost means that the opposite change does not bring back what is gone.
+	// Lost means that the opposite change does not restore the data.
 	Lost Consequence = "Lost"
-	// Interrupted means that the object is gone for a while, or for as long as the newer template is rolled out.
+	// Interrupted means that the object is gone for a while, or until the newer template is no longer rolled out.
 	Interrupted Consequence = "Interrupted"
 	// Rejected means that an API server rejects the change: nothing is lost, but the cluster does not succeed.
 	Rejected Consequence = "Rejected"
 )
 
-// Findings returns what a change from one template to another loses, and what API servers reject of it, in the order of the older template.
-// What the agents neither delete nor update is left out, and so is a manifest that can't be read.
+// Findings returns the losses that a change from one template to another causes, and the changes that API servers reject, in the order of
+// the older template. It omits objects that the agents neither delete nor update, and manifests that can't be read.
 func Findings(from, to *workv1.ManifestWorkSpec) []Finding {
 	var found []Finding
 	after := map[identity]*object{}
@@ -55,13 +55,13 @@ func Findings(from, to *workv1.ManifestWorkSpec) []Finding {
 
 // Warning is a sentence about a manifest.
 type Warning struct {
-	// Manifest is the index of the manifest in the newer template; -1 if that does not have it.
+	// Manifest is the index of the manifest in the newer template, or -1 if that template does not have it.
 	Manifest int
 	Text     string
 }
 
-// Warnings returns sentences about a rollout from one template to another. If the rollout can be aborted, they include what the abort, the
-// opposite change, loses. What the rollout itself can't change, an abort need not restore.
+// Warnings returns sentences about a rollout from one template to another. If the rollout can be aborted, they include the losses that the
+// abort, which is the opposite change, causes. An abort need not restore objects that the rollout can't change.
 func Warnings(from, to *workv1.ManifestWorkSpec, aborts bool) []Warning {
 	var warnings []Warning
 	rejected := map[string]bool{}
@@ -97,7 +97,7 @@ func Warnings(from, to *workv1.ManifestWorkSpec, aborts bool) []Warning {
 	return warnings
 }
 
-// identity is what tells an object of a cluster from others. The version is no part of it.
+// identity distinguishes an object of a cluster from others. It does not include the version.
 type identity struct {
 	kind            schema.GroupKind
 	namespace, name string
@@ -132,7 +132,7 @@ func (o *object) String() string {
 	return o.GetKind() + " " + name
 }
 
-// agents says what the agents do with the objects of a template.
+// agents describes how the agents handle the objects of a template.
 type agents struct {
 	template   *workv1.ManifestWorkSpec
 	strategies *revision.ConfigIndex
@@ -143,7 +143,7 @@ func agentsOf(template *workv1.ManifestWorkSpec) *agents {
 	return &agents{template, revision.NewConfigIndex(template.ManifestConfigs, hasStrategy, revision.NewComparisons())}
 }
 
-// resourceOf guesses the resource of an object: only the cluster knows it.
+// resourceOf guesses the resource of an object. Only the cluster knows the real one.
 func resourceOf(o *object) string {
 	plural, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
 	return plural.Resource

@@ -34,7 +34,7 @@ func version(name, schema string) string {
 	return `{name: ` + name + `, schema: {openAPIV3Schema: ` + schema + `}}`
 }
 
-// TestWarnings: a rollout tells what it loses, and one that can be aborted what the abort loses, too.
+// TestWarnings: a rollout warns of the losses that it causes. If it can be aborted, it also warns of those that the abort causes.
 func TestWarnings(t *testing.T) {
 	const (
 		full  = `{properties: {spec: {properties: {a: {}, b: {items: {properties: {c: {}}}}, d: {additionalProperties: {properties: {e: {}}}}}}}}`

@@ -23,14 +23,14 @@ const (
 	definition  = "CustomResourceDefinition.apiextensions.k8s.io"
 )
 
-// lost says for each kind what its deletion loses.
+// lost describes, for each kind, the data that is lost when an object is deleted.
 var lost = map[string]string{
 	"Namespace": "deletes %s with all objects in it",
 	claim:       "deletes %s with its data, unless the reclaim policy of the volume is Retain",
 	definition:  "deletes %s with all its custom resources",
 }
 
-// fixed are the fields that an API server lets nobody change while the object exists.
+// fixed lists the fields that can't be changed while the object exists.
 var fixed = []struct {
 	kinds, fields []string
 	// applies reports whether the rule is about a change; nil stands for every change.
@@ -50,7 +50,8 @@ var fixed = []struct {
 	{kinds: []string{definition}, fields: []string{"spec.scope", "spec.names.kind"}},
 }
 
-// defaults are values that an API server sets if a manifest has none. It computes the value nil: such a manifest changes nothing.
+// defaults are the values that an API server sets if a manifest does not set a field. The API server computes a value that is nil here, so
+// a manifest without the field changes nothing.
 var defaults = map[string]any{
 	"type":                     "Opaque",
 	"spec.podManagementPolicy": "OrderedReady",
@@ -61,7 +62,7 @@ var defaults = map[string]any{
 	"spec.selector":            nil,
 }
 
-// runs reports whether a Job is not suspended: the template of a suspended one may change in parts.
+// runs reports whether a Job is not suspended. Parts of the template of a suspended Job may change.
 func runs(from, _ *object) bool {
 	suspended, _, _ := unstructured.NestedBool(from.Object, "spec", "suspend")
 	return !suspended
@@ -70,7 +71,7 @@ func runs(from, _ *object) bool {
 // immutable reports whether a ConfigMap or Secret is marked as immutable.
 func immutable(from, _ *object) bool { return from.Object["immutable"] == true }
 
-// asksForAddress reports whether a Service that has an address asks for a certain one, which can't be the one that the API server chose.
+// asksForAddress reports whether a Service that has an address requests a specific one, which can't be the one that the API server chose.
 func asksForAddress(from, to *object) bool {
 	return from.text("spec.type") != "ExternalName" && to.text("spec.type") != "ExternalName" && to.text("spec.clusterIP") != ""
 }
@@ -137,7 +138,7 @@ func (o *object) changed(to *object, by workv1.UpdateStrategyType) []Finding {
 	return found
 }
 
-// differ reports whether an API server sees two values of a field, given what it sets itself.
+// differ reports whether two values of a field are different for an API server, given its defaults.
 func differ(from, to any, path string) bool {
 	if value, known := defaults[path]; known {
 		if from == nil {

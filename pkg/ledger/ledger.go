@@ -181,8 +181,8 @@ func (l *Ledger) Undoes() bool {
 	return former && place > 0 && l.Update.Hash != l.Current.Hash
 }
 
-// Of returns the troubles that have a state, by cluster.
-func (l *Ledger) Of(state State) map[string]Trouble {
+// TroublesIn returns the troubles that have a state, by cluster.
+func (l *Ledger) TroublesIn(state State) map[string]Trouble {
 	found := map[string]Trouble{}
 	for i := range l.Troubles {
 		if l.Troubles[i].State == state {

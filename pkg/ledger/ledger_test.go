@@ -167,7 +167,7 @@ func TestTroubles(t *testing.T) {
 	l := &Ledger{}
 	l.SetTroubles([]Trouble{{Cluster: "c2", State: Rejected}, {Cluster: "c1", State: TriedAgain}, {Cluster: "c1", State: Failed, Message: "m"}})
 	require.Equal(t, []Trouble{{Cluster: "c1", State: Failed, Message: "m"}, {Cluster: "c1", State: TriedAgain}, {Cluster: "c2", State: Rejected}}, l.Troubles)
-	require.Equal(t, map[string]Trouble{"c1": {Cluster: "c1", State: Failed, Message: "m"}}, l.Of(Failed))
+	require.Equal(t, map[string]Trouble{"c1": {Cluster: "c1", State: Failed, Message: "m"}}, l.TroublesIn(Failed))
 	short := l.Short()
 	require.Empty(t, short.Troubles[0].Message)
 	require.Equal(t, "m", l.Troubles[0].Message)

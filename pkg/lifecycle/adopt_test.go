@@ -97,7 +97,7 @@ func TestAdoptsOfOneCluster(t *testing.T) {
 	require.Equal(t, hashOf("a"), begin(selects(v, "c1")).Snapshot.Current.Hash)
 }
 
-// If another hub rolled out past the stable revision, no revision is known to be stable.
+// If another hub has since rolled out a newer revision than the stable one, no revision is known to be stable.
 func TestSurpassed(t *testing.T) {
 	v := view("c", decided("a", "b", "z"), object("a", 1), object("b", 2))
 	v.Works = []work.Work{theirs("c1", "c"), theirs("c2", "c")}

@@ -19,8 +19,8 @@ func (c *chain) begin() {
 	c.Snapshot = c.SnapshotOf(&c.Ledger, c.Update, !c.TemplateHeld && c.Ledger.Abort != nil)
 }
 
-// beginRollout begins the rollout of another revision. An abort in progress finishes first, and a command is first stored with the rollout
-// that it met: the record of that revision says so after the rollout.
+// beginRollout begins the rollout of another revision. An abort in progress finishes first. A command is first stored with the rollout to
+// which it applies, so that the record of that revision shows it later.
 func (c *chain) beginRollout() {
 	l := &c.Ledger
 	if l.Update.Hash == c.Update.Hash {

@@ -17,8 +17,8 @@ import (
 
 var now = rt.At(time.Hour)
 
-// A rollout continues, or begins in one of three ways. The rollout of a template that never had a revision is New, whoever made the
-// revision.
+// A rollout continues, or begins in one of three ways. The rollout of a template that never had a revision is New, regardless of which hub
+// created the revision.
 func TestBegin(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before ledger.Ledger
@@ -55,14 +55,14 @@ func TestBegin(t *testing.T) {
 			require.Equal(t, want, d.Ledger)
 			again := tc.how != ledger.New
 			require.Equal(t, again, d.Snapshot.Update.Reused)
-			require.Equal(t, again, d.Snapshot.Update.BeginsAt.Equal(now))
+			require.Equal(t, again, d.Snapshot.Update.CountsFrom.Equal(now))
 			require.Equal(t, again, d.Snapshot.Update.BeginSeen.Equal(now), "it begins in this pass")
 			require.True(t, d.Snapshot.Update.Underway)
 		})
 	}
 }
 
-// The ledger of the View does not change.
+// Begin does not change the ledger of the View.
 func TestBeginChangesNoView(t *testing.T) {
 	v := view("b", decided("a", "b"), object("a", 1), object("b", 2))
 	v.Before.SetTroubles([]ledger.Trouble{{Cluster: "c1", State: ledger.Failed, Since: rt.At(0)}})
@@ -242,7 +242,7 @@ func TestRetryByHand(t *testing.T) {
 	require.False(t, d.Snapshot.Aborted)
 	require.Empty(t, d.Snapshot.Records.Failures)
 	require.False(t, d.Snapshot.Update.Reused)
-	require.Equal(t, now, d.Snapshot.Update.BeginsAt)
+	require.Equal(t, now, d.Snapshot.Update.CountsFrom)
 }
 
 // A user retries clusters by removing their failures. Such a cluster gets a new deadline. If the API server rejects its work, the cluster

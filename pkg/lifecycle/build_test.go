@@ -25,7 +25,7 @@ import (
 
 var errQuota = errors.New("quota exceeded")
 
-// template is one that means this value.
+// template returns a template with this value.
 func template(value string) *workv1.ManifestWorkSpec {
 	spec := &workv1.ManifestWorkSpec{}
 	if value != "" {
@@ -100,7 +100,7 @@ func history(objects ...*appsv1.ControllerRevision) revision.History {
 	return revision.NewHistory(owner(""), decoded)
 }
 
-// ours is a work that has the hash and the content of a value.
+// ours returns a work that has the hash and the content of a value.
 func ours(cluster, value string, more ...rt.WorkOption) work.Work {
 	return rt.Work(cluster, append([]rt.WorkOption{rt.AtRevision(hashOf(value)), holds(value)}, more...)...)
 }
@@ -114,7 +114,8 @@ func holds(value string) rt.WorkOption {
 	return func(w *work.Work) { w.Digest = digestOf(value) }
 }
 
-// decided is a ledger of a stable revision, the revision that is rolled out since Epoch, and the former ones, the latest first.
+// decided returns a ledger with a stable revision, the revision that has been rolled out since Epoch, and the former ones, the latest
+// first.
 func decided(current, update string, former ...string) ledger.Ledger {
 	l := ledger.Ledger{Format: ledger.Format, Owner: "uid-of-web", Seq: 4, Current: named(current), Update: named(update)}
 	l.Begun = ledger.Beginning{At: rt.At(0), How: ledger.New}
@@ -134,7 +135,7 @@ func aborted(current, update string, at time.Duration) ledger.Ledger {
 	return l
 }
 
-// view is an hour after Epoch. Its object has a template, a ledger and revisions. c1, c2 and c3 are selected.
+// view returns an observation an hour after Epoch. Its object has a template, a ledger and revisions. c1, c2 and c3 are selected.
 func view(value string, before ledger.Ledger, objects ...*appsv1.ControllerRevision) *lifecycle.Observation {
 	v := &lifecycle.Observation{
 		Now: rt.At(time.Hour), Object: owner(value), PlacementsKnown: true, Owner: rt.Owner, Before: before,
@@ -150,7 +151,7 @@ func selects(v *lifecycle.Observation, clusters ...string) *lifecycle.Observatio
 	return v
 }
 
-// answer lets an observation have the answer to its next request, and returns the decision after it.
+// answer gives an observation the answer to its next request, and returns the decision after it.
 func answer(t *testing.T, v *lifecycle.Observation, is lifecycle.Answer) lifecycle.Decision {
 	t.Helper()
 	asked := lifecycle.Decide(v)

@@ -37,7 +37,7 @@ func TestNewTemplate(t *testing.T) {
 	held(t, answer(t, conflicted, lifecycle.Answer{Result: lifecycle.Conflicted}), lifecycle.Refused)
 }
 
-// A template with the newest revision is rolled out, whatever the ledger holds.
+// A template with the newest revision is rolled out, regardless of the ledger.
 func TestTemplateHasTheNewestRevision(t *testing.T) {
 	for name, before := range map[string]ledger.Ledger{
 		"it is rolled out":              decided("a", "b"),

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Decision is the decision about an object. It is one of three: a Request must be answered first, the pass ends early (End), or the pass
+// Decision is the decision about an object. There are three cases: a Request must be answered first; the pass ends early (End); or the pass
 // persists the ledger, or acts on the plan.
 type Decision struct {
 	// Request is the read or write whose answer the decision needs; nil for none.

@@ -27,7 +27,7 @@ func (v *Observation) gatesOf(owners map[string]int, update *work.Revision) func
 		return func(*work.Work) []work.Gate { return nil }
 	}
 	l := &v.Before
-	of, gated, failed := rollout.GatesOf(v.Refs, owners, update), l.Gated(), l.Of(ledger.Failed)
+	of, gated, failed := rollout.GatesOf(v.Refs, owners, update), l.Gated(), l.TroublesIn(ledger.Failed)
 	return func(w *work.Work) []work.Gate {
 		if w.Hash() != l.Update.Hash || !gated && failed[w.Cluster()].Reason != workv1alpha1.FailureGate {
 			return nil

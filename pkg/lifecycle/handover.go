@@ -10,11 +10,11 @@ func (v *Observation) keepsDropped() bool {
 	return v.Object.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable
 }
 
-// handover returns how clusters pass from one revision to another. Without a history, the hub does not know what a cluster had before. It
-// leaves works that keep objects alone until the history can be read again.
+// handover returns how clusters pass from one revision to another. Without a history, the hub does not know what a cluster had before.
+// Until the history can be read again, it does not touch works that keep dropped objects.
 func (v *Observation) handover() *rollout.Handover {
 	if v.NoHistory && v.Notes.Handover != nil {
-		return &rollout.Handover{Problem: "there is no revision history that says what a cluster had before", Unknown: v.Notes.Handover.Unknown}
+		return &rollout.Handover{Problem: "without a revision history, the hub does not know what a cluster had before", Unknown: v.Notes.Handover.Unknown}
 	}
 	return v.Notes.Handover
 }

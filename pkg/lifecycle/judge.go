@@ -32,7 +32,7 @@ func (c *chain) judge() {
 	}
 }
 
-// examine asks for the reports of the clusters that have newly failed. It omits clusters whose write the API server rejects, because
+// examine requests the reports of the clusters that have newly failed. It omits clusters whose write the API server rejects, because
 // nothing was applied there.
 func (c *chain) examine() bool {
 	var failed []*workv1.ManifestWork
@@ -122,7 +122,7 @@ func (v *Observation) records(l *ledger.Ledger) rollout.Records {
 // retried returns the times at which users retried clusters.
 func retried(l *ledger.Ledger) map[string]time.Time {
 	found := map[string]time.Time{}
-	for cluster, t := range l.Of(ledger.TriedAgain) {
+	for cluster, t := range l.TroublesIn(ledger.TriedAgain) {
 		found[cluster] = t.Since
 	}
 	return found
@@ -141,7 +141,7 @@ func (v *Observation) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 	add(ledger.Failed, records.Failures)
 	add(ledger.Rejected, records.Rejections)
 	add(ledger.Degraded, records.Degraded)
-	again := l.Of(ledger.TriedAgain)
+	again := l.TroublesIn(ledger.TriedAgain)
 	for _, cluster := range slices.Sorted(maps.Keys(again)) {
 		t := again[cluster]
 		if _, failed := records.Failures[cluster]; !failed && !v.writtenSince(cluster, t.Since) {

@@ -27,7 +27,7 @@ func rolling(before ledger.Ledger, strategy []rt.RefOption, works ...work.Work) 
 	return v
 }
 
-// judge runs the pass of a view up to the resulting ledger.
+// judge runs the pass of a view, and returns the decision with the resulting ledger.
 func judge(v *lifecycle.Observation) lifecycle.Decision {
 	d := begin(v)
 	return lifecycle.Enter(v, d, rollout.Decide(d.Snapshot))
@@ -170,22 +170,22 @@ func TestTroublesOfAPlan(t *testing.T) {
 func TestRetriedClusterGetsItsDeadline(t *testing.T) {
 	v := rolling(decided("a", "b"), nil, sick("c1", "b"), well("c2", "a"), well("c3", "a"))
 	failed := judge(v).Ledger
-	require.Len(t, failed.Of(ledger.Failed), 1)
+	require.Len(t, failed.TroublesIn(ledger.Failed), 1)
 	v.Before, v.Commands.RetryClusters = failed, []string{"c1"}
 	tried := judge(v).Ledger
-	require.Empty(t, tried.Of(ledger.Failed))
-	require.Equal(t, now, tried.Of(ledger.TriedAgain)["c1"].Since)
+	require.Empty(t, tried.TroublesIn(ledger.Failed))
+	require.Equal(t, now, tried.TroublesIn(ledger.TriedAgain)["c1"].Since)
 	v.Before, v.Commands.RetryClusters = tried, nil
 	v.Now = now.Add(4 * time.Minute)
 	waits := judge(v).Ledger
-	require.Equal(t, now, waits.Of(ledger.TriedAgain)["c1"].Since)
+	require.Equal(t, now, waits.TroublesIn(ledger.TriedAgain)["c1"].Since)
 	v.Now = now.Add(5 * time.Minute)
 	over := judge(v).Ledger
-	require.Len(t, over.Of(ledger.Failed), 1)
-	require.Empty(t, over.Of(ledger.TriedAgain))
+	require.Len(t, over.TroublesIn(ledger.Failed), 1)
+	require.Empty(t, over.TroublesIn(ledger.TriedAgain))
 }
 
-// People can read about a rollout in the record of its revision after another rollout has begun.
+// Users can read about a rollout in the record of its revision after another rollout has begun.
 func TestRecordOf(t *testing.T) {
 	works := []work.Work{well("c1", "b"), sick("c2", "b"), well("c3", "a"), ours("c4", "b", func(w *work.Work) { w.UnexpectedName = true })}
 	rev := func(v *lifecycle.Observation, record revision.Record) *revision.Revision {

@@ -153,8 +153,8 @@ func (v *Observation) begun(l *ledger.Ledger, rev *work.Revision) *work.Revision
 	out := *rev
 	out.Reused, out.Underway = l.Begun.How != ledger.New, l.Ended.IsZero()
 	if l.Begun.Again() {
-		out.BeginsAt, out.BeginSeen = l.Begun.Last(), v.BeginSeen
-		if !v.Before.Begun.Last().Equal(out.BeginsAt) {
+		out.CountsFrom, out.BeginSeen = l.Begun.Last(), v.BeginSeen
+		if !v.Before.Begun.Last().Equal(out.CountsFrom) {
 			out.BeginSeen = v.Now // It begins in this pass.
 		}
 	}

@@ -44,8 +44,8 @@ func TestManyRetriesFit(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A command that arrives with another decision of the ledger is obeyed or refused with it. The pass persists this ledger, and its
-// projection removes status.abortedTime.
+// A command that arrives together with another decision about the ledger is obeyed or rejected with it. The pass persists this ledger, and
+// its projection removes status.abortedTime.
 func TestCommandBesideADecision(t *testing.T) {
 	v := view("c", decided("a", "b"), object("a", 1), object("b", 2))
 	v.Commands.Abort = &ledger.Abort{At: now, By: "alice"}

@@ -40,8 +40,8 @@ func (c *chain) templateOnWorks() bool {
 	return false
 }
 
-// hashOnWorks returns the hash of the works that hold the template, whatever this binary would compute. It prefers the hash of the update
-// revision. Most of the works with the hash must hold the template, because any agent can edit the work of its cluster.
+// hashOnWorks returns the hash of the works that hold the template, even if this binary would compute another one. It prefers the hash of
+// the update revision. Most of the works with the hash must hold the template, because any agent can edit the work of its cluster.
 func (v *Observation) hashOnWorks() string {
 	majority := make(map[string]int)
 	for i := range v.Works {

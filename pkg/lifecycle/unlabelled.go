@@ -60,8 +60,8 @@ func (c *chain) reclaim(hash string) batch {
 	return batch{wrote: true}
 }
 
-// LiveHashes returns the hashes of the revisions that are never pruned: the current and the update revision, those that works have, and
-// those whose objects works keep.
+// LiveHashes returns the hashes of the revisions that are never pruned: the current and the update revision, the revisions that works have,
+// and the revisions whose objects works keep.
 func (v *Observation) LiveHashes(l *ledger.Ledger) sets.Set[string] {
 	live := sets.New(l.Current.Hash, l.Update.Hash)
 	for i := range v.Works {

@@ -13,22 +13,23 @@ import (
 	"pgregory.net/rapid"
 )
 
-// object is what a cluster has for a manifest.
+// object is the object of a manifest on a cluster.
 type object struct {
 	there, owned, refuses, finished bool
-	// unknown says that the cluster does not know the kind now.
+	// unknown is true if the cluster does not know the kind at the moment.
 	unknown bool
 }
 
-// cluster is a ManifestWork, and what an agent that works as OCM's does makes of it: one controller applies, another one looks.
+// cluster is a ManifestWork and an agent that works as OCM's does: one controller applies the manifests, and another one checks the
+// objects.
 type cluster struct {
 	work    *workv1.ManifestWork
 	objects []object
-	// seen is the spec that the applying controller was woken for last: it wakes for another one only, and when it is started.
+	// seen is the spec for which the applying controller last ran. It runs only for a different spec, and when it is started.
 	seen *workv1.ManifestWorkSpec
 }
 
-// apply is what the agent's applying controller does. A restarted one applies what it finds.
+// apply acts as the agent's applying controller. After a restart, it applies the current spec.
 func (c *cluster) apply(restarted bool) {
 	if !held(c.work) || (!restarted && c.seen != nil && Equivalent(c.seen, &c.work.Spec)) {
 		return
@@ -55,7 +56,7 @@ func (c *cluster) applyOne(i int32) metav1.ConditionStatus {
 	if o.unknown {
 		of.Resource = ""
 	}
-	if m.ResourceMeta != of { // It keeps the conditions of an object that it reports in the same words.
+	if m.ResourceMeta != of { // It keeps the conditions of an object whose metadata is the same.
 		*m = workv1.ManifestCondition{ResourceMeta: of}
 	}
 	status := metav1.ConditionTrue
@@ -73,7 +74,7 @@ func (c *cluster) applyOne(i int32) metav1.ConditionStatus {
 	return status
 }
 
-// look is what the agent's other controller does.
+// look acts as the agent's other controller.
 func (c *cluster) look() {
 	if !held(c.work) || meta.FindStatusCondition(c.work.Status.Conditions, workv1.WorkApplied) == nil {
 		return
@@ -99,7 +100,7 @@ func (c *cluster) look() {
 	}
 }
 
-// lookAt evaluates the rules for one object. Conditions of rules that are gone are dropped where the object is there, and nowhere else.
+// lookAt evaluates the rules for one object. If a rule was removed, its condition is removed only if the object exists.
 func (c *cluster) lookAt(m *workv1.ManifestCondition, o object) {
 	switch {
 	case m.ResourceMeta.Resource == "" || o.unknown:
@@ -131,7 +132,7 @@ func (c *cluster) ruleOf(m *workv1.ManifestCondition) *workv1.ConditionRule {
 	return nil
 }
 
-// hub does the next step, and reports whether it deletes the ManifestWork.
+// hub performs the next step, and reports whether it deletes the ManifestWork.
 func (c *cluster) hub() (deletes bool) {
 	step := Next(c.work)
 	if step.Spec != nil {
@@ -170,8 +171,8 @@ func newCluster(t *rapid.T) *cluster {
 	return c
 }
 
-// P11, for one cluster: whatever happens in whatever order, no ManifestWork is deleted while its agent owns an object that is there. And where
-// the agent can do what it is asked for, the ManifestWork is deleted in the end.
+// P11, for one cluster: in any order of events, no ManifestWork is deleted while its agent owns an existing object. If the agent can do its
+// part, the ManifestWork is deleted in the end.
 func TestNoObjectIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newCluster(t)
@@ -240,7 +241,7 @@ func yaml(work *workv1.ManifestWork) string {
 	return fmt.Sprint(string(data), err)
 }
 
-// FuzzNext holds a step to what must be true of any ManifestWork, whatever its agent reports.
+// FuzzNext checks that a step is valid for any ManifestWork and any report of its agent.
 func FuzzNext(f *testing.F) {
 	for _, w := range []*workv1.ManifestWork{
 		work(), work(written), work(workComplete, entry(0, "", completion)), work(deleted), work(unheld, silent), work(unknownKind(0)),

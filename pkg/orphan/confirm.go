@@ -9,10 +9,11 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// reasonMissing is what an agent gives for a manifest whose object is not there.
+// reasonMissing is the reason that an agent gives if the object of a manifest does not exist.
 const reasonMissing = "ResourceNotAvailable"
 
-// givenUp reports whether the agent has given up every object of a ManifestWork at a generation, and which it could not give up.
+// givenUp reports whether the agent has released every object of a ManifestWork at a generation, and returns those that it could not
+// release.
 func givenUp(work *workv1.ManifestWork, generation int64) (bool, []Manifest) {
 	if !orphans(&work.Spec) || completed(work) || !applied(work, generation) {
 		return false, nil
@@ -39,7 +40,7 @@ func holds(work *workv1.ManifestWork, m *workv1.ManifestCondition, generation in
 	switch {
 	case m.ResourceMeta.Resource == "":
 		if !knownBefore(work, &m.ResourceMeta) {
-			return "" // The cluster has no such kind, and had none when the ManifestWork was released.
+			return "" // The cluster does not have the kind, and did not have it at the release.
 		}
 		return messageOf(result)
 	case result == nil || result.ObservedGeneration != generation:
@@ -62,7 +63,7 @@ func missing(work *workv1.ManifestWork, m *workv1.ManifestCondition, generation 
 }
 
 // nothingLeft reports whether a ManifestWork is complete, and its agent found none of its objects after it saw, at a generation, that it
-// shall make none again. The entries of objects that were there differ: objects that are deleted with the ManifestWork do not count.
+// must not create them again. The entries of existing objects differ: objects that are deleted with the ManifestWork do not count.
 func nothingLeft(work *workv1.ManifestWork, generation int64) bool {
 	reported := work.Status.ResourceStatus.Manifests
 	if len(reported) == 0 || !completed(work) || !Equivalent(&work.Spec, uncompleted(work)) {
@@ -82,8 +83,8 @@ func isMissing(m *workv1.ManifestCondition) bool {
 	return found != nil && found.Status == metav1.ConditionFalse && found.Reason == reasonMissing
 }
 
-// knownBefore reports whether the cluster knew the kind of a manifest when the ManifestWork was released: then the release has an entry for
-// the object, and no other manifest explains the entry. A discovery that fails for a moment must not pass for a kind that never was there.
+// knownBefore reports whether the cluster knew the kind of a manifest when the ManifestWork was released. If it did, the release has an
+// entry for the object that no other manifest explains. A temporary failure of the discovery must not look like a kind that never existed.
 func knownBefore(work *workv1.ManifestWork, of *workv1.ManifestResourceMeta) bool {
 	for i := range work.Spec.ManifestConfigs {
 		option := &work.Spec.ManifestConfigs[i]

@@ -7,49 +7,49 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Action is what comes next for a ManifestWork whose objects shall stay.
+// Action is the next action for a ManifestWork whose objects must stay.
 type Action string
 
 // The actions. The first three write, the others wait.
 const (
 	// DropCompletion writes the ManifestWork without condition rules and ttlSecondsAfterFinished.
 	DropCompletion Action = "DropCompletion"
-	// Release writes the ManifestWork so that its agent gives the objects up.
+	// Release writes the ManifestWork so that its agent releases the objects.
 	Release Action = "Release"
-	// Delete deletes the ManifestWork in the version that was decided on.
+	// Delete deletes the ManifestWork, but only in the version that the decision is about.
 	Delete Action = "Delete"
 	// Wait waits for the agent.
 	Wait Action = "Wait"
-	// Leaving waits for the agent to let go of a ManifestWork that is being deleted. Its objects stay.
+	// Leaving waits for the agent to finish with a ManifestWork that is being deleted. Its objects stay.
 	Leaving Action = "Leaving"
-	// TooLate means that the ManifestWork was being deleted before its agent gave every object up: the agent deletes the others.
+	// TooLate means that the ManifestWork was being deleted before its agent had released every object: the agent deletes the others.
 	TooLate Action = "TooLate"
 )
 
-// Step is what comes next for one ManifestWork.
+// Step is the next step for one ManifestWork.
 type Step struct {
 	Action Action
-	// Spec is what the ManifestWork is written with by DropCompletion and Release. It shares the manifests with the ManifestWork.
+	// Spec is the spec that DropCompletion and Release write. It shares the manifests with the ManifestWork.
 	Spec *workv1.ManifestWorkSpec
 	// Unreleased are the manifests whose objects the agent tried to release and could not; empty if it has not tried.
 	Unreleased []Manifest
 }
 
-// Manifest is one whose object the agent has not given up.
+// Manifest is a manifest whose object the agent has not released.
 type Manifest struct {
-	// Name is how a person calls it.
+	// Name is a readable name of the object.
 	Name string
-	// Message is the agent's.
+	// Message is the message of the agent.
 	Message string
 }
 
-// Final reports whether nothing that the agent does can change the step any more.
+// Final reports whether the agent can no longer change the step.
 func (s *Step) Final() bool { return s.Action == Leaving || s.Action == TooLate }
 
-// Next returns what comes next for a ManifestWork as the API server has it.
+// Next returns the next step for a ManifestWork as the API server has it.
 func Next(work *workv1.ManifestWork) Step {
 	if !work.DeletionTimestamp.IsZero() {
-		// The deletion made a generation of its own, which no agent applies.
+		// The deletion increased the generation. No agent applies that generation.
 		if given, _ := givenUp(work, work.Generation-1); given || untouched(work) || nothingLeft(work, work.Generation-1) {
 			return Step{Action: Leaving}
 		}
@@ -81,15 +81,15 @@ func write(action Action, work *workv1.ManifestWork, spec *workv1.ManifestWorkSp
 	return Step{Action: action, Spec: spec}
 }
 
-// AwaitsAgent reports whether a ManifestWork was written as released, and its agent has not applied that yet. It needs only the fields that
+// AwaitsAgent reports whether a ManifestWork was written as released, but its agent has not applied that yet. It needs only the fields that
 // a trimmed cache keeps.
 func AwaitsAgent(work *workv1.ManifestWork) bool {
 	return work.DeletionTimestamp.IsZero() && held(work) && orphans(&work.Spec) && !workCompleted(work) &&
 		!applied(work, work.Generation)
 }
 
-// untouched reports whether no agent ever applied the ManifestWork: an agent puts its finalizer on it before. Where the finalizer is gone
-// and a status is there, somebody took the finalizer off. The agent puts it back, and owns the objects meanwhile.
+// untouched reports whether no agent has ever applied the ManifestWork: an agent adds its finalizer first. If there is a status but no
+// finalizer, somebody removed the finalizer. The agent adds it again, and still owns the objects.
 func untouched(work *workv1.ManifestWork) bool {
 	reported := len(work.Status.Conditions) > 0 || len(work.Status.ResourceStatus.Manifests) > 0
 	return len(work.Spec.Workload.Manifests) == 0 || !held(work) && !reported
@@ -114,16 +114,16 @@ func isComplete(m *workv1.ManifestCondition) bool {
 	return meta.IsStatusConditionTrue(m.Conditions, workv1.ManifestComplete)
 }
 
-// finished reports whether the object of a manifest ran to completion and was deleted on the cluster then, as a Job with
-// ttlSecondsAfterFinished is. The agent never makes it again, and never drops its completion.
+// finished reports whether the object of a manifest ran to completion and was then deleted on the cluster, such as a Job with
+// ttlSecondsAfterFinished. The agent never creates it again, and never removes its completion.
 func finished(m *workv1.ManifestCondition) bool { return isComplete(m) && isMissing(m) }
 
 func workCompleted(work *workv1.ManifestWork) bool {
 	return meta.IsStatusConditionTrue(work.Status.Conditions, workv1.WorkComplete)
 }
 
-// applied reports whether the agent has applied a generation. The condition comes from one apply of one copy of the ManifestWork, so that
-// its observedGeneration is true.
+// applied reports whether the agent has applied a generation. The condition is about one apply of one copy of the ManifestWork, so its
+// observedGeneration is reliable.
 func applied(work *workv1.ManifestWork, generation int64) bool {
 	found := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied)
 	return found != nil && found.ObservedGeneration == generation

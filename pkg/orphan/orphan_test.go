@@ -12,17 +12,17 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// change makes a work another one.
+// change changes a work.
 type change func(*workv1.ManifestWork)
 
-// cm is what an agent reports of the n-th ConfigMap.
+// cm returns the metadata that an agent reports for the n-th ConfigMap.
 func cm(n int32) workv1.ManifestResourceMeta {
 	return workv1.ManifestResourceMeta{
 		Ordinal: n, Version: "v1", Kind: "ConfigMap", Resource: "configmaps", Namespace: "default", Name: fmt.Sprint("demo-", n),
 	}
 }
 
-// work returns one of generation 5 with two ConfigMaps, applied and available.
+// work returns a work of generation 5 with two ConfigMaps, applied and available.
 func work(changes ...change) *workv1.ManifestWork {
 	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "c1", Name: "web", Generation: 5, Finalizers: []string{workv1.ManifestWorkFinalizer},
@@ -54,7 +54,7 @@ func set(conditions *[]metav1.Condition, conditionType string, status metav1.Con
 	})
 }
 
-// reports says that the agent applied a generation, and found all objects.
+// reports makes the agent report that it applied a generation, and found all objects.
 func reports(generation int64) change {
 	return func(w *workv1.ManifestWork) {
 		set(&w.Status.Conditions, workv1.WorkApplied, metav1.ConditionTrue, "Applied", "", generation)
@@ -67,7 +67,7 @@ func reports(generation int64) change {
 	}
 }
 
-// manifest changes what the agent says of a manifest.
+// manifest changes the agent's report about a manifest.
 func manifest(n int, conditionType string, status metav1.ConditionStatus, reason, message string, generation int64) change {
 	return func(w *workv1.ManifestWork) {
 		set(&w.Status.ResourceStatus.Manifests[n].Conditions, conditionType, status, reason, message, generation)
@@ -110,19 +110,19 @@ func entry(n int32, strategy workv1.UpdateStrategyType, rules ...workv1.Conditio
 	}
 }
 
-// never is the rule by which an object does not complete.
+// never is the rule that keeps an object from completing.
 var never = workv1.ConditionRule{Type: workv1.CelConditionExpressionsType, Condition: workv1.ManifestComplete, CelExpressions: []string{"false"}}
 
 var completion = workv1.ConditionRule{Type: workv1.WellKnownConditionsType, Condition: workv1.WorkComplete}
 
-// written is as the hub writes a release.
+// written changes a work to the release that the hub writes.
 var written = with(orphan, entry(0, workv1.UpdateStrategyTypeCreateOnly), entry(1, workv1.UpdateStrategyTypeCreateOnly))
 
 func unheld(w *workv1.ManifestWork) { w.Finalizers = nil }
 
 func silent(w *workv1.ManifestWork) { w.Status = workv1.ManifestWorkStatus{} }
 
-// deleted is what an API server makes of a deletion.
+// deleted marks a work as deleted, as an API server does.
 func deleted(w *workv1.ManifestWork) {
 	w.DeletionTimestamp = ptr.To(metav1.Now())
 	w.Generation++
@@ -188,7 +188,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// available says at which generation the agent looked for the objects.
+// available sets the generation at which the agent checked the objects.
 func available(generation int64) change {
 	return func(w *workv1.ManifestWork) {
 		set(&w.Status.Conditions, workv1.WorkAvailable, metav1.ConditionFalse, "ResourcesNotAvailable", "", generation)
@@ -205,7 +205,7 @@ func forget(n int) change {
 	}
 }
 
-// What a release says of each object, and what it leaves (F4, F5).
+// A release has an entry for each object, and keeps the other settings (F4, F5).
 func TestReleasedSpec(t *testing.T) {
 	feedback := workv1.ManifestConfigOption{
 		ResourceIdentifier: workv1.ResourceIdentifier{Resource: "configmaps", Namespace: "*", Name: "*"},
@@ -232,7 +232,8 @@ func TestReleasedSpec(t *testing.T) {
 	require.Equal(t, want, spec)
 }
 
-// A completion is dropped by another deleteOption than that of the release: an agent takes no spec twice (F6).
+// To remove a completion, the hub uses a different deleteOption than for the release, because an agent does not apply the same spec twice
+// (F6).
 func TestUncompletedSpec(t *testing.T) {
 	for name, test := range map[string]struct {
 		before, after *workv1.DeleteOption
@@ -245,7 +246,7 @@ func TestUncompletedSpec(t *testing.T) {
 		"orphan": {&workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// A Job that ran to completion and is gone is not made again.
+			// A Job that ran to completion and is gone is not created again.
 			before := work(workComplete, entry(0, "", completion), absent(1), func(w *workv1.ManifestWork) { w.Spec.DeleteOption = test.before })
 			step := Next(before)
 			require.Equal(t, DropCompletion, step.Action)
@@ -263,8 +264,8 @@ func TestUncompletedSpec(t *testing.T) {
 	}
 }
 
-// An agent does not drop the completion of an object that is gone, and applies nothing while all that complete are complete. So another object
-// does not complete any more, until the last write.
+// An agent does not remove the completion of a deleted object, and applies nothing while all objects that can complete are complete. So
+// another object is kept from completing until the last write.
 func TestUncompletedSpecOfAnObjectThatIsGone(t *testing.T) {
 	w := work(workComplete, entry(0, "", completion), complete(0), absent(0))
 	for _, action := range []Action{DropCompletion, Release} {
@@ -278,7 +279,7 @@ func TestUncompletedSpecOfAnObjectThatIsGone(t *testing.T) {
 	}
 }
 
-// What an agent reports of objects that are not in the manifests leads to no entry, and the entries do not grow.
+// Reports of an agent about objects that are not in the manifests lead to no entries, so the number of entries does not grow.
 func TestReportsOfOtherObjects(t *testing.T) {
 	w := work()
 	for round := range 20 {
@@ -290,7 +291,7 @@ func TestReportsOfOtherObjects(t *testing.T) {
 	}
 }
 
-// A default of the API server is no difference: a release is written once.
+// A default of the API server does not count as a difference: a release is written once.
 func TestDefaultsAreNoDifference(t *testing.T) {
 	w := work(reports(4))
 	w.Spec = *Next(w).Spec
@@ -300,7 +301,7 @@ func TestDefaultsAreNoDifference(t *testing.T) {
 	require.Equal(t, Wait, Next(w).Action)
 }
 
-// AwaitsAgent is true of a release that its agent has not applied, and of nothing else.
+// AwaitsAgent is true only for a release that the agent has not applied.
 func TestAwaitsAgent(t *testing.T) {
 	for name, test := range map[string]struct {
 		work *workv1.ManifestWork

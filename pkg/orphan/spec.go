@@ -10,8 +10,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// released returns the spec by which an agent gives up every object. Manifests and executor stay: the executor's rights are reviewed as
-// before, but for the right to delete.
+// released returns the spec with which an agent releases every object. Manifests and executor stay the same, so the executor's permissions
+// are reviewed as before, except the permission to delete.
 func released(work *workv1.ManifestWork) *workv1.ManifestWorkSpec {
 	spec := work.Spec
 	spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
@@ -19,8 +19,8 @@ func released(work *workv1.ManifestWork) *workv1.ManifestWorkSpec {
 	return &spec
 }
 
-// uncompleted returns the spec by which an agent forgets that a ManifestWork ran to completion. The deleteOption is another one than that
-// of the release: an agent applies a ManifestWork that was complete only when its spec changes once more.
+// uncompleted returns the spec with which an agent forgets that a ManifestWork ran to completion. Its deleteOption differs from that of the
+// release: an agent applies a ManifestWork that was complete only when its spec changes again.
 func uncompleted(work *workv1.ManifestWork) *workv1.ManifestWorkSpec {
 	spec := work.Spec
 	spec.ManifestConfigs = configs(work)
@@ -34,12 +34,12 @@ func uncompleted(work *workv1.ManifestWork) *workv1.ManifestWorkSpec {
 	return &spec
 }
 
-// configs returns an exact entry for each object that the agent reports, and then what the ManifestWork says of others. An agent that
-// updates an object keeps its ownerReference if the update is rejected; with CreateOnly it patches the ownerReferences and nothing else.
-// Condition rules go: what completes meanwhile would not be given up.
+// configs returns an exact entry for each object that the agent reports, followed by the ManifestWork's entries for other objects. An agent
+// that updates an object keeps its ownerReference if the update is rejected; with CreateOnly, it patches only the ownerReferences.
+// Condition rules are removed: an object that completes in the meantime would not be released.
 //
-// An agent drops a completion only while it looks at the object. A completion whose object is gone stays, and the ManifestWork is complete
-// as long as no other object is incomplete: then all others get a rule by which they never complete.
+// An agent removes a completion only while it checks the object. The completion of a deleted object stays, and the ManifestWork is complete
+// while no other object is incomplete. In this case, all other objects get a rule that keeps them from completing.
 func configs(work *workv1.ManifestWork) []workv1.ManifestConfigOption {
 	manifests := work.Spec.Workload.Manifests
 	options := make([]workv1.ManifestConfigOption, 0, len(manifests)+len(work.Spec.ManifestConfigs))
@@ -64,10 +64,11 @@ func configs(work *workv1.ManifestWork) []workv1.ManifestConfigOption {
 	return append(options, otherConfigs(work, named)...)
 }
 
-// otherConfigs returns what the ManifestWork says of objects that the agent does not report now.
+// otherConfigs returns the ManifestWork's entries for objects that the agent does not report at the moment.
 func otherConfigs(work *workv1.ManifestWork, named map[workv1.ResourceIdentifier]bool) []workv1.ManifestConfigOption {
 	var options []workv1.ManifestConfigOption
-	// An object that is not reported now has an entry of an earlier release. An agent that reports other objects each time adds no more.
+	// An object that is not reported at the moment has an entry of an earlier release. An agent that reports other objects each time can't add
+	// more.
 	spare := len(work.Spec.Workload.Manifests)
 	for i := range work.Spec.ManifestConfigs {
 		option := work.Spec.ManifestConfigs[i]
@@ -86,15 +87,15 @@ func otherConfigs(work *workv1.ManifestWork, named map[workv1.ResourceIdentifier
 	return options
 }
 
-// neverComplete returns the rule by which an object never runs to completion.
+// neverComplete returns the rule that keeps an object from completing.
 func neverComplete() []workv1.ConditionRule {
 	return []workv1.ConditionRule{{
 		Condition: workv1.ManifestComplete, Type: workv1.CelConditionExpressionsType, CelExpressions: []string{"false"},
 	}}
 }
 
-// ofTemplate returns how the entry of a template names an object of which the agent reports no resource: by a pattern, so that it is not
-// taken for an entry of the release (knownBefore). All objects that are reported have exact entries before it.
+// ofTemplate returns the identifier of an entry of the template, for an object whose resource the agent does not report. It is a pattern,
+// so that it is not mistaken for an entry of the release (knownBefore). The exact entries of all reported objects come before it.
 func ofTemplate(work *workv1.ManifestWork, id workv1.ResourceIdentifier) workv1.ResourceIdentifier {
 	if !orphans(&work.Spec) && !strings.Contains(id.Name, "*") {
 		id.Name += "*"
@@ -114,8 +115,8 @@ func describes(manifests []workv1.Manifest, of *workv1.ManifestResourceMeta) boo
 	return err == nil && object.Metadata.Name != "" && object.Metadata.Name == of.Name
 }
 
-// strategyFor returns how an object is given up. CreateOnly makes an object that is missing. So what is read only stays so unless it is
-// there, and what ran to completion and is gone becomes so: a Job would run again.
+// strategyFor returns the strategy with which an object is released. CreateOnly creates a missing object. So an object that is read-only
+// stays read-only unless it exists, and an object that ran to completion and is gone becomes read-only: otherwise, a Job would run again.
 func strategyFor(work *workv1.ManifestWork, m *workv1.ManifestCondition) workv1.UpdateStrategyType {
 	readOnly := strategyOf(work.Spec.ManifestConfigs, &m.ResourceMeta) == workv1.UpdateStrategyTypeReadOnly
 	over := workCompleted(work) || isComplete(m)
@@ -126,7 +127,7 @@ func strategyFor(work *workv1.ManifestWork, m *workv1.ManifestCondition) workv1.
 	return workv1.UpdateStrategyTypeCreateOnly
 }
 
-// strategyOf returns by which strategy an agent applies an object: that of the first entry that matches and has one.
+// strategyOf returns the strategy with which an agent applies an object: that of the first matching entry with a strategy.
 func strategyOf(options []workv1.ManifestConfigOption, of *workv1.ManifestResourceMeta) workv1.UpdateStrategyType {
 	for i := range options {
 		id := &options[i].ResourceIdentifier

@@ -25,7 +25,7 @@ var hostile = []string{
 	`"c1"`, "\xff\xfe", strings.Repeat("a", 254), strings.Repeat("a", 64<<10), strings.Repeat("\U0010ffff", 1000),
 }
 
-// TestNamesThatNoClusterCanHave: such a name is selected in a quoted form that is short, printable, and the name of no cluster.
+// TestNamesThatNoClusterCanHave: such a name is selected in a quoted form that is short and printable, and that no cluster can have.
 func TestNamesThatNoClusterCanHave(t *testing.T) {
 	names := append([]string{"c1", "a.b", strings.Repeat("a", 253)}, hostile...)
 	p := selection.Of(&clusterv1beta1.Placement{}, []*clusterv1beta1.PlacementDecision{decisionOf(0, "", names...)})
@@ -47,16 +47,16 @@ func checkQuoted(t *testing.T, name, quoted string) {
 	}
 }
 
-// TestLongNamesStayApart: two long names that begin alike are two clusters, as the Placement counts them.
+// TestLongNamesStayApart: two long names with the same beginning are two clusters, as the Placement counts them.
 func TestLongNamesStayApart(t *testing.T) {
 	long := strings.Repeat("a", 64<<10)
 	p := selection.Of(&clusterv1beta1.Placement{}, []*clusterv1beta1.PlacementDecision{decisionOf(0, "", long+"b", long+"c", long+"b")})
 	require.Len(t, p.Groups[0].Clusters, 2)
 }
 
-// TestNamesHaveABudget: names of 64 KiB cost what reading them costs.
+// TestNamesHaveABudget: the cost of names of 64 KiB is that of reading them.
 func TestNamesHaveABudget(t *testing.T) {
-	names := make([]string, 24) // As many as an object of 1.5 MB holds.
+	names := make([]string, 24) // As many as fit into an object of 1.5 MB.
 	for i := range names {
 		names[i] = fmt.Sprintf("%s%d", strings.Repeat("+", 64<<10), i)
 	}
@@ -64,7 +64,7 @@ func TestNamesHaveABudget(t *testing.T) {
 	budget.Within(t, 20*time.Second, 4<<20, func() { selection.Of(&clusterv1beta1.Placement{}, decisions) })
 }
 
-// FuzzNames: whatever a decision names, each name is a cluster's, or quoted and harmless.
+// FuzzNames: each name in a decision is that of a cluster, or is quoted and harmless.
 func FuzzNames(f *testing.F) {
 	for i := range hostile {
 		f.Add(hostile[i], hostile[(i+1)%len(hostile)])

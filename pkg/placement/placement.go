@@ -13,8 +13,8 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 )
 
-// Of groups the decisions of a Placement. A cluster that is briefly in two PlacementDecisions belongs to the group of the first. A name that
-// no cluster can have takes its quoted form. No later step checks the names of clusters. Of sorts decisions in place.
+// Of groups the decisions of a Placement. A cluster that is briefly in two PlacementDecisions belongs to the group of the first. A name
+// that no cluster can have is replaced by its quoted form, so no later step checks the names of clusters. Of sorts decisions in place.
 func Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *Placement {
 	out := &Placement{
 		Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions),
@@ -56,7 +56,8 @@ func clusterOf(name string) string {
 	return fmt.Sprintf("%s... (%d bytes, SHA-256 %x)", strconv.QuoteToASCII(name[:longestName]), len(name), digest[:4])
 }
 
-// IsClusterName reports whether a cluster can have a name. The length comes first: the pattern would be matched against all of a longer one.
+// IsClusterName reports whether a cluster can have a name. It checks the length first, so that the pattern is not matched against a longer
+// name.
 func IsClusterName(name string) bool {
 	return len(name) <= validation.DNS1123SubdomainMaxLength && len(validation.IsDNS1123Subdomain(name)) == 0
 }

@@ -7,9 +7,9 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Ref is a placementRef and what its Placement decided.
+// Ref is a placementRef with the decisions of its Placement.
 type Ref struct {
-	// Name of the Placement.
+	// Name is the name of the Placement.
 	Name string
 	// Field is the path of the ref in the spec, for messages.
 	Field string
@@ -24,8 +24,8 @@ func (r *Ref) Settled() bool {
 	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Matches()
 }
 
-// Decided reports whether the decisions name all clusters that the Placement counts, or more. OCM writes decisions before the count, and a
-// Placement whose status nobody writes has no count. Only completion waits for the count.
+// Decided reports whether the decisions name at least as many clusters as the Placement counts. OCM writes decisions before the count, and
+// a Placement without a controller has no count. Only completion waits for the count.
 func (r *Ref) Decided() bool {
 	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Missing() == 0
 }
@@ -33,8 +33,9 @@ func (r *Ref) Decided() bool {
 // sliceSize is how many clusters OCM's placement controller puts into one PlacementDecision.
 const sliceSize = 100
 
-// MayBeWritten reports whether OCM may be writing the decisions of the ref's Placement although its count matches. It writes several slices
-// one after the other, and may be about to begin a second one when the first is full. Before the only one, there is an empty decision.
+// MayBeWritten reports whether OCM may be writing the decisions of the ref's Placement although its count matches. OCM writes several
+// slices one after the other, and may be about to begin a second one when the first is full. Before it writes the only slice, it creates an
+// empty decision.
 func (r *Ref) MayBeWritten() bool {
 	switch p := r.Placement; {
 	case p == nil:
@@ -50,7 +51,7 @@ func (r *Ref) MayBeWritten() bool {
 type Placement struct {
 	// Selected is the Placement's own count of the clusters that it selected.
 	Selected int
-	// Counted is true if OCM has written that count. Before that, it is zero whatever the Placement selects.
+	// Counted is true if OCM has written that count. Before that, the count is zero in any case.
 	Counted bool
 	// Decisions is how many PlacementDecision objects were seen.
 	Decisions int
@@ -72,12 +73,12 @@ func (p *Placement) Matches() bool {
 	return p.seen() == p.Selected
 }
 
-// Empty reports whether no decision names a cluster. OCM creates a PlacementDecision first and writes its clusters into it after that.
+// Empty reports whether no decision names a cluster. OCM first creates a PlacementDecision, and then writes its clusters.
 func (p *Placement) Empty() bool {
 	return p.seen() == 0
 }
 
-// SelectsNothing reports whether the Placement itself says that it selects no cluster. OCM writes that after the decisions.
+// SelectsNothing reports whether the Placement's own status shows that it selects no cluster. OCM writes this after the decisions.
 func (p *Placement) SelectsNothing() bool {
 	return p.Counted && p.Selected == 0
 }
@@ -114,8 +115,8 @@ func SelectionKnown(refs []Ref, ignored int) bool {
 	return true
 }
 
-// Left returns a function that reports whether the Placement of a name no longer names a cluster, and OCM may be in the middle of writing
-// its decisions: they name no cluster, or there are several slices. owners are the owners of the clusters.
+// Left returns a function that reports whether the Placement with a name no longer names a cluster, and OCM may still be writing its
+// decisions: they name no cluster, or there are several slices. owners are the owners of the clusters.
 func Left(refs []Ref, owners map[string]int) func(name, cluster string) bool {
 	named := map[string]map[string]bool{}
 	for i := range refs {
@@ -139,7 +140,7 @@ func Left(refs []Ref, owners map[string]int) func(name, cluster string) bool {
 	}
 }
 
-// selectedBy returns the clusters that the decisions of the Placement with a name name.
+// selectedBy returns the clusters in the decisions of the Placement with a name.
 func selectedBy(refs []Ref, name string) map[string]bool {
 	for i := range refs {
 		if refs[i].Name == name && refs[i].Placement != nil {

@@ -16,15 +16,15 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// The texts about fields of a strategy that Decide could not follow, for fmt.Sprintf. The admission policy of deploy/ has the same ones.
+// The texts about fields of a strategy that Decide could not follow, for fmt.Sprintf. The admission policy of deploy/ uses the same texts.
 const (
 	// BadDeadline is about a progressDeadline. It quotes the value.
 	BadDeadline = "%q is not a valid deadline: use None, or a duration above zero such as 90s, 10m or 2h"
 	// NegativeSoak is about a minSuccessTime.
 	NegativeSoak = "it is negative: use 0s for no soak, or a duration such as 30s or 5m"
-	// NegativeSize is about a number of clusters, which it names.
+	// NegativeSize is about a negative number of clusters. It quotes the number.
 	NegativeSize = "%d is negative: use a number of clusters or a percentage such as 10%%"
-	// BadSize is about what should be a number of clusters or a percentage. It quotes the value.
+	// BadSize is about a value that is neither a number of clusters nor a percentage. It quotes the value.
 	BadSize = "%q is neither a number nor a percentage: use a number of clusters such as 2, without quotes, or a percentage such as \"10%%\""
 )
 

@@ -15,7 +15,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// template is one with these manifests.
+// template returns a template with these manifests.
 func template(manifests ...string) *workv1.ManifestWorkSpec {
 	spec := &workv1.ManifestWorkSpec{}
 	for _, manifest := range manifests {
@@ -24,7 +24,7 @@ func template(manifests ...string) *workv1.ManifestWorkSpec {
 	return spec
 }
 
-// templateFrom reads one from JSON, as it comes from an API server.
+// templateFrom reads a template from JSON, as it comes from an API server.
 func templateFrom(t testing.TB, text string) *workv1.ManifestWorkSpec {
 	t.Helper()
 	spec := &workv1.ManifestWorkSpec{}
@@ -42,7 +42,7 @@ func owner() *workv1alpha1.ManifestWorkReplicaSet {
 	}}
 }
 
-// stored is a revision of web with a hash and a number, as a cache holds it.
+// stored returns a revision of web with a hash and a number, as in a cache.
 func stored(t testing.TB, hash string, number int64, changes ...func(*appsv1.ControllerRevision)) Revision {
 	t.Helper()
 	object, err := New(owner(), template(fmt.Sprintf(`{"kind":"ConfigMap","data":{"value":%q}}`, hash)), hash, number)

@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// A shortened text is valid UTF-8 of at most so many bytes, and shortening it again changes nothing (P7).
+// A shortened text is valid UTF-8 with at most the given number of bytes, and shortening it again changes nothing (P7).
 func TestShortened(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"empty":                    {"", ""},
@@ -48,7 +48,7 @@ func TestChangeCauseOf(t *testing.T) {
 	require.Len(t, revision.ChangeCauseOf(owner(strings.Repeat("c", 200_000))), 1024)
 }
 
-// The field manager that wrote the template last, as far as the API server tells.
+// TemplateManager returns the field manager that last wrote the template, if the API server reports it.
 func TestTemplateManager(t *testing.T) {
 	const template = `{"f:spec":{"f:manifestWorkTemplate":{"f:workload":{}}}}`
 	entry := func(manager string, minute int, fields string) metav1.ManagedFieldsEntry {

@@ -19,7 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/deploy/crds"
 )
 
-// templateSchema is what the CRD says of spec.manifestWorkTemplate.
+// templateSchema is the schema of spec.manifestWorkTemplate in the CRD.
 func templateSchema(t testing.TB) *structuralschema.Structural {
 	t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
@@ -57,8 +57,8 @@ func defaultsOf(path string, schema *structuralschema.Structural) []string {
 	return found
 }
 
-// skeleton makes an object that has every object and one entry of every list, and no other value: all that can have a
-// default gets it.
+// skeleton makes an object with every nested object and one entry in every list, and no other values. So every field that has a default
+// gets it.
 func skeleton(schema *structuralschema.Structural) any {
 	switch schema.Type {
 	case "array":
@@ -85,8 +85,8 @@ func decoded(t testing.TB, value any) *workv1.ManifestWorkSpec {
 	return templateFrom(t, string(raw))
 }
 
-// TestDefaults shows that setDefaults does what the CRD's defaults do, nothing less and nothing more. When a new CRD brings a
-// default, a template that an older CRD stored must go on to mean what it meant: teach setDefaults first.
+// TestDefaults shows that setDefaults sets exactly the defaults of the CRD. If a new CRD adds a default, a template that an older CRD
+// stored must keep its meaning: change setDefaults first.
 func TestDefaults(t *testing.T) {
 	schema := templateSchema(t)
 	want := []string{
@@ -148,8 +148,8 @@ func drawTemplate(t *rapid.T) map[string]any {
 	return out
 }
 
-// TestDefaultedMeansTheSame: a template means the same before and after an API server defaulted it, and after a revision held
-// it, and a field that is not the default makes it mean something else.
+// TestDefaultedMeansTheSame: a template has the same meaning before and after an API server fills in defaults, and after a revision has
+// stored it. A field with a value other than the default changes the meaning.
 func TestDefaultedMeansTheSame(t *testing.T) {
 	schema := templateSchema(t)
 	rapid.Check(t, func(r *rapid.T) {
@@ -170,7 +170,7 @@ func TestDefaultedMeansTheSame(t *testing.T) {
 	})
 }
 
-// TestEachDefault: without it, a template means what it means with it, and something else with another value.
+// TestEachDefault: a template without a field means the same as one with the default, and something else than one with another value.
 func TestEachDefault(t *testing.T) {
 	const text = `{"workload":{"manifests":[` + configMap + `]},"deleteOption":{"propagationPolicy":"Foreground"},
 		"manifestConfigs":[{"resourceIdentifier":{"resource":"configmaps","name":"web"},"feedbackScrapeType":"Poll",

@@ -29,7 +29,7 @@ func FirstDifference(wanted, stored *workv1.ManifestWorkSpec) string {
 	return firstDifference("spec", w, s)
 }
 
-// digested returns the form of a template that is digested, in which 1 and 1.0 are the same number.
+// digested returns the form of a template that is used for the digest. In this form, 1 and 1.0 are the same number.
 func digested(template *workv1.ManifestWorkSpec) (map[string]any, error) {
 	value, err := canonical(template)
 	if err != nil {

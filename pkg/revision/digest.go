@@ -12,11 +12,11 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Digest identifies what a template means. Two templates with equal digests are the same revision, even if their hashes differ.
+// Digest identifies the meaning of a template. Two templates with equal digests are the same revision, even if their hashes differ.
 type Digest string
 
-// DigestOf digests a template: decoded into this binary's types by its caller, defaulted as the CRD defaults it, its manifests compared as
-// JSON values. The order of keys, the notation of numbers, and a null creationTimestamp, which serialisers add and drop, make no
+// DigestOf digests a template that its caller has decoded into this binary's types. It sets the defaults of the CRD, and compares manifests
+// as JSON values. The order of keys, the notation of numbers, and a null creationTimestamp, which serialisers add and drop, make no
 // difference.
 //
 // The error names the manifest that is not a JSON object.
@@ -108,8 +108,7 @@ func WithDefaults(template *workv1.ManifestWorkSpec) *workv1.ManifestWorkSpec {
 	return stored
 }
 
-// setDefaults applies the defaults of the ManifestWork CRD, which a template that an older CRD stored,
-// or a revision's data, may lack.
+// setDefaults applies the defaults of the ManifestWork CRD. A template that an older CRD stored, or the data of a revision, may lack them.
 func setDefaults(template *workv1.ManifestWorkSpec) {
 	if option := template.DeleteOption; option != nil && option.PropagationPolicy == "" {
 		option.PropagationPolicy = workv1.DeletePropagationPolicyTypeForeground

@@ -23,11 +23,11 @@ func configOf(text string) string {
 	return `{"workload":{"manifests":[` + configMap + `]},"manifestConfigs":[` + text + `]}`
 }
 
-// TestDigest says which templates mean the same, and what FirstDifference names where they don't.
+// TestDigest: some templates have the same meaning. If they do not, FirstDifference names the first difference.
 func TestDigest(t *testing.T) {
 	for name, tc := range map[string]struct {
 		a, b string
-		// differs is what FirstDifference says; empty where the two mean the same.
+		// differs is the result of FirstDifference; empty if the two templates mean the same.
 		differs string
 	}{
 		"equal":                          {a: manifestOf(configMap), b: manifestOf(configMap)},
@@ -90,7 +90,7 @@ func TestDigestErrors(t *testing.T) {
 	}
 }
 
-// TestDigestOfObject: a manifest that is an object in Go means what its JSON means.
+// TestDigestOfObject: a manifest that is an object in Go means the same as its JSON.
 func TestDigestOfObject(t *testing.T) {
 	spec := &workv1.ManifestWorkSpec{}
 	spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Object: owner()}}}
@@ -99,7 +99,7 @@ func TestDigestOfObject(t *testing.T) {
 	}
 }
 
-// TestDigestChangesNothing: what is digested is shared with caches.
+// TestDigestChangesNothing: digesting does not change a template, because caches share it.
 func TestDigestChangesNothing(t *testing.T) {
 	text := `{"deleteOption":{"propagationPolicy":""},"manifestConfigs":[{"resourceIdentifier":{},"updateStrategy":{}}],` +
 		`"workload":{"manifests":[{"metadata":{"creationTimestamp":null}}]}}`

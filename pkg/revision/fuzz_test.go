@@ -9,7 +9,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// FuzzDecode: whatever someone puts into a revision, it is read, or it is said why not.
+// FuzzDecode: a revision with any content is read, or the error gives the reason.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		``, `null`, `{`, `[]`, `{"spec":null}`, `{"spec":{"manifestWorkTemplate":{}}}`,
@@ -42,7 +42,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzOwnerLabel: what can be parsed is what would be made of it.
+// FuzzOwnerLabel: a value that can be parsed is the one that would be made for the result.
 func FuzzOwnerLabel(f *testing.F) {
 	for _, seed := range []string{"", ".", "default.web", "default.web.of.dots", "default", ".web", "default.", "a..b"} {
 		f.Add(seed)
@@ -75,7 +75,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// FuzzReportsDegraded: however many manifests and manifestConfigs of whatever names a template has, to look for the rules has a budget.
+// FuzzReportsDegraded: the search for rules is fast for any number of manifests and manifestConfigs, with any names.
 func FuzzReportsDegraded(f *testing.F) {
 	f.Add(uint16(4000), uint16(3500), "bbbbbbbb", "*b*b*b*b*z")
 	f.Add(uint16(500), uint16(500), "bbbbbbbb", "*b*b*b*b*z")
@@ -89,7 +89,7 @@ func FuzzReportsDegraded(f *testing.F) {
 	})
 }
 
-// FuzzMatchesName: the two ways to compare a pattern with a name agree, and a name matches itself with stars in it.
+// FuzzMatchesName: the two ways to compare a pattern with a name agree, and a name matches a copy of itself with stars in it.
 func FuzzMatchesName(f *testing.F) {
 	for _, seed := range [][2]string{{"*", "a"}, {"a**b", "axb"}, {"*b*b*z", "bbbb"}, {"", ""}, {"é*", "éa"}} {
 		f.Add(seed[0], seed[1], 0)

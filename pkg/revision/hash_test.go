@@ -6,8 +6,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// TestComputeHash pins hashes. A change of them starts no rollout, but it gives every template that comes back another
-// name: only a change of the types or of the hash function itself may be the cause.
+// TestComputeHash pins hashes. A change of the hashes starts no rollout, but gives every template that returns another name. So only a
+// change of the types or of the hash function itself may cause it.
 func TestComputeHash(t *testing.T) {
 	count := func(n int32) *int32 { return &n }
 	full := `{"workload":{"manifests":[` + configMap + `]},"deleteOption":{"propagationPolicy":"Orphan"},

@@ -19,13 +19,12 @@ type History struct {
 	Revisions []Revision
 	// Ignored lists the objects that claim to be revisions of this owner but don't count, with the reason.
 	Ignored []string
-	// Disowned are the names of objects that could be revisions of this owner, but that nobody controls: somebody removed their
+	// Disowned are the names of objects that could be revisions of this owner, but that have no controller: somebody removed their
 	// ownerReference.
 	Disowned []string
 }
 
-// NewHistory returns the revisions that this owner controls and that have the name that their hash gives them. Ignored lists the
-// others.
+// NewHistory returns the revisions that this owner controls and whose names match their hashes. Ignored lists the others.
 func NewHistory(owner metav1.Object, revisions []Revision) History {
 	var h History
 	for i := range revisions {
@@ -48,8 +47,9 @@ func NewHistory(owner metav1.Object, revisions []Revision) History {
 	return h
 }
 
-// compare orders by number, then age, then name, as the history of the apps/v1 controllers is ordered. Number 0 is the exception: a
-// revision gets it if it existed before all others and no lower number is left (LowerNumber). Of two, the one created later comes first.
+// compare orders by number, then age, then name, like the history of the apps/v1 controllers. Number 0 is the exception: a revision gets it
+// if it existed before all others and no lower number is left (LowerNumber). Of two such revisions, the one that was created later comes
+// first.
 func compare(a, b *appsv1.ControllerRevision) int {
 	age := a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	if a.Revision == 0 {
@@ -111,8 +111,8 @@ func Limit(spec *int32) int {
 	return min(max(0, int(ptr.Deref(spec, workv1alpha1.DefaultRevisionHistoryLimit))), workv1alpha1.MaxRevisionHistoryLimit)
 }
 
-// Surplus returns the revisions to prune under a limit, the oldest first: never a live revision, and of the others all except the newest,
-// up to the limit.
+// Surplus returns the revisions to prune under a limit, the oldest first. It never returns a live revision, or one of the newest others up
+// to the limit.
 func (h *History) Surplus(live sets.Set[string], limit int) []*appsv1.ControllerRevision {
 	var others []*appsv1.ControllerRevision
 	for i := range h.Revisions {

@@ -30,7 +30,7 @@ func hashesOf(h History) string {
 	return strings.Join(hashes, " ")
 }
 
-// TestNew is the shape of a revision.
+// TestNew: the content of a new revision.
 func TestNew(t *testing.T) {
 	spec := template(configMap)
 	object, err := New(owner(), spec, "abc", 3)
@@ -60,7 +60,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestDecodeErrors: what can't be read is named, with the remedy, and harms nothing else.
+// TestDecodeErrors: data that can't be read is named, with the remedy, and does no other harm.
 func TestDecodeErrors(t *testing.T) {
 	for name, data := range map[string]string{
 		"nothing": ``, "no JSON": `{`, "null": `null`, "a list": `[]`, "empty": `{}`, "no template": `{"spec":{}}`,
@@ -87,7 +87,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// TestHistory says which revisions count, and in which order.
+// TestHistory: only some objects count as revisions, in a fixed order.
 func TestHistory(t *testing.T) {
 	h := NewHistory(owner(), []Revision{
 		stored(t, "ccc", 3),
@@ -125,7 +125,7 @@ func TestEmptyHistory(t *testing.T) {
 	}
 }
 
-// TestByDigest finds the newest of those that mean the same, whatever their hashes are.
+// TestByDigest finds the newest of the revisions with the same meaning, regardless of their hashes.
 func TestByDigest(t *testing.T) {
 	same := holding(`{"spec":{"manifestWorkTemplate":{"workload":{"manifests":[{"kind":"ConfigMap","data":{"value":"aaa"}}]}}}}`)
 	h := NewHistory(owner(), []Revision{stored(t, "aaa", 1), stored(t, "old", 2, same), stored(t, "bbb", 3)})
@@ -137,7 +137,7 @@ func TestByDigest(t *testing.T) {
 	}
 }
 
-// TestSurplus is R5.
+// TestSurplus checks R5.
 func TestSurplus(t *testing.T) {
 	var revisions []Revision
 	for i := range 12 {
@@ -169,7 +169,7 @@ func TestSurplus(t *testing.T) {
 	}
 }
 
-// TestLimit: what the spec leaves open is 10, and more than 100 counts as 100.
+// TestLimit: the default is 10, and a limit above 100 counts as 100.
 func TestLimit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec *int32
@@ -190,7 +190,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestSurplusProperty is P6: live revisions stay, at most limit others do, and no older one stays where a newer one goes.
+// TestSurplusProperty checks P6: live revisions stay, and at most limit others. No older revision stays if a newer one is pruned.
 func TestSurplusProperty(t *testing.T) {
 	pool := make([]Revision, 15)
 	for i := range pool {
@@ -229,7 +229,7 @@ func TestSurplusProperty(t *testing.T) {
 	})
 }
 
-// A content that is not known differs in no field that could be named.
+// If the content of a revision is unknown, no field can be named as the difference.
 func TestDifferenceToNothing(t *testing.T) {
 	spec := &workv1.ManifestWorkSpec{}
 	for _, pair := range [][2]*workv1.ManifestWorkSpec{{nil, spec}, {spec, nil}, {nil, nil}} {

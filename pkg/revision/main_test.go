@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain has every run check the same generated templates, where -rapid.seed does not say otherwise: a change is not to be refused for what
-// an earlier one broke. `make soak` takes new ones.
+// TestMain makes each run check the same generated templates, unless -rapid.seed is set, so a change is not rejected because of an earlier
+// bug. `make soak` checks new ones.
 func TestMain(m *testing.M) {
 	_ = flag.Set("rapid.seed", "1")
 	flag.Parse()

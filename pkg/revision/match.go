@@ -14,7 +14,7 @@ const (
 	// maxComparisons is the maximum number of comparisons of names with patterns for one template. Comparisons of long ones count as
 	// several.
 	maxComparisons = MaxConfigPairs
-	// comparedBytes is how many bytes of names and patterns count as one comparison.
+	// comparedBytes is the number of bytes of names and patterns that count as one comparison.
 	comparedBytes = 64
 	// maxStarredName is the maximum length of a name that is compared with a pattern. Objects have names of up to 253 characters.
 	maxStarredName = 1024
@@ -56,7 +56,7 @@ func (c *Comparisons) spend(bytes int) bool {
 	return *c >= 0
 }
 
-// Pattern is a namespace and a name in which a star stands for anything.
+// Pattern is a namespace and a name in which a star matches any text.
 type Pattern struct{ namespace, name string }
 
 // NewPattern returns the pattern of an identifier. Consecutive stars mean the same as one.
@@ -93,8 +93,8 @@ func oneStar(pattern string) string {
 	return out.String()
 }
 
-// MatchesName reports whether a name matches a pattern in which a star stands for anything. It takes time in proportion to the length of
-// both, and no memory.
+// MatchesName reports whether a name matches a pattern in which a star matches any text. The time is proportional to the length of both,
+// and it allocates no memory.
 func MatchesName(pattern, name string) bool {
 	prefix, rest, starred := strings.Cut(pattern, "*")
 	if !starred {

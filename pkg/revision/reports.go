@@ -9,10 +9,10 @@ import (
 )
 
 // ReportsDegraded reports whether a rule of the template makes every agent report Degraded, True or False, with each of its reports. The
-// agent evaluates the rules of the first manifestConfig with rules that matches a manifest. A rule that matches no manifest, that follows
-// another manifestConfig, or that only names a condition for which OCM has no rule, makes the agent report nothing: a cluster must not fail
-// because the hub waits for that. The hub derives the resource of a manifest from its kind, because it can't ask the clusters. If that
-// guess is wrong, or if there are too many patterns to compare, the hub waits for nothing.
+// agent evaluates the rules of the first manifestConfig with rules that matches a manifest. Some rules make the agent report nothing: a
+// rule that matches no manifest, that follows another manifestConfig, or that names only a condition for which OCM has no rule. A cluster
+// must not fail because the hub waits for such a report. The hub derives the resource of a manifest from its kind, because it can't ask the
+// clusters. If that guess is wrong, or if there are too many patterns to compare, the hub waits for nothing.
 func ReportsDegraded(template *workv1.ManifestWorkSpec) bool {
 	degraded := make([]bool, len(template.ManifestConfigs))
 	some := false

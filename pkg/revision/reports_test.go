@@ -8,7 +8,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// TestReportsDegraded: only a rule that agents evaluate makes them report, as FindManifestConfiguration of OCM's agent finds it.
+// TestReportsDegraded: only a rule that agents evaluate makes them report. Agents find it as FindManifestConfiguration of OCM's agent does.
 func TestReportsDegraded(t *testing.T) {
 	const deployment = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"namespace":"shop","name":"shop-web"}}`
 	of := func(group, resource, namespace, name string, rules ...workv1.ConditionRule) workv1.ManifestConfigOption {

@@ -21,7 +21,7 @@ type Revision struct {
 	Object *appsv1.ControllerRevision
 	// Hash is the value of its label controller-hash.
 	Hash string
-	// Record holds what the hub recorded about the revision; empty if there is no readable record.
+	// Record is the hub's record of the revision; empty if there is no readable record.
 	Record
 	// Template is the template that it holds; nil if Err is set.
 	Template *workv1.ManifestWorkSpec

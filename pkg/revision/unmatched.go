@@ -17,14 +17,14 @@ var BuiltInGroups = []string{
 	"resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io",
 }
 
-// BuiltIn reports whether Kubernetes itself defines the kinds of a group, so that the resource of a kind is the plural by the rule. The
-// group of a CustomResourceDefinition has a dot, and its resource may have any name.
+// BuiltIn reports whether Kubernetes itself defines the kinds of a group, so that the resource of a kind is its regular plural. The group
+// of a CustomResourceDefinition has a dot, and its resource may have any name.
 func BuiltIn(group string) bool {
 	return !strings.Contains(group, ".") || slices.Contains(BuiltInGroups, group)
 }
 
-// Targets returns how manifestConfigs name the manifests. A resource is taken from the kind: outside of the built-in groups, it is a guess.
-// It returns false if a manifest can't be read.
+// Targets returns the identifiers with which manifestConfigs name the manifests. The resource is derived from the kind; outside the
+// built-in groups, it is a guess. Targets returns false if a manifest can't be read.
 func Targets(manifests []workv1.Manifest) (targets []workv1.ResourceIdentifier, readable bool) {
 	targets = make([]workv1.ResourceIdentifier, 0, len(manifests))
 	for i := range manifests {
@@ -52,7 +52,7 @@ func Targets(manifests []workv1.Manifest) (targets []workv1.ResourceIdentifier, 
 }
 
 // Unmatched returns the places of the manifestConfigs that match none of the targets, as far as the budget of comparisons allows. Outside
-// of the built-in groups, any resource may be that of a target.
+// the built-in groups, a target may have any resource.
 func Unmatched(configs []workv1.ManifestConfigOption, targets []workv1.ResourceIdentifier) (places []int) {
 	exact, ofGroup := map[workv1.ResourceIdentifier]bool{}, map[string][]workv1.ResourceIdentifier{}
 	for _, target := range targets {

@@ -33,7 +33,7 @@ func (p *Plan) adoptOlder(s *Snapshot, ps *placementState) {
 // alreadyThis is the reason for adopting a work.
 const alreadyThis = "its spec is this revision already"
 
-// adopt adds a write that changes only metadata: a revision's hash, and the time.
+// adopt adds a write that changes only metadata: it adds the hash of a revision, and the time.
 func (p *Plan) adopt(ps *placementState, m *member, w Write) {
 	w.Action, w.Cluster, w.Placement, w.Work, w.Group = Adopt, m.cluster, m.placement(ps), m.work, ps.groups[m.group].Key()
 	p.Writes = append(p.Writes, w)

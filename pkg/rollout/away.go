@@ -19,7 +19,7 @@ import (
 //     at its deadline, as if the cluster were selected (addLeaving, reached). Otherwise nothing is started there, and nothing waits for it.
 //  4. An abort writes it as any other (planRollback), and is not confirmed before the cluster has confirmed it (restoreAway).
 
-// availableFor is how long a cluster must have been available before nothing is away there.
+// availableFor is how long a cluster must have been available before it no longer counts as away.
 const availableFor = time.Minute
 
 // AwayCluster is a cluster that no placementRef selects because it is, or was a moment ago, unavailable.
@@ -100,9 +100,9 @@ func (p *Plan) restoreAway(s *Snapshot, w *work.Work) {
 	}
 }
 
-// neverSucceeded reports whether a member, which has the update revision and which nothing selects any more, never had a settled success with
-// it. A work that is being deleted counts as it was before: its agent removes what succeeded. A process that began to watch after the
-// deletion can't tell if the agent has reported since.
+// neverSucceeded reports whether a member never had a settled success with the update revision. The member has that revision, but nothing
+// selects it any more. If its work is being deleted, the state before the deletion applies, because its agent then removes the workload. A
+// process that began to watch after the deletion can't tell if the agent has reported since.
 func (m *member) neverSucceeded(s *Snapshot) bool {
 	switch w := m.work; {
 	case w.Settled(s.Update):

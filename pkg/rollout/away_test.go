@@ -132,7 +132,7 @@ func TestRelapseWhileAway(t *testing.T) {
 	}
 }
 
-// TestAwayIsRestored: an abort writes the work of a cluster that is away, whatever it has.
+// TestAwayIsRestored: an abort writes the work of a cluster that is away, regardless of its revision.
 func TestAwayIsRestored(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), rt.Unavailable(0, "c2", "c3"),
 		rt.Works(old("c1"), inFlight("c2", rt.Unselected(0)), old("c3", rt.Unselected(0))))
@@ -144,8 +144,8 @@ func TestAwayIsRestored(t *testing.T) {
 	}
 }
 
-// TestAwayUnheard: a cluster that was away before a restart, and whose work no agent has reported over a broker yet, stays away until its
-// ManagedCluster is gone or available for a minute, and confirms no abort.
+// TestAwayUnheard: a cluster was away before a restart, and no agent has reported its work over a broker yet. It stays away until its
+// ManagedCluster is gone or has been available for a minute, and confirms no abort.
 func TestAwayUnheard(t *testing.T) {
 	unheard := func(s *rollout.Snapshot) { s.AwayUnheard = []rollout.AwayCluster{{Cluster: "c2", Placement: "p1"}} }
 	for name, tc := range map[string]struct {

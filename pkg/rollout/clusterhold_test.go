@@ -92,8 +92,8 @@ func TestClusterHold(t *testing.T) {
 	}
 }
 
-// TestReturnReachesPassedOver: the template has returned to the current revision. It reaches a cluster that has left the revision, although the
-// cluster is on hold or skipped, and the rollout is not complete before.
+// TestReturnReachesPassedOver: the template has returned to the current revision. A cluster that has left that revision gets it, even if
+// the cluster is on hold or skipped. The rollout is not complete before that.
 func TestReturnReachesPassedOver(t *testing.T) {
 	skip := func(ref *placement.Ref) { ref.Strategy.UnavailableClusters = workv1alpha1.SkipUnavailable }
 	for name, passedOver := range map[string]rt.SnapshotOption{
@@ -112,8 +112,8 @@ func TestReturnReachesPassedOver(t *testing.T) {
 	}
 }
 
-// TestPassedOverClustersWaitForTheirGroup: a rollout does not complete past a group that is not approved, although all clusters behind it are
-// on hold.
+// TestPassedOverClustersWaitForTheirGroup: a rollout does not complete before a group is approved, even if all clusters behind the group
+// are on hold.
 func TestPassedOverClustersWaitForTheirGroup(t *testing.T) {
 	holds := map[string]placement.Hold{}
 	for _, cluster := range []string{"c3", "c4", "c5", "c6"} {

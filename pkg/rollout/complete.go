@@ -91,7 +91,7 @@ func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 	v, halted := ps.countFailures(), ps.haltHolds(s)
 	o := RefOutcome{
 		Name: ps.ref.Name, Err: ps.err, Failed: v.failed, Halted: v.halted || halted,
-		overSelected: ps.exceedsSelected(func(m *member) bool { return m.is().tolerated }),
+		overSelected: ps.exceedsSelected(func(m *member) bool { return m.traits().tolerated }),
 		Unknown:      ps.selection.unknown[index], PlacementMissing: ps.ref.Placement == nil, SoakIgnored: ps.strategy.SoakIgnored, Phases: map[Phase]int{},
 	}
 	if s.abortable() {
@@ -105,9 +105,9 @@ func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 	if ps.strategy.Deadline != placement.NoDeadline {
 		o.Deadline = ps.strategy.Deadline
 	}
-	anyWaits := ps.any(func(m *member) bool { return m.is().name == PhaseWaiting })
+	anyWaits := ps.any(func(m *member) bool { return m.traits().name == PhaseWaiting })
 	for _, m := range ps.members {
-		if ps.holds(m, m.is().awaited, o.Halted) {
+		if ps.holds(m, m.traits().awaited, o.Halted) {
 			o.awaited++
 		}
 		o.count(m, anyWaits)
@@ -117,9 +117,9 @@ func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 
 // count counts a member. anyWaits reports whether a cluster of the placementRef waits.
 func (o *RefOutcome) count(m *member, anyWaits bool) {
-	row := m.is()
+	row := m.traits()
 	if row.name == PhaseTerminating && !o.Halted && (m.owned || anyWaits) {
-		// If nothing new is started, its deletion has no consequence.
+		// If nothing more is started, the deletion has no effect.
 		o.Terminating = append(o.Terminating, m.cluster)
 	}
 	if !m.owned {
@@ -138,7 +138,7 @@ func (o *RefOutcome) count(m *member, anyWaits bool) {
 // tally counts the members of a placementRef into the plan.
 func (p *Plan) tally(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
-		row := m.is()
+		row := m.traits()
 		if row.listed || m.rejection != nil || m.phase == overdueUnselected && m.work.Deleting() {
 			p.Failing = append(p.Failing, m.failing())
 		}
@@ -161,7 +161,7 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 
 // tallyAway counts a cluster that is away and has the update revision.
 func (p *Plan) tallyAway(m *member, awaited bool) {
-	row := m.is()
+	row := m.traits()
 	p.awayCounted++
 	if awaited {
 		p.AwaitedAway = append(p.AwaitedAway, m.cluster)
@@ -178,15 +178,15 @@ func (p *Plan) tallyAway(m *member, awaited bool) {
 }
 
 func (m *member) failing() Failing {
-	failing := Failing{Cluster: m.cluster, Phase: m.is().name}
+	failing := Failing{Cluster: m.cluster, Phase: m.traits().name}
 	if m.rejection != nil {
 		failing.Rejected = m.rejection.Message
 	}
 	return failing
 }
 
-// sortFailing sorts by cluster, and keeps one entry for each. A work that is being deleted counts under the Placement that it has. That
-// another placementRef waits for its deletion adds no information.
+// sortFailing sorts by cluster, and keeps one entry for each. A work that is being deleted counts under the Placement in its label. An
+// entry of another placementRef that waits for the deletion would add no information.
 func (p *Plan) sortFailing() {
 	timedOut := func(f Failing) int {
 		if f.Phase == PhaseTerminationTimedOut {
@@ -200,7 +200,7 @@ func (p *Plan) sortFailing() {
 	p.Failing = slices.CompactFunc(p.Failing, func(a, b Failing) bool { return a.Cluster == b.Cluster })
 }
 
-// confirm counts a cluster whose success at the desired revision was seen for long enough.
+// confirm counts a cluster whose success at the desired revision has lasted long enough.
 func (p *Plan) confirm(s *Snapshot, m *member) {
 	at, state := m.atUpdate, m.state
 	if s.Aborted {
@@ -219,7 +219,7 @@ func (p *Plan) confirm(s *Snapshot, m *member) {
 	}
 }
 
-// confirmWork counts a success at the desired revision once it was seen for long enough, and reports whether it does.
+// confirmWork counts a success at the desired revision if it has lasted long enough, and reports whether it has.
 func (p *Plan) confirmWork(s *Snapshot, w *work.Work) bool {
 	switch phase, ripe := soakPhase(s, w, time.Time{}); {
 	case phase != succeeded && !s.Restored:

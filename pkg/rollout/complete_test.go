@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestOutcome says when a rollout is complete, and when it is stalled.
+// TestOutcome: a rollout is complete, stalled, or neither.
 func TestOutcome(t *testing.T) {
 	deadline := rt.Deadline("5m")
 	two := rt.Clusters("c1", "c2")
@@ -79,7 +79,7 @@ func TestOutcome(t *testing.T) {
 			refs:  []placement.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), rt.MaxFailures(1), two)},
 			works: []work.Work{done("c1"), done("c2"), inFlight("c3", rt.Deleting())}, complete: true,
 		},
-		"dropped ones that never succeeded are one too many": { // It is aborted.
+		"dropped ones that never succeeded are one too many": { // The rollout is aborted.
 			refs:  []placement.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.MaxFailures(1), two)},
 			works: []work.Work{done("c1"), done("c2"), failed("c3", rt.Deleting()), failed("c4", rt.Deleting())},
 		},
@@ -126,7 +126,7 @@ func TestRelapse(t *testing.T) {
 	}
 }
 
-// TestRemove says which works are deleted, and when.
+// TestRemove: some works are deleted, after some time.
 func TestRemove(t *testing.T) {
 	one := rt.Ref("p1", rt.Clusters("c1"))
 	const unselected = "Delete c2/web: no placement selects the cluster"
@@ -176,7 +176,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestLabels: the owner's labels are on its works, and a change of them is a metadata write.
+// TestLabels: works have the labels of their owner, and a change of these labels is a metadata write.
 func TestLabels(t *testing.T) {
 	ref := rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1")))
 	team := rt.OwnerLabel("team", "blue")
@@ -286,14 +286,14 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestAdoptInSpiteOfFailures: it starts nothing, so that nothing keeps it from being done.
+// TestAdoptInSpiteOfFailures: adoption starts nothing, so failures do not prevent it.
 func TestAdoptInSpiteOfFailures(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c1", "c2"))),
 		rt.Works(failed("c1"), rt.Work("c2", rt.Holds("bbb"))))
 	require.Equal(t, []string{"Adopt c2 to bbb: its spec is this revision already"}, texts(p))
 }
 
-// TestAccepted: what the API server stores otherwise is named, and counts as written.
+// TestAccepted: a work that the API server stores with changes is named, and counts as written.
 func TestAccepted(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(done("c1"), done("c2", rt.StoredOtherwise("bbb"))))
@@ -302,7 +302,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// TestAdoptOlder: works of an older hub whose spec is an older revision get its hash, but for those whose turn it is.
+// TestAdoptOlder: works of an older hub whose spec is an older revision get its hash, except those whose turn has come.
 func TestAdoptOlder(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Rolling("", "bbb"), rt.Older("aaa", "zzz"),
 		rt.Refs(rt.Ref("p1", rt.Progressive(2), rt.Clusters("c1", "c2", "c3", "c4", "c5"))),

@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// fleetOf is a snapshot of n clusters under one placementRef, each with a work of a kind.
+// fleetOf returns a snapshot of n clusters under one placementRef, each with a work of one kind.
 func fleetOf(n int, ref []rt.RefOption, w func(i int) []rt.WorkOption, options ...rt.SnapshotOption) *rollout.Snapshot {
 	clusters := make([]string, 0, n)
 	works := make([]work.Work, 0, n)
@@ -26,7 +26,7 @@ func fleetOf(n int, ref []rt.RefOption, w func(i int) []rt.WorkOption, options .
 	return rt.Snapshot(append(options, rt.Now(time.Hour), rt.Refs(rt.Ref("p1", ref...)), rt.Works(works...))...)
 }
 
-// BenchmarkDecide is what one pass decides.
+// BenchmarkDecide measures the decision of one pass.
 func BenchmarkDecide(b *testing.B) {
 	updated := func(options ...rt.WorkOption) func(int) []rt.WorkOption {
 		return func(int) []rt.WorkOption {

@@ -14,9 +14,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// What the deviations ask about a case, in the words of docs/contributing/rules.md.
+// The properties of a case that the deviations use, in the words of docs/contributing/rules.md.
 
-// timedOut reports whether a cluster is past its deadline, whoever found out.
+// timedOut reports whether a cluster is past its deadline, for this package or for the handler.
 func (c *rolloutCase) timedOut(r *reported) bool {
 	deadline, err := time.ParseDuration(c.config().ProgressDeadline)
 	return err == nil && r.age >= deadline && (r.status == handler.Progressing || r.status == handler.Failed || r.status == handler.TimeOut)
@@ -44,7 +44,7 @@ func (c *rolloutCase) onTheWay(r *reported) bool {
 	return (r.status == handler.Progressing || r.status == handler.Failed) && !c.timedOut(r)
 }
 
-// soak returns the minSuccessTime, which means nothing for All.
+// soak returns the minSuccessTime, which has no effect for All.
 func (c *rolloutCase) soak() time.Duration {
 	if c.ref.Strategy.Type == clusterv1alpha1.All {
 		return 0
@@ -112,7 +112,7 @@ func (c *rolloutCase) hasMandatory() bool {
 	return false
 }
 
-// totals returns the numbers of clusters that limits are applied to.
+// totals returns the numbers of clusters to which limits apply.
 func (c *rolloutCase) totals() []int {
 	all, rest := 0, 0
 	var totals []int
@@ -158,7 +158,7 @@ func (c *rolloutCase) tooMany() bool {
 // grouped reports whether groups come one after the other.
 func (c *rolloutCase) grouped() bool { return c.inOrder() || c.hasMandatory() }
 
-// turn returns which place a group has among the mandatory ones, or among the rest.
+// turn returns the position of a group among the mandatory ones, or among the others.
 func (c *rolloutCase) turn(g int) int {
 	n := 0
 	for before := range g {
@@ -169,7 +169,7 @@ func (c *rolloutCase) turn(g int) int {
 	return n
 }
 
-// firstGroup returns the first group with a cluster for which holds holds, the mandatory ones first.
+// firstGroup returns the first group that contains a cluster for which a condition holds, the mandatory groups first.
 func (c *rolloutCase) firstGroup(holds func(*reported) bool) (int, bool) {
 	for _, mandatory := range []bool{true, false} {
 		for g := range c.ref.Placement.Groups {

@@ -19,15 +19,15 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// deviation is a kind of case where sdk-go's handler and this package give different answers. docs/concepts/rollout.md counts them.
+// deviation is a kind of case in which sdk-go's handler and this package give different answers. docs/concepts/rollout.md counts them.
 type deviation struct {
 	name     string
 	applies  func(*rolloutCase) bool
 	examples []example
 }
 
-// example is a case in which the answers are known to differ. When a release of sdk-go changes its answer, TestHandlerDeviations fails:
-// remove the deviation then, correct the page, and see whether this package can ask the handler for more.
+// example is a case in which the answers are known to differ. If a release of sdk-go changes its answer, TestHandlerDeviations fails: then
+// remove the deviation, correct the page, and check whether this package can delegate more to the handler.
 type example struct {
 	ref      placement.Ref
 	clusters []reported
@@ -226,7 +226,7 @@ func roundsWrong(c *rolloutCase) bool {
 	return false
 }
 
-// tolerantOfAll reports whether maxFailures is more than the clusters that it is about, and one of them failed.
+// tolerantOfAll reports whether maxFailures is more than the number of clusters to which it applies, and one of them failed.
 func tolerantOfAll(c *rolloutCase) bool {
 	s, groups := c.config().MaxFailures, len(c.ref.Placement.Groups)
 	for g, size := range c.totals()[:groups+1] {

@@ -18,7 +18,7 @@
 //	What does a pause hold back?                     pause.go
 //	Why does a cluster wait, and until when?         explain.go
 //
-// A Snapshot (snapshot.go) goes in, a Plan (plan.go) comes out. Package work has the ManifestWorks and revisions
-// in it, package placement the placementRefs and their strategies, and package adoption reads what another hub
-// rolled out. Package lifecycle decides what is recorded first, and pkg/controller/deploy.go carries the Plan out.
+// The input is a Snapshot (snapshot.go), and the output is a Plan (plan.go). Package work has the ManifestWorks and revisions in it,
+// package placement has the placementRefs and their strategies, and package adoption reads the rollouts of another hub. Package lifecycle
+// decides what is recorded first, and pkg/controller/deploy.go carries out the Plan.
 package rollout

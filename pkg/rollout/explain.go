@@ -10,12 +10,12 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Where each cluster stands, and why:
+// The state of each cluster, and its reason:
 //
-//  1. The plan is made as by Decide. The phase of a cluster and what follows from it come from the table in phase.go.
-//  2. When a phase changes by itself, and to what, comes from computePhase with the clock put forward.
-//  3. A cluster that the plan writes to waits for nothing. For any other cluster the table has what it waits for. Whether a waiting cluster
-//     lacks a slot, a group or its turn follows from the decision in next.go (limit).
+//  1. The plan is the same as that of Decide. The phase of a cluster and its consequences come from the table in phase.go.
+//  2. The time at which a phase changes by itself, and the next phase, come from computePhase with a later clock.
+//  3. A cluster that the plan writes to waits for nothing. For any other cluster, the table determines what it waits for. Whether a
+//     waiting cluster lacks a slot, a group or its turn follows from the decision in next.go (limit).
 
 // Wait is what a cluster waits for.
 type Wait string
@@ -88,7 +88,7 @@ type Standing struct {
 	Halts bool
 }
 
-// Explain returns where each selected cluster stands: by placementRef in spec order, and by name.
+// Explain returns the state of each selected cluster: by placementRef in spec order, and by name.
 func Explain(s *Snapshot) []Standing {
 	p, states := decide(s)
 	written := map[string]bool{}
@@ -104,8 +104,8 @@ func Explain(s *Snapshot) []Standing {
 				continue
 			}
 			standing := Standing{
-				Cluster: m.cluster, Placement: ps.ref.Name, Phase: m.is().name, Since: m.since, Gate: m.gate,
-				Failed: m.is().fails, Halts: m.is().halts,
+				Cluster: m.cluster, Placement: ps.ref.Name, Phase: m.traits().name, Since: m.since, Gate: m.gate,
+				Failed: m.traits().fails, Halts: m.traits().halts,
 			}
 			if m.rejection != nil {
 				standing.Rejection = m.rejection.Message
@@ -118,22 +118,22 @@ func Explain(s *Snapshot) []Standing {
 	return standings
 }
 
-// forecast returns when the phase of a member changes by itself, and to what.
+// forecast returns when the phase of a member changes by itself, and the next phase.
 func (ps *placementState) forecast(s *Snapshot, m *member) (time.Time, Phase) {
 	if !m.next.After(s.Now) || m.phase == agentUnknown { // Only a report of its agent changes this phase.
 		return time.Time{}, ""
 	}
 	changed := member{cluster: m.cluster, group: m.group, work: m.work, owned: m.owned}
 	ps.computePhase(s.At(m.next), &changed)
-	if changed.is().name == m.is().name {
+	if changed.traits().name == m.traits().name {
 		return time.Time{}, ""
 	}
-	return m.next, changed.is().name
+	return m.next, changed.traits().name
 }
 
 // waitsFor returns what a member waits for. written is true if the plan writes to it, or would without a pause.
 func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m *member, written bool) Wait {
-	wait := m.is().waitsFor
+	wait := m.traits().waitsFor
 	switch {
 	case written && p.Held != nil:
 		return WaitResume
@@ -143,7 +143,7 @@ func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m 
 		return WaitAcceptance
 	case written, s.Aborted && wait != WaitDeletion:
 		return WaitNothing
-	case m.is().startable:
+	case m.traits().startable:
 		return p.turnOf(s, ps, outcome, m)
 	case m.phase == handingOver && p.Unknown():
 		return WaitPlacement

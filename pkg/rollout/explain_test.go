@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestExplainAgrees holds Explain and Decide together, on snapshots that need not have a history.
+// TestExplainAgrees compares Explain with Decide, on snapshots that need not have a history.
 func TestExplainAgrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
@@ -43,7 +43,7 @@ func TestExplainAgrees(t *testing.T) {
 	})
 }
 
-// checkForecast: a phase lasts until it is said to change, and changes to what it is said to.
+// checkForecast checks that a phase lasts until the forecast time, and that the next phase is the forecast one.
 func checkForecast(t *rapid.T, s *rollout.Snapshot, standing rollout.Standing) {
 	if standing.ChangesAt.IsZero() {
 		return
@@ -79,7 +79,7 @@ func writes(p *rollout.Plan, cluster string) bool {
 	return false
 }
 
-// TestExplain names each thing that a cluster can wait for.
+// TestExplain has a case for each Wait.
 func TestExplain(t *testing.T) {
 	older := func(cluster string, options ...rt.WorkOption) work.Work {
 		return rt.Work(cluster, append([]rt.WorkOption{rt.AtRevision("aaa"), rt.Succeeded(0)}, options...)...)

@@ -88,7 +88,7 @@ func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 	if !applies || ps.selection.anyUnknown || m.rejection != nil {
 		return
 	}
-	if m.is().fails {
+	if m.traits().fails {
 		if m.reason == workv1alpha1.FailureGate {
 			return
 		}
@@ -121,7 +121,7 @@ func (ps *placementState) settleBy(s *Snapshot, m *member) (due time.Time, appli
 		return time.Time{}, false
 	}
 	begin := work.Later(m.watchedFrom(s), m.retriedAt)
-	return begin.Add(limit).Add(limit), m.is().takesSlot == always || m.is().fails
+	return begin.Add(limit).Add(limit), m.traits().takesSlot == always || m.traits().fails
 }
 
 // watchedFrom returns when this process began to watch the update revision on a member, at the earliest when the hub wrote the revision.
@@ -187,7 +187,7 @@ func (ps *placementState) countFailures() verdict {
 	}
 	return verdict{
 		failed: !ps.selection.anyUnknown && ps.fails(),
-		halted: ps.exceeds(func(m *member) bool { return m.is().halts }),
+		halted: ps.exceeds(func(m *member) bool { return m.traits().halts }),
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestUnheard says what a cluster counts for whose agent this process has not heard over a broker: it never counts as failed.
+// TestUnheard: over a broker, a cluster never counts as failed before this process has heard its agent.
 func TestUnheard(t *testing.T) {
 	fleet := func(options ...rt.RefOption) placement.Ref {
 		return rt.Ref("p1", append(options, rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2", "c3"))...)
@@ -64,8 +64,8 @@ func TestUnheard(t *testing.T) {
 	}
 }
 
-// TestMayBeInFlight says who comes next where nobody knows whether a cluster is in flight: it comes before the others, and leaves them no
-// slot that it could be in (P4).
+// TestMayBeInFlight: a cluster that may be in flight, because its agent was not heard, takes a slot before all others, so that no other
+// cluster uses its slot (P4).
 func TestMayBeInFlight(t *testing.T) {
 	fleet := func(options ...rt.RefOption) placement.Ref {
 		return rt.Ref("p1", append(options, rt.Deadline("5m"), rt.Clusters("c1", "c2", "c3", "c4"))...)
@@ -93,8 +93,8 @@ func unanswered(cluster string) rt.SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Unanswered = map[string]bool{cluster: true} }
 }
 
-// TestNamedUnheardIsLookedAtAgain says when a cluster is looked at again that is named because its agent was not heard: that the agent is heard
-// need not change any work.
+// TestNamedUnheardIsLookedAtAgain: a cluster that is named because its agent was not heard is checked again after a while, because a report
+// of the agent need not change any work.
 func TestNamedUnheardIsLookedAtAgain(t *testing.T) {
 	ref := rt.Ref("p1", rt.Deadline("None"), rt.Clusters("c1", "c2"))
 	p := decide(rt.Now(10*minute), rt.Heard(0, "c2"), rt.Refs(ref), rt.Works(inFlight("c1"), done("c2")))

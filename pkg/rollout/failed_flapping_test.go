@@ -10,8 +10,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestCrashLoop: who gets well and sick by turns fails when it has not settled within twice the deadline and the soak. The work was
-// written at 0, the deadline is 5m and the soak 1m.
+// TestCrashLoop: a cluster that flaps fails if it has not settled within twice the sum of the deadline and the soak. The work was written
+// at 0, the deadline is 5m, and the soak is 1m.
 func TestCrashLoop(t *testing.T) {
 	turned := func(state rt.WorkOption, more ...rt.WorkOption) work.Work {
 		return rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb"), state}, more...)...)
@@ -61,7 +61,7 @@ func TestCrashLoop(t *testing.T) {
 	}
 }
 
-// TestReasonOfAFailureStays: whichever deadline fires first is why, also when the other one has come.
+// TestReasonOfAFailureStays: the deadline that fires first is the reason, even after the other one has fired.
 func TestReasonOfAFailureStays(t *testing.T) {
 	for name, tc := range map[string]struct {
 		work    work.Work
@@ -81,7 +81,7 @@ func TestReasonOfAFailureStays(t *testing.T) {
 	}
 }
 
-// TestSettledIsTold: what is found settled is told once, for the next snapshot.
+// TestSettledIsTold: a success that has settled is reported once, for the next snapshot.
 func TestSettledIsTold(t *testing.T) {
 	for name, tc := range map[string]struct {
 		work work.Work

@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// writtenClusters are the clusters that a plan writes the revision to, in its order.
+// writtenClusters returns the clusters to which a plan writes the revision, in its order.
 func writtenClusters(p *rollout.Plan) []string {
 	var clusters []string
 	for i := range p.Writes {
@@ -24,8 +24,8 @@ func writtenClusters(p *rollout.Plan) []string {
 	return clusters
 }
 
-// TestRejected: a cluster whose work the API server rejects is in flight. It is written again in each plan, takes its slot, keeps its turn,
-// halts nothing, and fails at its deadline, when a try since then was rejected too. It is minute 1 unless the case says otherwise.
+// TestRejected: a cluster whose work the API server rejects is in flight. Each plan writes it again. It takes a slot, keeps its turn, and
+// halts nothing. It fails at its deadline if a later attempt was rejected too. The time is minute 1 unless the case sets another one.
 func TestRejected(t *testing.T) {
 	four := rt.Clusters("c1", "c2", "c3", "c4")
 	deadline, one := rt.Deadline("5m"), rt.MaxFailures(1)
@@ -61,14 +61,14 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-// TestRecordOfARejection: the status holds whole seconds, and no deadline fires early for that.
+// TestRecordOfARejection: the status holds whole seconds, but no deadline fires too early because of that.
 func TestRecordOfARejection(t *testing.T) {
 	since := 300 * time.Millisecond
 	p := decide(rt.Now(minute), rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c1"))), rt.Rejected("c1", since, minute))
 	require.Equal(t, rt.At(time.Second), p.Records.Rejections["c1"].Since)
 }
 
-// TestLostRejection: a process that was started during a deadline goes by the record of it, and a user's retry gives a new one.
+// TestLostRejection: a process that starts before the deadline uses the recorded rejection, and a user's retry sets a new deadline.
 func TestLostRejection(t *testing.T) {
 	ref := rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c1"))
 	record := func(s *rollout.Snapshot) {
@@ -84,8 +84,8 @@ func TestLostRejection(t *testing.T) {
 	require.Equal(t, minute, p.Recheck)
 }
 
-// A refused work leads to an abort like one that does not succeed, and the reason says why; its deadline waits until the hub could
-// hear the API server. Everything that changes by itself is looked at in time.
+// A rejected work leads to an abort, like one that does not succeed, and the reason names the rejection. Its deadline does not fire before
+// the hub could reach the API server. A pass comes in time for each change that no event announces.
 func TestRefusedLeadsToAnAbort(t *testing.T) {
 	ref := rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2"))
 	refused := rt.Rejected("c1", 0, 5*minute)
@@ -93,7 +93,7 @@ func TestRefusedLeadsToAnAbort(t *testing.T) {
 	if p.Abort != nil || p.Phases()["c1"] != rollout.PhaseInFlight || p.Writes[0].LastTry {
 		t.Errorf("abort %v, again after %s, %v", p.Abort, p.Recheck, p.Phases())
 	}
-	// The last answer may not be true any more: the write is tried once more before it counts.
+	// The last answer may be out of date: the write is tried once more before the failure counts.
 	p = decide(rt.Now(5*minute), rt.Refs(ref), rt.Rejected("c1", 0, 4*minute+30*second), rt.Works(done("c2")))
 	require.Nil(t, p.Abort)
 	require.Equal(t, []string{"c1"}, writtenClusters(p), "written")
@@ -109,7 +109,7 @@ func TestRefusedLeadsToAnAbort(t *testing.T) {
 	}
 }
 
-// R4: what can't be written back does not hold the abort up, and is tried all the same.
+// R4: a work that can't be restored does not delay the abort, but its write is retried.
 func TestGoBackWithoutTheRefused(t *testing.T) {
 	p := decide(rt.Aborted(), rt.Now(minute), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2", "c3"))), rt.Rejected("c1", 0, 2*minute),
 		rt.Works(failed("c1"), done("c2"), old("c3")))
@@ -117,7 +117,7 @@ func TestGoBackWithoutTheRefused(t *testing.T) {
 	require.Equal(t, 1, p.Behind)
 }
 
-// R6: a work of an older hub that is the revision already gets the hash, even if that was rejected at first.
+// R6: a work of an older hub that already has the revision gets the hash, even if that write was rejected at first.
 func TestRejectedAdoption(t *testing.T) {
 	ref := rt.Ref("p1", rt.Progressive(1), rt.MaxFailures(1), rt.Clusters("c1", "c2"))
 	p := decide(rt.Now(minute), rt.Refs(ref), rt.Rejected("c1", 0, minute), rt.Works(rt.Work("c1", rt.Holds("bbb"))))

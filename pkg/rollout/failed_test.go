@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestFailed says when a cluster has failed, and when its ref.
+// TestFailed: a cluster, or its ref, has failed or has not.
 func TestFailed(t *testing.T) {
 	deadline := rt.Deadline("5m")
 	four := rt.Clusters("c1", "c2", "c3", "c4")
@@ -62,7 +62,7 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// TestDeadline says when it fires: to the instant, and not before the agents had time to report.
+// TestDeadline: a deadline fires exactly on time, but not before the agents had time to report.
 func TestDeadline(t *testing.T) {
 	for name, tc := range map[string]struct {
 		deadline  string
@@ -90,7 +90,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestAbort says when a rollout is aborted.
+// TestAbort: a rollout is aborted or is not.
 func TestAbort(t *testing.T) {
 	abort := func(name string, clusters ...string) placement.Ref {
 		return rt.Ref(name, rt.Deadline("5m"), rt.AbortAll(), rt.Clusters(clusters...))
@@ -166,7 +166,7 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-// TestAbortMessageIsBounded: a message is for a person.
+// TestAbortMessageIsBounded: a message is short enough to read.
 func TestAbortMessageIsBounded(t *testing.T) {
 	var names []string
 	var works []work.Work
@@ -181,7 +181,7 @@ func TestAbortMessageIsBounded(t *testing.T) {
 	}
 }
 
-// TestPlanRollback: every cluster of every ref, at once, whatever the strategies say.
+// TestPlanRollback: every cluster of every ref is restored at once, regardless of the strategies.
 func TestPlanRollback(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Aborted(),
 		rt.Refs(
@@ -191,7 +191,7 @@ func TestPlanRollback(t *testing.T) {
 		),
 		rt.Works(
 			failed("c1"), broken("c2"), inFlight("c3"), done("c4"), old("c5"),
-			// c6 joins now.
+			// c6 has just joined.
 			done("d1", rt.OfPlacement("p2")), done("d2", rt.OfPlacement("p2"), rt.Deleting()),
 			done("e1", rt.OfPlacement("p3")), old("e2", rt.OfPlacement("p3")), failed("f1", rt.OfPlacement("gone")),
 			rt.Work("f2", rt.OfPlacement("gone"), rt.AtRevision("bbb"), rt.Deleting()),
@@ -215,7 +215,7 @@ func TestPlanRollback(t *testing.T) {
 	}
 }
 
-// TestGoBackIsOver: nothing to write once all have the current revision, also where the API server stores it otherwise.
+// TestGoBackIsOver: nothing is written once all clusters have the current revision, even if the API server stores it with changes.
 func TestGoBackIsOver(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(old("c1"), rt.Work("c2", rt.AtRevision("aaa"), rt.StoredOtherwise("aaa"))))
@@ -225,14 +225,14 @@ func TestGoBackIsOver(t *testing.T) {
 	}
 }
 
-// TestConfirmed: that a cluster is back counts once its success does. Agents stamp a generation on what they read before it.
+// TestConfirmed: a restored cluster counts when its success does. Agents put a new generation on conditions that they read before it.
 func TestConfirmed(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Settle(3*second), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(old("c1"), old("c2", rt.SeenSucceeding(10*minute-second))))
 	if p.Confirmed != 1 || p.Recheck != 2*second {
 		t.Errorf("confirmed %d, again after %s", p.Confirmed, p.Recheck)
 	}
-	// A hub that is started again has nothing to say of what all of them had confirmed before.
+	// A restarted hub emits nothing about an abort that all clusters had confirmed before.
 	p = decide(rt.Now(10*minute), rt.Settle(3*second), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(old("c1", rt.JustSeenSucceeding()), old("c2", rt.JustSeenSucceeding())), func(s *rollout.Snapshot) { s.Restored = true })
 	if p.Confirmed != 2 || p.Recheck != 0 {

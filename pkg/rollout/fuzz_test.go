@@ -17,8 +17,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// FuzzWorkAnnotations: whatever someone writes into the annotations and labels of a work, every cluster is in a phase, and a
-// work whose time can't be read is not at any revision.
+// FuzzWorkAnnotations: with any annotations and labels on a work, every cluster is in a phase. A work whose time can't be read is not at
+// any revision.
 func FuzzWorkAnnotations(f *testing.F) {
 	for _, seed := range [][4]string{
 		{"2030-01-01T12:00:00Z", "0/a", "team", "p1"},
@@ -49,8 +49,7 @@ func FuzzWorkAnnotations(f *testing.F) {
 	})
 }
 
-// FuzzStrategy: whatever stands in a strategy, Decide follows it or says what is wrong with it, as validation does, and no work of a
-// selected cluster is deleted.
+// FuzzStrategy: Decide follows any strategy or reports its error, as validation does, and no work of a selected cluster is deleted.
 func FuzzStrategy(f *testing.F) {
 	for _, seed := range []string{
 		`{}`,
@@ -68,7 +67,7 @@ func FuzzStrategy(f *testing.F) {
 		ref := rt.Ref("p1", rt.Group("a", "c1", "c2"), rt.GroupAt(7, "b", "c3"))
 		ref.Strategy = workv1alpha1.RolloutStrategy{}
 		if json.Unmarshal([]byte(data), &ref.Strategy) != nil {
-			return // The API server lets no such thing pass.
+			return // The API server rejects this.
 		}
 		p := rollout.Decide(rt.Snapshot(rt.Now(10*minute), rt.Works(inFlight("c1"), failed("c2")), rt.Refs(ref)))
 		errs := placement.ValidateStrategy(field.NewPath("rolloutStrategy"), &ref.Strategy)
@@ -82,8 +81,8 @@ func FuzzStrategy(f *testing.F) {
 	})
 }
 
-// FuzzHandover: whatever an agent reports of a work that keeps objects of another revision, and whatever its annotation names, the work is
-// judged by its own manifests, within a budget.
+// FuzzHandover: with any report of an agent about a work that keeps objects of another revision, and any revision in its annotation, the
+// work is judged by its own manifests, within a budget.
 func FuzzHandover(f *testing.F) {
 	for _, seed := range []string{
 		`[]`, `[{"resourceMeta":{"ordinal":0},"conditions":[{"type":"Applied","status":"True","observedGeneration":1}]}]`,

@@ -115,11 +115,11 @@ func (ps *placementState) describeGates(failed []string) string {
 // GateOutcome is the state of a success gate on the clusters of a placementRef.
 type GateOutcome struct {
 	Placement, Type string
-	// Report is true if the gate decides nothing. The outcome then covers each cluster that has the update revision. Otherwise it covers only
-	// the clusters that the gate keeps from succeeding, in Open.
+	// Report is true if the gate only reports. The outcome then covers each cluster that has the update revision. Otherwise it covers only the
+	// clusters that the gate keeps from succeeding, in Open.
 	Report bool
-	// True is the number of clusters where the condition is True. False names the clusters where it is False. Open names the clusters where it
-	// is missing, Unknown, or about another generation.
+	// True is the number of clusters on which the condition is True. False names the clusters on which it is False. Open names the clusters on
+	// which it is missing, Unknown, or about another generation.
 	True        int
 	False, Open []string
 }

@@ -16,12 +16,12 @@ import (
 
 const tested = "Tested"
 
-// isTested puts the condition of the gate on a work.
+// isTested sets the condition of the gate on a work.
 func isTested(status metav1.ConditionStatus, since time.Duration) rt.WorkOption {
 	return rt.With(rt.Condition(tested, status, since))
 }
 
-// TestGates has each phase of a cluster with a success gate. The revision was written at 2m, and succeeded at 3m; it is 10m now.
+// TestGates has each phase of a cluster with a success gate. The revision was written at 2m, and succeeded at 3m. The time is 10m.
 func TestGates(t *testing.T) {
 	ref := func(options ...rt.RefOption) placement.Ref {
 		return rt.Ref("p1", append([]rt.RefOption{rt.Progressive(1), rt.Deadline("20m"), rt.Gate(tested), rt.Clusters("c1", "c2")}, options...)...)
@@ -85,7 +85,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// retried says that somebody retried c1.
+// retried makes a user retry c1.
 func retried(at time.Duration) rt.SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Retried = map[string]time.Time{"c1": rt.At(at)} }
 }
@@ -109,7 +109,7 @@ func TestGatesDoNotHoldAReturn(t *testing.T) {
 	require.True(t, p.Complete)
 }
 
-// TestImpossibleGate: over a broker, a gate that no rule makes is an error of the strategy, and starts nothing.
+// TestImpossibleGate: over a broker, a gate that no rule sets is an error of the strategy, and nothing is started.
 func TestImpossibleGate(t *testing.T) {
 	ref := rt.Ref("p1", rt.Progressive(1), rt.Gate(tested), rt.Clusters("c1", "c2"))
 	p := decide(rt.Now(10*minute), rt.Gated(), rt.Heard(0, "c1", "c2"), rt.Refs(ref), rt.Works(old("c1"), old("c2")))
@@ -119,7 +119,7 @@ func TestImpossibleGate(t *testing.T) {
 	require.NoError(t, p.Refs[0].Err, "the gate decides nothing any more")
 }
 
-// TestGatesOf: the gates that the process observes are those of the decision.
+// TestGatesOf: the process observes the same gates as the decision uses.
 func TestGatesOf(t *testing.T) {
 	refs := []placement.Ref{
 		rt.Ref("p1", rt.Gate(tested, "a"), rt.Gate("Passed"), rt.ReportGate("Told"), rt.Group("a", "c1"), rt.Group("b", "c2")), rt.Ref("p2", rt.Clusters("c1", "c3")),
@@ -132,7 +132,8 @@ func TestGatesOf(t *testing.T) {
 	require.Empty(t, of("c4"))
 }
 
-// TestGateOutcomes: an enforced gate names the clusters that it holds back, and a gate that only reports each cluster with the revision.
+// TestGateOutcomes: an enforced gate names the clusters that it holds back. A gate that only reports covers each cluster that has the
+// revision.
 func TestGateOutcomes(t *testing.T) {
 	ref := rt.Ref("p1", rt.Progressive(3), rt.Gate("Passed"), rt.ReportGate(tested), rt.Clusters("c1", "c2", "c3", "c4"))
 	p := decide(rt.Now(10*minute), rt.Gated(), rt.Refs(ref), rt.Works(

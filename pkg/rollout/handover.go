@@ -101,16 +101,16 @@ func (s *Snapshot) servedInHandover(w *work.Work, own, kept, to *work.Revision) 
 	return own, time.Time{}
 }
 
-// historyWait is how often the hub looks whether the history can be read again.
+// historyWait is how often the hub checks whether the history can be read again.
 const historyWait = 15 * time.Second
 
 // form is the form in which a write puts a revision into a work.
 type form struct {
-	// revision is the one to write, with a combined template if objects are kept.
+	// revision is the revision to write, with a combined template if objects are kept.
 	revision *work.Revision
 	// kept is the hash of the revision whose objects are kept.
 	kept string
-	// ripe is when it is known; zero for now.
+	// ripe is the time at which the form is known; zero if it is known now.
 	ripe time.Time
 	// unknown is true if no readable revision matches what the cluster served last: none of its objects can be kept.
 	unknown bool

@@ -15,13 +15,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// whenAvailable is pruneStrategy WhenAvailable, where each revision has an object of its own.
+// whenAvailable sets pruneStrategy WhenAvailable. Each revision has an object of its own.
 func whenAvailable(s *rollout.Snapshot) {
 	s.Handover = &rollout.Handover{Combine: combine}
 	s.Settle = 3 * time.Second
 }
 
-// keeping says that the work holds objects of another revision beside those of its own.
+// keeping means that the work holds objects of another revision beside its own objects.
 func keeping(kept string) rt.WorkOption {
 	return func(w *work.Work) {
 		rt.Annotated(workv1alpha1.AnnotationKeptRevision, kept)(w)
@@ -30,7 +30,7 @@ func keeping(kept string) rt.WorkOption {
 	}
 }
 
-// reporting is what the agent says of a work that keeps an object which can't be applied any more.
+// reporting is the agent's report about a work that keeps an object which can't be applied any more.
 func reporting(r report, at time.Duration) rt.WorkOption {
 	return func(w *work.Work) {
 		for _, option := range beside(r, at) {
@@ -39,7 +39,7 @@ func reporting(r report, at time.Duration) rt.WorkOption {
 	}
 }
 
-// TestServedLast says which revision's objects a work keeps, and that those of no other one are written.
+// TestServedLast: a work keeps the objects of the revision that the cluster served last, and no others.
 func TestServedLast(t *testing.T) {
 	for name, tc := range map[string]struct {
 		work work.Work
@@ -83,8 +83,8 @@ func TestServedLast(t *testing.T) {
 	require.Equal(t, []string{"Create c1 to ccc: selected by p1"}, texts(joined), "a cluster that joins never gets old objects")
 }
 
-// TestHandoverIsJudged says when the new revision is available, by what the agent reports of its own manifests. What becomes of the kept ones
-// makes no difference, and the work as a whole is broken here.
+// TestHandoverIsJudged: the availability of the new revision depends on the agent's report about its own manifests. The kept objects make
+// no difference, and the work as a whole is broken here.
 func TestHandoverIsJudged(t *testing.T) {
 	is := func(conditionType string, status metav1.ConditionStatus, options ...rt.ConditionOption) metav1.Condition {
 		return rt.Condition(conditionType, status, 2*minute, options...)
@@ -121,7 +121,7 @@ func TestHandoverIsJudged(t *testing.T) {
 	}
 }
 
-// TestTrim says when the kept objects go.
+// TestTrim: kept objects are deleted when their work is trimmed.
 func TestTrim(t *testing.T) {
 	ready := func(cluster, hash, kept string) work.Work {
 		return rt.Work(cluster, rt.AtRevision(hash), keeping(kept), reporting(succeeding, minute), rt.SeenSucceeding(minute))
@@ -162,7 +162,7 @@ func TestTrim(t *testing.T) {
 	require.Equal(t, []int{1, 0}, []int{aborted.Behind, aborted.Confirmed}, "carried out is written in either form, restored is exact")
 }
 
-// TestNotKeptIsNamed says what Progressing reports of objects that are deleted at once.
+// TestNotKeptIsNamed: Progressing reports the objects that are deleted at once.
 func TestNotKeptIsNamed(t *testing.T) {
 	refuses := func(s *rollout.Snapshot) {
 		s.Handover = &rollout.Handover{Combine: func(*work.Revision, *work.Revision) handover.Result {
@@ -196,7 +196,7 @@ const (
 	succeeding  report = "success"
 )
 
-// combine stands for what package handover does: each revision has one manifest, and no other revision has it.
+// combine replaces package handover: each revision has one manifest, and no other revision has it.
 func combine(to, from *work.Revision) handover.Result {
 	return handover.Result{Combined: &handover.Combined{
 		Template: to.Template, Digest: rt.DigestOf(to.Hash + "+" + from.Hash), Manifests: 1, Kept: []string{"ConfigMap default/" + from.Hash},

@@ -76,7 +76,7 @@ func (ps *placementState) limits() Limits {
 		if m.failed() {
 			l.Failed++
 		}
-		if m.is().halts {
+		if m.traits().halts {
 			l.Halting++
 			halting[g]++
 			if _, own := ps.ownFailures(g); !own {

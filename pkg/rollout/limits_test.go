@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// TestLimits: percentages become clusters as Decide counts them, and groups have limits of their own where the strategy says so.
+// TestLimits: percentages are converted to clusters as in Decide, and groups have their own limits if the strategy sets them.
 func TestLimits(t *testing.T) {
 	limits := rollout.LimitsOf(rt.Snapshot(rt.Now(time.Hour),
 		rt.Refs(

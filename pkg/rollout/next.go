@@ -76,15 +76,16 @@ func (ps *placementState) why(s *Snapshot, m *member) string {
 		return "selected by " + ps.ref.Name
 	case m.work.At(s.Update):
 		return trimmed
-	case m.is().fails || m.work.Hash() == s.Update.Hash:
+	case m.traits().fails || m.work.Hash() == s.Update.Hash:
 		return "put back, it is not what was written"
 	default:
 		return "its turn in " + ps.ref.Name
 	}
 }
 
-// standIn writes the current revision to the clusters that have no work and whose turn does not come for now: their placementRef is halted
-// or waits for a listed group, or the rollout is stalled. Each still gets the update revision in its turn. An agent that was not heard may have a work.
+// standIn writes the current revision to the clusters that have no work and whose turn has not come: their placementRef is halted or waits
+// for a listed group, or the rollout is stalled. Each still gets the update revision in its turn. A cluster whose agent was not heard is
+// left out, because it may have a work.
 func (p *Plan) standIn(s *Snapshot, states []*placementState) {
 	for i, ps := range states {
 		stops := p.Refs[i].Halted || p.Stalled
@@ -109,16 +110,16 @@ func (p *Plan) standIn(s *Snapshot, states []*placementState) {
 
 // question is a question to the handler.
 type question struct {
-	// candidate reports whether a member may come next: it waits, and is among those that are asked about.
+	// candidate reports whether a member may come next: it waits, and the question is about it.
 	candidate func(*member) bool
 	// among reports whether the question is about a member. mandatory: it is about the mandatory groups.
 	among     func(*member) bool
 	mandatory bool
 	// kind is the type of the strategy that the handler gets.
 	kind clusterv1alpha1.RolloutType
-	// inOrder: a group has to wait for those before it.
+	// inOrder: a group waits for the groups before it.
 	inOrder bool
-	// free is how many slots of a Progressive batch are free.
+	// free is the number of free slots in a Progressive batch.
 	free int
 }
 
@@ -144,11 +145,11 @@ func (ps *placementState) nextBatch(s *Snapshot) ([]*member, error) {
 	return ps.ask(q)
 }
 
-// mandatoryFirst reports whether only mandatory groups may start: one of their clusters is not done, or OCM has not counted yet what it
-// decided. It writes the groups one after the other and the count last, so another group may have to come first.
+// mandatoryFirst reports whether only mandatory groups may start: one of their clusters is not done, or OCM has not written its count of
+// the decisions yet. OCM writes the groups one after the other and the count last, so another group may still have to come first.
 func (ps *placementState) mandatoryFirst() bool {
 	ordered := ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.Mandatory.Any()
-	return ordered && !ps.ref.Settled() || ps.any(func(m *member) bool { return !m.is().done && ps.mandatory(m.group) })
+	return ordered && !ps.ref.Settled() || ps.any(func(m *member) bool { return !m.traits().done && ps.mandatory(m.group) })
 }
 
 // fillBatch returns the clusters for the free slots of a Progressive batch. Members that may already be in flight come first. The others
@@ -267,7 +268,7 @@ func (ps *placementState) firstOnTheWay(q question) *member {
 		return nil
 	}
 	keepsTurn := func(m *member) bool {
-		return m.takesSlot() || m.is().keepsTurn && !q.candidate(m)
+		return m.takesSlot() || m.traits().keepsTurn && !q.candidate(m)
 	}
 	var first *member
 	for _, m := range ps.members {

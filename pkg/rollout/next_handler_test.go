@@ -25,21 +25,21 @@ import (
 // handlerNow is the time at which this package and sdk-go's handler are compared.
 const handlerNow = 2 * hour
 
-// absent is the status of a cluster that has no ManifestWork: the handler knows none of it.
+// absent is the status of a cluster that has no ManifestWork: the handler does not have such a status.
 const absent = handler.RolloutStatus(-1)
 
 // reported is a cluster of a comparison.
 type reported struct {
 	cluster string
 	status  handler.RolloutStatus
-	// age is for how long the cluster has had the status. undated means that the handler gets no LastTransitionTime.
+	// age is how long the cluster has had the status. undated means that the handler gets no LastTransitionTime.
 	age     time.Duration
 	undated bool
-	// left means that the Placement does not select the cluster any more. Its work is still there.
+	// left means that the Placement does not select the cluster any more. Its work still exists.
 	left bool
 }
 
-// rolloutCase is one question to both: which clusters are started, which have failed, and is that too many?
+// rolloutCase is one question to both: which clusters are started, which have failed, and have too many failed?
 type rolloutCase struct {
 	ref      placement.Ref
 	clusters []reported
@@ -57,7 +57,7 @@ func (c *rolloutCase) String() string {
 	return b.String()
 }
 
-// answer is what both are compared by.
+// answer contains the results that are compared.
 type answer struct {
 	Err      bool
 	Started  []string
@@ -145,7 +145,7 @@ func (c *rolloutCase) hubAnswers() answer {
 	return a
 }
 
-// work is the ManifestWork of a cluster that reports so.
+// work returns the ManifestWork of a cluster with this report.
 func (c *rolloutCase) work(r reported) work.Work {
 	since := handlerNow - r.age
 	written := []rt.WorkOption{rt.AtRevision("bbb"), rt.WrittenAt(since)}
@@ -168,7 +168,7 @@ func (c *rolloutCase) work(r reported) work.Work {
 	return rt.Work(r.cluster, options...)
 }
 
-// drawCase draws from everything that the CRD lets through.
+// drawCase draws a case that the CRD allows.
 func drawCase(t *rapid.T) *rolloutCase {
 	c := &rolloutCase{ref: rt.Ref("p1", drawType(t))}
 	n := rapid.IntRange(1, 4).Draw(t, "groups")
@@ -242,15 +242,15 @@ func drawMandatory(t *rapid.T, c *rolloutCase) {
 	}
 }
 
-// stopClock has the handler read the clock of the comparison.
+// stopClock makes the handler use the time of the comparison.
 func stopClock(t *testing.T) {
 	before := handler.RolloutClock
 	handler.RolloutClock = clocktesting.NewFakeClock(rt.At(handlerNow))
 	t.Cleanup(func() { handler.RolloutClock = before })
 }
 
-// TestHandlerAgrees holds the decisions of this package against sdk-go's handler, over all strategies and states. They are the same except
-// for the deviations that are listed.
+// TestHandlerAgrees compares the decisions of this package with those of sdk-go's handler, over all strategies and states. They are the
+// same except for the listed deviations.
 func TestHandlerAgrees(t *testing.T) {
 	stopClock(t)
 	compared, deviating := 0, 0

@@ -20,7 +20,7 @@ const (
 	hour   = time.Hour
 )
 
-// started names the clusters that a plan writes the desired revision to, in order.
+// started names the clusters to which a plan writes the desired revision, in order.
 func started(p *rollout.Plan) string {
 	var names []string
 	for _, w := range p.Writes {
@@ -35,7 +35,7 @@ func decide(options ...rt.SnapshotOption) *rollout.Plan {
 	return rollout.Decide(rt.Snapshot(options...))
 }
 
-// Works of the rollout from aaa to bbb, as they are at 10m. The deadline of the tests is 5m.
+// Works of the rollout from aaa to bbb at 10m. The deadline of the tests is 5m.
 func old(cluster string, more ...rt.WorkOption) work.Work {
 	return rt.Work(cluster, append([]rt.WorkOption{rt.AtRevision("aaa"), rt.Succeeded(0)}, more...)...)
 }
@@ -52,7 +52,7 @@ func done(cluster string, more ...rt.WorkOption) work.Work {
 	return rt.Work(cluster, append([]rt.WorkOption{rt.AtRevision("bbb"), rt.WrittenAt(2 * minute), rt.Succeeded(3 * minute)}, more...)...)
 }
 
-// TestNextBatch says which clusters come next.
+// TestNextBatch: the clusters that come next.
 func TestNextBatch(t *testing.T) {
 	deadline := rt.Deadline("5m")
 	threeGroups := func(options ...rt.RefOption) placement.Ref {
@@ -120,7 +120,7 @@ func TestNextBatch(t *testing.T) {
 			ref: threeGroups(rt.PerGroup(), rt.Mandatory("b")), works: []work.Work{done("c3"), done("c4")}, want: "c1 c2",
 		},
 
-		// A pass writes for half a second at most: the rest of a group is started while its first clusters are on their way.
+		// A pass writes for at most half a second: the rest of a group is started while its first clusters are in flight.
 		"PerGroup: the rest of a later group": {
 			ref: threeGroups(rt.PerGroup()), works: []work.Work{done("c1"), done("c2"), inFlight("c3")}, want: "c4",
 		},
@@ -162,7 +162,7 @@ func TestNextBatch(t *testing.T) {
 	}
 }
 
-// TestSettle says when a success counts, and when to look again.
+// TestSettle: a success counts after the settle time, and a pass comes at that time.
 func TestSettle(t *testing.T) {
 	success := func(more ...rt.WorkOption) work.Work {
 		return rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb"), rt.WrittenAt(0), rt.Succeeded(minute)}, more...)...)
@@ -209,7 +209,7 @@ func texts(p *rollout.Plan) []string {
 	return out
 }
 
-// TestPlanIsSorted: whatever order the works come in, messages and writes don't move.
+// TestPlanIsSorted: the order of the works does not change messages and writes.
 func TestPlanIsSorted(t *testing.T) {
 	works := []work.Work{failed("c3"), failed("c1"), broken("c2", rt.Deleting(), rt.InGroup("0/"))}
 	ref := rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c3", "c1"))

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// released is the plan as it would be without the pause.
+// released returns the plan as it would be without the pause.
 func released(p *rollout.Plan) *rollout.Plan {
 	free := *p
 	if p.Held != nil {
@@ -20,7 +20,8 @@ func released(p *rollout.Plan) *rollout.Plan {
 	return &free
 }
 
-// judgePause holds a plan against R22: while paused it does nothing, and it finds the same and holds back the same as it would do otherwise.
+// judgePause checks a plan against R22: during the pause, it does nothing, but its findings and the held actions are those of a plan
+// without a pause.
 func judgePause(s *rollout.Snapshot, p *rollout.Plan) error {
 	if !s.Paused {
 		if p.Held != nil {
@@ -38,7 +39,7 @@ func judgePause(s *rollout.Snapshot, p *rollout.Plan) error {
 	unpaused.Paused = false
 	free := rollout.Decide(&unpaused)
 	if free.Abort != nil {
-		// An abort that is persisted ends the pass: what follows is for the one that holds it back.
+		// An abort that is persisted ends the pass. The following fields are only set if the abort is held back.
 		free.Recheck, free.Behind = p.Recheck, p.Behind
 	}
 	if got, want := planText(released(p)), planText(free); got != want {
@@ -47,7 +48,7 @@ func judgePause(s *rollout.Snapshot, p *rollout.Plan) error {
 	return nil
 }
 
-// TestPauseHoldsBack: nothing is written, deleted or aborted, and what would be is told.
+// TestPauseHoldsBack: nothing is written, deleted or aborted, and the held actions are reported.
 func TestPauseHoldsBack(t *testing.T) {
 	rolling := rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2")))
 	for name, tc := range map[string]struct {
@@ -87,7 +88,7 @@ func TestPauseHoldsBack(t *testing.T) {
 	}
 }
 
-// TestPauseIsNoStall: what is held back counts as handed out. A rollout that would be stalled without the pause is stalled with it.
+// TestPauseIsNoStall: held writes count as made. A rollout that would be stalled without the pause is stalled with it.
 func TestPauseIsNoStall(t *testing.T) {
 	two := rt.Clusters("c1", "c2")
 	goesOn := rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.MaxFailures(1), two))
@@ -99,7 +100,7 @@ func TestPauseIsNoStall(t *testing.T) {
 	require.True(t, decide(rt.Now(10*minute), rt.Paused(), stops, rt.Works(failed("c1"), old("c2"))).Stalled)
 }
 
-// TestHeldAbort: an abort that a pause holds back ends no pass. Phases change at their times.
+// TestHeldAbort: an abort that a pause holds back does not end the pass. Phases change at their times.
 func TestHeldAbort(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Paused(), rt.Works(failed("c1"), inFlight("c2")), rt.Rejected("c3", 5*minute, 10*minute),
 		rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2", "c3", "c4"))))
@@ -109,7 +110,7 @@ func TestHeldAbort(t *testing.T) {
 	require.Equal(t, 3*time.Minute, p.Recheck, "the deadline of c2")
 }
 
-// TestRevisionsOfAPlan: a pause keeps the revisions in use that works get after it.
+// TestRevisionsOfAPlan: during a pause, the revisions that works get after it stay in use.
 func TestRevisionsOfAPlan(t *testing.T) {
 	options := []rt.SnapshotOption{
 		rt.Now(10 * minute), rt.Older("000"), rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1", "c2", "c3"))),

@@ -17,7 +17,7 @@ import (
 //  4. A failure does not count while the cluster's agent is unknown. While the selection of any placementRef is unknown, no deadline fires.
 //  5. A recorded failure holds until the success of the cluster is settled.
 //
-// The table below says what follows from each phase. Code that needs more than the table compares the phase itself.
+// The table below has the consequences of each phase. Code that needs more than the table compares the phase itself.
 
 // Phase is the progress of a selected cluster toward the update revision.
 type Phase string
@@ -113,11 +113,11 @@ type consequence struct {
 	awaited when
 	// tolerated: the rollout may complete without it.
 	tolerated bool
-	// done: it keeps no mandatory group open.
+	// done: it does not keep a mandatory group open.
 	done bool
-	// updated: it runs the update revision, settled or not. settled: its success counts.
+	// updated: it has the update revision, settled or not. settled: its success counts.
 	updated, settled bool
-	// listed: it is named among the clusters that hold the rollout up.
+	// listed: it is named among the clusters that hold up the rollout.
 	listed bool
 	// waitsFor is what it waits for, if that depends on the phase alone.
 	waitsFor Wait
@@ -156,9 +156,9 @@ const (
 	always
 	// onceWritten: only if this plan writes the update revision to the cluster.
 	onceWritten
-	// withDeadline: only if a progressDeadline will decide. Without one, nothing does.
+	// withDeadline: only if there is a progressDeadline. Without one, the wait has no end.
 	withDeadline
-	// unlessHalted: only as long as the placementRef is not halted.
+	// unlessHalted: only while the placementRef is not halted.
 	unlessHalted
 )
 
@@ -182,9 +182,9 @@ type member struct {
 	work    *work.Work
 	// owned is true if the cluster belongs to the placementRef. Otherwise only its work still counts here.
 	owned bool
-	// invalid is true if no cluster can have the name: it fails at once, and nothing is written or sent anywhere by that name.
+	// invalid is true if no cluster can have the name: it fails at once, and nothing is written or sent to that name.
 	invalid bool
-	// away is true if the cluster does not belong to the placementRef because it is away. It counts as one that does.
+	// away is true if the cluster does not belong to the placementRef because it is away. It counts as if it did.
 	away bool
 
 	// atUpdate is true if the work has the update revision. state is then its state by its conditions.
@@ -214,21 +214,21 @@ type member struct {
 	inPlan bool
 }
 
-// is returns the consequences of a member's phase.
-func (m *member) is() *consequence { return &table[m.phase] }
+// traits returns the consequences of a member's phase.
+func (m *member) traits() *consequence { return &table[m.phase] }
 
 // The exceptions, which need the work, the clock or the plan.
 
 // takesSlot reports whether a member occupies a slot.
 func (m *member) takesSlot() bool {
-	return m.is().takesSlot == always || m.written && m.is().takesSlot == onceWritten
+	return m.traits().takesSlot == always || m.written && m.traits().takesSlot == onceWritten
 }
 
 // startable reports whether a member may be next.
-func (m *member) startable() bool { return m.is().startable && !m.written }
+func (m *member) startable() bool { return m.traits().startable && !m.written }
 
 // failed reports whether a member counts as failed for its placementRef.
-func (m *member) failed() bool { return m.is().fails }
+func (m *member) failed() bool { return m.traits().fails }
 
 // writtenAgain reports whether a member that was started gets the update revision again: the API server rejects the write, or the member
 // failed, and somebody changed its work since. This starts no further cluster, so neither a halt nor the order of groups prevents it.
@@ -264,7 +264,7 @@ func (m *member) counted() bool { return m.owned || m.away }
 
 // mayFailUnselected reports whether a member that nothing selects any more could still fail.
 func (ps *placementState) mayFailUnselected(m *member) bool {
-	return !m.counted() && m.is().mayStillFail && ps.hasDeadline()
+	return !m.counted() && m.traits().mayStillFail && ps.hasDeadline()
 }
 
 // computePhase computes the phase of a member.
@@ -313,7 +313,7 @@ func (ps *placementState) updatedPhase(s *Snapshot, m *member) {
 	default:
 		m.phase, m.next = ps.until(s, m, inFlight, failed)
 	}
-	if m.is().mayStillFail && !gateChanges.IsZero() && (m.next.IsZero() || gateChanges.Before(m.next)) {
+	if m.traits().mayStillFail && !gateChanges.IsZero() && (m.next.IsZero() || gateChanges.Before(m.next)) {
 		m.next = gateChanges
 	}
 	ps.failFlapping(s, m)
@@ -323,7 +323,7 @@ func (ps *placementState) updatedPhase(s *Snapshot, m *member) {
 // soaked again.
 func (ps *placementState) soakedAt(s *Snapshot, m *member) time.Time {
 	if s.returns() {
-		if writtenAt, known := m.work.AppliedAt(); known && !writtenAt.After(s.Update.BeginsAt) {
+		if writtenAt, known := m.work.AppliedAt(); known && !writtenAt.After(s.Update.CountsFrom) {
 			return time.Time{}
 		}
 	}

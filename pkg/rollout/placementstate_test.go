@@ -13,13 +13,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestCanaryOnItsWayOut: a group whose only work is on its way out is not an empty group, and later groups wait for it. It is 10m
-// now, the deadline is 5m, and the works have the older revision.
+// TestCanaryOnItsWayOut: a group whose only work is being deleted is not an empty group, and later groups wait for it. The time is 10m, the
+// deadline is 5m, and the works have the older revision.
 func TestCanaryOnItsWayOut(t *testing.T) {
 	deadline := rt.Deadline("5m")
 	lately, long := rt.DeletedAt(9*minute), rt.DeletedAt(minute)
 	canary := rt.InGroup("0/canary")
-	// As OCM numbers them: once the canary is not selected any more, production has its index.
+	// As OCM numbers them: when the canary is no longer selected, production gets its index.
 	selected := []rt.RefOption{rt.Group("canary", "k1"), rt.Group("production", "c1", "c2")}
 	deselected := []rt.RefOption{rt.Group("production", "c1", "c2")}
 	for name, tc := range map[string]struct {
@@ -64,7 +64,7 @@ func TestCanaryOnItsWayOut(t *testing.T) {
 	}
 }
 
-// TestDeletionThatHangs: its deadline runs since the deletion, fires to the instant, and not before the agents had time to report.
+// TestDeletionThatHangs: the deadline runs from the deletion, and fires exactly on time, but not before the agents had time to report.
 func TestDeletionThatHangs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		now, since rt.SnapshotOption
@@ -88,7 +88,7 @@ func TestDeletionThatHangs(t *testing.T) {
 	}
 }
 
-// TestStuckIsNamedOnce: a work that counts for the ref whose name it has is not named again by the one that waits for it.
+// TestStuckIsNamedOnce: if a work counts for the ref in its label, the ref that waits for its deletion does not name it again.
 func TestStuckIsNamedOnce(t *testing.T) {
 	deadline := rt.Deadline("5m")
 	p := decide(rt.Now(10*minute), rt.Recorded("p1", workv1alpha1.FailureDeadlineExceeded, "c1"), rt.Works(failed("c1", rt.DeletedAt(3*minute))),

@@ -29,9 +29,9 @@ type Write struct {
 	Action    Action
 	Cluster   string
 	Placement string
-	// Work is the work as it is; nil for Create.
+	// Work is the existing work; nil for Create.
 	Work *work.Work
-	// Revision is what the work gets; nil for Relabel.
+	// Revision is the revision that the work gets; nil for Relabel.
 	Revision *work.Revision
 	// KeptRevision is the hash of the revision whose objects Revision's template keeps beside its own; empty for none.
 	KeptRevision string
@@ -117,7 +117,7 @@ type RefOutcome struct {
 	Terminating []string
 	Deadline    time.Duration
 
-	// Phases is how many of its clusters are in each phase.
+	// Phases is the number of its clusters in each phase.
 	Phases map[Phase]int
 
 	// overSelected: more of the selected clusters failed than maxFailures allows of the selected clusters.
@@ -143,12 +143,12 @@ type Plan struct {
 	WouldAbort *Abort
 	// AbortBlocked is why a failed ref with AbortAll or ReportAbort decides no abort.
 	AbortBlocked AbortBlock
-	// Writes in the order in which they should be made.
+	// Writes are the writes, in the order in which they should be made.
 	Writes []Write
-	// Deletes of works that no ref selects, and of surplus ones.
+	// Deletes are the deletions of works that no ref selects, and of surplus ones.
 	Deletes []Delete
-	// Held is what a pause holds back; nil if the owner is not paused. Then Abort and Deletes are empty, and Writes has only works that agents
-	// have lost.
+	// Held contains the actions that a pause holds back; nil if the owner is not paused. Then Abort and Deletes are empty, and Writes has only
+	// works that agents have lost.
 	Held *Held
 	// Served is a digest, for the ledger, of the clusters that have the current revision during a pause over a broker. If a pass can't
 	// compute it, it keeps Snapshot.Served.
@@ -163,7 +163,7 @@ type Plan struct {
 	// Recheck is the time until something changes by itself; zero for never.
 	Recheck time.Duration
 
-	// Refs are the outcomes of the refs, in spec order. IgnoredRefs is how many more the spec has.
+	// Refs are the outcomes of the refs, in spec order. IgnoredRefs is the number of ignored refs.
 	Refs        []RefOutcome
 	IgnoredRefs int
 	// Groups are the states of the listed decision groups while the rollout is in progress: by placementRef in spec order, and in the order of
@@ -176,9 +176,9 @@ type Plan struct {
 	// Failing names the failed, unknown, degraded, rejected and completed clusters that count, and those whose deletion timed out, including
 	// those without a ref, sorted.
 	Failing []Failing
-	// Gates are what the success gates say, in spec order.
+	// Gates are the states of the success gates, in spec order.
 	Gates []GateOutcome
-	// Bare names the selected clusters that have no work, whose turn does not come for now, and that no revision can be written to meanwhile,
+	// Bare names the selected clusters that have no work, whose turn has not come, and to which no revision can be written in the meantime,
 	// sorted.
 	Bare []string
 	// Away are the clusters that no placementRef selects because they are, or were a moment ago, unavailable, by cluster.
@@ -197,7 +197,7 @@ type Plan struct {
 	// Confirmed is how many selected clusters have succeeded at the desired revision for long enough to count. While aborted, it includes
 	// clusters that are away.
 	Confirmed int
-	// tolerated is how many selected clusters have a failure without which the rollout may complete.
+	// tolerated is the number of selected clusters with a failure that does not prevent completion.
 	tolerated int
 	// Behind is how many works, of those that can be written, are not at the desired revision. In an abort, a work that was restored and that
 	// somebody changed since does not count.
@@ -210,7 +210,7 @@ type Plan struct {
 	Records Records
 	// Exceeded is the exceeded bound because of which no object is kept; empty for none.
 	Exceeded string
-	// Settled are works whose success has settled since the last plan: the next snapshot must include that.
+	// Settled are works whose success has settled since the last plan. The next snapshot must contain this.
 	Settled []*work.Work
 	// Accepted are works that the API server stored with a different spec than the hub requested.
 	Accepted []*work.Work
@@ -241,8 +241,7 @@ func (p *Plan) Selected() int {
 	return n
 }
 
-// Restorable returns how many clusters an abort can roll back: all that are selected, except the names that no cluster can have, and those
-// that are away.
+// Restorable returns how many clusters an abort can roll back: all selected clusters, except impossible names and clusters that are away.
 func (p *Plan) Restorable() int {
 	n := p.Selected() + p.awayRestorable
 	for i := range p.Refs {
@@ -266,7 +265,7 @@ func (p *Plan) RollsOut() bool {
 	return slices.ContainsFunc(p.allWrites(), func(w Write) bool { return w.Action != Relabel && !w.Retry && !w.StandIn })
 }
 
-// namesShown bounds the clusters that a message names: a condition's message may hold 32 KiB.
+// namesShown limits the clusters that a message names, because the message of a condition may have at most 32 KiB.
 const namesShown = 5
 
 // Names counts clusters and names the first of them.

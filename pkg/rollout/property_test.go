@@ -14,7 +14,7 @@ import (
 )
 
 // TestMain makes every run play the same stories, unless -rapid.checks or -rapid.seed is set: a change must not fail because of an earlier
-// one. `make soak` plays new ones.
+// bug. `make soak` plays new ones.
 func TestMain(m *testing.M) {
 	_ = flag.Set("rapid.checks", "1000")
 	_ = flag.Set("rapid.seed", "1")
@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestDecideIsAFunction: equal snapshots give equal plans, whatever the order of the works, and none is changed. A pause changes only what is
-// done.
+// TestDecideIsAFunction: equal snapshots give equal plans, in any order of the works, and Decide changes no snapshot. A pause changes only
+// the actions.
 func TestDecideIsAFunction(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -70,7 +70,7 @@ func lacks[V any](known, wanted map[string]V) bool {
 	return false
 }
 
-// hasFailed reports whether the records say that a cluster failed with the update revision.
+// hasFailed reports whether the records show that a cluster failed with the update revision.
 func (s *Snapshot) hasFailed(cluster string) bool {
 	record, known := s.Records.Failures[cluster]
 	return known && !s.Aborted && record.Reason != workv1alpha1.FailureTerminationTimedOut
@@ -83,7 +83,7 @@ func (ps *placementState) recordOf(s *Snapshot, m *member) (record Failure, hold
 		return Failure{}, false
 	}
 	record, holds = s.Records.Failures[m.cluster]
-	terminates := m.is().waitsFor == WaitDeletion
+	terminates := m.traits().waitsFor == WaitDeletion
 	switch {
 	case record.Reason == workv1alpha1.FailureTerminationTimedOut:
 		return record, holds && terminates && m.work.Deleting()
@@ -96,7 +96,7 @@ func (ps *placementState) recordOf(s *Snapshot, m *member) (record Failure, hold
 // applyRecord gives a member the phase of its recorded failure. A cluster that no placementRef selects, and that had succeeded, fails only by
 // such a record.
 func (ps *placementState) applyRecord(s *Snapshot, m *member) {
-	if m.is().settled || m.phase == completed {
+	if m.traits().settled || m.phase == completed {
 		return
 	}
 	record, holds := ps.recordOf(s, m)
@@ -107,10 +107,10 @@ func (ps *placementState) applyRecord(s *Snapshot, m *member) {
 		}
 		return
 	}
-	if m.is().mayStillFail {
+	if m.traits().mayStillFail {
 		m.next = time.Time{} // Its deadline no longer applies.
 	}
-	found := record // Only what is found goes to the heap.
+	found := record // Only an existing record goes to the heap.
 	m.since, m.reason, m.record = record.Since, record.Reason, &found
 	m.phase = m.failedPhase()
 }
@@ -149,7 +149,7 @@ func (m *member) failure(s *Snapshot, placement string, unknown bool) (Failure, 
 			failure.Placement = placement
 		}
 		return failure, true
-	case !m.is().fails && (!m.owned || m.phase != terminationTimedOut):
+	case !m.traits().fails && (!m.owned || m.phase != terminationTimedOut):
 		return Failure{}, false
 	}
 	failure := Failure{Placement: placement, Since: s.Now, Reason: m.reason, Gate: m.gate}
@@ -181,10 +181,10 @@ func (m *member) degradedRecord(s *Snapshot, placement string, halted bool) (Fai
 	if !known {
 		record = Failure{Placement: placement, Since: s.Now, Reason: workv1alpha1.FailureDegraded}
 	}
-	return record, m.is().name == PhaseDegraded && (known || halted && m.counted())
+	return record, m.traits().name == PhaseDegraded && (known || halted && m.counted())
 }
 
-// records returns the current facts. During an abort, the facts of the failed rollout stay.
+// records returns the current facts. During an abort, the facts of the failed rollout are kept.
 func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 	if s.Aborted {
 		return s.Records

@@ -11,8 +11,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestRetriedUntil: a cluster that had failed by the time of a retry gets a new deadline, once; no other cluster does. The works were
-// written at 0, the deadline is 5m, and it is minute 21.
+// TestRetriedUntil: a cluster that had failed by the time of a retry gets one new deadline; no other cluster does. The works were written
+// at 0, the deadline is 5m, and the time is minute 21.
 func TestRetriedUntil(t *testing.T) {
 	const until = 20 * time.Minute
 	at := func(state rt.WorkOption, more ...rt.WorkOption) work.Work {

@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestRecords says what is recorded of a rollout, and why each cluster failed.
+// TestRecords: the facts of a rollout are recorded, with the reason why each cluster failed.
 func TestRecords(t *testing.T) {
 	ref := rt.Ref("p1", rt.Progressive(4), rt.Deadline("5m"), rt.Clusters("c1", "c2", "c3", "c4", "c5"))
 	p := decide(rt.Now(10*minute), rt.Refs(ref), rt.Works(failed("c1"), broken("c2"), inFlight("c3"), old("c4", rt.DeletedAt(3*minute))), rt.Rejected("c5", minute, 10*minute))
@@ -36,7 +36,7 @@ func reasons(records map[string]rollout.Failure) map[string]workv1alpha1.Failure
 	return found
 }
 
-// TestRecordsAreBounded: the status names 100 failed clusters at most, and those that it names already stay.
+// TestRecordsAreBounded: the status names at most 100 failed clusters, and those that it already names stay.
 func TestRecordsAreBounded(t *testing.T) {
 	var names []string
 	var works []work.Work
@@ -51,7 +51,7 @@ func TestRecordsAreBounded(t *testing.T) {
 	require.NotContains(t, p.Records.Failures, "c140")
 }
 
-// TestUnreadableStrategyTakesNoFailureBack: an edit of the spec that can't be read, and is corrected later, changes no record.
+// TestUnreadableStrategyTakesNoFailureBack: if an edit makes the spec unreadable, and is corrected later, no record changes.
 func TestUnreadableStrategyTakesNoFailureBack(t *testing.T) {
 	ref := rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures(-1), rt.Clusters("c1", "c2")))
 	halted := func(s *rollout.Snapshot) { s.Records.Halted = map[string]time.Time{"p1": rt.At(minute)} }
@@ -61,7 +61,7 @@ func TestUnreadableStrategyTakesNoFailureBack(t *testing.T) {
 	require.Empty(t, texts(p))
 }
 
-// TestLostRecordsStartNothing: until the deadlines count again, nobody knows which clusters had failed.
+// TestLostRecordsStartNothing: until the deadlines count again, it is unknown which clusters had failed.
 func TestLostRecordsStartNothing(t *testing.T) {
 	ref := rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.Clusters("c1", "c2")))
 	lost := func(s *rollout.Snapshot) { s.Records.Lost = true }

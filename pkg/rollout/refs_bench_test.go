@@ -36,8 +36,7 @@ func worksOf(clusters []string, of func(i int) []rt.WorkOption) []work.Work {
 	return works
 }
 
-// manyRefs are the scenes in which one step of a decision could look at every work for each placementRef, or at every placementRef for each
-// work.
+// manyRefs are the scenes in which a step of a decision could visit every work for each placementRef, or every placementRef for each work.
 var manyRefs = []scene{
 	{"each-selects-some", func(refs, works int) *rollout.Snapshot {
 		clusters := clusterNames(works)
@@ -105,7 +104,7 @@ var manyRefs = []scene{
 	}},
 }
 
-// BenchmarkRefs is what a decision costs with many placementRefs: 64 of them count.
+// BenchmarkRefs measures a decision with many placementRefs, of which 64 count.
 func BenchmarkRefs(b *testing.B) {
 	for _, scene := range manyRefs {
 		for _, size := range [][2]int{{64, 1000}, {64, 10000}, {2000, 1000}} {
@@ -122,7 +121,7 @@ func BenchmarkRefs(b *testing.B) {
 	}
 }
 
-// allocated is what a decision allocates.
+// allocated returns the number of bytes that a decision allocates.
 func allocated(s *rollout.Snapshot) (bytes float64) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -132,12 +131,13 @@ func allocated(s *rollout.Snapshot) (bytes float64) {
 	return float64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// TestRefsAndWorksAddUp: what a decision allocates grows with the placementRefs and works, and not with their product.
+// TestRefsAndWorksAddUp: the memory that a decision allocates grows with the sum of the placementRefs and works, and not with their
+// product.
 func TestRefsAndWorksAddUp(t *testing.T) {
 	for _, scene := range manyRefs {
 		t.Run(scene.name, func(t *testing.T) {
 			few, many := scene.make(8, 400), scene.make(64, 3200)
-			rollout.Decide(few) // What is allocated once.
+			rollout.Decide(few) // Some memory is allocated only once.
 			require.Less(t, allocated(many)/allocated(few), 12.0, "8 times the placementRefs and works")
 		})
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// TestIgnoredRefs: where the spec has more placementRefs than count, it is not known which clusters are selected. So nothing is deleted and nothing
-// is complete, but an abort takes back the works of every cluster.
+// TestIgnoredRefs: if the spec has too many placementRefs, the selected clusters are unknown. So nothing is deleted and nothing completes,
+// but an abort restores the works of every cluster.
 func TestIgnoredRefs(t *testing.T) {
 	refs := rt.Refs(rt.Ref("p1", rt.Clusters("c1"), rt.Deadline("5m"), rt.AbortAll()))
 	for _, tc := range []struct {

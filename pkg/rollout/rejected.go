@@ -8,7 +8,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Rejection is the API server's rejection of the writes of a cluster's work, until somebody removes the cause.
+// Rejection is the API server's rejection of the writes of a cluster's work, until a user removes the cause.
 type Rejection struct {
 	// Since is when it first rejected a write.
 	Since time.Time
@@ -48,7 +48,7 @@ func (ps *placementState) rejectedPhase(s *Snapshot, m *member) {
 	if !known || !m.owned || s.Aborted {
 		return
 	}
-	rejection := found // Only what is found goes to the heap.
+	rejection := found // Only an existing rejection goes to the heap.
 	m.rejection, m.since, m.reason = &rejection, rejection.Since, workv1alpha1.FailureRejected
 	m.phase, m.next = ps.until(s, m, inFlight, failed)
 	if m.phase == failed && rejection.TriedAt.Before(ps.dueAt(s, m.cluster, rejection.Since)) {

@@ -41,8 +41,9 @@ func (w *Write) ChangesSpec() bool {
 	return w.Work != nil && w.Revision != nil && w.Work.Digest != w.Revision.Digest
 }
 
-// relabel updates the labels and annotations of works that the plan does not otherwise write, or whose write the API server rejects. The
-// strategies do not matter: the owner's labels changed, another placementRef took over a cluster, or an older release wrote the work.
+// relabel updates the labels and annotations of works that the plan does not otherwise write, or whose write the API server rejects. They
+// are outdated if the owner's labels changed, another placementRef took over a cluster, or an older release wrote the work. The strategies
+// do not apply.
 func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 	for _, ps := range states {
 		for _, m := range ps.members {
@@ -65,15 +66,15 @@ func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 	}
 }
 
-// failedInAnother reports whether a member failed in a decision group that its work does not name. If the cluster is deselected, its failure
-// counts in the group that the work names.
+// failedInAnother reports whether a member failed in a decision group that its work does not name. If the cluster is deselected, its
+// failure counts in the group that the work names.
 func (ps *placementState) failedInAnother(m *member, group string) bool {
 	index, name, known := m.work.DecisionGroup()
 	of := placement.Group{Name: name, Index: index}
-	return known && m.is().fails && ps.ref.Settled() && m.work.PlacementName() == ps.ref.Name && of.Key() != group
+	return known && m.traits().fails && ps.ref.Settled() && m.work.PlacementName() == ps.ref.Name && of.Key() != group
 }
 
-// placement returns the Placement that a member's work is labelled with. While a selection is unknown, no work is handed over.
+// placement returns the Placement with which a member's work is labelled. While a selection is unknown, no work is handed over.
 func (m *member) placement(ps *placementState) string {
 	if ps.selection.anyUnknown && m.work != nil && m.work.PlacementName() != "" {
 		return m.work.PlacementName()

@@ -83,7 +83,8 @@ func (s *Snapshot) after(seen time.Time, wait time.Duration) time.Time {
 	return work.Later(seen, s.Gap.End).Add(wait)
 }
 
-// removeUnselected deletes a work that nothing has selected for long enough, and reports whether it does. One whose cluster is away stays.
+// removeUnselected deletes a work that nothing has selected for long enough, and reports whether it does. A work whose cluster is away
+// stays.
 func (p *Plan) removeUnselected(s *Snapshot, w *work.Work, wait time.Duration) bool {
 	if away, _ := s.away(w.Cluster()); away {
 		return false

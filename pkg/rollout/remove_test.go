@@ -11,8 +11,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// TestRemoveBetweenSlices: the placement controller can die after it took a cluster out of one slice and before it put the cluster into another
-// one. Its successor comes after the leader lease, and the workload must still be there.
+// TestRemoveBetweenSlices: the placement controller can die after it removed a cluster from one slice, and before it added the cluster to
+// another slice. Its successor starts only after the leader lease has expired, and the workload must still exist.
 func TestRemoveBetweenSlices(t *testing.T) {
 	hundred := make([]string, 100)
 	for i := range hundred {
@@ -48,7 +48,7 @@ func TestRemoveBetweenSlices(t *testing.T) {
 	}
 }
 
-// TestSliced says which clusters may be between two slices of which Placements.
+// TestSliced: a cluster may be between two slices of some Placements.
 func TestSliced(t *testing.T) {
 	refs := []placement.Ref{rt.Ref("p1", rt.Clusters("c1", "c2")), rt.Ref("p2", rt.Clusters("c2", "c3"), rt.Slices(2)),
 		rt.Ref("p3", rt.Clusters("c3"), rt.Slices(3)), rt.Ref("p4", rt.Missing())}

@@ -134,7 +134,7 @@ func (r *ring) add(m *member, s *Snapshot) {
 
 // finished reports whether a member does not hold back the listed groups after its own.
 func (m *member) finished() bool {
-	return m.is().done || m.is().tolerated || m.phase == overdueUnselected
+	return m.traits().done || m.traits().tolerated || m.phase == overdueUnselected
 }
 
 // succeededAt returns when a member succeeded. An agent may report no transition, and its clock may be behind. So if the recorded time of
@@ -305,7 +305,8 @@ func (ps *placementState) ownFailures(group int) (at int, own bool) {
 	return at, at < len(ps.rings) && ps.rings[at].MaxFailures != nil
 }
 
-// exceedsOwn reports whether more clusters of a listed group count than its own maxFailures allows for its size plus the missing clusters.
+// exceedsOwn reports whether more clusters of a listed group count as failed than its own maxFailures allows, for its size plus the missing
+// clusters.
 func (ps *placementState) exceedsOwn(counts, sizes []int, missing int) bool {
 	for r, count := range counts {
 		if count > 0 && count > ps.rings[r].FailuresAllowed(sizes[r]+missing) {

@@ -43,7 +43,8 @@ func ringed(options ...rt.RefOption) placement.Ref {
 	return rt.Ref("p1", append(options, groups...)...)
 }
 
-// fleet is a work for each of the six clusters: o for the older revision, f for in flight, x for failed, b for broken, d for done since 3m.
+// fleet returns a work for each of the six clusters: o for the older revision, f for in flight, x for failed, b for broken, d for done
+// since 3m.
 func fleet(states string) rt.SnapshotOption {
 	var works []work.Work
 	for i, state := range strings.ReplaceAll(states, " ", "") {
@@ -65,8 +66,8 @@ func fleet(states string) rt.SnapshotOption {
 	return rt.Works(works...)
 }
 
-// TestRings says which clusters come next when rolloutStrategy.groups lists groups, what holds the others back, and that a gate keeps the
-// rollout in progress. It is 10m.
+// TestRings: the clusters that come next if rolloutStrategy.groups lists groups, and the reason why others wait. A gate keeps the rollout
+// in progress. The time is 10m.
 func TestRings(t *testing.T) {
 	listed, progressive, deadline := rt.Listed, rt.Progressive(6), rt.Deadline("5m")
 	tolerant := rt.MaxFailures(6)
@@ -184,7 +185,7 @@ func options(of ...rt.SnapshotOption) []rt.SnapshotOption { return of }
 
 func skip(ref *placement.Ref) { ref.Strategy.UnavailableClusters = workv1alpha1.SkipUnavailable }
 
-// returns is a template that returned to the current revision in the middle of another rollout; fastUndo is an undo at once.
+// returns makes the template return to the current revision in the middle of another rollout; fastUndo makes it an undo at once.
 func returns(s *rollout.Snapshot) {
 	s.Update, s.Current = rt.Revision("aaa"), rt.Revision("aaa")
 	s.Update.Underway = true
@@ -231,7 +232,7 @@ func standsIn(cluster string) func(*testing.T, *rollout.Plan) {
 	}
 }
 
-// TestRingsExplained says what the clusters wait for.
+// TestRingsExplained: what the clusters wait for.
 func TestRingsExplained(t *testing.T) {
 	ref := func(rings ...workv1alpha1.RolloutGroup) placement.Ref {
 		return ringed(rt.Progressive(1), rt.Deadline("5m"), rt.Listed(rings...))

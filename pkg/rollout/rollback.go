@@ -7,7 +7,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// When a rollout is aborted, and how clusters go back (R12):
+// When a rollout is aborted, and how clusters are restored (R12):
 //
 //  1. A rollout in progress is aborted when a placementRef with failureStrategy AbortAll has failed (decideAbort; failed.go tells when it
 //     has), when a user aborts it (obeyAbort in package lifecycle), or when it begins with an aborted revision that is held (Hold in

@@ -28,7 +28,7 @@ func TestUndoIsNotAborted(t *testing.T) {
 	require.Equal(t, []string{"Update c1 to aaa: aborted"}, texts(decide(append(options, rt.Aborted())...)), "a person aborts it")
 }
 
-// TestUndoWaitsForNoAbort: a cluster that left during an undo leads to no abort, and so holds no completion up.
+// TestUndoWaitsForNoAbort: a cluster that left during an undo leads to no abort, so it does not delay the completion.
 func TestUndoWaitsForNoAbort(t *testing.T) {
 	options := []rt.SnapshotOption{
 		rt.Now(10 * minute), rt.Refs(rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), rt.Clusters("c1"))), rt.Works(done("c1"), inFlight("c2", rt.Deleting())),

@@ -28,7 +28,7 @@ func (ps *placementState) skips(s *Snapshot, m *member) bool {
 	return unavailable
 }
 
-// mayPassOver reports whether a rollout may go on without a member, because nothing is known to have begun there.
+// mayPassOver reports whether a rollout may continue without a member, because nothing is known to have begun there.
 func (s *Snapshot) mayPassOver(m *member) bool {
 	_, sick := s.Records.Degraded[m.cluster]
 	if s.returns() && m.work.HasOther(s.Update) {

@@ -15,8 +15,8 @@ type Snapshot struct {
 	// Gap is the last period in which the agents' reports did not reach this process. No deadline fires until the agents have had
 	// time to report.
 	Gap Gap
-	// Heard holds when this process first heard the agent of each cluster. A cluster that is not in it was not heard. It is nil if works go
-	// through the API server, which keeps the reports from before this process began.
+	// Heard maps each cluster to the time at which this process first heard its agent. A cluster that is not in it was not heard. It is nil if
+	// works go through the API server, which keeps the reports from before this process began.
 	Heard map[string]time.Time
 	// Unreached names the clusters whose agents are available but do not receive what the broker sends them, sorted. No decision depends on
 	// it.
@@ -46,7 +46,7 @@ type Snapshot struct {
 	// the ledger.
 	Generation int64
 	Served     string
-	// Gated is true if success gates decide: the rollout is in progress, and returns nowhere.
+	// Gated is true if success gates apply: the rollout is in progress, and is neither aborted nor a return of every cluster at once.
 	Gated bool
 	// Restored is true if every cluster has confirmed the revision that it was rolled back to. A process that started since then reports that
 	// again without watching each success first.
@@ -57,14 +57,14 @@ type Snapshot struct {
 	OwnerHash bool
 	// Labels are the owner's own labels, which its works have too.
 	Labels map[string]string
-	// Refs are the placementRefs that count, in spec order. IgnoredRefs is how many more the spec has: the clusters that those select are
-	// unknown.
+	// Refs are the placementRefs that count, in spec order. IgnoredRefs is the number of further ones in the spec. The clusters that those
+	// select are unknown.
 	Refs        []placement.Ref
 	IgnoredRefs int
 	// Works are all ManifestWorks that have the owner label.
 	Works []work.Work
-	// Clusters are the managed clusters of works that nothing selects, or not the placementRef that they name; nil if the hub can't read
-	// ManagedClusters.
+	// Clusters are the managed clusters of two kinds of works: those that no placementRef selects, and those that the placementRef in their
+	// label does not select. It is nil if the hub can't read ManagedClusters.
 	Clusters placement.Clusters
 	// Holds are the holds of selected clusters.
 	Holds map[string]placement.Hold
@@ -74,13 +74,13 @@ type Snapshot struct {
 	// Rejected are, by cluster, the rejections of the last attempt to write the desired revision. While aborted, it includes clusters
 	// whose writes keep failing in another way: neither kind holds up the abort.
 	Rejected map[string]Rejection
-	// Unanswered are the clusters whose last write of the desired revision failed lately without a rejection. It may have arrived.
+	// Unanswered are the clusters whose last write of the desired revision recently failed without a rejection. The write may have succeeded.
 	Unanswered map[string]bool
 	// Records are the facts in the status about the rollout of Update.
 	Records Records
 	// Retried is when somebody removed the recorded failure of a cluster from the status: the cluster gets a new deadline.
 	Retried map[string]time.Time
-	// RetriedUntil is a time in whole seconds: once it has come, every earlier failure is retried; zero for none.
+	// RetriedUntil is a time in whole seconds. When it comes, every earlier failure is retried; zero for none.
 	RetriedUntil time.Time
 	// Undo is true if the rollout returns to a revision that was the current one before, and is older than the present one.
 	Undo bool
@@ -107,8 +107,8 @@ func (s *Snapshot) At(at time.Time) *Snapshot {
 	return &then
 }
 
-// AssumeSettled returns the snapshot of a process that has watched for a long time: deadlines fire, and successes are settled. It
-// assumes nothing about rejected writes: a cluster fails by one only when a try after its deadline was rejected.
+// AssumeSettled returns the snapshot of a process that has watched for a long time: deadlines fire, and successes are settled. It assumes
+// nothing about rejected writes: a cluster fails because of one only if an attempt after its deadline was rejected.
 func (s *Snapshot) AssumeSettled() *Snapshot {
 	watched := *s
 	watched.Gap, watched.Settle = Gap{}, 0

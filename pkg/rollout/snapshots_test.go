@@ -19,7 +19,7 @@ var (
 	groups   = []string{"canary", "west", "east"}
 )
 
-// drawer draws the parts of a snapshot. What it draws need not have a history that leads to it.
+// drawer draws the parts of a snapshot. The result need not have a possible history.
 type drawer struct {
 	t *rapid.T
 	s *rollout.Snapshot
@@ -27,7 +27,7 @@ type drawer struct {
 	calm bool
 }
 
-// one draws true once in a number of times, and in a calm snapshot less often.
+// one draws true once in a given number of times, and less often in a calm snapshot.
 func (d *drawer) one(label string, in int) bool {
 	if d.calm {
 		in *= 8
@@ -80,9 +80,9 @@ func (d *drawer) drawRevisions() {
 	case 2:
 		s.Current = s.Update
 	case 3:
-		s.Current, s.Update.BeginsAt, s.Update.Underway = s.Update, rt.At(5*minute), true
+		s.Current, s.Update.CountsFrom, s.Update.Underway = s.Update, rt.At(5*minute), true
 	case 4:
-		s.Undo, s.FastUndo, s.Update.BeginsAt = true, true, rt.At(minute)
+		s.Undo, s.FastUndo, s.Update.CountsFrom = true, true, rt.At(minute)
 	case 5:
 		s.Undo = true
 	}

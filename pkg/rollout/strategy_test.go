@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestStrategyErrors: a strategy that can't be read starts nothing, and says which field holds what.
+// TestStrategyErrors: a strategy that can't be read starts nothing, and the error names the field and its value.
 func TestStrategyErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		ref  placement.Ref
@@ -37,7 +37,7 @@ func TestStrategyErrors(t *testing.T) {
 	}
 }
 
-// TestPercent: a percentage is rounded up, and no further: in floating point 7% of 100 are 8.
+// TestPercent: a percentage is rounded up, but not too far: in floating point, 7% of 100 would be 8.
 func TestPercent(t *testing.T) {
 	clusters := make([]string, 100)
 	for i := range clusters {

@@ -8,7 +8,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// NoCurrent says why there is no revision to roll back to, and what a person can do. It is empty for nil.
+// NoCurrent returns the reason why there is no revision to roll back to, and the remedy. It is empty for nil.
 func NoCurrent(a *rollout.Absence) string {
 	if a == nil {
 		return ""
@@ -31,7 +31,7 @@ func NoCurrent(a *rollout.Absence) string {
 		return none + fmt.Sprintf("another hub rolled out after revision %s was the stable one here, and no rollout has completed since", a.Revision) + nameOne(a.Others)
 	case rollout.NotAdopted:
 		return none + "no rollout has completed since this hub first saw the object, and the ManifestWorks did not show which revision was stable before: " +
-			"exactly one older one must be there, on at least 2 clusters unless only 1 is selected, and 1 of them must have succeeded" + nameOne(a.Others)
+			"exactly one older revision must exist, on at least 2 clusters unless only 1 is selected, and it must have succeeded on 1 of them" + nameOne(a.Others)
 	}
 	if len(a.Others) > 0 {
 		return none + "no rollout has completed yet" + nameOne(a.Others)
@@ -44,7 +44,7 @@ func Unreadable(detail string) string {
 	return detail + "; nothing can be rolled back to it: put a good template into the spec"
 }
 
-// nameOne says how a person names the stable revision.
+// nameOne describes how a user names the stable revision.
 func nameOne(hashes []string) string {
 	if len(hashes) == 0 {
 		return ""
@@ -63,7 +63,7 @@ func FirstOf(texts []string) string {
 	return strings.Join(texts, "; ")
 }
 
-// abortBlocked says why a failed rollout with failureStrategy AbortAll is not aborted.
+// abortBlocked returns the reason why a failed rollout with failureStrategy AbortAll is not aborted.
 func abortBlocked(in *Input) string {
 	switch in.Plan.AbortBlocked {
 	case rollout.BlockedByAbsence:
@@ -76,7 +76,7 @@ func abortBlocked(in *Input) string {
 	return ""
 }
 
-// abortCommand is how a person aborts a rollout of the owner with this label value.
+// abortCommand returns the command that aborts a rollout of the owner with this label value.
 func abortCommand(owner string) string {
 	namespace, name, _ := strings.Cut(owner, ".")
 	return plain.Command("kubectl", "-n", namespace, "patch", "mwrs", name, "--subresource=status", "--type=merge") +

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// Every cause is put into words, each with what a person can do.
+// Each cause has a message, with a remedy.
 func TestNoCurrent(t *testing.T) {
 	const remedy = "put a good template into the spec"
 	for name, tc := range map[string]struct {
@@ -37,7 +37,7 @@ func TestNoCurrent(t *testing.T) {
 	}
 }
 
-// A failed undo is not aborted by itself: Progressing says why, and gives the command that does.
+// A failed undo is not aborted automatically. Progressing gives the reason, and the command that aborts it.
 func TestUndoThatFailsNamesTheCommand(t *testing.T) {
 	_, messages := told(build(input(status.Stalled, p1(rt.AbortAll(), rt.Clusters("c1")), rt.Works(failed("c1")), rt.Undoing())))
 	require.Contains(t, messages[progressing], "failureStrategy AbortAll does not apply to an undo: revision web-bbb was the stable one before revision web-aaa, "+
@@ -45,7 +45,7 @@ func TestUndoThatFailsNamesTheCommand(t *testing.T) {
 		`--subresource=status --type=merge -p '{"status":{"abortedTime":"'$(date -u +%FT%TZ)'"}}'`)
 }
 
-// Progressing says once that there is no history, also where that is why nothing is aborted and where more is missing on the hub.
+// Progressing reports a missing history only once, even if it is the reason why nothing is aborted, and if other permissions are missing.
 func TestMissingHistoryIsSaidOnce(t *testing.T) {
 	const pruned, history = "an older CRD", "no history: forbidden"
 	without := func(s *rollout.Snapshot) {

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// manifestworkApplied reports whether every selected cluster has its work, and has it as wanted.
+// manifestworkApplied reports whether every selected cluster has the intended work.
 func manifestworkApplied(in *Input) metav1.Condition {
 	message := strings.Join(in.Problems, "; ")
 	switch {
@@ -25,7 +25,7 @@ func manifestworkApplied(in *Input) metav1.Condition {
 		return notApplied(workv1alpha1.ReasonPlacementDecisionEmpty, join("the placements select no cluster", awayNote(in)))
 	case in.Stage == Complete && in.Plan.RolledOut() && !in.TemplatePending:
 		return condition(workv1alpha1.ConditionManifestworkApplied, workv1alpha1.ReasonAsExpected,
-			join(reached(in.Plan)+" as wanted", tolerated(in.Plan), gatesNote(in), awayNote(in)), metav1.ConditionTrue)
+			join(reached(in.Plan)+" up to date", tolerated(in.Plan), gatesNote(in), awayNote(in)), metav1.ConditionTrue)
 	default:
 		return notApplied(workv1alpha1.ReasonProcessing, join(progress(in.Plan), gatesNote(in), unreached(in), awayNote(in), templateWaits(in)))
 	}
@@ -35,14 +35,14 @@ func notApplied(reason, message string) metav1.Condition {
 	return condition(workv1alpha1.ConditionManifestworkApplied, reason, message, metav1.ConditionFalse)
 }
 
-// InvalidOwnerLabel is ManifestworkApplied of an object whose owner label would be too long to find its works by.
+// InvalidOwnerLabel returns ManifestworkApplied for an object whose owner label would be too long for a label value.
 func InvalidOwnerLabel(value string) metav1.Condition {
 	return notApplied(workv1alpha1.ReasonInvalidManifestWorkName, fmt.Sprintf(
 		"the label %s=%s of the works would have %d characters, and a label value may have at most %d: use a shorter name or namespace",
 		workv1alpha1.LabelReplicaSet, value, len(value), workv1alpha1.MaxOwnerLabelLength))
 }
 
-// InvalidSpec is ManifestworkApplied of an object whose spec can't be rolled out. The message names the field and the remedy.
+// InvalidSpec returns ManifestworkApplied for an object whose spec can't be rolled out. The message names the field and the remedy.
 func InvalidSpec(message string) metav1.Condition {
 	return notApplied(workv1alpha1.ReasonNotAsExpected, message)
 }
@@ -57,7 +57,7 @@ func join(parts ...string) string {
 	return strings.Join(kept, "; ")
 }
 
-// progress counts the selected clusters by where they are.
+// progress counts the selected clusters by phase.
 func progress(plan *rollout.Plan) string {
 	parts := []string{fmt.Sprintf("%d of %s succeeded", plan.Counts[rollout.PhaseSucceeded], clusters(plan.Selected()))}
 	for _, phase := range []struct {
@@ -69,8 +69,8 @@ func progress(plan *rollout.Plan) string {
 		{rollout.PhaseInFlight, "in flight"},
 		{rollout.PhaseValidating, "validating"},
 		{rollout.PhaseWaiting, "waiting"},
-		{rollout.PhaseTerminating, "waiting for an older work to be gone"},
-		{rollout.PhaseTerminationTimedOut, "with an older work whose deletion hangs"},
+		{rollout.PhaseTerminating, "waiting for an old ManifestWork to be deleted"},
+		{rollout.PhaseTerminationTimedOut, "with an old ManifestWork that is stuck deleting"},
 		{rollout.PhaseDegraded, "degraded"},
 		{rollout.PhaseFailed, "failed"},
 		{rollout.PhaseAgentUnknown, "not heard"},
@@ -85,7 +85,7 @@ func progress(plan *rollout.Plan) string {
 	return strings.Join(parts, ", ")
 }
 
-// failing names the clusters that hold the rollout up, by what is wrong with them.
+// failing names the clusters that hold up the rollout, by cause.
 func failing(plan *rollout.Plan) string {
 	parts := causes(plan)
 	for _, kind := range []struct {
@@ -93,9 +93,9 @@ func failing(plan *rollout.Plan) string {
 		words string
 	}{
 		{rollout.PhaseDegraded, "degraded"},
-		{rollout.PhaseTerminationTimedOut, "with a ManifestWork that is being deleted for longer than the progressDeadline: bring its agent back, or remove " +
+		{rollout.PhaseTerminationTimedOut, "with a ManifestWork that has been deleting for longer than the progressDeadline: bring its agent back, or remove " +
 			"the finalizers of the ManifestWork if the cluster is lost"},
-		{rollout.PhaseCompleted, "completed at an older revision: agents leave a completed work as it is, delete it to have the new revision there"},
+		{rollout.PhaseCompleted, "completed at an older revision: agents do not change a completed ManifestWork, so delete it to get the new revision there"},
 	} {
 		var names []string
 		for i := range plan.Failing {
@@ -110,12 +110,12 @@ func failing(plan *rollout.Plan) string {
 	return strings.Join(slices.Concat(parts, rejected(plan), bare(plan), unheard(plan)), "; ")
 }
 
-// unreached is Unreached of the clusters of an object.
+// unreached returns Unreached for the clusters of an object.
 func unreached(in *Input) string {
 	return Unreached(in.Snapshot.Unreached)
 }
 
-// Unreached names the clusters whose agents are available but do not receive what the hub sends, and says what to do. It is empty for none.
+// Unreached names the clusters whose agents are available but do not receive the hub's events, with the remedy. It is empty for none.
 func Unreached(clusters []string) string {
 	if len(clusters) == 0 {
 		return ""
@@ -132,17 +132,17 @@ func bare(plan *rollout.Plan) []string {
 	return []string{rollout.Names(plan.Bare) + " without a ManifestWork: there is no stable revision to write there until the rollout continues"}
 }
 
-// unheard names the clusters whose agents said nothing since this hub started, and says what to do about them.
+// unheard names the clusters whose agents have not reported since this hub started, with the remedy.
 func unheard(plan *rollout.Plan) []string {
 	if len(plan.AgentUnknown) == 0 {
 		return nil
 	}
-	return []string{rollout.Names(plan.AgentUnknown) + " not heard since this hub started: no progressDeadline fires there before the agent reports; " +
-		"connect the agent to the broker, or take the cluster out of the Placement"}
+	return []string{rollout.Names(plan.AgentUnknown) + " with no report since this hub started: no progressDeadline fires there before the agent reports; " +
+		"connect the agent to the broker, or remove the cluster from the Placement"}
 }
 
-// rejected names the clusters whose works the API server refuses. It says the same before the deadline and after it: a process that was
-// started a moment ago does not know for how long that is so.
+// rejected names the clusters whose works the API server rejects. The text is the same before and after the deadline, because a process
+// that has just started does not know how long the rejection has lasted.
 func rejected(plan *rollout.Plan) []string {
 	var names []string
 	words := ""
@@ -165,10 +165,10 @@ func rejected(plan *rollout.Plan) []string {
 		rollout.Names(names), names[0], words, RetryInterval(plan))}
 }
 
-// RetryInterval says how often the hub retries the rejected writes of a plan.
+// RetryInterval describes how often the hub retries the rejected writes of a plan.
 func RetryInterval(plan *rollout.Plan) string {
 	failed := func(f rollout.Failing) bool { return f.Rejected != "" && f.Phase == rollout.PhaseFailed }
-	if slices.ContainsFunc(plan.Failing, failed) { // It gave its slot back, and needs one for each retry.
+	if slices.ContainsFunc(plan.Failing, failed) { // A failed cluster has no slot, and needs one for each retry.
 		return "at least once a minute, as far as maxConcurrency allows"
 	}
 	return "at least once a minute"

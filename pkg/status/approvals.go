@@ -20,7 +20,7 @@ func AwaitingApproval(plan *rollout.Plan) (groups []string) {
 	return groups[:min(len(groups), ledger.MaxApprovals)]
 }
 
-// Awaits returns the groups that wait for an approval in one report and did not in the report before it, of the same revision.
+// Awaits returns the groups that wait for an approval in one report, but not in the previous report about the same revision.
 func Awaits(was, is *Told) (groups []string) {
 	for _, group := range is.Awaiting {
 		if was.Update != is.Update || !slices.Contains(was.Awaiting, group) {

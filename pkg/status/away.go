@@ -35,7 +35,7 @@ func AwayOf(status *workv1alpha1.ManifestWorkReplicaSetStatus) placement.Cluster
 	return clusters
 }
 
-// awayNote names the clusters that are away, and says what becomes of their works; empty for none.
+// awayNote names the clusters that are away, and explains what happens to their works; empty for none.
 func awayNote(in *Input) string {
 	var names, skipped []string
 	for i := range in.Plan.Away {

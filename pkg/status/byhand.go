@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AbortSetBy is the field manager that set status.abortedTime. Empty if nobody did, if that is unknown, or if it was this hub, which is who
-// sets status.updateRevision.
+// AbortSetBy returns the field manager that set status.abortedTime. It is empty if no user set it, if that is unknown, or if this hub set
+// it. This hub is the manager of status.updateRevision.
 func AbortSetBy(managed []metav1.ManagedFieldsEntry) string {
 	hub, setter := "", ""
 	for i := range managed {

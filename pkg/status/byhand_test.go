@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestAbortSetBy: who set status.abortedTime, as far as the API server tells.
+// TestAbortSetBy: the user who set status.abortedTime, if the API server reports it.
 func TestAbortSetBy(t *testing.T) {
 	entry := func(manager, fields string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Subresource: "status", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// cause is why some clusters failed: the reason, and the messages of their agents.
+// cause is the cause of some failures: the reason, and the messages of the agents.
 type cause struct {
 	reason  workv1alpha1.FailureReason
 	message string
@@ -62,7 +62,7 @@ func causes(plan *rollout.Plan) []string {
 	return parts
 }
 
-// CompleteNote returns what an event says of a rollout that is complete. It names the clusters that failed within maxFailures.
+// CompleteNote returns the note of the event about a complete rollout. It names the clusters that failed within maxFailures.
 func CompleteNote(plan *rollout.Plan, revision string) string {
 	if plan.Tolerated() == 0 {
 		return "every cluster is at revision " + revision

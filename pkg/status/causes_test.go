@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Failed clusters are grouped by why they failed, the most frequent cause first, and the rest is counted.
+// Failed clusters are grouped by cause, the most frequent cause first. Further causes are only counted.
 func TestCauses(t *testing.T) {
 	plan := &rollout.Plan{Records: rollout.Records{Failures: map[string]rollout.Failure{}}}
 	fail := func(reason workv1alpha1.FailureReason, message string, clusters ...string) {
@@ -34,7 +34,7 @@ func TestCauses(t *testing.T) {
 	require.Equal(t, "2 more failed for other reasons, see status.failures", found[shown])
 }
 
-// The message of a failure is what the agent says of the manifest that keeps the work from succeeding.
+// The message of a failure is the agent's message about the manifest that keeps the work from succeeding.
 func TestAgentMessage(t *testing.T) {
 	says := func(conditionType, message string, status metav1.ConditionStatus, generation int64) metav1.Condition {
 		return metav1.Condition{Type: conditionType, Status: status, Message: message, Reason: "R", ObservedGeneration: generation}

@@ -10,24 +10,25 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Releasing is how far the deletion of an object is whose workloads stay on the clusters.
+// Releasing is the progress of a deletion that leaves the workloads on the clusters.
 type Releasing struct {
-	// Clusters is how many clusters had a ManifestWork when the deletion began.
+	// Clusters is the number of clusters that had a ManifestWork when the deletion began.
 	Clusters int
 	// Waiting are the clusters whose agents have not released the workloads.
 	Waiting []string
-	// Leaving are those whose agents have, and have yet to remove their finalizer from a ManifestWork that is being deleted.
+	// Leaving are the clusters whose agents have released the workloads, but have yet to remove their finalizer from a ManifestWork that is
+	// being deleted.
 	Leaving []string
-	// TooLate are those whose ManifestWork was being deleted before.
+	// TooLate are the clusters whose ManifestWork was being deleted before the release.
 	TooLate []string
-	// Unreleased says what agents could not release, and Problems which ManifestWorks can't be written.
+	// Unreleased names the objects that agents could not release, and Problems names the ManifestWorks that can't be written.
 	Unreleased, Problems []string
 }
 
-// maxHeld is how many bytes a message has for a manifest: an agent's words must not push out what a person can do.
+// maxHeld is the maximum number of bytes about a manifest in a message: the words of an agent must not push out the remedy.
 const maxHeld = 512
 
-// ReleasingWorkloads is the condition Deleting of an object whose deletion waits for agents.
+// ReleasingWorkloads returns the condition Deleting for an object whose deletion waits for agents.
 func ReleasingWorkloads(r *Releasing) metav1.Condition {
 	parts := []string{fmt.Sprintf("keeping the workloads: %d of %s done", max(0, r.Clusters-len(r.Waiting)-len(r.TooLate)), areClusters(r.Clusters))}
 	if len(r.Waiting) > 0 {
@@ -56,7 +57,7 @@ func lost(clusters []string) string {
 	return "not kept on " + rollout.Names(clusters) + ": the ManifestWork was being deleted before the agent released the workloads"
 }
 
-// Lost says which clusters lose their workloads.
+// Lost names the clusters that lose their workloads.
 func Lost(clusters []string) string { return "the workloads are " + lost(clusters) }
 
 func areClusters(n int) string {
@@ -66,7 +67,7 @@ func areClusters(n int) string {
 	return fmt.Sprintf("%d clusters are", n)
 }
 
-// PreservingNotSupported is the condition Deleting of an object whose ManifestWorks travel over a broker.
+// PreservingNotSupported returns the condition Deleting for an object whose ManifestWorks travel over a broker.
 func PreservingNotSupported() metav1.Condition {
 	return deleting(workv1alpha1.ReasonPreservingNotSupported, "nothing is deleted: spec.preserveResourcesOnDeletion has no effect where "+
 		"ManifestWorks travel over a broker, because a restarted hub does not know which agents have yet to release their workloads; to keep them, "+
@@ -78,7 +79,7 @@ func deleting(reason, message string) metav1.Condition {
 	return condition(workv1alpha1.ConditionDeleting, reason, message, metav1.ConditionTrue)
 }
 
-// SetDeleting puts the condition Deleting into a status; nil removes it.
+// SetDeleting sets the condition Deleting in a status; nil removes it.
 func SetDeleting(status *workv1alpha1.ManifestWorkReplicaSetStatus, told *metav1.Condition, generation int64, now metav1.Time) {
 	setOrRemove(&status.Conditions, workv1alpha1.ConditionDeleting, told, generation, now)
 }

@@ -10,7 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// The message counts, names, and says what a person can do.
+// The message counts and names the clusters, and has the remedy.
 func TestReleasingWorkloads(t *testing.T) {
 	for name, test := range map[string]struct {
 		progress Releasing
@@ -46,7 +46,7 @@ func TestReleasingWorkloads(t *testing.T) {
 	require.Contains(t, PreservingNotSupported().Message, "set spec.preserveResourcesOnDeletion to false")
 }
 
-// However much agents say, the condition says what a person can do.
+// Long messages of agents do not push out the remedy.
 func TestReleasingWorkloadsWithLongWords(t *testing.T) {
 	words := strings.Repeat("é", 16*1024)
 	status, told := &workv1alpha1.ManifestWorkReplicaSetStatus{}, ReleasingWorkloads(&Releasing{

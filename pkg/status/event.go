@@ -2,8 +2,8 @@ package status
 
 import "strings"
 
-// maxNote is the maximum length of an event's note in bytes, without the mark of a cut. The API server accepts 1024, and rejects an event
-// with a longer note.
+// maxNote is the maximum length of an event's note in bytes, without the mark that shows that a note was cut. The API server rejects an
+// event whose note is longer than 1024 bytes.
 const maxNote = 1000
 
 // EventNote returns a text that the API server accepts as the note of an event.

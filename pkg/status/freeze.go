@@ -4,7 +4,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// LedgerDropped is the consequence of a CRD that is not this project's, as the hub and the plugin word it.
+// LedgerDropped describes the consequence of a CRD of another release, for the hub and the plugin.
 const LedgerDropped = "the API server drops status.ledger"
 
 // Freeze copies the fields that only this project's CRD has from the stored status to the wanted one. Another CRD drops these fields, so

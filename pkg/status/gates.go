@@ -9,8 +9,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// GateMessage returns why a success gate of a work is not True: the message of the first manifest whose rule says so, or else the message of
-// the work's own condition.
+// GateMessage returns the reason why a success gate of a work is not True: the message of the first manifest whose rule reports this, or
+// else the message of the work's own condition.
 func GateMessage(work *workv1.ManifestWork, gate string) string {
 	for _, status := range []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionUnknown} {
 		for i := range work.Status.ResourceStatus.Manifests {
@@ -26,7 +26,7 @@ func GateMessage(work *workv1.ManifestWork, gate string) string {
 	return fmt.Sprintf("the ManifestWork has no condition %s for its generation %d", gate, work.Generation)
 }
 
-// FailureMessage returns why the cluster of a work failed: because of a success gate, if there is one, or by the report of its agent.
+// FailureMessage returns the reason why the cluster of a work failed: a success gate, if there is one, or else the report of its agent.
 func FailureMessage(work *workv1.ManifestWork, gate string) string {
 	if gate != "" {
 		return GateMessage(work, gate)
@@ -34,7 +34,7 @@ func FailureMessage(work *workv1.ManifestWork, gate string) string {
 	return AgentMessage(work)
 }
 
-// gatesNote says for which clusters success gates are not True; empty for none.
+// gatesNote names the clusters on which success gates are not True; empty for none.
 func gatesNote(in *Input) string {
 	var notes []string
 	for i := range in.Plan.Gates {

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// TestGateMessage: the evidence is what the manifest says, or else the work, about the generation of the work.
+// TestGateMessage: the message is that of the manifest, or else that of the work, about the generation of the work.
 func TestGateMessage(t *testing.T) {
 	condition := func(status metav1.ConditionStatus, generation int64, message string) metav1.Condition {
 		return metav1.Condition{Type: "Tested", Status: status, Reason: "R", Message: message, ObservedGeneration: generation}
@@ -30,7 +30,7 @@ func TestGateMessage(t *testing.T) {
 	require.NotContains(t, FailureMessage(work, ""), "Tested")
 }
 
-// TestGatesNote names the clusters that a gate holds back, and counts what a gate that only reports says.
+// TestGatesNote: the note names the clusters that a gate holds back. For a gate that only reports, it counts the clusters.
 func TestGatesNote(t *testing.T) {
 	in := &Input{Plan: &rollout.Plan{Gates: []rollout.GateOutcome{
 		{Placement: "p1", Type: "Tested", Open: []string{"c1", "c2"}},

@@ -2,7 +2,7 @@ package status
 
 import "github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 
-// notKept returns what is deleted at once although spec.pruneStrategy is WhenAvailable, and why; empty for nothing.
+// notKept names the objects that are deleted at once although spec.pruneStrategy is WhenAvailable, and the reason; empty for none.
 func notKept(plan *rollout.Plan) string {
 	if len(plan.NotKept) == 0 {
 		return ""

@@ -9,8 +9,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// reconciling is present while a rollout or an abort is under way, and while a new template waits for one of them or for the end of a pause.
-// A rollout that is paused is under way: kstatus makes the same of a paused Deployment. Nil for absent.
+// reconciling returns the condition that is present while a rollout or an abort is in progress, and while a new template waits for one of
+// them or for the end of a pause. A paused rollout is in progress: kstatus treats a paused Deployment in the same way. It is nil if absent.
 func reconciling(in *Input) *metav1.Condition {
 	underWay := in.Stage == Aborting || (in.Stage == RollingOut && len(invalidStrategies(in)) == 0)
 	if !underWay && !in.Pending && !in.TemplatePending {
@@ -19,7 +19,8 @@ func reconciling(in *Input) *metav1.Condition {
 	return abnormal(workv1alpha1.ConditionReconciling, progressing(in))
 }
 
-// stalled is present while the rollout waits for a person: it stalled, it was aborted, or a strategy can't be read. Nil for absent.
+// stalled returns the condition that is present while the rollout waits for a user: it stalled, it was aborted, or a strategy can't be
+// read. It is nil if absent.
 func stalled(in *Input) *metav1.Condition {
 	switch {
 	case in.Pending || in.TemplatePending:
@@ -34,15 +35,15 @@ func stalled(in *Input) *metav1.Condition {
 	return nil
 }
 
-// abnormal makes a condition that is present only while it is True. It has the words of another one: whoever reads no other
-// condition has to learn the same from it.
+// abnormal returns a condition that is present only while it is True. It has the reason and the message of another condition, for tools
+// that read no other condition.
 func abnormal(conditionType string, words metav1.Condition) *metav1.Condition {
 	told := condition(conditionType, words.Reason, words.Message, metav1.ConditionTrue)
 	return &told
 }
 
-// Hold puts into a status that today's template is not rolled out, and why: applied is the condition ManifestworkApplied that
-// says so. With pending the hub tries again by itself, and has not taken the generation in. Without, a person has to act.
+// Hold sets the conditions of a status whose template is not rolled out. applied is the condition ManifestworkApplied with the reason. If
+// pending is true, the hub retries by itself, and has not observed the generation. Otherwise, a user must act.
 func Hold(status *workv1alpha1.ManifestWorkReplicaSetStatus, applied metav1.Condition, pending bool, generation int64, now metav1.Time) {
 	Set(&status.Conditions, applied, generation, now)
 	reconciling, stalled := abnormal(workv1alpha1.ConditionReconciling, applied), abnormal(workv1alpha1.ConditionStalled, applied)
@@ -55,8 +56,8 @@ func Hold(status *workv1alpha1.ManifestWorkReplicaSetStatus, applied metav1.Cond
 	setOrRemove(&status.Conditions, workv1alpha1.ConditionStalled, stalled, generation, now)
 }
 
-// NotReconciled puts into a status that no hub reconciles the object until a person acts, and reports whether that is new. What the
-// other conditions say is what was seen last.
+// NotReconciled records in a status that no hub reconciles the object until a user acts, and reports whether this is new. The other
+// conditions keep their last state.
 func NotReconciled(object *workv1alpha1.ManifestWorkReplicaSet, status *workv1alpha1.ManifestWorkReplicaSetStatus, why string, now metav1.Time) bool {
 	told := meta.FindStatusCondition(status.Conditions, workv1alpha1.ConditionStalled)
 	if told != nil && told.Reason == workv1alpha1.ReasonDowngradeRefused && told.Message == bounded(why) {

@@ -16,7 +16,7 @@ import (
 	ours "github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// computed is what kstatus, and with it Flux and Helm, makes of an object, and what it says of it.
+// computed returns the status of an object according to kstatus, which Flux and Helm use, and its message.
 func computed(t *testing.T, object *workv1alpha1.ManifestWorkReplicaSet) (status.Status, string) {
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
@@ -26,7 +26,7 @@ func computed(t *testing.T, object *workv1alpha1.ManifestWorkReplicaSet) (status
 	return result.Status, result.Message
 }
 
-// built is the object of an input with the status that is built from it.
+// built returns the object of an input with the status that is built from the input.
 func built(in *ours.Input) *workv1alpha1.ManifestWorkReplicaSet {
 	object := in.Object.DeepCopy()
 	object.Status = build(in)
@@ -39,13 +39,13 @@ func pending(in *ours.Input) *ours.Input {
 	return in
 }
 
-// TestKstatus computes what GitOps tools see at each stage: in progress, failed or current, and why.
+// TestKstatus computes the status for GitOps tools at each stage: in progress, failed or current, and the reason.
 func TestKstatus(t *testing.T) {
 	two := rt.Clusters("c1", "c2")
 	for name, tc := range map[string]struct {
 		in   *ours.Input
 		want status.Status
-		// abnormal is the condition that is there, and its reason; says what kstatus passes on.
+		// abnormal is the expected condition and its reason. says is the message that kstatus passes on.
 		abnormal, says string
 	}{
 		"rolling out a found revision": {
@@ -96,7 +96,7 @@ func TestKstatus(t *testing.T) {
 	}
 }
 
-// abnormals are the conditions that are there only while something is abnormal, and their reasons.
+// abnormals returns the conditions that exist only while something is abnormal, and their reasons.
 func abnormals(object *workv1alpha1.ManifestWorkReplicaSet) string {
 	var found []string
 	for _, conditionType := range []string{workv1alpha1.ConditionReconciling, workv1alpha1.ConditionStalled} {
@@ -107,7 +107,7 @@ func abnormals(object *workv1alpha1.ManifestWorkReplicaSet) string {
 	return strings.Join(found, ", ")
 }
 
-// TestAbnormalConditionsGo: each is taken away by the status of the next stage, and changes no other condition.
+// TestAbnormalConditionsGo: the status of the next stage removes each of them, and changes no other condition.
 func TestAbnormalConditionsGo(t *testing.T) {
 	two := rt.Clusters("c1", "c2")
 	object := built(input(ours.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2"))))
@@ -128,7 +128,7 @@ func TestAbnormalConditionsGo(t *testing.T) {
 	require.Len(t, object.Status.Conditions, 4)
 }
 
-// TestHold is what a status says of a template that is not rolled out.
+// TestHold: the status of a template that is not rolled out.
 func TestHold(t *testing.T) {
 	two := rt.Clusters("c1", "c2")
 	rolling := built(input(ours.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2"))))
@@ -168,8 +168,8 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestUnobserved: an object that no hub has seen is in progress, as the CRD's default says; one that is being deleted is so
-// whatever else its status says.
+// TestUnobserved: an object that no hub has seen is in progress, because of the CRD's default. An object that is being deleted is in
+// progress, regardless of its status.
 func TestUnobserved(t *testing.T) {
 	object := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Generation: 1}}
 	object.Status.ObservedGeneration = -1

@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestSoakThatHasNoEffect: OCM's strategy All knows no soak, and Progressing says so, while the rollout goes on and when it is complete.
+// TestSoakThatHasNoEffect: OCM's strategy All has no soak. Progressing reports this during the rollout and when it is complete.
 func TestSoakThatHasNoEffect(t *testing.T) {
 	const want = "minSuccessTime has no effect with type All: p1 (5m0s)"
 	two := rt.Clusters("c1", "c2")
@@ -46,10 +46,11 @@ func TestPlacementVerifiedNamesAll(t *testing.T) {
 	}
 }
 
-// TestIgnoredRefsAreNamed: of too many placementRefs the first count, and the conditions say what that means. What is complete stays so.
+// TestIgnoredRefsAreNamed: if there are too many placementRefs, only the first ones count, and the conditions report the consequences. A
+// complete rollout stays complete.
 func TestIgnoredRefsAreNamed(t *testing.T) {
-	const said = "spec.placementRefs has 7 entries and the first 1 count: clusters that only the others select get no new revision and keep their works, " +
-		"no work is deleted and no rollout completes; select more clusters with each Placement, or make several ManifestWorkReplicaSets"
+	const said = "spec.placementRefs has 7 entries, but only the first 1 count: clusters that are selected only by the others keep their ManifestWorks and get no new revision, " +
+		"no ManifestWork is deleted, and no rollout completes; select more clusters with each Placement, or make several ManifestWorkReplicaSets"
 	for stage, want := range map[status.Stage]string{status.RollingOut: "NewRevisionCreated True", status.Complete: "NewManifestWorkAvailable False"} {
 		heads, messages := told(build(input(stage, p1(rt.Clusters("c1")), rt.Works(done("c1")), rt.IgnoredRefs(6))))
 		if heads[verified] != "NotAsExpected False" || messages[verified] != said || heads[progressing] != want {
@@ -65,9 +66,10 @@ func TestIgnoredRefsAreNamed(t *testing.T) {
 	}
 }
 
-// TestLargerHistoryLimitIsNamed: Progressing says in every stage that less of the history is kept than the spec asks for, and nothing else changes.
+// TestLargerHistoryLimitIsNamed: in every stage, Progressing reports that fewer revisions are kept than the spec requests. Nothing else
+// changes.
 func TestLargerHistoryLimitIsNamed(t *testing.T) {
-	const said = "spec.revisionHistoryLimit is 101 and 100 counts: of the old revisions the newest 100 are kept; set it to at most 100"
+	const said = "spec.revisionHistoryLimit is 101, but the maximum of 100 applies: the newest 100 old revisions are kept; set it to at most 100"
 	for _, stage := range []status.Stage{status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted} {
 		in := input(stage, p1(rt.Clusters("c1")), rt.Works(done("c1")))
 		in.PrunedNote = "a note"
@@ -81,10 +83,10 @@ func TestLargerHistoryLimitIsNamed(t *testing.T) {
 	}
 }
 
-// TestUnheardClustersAreNamed names the clusters whose agents were not heard over a broker, and what the reader can do.
+// TestUnheardClustersAreNamed: the clusters whose agents were not heard over a broker are named, with the remedy.
 func TestUnheardClustersAreNamed(t *testing.T) {
-	const named = "1 cluster (c1) not heard since this hub started: no progressDeadline fires there before the agent reports; " +
-		"connect the agent to the broker, or take the cluster out of the Placement"
+	const named = "1 cluster (c1) with no report since this hub started: no progressDeadline fires there before the agent reports; " +
+		"connect the agent to the broker, or remove the cluster from the Placement"
 	fleet := p1(rt.Clusters("c1", "c2"))
 	for name, tc := range map[string]struct {
 		stage status.Stage
@@ -111,7 +113,7 @@ func TestUnheardClustersAreNamed(t *testing.T) {
 	}
 }
 
-// TestUnreachedClustersAreNamed: agents that are available but do not receive what the hub sends are named with the remedy, in every stage.
+// TestUnreachedClustersAreNamed: agents that are available but do not receive the hub's events are named with the remedy, in every stage.
 func TestUnreachedClustersAreNamed(t *testing.T) {
 	const want = "2 clusters (c1, c2) not reached: the agent is connected or its cluster is available, but it does not report what the hub sent; " +
 		"restart the work agent there, and see that no other client of the broker has its client ID"

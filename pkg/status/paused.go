@@ -14,13 +14,12 @@ import (
 // howToResume is the end of every message about a pause.
 const howToResume = "set spec.paused to false to resume"
 
-// SetPaused puts the condition Paused among others while spec.paused is true, and removes it otherwise. The plan is nil if there is
-// none.
+// SetPaused sets the condition Paused while spec.paused is true, and removes it otherwise. The plan is nil if there is none.
 func SetPaused(conditions *[]metav1.Condition, in *Input) {
 	setOrRemove(conditions, workv1alpha1.ConditionPaused, paused(in), in.Object.Generation, in.Now)
 }
 
-// paused counts what a pause holds back. Nil for absent.
+// paused returns the condition that counts what a pause holds back. It is nil if absent.
 func paused(in *Input) *metav1.Condition {
 	if !in.Object.Spec.Paused {
 		return nil
@@ -30,7 +29,7 @@ func paused(in *Input) *metav1.Condition {
 	return &told
 }
 
-// heldBack says what waits for the end of the pause, and for which clusters.
+// heldBack names the actions that wait for the end of the pause, and their clusters.
 func heldBack(in *Input) string {
 	if in.Plan == nil || in.Plan.Held == nil {
 		return templateWaits(in)
@@ -78,11 +77,11 @@ func lostWorks(in *Input) string {
 	return "no ManifestWork on " + rollout.Names(in.Plan.Lost) + ": an agent that lost its ManifestWork will remove the objects"
 }
 
-// superseded reports whether the rollout of today's template takes the place of the one that is held back, as soon as the pause is over. An abort
-// that is under way is carried out first.
+// superseded reports whether the rollout of the template in the spec replaces the held one when the pause ends. An abort in progress
+// finishes first.
 func superseded(in *Input) bool { return in.TemplatePending && !in.Snapshot.Aborted }
 
-// revisionWritten is what held writes of a revision do. An abort with nothing to go back to writes none.
+// revisionWritten describes the held writes of a revision. An abort without a revision to return to has none.
 func revisionWritten(in *Input) string {
 	switch {
 	case in.Plan.Desired == nil:
@@ -93,7 +92,7 @@ func revisionWritten(in *Input) string {
 	return "revision " + in.Plan.Desired.Name
 }
 
-// abortWaits says that the rollout is to be aborted, and what may still save it.
+// abortWaits reports that the rollout will be aborted, and what may prevent this.
 func abortWaits(in *Input) string {
 	if in.Plan.Held.Abort == nil || superseded(in) {
 		return ""
@@ -110,7 +109,7 @@ func templateWaits(in *Input) string {
 	return fmt.Sprintf("spec.manifestWorkTemplate differs from revision %s, and is rolled out after the pause", in.Snapshot.Update.Name)
 }
 
-// pauseNote is what Progressing, and the conditions that repeat it, say of a pause that keeps something from going on; empty for nothing.
+// pauseNote returns the note about a pause that holds something back, for Progressing and the conditions that repeat it; empty for none.
 func pauseNote(in *Input) string {
 	if !in.Object.Spec.Paused || (!in.TemplatePending && in.Stage != RollingOut && in.Stage != Aborting) {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// paused is input of an object that is paused.
+// paused returns the input of a paused object.
 func paused(stage status.Stage, differs bool, options ...rt.SnapshotOption) *status.Input {
 	in := input(stage, append(options, rt.Paused())...)
 	in.Object.Spec.Paused, in.TemplatePending = true, differs
@@ -25,7 +25,7 @@ func conditionOf(in *status.Input, conditionType string) *metav1.Condition {
 	return meta.FindStatusCondition(built.Conditions, conditionType)
 }
 
-// The condition Paused counts what is held back, and says how to resume.
+// The condition Paused counts the held actions, and describes how to resume.
 func TestPausedCounts(t *testing.T) {
 	one, three := p1(rt.AbortAll(), rt.Clusters("c1")), p1(rt.AbortAll(), rt.Clusters("c1", "c2", "c3"))
 	const begins, ends = "spec.paused is true: no ManifestWork is created, changed or deleted; ", "; set spec.paused to false to resume"
@@ -76,7 +76,7 @@ func TestPausedCounts(t *testing.T) {
 	}
 }
 
-// It goes away with the pause, also where there is no plan.
+// It is removed after the pause, even if there is no plan.
 func TestPausedIsRemoved(t *testing.T) {
 	in := paused(status.RollingOut, false, p1(rt.Clusters("c1")))
 	before := build(in)
@@ -93,8 +93,8 @@ func TestPausedIsRemoved(t *testing.T) {
 	require.Contains(t, meta.FindStatusCondition(conditions, workv1alpha1.ConditionPaused).Message, "set spec.paused to false to resume")
 }
 
-// Progressing keeps its reason, and is Unknown where it would be True without the pause. kstatus makes of it what it makes of a paused Deployment:
-// what waits is in progress, and what failed before has failed.
+// Progressing keeps its reason, and is Unknown if it would be True without the pause. kstatus treats it like that of a paused Deployment: a
+// waiting rollout is in progress, and a failed one has failed.
 func TestPausedProgressing(t *testing.T) {
 	one := p1(rt.Clusters("c1"))
 	for name, tc := range map[string]struct {
@@ -146,7 +146,7 @@ func TestPausedProgressing(t *testing.T) {
 	}
 }
 
-// Where another template waits, no condition says that the clusters have what the spec wants.
+// If another template waits, no condition reports that the clusters have the template in the spec.
 func TestPausedTemplateIsNotRolledOut(t *testing.T) {
 	one := p1(rt.Clusters("c1"))
 	for _, conditionType := range []string{workv1alpha1.ConditionManifestworkApplied, workv1alpha1.ConditionPlacementRolledOut} {
@@ -157,7 +157,7 @@ func TestPausedTemplateIsNotRolledOut(t *testing.T) {
 	}
 }
 
-// What waits is named in the order of the clusters, whatever that of the writes is (P7).
+// Held actions are named in the order of the clusters, regardless of the order of the writes (P7).
 func TestPausedNamesInOrder(t *testing.T) {
 	in := paused(status.RollingOut, false, p1(rt.Clusters("c1", "c2")))
 	in.Plan.Held.Writes = []rollout.Write{{Action: rollout.Update, Cluster: "c2"}, {Action: rollout.Create, Cluster: "c1"}}

@@ -31,13 +31,14 @@ func PlacementVerified(in *Input) metav1.Condition {
 		clusters(selected)+" selected", metav1.ConditionTrue)
 }
 
-// ignoredRefs says what the hub does with an object that has more placementRefs than count.
+// ignoredRefs describes the effect on an object that has too many placementRefs.
 func ignoredRefs(plan *rollout.Plan) []string {
 	if plan.IgnoredRefs == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("spec.placementRefs has %d entries and the first %d count: clusters that only the others select get no new revision and "+
-		"keep their works, no work is deleted and no rollout completes; select more clusters with each Placement, or make several ManifestWorkReplicaSets",
+	return []string{fmt.Sprintf("spec.placementRefs has %d entries, but only the first %d count: clusters that are selected only by the others "+
+		"keep their ManifestWorks and get no new revision, no ManifestWork is deleted, and no rollout completes; "+
+		"select more clusters with each Placement, or make several ManifestWorkReplicaSets",
 		len(plan.Refs)+plan.IgnoredRefs, len(plan.Refs))}
 }
 
@@ -53,7 +54,7 @@ func invalidStrategies(in *Input) []string {
 }
 
 // unknownPlacements returns a message for each Placement that is missing, or whose decisions are missing or being written. The message also
-// has the consequences.
+// describes the consequences.
 func unknownPlacements(in *Input) []string {
 	var unknown []string
 	add := func(format string, values ...any) { unknown = append(unknown, fmt.Sprintf(format, values...)) }
@@ -64,7 +65,7 @@ func unknownPlacements(in *Input) []string {
 		}
 		switch field := in.Snapshot.Refs[i].Field; {
 		case ref.PlacementMissing:
-			add("%s.name: there is no Placement %q in namespace %s: create it, or take the reference out; until then no cluster is started and no work is deleted",
+			add("%s.name: there is no Placement %q in namespace %s: create it, or remove the reference; until then no cluster is started and no work is deleted",
 				field, ref.Name, in.Object.Namespace)
 		case ref.Decisions == 0:
 			add("%s.name: Placement %q has no PlacementDecision yet: see its status; until then no cluster is started and no work is deleted", field, ref.Name)

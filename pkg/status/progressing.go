@@ -12,7 +12,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// progressing is the condition of the rollout. True means that it continues without help; Unknown means that it would without the pause.
+// progressing returns the condition of the rollout. True means that it continues without help; Unknown means that it would continue without
+// the pause.
 func progressing(in *Input) metav1.Condition {
 	told := unpaused(in)
 	if note := pauseNote(in); note != "" {
@@ -24,7 +25,7 @@ func progressing(in *Input) metav1.Condition {
 	return told
 }
 
-// unpaused is the condition of the rollout without regard to a pause.
+// unpaused returns the condition of the rollout without regard to a pause.
 func unpaused(in *Input) metav1.Condition {
 	update := in.Snapshot.Update
 	stopped := func(reason, message string) metav1.Condition {
@@ -71,7 +72,7 @@ func because(what, reason string) string {
 	return what + ": " + reason
 }
 
-// goingBack says what the clusters go back to, and how many have confirmed it.
+// goingBack names the revision to which the clusters return, and counts those that have confirmed it.
 func goingBack(in *Input) string {
 	if in.Snapshot.Current == nil {
 		return NoCurrent(in.Snapshot.Absent)
@@ -102,11 +103,11 @@ func stayingBehind(in *Input) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s completed at another revision: agents leave a completed work as it is, delete it to have revision %s there",
+	return fmt.Sprintf("%s completed at another revision: agents do not change a completed ManifestWork, so delete it to get revision %s there",
 		rollout.Names(names), current.Name)
 }
 
-// awaiting says what a rollout waits for that is not an outcome.
+// awaiting describes what a rollout waits for, other than an outcome.
 func awaiting(plan *rollout.Plan) string {
 	var parts []string
 	if plan.IgnoredRefs > 0 {
@@ -133,13 +134,13 @@ func awaiting(plan *rollout.Plan) string {
 	return strings.Join(parts, "; ")
 }
 
-// awaitingDeletion says which works have to be gone first, and for how long the rollout waits for that.
+// awaitingDeletion names the works that must be deleted first, and how long the rollout waits for that.
 func awaitingDeletion(ref *rollout.RefOutcome) string {
 	until := "it waits without a limit, because progressDeadline is None"
 	if ref.Deadline > 0 {
-		until = fmt.Sprintf("it waits for progressDeadline %s at most", ref.Deadline)
+		until = fmt.Sprintf("it waits for at most the progressDeadline of %s", ref.Deadline)
 	}
-	return fmt.Sprintf("Placement %s waits until the older ManifestWork is gone from %s, whose agent has to remove it; %s",
+	return fmt.Sprintf("Placement %s waits until the agent has deleted the old ManifestWork on %s; %s",
 		ref.Name, rollout.Names(ref.Terminating), until)
 }
 
@@ -157,18 +158,18 @@ func soakIgnored(plan *rollout.Plan) string {
 	return "minSuccessTime has no effect with type All: " + strings.Join(names, ", ")
 }
 
-// largerHistory says what the hub does with an object that was stored with a larger revisionHistoryLimit than counts.
+// largerHistory describes the effect on an object that was stored with a revisionHistoryLimit above the maximum.
 func largerHistory(object *workv1alpha1.ManifestWorkReplicaSet) string {
 	const most = workv1alpha1.MaxRevisionHistoryLimit
 	limit := object.Spec.RevisionHistoryLimit
 	if limit == nil || *limit <= most {
 		return ""
 	}
-	return fmt.Sprintf("spec.revisionHistoryLimit is %d and %d counts: of the old revisions the newest %d are kept; set it to at most %d", *limit, most, most, most)
+	return fmt.Sprintf("spec.revisionHistoryLimit is %d, but the maximum of %d applies: the newest %d old revisions are kept; set it to at most %d", *limit, most, most, most)
 }
 
-// missing names what is missing on this hub. Where there is no history, that may be why nothing can be rolled back to, and the message says
-// so already.
+// missing names the permissions and fields that are missing on this hub. If the missing history is also the reason why nothing can be
+// rolled back, the message already mentions it.
 func missing(in *Input) string {
 	if absent := in.Snapshot.Absent; absent != nil && absent.Cause == rollout.WithoutHistory && saysAbsence(in) {
 		return join(in.PrunedNote, in.ClustersNote, in.HubNote, skipUnusable(in))
@@ -176,7 +177,7 @@ func missing(in *Input) string {
 	return join(in.PrunedNote, in.HistoryNote, in.ClustersNote, in.HubNote, skipUnusable(in))
 }
 
-// saysAbsence reports whether Progressing says why there is no revision to roll back to.
+// saysAbsence reports whether Progressing gives the reason why there is no revision to roll back to.
 func saysAbsence(in *Input) bool {
 	switch in.Stage {
 	case Complete:

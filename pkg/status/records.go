@@ -16,14 +16,14 @@ func report(in *Input, out *workv1alpha1.ManifestWorkReplicaSetStatus) {
 		}
 	}
 	if in.Stage == Aborted || in.Stage == Aborting {
-		out.Summary.Failed = len(in.Ledger.Of(ledger.Failed))
+		out.Summary.Failed = len(in.Ledger.TroublesIn(ledger.Failed))
 		return
 	}
 	tally(&out.Summary, in.Plan.Counts)
 }
 
-// tally sets the number of clusters in each phase. A soaking cluster counts as succeeded: after a restart the hub waits a moment before a
-// success is settled, and must not write the status for that (P7).
+// tally sets the number of clusters in each phase. A soaking cluster counts as succeeded: after a restart, the hub waits a moment before a
+// success is settled, and must not write the status because of that (P7).
 func tally(summary *workv1alpha1.ManifestWorkReplicaSetSummary, clusters map[rollout.Phase]int) {
 	summary.Failed = clusters[rollout.PhaseFailed] + clusters[rollout.PhaseTerminationTimedOut]
 	summary.Waiting = clusters[rollout.PhaseWaiting] + clusters[rollout.PhaseTerminating]

@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// maxRevisionText bounds abortReason and changeCause of status.revisions, in bytes: the API server takes no status of any size.
+// maxRevisionText limits abortReason and changeCause of status.revisions, in bytes: the size of a status is limited.
 const maxRevisionText = 256
 
 // revisions derives status.revisions from the history and the works, newest first. It is nil if there is no history.
@@ -29,18 +29,18 @@ func revisions(in *Input) []workv1alpha1.RevisionStatus {
 	return out
 }
 
-// reach is what the works show of one revision.
+// reach is the state of one revision on the works.
 type reach struct {
-	// clusters is how many clusters have it.
+	// clusters is the number of clusters that have it.
 	clusters int32
 	// unready reports whether it has not succeeded on one of them.
 	unready bool
-	// last is the cluster that was counted last: works come sorted by cluster, and a cluster that has two counts once.
+	// last is the cluster that was last counted: works are sorted by cluster, and a cluster with two works counts once.
 	last string
 }
 
-// reachOf finds for each hash what the works show of it. Each work was assessed at its own revision once in this pass, when SucceededSince was
-// noted: nothing is assessed again here (P8).
+// reachOf returns the state of each revision on the works, by hash. Each work was assessed at its own revision once in this pass, when
+// SucceededSince was noted. Nothing is assessed again here (P8).
 func reachOf(in *Input) map[string]*reach {
 	found := map[string]*reach{}
 	for i := range in.Snapshot.Works {
@@ -63,7 +63,8 @@ func reachOf(in *Input) map[string]*reach {
 	return found
 }
 
-// listed are the revisions that the status lists, newest first: the current one and the update one, then those that works have, then the newest.
+// listed returns the revisions that the status lists, newest first: the current one and the update one, those that works have, and then the
+// newest.
 func listed(in *Input, reached map[string]*reach) []*revision.Revision {
 	rank := func(rev *revision.Revision) int {
 		switch {
@@ -87,7 +88,7 @@ func listed(in *Input, reached map[string]*reach) []*revision.Revision {
 	return slices.DeleteFunc(all, func(rev *revision.Revision) bool { return !slices.Contains(kept, rev) })
 }
 
-// revisionStatus is the entry of one revision.
+// revisionStatus returns the entry of one revision.
 func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.RevisionStatus {
 	created := rev.Object.CreationTimestamp.Time
 	began := slices.MaxFunc([]time.Time{created, rev.Began, rev.Retried}, time.Time.Compare)
@@ -126,7 +127,7 @@ func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.R
 }
 
 // replacedAt returns how many clusters had a revision whose rollout was replaced by another before it ended; nil for any other. No revision
-// records that: the status had it as the update revision, and keeps the largest number that it had then.
+// records this number: it was in the status, which keeps the largest one.
 func replacedAt(in *Input, rev *revision.Revision, clusters int32) *int32 {
 	before := &in.Object.Status
 	for i := range before.Revisions {
@@ -182,7 +183,8 @@ func abortedAt(in *Input, rev *revision.Revision) (time.Time, bool) {
 	return in.Ledger.Abort.At, true
 }
 
-// seconds is a time as the status stores it, in whole seconds: a fraction would differ from what is stored for ever (P7). Nil for the zero time.
+// seconds returns a time as the status stores it, in whole seconds: a fraction would always differ from the stored time (P7). It is nil for
+// the zero time.
 func seconds(at time.Time) *metav1.Time {
 	if at.IsZero() {
 		return nil

@@ -21,7 +21,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// revisionOf is a revision with a number, created at Epoch. Each annotation is one that holds a time, or a text.
+// revisionOf returns a revision with a number, created at Epoch, with changes to its record.
 func revisionOf(hash string, number int64, marks ...func(*revision.Record)) revision.Revision {
 	object := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
@@ -44,7 +44,7 @@ func retriedAt(since time.Duration) func(*revision.Record) {
 	return func(r *revision.Record) { r.Retried = rt.At(since) }
 }
 
-// listing is a status of aaa as the current and bbb as the update revision, with these revisions.
+// listing returns the input of a status with aaa as the current and bbb as the update revision, and with these revisions.
 func listing(stage status.Stage, works []work.Work, revisions ...revision.Revision) *status.Input {
 	in := input(stage, p1(rt.Clusters("c1", "c2", "c3")), rt.Works(works...))
 	in.Ledger.Current.Hash = "aaa"
@@ -54,7 +54,7 @@ func listing(stage status.Stage, works []work.Work, revisions ...revision.Revisi
 
 func works(all ...work.Work) []work.Work { return all }
 
-// states are those of the list, with how many clusters have each revision, in order.
+// states returns the states in the list, with the number of clusters that have each revision, in order.
 func states(in *status.Input) []string {
 	var told []string
 	listed := build(in).Revisions
@@ -64,7 +64,7 @@ func states(in *status.Input) []string {
 	return told
 }
 
-// The state of a revision is the first that applies. aaa is the current and bbb the update revision.
+// The state of a revision is the first that applies. aaa is the current revision, and bbb is the update revision.
 func TestRevisionStates(t *testing.T) {
 	for name, tc := range map[string]struct {
 		stage status.Stage
@@ -106,7 +106,7 @@ func TestRevisionStates(t *testing.T) {
 	}
 }
 
-// A work that somebody gave the owner label counts where its cluster is selected only.
+// If somebody adds the owner label to a work, the work counts only if its cluster is selected.
 func TestStrayWorksAreNotCounted(t *testing.T) {
 	stray := func(cluster string) work.Work {
 		w := rt.Work(cluster, rt.Named("anything"), rt.AtRevision("aaa"), rt.Succeeded(0))
@@ -117,7 +117,7 @@ func TestStrayWorksAreNotCounted(t *testing.T) {
 	require.Equal(t, []string{"bbb Available 2", "aaa Available 1"}, states(in))
 }
 
-// Revisions that were aborted before stay Aborted through later rollouts, and a revision that can't be read has the state that its works show.
+// A revision that was aborted stays Aborted through later rollouts. A revision that can't be read has the state that its works show.
 func TestStatesOfOlderRevisions(t *testing.T) {
 	unreadable := revisionOf("ccc", 0)
 	unreadable.Err, unreadable.Template, unreadable.Digest = fmt.Errorf("no template"), nil, ""
@@ -162,7 +162,7 @@ func TestBoundOfTheList(t *testing.T) {
 	require.Equal(t, append(want, "aaa"), hashes(listing(status.RollingOut, borne, all...)), "of those that works have, the newest")
 }
 
-// Each time is in whole seconds and follows from what is recorded: another pass, and what the API server stored, differ in nothing (P7).
+// Each time is in whole seconds, and follows from the records. Another pass, and the stored status, give the same times (P7).
 func TestRevisionTimes(t *testing.T) {
 	returned := revisionOf("aaa", 1, func(r *revision.Record) { r.Began = rt.At(minute + time.Nanosecond) })
 	update := revisionOf("bbb", 2, retriedAt(time.Second))
@@ -210,7 +210,7 @@ func TestAbortOfARevision(t *testing.T) {
 	require.Equal(t, decided, build(in).Revisions, "nor does a later rollout")
 }
 
-// A change cause of any length has 256 bytes at most in the status.
+// A change cause of any length has at most 256 bytes in the status.
 func TestLongChangeCause(t *testing.T) {
 	caused := revisionOf("bbb", 2)
 	caused.Object.Annotations[workv1alpha1.AnnotationChangeCause] = strings.Repeat("é", 5000)
@@ -220,7 +220,7 @@ func TestLongChangeCause(t *testing.T) {
 	require.True(t, utf8.ValidString(cause))
 }
 
-// How many clusters a revision reached, and who made it, is what the revision records.
+// The number of clusters that a revision reached, and its creator, come from its record.
 func TestEvidenceInTheList(t *testing.T) {
 	listed := build(listing(status.RollingOut, nil, revisionOf("aaa", 1,
 		func(r *revision.Record) { r.Reached, r.CreatedBy = ptr.To(int32(12)), "argocd" }), revisionOf("bbb", 2))).Revisions
@@ -230,7 +230,7 @@ func TestEvidenceInTheList(t *testing.T) {
 	require.Empty(t, listed[0].CreatedBy)
 }
 
-// Who asked for an abort and why stays in the status for as long as the abort.
+// The user who aborted the rollout, and the reason, stay in the status as long as the abort.
 func TestAbortKeepsItsReason(t *testing.T) {
 	in := listing(status.Aborted, nil, revisionOf("aaa", 1), revisionOf("bbb", 2))
 	in.Ledger.Abort = &ledger.Abort{At: rt.At(minute), By: "alice", Said: "leaks memory"}
@@ -241,7 +241,7 @@ func TestAbortKeepsItsReason(t *testing.T) {
 	require.Empty(t, ended.AbortedBy+ended.AbortReason)
 }
 
-// TestReplacedRevision: a revision that is replaced in the middle of its rollout keeps how many clusters had it.
+// TestReplacedRevision: if a revision is replaced in the middle of its rollout, the number of clusters that had it is kept.
 func TestReplacedRevision(t *testing.T) {
 	in := listing(status.RollingOut, works(inFlight("c1")), revisionOf("aaa", 1), revisionOf("bbb", 2))
 	in.Object.Status.UpdateRevision = "aaa"

@@ -11,11 +11,11 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// groups says what the listed decision groups wait for; empty for nothing.
+// groups describes what the listed decision groups wait for. It is empty if they wait for nothing.
 func groups(in *Input) string { return strings.Join(Groups(in.Object, in.Plan), "; ") }
 
-// Groups says what each listed decision group waits for, until when, and what to do. It omits the groups that are done, those that only wait
-// for others, and those of a placementRef that starts nothing for another reason.
+// Groups describes what each listed decision group waits for, until when, and what to do. It omits the groups that are done, those that
+// only wait for others, and those of a placementRef that starts nothing for another reason.
 func Groups(object *workv1alpha1.ManifestWorkReplicaSet, plan *rollout.Plan) (texts []string) {
 	for i := range plan.Groups {
 		if g := &plan.Groups[i]; !stopped(plan, g.Placement) {
@@ -27,7 +27,7 @@ func Groups(object *workv1alpha1.ManifestWorkReplicaSet, plan *rollout.Plan) (te
 	return texts
 }
 
-// stopped reports whether a placementRef starts nothing whatever its groups are: it is halted, or its clusters are unknown.
+// stopped reports whether a placementRef starts nothing, regardless of its groups: it is halted, or its clusters are unknown.
 func stopped(plan *rollout.Plan, placement string) bool {
 	for i := range plan.Refs {
 		if ref := &plan.Refs[i]; ref.Name == placement {
@@ -37,7 +37,7 @@ func stopped(plan *rollout.Plan, placement string) bool {
 	return false
 }
 
-// Group says what a listed decision group waits for; empty if it is done, or only waits for others.
+// Group describes what a listed decision group waits for. It is empty if the group is done, or only waits for others.
 func Group(object *workv1alpha1.ManifestWorkReplicaSet, g *rollout.GroupState) string {
 	name := fmt.Sprintf("group %s of Placement %s", ledger.Quoted(g.Group), g.Placement)
 	switch g.State {

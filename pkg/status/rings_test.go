@@ -11,7 +11,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// TestGroups: each listed group that holds others back is named with what it waits for, unless its placementRef starts nothing anyway.
+// TestGroups: the status names each listed group that holds others back, with what it waits for, unless its placementRef starts nothing
+// anyway.
 func TestGroups(t *testing.T) {
 	object := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"}}
 	plan := &rollout.Plan{

@@ -6,8 +6,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// placementRolledOut reports whether the selected clusters have the update revision. Unlike Progressing it moves when a cluster
-// joins or relapses after the rollout was complete.
+// placementRolledOut reports whether the selected clusters have the update revision. Unlike Progressing, it changes when a cluster joins or
+// relapses after the rollout was complete.
 func placementRolledOut(in *Input) metav1.Condition {
 	not := func(reason, message string) metav1.Condition {
 		return condition(workv1alpha1.ConditionPlacementRolledOut, reason, message, metav1.ConditionFalse)

@@ -13,27 +13,27 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Stage is how far the rollout of the update revision is.
+// Stage is the progress of the rollout of the update revision.
 type Stage string
 
-// The stages. The first three are of a rollout under way, the next two of an abort.
+// The stages. The first three belong to a rollout, the next two to an abort.
 const (
-	// RollingOut means that the update revision is on its way to the clusters.
+	// RollingOut means that the update revision is being rolled out to the clusters.
 	RollingOut Stage = "RollingOut"
-	// Stalled means that it does not go on by itself.
+	// Stalled means that the rollout does not continue by itself.
 	Stalled Stage = "Stalled"
-	// Complete means that every selected cluster had it. It stays so, whatever the clusters do later.
+	// Complete means that every selected cluster had the revision. The rollout stays complete, even if clusters fail later.
 	Complete Stage = "Complete"
-	// Aborting means that the abort is decided and not every work is written back.
+	// Aborting means that the abort is decided, and that not every work is restored.
 	Aborting Stage = "Aborting"
-	// Aborted means that every work that can be written is written back.
+	// Aborted means that every work that can be written is restored.
 	Aborted Stage = "Aborted"
 )
 
-// Input is all that the status is made from.
+// Input is all the information from which the status is made.
 type Input struct {
-	// Object is the ManifestWorkReplicaSet whose status is built: its generation is what the conditions observed, its
-	// conditions are those that change.
+	// Object is the ManifestWorkReplicaSet whose status is built. The conditions observe its generation. Its own conditions are those of the
+	// previous status.
 	Object *workv1alpha1.ManifestWorkReplicaSet
 	// Ledger holds the decisions that the new status projects.
 	Ledger *ledger.Ledger
@@ -43,18 +43,18 @@ type Input struct {
 	// Pending is true if the template in the spec waits, for the end of an abort or for a write. The status does not observe the object's
 	// generation yet.
 	Pending bool
-	// TemplatePending is true if today's template is another one than the update revision's, and waits for the end of a pause.
+	// TemplatePending is true if the template in the spec is not that of the update revision, and waits for the end of a pause.
 	TemplatePending bool
 	Snapshot        *rollout.Snapshot
 	Plan            *rollout.Plan
-	// Problems are what went wrong in this pass, each naming its object and the remedy. Sorted.
+	// Problems are the problems of this pass, each with its object and the remedy, sorted.
 	Problems []string
-	// PrunedNote is what the API server drops, and HistoryNote why there is no history, each with the remedy; empty for none. Progressing
-	// says it.
+	// PrunedNote names the fields that the API server drops, and HistoryNote is the reason why there is no history, each with the remedy;
+	// empty for none. Progressing reports both.
 	PrunedNote, HistoryNote string
-	// ClustersNote is why ManagedClusters can't be read, with the remedy; empty if they can.
+	// ClustersNote is the reason why ManagedClusters can't be read, with the remedy; empty if they can.
 	ClustersNote string
-	// HubNote is why another hub may take over, with the remedy; empty if none may.
+	// HubNote is the reason why another hub may take over, with the remedy; empty if none may.
 	HubNote string
 	// Now becomes the transition time of the conditions whose status changes.
 	Now metav1.Time
@@ -62,7 +62,7 @@ type Input struct {
 
 // Build makes the whole status. It returns an error if the ledger can't be encoded.
 func Build(in *Input) (workv1alpha1.ManifestWorkReplicaSetStatus, error) {
-	observed := in.Object.Generation // By the conditions. If the template waits, they observe it only to report why.
+	observed := in.Object.Generation // If the template waits, the conditions observe it only to report why.
 	if in.Pending && len(in.Problems) == 0 {
 		observed = in.Object.Status.ObservedGeneration
 	}
@@ -97,7 +97,7 @@ func (in *Input) abortReason() string {
 	return in.Ledger.Abort.Why()
 }
 
-// Set puts a condition among others: it observed this generation, and its transition time changes with its status only.
+// Set sets a condition that observed this generation. Its transition time changes only with its status.
 func Set(conditions *[]metav1.Condition, condition metav1.Condition, generation int64, now metav1.Time) {
 	condition.ObservedGeneration = generation
 	condition.LastTransitionTime = now
@@ -105,14 +105,14 @@ func Set(conditions *[]metav1.Condition, condition metav1.Condition, generation 
 	meta.SetStatusCondition(conditions, condition)
 }
 
-// maxMessage keeps a message below what the API server takes, 32 KiB, by a wide margin.
+// maxMessage keeps a message well below the limit of the API server, which is 32 KiB.
 const maxMessage = 4096
 
 func bounded(message string) string {
 	if len(message) <= maxMessage {
 		return message
 	}
-	// Half a character at the end would be stored as another one, and written again for ever (P7).
+	// The API server would store half a character at the end as another one, so the hub would write the status in each pass (P7).
 	return strings.ToValidUTF8(message[:maxMessage], "") + " …"
 }
 

@@ -22,7 +22,7 @@ const minute = time.Minute
 
 var now = metav1.NewTime(rt.At(10 * minute))
 
-// input is a status at 10m, of generation 7, of what rollout.Decide finds in a snapshot.
+// input returns the input of a status at 10m, of generation 7, with the plan that rollout.Decide makes for a snapshot.
 func input(stage status.Stage, options ...rt.SnapshotOption) *status.Input {
 	s := rt.Snapshot(append([]rt.SnapshotOption{rt.Now(10 * minute)}, options...)...)
 	in := &status.Input{
@@ -36,7 +36,7 @@ func input(stage status.Stage, options ...rt.SnapshotOption) *status.Input {
 	return in
 }
 
-// build is a status that can be built.
+// build builds a status without an error.
 func build(in *status.Input) workv1alpha1.ManifestWorkReplicaSetStatus {
 	built, err := status.Build(in)
 	if err != nil {
@@ -60,7 +60,7 @@ func inFlight(cluster string) work.Work {
 	return rt.Work(cluster, rt.AtRevision("bbb"), rt.WrittenAt(9*minute), rt.InFlight(9*minute))
 }
 
-// told is the conditions as "Type: Reason Status" and their messages, but for those that only repeat another one for kstatus.
+// told returns the conditions as "Type: Reason Status" and their messages, except those that only repeat another one for kstatus.
 func told(s workv1alpha1.ManifestWorkReplicaSetStatus) (heads, messages map[string]string) {
 	heads, messages = map[string]string{}, map[string]string{}
 	for _, c := range s.Conditions {
@@ -80,16 +80,16 @@ const (
 	rolledOut   = workv1alpha1.ConditionPlacementRolledOut
 )
 
-// noneYet is what the conditions say where no rollout has completed yet.
+// noneYet is the text in the conditions if no rollout has completed yet.
 const noneYet = "there is no stable revision to go back to: no rollout has completed yet; repair the clusters, or put a good template into the spec"
 
-// TestConditions is the table of docs/conditions.md, row by row, with what the messages must name.
+// TestConditions checks the table of docs/conditions.md, row by row, with the texts that the messages must contain.
 func TestConditions(t *testing.T) {
 	two := rt.Clusters("c1", "c2")
 	for name, tc := range map[string]struct {
 		in   *status.Input
 		want [4]string
-		// says holds, by condition, what its message is; conditions that are not listed may say anything.
+		// says holds the expected messages, by condition. Conditions that are not listed may have any message.
 		says map[string]string
 	}{
 		"rolling out a created revision": {
@@ -132,7 +132,7 @@ func TestConditions(t *testing.T) {
 			in:   input(status.Complete, rt.Rolling("bbb", "bbb"), p1(two), rt.Works(done("c1"), done("c2"))),
 			want: [4]string{"AsExpected True", "AsExpected True", "NewManifestWorkAvailable False", "Complete True"},
 			says: map[string]string{
-				applied:     "2 clusters as wanted",
+				applied:     "2 clusters up to date",
 				progressing: "New revision web-bbb is successfully progressed",
 				rolledOut:   "2 clusters at revision web-bbb",
 			},
@@ -177,7 +177,7 @@ func TestConditions(t *testing.T) {
 			want: [4]string{"AsExpected True", "NotAsExpected False", "RolloutAborted False", "RolloutDegraded False"},
 			says: map[string]string{
 				progressing: "the rollout of revision web-bbb was aborted; rolling back to revision web-aaa, confirmed by 1 of 2 clusters; " +
-					"1 cluster (c2) completed at another revision: agents leave a completed work as it is, delete it to have revision web-aaa there",
+					"1 cluster (c2) completed at another revision: agents do not change a completed ManifestWork, so delete it to get revision web-aaa there",
 			},
 		},
 		"a completed work takes no new revision": {
@@ -185,7 +185,7 @@ func TestConditions(t *testing.T) {
 				rt.Work("c2", rt.AtRevision("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1))))),
 			want: [4]string{"AsExpected True", "NotAsExpected False", "ProgressDeadlineExceeded False", "RolloutDegraded False"},
 			says: map[string]string{
-				applied: "1 cluster (c2) completed at an older revision: agents leave a completed work as it is, delete it to have the new revision there",
+				applied: "1 cluster (c2) completed at an older revision: agents do not change a completed ManifestWork, so delete it to get the new revision there",
 			},
 		},
 		"abort decided, not yet carried out": {
@@ -226,7 +226,7 @@ func TestConditions(t *testing.T) {
 			in:   input(status.RollingOut, rt.Refs(rt.Ref("p1", two), rt.Ref("p2", rt.Missing())), rt.Works(inFlight("c1"), inFlight("c2"))),
 			want: [4]string{"PlacementDecisionNotFound False", "Processing False", "NewRevisionCreated True", "Progressing False"},
 			says: map[string]string{
-				verified:    `spec.placementRefs[1].name: there is no Placement "p2" in namespace default: create it, or take the reference out; until then no cluster is started and no work is deleted`,
+				verified:    `spec.placementRefs[1].name: there is no Placement "p2" in namespace default: create it, or remove the reference; until then no cluster is started and no work is deleted`,
 				progressing: "revision web-bbb: 0 of 2 clusters succeeded, 2 in flight; waiting for Placement p2",
 			},
 		},
@@ -275,7 +275,7 @@ func with(in *status.Input, problems ...string) *status.Input {
 	return in
 }
 
-// stable is P7: a status built on itself, later, is the same.
+// stable checks P7: a status that is built on itself, later, is the same.
 func stable(t *testing.T, in *status.Input, first workv1alpha1.ManifestWorkReplicaSetStatus) {
 	t.Helper()
 	again := *in
@@ -286,7 +286,7 @@ func stable(t *testing.T, in *status.Input, first workv1alpha1.ManifestWorkRepli
 	require.Equal(t, first, again.Object.Status, "Build changed the object's status")
 }
 
-// TestOwnerLabel is the last row of the table: the message says 63.
+// TestOwnerLabel checks the last row of the table: the message mentions 63.
 func TestOwnerLabel(t *testing.T) {
 	c := status.InvalidOwnerLabel(strings.Repeat("n", 70))
 	if c.Type != applied || c.Reason != workv1alpha1.ReasonInvalidManifestWorkName || c.Status != metav1.ConditionFalse {
@@ -306,8 +306,8 @@ func TestInvalidSpec(t *testing.T) {
 	}
 }
 
-// TestMessagesAreBounded: far below what the API server takes, and never cut within a character, which the API server would
-// store otherwise, so that the status would be written again and again.
+// TestMessagesAreBounded: messages are far below the limit of the API server, and are never cut within a character. The API server would
+// store such a character differently, so the status would be written again and again.
 func TestMessagesAreBounded(t *testing.T) {
 	for _, problem := range []string{strings.Repeat("a", 1<<20), strings.Repeat("ä", 1<<14), "a" + strings.Repeat("ä", 1<<14), strings.Repeat("a€", 1<<13)} {
 		in := with(input(status.RollingOut, p1(rt.Clusters("c1"))), problem)

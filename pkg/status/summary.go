@@ -10,8 +10,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// summarize counts every work of the owner, by its conditions about what it holds, over all and by the Placement that it
-// bears. Updated counts clusters, and is 0 once an abort is carried out.
+// summarize counts every work of the owner by its conditions, in total and for the Placement in its label. Updated counts clusters, and is
+// 0 after an abort.
 func summarize(in *Input) (workv1alpha1.ManifestWorkReplicaSetSummary, []workv1alpha1.PlacementSummary) {
 	var total workv1alpha1.ManifestWorkReplicaSetSummary
 	placements := make([]workv1alpha1.PlacementSummary, len(in.Plan.Refs))
@@ -39,7 +39,7 @@ func summarize(in *Input) (workv1alpha1.ManifestWorkReplicaSetSummary, []workv1a
 	written := writtenTo(in, byName)
 	for i := range placements {
 		ref := &in.Plan.Refs[i]
-		// The format is upstream's, and what it counts: people have scripts that read it.
+		// The format and the count are those of upstream, because users have scripts that read them.
 		placements[i].AvailableDecisionGroups = fmt.Sprintf("%d (%d / %d clusters applied)",
 			ref.Groups, written[i], ref.PlacementSelected)
 	}
@@ -66,7 +66,7 @@ func count(summary *workv1alpha1.ManifestWorkReplicaSetSummary, work *work.Work)
 	}
 }
 
-// observed also believes an Available that has no generation, as the rollout does.
+// observed also accepts an Available condition without a generation, as the rollout does.
 func observed(work *work.Work, found *metav1.Condition) bool {
 	return work.Observed(found) || (found.Type == workv1.WorkAvailable && found.ObservedGeneration == 0)
 }

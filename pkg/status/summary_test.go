@@ -49,7 +49,7 @@ func TestSummary(t *testing.T) {
 	require.Equal(t, placements, got.PlacementsSummary, "placementSummary")
 }
 
-// TestSummaryTwice: a placement that is referred to twice is counted once.
+// TestSummaryTwice: a placement in two placementRefs is counted once.
 func TestSummaryTwice(t *testing.T) {
 	got := build(input(status.RollingOut, rt.Works(done("c1")), rt.Refs(rt.Ref("p1", rt.Clusters("c1")), rt.Ref("p1", rt.Clusters("c1")))))
 	if got.PlacementsSummary[0].Summary.Total != 1 || got.PlacementsSummary[1].Summary.Total != 0 || got.Summary.DesiredTotal != 1 || got.Summary.Total != 1 {
@@ -57,8 +57,8 @@ func TestSummaryTwice(t *testing.T) {
 	}
 }
 
-// TestAvailableDecisionGroups says how far today's template came, as upstream's hub does: a work counts once it is written, whatever its
-// agent reports, and the works of the older revision don't.
+// TestAvailableDecisionGroups: the field shows the progress of the template in the spec, as with upstream's hub. A work counts once it is
+// written, regardless of the agent's report, and works of the older revision do not count.
 func TestAvailableDecisionGroups(t *testing.T) {
 	selected := p1(rt.Group("a", "c1", "c2"), rt.Group("b", "c3"))
 	edited := rt.Work("c2", rt.AtRevision("bbb"), rt.Edited())
@@ -94,7 +94,7 @@ func TestAvailableDecisionGroups(t *testing.T) {
 	}
 }
 
-// TestUpdated counts clusters at the update revision, and none once an abort is carried out.
+// TestUpdated counts clusters at the update revision, and none after an abort.
 func TestUpdated(t *testing.T) {
 	snapshot := []rt.SnapshotOption{p1(rt.Clusters("c1", "c2")), rt.Works(done("c1"), old("c2"))}
 	for stage, want := range map[status.Stage]int{status.RollingOut: 1, status.Stalled: 1, status.Aborting: 1, status.Aborted: 0} {

@@ -14,7 +14,7 @@ type Told struct {
 	Paused bool
 	// Impossible is the hash of the revision whose failed rollout can't be aborted; empty for none.
 	Impossible string
-	// Unreached names the clusters whose agents do not receive what the hub sends.
+	// Unreached names the clusters whose agents do not receive the hub's events.
 	Unreached string
 	// Awaiting are the decision groups that wait for an approval.
 	Awaiting []string
@@ -55,7 +55,7 @@ type Transition string
 
 // The transitions.
 const (
-	// Started means that a rollout began, or began again after an abort.
+	// Started means that a rollout began, or was retried after an abort.
 	Started Transition = "Started"
 	// Resumed means that a stalled rollout continues.
 	Resumed Transition = "Resumed"
@@ -65,7 +65,7 @@ const (
 	Completed Transition = "Completed"
 	// AbortDecided means that the rollout is to be aborted.
 	AbortDecided Transition = "AbortDecided"
-	// AbortCarriedOut means that every work that can be written is written back.
+	// AbortCarriedOut means that every work that can be written is restored.
 	AbortCarriedOut Transition = "AbortCarriedOut"
 )
 

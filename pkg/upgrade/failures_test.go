@@ -62,8 +62,8 @@ func TestRejectedSnapshot(t *testing.T) {
 	require.Contains(t, said, "1 snapshots of ManifestWorkReplicaSets were taken, 1 were rejected")
 }
 
-// A write that keeps failing holds up the others for two minutes. A tenant that changes its object all the time, so that each write of the
-// hub conflicts, holds them up no longer than that.
+// A write that keeps failing delays the other objects for two minutes. If a tenant changes its object all the time, so that each write of
+// the hub conflicts, it delays them no longer than that.
 func TestSnapshotThatFailsForLong(t *testing.T) {
 	for name, failure := range map[string]error{"internal": internal, "conflict": conflict} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestSnapshotThatFailsForLong(t *testing.T) {
 	}
 }
 
-// A failure that passed is forgotten: another one, minutes later, leaves no object out.
+// A failure that has passed is forgotten: after another failure minutes later, no object is left out.
 func TestFailureThatPassed(t *testing.T) {
 	w := newWorld(t, "a")
 	r, a := w.runner("v1.1.0"), &plan.Object{ManifestWorkReplicaSet: w.get("a")}

@@ -26,8 +26,8 @@ type objects struct {
 	kube    kubernetes.Interface
 }
 
-// list reads all ManifestWorkReplicaSets and their revisions live, and keeps of them what the plan needs: no template stays in memory.
-// Those that are being deleted are left out.
+// list reads all ManifestWorkReplicaSets and their revisions live, but keeps only the fields that the plan needs: no template stays in
+// memory. It omits objects that are being deleted.
 func (c *objects) list(ctx context.Context) ([]*plan.Object, error) {
 	found := &listed{byUID: map[types.UID]*item{}}
 	resource := c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource)
@@ -50,7 +50,7 @@ func (c *objects) list(ctx context.Context) ([]*plan.Object, error) {
 	return found.objects(), nil
 }
 
-// listed are the objects so far.
+// listed are the objects that have been read so far.
 type listed struct {
 	order []*item
 	byUID map[types.UID]*item
@@ -112,7 +112,7 @@ func copyOf(found *appsv1.ControllerRevision) map[string]string {
 	return map[string]string{workv1alpha1.AnnotationLedger: text}
 }
 
-// objects are those that were listed, each with its history.
+// objects returns the listed objects, each with its history.
 func (l *listed) objects() []*plan.Object {
 	all := make([]*plan.Object, 0, len(l.order))
 	for _, found := range l.order {

@@ -38,13 +38,13 @@ func (r *record) read(ctx context.Context) (*corev1.ConfigMap, error) {
 	return found, nil
 }
 
-// write writes the ConfigMap as it was seen; nil if there was none.
+// write writes the ConfigMap, if it has not changed since it was read as seen; nil if there was none.
 func (r *record) write(ctx context.Context, seen *corev1.ConfigMap, data map[string]string) error {
 	if seen == nil {
 		_, err := r.client.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: plan.ConfigMap, Namespace: r.namespace}, Data: data,
 		}, metav1.CreateOptions{})
-		return r.failed("creating", err, rejection.IsLasting(err) && !apierrors.IsAlreadyExists(err)) // Not found is the namespace.
+		return r.failed("creating", err, rejection.IsLasting(err) && !apierrors.IsAlreadyExists(err)) // NotFound: the namespace is missing.
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": seen.UID, "resourceVersion": seen.ResourceVersion}, "data": data,
@@ -52,7 +52,7 @@ func (r *record) write(ctx context.Context, seen *corev1.ConfigMap, data map[str
 	if err == nil {
 		_, err = r.client.Patch(ctx, plan.ConfigMap, types.MergePatchType, patch, metav1.PatchOptions{})
 	}
-	// If somebody deleted it, it is created at the next try.
+	// If a user deleted it, the next attempt creates it.
 	return r.failed("patching", err, rejection.IsLasting(err) && !apierrors.IsNotFound(err))
 }
 
@@ -67,7 +67,7 @@ func (r *record) failed(verb string, err error, unavailable bool) error {
 	return fmt.Errorf("%s ConfigMap %s/%s: %w", verb, r.namespace, plan.ConfigMap, err)
 }
 
-// reference is what events about the ConfigMap are about, even if there is none.
+// reference returns the object of events about the ConfigMap, even if there is no ConfigMap.
 func (r *record) reference() *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

@@ -47,7 +47,7 @@ func TestWithoutTheNamespace(t *testing.T) {
 	w.state(metrics.UpgradeUnavailable)
 }
 
-// A write of the ConfigMap that the API server rejects, because of a policy for example, is named, and rollouts do not wait for it.
+// If the API server rejects a write of the ConfigMap, for example because of a policy, the hub reports it, and rollouts do not wait.
 func TestRejectedRecord(t *testing.T) {
 	denied := apierrors.NewBadRequest(`admission webhook "labels.example.com" denied the request: no owner`)
 	for _, verb := range []string{"create", "patch"} {
@@ -74,7 +74,7 @@ func TestRejectedRecord(t *testing.T) {
 	}
 }
 
-// A ConfigMap that somebody else creates or deletes meanwhile is read again.
+// A ConfigMap that a user creates or deletes in the meantime is read again.
 func TestRecordThatChangesMeanwhile(t *testing.T) {
 	for verb, answer := range map[string]error{
 		"create": apierrors.NewAlreadyExists(resources, plan.ConfigMap), "patch": apierrors.NewNotFound(resources, plan.ConfigMap),

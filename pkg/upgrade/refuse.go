@@ -19,7 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
-// tellInterval is how often the hub looks for objects that do not report yet that this version is refused: new objects, and objects whose
+// tellInterval is how often the hub looks for objects that do not yet report that this version is refused: new objects, and objects whose
 // write failed.
 const tellInterval = time.Minute
 

@@ -24,29 +24,29 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
-// Config is what a Runner needs.
+// Config is the configuration of a Runner.
 type Config struct {
 	Dynamic  dynamic.Interface
 	Kube     kubernetes.Interface
 	Recorder kubeevents.EventRecorder
 	Metrics  *metrics.Metrics
 	Clock    clock.PassiveClock
-	// Namespace is the hub's; empty if it is not known.
+	// Namespace is the namespace of the hub; empty if it is not known.
 	Namespace string
-	// Version is that of this build.
+	// Version is the version of this build.
 	Version string
-	// Backoff is between two tries; zero for DefaultBackoff.
+	// Backoff is the delay between two attempts; zero for DefaultBackoff.
 	Backoff wait.Backoff
 }
 
-// DefaultBackoff is between two tries, and between two looks at a version that is refused.
+// DefaultBackoff is the delay between two attempts, and between two checks while a version is refused.
 var DefaultBackoff = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 6, Cap: 30 * time.Second}
 
-// stuckAfter is for how long a write must have failed, at each try, before the upgrade continues without it: one object must not hold up
-// the rollouts of all others.
+// stuckAfter is how long each attempt of a write must have failed before the upgrade continues without it: one object must not hold up the
+// rollouts of all others.
 const stuckAfter = 2 * time.Minute
 
-// writers is how many objects are written at a time.
+// writers is the number of objects that are written at the same time.
 const writers = 16
 
 // Runner takes or restores snapshots before ManifestWorkReplicaSets are reconciled.
@@ -56,13 +56,13 @@ type Runner struct {
 	record  record
 
 	mu sync.Mutex
-	// failing is since when the writes of an object fail.
+	// failing is the time since which the writes of an object have failed.
 	failing map[types.UID]time.Time
-	// said are the events that each process makes once.
+	// said contains the events that each process emits only once.
 	said map[string]bool
 	// told is when all objects were last told that this version is refused; zero for never.
 	told time.Time
-	// counted is what happened in this process, by result.
+	// counted counts the snapshots of this process, by result.
 	counted map[metrics.SnapshotResult]int
 }
 
@@ -79,8 +79,8 @@ func New(config Config) *Runner {
 	}
 }
 
-// Run returns nil once ManifestWorkReplicaSets may be reconciled, and an error when the context ends before that. It tries again for as
-// long as the API server can't be asked, and looks again for as long as this version is refused.
+// Run returns nil once ManifestWorkReplicaSets may be reconciled, and an error if the context ends before that. It retries while the API
+// server is unreachable, and checks again while this version is refused.
 func (r *Runner) Run(ctx context.Context) error {
 	logger := klog.FromContext(ctx).WithName("upgrade")
 	if _, released := plan.ParseVersion(r.Version); !released || r.Namespace == "" {
@@ -95,7 +95,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	})
 }
 
-// try does what is to be done, and reports whether ManifestWorkReplicaSets may be reconciled.
+// try performs the action, and reports whether ManifestWorkReplicaSets may be reconciled.
 func (r *Runner) try(ctx context.Context) bool {
 	logger := klog.FromContext(ctx)
 	recorded, err := r.record.read(ctx)
@@ -145,7 +145,7 @@ func (r *Runner) failed(ctx context.Context, err error) bool {
 	return false
 }
 
-// recorded says what was done.
+// recorded reports the result.
 func (r *Runner) recorded(ctx context.Context, d *plan.Decision) {
 	r.Metrics.Upgrade(metrics.UpgradeRecorded)
 	note, reason := "", ""
@@ -167,11 +167,11 @@ func (r *Runner) recorded(ctx context.Context, d *plan.Decision) {
 	}
 }
 
-// all takes or restores the snapshots of all objects. An error says that some of them have to be tried again.
+// all takes or restores the snapshots of all objects. It returns an error if some of them must be retried.
 func (r *Runner) all(ctx context.Context, d *plan.Decision) error {
 	listed, err := r.objects.list(ctx)
 	if err != nil {
-		clear(r.failing) // The API server is away: that says nothing about single objects.
+		clear(r.failing) // The API server is unreachable: single objects are not to blame.
 		return err
 	}
 	step := r.take
@@ -186,7 +186,7 @@ func (r *Runner) all(ctx context.Context, d *plan.Decision) error {
 	return errors.Join(errs...)
 }
 
-// take writes the snapshot of an object, unless it has that.
+// take writes the snapshot of an object, unless the object already has it.
 func (r *Runner) take(ctx context.Context, d *plan.Decision, o *plan.Object) error {
 	changes, err := plan.Snapshot(d, o)
 	if err != nil || len(changes) == 0 {
@@ -199,7 +199,7 @@ func (r *Runner) take(ctx context.Context, d *plan.Decision, o *plan.Object) err
 	return nil
 }
 
-// restore restores what an object lost.
+// restore restores the lost state of an object.
 func (r *Runner) restore(ctx context.Context, d *plan.Decision, o *plan.Object) error {
 	restoration := plan.Restore(d, o)
 	if err := r.objects.restore(ctx, o, &restoration); err != nil {
@@ -221,12 +221,11 @@ func (r *Runner) restore(ctx context.Context, d *plan.Decision, o *plan.Object) 
 	return nil
 }
 
-// settle returns the error of an object that has to be tried again. What the API server rejects, or answers with an error for long, is
-// left out.
+// settle returns the error of an object that must be retried. It ignores rejections of the API server, and errors that last too long.
 func (r *Runner) settle(ctx context.Context, o *plan.Object, err error) error {
 	if err == nil || apierrors.IsNotFound(err) || ctx.Err() != nil {
 		r.passed(o.UID)
-		return nil // It is gone.
+		return nil // The object is gone.
 	}
 	if !rejection.IsLasting(err) && !r.stuck(o.UID) {
 		return err
@@ -248,8 +247,8 @@ func (r *Runner) passed(uid types.UID) {
 	delete(r.failing, uid)
 }
 
-// stuck reports whether the writes of an object fail for long. A conflict is a failure too: somebody who changes the object all the time
-// could hold up all others.
+// stuck reports whether the writes of an object have failed for long. A conflict is a failure too: a user who changes the object all the
+// time could hold up all others.
 func (r *Runner) stuck(uid types.UID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -268,7 +267,7 @@ func (r *Runner) count(result metrics.SnapshotResult) {
 	r.Metrics.Snapshot(result)
 }
 
-// once reports whether something has not been said yet.
+// once reports whether an event has not been emitted yet.
 func (r *Runner) once(what string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

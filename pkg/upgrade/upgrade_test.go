@@ -124,8 +124,8 @@ func TestRefusal(t *testing.T) {
 	w.state(metrics.UpgradeRecorded)
 }
 
-// While a version is refused, each object says so and names the way out, once, and so does one that is made meanwhile. What the hub
-// that reconciled it last said stays. A write that fails is tried again.
+// While a version is refused, each object reports this and the remedy, once. So does an object that is created in the meantime. The other
+// conditions of the last hub that reconciled the object stay. A write that fails is retried.
 func TestRefusalIsSaidInEachObject(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	w.edit("a", func(set *workv1alpha1.ManifestWorkReplicaSet) {

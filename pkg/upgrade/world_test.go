@@ -48,9 +48,9 @@ type world struct {
 	clock    *clocktesting.FakeClock
 
 	mu sync.Mutex
-	// writes are the requests that the API server took, in order.
+	// writes are the requests that the API server accepted, in order.
 	writes []string
-	// refuse returns what the API server answers a write instead of taking it; nil for taking all.
+	// refuse returns the API server's answer to a write that it rejects; nil if it accepts the write.
 	refuse func(write string) error
 }
 
@@ -102,7 +102,7 @@ func replicaSet(name string) *workv1alpha1.ManifestWorkReplicaSet {
 
 var completed = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// lose takes the ledger of an object from both of its places, with what projects it.
+// lose removes the ledger of an object from both places, together with its projection.
 func (w *world) lose(name string) {
 	w.t.Helper()
 	rev := w.revision(name).DeepCopy()
@@ -111,7 +111,7 @@ func (w *world) lose(name string) {
 	w.edit(name, func(set *workv1alpha1.ManifestWorkReplicaSet) { set.Status.Ledger, set.Status.CurrentRevision = "", "" })
 }
 
-// ledger is that of an object's status.
+// ledger returns the ledger in an object's status.
 func (w *world) ledger(name string) *ledger.Ledger {
 	w.t.Helper()
 	set := w.get(name)
@@ -120,7 +120,7 @@ func (w *world) ledger(name string) *ledger.Ledger {
 	return found
 }
 
-// react notes writes, and refuses some of them.
+// react notes writes, and rejects some of them.
 
 func (w *world) react(action clienttesting.Action) (bool, runtime.Object, error) {
 	if verb := action.GetVerb(); verb == "list" || verb == "watch" {
@@ -153,7 +153,7 @@ func (w *world) runner(version string) *Runner {
 	})
 }
 
-// starts is a process of a version that starts, and reports whether its controller may.
+// starts starts a process of a version, and reports whether its controller may start.
 
 func (w *world) starts(version string) {
 	w.t.Helper()
@@ -198,7 +198,7 @@ func (w *world) recorded() map[string]string {
 	return object.(*corev1.ConfigMap).Data
 }
 
-// events are those that were recorded since the last call.
+// events returns the events since the last call.
 
 func (w *world) events() []string {
 	var all []string

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // The image of the hub has no time zones of its own.
+	_ "time/tzdata" // The image of the hub has no time zone database.
 )
 
 // MaxText is the maximum length of the text of all windows of a cluster, in bytes. MaxWindows is the maximum number of windows.

@@ -36,8 +36,8 @@ type Assessment struct {
 	Since time.Time
 }
 
-// Assess reads the conditions of a work that is at a revision (R10; TestAssess has each case). If this process saw a state begin, the state counts
-// from then, whatever the agent's clock says.
+// Assess reads the conditions of a work that is at a revision (R10; TestAssess has each case). If this process saw a state begin, the state
+// counts from then, regardless of the agent's clock.
 func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	w = w.Judged()
 	if w.Deleting() && !w.SucceededSince.IsZero() {
@@ -47,7 +47,7 @@ func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	found := assess(w, rev, now)
 	found.Since = Later(found.Since, w.StateChangedAt)
 	if w.Deleting() && (found.State == InFlight || found.State == Degraded) {
-		// Its time runs from its deletion at the latest, whatever the agent reports while it removes the work.
+		// Its time runs from its deletion at the latest, regardless of the agent's reports while it removes the work.
 		found.Since = Earlier(found.Since, Later(w.DeletedAt(), w.Begin(rev)))
 	}
 	return found

@@ -15,7 +15,7 @@ const (
 	minute = time.Minute
 )
 
-// TestAssess is R10's table, row by row. Each work has bbb, written at 1m and at generation 2; it is 10m now.
+// TestAssess checks the table of R10, row by row. Each work has bbb, written at 1m and at generation 2. The time is 10m.
 func TestAssess(t *testing.T) {
 	const older = int64(1)
 	cases := map[string]struct {
@@ -223,7 +223,7 @@ func TestAssess(t *testing.T) {
 			state:   work.Succeeded, since: minute,
 		},
 
-		// The API server counts a deletion as a generation; the agent's last word before is about the one before.
+		// The API server counts a deletion as a generation. The last report of the agent before that is about the previous generation.
 		"a success that is being taken away": {
 			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Rests(3 * minute), rt.Available(3 * minute), rt.DeletedAt(9 * minute)},
 			state:   work.Succeeded, since: 3 * minute,

@@ -65,7 +65,7 @@ func Gated(w *Work, rev *Revision, gates []Gate, now time.Time, settle time.Dura
 		}
 		if condition != nil {
 			since = Later(since, a.since(condition.LastTransitionTime.Time))
-		} else { // If this process did not watch, it does not know since when.
+		} else { // The time before this process watched the work is unknown.
 			since = Later(since, w.WatchedSince)
 		}
 		if isTrue(condition) == nil && blocks == "" {

@@ -12,7 +12,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestGated has each case of a work with success gates. Each work has bbb, written at 1m, at generation 2, and succeeded at 3m. It is 10m now.
+// TestGated has each case of a work with success gates. Each work has bbb, written at 1m, at generation 2, and succeeded at 3m. The time is
+// 10m.
 func TestGated(t *testing.T) {
 	const tested, passed, older = "Tested", "Passed", int64(1)
 	gate := func(status metav1.ConditionStatus, since time.Duration, options ...rt.ConditionOption) rt.WorkOption {
@@ -28,7 +29,7 @@ func TestGated(t *testing.T) {
 		types []string
 		state work.State
 		since time.Duration
-		// blocks is the gate, and next is when a False counts.
+		// blocks is the gate, and next is the time at which a False counts.
 		blocks string
 		next   time.Duration
 	}{

@@ -25,7 +25,7 @@ func (w *Work) Judged() *Work {
 	add(meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkComplete))
 	add(w.summed(own, workv1.WorkApplied, w.Observed, true))
 	if available := meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkAvailable); available != nil && w.Observed(available) {
-		// A manifest's condition has no generation. The work's own shows that the agent has checked since.
+		// A manifest's condition has no generation. The work's own condition shows that the agent has checked since.
 		found := w.summed(own, workv1.WorkAvailable, func(*metav1.Condition) bool { return true }, true)
 		if found != nil {
 			found.ObservedGeneration = available.ObservedGeneration

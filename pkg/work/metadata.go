@@ -16,8 +16,8 @@ import (
 //  1. The owner label, the Placement that it is counted under, and the labels of its owner. Labels by which GitOps tools track what they
 //     applied are not copied, and copied labels are removed when the owner loses them (OwnerMetadata).
 //  2. Annotations that keep GitOps tools from deleting it (Annotations).
-//  3. If the API server stores a different spec than the hub requested: the requested one (AnnotationAccepted).
-//  4. If they are outdated and nothing else is to be written, the hub writes only labels and annotations (package rollout, relabel).
+//  3. If the API server stores a different spec than the hub requested: the digest of the requested spec (AnnotationAccepted).
+//  4. If labels or annotations are outdated, but the spec is not, the hub writes only labels and annotations (package rollout, relabel).
 //
 // Each write carries all of them, except the time of the request (Metadata).
 
@@ -153,7 +153,7 @@ func (o *OwnerMetadata) dropped(object *workv1.ManifestWork) []string {
 	return dropped
 }
 
-// Metadata is the change of a work's labels and annotations that a write makes. Keys of others stay.
+// Metadata is the change of a work's labels and annotations that a write makes. Keys that others set stay.
 type Metadata struct {
 	Labels, Annotations               map[string]string
 	DroppedLabels, DroppedAnnotations []string
@@ -226,16 +226,16 @@ func (w *Work) Accepted() string {
 	return string(w.AcceptedAs) + "/" + string(w.Digest)
 }
 
-// Note is the meaning of AnnotationAccepted for a work.
+// Note describes how AnnotationAccepted applies to a work.
 type Note string
 
 // The notes.
 const (
-	// NoNote means that it does not apply to the current spec of the work.
+	// NoNote means that the annotation does not apply to the current spec of the work.
 	NoNote Note = ""
-	// NotedContent means that it has the digest of the work's current spec.
+	// NotedContent means that the annotation has the digest of the work's current spec.
 	NotedContent Note = "Content"
-	// NotedGeneration means that it has the generation of the work.
+	// NotedGeneration means that the annotation has the generation of the work.
 	NotedGeneration Note = "Generation"
 )
 

@@ -13,9 +13,9 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Names are the names that a work of this hub may have, in the order in which they are tried: the owner's own name, one that is
-// derived from the owner's namespace and name, and one that contains the owner's UID. Each is the same in every process and pass, so a
-// second try finds the work that the first one made.
+// Names returns the names that a work of this hub may have, in the order in which they are tried: the owner's own name, one that is derived
+// from the owner's namespace and name, and one that contains the owner's UID. Each is the same in every process and pass, so a second
+// attempt finds the work that the first one created.
 func Names(owner metav1.Object) []string {
 	hasher := fnv.New32a()
 	_, _ = hasher.Write([]byte(owner.GetNamespace() + "/" + owner.GetName()))
@@ -29,14 +29,14 @@ func Names(owner metav1.Object) []string {
 const (
 	// generatedSuffix is how many characters an API server appends to metadata.generateName.
 	generatedSuffix = 5
-	// generatedAlphabet holds the characters that apimachinery's generated names are made of.
+	// generatedAlphabet contains the characters of the names that apimachinery generates.
 	generatedAlphabet = "bcdfghjklmnpqrstvwxz2456789"
 	// generatedPrefix is how many characters of metadata.generateName an API server keeps.
 	generatedPrefix = 63 - generatedSuffix
 )
 
-// IsName reports whether a work of this owner can have a name: one of this hub's, or one that OCM's hub gives. That hub uses the
-// owner's name up to OCM 1.2; since 1.3 the owner's name is its metadata.generateName.
+// IsName reports whether a work of this owner can have a name: one of this hub's names, or one that OCM's hub uses. Up to OCM 1.2, that hub
+// uses the owner's name. Since 1.3, the owner's name is its metadata.generateName.
 func IsName(owner metav1.Object, name string) bool {
 	if name == owner.GetName() || slices.Contains(Names(owner), name) {
 		return true
@@ -55,7 +55,7 @@ func HasOwner(work metav1.Object) bool {
 	return owned
 }
 
-// LostOwner reports whether a work without owner label still belongs to this owner: it has a name that this owner's works can have, the
+// LostOwner reports whether a work without an owner label still belongs to this owner: it has a name that this owner's works can have, the
 // hash of one of the owner's revisions, and the time when the hub wrote it.
 func LostOwner(owner metav1.Object, work *workv1.ManifestWork, isRevision func(hash string) bool) bool {
 	if HasOwner(work) || !IsName(owner, work.Name) {

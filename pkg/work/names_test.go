@@ -15,7 +15,7 @@ func owner(name string) *metav1.ObjectMeta {
 	return &metav1.ObjectMeta{Namespace: rt.OwnerNamespace, Name: name, UID: "0b0c5e2e-3b5b-4a57-9a35-d2c5f2a6a2b7"}
 }
 
-// TestNames: three names, and the same for every process.
+// TestNames: a work has three possible names, and each process computes the same ones.
 func TestNames(t *testing.T) {
 	got := strings.Join(work.Names(owner("web")), " ")
 	if want := "web web-55489cf447 web-0b0c5e2e-3b5b-4a57-9a35-d2c5f2a6a2b7"; got != want {
@@ -23,7 +23,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestIsName: the names of this hub and those of OCM's.
+// TestIsName: IsName accepts the names of this hub and those of OCM's hub.
 func TestIsName(t *testing.T) {
 	long := strings.Repeat("x", 60)
 	for name, tc := range map[string]struct {
@@ -50,7 +50,7 @@ func TestIsName(t *testing.T) {
 	}
 }
 
-// TestLostOwner: a work that lost the owner label is its owner's by name, hash and applied-at together.
+// TestLostOwner: the owner of a work that lost its owner label is known from its name, hash and applied-at annotation together.
 func TestLostOwner(t *testing.T) {
 	stripped := func(options ...rt.WorkOption) work.Work {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("aaa")}, options...)...)

@@ -11,7 +11,7 @@ import (
 
 // Revision is the part of a ControllerRevision that Decide needs.
 type Revision struct {
-	// Name of the ControllerRevision.
+	// Name is the name of the ControllerRevision.
 	Name string
 	// Hash is its short name.
 	Hash string
@@ -23,22 +23,22 @@ type Revision struct {
 	ReportsDegraded bool
 	// Reused is true if the template returned to an older revision.
 	Reused bool
-	// BeginsAt is when the template returned to it, or a user retried it; zero if neither happened. Earlier reports of clusters that
+	// CountsFrom is when the template returned to it, or a user retried it; zero if neither happened. Earlier reports of clusters that
 	// already have it do not count for this rollout. It is the stored time, which decides the order of events.
-	BeginsAt time.Time
+	CountsFrom time.Time
 	// BeginSeen is when this process first saw that; zero if it does not matter. Times are counted from the earlier of the two.
 	BeginSeen time.Time
 	// Underway is true if its rollout is in progress.
 	Underway bool
 }
 
-// begins returns the time from which the rollout counts: BeginsAt, or BeginSeen if that is earlier. If the hub that wrote BeginsAt had a
+// begins returns the time from which the rollout counts: CountsFrom, or BeginSeen if that is earlier. If the hub that wrote CountsFrom had a
 // clock ahead of the real time, the rollout must not wait for that time.
 func (r *Revision) begins() time.Time {
 	if r.BeginSeen.IsZero() {
-		return r.BeginsAt
+		return r.CountsFrom
 	}
-	return Earlier(r.BeginsAt, r.BeginSeen)
+	return Earlier(r.CountsFrom, r.BeginSeen)
 }
 
 // NewRevision returns the part of a readable revision that Decide needs.
@@ -66,7 +66,7 @@ func (r *Revision) reportsProgress() bool {
 	return false
 }
 
-// hasRule reports whether a rule makes a condition of a type.
+// hasRule reports whether a rule sets a condition of a type.
 func hasRule(rules []workv1.ConditionRule, conditionType string) bool {
 	return slices.ContainsFunc(rules, func(rule workv1.ConditionRule) bool { return rule.Condition == conditionType })
 }

@@ -23,8 +23,8 @@ type Work struct {
 	Digest revision.Digest
 	// DeletionCounts is true if the deletion of a work increments its generation, as in the API server.
 	DeletionCounts bool
-	// SucceededSince is when the success began that this process has seen without interruption; zero if it does not succeed. For a work
-	// that is being deleted, it is the last value before the deletion.
+	// SucceededSince is when the current success began, if this process has seen it without interruption; zero if the work does not succeed.
+	// For a work that is being deleted, it is the last value before the deletion.
 	SucceededSince time.Time
 	// StateChangedAt is when this process saw the work change, at its revision, from success to another state or the reverse; zero if it saw
 	// no change. It does not depend on the agent's clock.
@@ -59,7 +59,7 @@ type Work struct {
 	marks *marks
 }
 
-// marks is what a decision reads many times from the object of a work.
+// marks are the parts of a work's object that a decision reads many times.
 type marks struct {
 	hash, placement, kept string
 	appliedAt             time.Time
@@ -68,13 +68,13 @@ type marks struct {
 	owner, copied string
 	// keptByTools is true if the annotations keep GitOps tools from deleting the work.
 	keptByTools bool
-	// conditions are those that decide, and latest is the latest transition of any.
+	// conditions are the conditions that affect decisions, and latest is the latest transition of any condition.
 	conditions conditions
 	latest     time.Time
 }
 
-// Read reads from the object of a work, once, what decisions need of it. The object must not change after that. Without Read, it is read
-// each time.
+// Read reads the parts of the object that decisions need, once. The object must not change after that. Without Read, they are read each
+// time.
 func (w *Work) Read() { w.marks = w.read() }
 
 // read returns the marks that Read kept, or else reads them.
@@ -129,8 +129,8 @@ func (w *Work) Observed(condition *metav1.Condition) bool {
 	return w.SpecGeneration() <= condition.ObservedGeneration && condition.ObservedGeneration <= w.Object.Generation
 }
 
-// ReportedSinceDeletion reports whether the agent has reported since the work was deleted: earlier reports are lost. Over a broker a deletion
-// makes no generation, and the time of a report decides.
+// ReportedSinceDeletion reports whether the agent has reported since the work was deleted: earlier reports are lost. Over a broker, a
+// deletion does not increase the generation, and the time of a report decides.
 func (w *Work) ReportedSinceDeletion() bool {
 	return w.Deleting() && slices.ContainsFunc(w.Object.Status.Conditions, func(c metav1.Condition) bool {
 		if !w.DeletionCounts {
@@ -146,9 +146,10 @@ func (w *Work) AppliedAt() (time.Time, bool) {
 	return is.appliedAt, is.isApplied
 }
 
-// At reports whether the work, which may be nil, is at a revision: it has the hash and the time, and its spec is the template's,
-// possibly with kept objects. A work that somebody edited is not. A work that ran to completion since it was written is at its revision,
-// even if the API server stored it differently. Its agent applies no other spec, and another write would only hide what it completed.
+// At reports whether the work, which may be nil, is at a revision: it has the hash and the time, and its spec is that of the template,
+// possibly with kept objects. A work that somebody edited is not at the revision. A work that has run to completion since it was written is
+// at its revision, even if the API server stored it differently. Its agent applies no other spec, and another write would only hide which
+// spec it completed.
 func (w *Work) At(rev *Revision) bool {
 	if w == nil || rev == nil || w.Hash() != rev.Hash {
 		return false
@@ -180,9 +181,9 @@ func (w *Work) Begin(rev *Revision) time.Time {
 	return Later(w.WrittenAt(), rev.begins())
 }
 
-// WrittenAt returns when the hub wrote the work's revision, at the latest when this process saw the write. An agent that postdates it, or
-// a hub whose clock was ahead, gains no time. A work recreated from a copy has the annotation
-// of the original, so its creation time counts if it is later.
+// WrittenAt returns when the hub wrote the work's revision, at the latest when this process saw the write. So an agent that postdates the
+// time, or a hub whose clock was ahead, gains no time. A work that was recreated from a copy has the annotation of the original, so its
+// creation time counts if it is later.
 func (w *Work) WrittenAt() time.Time {
 	appliedAt, _ := w.AppliedAt()
 	if w.DeletionCounts { // The API server says when it was created.

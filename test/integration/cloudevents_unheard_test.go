@@ -30,7 +30,7 @@ func TestCloudEventsUnheardClusterIsNoFailure(t *testing.T) {
 	f.open(online, "v2")
 	f.startHub()
 
-	named := fmt.Sprintf("1 cluster (%s) not heard since this hub started", f.cluster(offline))
+	named := fmt.Sprintf("1 cluster (%s) with no report since this hub started", f.cluster(offline))
 	// The hub waits half a minute for agents that do not answer, and names a cluster half a minute after it was written at the latest: a busy
 	// machine moves the deadline, which comes first elsewhere.
 	await.Eventually(t, 2*patience, "the hub names the cluster", func() error {

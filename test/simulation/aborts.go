@@ -22,7 +22,7 @@ func (w *World) remembered(abort *metav1.Time) bool {
 	return before
 }
 
-// checkAborted says that an abort came without a cluster that failed: a false one costs an outage.
+// checkAborted fails if the hub aborted a rollout although no cluster had failed: a false abort costs an outage.
 func (w *World) checkAborted() error {
 	object := w.Object()
 	if object == nil {
@@ -35,7 +35,7 @@ func (w *World) checkAborted() error {
 	}
 	for _, rev := range w.Revisions() {
 		if abort := revision.RecordOf(rev).Abort; abort != nil && abort.At.Equal(object.Status.AbortedTime.Time) {
-			return nil // The copy had it before, where the status could not be written.
+			return nil // The copy had it before: the status could not be written.
 		}
 	}
 	if w.holds(object) {
@@ -50,7 +50,7 @@ func (w *World) checkAborted() error {
 	return fmt.Errorf("aborted, and in no placementRef with AbortAll have too many clusters failed")
 }
 
-// checkReported says that ReportAbort reported an abort without a cluster that failed. It reports one at most once for each rollout.
+// checkReported fails if ReportAbort reported an abort although no cluster had failed. It reports each rollout at most once.
 func (w *World) checkReported() error {
 	object := w.Object()
 	if object == nil {
@@ -100,7 +100,7 @@ func (w *World) exceeds(owner *workv1alpha1.ManifestWorkReplicaSet, ref *workv1a
 	}
 	for group, n := range failed {
 		all += n
-		// One that has left its group counts in any.
+		// A cluster that has left its group counts in every group.
 		allowed, perGroup := tolerated(owner, ref.Name, counted(groups[group]))
 		mandatory := ref.RolloutStrategy.ProgressivePerGroup != nil && len(ref.RolloutStrategy.ProgressivePerGroup.MandatoryDecisionGroups.MandatoryDecisionGroups) > 0
 		if perGroup && (mandatory || n+failed[""] > allowed) {
@@ -111,7 +111,7 @@ func (w *World) exceeds(owner *workv1alpha1.ManifestWorkReplicaSet, ref *workv1a
 	return !perGroup && all > allowed
 }
 
-// selectsBefore reports whether a placementRef before another one selects a cluster: it counts there.
+// selectsBefore reports whether an earlier placementRef selects a cluster. The cluster counts there.
 func (w *World) selectsBefore(owner *workv1alpha1.ManifestWorkReplicaSet, placement, cluster string) bool {
 	for i := range owner.Spec.PlacementRefs {
 		name := owner.Spec.PlacementRefs[i].Name
@@ -125,7 +125,7 @@ func (w *World) selectsBefore(owner *workv1alpha1.ManifestWorkReplicaSet, placem
 	return false
 }
 
-// failedFor reports whether a cluster counts for a placement, and is overdue there or has been since it was last well.
+// failedFor reports whether a cluster counts for a placement, and has been overdue there since it last succeeded.
 func (w *World) failedFor(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork, placement string) bool {
 	if work.Labels[workv1alpha1.LabelPlacement] != placement && w.countedUnder(owner, work) != placement {
 		return false
@@ -139,16 +139,16 @@ func (w *World) overdue(object *workv1alpha1.ManifestWorkReplicaSet, work *workv
 		return w.Network.failed(object, work)
 	}
 	_, past := w.pastDeadline(object, work)
-	return past && !w.isWell(work) // A crash loop is well for a moment now and then.
+	return past && !w.isWell(work) // A crash loop succeeds for a moment now and then.
 }
 
-// pastDeadline reports whether the hub wrote a work longer ago than its deadline allows, and which deadline that is.
+// pastDeadline reports whether a work has exceeded its deadline, and returns the deadline.
 func (w *World) pastDeadline(object *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) (deadline time.Duration, past bool) {
 	at, known := w.writtenAt(work)
 	if !known {
 		return 0, false
 	}
-	// A cluster that another ref took over has that one's deadline before its label says so.
+	// A cluster that another ref took over has the deadline of that ref, even before its label changes.
 	label, counted := work.Labels[workv1alpha1.LabelPlacement], w.countedUnder(object, work)
 	if w.mayStillSelect(object, label, counted) {
 		counted = label
@@ -161,8 +161,8 @@ func (w *World) pastDeadline(object *workv1alpha1.ManifestWorkReplicaSet, work *
 	return 0, false
 }
 
-// mayStillSelect reports whether the hub does not know what a placement selects that comes before another one: its clusters do not fail for the
-// other one.
+// mayStillSelect reports whether the clusters of an earlier placement are unknown to the hub. Its clusters do not fail for a later
+// placement.
 func (w *World) mayStillSelect(owner *workv1alpha1.ManifestWorkReplicaSet, placement, other string) bool {
 	index := func(name string) int {
 		return slices.IndexFunc(owner.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool { return ref.Name == name })
@@ -172,8 +172,8 @@ func (w *World) mayStillSelect(owner *workv1alpha1.ManifestWorkReplicaSet, place
 	return unknown && index(placement) >= 0 && index(placement) < index(other)
 }
 
-// undoes reports whether a rollout goes back to a revision that was the current one, and was made before today's current one. What was
-// deleted and created again does not tell.
+// undoes reports whether a rollout returns to a revision that was the current one before, and that is older than the current revision. A
+// revision that was deleted and created again proves nothing.
 func (w *World) undoes(current, update string) bool {
 	if w.Irreparable.HasAny(current, update) {
 		return false

@@ -10,13 +10,13 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// placeAgain completes the decisions of a placement, at once or before OCM's leader lease has ended.
+// placeAgain completes the decisions of a placement, either at once or before OCM's leader lease has expired.
 func (m *model) placeAgain(t *rapid.T, name string) {
 	m.settle(time.Duration(rapid.SampledFrom([]int{0, 1, 3, 20, 170}).Draw(t, "seconds")) * time.Second)
 	m.w.Place(name, m.placed[name][0], m.placed[name][1])
 }
 
-// actions are what may happen in a story.
+// actions are the events that may happen in a story.
 func (m *model) actions() map[string]func(*rapid.T) {
 	actions := map[string]func(*rapid.T){
 		"update": func(t *rapid.T) { m.w.Update(rapid.SampledFrom([]string{"v1", "v2", "v3"}).Draw(t, "version")) },

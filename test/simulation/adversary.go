@@ -13,26 +13,28 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// adversaries are the agents of some clusters that do with the works of their own namespaces whatever OCM lets an agent do: it may update their
-// spec, labels, annotations, finalizers and status, and can neither create nor delete one. Nothing that they write may reach another cluster.
+// adversaries are the agents of some clusters that use every right that OCM gives an agent on the works in its own namespace: they may
+// update spec, labels, annotations, finalizers and status, but can neither create nor delete a work. Nothing that they write may reach
+// another cluster.
 type adversaries struct {
 	clusters sets.Set[string]
-	// ever are those that were adversaries at any time: what they put on a work that is on its way out stays there.
+	// ever are the clusters that were adversaries at any time. Their changes to a work that is being deleted stay there.
 	ever sets.Set[string]
-	// hold are those that don't let a deleted work go.
+	// hold are the clusters that do not release a deleted work.
 	hold sets.Set[string]
-	// copies are works of theirs as the hub wrote them once.
+	// copies are works of the adversaries, as the hub once wrote them.
 	copies []*workv1.ManifestWork
-	// hashes are all that ever named a revision.
+	// hashes are all hashes that ever named a revision.
 	hashes []string
 	forged int
-	// recorded are the revisions that hold what they made up.
+	// recorded are the revisions with content that adversaries made up.
 	recorded sets.Set[string]
-	// strike is asked after each write of the hub, and each time that it reads a work live: they act at any moment. Nil for no.
+	// strike is called after each write of the hub, and each time the hub reads a work live: adversaries act at any moment. If nil, they do
+	// not act.
 	strike func()
 }
 
-// choices decides what an adversary does. It returns a number from 0 to one below n.
+// choices decides what an adversary does. It returns a number from 0 to n-1.
 type choices func(what string, n int) int
 
 func pick[T any](choose choices, what string, from ...T) T { return from[choose(what, len(from))] }
@@ -55,7 +57,7 @@ func (w *World) Corrupt(clusters ...string) {
 	w.Tell("the agents of %v turn against the others", clusters)
 }
 
-// forgedPrefix begins the version of every content that an adversary made up.
+// forgedPrefix is the prefix of the version of all content that an adversary made up.
 const forgedPrefix = "forged by "
 
 // corrupt reports whether a work is in the namespace of an adversary.
@@ -68,7 +70,7 @@ func owned(work *workv1.ManifestWork) bool {
 	return work.Labels[workv1alpha1.LabelReplicaSet] == workv1alpha1.OwnerLabelValue(Namespace, Name)
 }
 
-// noteCopy keeps what adversaries can put back later: a work as the hub wrote it, and the hashes that were in use.
+// noteCopy keeps data that adversaries can restore later: a work as the hub wrote it, and the hashes that were in use.
 func (w *World) noteCopy(write string) {
 	_, name, ok := strings.Cut(write, " work ")
 	if !ok {
@@ -106,7 +108,7 @@ func (w *World) remark(work *workv1.ManifestWork, labels, annotations map[string
 	w.patch(Works, work.Namespace, work.Name, map[string]any{"metadata": map[string]any{"labels": labels, "annotations": annotations}}, false)
 }
 
-// strip takes marks of the hub away.
+// strip removes marks of the hub from a work.
 func (w *World) strip(work *workv1.ManifestWork, choose choices) string {
 	hash, owner, placement := workv1alpha1.LabelControllerHash, workv1alpha1.LabelReplicaSet, workv1alpha1.LabelPlacement
 	at, group, copied := workv1alpha1.AnnotationAppliedAt, workv1alpha1.AnnotationDecisionGroup, workv1alpha1.AnnotationCopiedLabels
@@ -123,7 +125,7 @@ func (w *World) strip(work *workv1.ManifestWork, choose choices) string {
 	return fmt.Sprintf("strips %v", marks)
 }
 
-// relabelForeign gives a work to another owner or another placement, or one of another owner to the ManifestWorkReplicaSet.
+// relabelForeign assigns a work to another owner or placement, or a work of another owner to the ManifestWorkReplicaSet.
 func (w *World) relabelForeign(work *workv1.ManifestWork, choose choices) string {
 	labels := map[string]any{
 		workv1alpha1.LabelReplicaSet: pick(choose, "owner", "default.web", "default.web", "default.web", "default.other", "default.gone", "nonsense"),
@@ -133,7 +135,7 @@ func (w *World) relabelForeign(work *workv1.ManifestWork, choose choices) string
 	return fmt.Sprintf("relabels to %v", labels)
 }
 
-// claimHash puts the hash of any revision, or of none, on a work.
+// claimHash puts the hash of a revision, or an unknown hash, on a work.
 func (w *World) claimHash(work *workv1.ManifestWork, choose choices) string {
 	hash := pick(choose, "hash", append([]string{"forgedhash"}, w.adversaries.hashes...)...)
 	at := w.Clock.Now().Add(pick(choose, "at", 0, -time.Hour, -time.Minute)).UTC().Format(time.RFC3339Nano)
@@ -141,7 +143,7 @@ func (w *World) claimHash(work *workv1.ManifestWork, choose choices) string {
 	return fmt.Sprintf("claims %s since %s", hash, at)
 }
 
-// restoreCopy puts a work back to what the hub once wrote, with labels and annotations.
+// restoreCopy restores a work that the hub once wrote, with its labels and annotations.
 func (w *World) restoreCopy(work *workv1.ManifestWork, choose choices) string {
 	if len(w.adversaries.copies) == 0 {
 		return "has no copy"
@@ -153,7 +155,7 @@ func (w *World) restoreCopy(work *workv1.ManifestWork, choose choices) string {
 	return fmt.Sprintf("restores a copy with %s, %s", old.Labels[workv1alpha1.LabelControllerHash], Version(old))
 }
 
-// forgeSpec puts another content into a work: one that it made up, or another revision's.
+// forgeSpec changes the content of a work: to made-up content, or to that of another revision.
 func (w *World) forgeSpec(work *workv1.ManifestWork, choose choices) string {
 	w.adversaries.forged++
 	version := pick(choose, "content", fmt.Sprintf("%s%s, %d", forgedPrefix, work.Namespace, w.adversaries.forged), forgedPrefix+work.Namespace, "v1", "v2", "v3")
@@ -162,7 +164,7 @@ func (w *World) forgeSpec(work *workv1.ManifestWork, choose choices) string {
 	return "edits to " + version
 }
 
-// forgeStatus reports anything: of any generation, with any time, at any length.
+// forgeStatus reports an arbitrary status: of any generation, with any time, at any length.
 func (w *World) forgeStatus(work *workv1.ManifestWork, choose choices) string {
 	generation := work.Generation + pick(choose, "generation", int64(0), 0, 0, -1, 5)
 	at := w.Clock.Now().Add(pick(choose, "since", 0, -time.Hour, 30*time.Second, 10*time.Minute, 20*365*24*time.Hour))
@@ -185,7 +187,7 @@ func (w *World) forgeStatus(work *workv1.ManifestWork, choose choices) string {
 	return fmt.Sprintf("reports %v of generation %d since %s", told, generation, at.UTC().Format(time.RFC3339))
 }
 
-// misdate changes when the hub wrote a work.
+// misdate changes the time at which the hub wrote a work.
 func (w *World) misdate(work *workv1.ManifestWork, choose choices) string {
 	at := pick(choose, "applied-at", "nonsense", "", w.Clock.Now().Add(-24*time.Hour).UTC().Format(time.RFC3339Nano),
 		w.Clock.Now().Add(20*time.Second).UTC().Format(time.RFC3339Nano), w.Clock.Now().Add(20*365*24*time.Hour).UTC().Format(time.RFC3339Nano))
@@ -193,7 +195,7 @@ func (w *World) misdate(work *workv1.ManifestWork, choose choices) string {
 	return "sets applied-at to " + at
 }
 
-// regroup changes the decision group, what was copied, and what only the hub's cache holds.
+// regroup changes the decision group, the copied labels, and the fields that only the hub's cache has.
 func (w *World) regroup(work *workv1.ManifestWork, choose choices) string {
 	annotations := map[string]any{
 		workv1alpha1.AnnotationDecisionGroup:                    pick(choose, "group", "0/g0", "1/g1", "-1/first", "9/last", "nonsense"),
@@ -204,7 +206,7 @@ func (w *World) regroup(work *workv1.ManifestWork, choose choices) string {
 	return fmt.Sprintf("annotates %v", annotations)
 }
 
-// holdOn keeps deleted works from going, or lets them go.
+// holdOn prevents deleted works from being removed, or releases them.
 func (w *World) holdOn(work *workv1.ManifestWork, choose choices) string {
 	if w.adversaries.hold.Has(work.Namespace) {
 		w.adversaries.hold.Delete(work.Namespace)
@@ -215,8 +217,8 @@ func (w *World) holdOn(work *workv1.ManifestWork, choose choices) string {
 	return "lets no deleted work go"
 }
 
-// GiveBack puts the owner label back where an adversary has given all works of a cluster to others that have a name for the hub's own: the hub
-// tries for one each minute, and the world is never quiet.
+// GiveBack restores the owner label of works. If an adversary has assigned all works of a cluster to others, and they occupy the names of
+// the hub's own work, the hub retries a name every minute, and the world never becomes quiet.
 func (w *World) GiveBack() {
 	for _, cluster := range sets.List(w.adversaries.clusters) {
 		for _, object := range w.API.List(Works, cluster, nil) {
@@ -228,8 +230,8 @@ func (w *World) GiveBack() {
 	}
 }
 
-// Repent lets the agents of all clusters say the truth from now on. What they did to labels and contents stays as it is, but for works that they
-// gave to nobody: those would be in the way for ever.
+// Repent makes the agents of all clusters honest. Their changes to labels and contents stay, except for works that they left without an
+// owner: those would block a name forever.
 func (w *World) Repent() {
 	if w.adversaries.clusters.Len() == 0 {
 		return

@@ -14,7 +14,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// reports lets the agent of a cluster report a work as applied and stuck, or as degraded, since a time that it chooses.
+// reports makes the agent of a cluster report a work as applied and stuck, or as degraded, since a time of its choice.
 func (s *teller) reports(cluster, name string, degraded metav1.ConditionStatus) {
 	object, err := s.API.Get(Works, cluster, name)
 	require.NoError(s.t, err)
@@ -28,7 +28,7 @@ func (s *teller) reports(cluster, name string, degraded metav1.ConditionStatus) 
 	s.patch(Works, cluster, name, map[string]any{"status": map[string]any{"conditions": conditions}}, true)
 }
 
-// passes lets the world go on for some time in which an agent never rests.
+// passes runs the world for a time, while an agent writes again and again.
 func (s *teller) passes(during time.Duration) {
 	s.t.Helper()
 	for until := s.Clock.Now().Add(during); s.Clock.Now().Before(until); {
@@ -36,7 +36,7 @@ func (s *teller) passes(during time.Duration) {
 	}
 }
 
-// stableFleet is a fleet of three clusters where v1 is the stable revision, and every failure beyond the tolerated ones aborts.
+// stableFleet is a fleet of three clusters with v1 as the stable revision. Every failure above the tolerance leads to an abort.
 func stableFleet(t *testing.T, maxFailures int32) *teller {
 	t.Helper()
 	s := checkedStory(t)
@@ -44,8 +44,8 @@ func stableFleet(t *testing.T, maxFailures int32) *teller {
 	return s
 }
 
-// The agent of a cluster that nothing selects gives a work of another owner the marks of the rollout, and reports it as failed: it counts for
-// nobody.
+// The agent of an unselected cluster marks a work of another owner as part of the rollout, and reports it as failed. The failure does not
+// count.
 func TestAgentOfAnUnselectedClusterAbortsNothing(t *testing.T) {
 	s := stableFleet(t, 0)
 	s.Corrupt("c9")
@@ -72,8 +72,8 @@ func TestAgentOfAnUnselectedClusterAbortsNothing(t *testing.T) {
 	require.Equal(t, hash, s.Object().Status.CurrentRevision)
 }
 
-// An agent that writes its status again and again, so that the cache never shows what the API server has, keeps no failure of the others from
-// aborting.
+// An agent writes its status again and again, so that the cache never shows the state of the API server. The failures of other clusters
+// still lead to an abort.
 func TestAgentThatNeverRestsHoldsNoAbortUp(t *testing.T) {
 	s := stableFleet(t, 1)
 	s.Edit("all at once", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
@@ -99,7 +99,8 @@ func TestAgentThatNeverRestsHoldsNoAbortUp(t *testing.T) {
 	s.has("v1", "c2", "c3")
 }
 
-// An agent that undoes each write of an abort, or gets in before each, keeps no newer template from being rolled out to the others.
+// An agent that undoes each write of an abort, or writes before each of them, does not delay the rollout of a newer template to the other
+// clusters.
 func TestAgentThatUndoesAnAbortHoldsNoRolloutUp(t *testing.T) {
 	for name, before := range map[string]bool{"after each write": false, "before each write": true} {
 		t.Run(name, func(t *testing.T) {
@@ -139,8 +140,9 @@ func TestAgentThatUndoesAnAbortHoldsNoRolloutUp(t *testing.T) {
 	}
 }
 
-// The agent of the only selected cluster can't pass its content for another hub's: it would be the stable revision when others are selected. What
-// it can do is to leave the object without a stable revision until a rollout is complete, as another hub's rollout does there.
+// The agent of the only selected cluster can't present its content as that of another hub, so the content does not become the stable
+// revision for clusters that are selected later. The agent can only leave the object without a stable revision until a rollout is complete,
+// as a rollout of another hub does there.
 func TestAgentOfTheOnlyClusterMakesNoHistory(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.stable(progressive("p1", 3, "30s", 0, true), "c1")
@@ -163,7 +165,7 @@ func TestAgentOfTheOnlyClusterMakesNoHistory(t *testing.T) {
 	s.has("v2", "c1", "c2", "c3")
 }
 
-// What was found on one cluster alone at first sight goes back to no other cluster.
+// A revision that was found on only one cluster at first sight is restored on no other cluster.
 func TestFirstSightOfOneClusterIsForThatClusterOnly(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Away = true
@@ -185,7 +187,7 @@ func TestFirstSightOfOneClusterIsForThatClusterOnly(t *testing.T) {
 	s.says(workv1alpha1.ConditionProgressing, "was found on cluster c1 alone")
 }
 
-// A time to come that an agent writes on its work takes no slot for ever: maxFailures tolerates the cluster when its deadline is over.
+// A future time that an agent writes on its work does not take a slot forever: maxFailures tolerates the cluster after its deadline.
 func TestForgedTimeHoldsNoRolloutUp(t *testing.T) {
 	s := stableFleet(t, 1)
 	s.hangs("v2", "c1")
@@ -200,7 +202,7 @@ func TestForgedTimeHoldsNoRolloutUp(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// An agent that gives a work of another owner this one's label, and doesn't let it go, keeps nobody from deleting the ManifestWorkReplicaSet.
+// An agent gives a work of another owner this owner's label, and does not release it. The ManifestWorkReplicaSet can still be deleted.
 func TestAgentHoldsNoDeletionUp(t *testing.T) {
 	s := stableFleet(t, 0)
 	s.Edit("deletes in the foreground", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.CascadeDeletionPolicy = upstream.Foreground })

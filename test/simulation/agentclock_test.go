@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// An agent whose clock was ahead and that restarts with the correct time is still heard: its success does not count as a failure.
+// The clock of an agent was ahead, and the agent restarts with the correct time. The hub still accepts its reports, so its success does not
+// count as a failure.
 func TestAgentWithTheRightClockAtLast(t *testing.T) {
 	s := overBroker(t)
 	s.Place("p1", []string{"c1", "c2"})

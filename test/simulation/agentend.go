@@ -22,27 +22,28 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// agentEnd is the agent of a cluster: it keeps what it receives, as sdk-go's client does, and asks for its works whenever it is connected again.
+// agentEnd is the agent of a cluster. It keeps the works that it receives, as sdk-go's client does, and requests them whenever it connects
+// again.
 type agentEnd struct {
 	network *Network
 	cluster string
 	store   *store.AgentInformerWatcherStore
-	// connected says that there is a connection; back is when there is one again.
+	// connected is true if there is a connection; back is when the connection returns.
 	connected bool
 	back      time.Time
-	// unsettled is when it was last not connected, was restarted, or began to make something else of what it has.
+	// unsettled is when the agent was last disconnected, was restarted, or began to handle its works differently.
 	unsettled time.Time
-	// applied is the version that it last applied, even if it no longer has the work; empty for none.
+	// applied is the version that the agent last applied, even if it no longer has the work; empty for none.
 	applied string
 }
 
 func newStore() *store.AgentInformerWatcherStore {
 	s := store.NewAgentInformerWatcherStore()
-	s.Watcher.Stop() // Nobody watches.
+	s.Watcher.Stop() // It is not used.
 	return s
 }
 
-// agent finds the agent of a cluster. One that is new is connected soon.
+// agent returns the agent of a cluster. A new agent connects soon.
 func (n *Network) agent(cluster string) *agentEnd {
 	a := n.agents[cluster]
 	if a == nil {
@@ -52,10 +53,10 @@ func (n *Network) agent(cluster string) *agentEnd {
 	return a
 }
 
-// clusters are the names of those with an agent.
+// clusters returns the names of the clusters that have an agent.
 func (n *Network) clusters() []string { return slices.Sorted(maps.Keys(n.agents)) }
 
-// works are those that the agent has, by name.
+// works returns the works of the agent, by name.
 func (a *agentEnd) works() []*workv1.ManifestWork {
 	var works []*workv1.ManifestWork
 	for _, stored := range a.store.Store.List() {
@@ -65,7 +66,7 @@ func (a *agentEnd) works() []*workv1.ManifestWork {
 	return works
 }
 
-// lose ends the connection for some time.
+// lose ends the connection for a time.
 func (a *agentEnd) lose(during time.Duration) {
 	a.connected, a.back, a.unsettled = false, a.network.now().Add(during), a.network.now()
 	a.network.drop(a.cluster)
@@ -82,7 +83,7 @@ func (a *agentEnd) turn() (acted bool) {
 	return true
 }
 
-// RestartAgent takes its memory from an agent. What it had applied stays.
+// RestartAgent makes an agent lose its memory. The objects that it applied stay.
 func (n *Network) RestartAgent(cluster string) {
 	a := n.agent(cluster)
 	if n.world.lying() {
@@ -91,7 +92,7 @@ func (n *Network) RestartAgent(cluster string) {
 	n.world.Tell("network: the agent of %s is restarted", cluster)
 	for _, work := range a.works() {
 		if done := n.world.agents[work.UID]; done != nil {
-			// It reports again what it found last.
+			// It repeats its last report.
 			done.stage, done.due = max(0, done.stage-1), n.now().Add(reportDelay)
 		}
 	}
@@ -99,7 +100,7 @@ func (n *Network) RestartAgent(cluster string) {
 	a.lose(0)
 }
 
-// reconsider has an agent make something else of what it has. One that said nothing is there again.
+// reconsider makes an agent handle its works differently. A silent agent returns.
 func (n *Network) reconsider(cluster string) {
 	for _, name := range n.clusters() {
 		if a := n.agents[name]; cluster == "" || cluster == name {
@@ -111,7 +112,7 @@ func (n *Network) reconsider(cluster string) {
 	}
 }
 
-// ask tells the hub what the agent has, as sdk-go's client does.
+// ask requests the works of the agent from the hub, as sdk-go's client does.
 func (a *agentEnd) ask() {
 	event := eventtypes.NewEventBuilder(a.cluster+"-agent", eventtypes.CloudEventsType{
 		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceSpec, Action: eventtypes.ResyncRequestAction,
@@ -127,7 +128,7 @@ func (a *agentEnd) ask() {
 	a.network.toHub(a, event)
 }
 
-// receive is what sdk-go's client does with an event of the hub.
+// receive handles an event of the hub as sdk-go's client does.
 func (a *agentEnd) receive(event cloudevents.Event) {
 	kind, err := eventtypes.ParseCloudEventsType(event.Type())
 	if err != nil {
@@ -150,7 +151,7 @@ func (a *agentEnd) receive(event cloudevents.Event) {
 	}
 }
 
-// publish reports what the agent has of a work, and whether the broker took it.
+// publish reports the agent's state of a work, and whether the broker accepted the report.
 func (a *agentEnd) publish(action eventtypes.EventAction, work *workv1.ManifestWork) bool {
 	event, err := codec.NewManifestBundleCodec().Encode(a.cluster+"-agent", eventtypes.CloudEventsType{
 		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceStatus, Action: action,
@@ -159,7 +160,7 @@ func (a *agentEnd) publish(action eventtypes.EventAction, work *workv1.ManifestW
 		panic(err)
 	}
 	a.network.sequence++
-	// sdk-go takes its sequence IDs from the clock of the machine.
+	// sdk-go derives its sequence IDs from the clock of the machine.
 	at := a.network.now().Add(a.network.world.AgentsAhead[a.cluster]).UnixMilli() - snowflake.Epoch
 	event.SetExtension(eventtypes.ExtensionStatusUpdateSequenceID, strconv.FormatInt(at<<22+a.network.sequence, 10))
 	return a.network.toHub(a, *event)
@@ -171,7 +172,7 @@ func (a *agentEnd) keep(work *workv1.ManifestWork) {
 	}
 }
 
-// runAgents lets every agent that is due report once, and returns when the next one is due, zero for never.
+// runAgents lets every agent that is due report once, and returns when the next one is due; zero if none is.
 func (n *Network) runAgents() time.Time {
 	var next time.Time
 	for _, cluster := range n.clusters() {
@@ -186,7 +187,7 @@ func (n *Network) runAgents() time.Time {
 	return next
 }
 
-// run works on what the agent has, and returns when there is more to do.
+// run processes a work of the agent, and returns when there is more to do.
 func (a *agentEnd) run(work *workv1.ManifestWork) time.Time {
 	w := a.network.world
 	outcome := w.outcome(a.cluster, Version(work))
@@ -216,7 +217,7 @@ func (a *agentEnd) run(work *workv1.ManifestWork) time.Time {
 	return w.runReports(work, outcome)
 }
 
-// reportPrefix begins the reason by which a report is known again, wherever the work that has it is.
+// reportPrefix is the prefix of the reason that identifies a report in any copy of the work.
 const reportPrefix = "Report"
 
 // report sends a new status of a work, and numbers it.
@@ -229,7 +230,7 @@ func (n *Network) report(work *workv1.ManifestWork, status *workv1.ManifestWorkS
 		m := &status.ResourceStatus.Manifests[i]
 		m.ResourceMeta.Ordinal = int32(i)
 		if meta.FindStatusCondition(m.Conditions, workv1.ManifestDegraded) == nil {
-			// An agent does not take a condition back.
+			// An agent does not remove a condition.
 			m.Conditions = append(m.Conditions, metav1.Condition{Type: workv1.ManifestDegraded, Status: metav1.ConditionFalse, ObservedGeneration: work.Generation})
 		}
 	}
@@ -245,7 +246,7 @@ func (n *Network) report(work *workv1.ManifestWork, status *workv1.ManifestWorkS
 	return n.reports, true
 }
 
-// reportOf is the number of the report whose status a work has; 0 for none.
+// reportOf returns the number of the report whose status a work has; 0 for none.
 func reportOf(work *workv1.ManifestWork) int64 {
 	applied := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied)
 	if applied == nil {
@@ -255,15 +256,15 @@ func reportOf(work *workv1.ManifestWork) int64 {
 	return number
 }
 
-// haveAgent makes the agent of a cluster where works travel over a broker.
+// haveAgent creates the agent of a cluster if works travel over a broker.
 func (w *World) haveAgent(cluster string) {
 	if w.Network != nil {
 		w.Network.agent(cluster)
 	}
 }
 
-// lying reports whether an agent has said of a work what it takes back, or has taken it back a moment ago. What goes wrong in the network then lets the
-// hub believe for longer what R10 waits for within --success-settle.
+// lying reports whether an agent has yet to correct a false report about a work, or corrected it a moment ago. A fault in the network can
+// then make the hub believe the report for longer than --success-settle, for which R10 waits.
 func (w *World) lying() bool {
 	for _, a := range w.agents {
 		if (a.outcome == Lies || a.outcome == LiesThenHangs) && a.stage > 0 && w.Clock.Since(a.said) < settleTime {

@@ -13,61 +13,62 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/testwork"
 )
 
-// Outcome is what an agent makes of a version.
+// Outcome is the result of a version on a cluster.
 type Outcome string
 
 // The outcomes.
 const (
 	// Succeeds reports progress, then success.
 	Succeeds Outcome = "succeeds"
-	// Lies reports the old outcome under the new generation first, as real agents do, then as Succeeds.
+	// Lies repeats the old outcome under the new generation first, as real agents do, and then behaves like Succeeds.
 	Lies Outcome = "lies, then succeeds"
-	// LiesThenHangs reports the old outcome under the new generation first, and then that it never gets there.
+	// LiesThenHangs repeats the old outcome under the new generation first, and then never succeeds.
 	LiesThenHangs Outcome = "lies, then hangs"
-	// Hangs reports progress for ever.
+	// Hangs reports progress forever.
 	Hangs Outcome = "hangs"
 	// Degrades reports one manifest of several as degraded.
 	Degrades Outcome = "degrades"
-	// Completes reports progress, then that it ran to completion: from then on it takes no new spec of the work.
+	// Completes reports progress, and then that the work ran to completion: after that, it accepts no new spec of the work.
 	Completes Outcome = "runs to completion"
-	// Flaps gets there for a moment, and is sick again, by turns: a crash loop. In the end it stays sick.
+	// Flaps alternates between short successes and failures, as in a crash loop. In the end it stays failed.
 	Flaps Outcome = "flaps"
-	// Clings can't give up what it owns, and succeeds otherwise: a policy on the cluster denies it.
+	// Clings can't release the objects that it owns, because a policy on the cluster denies it. Otherwise it succeeds.
 	Clings Outcome = "clings to what it owns"
 	// Silent reports nothing: the cluster is cut off.
 	Silent Outcome = "silent"
 )
 
-// finalizer keeps a work until its agent let it go.
+// finalizer keeps a work until its agent has released it.
 const finalizer = workv1.ManifestWorkFinalizer
 
 // reportDelay is the time between two reports of an agent.
 const reportDelay = time.Second
 
-// A crash loop is well for less time than a success takes to settle, sick for less than any deadline, and over after so many reports.
+// A crash loop succeeds for less time than a success takes to settle, fails for less time than any deadline, and ends after this number of
+// reports.
 const (
 	flapWell  = 2 * time.Second
 	flapSick  = 6 * time.Second
 	flapStage = 50
 )
 
-// agent is what the agent of a work did so far.
+// agent is the history of the agent of a work.
 type agent struct {
 	generation int64
 	stage      int
 	due        time.Time
 	outcome    Outcome
-	// said is when it reported last.
+	// said is the time of its last report.
 	said time.Time
-	// reports are what it said so far, in the order of the works' resourceVersions.
+	// reports are its reports so far, in the order of the works' resourceVersions.
 	reports []agentReport
-	// reached is when the hub wrote what it was successful with last.
+	// reached is the time of the write with which it last succeeded.
 	reached string
-	// idle says that it does nothing before another spec comes.
+	// idle is true if it does nothing until the spec changes.
 	idle bool
 }
 
-// agentReport is what an agent said in truth, and the resourceVersion of the work that says so.
+// agentReport is a true report of an agent, with the resourceVersion of the work that contains it.
 type agentReport struct {
 	version    int64
 	generation int64
@@ -75,10 +76,10 @@ type agentReport struct {
 	at         time.Time
 }
 
-// Version reads which version a work holds.
+// Version returns the version that a work holds.
 func Version(work *workv1.ManifestWork) string { return testwork.Version(&work.Spec) }
 
-// Template is the template of a version.
+// Template returns the template of a version.
 func Template(version string) workv1.ManifestWorkSpec {
 	template := workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: make([]workv1.Manifest, 1)}}
 	template.Workload.Manifests[0].Raw = fmt.Appendf(nil, `{"apiVersion":"v1","data":{"version":%q},"kind":"ConfigMap","metadata":{"name":"demo","namespace":"default"}}`, version)
@@ -91,7 +92,7 @@ func Template(version string) workv1.ManifestWorkSpec {
 	return template
 }
 
-// runAgents lets every agent that is due report once, and returns when the next one is due, zero for never.
+// runAgents lets every agent that is due report once, and returns when the next one is due; zero if none is.
 func (w *World) runAgents() time.Time {
 	var next time.Time
 	for _, object := range w.API.List(Works, "", nil) {
@@ -128,7 +129,7 @@ func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
 	return w.runReports(work, outcome)
 }
 
-// agentOf returns what an agent knows of a work. It begins again where the work, or what becomes of it, is another one.
+// agentOf returns the history of an agent with a work. It starts again if the work, or its outcome, is different.
 func (w *World) agentOf(work *workv1.ManifestWork, outcome Outcome) *agent {
 	a := w.agents[work.UID]
 	if a == nil {
@@ -141,7 +142,7 @@ func (w *World) agentOf(work *workv1.ManifestWork, outcome Outcome) *agent {
 	return a
 }
 
-// runReports reports a work as far as it is due, and returns when the next report is.
+// runReports sends the reports about a work that are due, and returns when the next report is due.
 func (w *World) runReports(work *workv1.ManifestWork, outcome Outcome) time.Time {
 	if outcome == Completes && !hasRules(work) {
 		outcome = Succeeds
@@ -160,7 +161,7 @@ func (w *World) runReports(work *workv1.ManifestWork, outcome Outcome) time.Time
 	w.reportObjects(work, status, lies)
 	version, sent := w.saveStatus(work, status)
 	if !sent {
-		return time.Time{} // It tries again when it is connected.
+		return time.Time{} // It retries when it is connected.
 	}
 	a.stage, a.said = a.stage+1, w.Clock.Now()
 	w.applyObjects(work, lies, success)
@@ -175,7 +176,7 @@ func (w *World) runReports(work *workv1.ManifestWork, outcome Outcome) time.Time
 	return a.due
 }
 
-// saveStatus reports a status to the API server, or over a broker. It returns by what the report is known, and whether it was taken.
+// saveStatus sends a status to the API server, or over a broker. It returns the version of the report, and whether the report was accepted.
 func (w *World) saveStatus(work *workv1.ManifestWork, status *workv1.ManifestWorkStatus) (version int64, sent bool) {
 	if w.Network != nil {
 		return w.Network.report(work, status)
@@ -194,14 +195,16 @@ func pause(outcome Outcome, success bool) time.Duration {
 	return flapSick
 }
 
-// lied reports whether an agent has still to take back what it said of a work. It does before it falls silent: an agent that is cut off within
-// the second between the two can't be told from one that succeeded (R10 waits for --success-settle, and for no longer).
+// lied reports whether an agent has yet to correct a false report about a work. An agent corrects its report before it falls silent: if it
+// were cut off in the second between the two, the hub could not distinguish it from one that succeeded (R10 waits only for
+// --success-settle).
 func (a *agent) lied(work *workv1.ManifestWork) bool {
 	lies := a.outcome == Lies || a.outcome == LiesThenHangs
 	return lies && a.stage == 1 && a.generation == work.Generation && work.DeletionTimestamp.IsZero()
 }
 
-// report fills in what an agent reports at a stage, and reports whether more is to come, and whether it is a true success.
+// report fills in the status that an agent reports at a stage. It returns whether more reports follow, and whether this one is a true
+// success.
 func report(status *workv1.ManifestWorkStatus, generation int64, outcome Outcome, stage int, now time.Time) (more, success bool) {
 	set := func(conditions *[]metav1.Condition, conditionType string, value bool) {
 		c := metav1.Condition{Type: conditionType, Status: metav1.ConditionFalse, Reason: "Simulated", ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now)}
@@ -255,14 +258,15 @@ func stamp(status *workv1.ManifestWorkStatus, generation int64) bool {
 		return false
 	}
 	for i := range status.Conditions {
-		if status.Conditions[i].Type != gateType { // Not the agent's.
+		if status.Conditions[i].Type != gateType { // It does not belong to the agent.
 			status.Conditions[i].ObservedGeneration = generation
 		}
 	}
 	return true
 }
 
-// specGeneration is the generation that the last write of a work's spec made: its deletion made another one, but over a broker.
+// specGeneration returns the generation of the last write of a work's spec. The deletion increases the generation once more, except over a
+// broker.
 func (w *World) specGeneration(work *workv1.ManifestWork) int64 {
 	if work.DeletionTimestamp.IsZero() || w.Network != nil {
 		return work.Generation
@@ -270,8 +274,8 @@ func (w *World) specGeneration(work *workv1.ManifestWork) int64 {
 	return work.Generation - 1
 }
 
-// succeeded reports whether a work, as it was at its resourceVersion, has the report of its agent that what it holds succeeds. A
-// hub whose cache is behind can know no more.
+// succeeded reports whether a work, as it was at its resourceVersion, contains the agent's report that its content succeeds. A hub whose
+// cache is behind can't know more.
 func (w *World) succeeded(work *workv1.ManifestWork) bool {
 	a := w.agents[work.UID]
 	if a == nil {
@@ -289,7 +293,7 @@ func (w *World) succeeded(work *workv1.ManifestWork) bool {
 	return false
 }
 
-// reached reports whether a work was successful since the hub wrote it last, whatever came after.
+// reached reports whether a work has succeeded since the hub last wrote it, even if it failed later.
 func (w *World) reached(work *workv1.ManifestWork) bool {
 	a := w.agents[work.UID]
 	return a != nil && (a.reached == work.Annotations[workv1alpha1.AnnotationAppliedAt] || w.succeeded(work))
@@ -304,7 +308,7 @@ func (w *World) outcome(cluster, version string) Outcome {
 	return Succeeds
 }
 
-// Report says what agents make of a version from now on. An empty cluster or version stands for all.
+// Report sets the outcome of a version on a cluster. An empty cluster or version stands for all.
 func (w *World) Report(cluster, version string, outcome Outcome) {
 	w.outcomes[cluster+"/"+version] = outcome
 	w.agentsSaw = 0

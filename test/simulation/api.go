@@ -35,8 +35,8 @@ const (
 
 func (k Kind) resource() schema.GroupResource { return schema.GroupResource{Resource: string(k)} }
 
-// API is as much of an API server as a hub can tell: versions, generations, patches, the status apart, finalizers and
-// preconditions. It keeps a log of what changed, from which caches are filled, each at its own pace.
+// API behaves like an API server as far as a hub can tell: it has versions, generations, patches, a status subresource, finalizers and
+// preconditions. It keeps a log of the changes, from which each cache is filled at its own pace.
 type API struct {
 	now     func() time.Time
 	version int64
@@ -46,17 +46,17 @@ type API struct {
 	// typed caches the typed form of each stored state; see as.
 	typed map[*unstructured.Unstructured]any
 
-	// OlderCRD drops from the status what only our CRD has, as an API server with upstream's does.
+	// OlderCRD drops the fields of the status that only our CRD has, as an API server with upstream's CRD does.
 	OlderCRD bool
-	// Strip are annotations that a webhook takes from every ManifestWork that is written.
+	// Strip lists annotations that a webhook removes from every ManifestWork that is written.
 	Strip []string
-	// Lacks are fields of the status that the CRD does not have, beside those of the flags above.
+	// Lacks lists fields of the status that the CRD does not have, in addition to those of the flags above.
 	Lacks []string
-	// NoHistory refuses the hub everything that it asks of ControllerRevisions.
+	// NoHistory rejects all requests of the hub for ControllerRevisions.
 	NoHistory bool
-	// NoClusters refuses the hub everything that it asks of ManagedClusters.
+	// NoClusters rejects all requests of the hub for ManagedClusters.
 	NoClusters bool
-	// Manager is the field manager of who writes; the hub's where it is empty.
+	// Manager is the field manager of the writer; the hub's if empty.
 	Manager string
 	// Mutate changes the spec of each work that is written, as a webhook does; nil for none.
 	Mutate func(spec map[string]any)
@@ -69,12 +69,12 @@ type Event struct {
 	Deleted bool
 }
 
-// NewAPI makes an empty one.
+// NewAPI returns an API server without objects.
 func NewAPI(now func() time.Time) *API {
 	return &API{now: now, objects: map[Kind]map[string]*unstructured.Unstructured{}, typed: map[*unstructured.Unstructured]any{}}
 }
 
-// refuse is what the hub gets where it may not read or write a revision.
+// refuse returns the error that the hub gets if it may not read or write a revision.
 func (a *API) refuse(name string) error {
 	if a.NoHistory {
 		return apierrors.NewForbidden(Revisions.resource(), name, errors.New("simulated"))
@@ -128,7 +128,8 @@ func (a *API) Get(kind Kind, namespace, name string) (*unstructured.Unstructured
 	return object, nil
 }
 
-// List returns those in a namespace (all if empty) that a filter keeps, sorted by namespace and name. The caller must not change them.
+// List returns the objects in a namespace (all if empty) that a filter keeps, sorted by namespace and name. The caller must not change
+// them.
 func (a *API) List(kind Kind, namespace string, keep func(*unstructured.Unstructured) bool) []*unstructured.Unstructured {
 	var keys []string
 	for k, object := range a.objects[kind] {
@@ -187,7 +188,7 @@ func (a *API) Patch(kind Kind, namespace, name string, data []byte, status bool)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	// What a patch does not name stays: it is a precondition only where it was named.
+	// Fields that the patch does not name stay. Only a named field is a precondition.
 	if merged.GetUID() != existing.GetUID() {
 		return nil, apierrors.NewConflict(kind.resource(), name, fmt.Errorf("the UID is another"))
 	}
@@ -215,7 +216,7 @@ func (a *API) Patch(kind Kind, namespace, name string, data []byte, status bool)
 	return next, nil
 }
 
-// manage notes who owns status.abortedTime, as the API server does. Of the rest of a status the hub owns all.
+// manage records the owner of status.abortedTime, as the API server does. The hub owns the rest of the status.
 func (a *API) manage(existing, next *unstructured.Unstructured) {
 	before, _, _ := unstructured.NestedString(existing.Object, "status", "abortedTime")
 	after, _, _ := unstructured.NestedString(next.Object, "status", "abortedTime")
@@ -238,7 +239,7 @@ func (a *API) manage(existing, next *unstructured.Unstructured) {
 	}
 }
 
-// admit takes from a merged object what the request may change: the status, or all but the status.
+// admit takes over only the parts of a merged object that the request may change: the status, or everything except the status.
 func (a *API) admit(kind Kind, existing, merged *unstructured.Unstructured, status bool) *unstructured.Unstructured {
 	if !status {
 		if kind != ReplicaSets && kind != Works {
@@ -260,7 +261,7 @@ func (a *API) admit(kind Kind, existing, merged *unstructured.Unstructured, stat
 	return next
 }
 
-// pruned are the fields of the status that the CRD does not have.
+// pruned returns the fields of the status that the CRD does not have.
 func (a *API) pruned() []string {
 	switch {
 	case a.OlderCRD:
@@ -288,7 +289,7 @@ func patched(existing *unstructured.Unstructured, patch []byte) (*unstructured.U
 	return merged, utiljson.Unmarshal(after, &merged.Object)
 }
 
-// Delete removes an object, or marks it where a finalizer holds it.
+// Delete removes an object, or marks it as deleted if it has a finalizer.
 func (a *API) Delete(kind Kind, namespace, name string, preconditions *metav1.Preconditions) error {
 	existing, ok := a.objects[kind][key(namespace, name)]
 	if !ok {
@@ -309,14 +310,14 @@ func (a *API) Delete(kind Kind, namespace, name string, preconditions *metav1.Pr
 	now := metav1.NewTime(a.now())
 	marked.SetDeletionTimestamp(&now)
 	if marked.GetGeneration() > 0 {
-		marked.SetGeneration(marked.GetGeneration() + 1) // The API server's way.
+		marked.SetGeneration(marked.GetGeneration() + 1) // As the API server does.
 	}
 	a.store(kind, marked)
 	a.collect(kind, marked)
 	return nil
 }
 
-// collect removes a deleted object that nothing holds any more.
+// collect removes a deleted object that has no finalizers.
 func (a *API) collect(kind Kind, object *unstructured.Unstructured) {
 	if object.GetDeletionTimestamp() == nil || len(object.GetFinalizers()) > 0 {
 		return
@@ -338,11 +339,11 @@ func (a *API) store(kind Kind, object *unstructured.Unstructured) {
 	a.log = append(a.log, Event{Kind: kind, Object: object})
 }
 
-// jsonOf is a patch that the simulation itself makes.
+// jsonOf encodes a patch that the simulation itself makes.
 func jsonOf(patch any) []byte {
 	data, err := json.Marshal(patch)
 	if err != nil {
-		panic(err) // Only what the simulation itself made.
+		panic(err) // Only a patch that the simulation itself made can fail.
 	}
 	return data
 }

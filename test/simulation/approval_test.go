@@ -12,8 +12,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// awaitingCanary is a fleet at v1 whose rollout of v2 waits for the approval of the group g0, which is c1. g1 is c2 and needs one too, and c3
-// is the rest. Each write is checked.
+// awaitingCanary is a fleet at v1. The rollout of v2 waits for the approval of the group g0, which contains c1. The group g1 contains c2,
+// and also requires an approval. c3 is in no listed group. Each write is checked.
 func awaitingCanary(t *testing.T) *teller {
 	t.Helper()
 	s := checkedStory(t)
@@ -55,8 +55,8 @@ func TestApprovalIsAskedForOnce(t *testing.T) {
 	require.Equal(t, 1, strings.Count(s.story(), "event: "+workv1alpha1.EventApprovalNeeded), s.story())
 }
 
-// TestApprovalOpensAGroup: each group waits for its own approval, however long, and the rest waits for the groups. The hub stops after each of
-// its writes in turn.
+// TestApprovalOpensAGroup: each group waits for its own approval, for any length of time, and the other clusters wait for the groups. The
+// hub stops after each of its writes in turn.
 func TestApprovalOpensAGroup(t *testing.T) {
 	for write := range 6 {
 		s := awaitingCanary(t)
@@ -91,7 +91,7 @@ func TestApprovalOpensAGroup(t *testing.T) {
 	}
 }
 
-// TestApprovalBeforeItsTurn: a group that does not wait yet can be approved: it begins at its turn.
+// TestApprovalBeforeItsTurn: a group can be approved before its turn. It then begins when its turn comes.
 func TestApprovalBeforeItsTurn(t *testing.T) {
 	s := awaitingCanary(t)
 	s.Approve("g1", s.hashOf("v2"))
@@ -103,7 +103,7 @@ func TestApprovalBeforeItsTurn(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// TestApprovalIsWithdrawn: an approval is withdrawn before its group begins, also in a pause, and not after that.
+// TestApprovalIsWithdrawn: an approval can be withdrawn before its group begins, even during a pause, but not later.
 func TestApprovalIsWithdrawn(t *testing.T) {
 	s := awaitingCanary(t)
 	s.Approve("g1", s.hashOf("v2"))
@@ -132,7 +132,7 @@ func TestApprovalIsWithdrawn(t *testing.T) {
 	s.warned(workv1alpha1.EventApprovalIgnored, `group "g0": it has begun`)
 }
 
-// TestApprovalIsForOneRevision: an approval for another revision, a late one, one twice, and one whose list is removed.
+// TestApprovalIsForOneRevision: an approval for another revision, a late approval, a repeated one, and the removal of the list.
 func TestApprovalIsForOneRevision(t *testing.T) {
 	s := awaitingCanary(t)
 	before := s.hashOf("v2")
@@ -168,7 +168,7 @@ func TestApprovalIsForOneRevision(t *testing.T) {
 	s.has("v1", "c2", "c3")
 }
 
-// TestForgedApproval: a status whose ledger does not count approves nothing.
+// TestForgedApproval: a status with an invalid ledger approves nothing.
 func TestForgedApproval(t *testing.T) {
 	s := awaitingCanary(t)
 	s.forgeApproval("g0")
@@ -183,7 +183,7 @@ func TestForgedApproval(t *testing.T) {
 	s.everywhere("v1")
 }
 
-// TestRetryNeedsNewApprovals: an abort is not held back by a gate, and what was approved before counts no more.
+// TestRetryNeedsNewApprovals: a gate does not hold back an abort, and a retry invalidates earlier approvals.
 func TestRetryNeedsNewApprovals(t *testing.T) {
 	s := awaitingCanary(t)
 	s.Report("c1", "v2", Hangs)
@@ -205,7 +205,7 @@ func TestRetryNeedsNewApprovals(t *testing.T) {
 	s.everywhere("v1")
 }
 
-// drawApprovals lets some of the listed groups need an approval.
+// drawApprovals requires an approval for some of the listed groups.
 func drawApprovals(t *rapid.T, groups []workv1alpha1.RolloutGroup) (drawn []workv1alpha1.RolloutGroup) {
 	for _, group := range groups {
 		if rapid.Bool().Draw(t, "approval") {
@@ -216,7 +216,7 @@ func drawApprovals(t *rapid.T, groups []workv1alpha1.RolloutGroup) (drawn []work
 	return drawn
 }
 
-// approvals are what users do with approvals: for the update revision and for others, in time and late, and with a ledger that does not count.
+// approvals adds the actions of users with approvals: for the update revision and for others, in time and late, and with an invalid ledger.
 func (m *model) approvals(actions map[string]func(*rapid.T)) {
 	groups := []string{"g0", "1", "none", "g1"}
 	actions["approve"] = func(t *rapid.T) {
@@ -238,7 +238,7 @@ func (m *model) approvals(actions map[string]func(*rapid.T)) {
 	}
 }
 
-// approveAll approves every group that waits, until none does.
+// approveAll approves the waiting groups until none waits.
 func (m *model) approveAll() {
 	for range 10 {
 		waiting := m.w.Object().Status.AwaitingApproval

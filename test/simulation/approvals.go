@@ -11,19 +11,19 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 )
 
-// approvals are what users approved, as the outside knows it.
+// approvals are the approvals of users, recorded outside the hub.
 type approvals struct {
-	// asked has each "<hash>/<group>" that a user approved since the rollout began.
+	// asked contains each "<hash>/<group>" that a user has approved since the rollout began.
 	asked map[string]bool
-	// given has those of all rollouts: a backup may bring them back.
+	// given contains the approvals of all rollouts, because a backup may restore them.
 	given map[string]bool
-	// lost is true if both places of a ledger were lost. The hub may remember it, and write it again.
+	// lost is true if both places of a ledger were lost. The hub may remember the ledger, and write it again.
 	lost bool
 	// before is the ledger after the last write.
 	before ledger.Ledger
 }
 
-// Approve adds an approval to the status, as a person does.
+// Approve adds an approval to the status, as a user does.
 func (w *World) Approve(group, hash string) {
 	w.setApprovals(append(slices.Clone(w.Object().Status.Approvals), workv1alpha1.Approval{
 		Group: group, Revision: hash, By: "alice", At: metav1.NewTime(w.Clock.Now()).Rfc3339Copy(),
@@ -35,7 +35,7 @@ func (w *World) Approve(group, hash string) {
 	w.Tell("user: approves group %s", group)
 }
 
-// Withdraw removes approvals from the status.
+// Withdraw removes approvals from the status, as a user does.
 func (w *World) Withdraw(groups ...string) {
 	w.setApprovals(slices.DeleteFunc(slices.Clone(w.Object().Status.Approvals), func(a workv1alpha1.Approval) bool { return slices.Contains(groups, a.Group) }))
 	w.Tell("user: withdraws the approval of %v", groups)
@@ -45,7 +45,7 @@ func (w *World) setApprovals(list []workv1alpha1.Approval) {
 	w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"approvals": list}}, true)
 }
 
-// forgeApproval approves a group in a status whose ledger does not count. Nothing else is in the status, as it may be the only place.
+// forgeApproval approves a group in a status with an invalid ledger. The status contains nothing else, because it may be the only place.
 func (w *World) forgeApproval(group string) {
 	status := w.Object().Status
 	w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": nil}, true)
@@ -55,7 +55,7 @@ func (w *World) forgeApproval(group string) {
 	w.Tell("status writer: forges an approval of group %s", group)
 }
 
-// checkApproved checks that the ledger has only approvals that a user gave for the update revision, since its rollout began.
+// checkApproved checks that the ledger contains only approvals that a user gave for the update revision since its rollout began.
 func (w *World) checkApproved() error {
 	l, a := w.ledger(), &w.approvals
 	a.lost = a.lost || l.Seq < a.before.Seq
@@ -73,7 +73,8 @@ func (w *World) checkApproved() error {
 	return nil
 }
 
-// checkOpened checks that a cluster is started only after a user approved its group, and those before it, where they need that.
+// checkOpened checks that a cluster is started only after a user has approved its group and the groups before it, if they require an
+// approval.
 func (w *World) checkOpened(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork) error {
 	rings, l := ringsOf(owner, started.Labels[workv1alpha1.LabelPlacement]), w.ledger()
 	if len(rings) == 0 || !l.Ended.IsZero() || l.Begun.AtOnce || owner.Status.CurrentRevision == owner.Status.UpdateRevision {

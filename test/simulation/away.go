@@ -13,7 +13,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Join makes the ManagedClusters of clusters that are available.
+// Join creates the ManagedClusters of available clusters.
 func (w *World) Join(clusters ...string) {
 	for _, cluster := range clusters {
 		_, _ = w.API.Create(Clusters, from(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}}))
@@ -21,7 +21,7 @@ func (w *World) Join(clusters ...string) {
 	}
 }
 
-// Lose has OCM find a cluster unavailable, as OCM's registration does: the condition is Unknown, and there is a taint.
+// Lose makes OCM mark a cluster as unavailable, as its registration controller does: the condition is Unknown, and there is a taint.
 func (w *World) Lose(cluster string) {
 	if w.available(cluster) {
 		w.Tell("OCM: %s is unavailable", cluster)
@@ -29,7 +29,7 @@ func (w *World) Lose(cluster string) {
 	}
 }
 
-// Regain has OCM find a cluster available.
+// Regain makes OCM mark a cluster as available.
 func (w *World) Regain(cluster string) {
 	if w.managed(cluster) && !w.available(cluster) {
 		w.Tell("OCM: %s is available", cluster)
@@ -50,13 +50,13 @@ func (w *World) managed(cluster string) bool {
 	return err == nil
 }
 
-// available reports whether OCM finds a cluster available.
+// available reports whether OCM considers a cluster available.
 func (w *World) available(cluster string) bool {
 	available, _ := w.API.lease(context.Background(), cluster)
 	return available
 }
 
-// lease reports whether the Lease of a cluster is renewed, and whether there is one: as OCM finds the cluster.
+// lease returns the state of a cluster's Lease according to OCM: whether it is renewed, and whether it exists.
 func (a *API) lease(_ context.Context, cluster string) (available, exists bool) {
 	object, err := a.Get(Clusters, "", cluster)
 	if err != nil {
@@ -89,8 +89,8 @@ type sighting struct {
 	since     time.Time
 }
 
-// seesAway reports whether a cluster is away by what the hub's process has seen: it is unavailable, or has been seen available for less than a
-// minute. If the process may not read ManagedClusters any more, a cluster that was unavailable stays so.
+// seesAway reports whether a cluster is away, as far as the hub's process has seen: it is unavailable, or has been seen available for less
+// than a minute. If the process may no longer read ManagedClusters, an unavailable cluster stays unavailable.
 func (w *World) seesAway(cluster string) bool {
 	seen, known := w.Hub.clusters[cluster]
 	return known && (!seen.available || !w.API.NoClusters && w.Clock.Since(seen.since) < time.Minute)
@@ -106,13 +106,13 @@ func (w *World) checkAway(work string) error {
 	return fmt.Errorf("the work %s is deleted while its cluster is away", work)
 }
 
-// staysAway reports whether a work stays although nothing selects its cluster: the cluster is unavailable.
+// staysAway reports whether a work stays although no Placement selects its cluster: the cluster is unavailable.
 func (w *World) staysAway(cluster string) bool {
 	return w.managed(cluster) && !w.available(cluster) && !w.API.NoClusters && !w.selected().Has(cluster)
 }
 
-// leftAlone reports whether a work stays with its Placement, which lost the cluster because the cluster is unavailable, although another one
-// selects the cluster. If the cluster has several works, the hub uses the one with the usual name.
+// leftAlone reports whether a work stays with the Placement that lost its cluster because the cluster is unavailable, although another
+// Placement selects the cluster. If the cluster has several works, the hub uses the one with the usual name.
 func (w *World) leftAlone(work *workv1.ManifestWork) bool {
 	placement := work.Labels[workv1alpha1.LabelPlacement]
 	for _, other := range w.Works() {

@@ -16,8 +16,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// cutOff has a version cut off each cluster that gets it. OCM finds a cluster unavailable 5 minutes after its agent fell silent, and its
-// placement controller drops the cluster then.
+// cutOff makes a version cut off each cluster that gets it. OCM marks a cluster as unavailable 5 minutes after its agent fell silent. Its
+// placement controller then drops the cluster.
 func (s *teller) cutOff(version string, clusters ...string) {
 	s.Report("", version, Silent)
 	lost := map[string]time.Time{}
@@ -66,7 +66,7 @@ func TestRevisionThatCutsClustersOff(t *testing.T) {
 	}
 }
 
-// lose cuts a cluster off, and has OCM notice that and drop the cluster.
+// lose cuts a cluster off, and makes OCM notice this and drop the cluster.
 func (s *teller) lose(cluster string, left ...string) {
 	s.Tell("agents: %s is cut off", cluster)
 	s.Report(cluster, "", Silent)
@@ -179,7 +179,7 @@ func TestStoriesOfAway(t *testing.T) {
 	})
 }
 
-// TestAwayWithoutTheRight: without the permission to read ManagedClusters the hub says so, and rolls out.
+// TestAwayWithoutTheRight: without the permission to read ManagedClusters, the hub reports this, and continues to roll out.
 func TestAwayWithoutTheRight(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2")
@@ -196,8 +196,8 @@ func TestAwayWithoutTheRight(t *testing.T) {
 	require.NotContains(t, s.says(workv1alpha1.ConditionProgressing).Message, "no ManagedClusters")
 }
 
-// TestAwayWhileTheRightIsRevoked: a cluster that is away when the hub loses the permission to read ManagedClusters stays away until the hub has it
-// again.
+// TestAwayWhileTheRightIsRevoked: a cluster is away when the hub loses the permission to read ManagedClusters. The cluster stays away until
+// the hub has the permission again.
 func TestAwayWhileTheRightIsRevoked(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2")
@@ -220,7 +220,7 @@ func TestAwayWhileTheRightIsRevoked(t *testing.T) {
 	s.Restart()
 	stays()
 
-	// The cluster is back unseen. Its minute begins when the hub sees it.
+	// The hub does not see that the cluster is back. The minute begins when it does.
 	s.regain("c1")
 	stays()
 	s.API.NoClusters = false
@@ -275,7 +275,7 @@ func TestAbortWaitsForClustersThatAreAway(t *testing.T) {
 	}
 }
 
-// noted shows the hub a changed ManagedCluster, and returns the objects that the hub queues.
+// noted shows a changed ManagedCluster to the hub, and returns the objects that the hub queues.
 func (s *teller) noted(name string, change func(*clusterv1.ManagedCluster)) []string {
 	object, err := s.API.Get(Clusters, "", name)
 	require.NoError(s.t, err)
@@ -286,7 +286,7 @@ func (s *teller) noted(name string, change func(*clusterv1.ManagedCluster)) []st
 	return s.Hub.controller.NoteCluster(trimmed)
 }
 
-// TestHeartbeatsMakeNoPass: no report of a ManagedCluster that does not change its availability leads to a pass, wherever its works are.
+// TestHeartbeatsMakeNoPass: an update of a ManagedCluster that does not change its availability leads to no pass, regardless of its works.
 func TestHeartbeatsMakeNoPass(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2")
@@ -301,7 +301,7 @@ func TestHeartbeatsMakeNoPass(t *testing.T) {
 	require.Equal(t, []string{"default/web"}, notes(func(*clusterv1.ManagedCluster) {}))
 }
 
-// TestAwayOverABroker: a hub that was restarted does not know the work of a cluster that is away before the agent reports it. Meanwhile the cluster
+// TestAwayOverABroker: a restarted hub does not know the work of a cluster that is away until the agent reports it. Until then, the cluster
 // stays away, and its workloads stay.
 func TestAwayOverABroker(t *testing.T) {
 	for name, end := range map[string]func(*teller){
@@ -346,8 +346,8 @@ func TestAwayOverABroker(t *testing.T) {
 	}
 }
 
-// TestAwayClusterThatReturnsTakesASlot: when the template returns to the current revision, a cluster that is away gets it back at once. No other
-// cluster is started beside it.
+// TestAwayClusterThatReturnsTakesASlot: when the template returns to the current revision, a cluster that is away gets that revision at
+// once. No other cluster is started in addition.
 func TestAwayClusterThatReturnsTakesASlot(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2", "c3")
@@ -361,7 +361,7 @@ func TestAwayClusterThatReturnsTakesASlot(t *testing.T) {
 	require.Empty(t, s.held("c3"), s.story())
 }
 
-// away adds what makes clusters unavailable to the actions of a story, with the drops and returns of OCM's placement controller in any order.
+// away adds the loss and return of clusters to the actions of a story. OCM's placement controller drops and selects them in any order.
 func (m *model) away(actions map[string]func(*rapid.T)) {
 	actions["a cluster is cut off"] = func(t *rapid.T) {
 		cluster := rapid.SampledFrom(clusterNames).Draw(t, "cluster")
@@ -388,7 +388,7 @@ func (m *model) away(actions map[string]func(*rapid.T)) {
 	actions["a cluster is detached"] = func(t *rapid.T) { m.w.Detach(rapid.SampledFrom(clusterNames).Draw(t, "cluster")) }
 }
 
-// replace has OCM's placement controller select what the Placements select, without the unavailable clusters.
+// replace makes OCM's placement controller select the clusters of the Placements, without the unavailable ones.
 func (m *model) replace() {
 	for _, placement := range placementNames {
 		groups := m.placed[placement]

@@ -10,14 +10,14 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// loses deletes the work of a cluster, as a person does.
+// loses deletes the work of a cluster, as a user does.
 func (s *teller) loses(cluster string) {
 	s.must(s.API.Delete(Works, cluster, Name, nil))
 	s.Tell("user: deletes the work of %s", cluster)
 }
 
-// TestClusterWithoutAWorkWhileHalted: a cluster that has no work gets the stable revision while the rollout starts nothing, and the new one
-// in its turn.
+// TestClusterWithoutAWorkWhileHalted: a cluster without a work gets the stable revision while the rollout starts nothing, and the new one
+// when its turn comes.
 func TestClusterWithoutAWorkWhileHalted(t *testing.T) {
 	for name, restart := range map[string]bool{"one process": false, "two processes": true} {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestClusterWithoutAWorkWhileHalted(t *testing.T) {
 	}
 }
 
-// TestClusterWithoutAWorkInTheFirstRollout: there is nothing to give to a cluster that has no work, and the conditions name it.
+// TestClusterWithoutAWorkInTheFirstRollout: there is no revision for a cluster without a work, and the conditions name the cluster.
 func TestClusterWithoutAWorkInTheFirstRollout(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2"})

@@ -29,7 +29,7 @@ func fleetAtRest(b *testing.B, n int, ref workv1alpha1.LocalPlacementReference) 
 	return w
 }
 
-// perWork runs passes, and reports what one of them costs for each work. before is not counted.
+// perWork runs passes, and reports the cost of a pass per work. The time of before is not counted.
 func perWork(b *testing.B, n int, before, pass func()) {
 	b.Helper()
 	var objects, bytes uint64
@@ -52,7 +52,7 @@ func perWork(b *testing.B, n int, before, pass func()) {
 	b.ReportMetric(float64(bytes)/passes, "B/work")
 }
 
-// nothing is written by a quiet pass (P7).
+// pass runs a quiet pass, which writes nothing (P7).
 func (w *World) pass(b *testing.B) {
 	b.Helper()
 	version := w.API.version
@@ -64,7 +64,7 @@ func (w *World) pass(b *testing.B) {
 	}
 }
 
-// BenchmarkPass is what one pass of the controller costs, apart from the API server.
+// BenchmarkPass measures one pass of the controller without the API server.
 func BenchmarkPass(b *testing.B) {
 	for _, n := range fleetSizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -76,7 +76,7 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// passesAfterReports makes passes over a fleet at rest, each when one agent has reported again what it had reported.
+// passesAfterReports makes passes over a fleet at rest. Before each pass, one agent repeats its report.
 func (w *World) passesAfterReports(b *testing.B, n int) {
 	b.Helper()
 	reports := 0
@@ -86,11 +86,11 @@ func (w *World) passesAfterReports(b *testing.B, n int) {
 	}, func() { w.pass(b) })
 }
 
-// abortDecisions makes passes that decide an abort: every cluster has the new version, and one of them failed. What such a pass persists
-// before it writes the first work back is refused, so that the next one decides the same.
+// abortDecisions makes passes that decide an abort: every cluster has the new version, and one cluster failed. The ledger of such a pass is
+// rejected before the first work is restored, so the next pass makes the same decision.
 func (w *World) abortDecisions(b *testing.B, n int) {
 	b.Helper()
-	version := fmt.Sprintf("v%d", len(w.Revisions())+1) // -count comes here again.
+	version := fmt.Sprintf("v%d", len(w.Revisions())+1) // -count runs this again.
 	w.Report("c00000", version, Hangs)
 	w.Update(version)
 	require.NoError(b, w.Settle(30*time.Second))
@@ -120,7 +120,7 @@ func (w *World) reportAgain(cluster int, message string) {
 	w.Hub.Observe(w.Hub.Behind())
 }
 
-// BenchmarkGreedyPass is what one pass costs over an object with as many placementRefs as count, each of which selects every cluster.
+// BenchmarkGreedyPass measures one pass over an object with the maximum number of placementRefs, each of which selects every cluster.
 func BenchmarkGreedyPass(b *testing.B) {
 	for _, n := range []int{300, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

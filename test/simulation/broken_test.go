@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// breakRevision puts one in a revision's place whose data can't be read.
+// breakRevision replaces a revision with one whose data can't be read.
 func (s *teller) breakRevision(number int) *appsv1.ControllerRevision {
 	broken := s.Revisions()[number-1]
 	s.must(s.API.Delete(Revisions, Namespace, broken.Name, nil))
@@ -38,7 +38,7 @@ func (s *teller) warned(reason string, parts ...string) {
 	}), s.story())
 }
 
-// R2: a revision of today's template that can't be read is named before another one takes its place.
+// R2: if the revision of the template in the spec can't be read, the hub names it before it creates another one.
 func TestBrokenUpdateRevisionIsNamed(t *testing.T) {
 	s := rolledOut(t)
 	broken := s.breakRevision(1)
@@ -51,7 +51,7 @@ func TestBrokenUpdateRevisionIsNamed(t *testing.T) {
 	}
 }
 
-// R7, R12: a stable revision that can't be read is named before it is needed, with what can be done.
+// R7, R12: if the stable revision can't be read, the hub names it and the remedy before the revision is needed.
 func TestBrokenCurrentRevisionIsNamed(t *testing.T) {
 	const remedy = "put a good template into the spec"
 	s := &teller{World: NewWorld(), t: t}
@@ -67,10 +67,10 @@ func TestBrokenCurrentRevisionIsNamed(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime)
 	s.Report("c1", "v2", Succeeds)
 	s.quiet()
-	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters as wanted")
+	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters up to date")
 }
 
-// takeName gives somebody else's object the name that a version's revision would have.
+// takeName creates an object of another owner with the name that the revision of a version would have.
 func (s *teller) takeName(version string, collisionCount *int32) {
 	template := Template(version)
 	other := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{
@@ -80,7 +80,7 @@ func (s *teller) takeName(version string, collisionCount *int32) {
 	s.must(err)
 }
 
-// R2, R42: a collision does not end the rollout where another CRD drops the ledger, which counts them.
+// R2, R42: a collision does not end the rollout if an older CRD drops the ledger, which counts the collisions.
 func TestCollisionUnderAnOlderCRD(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.API.OlderCRD = true

@@ -11,8 +11,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// works are what the hub wrote to each cluster, with what its agent has to say of it, heard or not, and what agents have that the hub has
-// forgotten.
+// works returns the works that the hub wrote to each cluster, with the true status of the agent, whether or not the hub has received it.
+// They include works of agents that the hub has forgotten.
 func (n *Network) works() []*workv1.ManifestWork {
 	list, err := n.world.Hub.driver.Works().WorkV1().ManifestWorks(metav1.NamespaceAll).List(context.Background(), metav1.ListOptions{})
 	if err != nil {
@@ -40,7 +40,7 @@ func (n *Network) works() []*workv1.ManifestWork {
 	return works
 }
 
-// work finds a work as the hub wrote it; nil where there is none.
+// work returns a work as the hub wrote it; nil if there is none.
 func (w *World) work(namespace, name string) *workv1.ManifestWork {
 	if w.Network == nil {
 		object, err := w.API.Get(Works, namespace, name)
@@ -57,14 +57,14 @@ func (w *World) work(namespace, name string) *workv1.ManifestWork {
 	return nil
 }
 
-// question is what was true when the hub asked an agent for a work.
+// question is the state at the time when the hub requested a work from an agent.
 type question struct {
 	at time.Time
-	// well says that the cluster had succeeded before it was asked; reachable that the agent could hear that, and answer.
+	// well is true if the cluster had succeeded before that. reachable is true if the agent could receive the request and answer it.
 	well, reachable bool
 }
 
-// asking notes that the hub asks for a work. What it returns is called when the hub has read the answer.
+// asking notes that the hub requests a work. The returned function is called when the hub has read the answer.
 func (n *Network) asking(cluster, name string) (answered func()) {
 	a := n.agent(cluster)
 	reachable := func() bool { return a.connected && n.hub.connected }
@@ -76,16 +76,16 @@ func (n *Network) asking(cluster, name string) (answered func()) {
 	}
 }
 
-// isWell reports whether a cluster has succeeded with what the hub wrote, permanently.
+// isWell reports whether a cluster has permanently succeeded with the content that the hub wrote.
 func (w *World) isWell(work *workv1.ManifestWork) bool {
 	return w.succeeded(work) && w.outcome(work.Namespace, Version(work)) != Flaps
 }
 
-// enough is a deadline that leaves an agent enough time for its reports, also where what it is sent is lost once.
+// enough is a deadline that leaves an agent enough time for its reports, even if a message to it is lost once.
 const enough = 30 * time.Second
 
-// alone reports whether nothing but messages that were lost, late or doubled keeps a cluster from having succeeded: its agent was connected all
-// the time, and succeeds.
+// alone reports whether only lost, late or duplicate messages keep a cluster from having succeeded: its agent was always connected, and
+// succeeds.
 func (n *Network) alone(work *workv1.ManifestWork, deadline time.Duration) bool {
 	at, known := n.world.writtenAt(work)
 	outcome := n.world.outcome(work.Namespace, Version(work))
@@ -94,8 +94,8 @@ func (n *Network) alone(work *workv1.ManifestWork, deadline time.Duration) bool 
 		a.unsettled.Before(at) && n.hub.away.Before(at)
 }
 
-// failed reports whether a work is past a deadline, and for another reason than the network's alone: what its agent said before the hub
-// asked is not silence, nor is what was lost on the way.
+// failed reports whether a work has exceeded its deadline for a reason other than the network. Reports that the agent sent before the hub
+// asked, and lost messages, do not count as silence.
 func (n *Network) failed(object *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) bool {
 	deadline, past := n.world.pastDeadline(object, work)
 	if !past {
@@ -111,7 +111,7 @@ func (n *Network) failed(object *workv1alpha1.ManifestWorkReplicaSet, work *work
 	return !n.alone(work, deadline)
 }
 
-// checkDelivered checks that each agent has what the hub wrote to its cluster and nothing else, unless it is silent.
+// checkDelivered checks that each agent has exactly the works that the hub wrote to its cluster, unless it is silent.
 func (w *World) checkDelivered() error {
 	if w.Network == nil {
 		return nil
@@ -132,8 +132,8 @@ func (w *World) checkDelivered() error {
 	return nil
 }
 
-// delivered reports whether an agent has a work as the hub wrote it, or need not have it: silent ones don't say what they have, and what a restarted
-// hub deletes it may not know the content of.
+// delivered reports whether an agent has a work as the hub wrote it, or need not have it: a silent agent does not report its works, and a
+// restarted hub may not know the content of a work that it deletes.
 func (w *World) delivered(work, stored *workv1.ManifestWork) bool {
 	switch {
 	case w.outcome(work.Namespace, Version(work)) == Silent, stored != nil && w.outcome(work.Namespace, Version(stored)) == Silent:

@@ -19,8 +19,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// The clients implement the verbs that the controller uses. Another one panics on its nil interface: that is the moment to add
-// it here.
+// The clients implement the verbs that the controller uses. Any other verb panics on the nil interface: add it here when that happens.
 
 type dynamicClient struct {
 	dynamic.Interface

@@ -21,14 +21,15 @@ func (c machineClock) Now() time.Time { return c.world.hubNow() }
 // Since implements clock.PassiveClock.
 func (c machineClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// clocks is what a world knows about the hub's clock, and what the hub recorded by it. The checks compare only true times.
+// clocks contains the world's data about the hub's clock, and about the times that the hub recorded. The checks compare only true times.
 type clocks struct {
-	// setBacks holds when the hub's clock was set back, and by how much.
+	// setBacks records when the hub's clock was set back, and by how much.
 	setBacks []setBack
-	// stamps holds the last time that the hub wrote on each object, and written when it wrote each of them, by object and stamp.
+	// stamps holds the last time that the hub wrote on each object. written holds the true time of each of these writes, by object and stamp.
 	stamps  map[string]string
 	written map[string]time.Time
-	// retriedAt is when the retry of the annotation last took effect, and retryAwaited reports whether the hub's clock has yet to come to it.
+	// retriedAt is when the annotation last caused a retry. retryAwaited is true if the hub's clock has not yet reached the time in the
+	// annotation.
 	retriedAt    time.Time
 	retryAwaited bool
 }
@@ -42,7 +43,8 @@ type setBack struct {
 // hubNow returns the time by the clock of the hub's machine.
 func (w *World) hubNow() time.Time { return w.Clock.Now().Add(w.HubAhead) }
 
-// SetBack sets the clock of the hub's machine back. A heartbeat notices it within a second, which the clock of a simulation never misses by itself.
+// SetBack sets the clock of the hub's machine back. A heartbeat notices this within a second. In a simulation, the clock itself never shows
+// it.
 func (w *World) SetBack(by time.Duration) {
 	w.Tell("the clock of the hub's machine is set back by %s", by)
 	w.HubAhead -= by
@@ -51,7 +53,7 @@ func (w *World) SetBack(by time.Duration) {
 	w.Hub.connection.Restart()
 }
 
-// shownAt returns what the clock of the hub's machine showed at a time.
+// shownAt returns the time that the clock of the hub's machine showed at a given time.
 func (w *World) shownAt(at time.Time) time.Time {
 	shown := at.Add(w.HubAhead)
 	for _, back := range w.clocks.setBacks {
@@ -87,7 +89,7 @@ func (w *World) noteWritten(object, stamp string) {
 
 func workKey(work *workv1.ManifestWork) string { return "work " + key(work.Namespace, work.Name) }
 
-// writtenAt returns the true time at which the hub wrote its revision to a work. What somebody else wrote counts as it is.
+// writtenAt returns the true time at which the hub wrote its revision to a work. A time that another writer set counts unchanged.
 func (w *World) writtenAt(work *workv1.ManifestWork) (at time.Time, known bool) {
 	return w.trueTime(workKey(work), work.Annotations[workv1alpha1.AnnotationAppliedAt])
 }
@@ -101,14 +103,14 @@ func (w *World) trueTime(object, stamp string) (at time.Time, known bool) {
 	return at, err == nil
 }
 
-// hubSettled reports whether the hub has counted for a time since its clock was last set back: what it wrote before may be in its future, and
-// then counts from when each of its processes first saw it.
+// hubSettled reports whether the hub's clock has run for a time since it was last set back. A time that the hub wrote before that may be in
+// the future, and then counts from when each process first saw it.
 func (w *World) hubSettled(during time.Duration) bool {
 	n := len(w.clocks.setBacks)
 	return n == 0 || w.Clock.Since(w.clocks.setBacks[n-1].at) >= during && w.Clock.Since(w.Hub.began) >= during
 }
 
-// annotatedRetry returns the time that the annotation asks for a retry of; zero if it does not.
+// annotatedRetry returns the time in the retry annotation; zero if there is none.
 func (w *World) annotatedRetry() time.Time {
 	object := w.Object()
 	if object == nil {
@@ -118,7 +120,8 @@ func (w *World) annotatedRetry() time.Time {
 	return at
 }
 
-// forgetRetriedFacts forgets the facts that the annotation retries when the hub's clock comes to its time, once more if it was set back.
+// forgetRetriedFacts forgets the facts that the annotation retries. It does so when the hub's clock reaches that time, and again if the
+// clock was set back.
 func (w *World) forgetRetriedFacts() {
 	if at := w.annotatedRetry(); w.clocks.retryAwaited && !at.IsZero() && !w.hubNow().Before(at) {
 		w.clocks.retryAwaited, w.clocks.retriedAt = false, w.Clock.Now()
@@ -126,7 +129,7 @@ func (w *World) forgetRetriedFacts() {
 	}
 }
 
-// runFor runs the world for a time, with a heartbeat of the hub every second.
+// runFor runs the world for a time, with one heartbeat of the hub per second.
 func (w *World) runFor(during time.Duration) error {
 	for range during / time.Second {
 		w.Hub.connection.Beat()

@@ -9,7 +9,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// run runs the world with a hub that has a heartbeat.
+// run runs the world for a time, with heartbeats of the hub.
 func (s *teller) run(during time.Duration) {
 	s.t.Helper()
 	s.must(s.runFor(during))

@@ -10,8 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestAfterAToleratedFailure: whatever follows a rollout that is complete without an offline cluster goes back to that revision, or
-// keeps it.
+// TestAfterAToleratedFailure: a rollout is complete without an offline cluster. Any later return goes to that revision, or keeps it.
 func TestAfterAToleratedFailure(t *testing.T) {
 	for name, follows := range map[string]func(*teller) (version string){
 		"a new template": func(s *teller) string {
@@ -109,7 +108,7 @@ func TestRevertInHandover(t *testing.T) {
 	}
 }
 
-// TestFailureOutlivesAnotherStrategy: other fields of the strategy change what failures mean, and not which there are.
+// TestFailureOutlivesAnotherStrategy: other fields of the strategy change the effect of the failures, but do not remove failures.
 func TestFailureOutlivesAnotherStrategy(t *testing.T) {
 	for name, ref := range map[string]workv1alpha1.LocalPlacementReference{
 		"no deadline":            progressive("p1", 2, "None", 0, false),
@@ -155,7 +154,7 @@ func TestFailureOutlivesAPauseWithAnotherTemplate(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// TestRevertsDuringPausesAndRejections: the template returns twice, during a pause and while a work can't be written.
+// TestRevertsDuringPausesAndRejections: the template returns twice: during a pause, and while a work can't be written.
 func TestRevertsDuringPausesAndRejections(t *testing.T) {
 	s := checkedStory(t)
 	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3", "c4")
@@ -179,7 +178,7 @@ func TestRevertsDuringPausesAndRejections(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// TestFailureOutlivesItsHistory: ControllerRevisions that are deleted, that can't be read, and a status that is wiped again and again.
+// TestFailureOutlivesItsHistory: ControllerRevisions are deleted or can't be read, and the status is wiped again and again.
 func TestFailureOutlivesItsHistory(t *testing.T) {
 	for name, happens := range map[string]func(*teller){
 		"deleted": func(s *teller) {
@@ -217,7 +216,7 @@ func TestFailureOutlivesItsHistory(t *testing.T) {
 	}
 }
 
-// TestStalledOverABroker: a restart, a revert and a lost status of a stalled rollout where works travel over a broker.
+// TestStalledOverABroker: a restart, a revert and a lost status in a stalled rollout over a broker.
 func TestStalledOverABroker(t *testing.T) {
 	for name, happens := range map[string]struct {
 		do      func(*teller)

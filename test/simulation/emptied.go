@@ -15,7 +15,7 @@ type emptied struct {
 	clusters sets.Set[string]
 }
 
-// noteEmptied notes that the decisions of a placement begin to be written.
+// noteEmptied records that the decisions of a placement are about to be written.
 func (w *World) noteEmptied(placement string) {
 	if _, already := w.emptied[placement]; already {
 		return
@@ -24,7 +24,7 @@ func (w *World) noteEmptied(placement string) {
 	for _, object := range w.API.List(Decisions, Namespace, nil) {
 		decisions = append(decisions, as[clusterv1beta1.PlacementDecision](w.API, object))
 	}
-	// A cluster that the hub did not see selected in between has left earlier for the hub.
+	// For the hub, a cluster that it did not see selected in the meantime had already left.
 	seen := decidedFor(placement, w.seenDecisions())
 	w.emptied[placement] = emptied{since: w.Clock.Now(), clusters: decidedFor(placement, decisions).Intersection(seen)}
 }

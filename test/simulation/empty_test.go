@@ -70,8 +70,8 @@ func TestEmptySelectionCounts(t *testing.T) {
 	require.Empty(t, s.held("c1"), s.story())
 }
 
-// TestFailureWhileASelectionIsEmpty: a failure that the first placementRef tolerates does not pass to a later one that tolerates none, for
-// as long as OCM may take to write the decisions of the first.
+// TestFailureWhileASelectionIsEmpty: a failure that the first placementRef tolerates does not count for a later one that tolerates none,
+// for as long as OCM may take to write the decisions of the first.
 func TestFailureWhileASelectionIsEmpty(t *testing.T) {
 	for name, empty := range map[string]func(s *teller){
 		"the Placement is created again":                func(s *teller) { s.Recreate("p1") },
@@ -98,8 +98,8 @@ func TestFailureWhileASelectionIsEmpty(t *testing.T) {
 	}
 }
 
-// TestDeadlineWhileAPlacementIsReplaced: a cluster in flight does not fail by the deadline of a later placementRef while the Placement that
-// it belongs to is missing.
+// TestDeadlineWhileAPlacementIsReplaced: while the Placement of a cluster in flight is missing, the cluster does not fail by the deadline
+// of a later placementRef.
 func TestDeadlineWhileAPlacementIsReplaced(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2"})

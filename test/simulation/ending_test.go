@@ -14,9 +14,9 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// ends is the last chapter of each generated story: the object is deleted, in half of the stories so that the workloads stay. Agents
-// are offline for a while, give up nothing, or lose their work; the hub dies and starts again; a person gives up. CheckWrite holds each
-// deletion of a work to P11. In the end all is gone but for what stays, and that is taken over by the next one.
+// ends is the last chapter of each generated story. The object is deleted; in half of the stories, the workloads must stay. Agents are
+// offline for a while, release nothing, or lose their work; the hub is killed and starts again; a user gives up. CheckWrite checks P11 at
+// each deletion of a work. In the end, only the workloads that must stay are left, and the next object takes them over.
 func (m *model) ends(t *rapid.T) {
 	preserve := rapid.Bool().Draw(t, "preserve")
 	m.toggle(t, preserve)
@@ -47,7 +47,7 @@ func (m *model) ends(t *rapid.T) {
 	m.takenOver()
 }
 
-// toggle sets the field while all is quiet: no work is written, and no revision made.
+// toggle sets the field while the world is quiet. No work is written, and no revision is created.
 func (m *model) toggle(t *rapid.T, preserve bool) {
 	versions := func() []string {
 		var all []string
@@ -68,7 +68,7 @@ func (m *model) toggle(t *rapid.T, preserve bool) {
 	require.Equal(t, before, versions(), "R19")
 }
 
-// disturb lets caches lag and writes fail, in some of the stories.
+// disturb makes caches lag and writes fail in some of the stories.
 func (m *model) disturb(t *rapid.T) {
 	if rapid.Bool().Draw(t, "lagging caches at the end") {
 		m.w.Lag = func(waiting int) int { return rapid.IntRange(1, waiting).Draw(t, "observed") }
@@ -93,7 +93,7 @@ func (m *model) loseWork(t *rapid.T) {
 	m.w.Tell("user: deletes the work of %s", victim.Namespace)
 }
 
-// finish lets all agents do what they are asked for, and waits until the object is gone.
+// finish makes all agents behave correctly, and waits until the object is gone.
 func (m *model) finish(preserve bool) {
 	clear(m.w.outcomes)
 	m.w.agentsSaw = 0
@@ -114,12 +114,12 @@ func (m *model) finish(preserve bool) {
 	m.must(m.w.CheckQuiet())
 }
 
-// takenOver makes the object again: what stayed is taken over as it is.
+// takenOver creates the object again. It takes over the remaining workloads unchanged.
 func (m *model) takenOver() {
 	if m.w.Network != nil || len(m.w.kept) == 0 {
 		return
 	}
-	for _, rev := range m.w.Revisions() { // Garbage collection does.
+	for _, rev := range m.w.Revisions() { // As garbage collection does.
 		_ = m.w.API.Delete(Revisions, Namespace, rev.Name, nil)
 	}
 	m.w.Check = nil
@@ -128,7 +128,7 @@ func (m *model) takenOver() {
 	m.must(m.w.checkKept())
 }
 
-// TestEnding plays the last chapter alone, after a short story.
+// TestEnding plays only the last chapter, after a short story.
 func TestEnding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newModel(t)

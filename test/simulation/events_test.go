@@ -8,7 +8,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// counts says how many events of each reason there were.
+// counts returns the number of events of each reason.
 func counts(events []string) map[string]int {
 	n := map[string]int{}
 	for _, reason := range events {
@@ -17,8 +17,8 @@ func counts(events []string) map[string]int {
 	return n
 }
 
-// checkEvents compares the events of a life in which one write failed with those of a calm one: nothing is told twice, and what
-// the failure can cost is the one happening whose write nobody knew of.
+// checkEvents compares the events of a story in which one write failed with those of a story without faults: no event is repeated, and at
+// most one is missing, about the write whose result was not known.
 func checkEvents(calm, got []string, fault Fault) error {
 	wanted, told := counts(calm), counts(got)
 	missing := 0
@@ -34,7 +34,7 @@ func checkEvents(calm, got []string, fault Fault) error {
 		}
 	}
 	if resumed := workv1alpha1.EventResumed; told[resumed] < wanted[resumed] {
-		missing-- // The status that says so also says that the rollout of an edited template began.
+		missing-- // The same status also records that the rollout of an edited template began.
 	}
 	unknown := fault == KilledAfter || fault == Lost
 	if missing > 1 || (missing > 0 && !unknown) {

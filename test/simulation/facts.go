@@ -54,8 +54,8 @@ func (w *World) noteFacts() {
 	}
 }
 
-// forgetLostFacts forgets the facts that nothing can know any more: somebody wiped the status, or restored an older one, before a new process
-// had read it, or deleted the revision as well.
+// forgetLostFacts forgets the facts that no process can know any more: a user wiped the status, or restored an older one, before a new
+// process had read it, or also deleted the revision.
 func (w *World) forgetLostFacts() {
 	owner := w.Object()
 	if owner == nil || owner.Status.UpdateRevision != "" && !w.restored {
@@ -68,12 +68,12 @@ func (w *World) forgetLostFacts() {
 	})
 }
 
-// overdueAt is where a cluster was overdue: the hash of the revision, and the rollout of it.
+// overdueAt identifies the rollout in which a cluster was overdue, and the hash of its revision.
 type overdueAt struct{ revision, rollout string }
 
-// noteOverdue notes when each cluster was well last, and each cluster that has been overdue at the update revision and that the hub has not
-// seen well since. A failure of such a cluster may be older than the last write of its work: somebody edited or deleted the work after it
-// had failed.
+// noteOverdue notes when each cluster last succeeded, and each cluster that has been overdue at the update revision and that the hub has
+// not seen succeed since. A failure of such a cluster may be older than the last write of its work: a user edited or deleted the work after
+// it had failed.
 func (w *World) noteOverdue(owner *workv1alpha1.ManifestWorkReplicaSet) {
 	if owner == nil {
 		return
@@ -97,8 +97,8 @@ func (w *World) isOverdue(owner *workv1alpha1.ManifestWorkReplicaSet, work *work
 	switch {
 	case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision:
 		_, refused := w.refusedSince[work.Namespace]
-		return refused && w.overdueOrRefused(owner, work) // It stays a failure if the deadline grows.
-	case Version(work) == edited && w.isWell(work): // That is no success of the revision. During a pause, nothing restores it in time.
+		return refused && w.overdueOrRefused(owner, work) // It stays a failure if the deadline is extended.
+	case Version(work) == edited && w.isWell(work): // Not a success of the revision. During a pause, nothing restores the work in time.
 		_, past := w.pastDeadline(owner, work)
 		return past
 	}
@@ -111,8 +111,8 @@ func (w *World) showsSuccess(work *workv1.ManifestWork) bool {
 	return err == nil && known && w.succeeded(cached.(*workv1.ManifestWork))
 }
 
-// noteFact notes whether one cluster is overdue, or has succeeded.
-// While its work names another placement than the one that it counts for, it has not been handed over, and does not fail.
+// noteFact notes whether a cluster is overdue, or has succeeded. If its work names another placement than the one that the cluster counts
+// for, the cluster has not been handed over, and does not fail.
 func (w *World) noteFact(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork, rollout string, selected bool) {
 	selected = selected && work.Labels[workv1alpha1.LabelPlacement] == w.countedUnder(owner, work) && w.unknownPlacement(owner) == ""
 	switch {
@@ -130,7 +130,7 @@ func (w *World) isFact(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.
 		return false
 	}
 	if w.outcome(work.Namespace, Version(work)) != Hangs {
-		return false // Its agent reports now and then, and each report may restart the time.
+		return false // Its agent reports from time to time, and each report may restart the deadline.
 	}
 	reported, _ := w.trueTime(revision.Name(Name, owner.Status.UpdateRevision), strings.SplitN(w.rolloutOf(owner)+"  ", " ", 3)[2])
 	grace := min(deadline, 2*time.Minute)
@@ -171,7 +171,7 @@ func (w *World) checkHalted(owner *workv1alpha1.ManifestWorkReplicaSet, started 
 		}
 	}
 	for group, clusters := range failed {
-		members := sets.New(clusters...) // One that is being removed counts among the clusters of its placement until its work is gone.
+		members := sets.New(clusters...) // A cluster that is being removed counts for its placement until its work is gone.
 		if perGroup {
 			members.Insert(w.groupsSeen(placement)[group]...)
 		} else {

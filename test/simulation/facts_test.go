@@ -94,7 +94,7 @@ func (s *teller) overwrite(cluster string) {
 	s.patch(Works, cluster, Name, map[string]any{"spec": from(&template).Object}, false)
 }
 
-// TestUpgradeInAStalledRollout: a status that a release without records wrote does not say which clusters failed. The rollout stays stalled.
+// TestUpgradeInAStalledRollout: a status of a release without records does not show which clusters failed. The rollout stays stalled.
 func TestUpgradeInAStalledRollout(t *testing.T) {
 	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
 	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"failures": nil, "state": nil, "placementSummary": []any{}}}, true)
@@ -113,7 +113,7 @@ func TestFormChangeTakesNoFailureBack(t *testing.T) {
 	require.Equal(t, []string{"c1", "c2"}, s.failed())
 }
 
-// TestDeselectedClusterAbortsNothing: a cluster that had succeeded, and is deleted slowly, does not fail the rollout.
+// TestDeselectedClusterAbortsNothing: a cluster that had succeeded, and whose deletion takes a long time, does not fail the rollout.
 func TestDeselectedClusterAbortsNothing(t *testing.T) {
 	s := checkedStory(t)
 	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")

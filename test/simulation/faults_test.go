@@ -12,8 +12,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// wholeLife is a story with every kind of write in it: first rollout, update, abort, undo, pause, prune, delete. note is called at each
-// quiet point.
+// wholeLife is a story with every kind of write: first rollout, update, abort, undo, pause, prune, delete. note is called at each quiet
+// point.
 func wholeLife(w *World, note func(chapter string)) error {
 	w.Report("", "v3", Hangs)
 	for _, chapter := range []struct {
@@ -64,8 +64,8 @@ func wholeLife(w *World, note func(chapter string)) error {
 	return nil
 }
 
-// state is what must be the same whatever went wrong on the way: everything but times and versions. A work's generation tells
-// how often its cluster was restarted.
+// state is the part of the world that must be the same regardless of faults: everything except times and versions. The generation of a work
+// shows how often its cluster was restarted.
 func (w *World) state() string {
 	var b strings.Builder
 	if object := w.Object(); object != nil {
@@ -86,18 +86,18 @@ func (w *World) state() string {
 
 var everyFault = flag.Bool("every-fault", false, "let each write fail in every way, and not only in one of them")
 
-// failsIn reports whether a test injects fault number way, of ways faults, into the k-th write. The faults take turns, one for each write. With
-// -every-fault, as in `make stories`, each write gets every fault in turn.
+// failsIn reports whether a test injects fault number way, of ways faults, into the k-th write. The faults alternate: one for each write.
+// With -every-fault, as in `make stories`, each write gets each fault in turn.
 func failsIn(k, way, ways int) bool { return *everyFault || (k+way)%ways == 0 }
 
-// TestEveryWriteMayFail lets each write of a whole life fail in each way, one at a time, and compares each quiet point with that of
-// a life in which nothing failed (P5).
+// TestEveryWriteMayFail makes each write of a whole story fail in each way, one at a time, and compares each quiet point with that of a
+// story without faults (P5).
 func TestEveryWriteMayFail(t *testing.T) {
 	t.Parallel()
 	everyWriteMayFail(t, NewWorld, wholeLife)
 }
 
-// everyWriteMayFail does so with a life that begins in a new world.
+// everyWriteMayFail does the same with a story that begins in a new world.
 func everyWriteMayFail(t *testing.T, newWorld func() *World, wholeLife func(*World, func(chapter string)) error) {
 	calm := newWorld()
 	writes := 0

@@ -12,7 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// firstSight is a story of works that another hub rolled out before this one knew of them: two older versions beside today's.
+// firstSight is a story of works that another hub rolled out before this hub existed: two older versions, and the current one.
 func firstSight(w *World) {
 	w.Away = true
 	w.Place("p1", []string{"c1", "c2", "c3", "c4"})
@@ -37,7 +37,8 @@ func TestFirstSightRecordsAll(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime)
 }
 
-// An agent that takes the marks off its own work is no other hub: what is stable stays so, also between two templates.
+// An agent that removes the marks from its own work does not count as another hub: the stable revision stays the same, even between two
+// templates.
 func TestAgentThatStripsItsWorkHidesNoStableRevision(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2", "c3"})
@@ -54,21 +55,21 @@ func TestAgentThatStripsItsWorkHidesNoStableRevision(t *testing.T) {
 	s.has("v1", "c1", "c2", "c3")
 }
 
-// strip takes the hash and the annotations off a work, as another hub or an agent does.
+// strip removes the hash and the annotations from a work, as another hub or an agent does.
 func (s *teller) strip(cluster string) {
 	marks := map[string]any{"labels": map[string]any{workv1alpha1.LabelControllerHash: nil}, "annotations": nil}
 	s.patch(Works, cluster, Name, map[string]any{"metadata": marks}, false)
 	s.Tell("agent of %s: takes hash and applied-at off its work", cluster)
 }
 
-// forge puts a content into a work, as its agent may.
+// forge changes the content of a work, as its agent may.
 func (s *teller) forge(cluster, version string) {
 	template := Template(version)
 	s.patch(Works, cluster, Name, map[string]any{"spec": from(&template).Object}, false)
 	s.Tell("agent of %s: edits its work to %s", cluster, version)
 }
 
-// At first sight one agent that edits its own work does not decide what the fleet goes back to. A person can name it.
+// At first sight, a single agent that edits its own work does not decide which revision is stable. A user can name the revision.
 func TestOneEditedWorkAtFirstSightIsNotStable(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Away = true
@@ -88,7 +89,7 @@ func TestOneEditedWorkAtFirstSightIsNotStable(t *testing.T) {
 	require.Contains(t, s.story(), "write its hash into status.currentRevision ("+s.hashOf("forged")+")")
 }
 
-// What an agent puts into works that nothing selects, or that no hub has named, is no history.
+// The content that an agent puts into works that no Placement selects, or under names that no hub uses, is not recorded.
 func TestForgedWorksAtFirstSightAreNoHistory(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Away = true
@@ -110,7 +111,7 @@ func TestForgedWorksAtFirstSightAreNoHistory(t *testing.T) {
 	s.has("v1", "c1", "c2", "c3")
 }
 
-// Two clusters that had the same version are enough, also where OCM's hub generated the names of their works.
+// Two clusters with the same version are enough, even if OCM's hub generated the names of their works.
 func TestStableAtFirstSight(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Away = true
@@ -127,14 +128,14 @@ func TestStableAtFirstSight(t *testing.T) {
 	require.Len(t, s.Works(), 3)
 	s.has("v1", "c1", "c2", "c3")
 
-	// One of them loses its owner label: there is no second work for it.
+	// One work loses its owner label: no second work is created for its cluster.
 	require.NotEqual(t, Name, s.Works()[1].Name)
 	s.patch(Works, "c2", s.Works()[1].Name, map[string]any{"metadata": map[string]any{"labels": map[string]any{workv1alpha1.LabelReplicaSet: nil}}}, false)
 	s.quiet()
 	require.Len(t, s.Works(), 3, s.story())
 }
 
-// An agent that strips and edits its work at each new template gets nothing recorded, and prunes nothing.
+// An agent strips and edits its work at each new template. Its content is not recorded, and no revision is pruned for it.
 func TestAgentWipesNoHistory(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2", "c3"})
@@ -156,7 +157,7 @@ func TestAgentWipesNoHistory(t *testing.T) {
 	require.NotEmpty(t, s.hashOf("v4"))
 }
 
-// No more than ten versions that another hub left are recorded.
+// At most ten versions of another hub are recorded.
 func TestFirstSightRecordsTen(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Away = true

@@ -9,7 +9,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// claim puts the hash of a revision on a work, as its agent may, with a time that makes it look like this hub's.
+// claim puts the hash of a revision on a work, as its agent may, with a time that makes the work look like one of this hub.
 func (s *teller) claim(cluster, hash string) {
 	s.patch(Works, cluster, Name, map[string]any{"metadata": map[string]any{
 		"labels":      map[string]any{workv1alpha1.LabelControllerHash: hash},
@@ -18,7 +18,7 @@ func (s *teller) claim(cluster, hash string) {
 	s.Tell("agent of %s: labels its work with %s", cluster, hash)
 }
 
-// nameCurrent sets status.currentRevision, as whoever may write the status can.
+// nameCurrent sets status.currentRevision, as any status writer can.
 func (s *teller) nameCurrent(hash string) {
 	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"currentRevision": hash}}, true)
 	s.Tell("status writer: sets status.currentRevision to %s", hash)
@@ -28,7 +28,7 @@ func (s *teller) deleteRevisionOf(version string) {
 	s.DeleteRevision(Name + "-" + s.hashOf(version))
 }
 
-// rolling is a world of three clusters with v1 as the stable revision, in the middle of a rollout of v2 that no cluster ends.
+// rolling is a world of three clusters with v1 as the stable revision, during a rollout of v2 that no cluster finishes.
 func rolling(t *testing.T, concurrency int32) *teller {
 	t.Helper()
 	s := &teller{World: NewWorld(), t: t}
@@ -41,8 +41,8 @@ func rolling(t *testing.T, concurrency int32) *teller {
 	return s
 }
 
-// A status writer and an agent together put no content on the other clusters: a hash that no revision has, and no revision remembers, is put
-// back, and no work is believed for it.
+// A status writer and an agent together can't bring content to other clusters: the hub reverts a hash that is unknown to the history and
+// its records, and does not trust a work because of it.
 func TestForgedCurrentRevisionIsPutBack(t *testing.T) {
 	s := rolling(t, 1)
 	stable := s.hashOf("v1")
@@ -56,7 +56,7 @@ func TestForgedCurrentRevisionIsPutBack(t *testing.T) {
 	s.has("v1", "c1", "c2", "c3")
 }
 
-// What is not the current one and never was does not become it because a status says so, nor does none.
+// A status can't make a revision the current one if it never was, and it can't remove the current one.
 func TestCurrentRevisionThatNeverWasIsPutBack(t *testing.T) {
 	for name, named := range map[string]string{"the update revision": "v2", "an aborted one": "v0", "none": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -76,13 +76,13 @@ func TestCurrentRevisionThatNeverWasIsPutBack(t *testing.T) {
 	}
 }
 
-// A person names a revision that was the current one before: the next abort goes there, also after the status was lost.
+// A user names a revision that was the current one before. The next abort restores that revision, even if the status was lost in between.
 func TestFormerCurrentRevisionIsNamedByHand(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 	s.Update("v2")
 	s.quiet()
-	s.Check = nil // P3 is of what the hub decides.
+	s.Check = nil // P3 applies to decisions of the hub.
 	s.hangs("v3", "")
 	s.settle(10 * time.Second)
 	s.nameCurrent(s.hashOf("v1"))
@@ -93,7 +93,7 @@ func TestFormerCurrentRevisionIsNamedByHand(t *testing.T) {
 	s.has("v1", "c1", "c2", "c3")
 }
 
-// Where no revision ever was the current one, a person names one of the history.
+// If no revision ever was the current one, a user can name one from the history.
 func TestCurrentRevisionIsNamedAfterFirstSight(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	firstSight(s.World)

@@ -14,8 +14,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// checkForged checks that nothing which an adversary made up is on another cluster, and that it is in the history only where this hub knows
-// nothing: at first sight, or where another hub may have written all works. There it is older than all that this hub rolled out.
+// checkForged checks that content that an adversary made up is on no other cluster. It may be in the history only if this hub knew nothing:
+// at first sight, or if another hub may have written all works. There it is older than all revisions that this hub rolled out.
 func (w *World) checkForged() error {
 	for _, work := range w.Works() {
 		if version := Version(work); !w.corrupt(work) && strings.HasPrefix(version, forgedPrefix) && w.adversaries.clusters.Len() > 0 {
@@ -35,12 +35,12 @@ func (w *World) checkForged() error {
 	return nil
 }
 
-// knowsNothing reports whether the hub had nothing but works to go by when a revision was recorded: nobody left it a status or a revision of
-// its own, or every work of the selected clusters is an adversary's, on two clusters.
+// knowsNothing reports whether the hub knew only the works when a revision was recorded: there was no status and no revision of its own, or
+// every work of the selected clusters, on at least two clusters, was an adversary's.
 func (w *World) knowsNothing(recorded *appsv1.ControllerRevision) bool {
 	for _, rev := range w.Revisions() {
 		if decoded := revision.Decode(rev); rev.Revision <= recorded.Revision && decoded.Recorded.IsZero() && rev.Name != recorded.Name {
-			return false // It should have a lower number.
+			return false // The recorded revision should have a lower number.
 		}
 	}
 	if object := w.seen(); object == nil || object.Status.UpdateRevision == "" {
@@ -60,8 +60,8 @@ func (w *World) knowsNothing(recorded *appsv1.ControllerRevision) bool {
 	return lying.Len() > 1
 }
 
-// checkPruned checks that no more of the history goes than its limit says, by the status that the hub's cache shows, or by what the same pass wrote
-// of it just before.
+// checkPruned checks that no more revisions are pruned than the limit requires, according to the status in the hub's cache, or to the one
+// that the same pass wrote just before.
 func (w *World) checkPruned(write string) error {
 	object := w.seen()
 	if object == nil {
@@ -77,7 +77,7 @@ func (w *World) checkPruned(write string) error {
 	return nil
 }
 
-// countOthers counts the revisions beside the live ones, by the status of an object and the works that the hub's cache shows.
+// countOthers counts the revisions that are not live, according to the status of an object and the works in the hub's cache.
 func (w *World) countOthers(object *workv1alpha1.ManifestWorkReplicaSet) int {
 	live := sets.New(object.Status.CurrentRevision, object.Status.UpdateRevision)
 	for _, cached := range w.Hub.stores.Works.List() {
@@ -94,8 +94,8 @@ func (w *World) countOthers(object *workv1alpha1.ManifestWorkReplicaSet) int {
 	return others
 }
 
-// liesSuffice reports whether the adversaries that count for a placementRef, together with the clusters that have failed, are more than it
-// tolerates. Adversaries count where it selects them, and where a work of the ManifestWorkReplicaSet's name has its name.
+// liesSuffice reports whether a placementRef does not tolerate the failed clusters together with the adversaries. An adversary counts if
+// the placementRef selects it, or if a work with the name of the ManifestWorkReplicaSet has the label of the placementRef.
 func (w *World) liesSuffice(owner *workv1alpha1.ManifestWorkReplicaSet, strategy workv1alpha1.FailureStrategy) bool {
 	for i := range owner.Spec.PlacementRefs {
 		ref := &owner.Spec.PlacementRefs[i]
@@ -126,7 +126,7 @@ func (w *World) liesSuffice(owner *workv1alpha1.ManifestWorkReplicaSet, strategy
 	return false
 }
 
-// failuresAllowed is how many failures a placementRef tolerates; 0 where that depends on the decision group.
+// failuresAllowed returns how many failures a placementRef tolerates; 0 if that depends on the decision group.
 func failuresAllowed(ref *workv1alpha1.LocalPlacementReference, clusters int) int {
 	var allowed intstr.IntOrString
 	switch s := ref.RolloutStrategy; s.Type {

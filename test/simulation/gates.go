@@ -13,24 +13,24 @@ import (
 // gateType is the condition of the success gates in stories.
 const gateType = "Tested"
 
-// GateSays is what somebody says about a version on a cluster, in the condition of a success gate.
+// GateSays is the condition of a success gate, for a version on a cluster.
 type GateSays string
 
-// What can be said, besides True, False and Unknown.
+// The values besides True, False and Unknown.
 const (
-	// GateSilent means that nobody sets the condition. If it was set, it is removed.
+	// GateSilent means that the condition is not set. If it was set, it is removed.
 	GateSilent GateSays = ""
 	// GateOlder means that the condition is True for an older generation.
 	GateOlder GateSays = "older"
 )
 
-// gates is what somebody says about versions on clusters.
+// gates contains the conditions of success gates, for versions on clusters.
 type gates struct {
-	// says is by "cluster/version"; the version alone stands for all clusters.
+	// says is indexed by "cluster/version". The version alone stands for all clusters.
 	says map[string]GateSays
-	// shut are the versions of clusters whose gate was not True at some time, and refuted those whose gate was False.
+	// shut contains the versions of clusters whose gate was at some time not True, and refuted those whose gate was at some time False.
 	shut, refuted map[string]bool
-	// decides is true if gates decide about the rollout, by the ledger. decided is the same before the last write of the hub.
+	// decides is true if gates affect the rollout, according to the ledger. decided is its value before the last write of the hub.
 	decides, decided bool
 }
 
@@ -40,7 +40,7 @@ func gated(ref workv1alpha1.LocalPlacementReference) workv1alpha1.LocalPlacement
 	return ref
 }
 
-// Gate says from now on what a success gate says about a version. An empty cluster stands for all.
+// Gate sets the condition of a success gate for a version. An empty cluster stands for all.
 func (w *World) Gate(cluster, version string, says GateSays) {
 	if w.gates.says == nil {
 		w.gates.says, w.gates.shut, w.gates.refuted = map[string]GateSays{}, map[string]bool{}, map[string]bool{}
@@ -50,7 +50,7 @@ func (w *World) Gate(cluster, version string, says GateSays) {
 	w.Tell("gate: %q about %s on %s", says, version, cluster)
 }
 
-// gateSays returns what a gate says about what a work holds.
+// gateSays returns the condition of the gate for the content of a work.
 func (w *World) gateSays(work *workv1.ManifestWork) GateSays {
 	if says, ok := w.gates.says[work.Namespace+"/"+Version(work)]; ok {
 		return says
@@ -83,7 +83,7 @@ func (w *World) setGates() {
 			condition.Status, condition.ObservedGeneration = metav1.ConditionTrue, work.Generation-1
 			meta.SetStatusCondition(&status.Conditions, condition)
 		case known == nil || known.Status != condition.Status || known.ObservedGeneration != condition.ObservedGeneration:
-			meta.RemoveStatusCondition(&status.Conditions, gateType) // A verdict about another generation has a time of its own.
+			meta.RemoveStatusCondition(&status.Conditions, gateType) // A verdict about another generation has its own time.
 			meta.SetStatusCondition(&status.Conditions, condition)
 		}
 		if !slices.Equal(status.Conditions, work.Status.Conditions) {
@@ -101,7 +101,7 @@ func (w *World) gateOpen(work *workv1.ManifestWork) bool {
 	return found != nil && found.Status == metav1.ConditionTrue && found.ObservedGeneration == work.Generation
 }
 
-// hasGate reports whether a placementRef has a success gate that decides.
+// hasGate reports whether a placementRef has an enforced success gate.
 func (w *World) hasGate(placement string) bool {
 	owner := w.seen()
 	return owner != nil && slices.ContainsFunc(owner.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {

@@ -29,8 +29,8 @@ func TestStoriesOfGates(t *testing.T) {
 	})
 }
 
-// TestSuccessGate: the rollout waits for the gate of each cluster, although the hub stops after each of its writes in turn. It fails a
-// cluster whose gate is never True at its deadline, and restores and repairs wait for no gate.
+// TestSuccessGate: the rollout waits for the gate of each cluster, even if the hub stops after each of its writes in turn. A cluster whose
+// gate never becomes True fails at its deadline. Restores and repairs wait for no gate.
 func TestSuccessGate(t *testing.T) {
 	for write := range 8 {
 		s := checkedStory(t)
@@ -57,7 +57,8 @@ func TestSuccessGate(t *testing.T) {
 	}
 }
 
-// TestGateAfterCompletion: a cluster that joins, and one whose work is written again, wait for no gate after the rollout is complete.
+// TestGateAfterCompletion: after the rollout is complete, a cluster that joins, and one whose work is written again, do not wait for the
+// gate.
 func TestGateAfterCompletion(t *testing.T) {
 	s := checkedStory(t)
 	s.Gate("", "v1", "True")
@@ -73,7 +74,7 @@ func TestGateAfterCompletion(t *testing.T) {
 	require.Empty(t, s.failed())
 }
 
-// TestGateFlips: each cluster that succeeded can lose its gate again until the rollout is complete.
+// TestGateFlips: until the rollout is complete, the gate of each successful cluster can become False again.
 func TestGateFlips(t *testing.T) {
 	for says, state := range map[GateSays]workv1alpha1.State{
 		"False": workv1alpha1.StateAborted, "Unknown": workv1alpha1.StateAborted, GateSilent: workv1alpha1.StateAborted,
@@ -118,7 +119,7 @@ func TestGateRetry(t *testing.T) {
 	require.Equal(t, workv1alpha1.StateComplete, s.Object().Status.State, s.story())
 }
 
-// TestGateOverABroker: a gate that nobody can set is told as an error of the strategy, and no cluster is started.
+// TestGateOverABroker: a gate that nothing can set is reported as an error of the strategy, and no cluster is started.
 func TestGateOverABroker(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.OverBroker()

@@ -12,13 +12,13 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// identity is by what a work of a cluster is known: a work that was made again has another UID.
+// identity identifies the work of a cluster. A work that was created again has another UID.
 type identity struct {
 	name string
 	uid  types.UID
 }
 
-// identities returns what each cluster has, and fails where one has two works.
+// identities returns the identity of the work of each cluster, and fails if a cluster has two works.
 func (s *teller) identities() map[string]identity {
 	s.t.Helper()
 	found := map[string]identity{}
@@ -29,7 +29,7 @@ func (s *teller) identities() map[string]identity {
 	return found
 }
 
-// generatedNames checks that works have names which an API server has completed.
+// generatedNames checks that works have names that an API server has completed.
 func (s *teller) generatedNames(clusters ...string) {
 	s.t.Helper()
 	found := s.identities()
@@ -39,7 +39,7 @@ func (s *teller) generatedNames(clusters ...string) {
 	}
 }
 
-// generated begins a story in which the hub of OCM 1.3 rolled v1 out to three clusters, under names that the API server completed.
+// generated begins a story in which the hub of OCM 1.3 has rolled v1 out to three clusters, under names that the API server completed.
 func generated(t *testing.T) *teller {
 	t.Helper()
 	s := &teller{World: NewWorld(), t: t}
@@ -77,8 +77,8 @@ func TestTakesOverGeneratedNames(t *testing.T) {
 	require.Equal(t, before, s.identities())
 }
 
-// The upgrade comes in the middle of a rollout of OCM 1.3: what most clusters have is the stable one, although the names of its works are not
-// this hub's.
+// The upgrade takes place during a rollout of OCM 1.3. The revision on most clusters is the stable one, although the names of its works are
+// not those of this hub.
 func TestTakesOverGeneratedNamesInTheMiddle(t *testing.T) {
 	s := generated(t)
 	s.hangs("v2", "c1")
@@ -93,8 +93,8 @@ func TestTakesOverGeneratedNamesInTheMiddle(t *testing.T) {
 	require.Equal(t, before, s.identities())
 }
 
-// The hub of OCM 1.3 comes back for a while: it goes on with this hub's works, names those of new clusters itself, and this hub takes over what
-// it finds. No work is made twice, or deleted.
+// The hub of OCM 1.3 returns for a while: it continues with this hub's works, and generates the names of works on new clusters. Then this
+// hub takes over all works. No work is created twice, or deleted.
 func TestGoesBackToGeneratedNames(t *testing.T) {
 	each(t, func(s *teller) {
 		s.GeneratesNames = true
@@ -115,7 +115,7 @@ func TestGoesBackToGeneratedNames(t *testing.T) {
 		s.has("v3", "c1", "c2", "c3", "c4")
 		require.Equal(s.t, s.hashOf("v3"), s.Object().Status.CurrentRevision)
 
-		// A cluster that leaves and comes again has one work, of this hub's name.
+		// A cluster that leaves and joins again has one work, under this hub's name.
 		s.Place("p1", []string{"c1", "c2", "c3"})
 		s.quiet()
 		s.Place("p1", []string{"c1", "c2", "c3", "c4"})

@@ -27,7 +27,7 @@ func (s *teller) kept(works []*workv1.ManifestWork) {
 	}
 }
 
-// asOlder makes the works what a release wrote that did not protect them and copied every label, and lets the hub start again.
+// asOlder changes the works to those of a release that did not protect them and that copied every label, and restarts the hub.
 func (s *teller) asOlder() {
 	for _, work := range s.Works() {
 		s.patch(Works, work.Namespace, work.Name, map[string]any{"metadata": map[string]any{
@@ -40,12 +40,12 @@ func (s *teller) asOlder() {
 	s.Restart()
 }
 
-// Works of an older release are protected at whatever stage the upgrade meets them, by a write of their metadata: no cluster is restarted, no
-// deadline begins again, nothing else of the story changes, and after that nothing is written.
+// Works of an older release are protected at any stage of the story by a write of their metadata. No cluster is restarted, no deadline
+// starts again, nothing else in the story changes, and no further write follows.
 func TestUpgradeProtectsWorksFromPruning(t *testing.T) {
 	for name, stage := range map[string]struct {
 		before func(*teller)
-		// writes is what the hub writes at once beside what protects the works.
+		// settled is true if the hub writes nothing besides the protection of the works.
 		settled bool
 	}{
 		"complete": {before: func(s *teller) { s.quiet() }, settled: true},
@@ -94,7 +94,7 @@ func TestUpgradeProtectsWorksFromPruning(t *testing.T) {
 	}
 }
 
-// Whoever takes the annotation away does not make a work one that a tool may delete: it is put back.
+// If a user removes the annotation, a tool must still not delete the work: the hub restores the annotation.
 func TestProtectionFromPruningIsPutBack(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.stable(all("p1", "30s", true), "c1", "c2")
@@ -108,7 +108,7 @@ func TestProtectionFromPruningIsPutBack(t *testing.T) {
 	s.quiet()
 }
 
-// P7: where a webhook takes the annotations away, the hub does not write them in each pass. They are there once the webhook is gone.
+// P7: if a webhook removes the annotations, the hub does not write them in each pass. It adds them after the webhook is gone.
 func TestProtectionFromPruningThatAWebhookTakesAway(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.API.Strip = []string{syncOptions}
@@ -124,7 +124,7 @@ func TestProtectionFromPruningThatAWebhookTakesAway(t *testing.T) {
 	s.kept(s.Works())
 }
 
-// patchesIn makes a pass every ten seconds, as events do, and returns how often works were patched meanwhile.
+// patchesIn makes a pass every ten seconds, as events do, and returns the number of patches of works in this time.
 func (s *teller) patchesIn(during time.Duration) (patches int) {
 	s.Fault = func(what string) Fault {
 		if strings.HasPrefix(what, "patch work ") {

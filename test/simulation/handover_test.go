@@ -11,7 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestStoriesOfHandover plays the stories in which versions drop objects of each other, as TestStories does.
+// TestStoriesOfHandover plays named stories in which versions drop each other's objects.
 func TestStoriesOfHandover(t *testing.T) {
 	for name, play := range map[string]func(*teller){
 		"handover of three versions, the second one never available": func(s *teller) {
@@ -141,7 +141,8 @@ func TestStoriesOfHandover(t *testing.T) {
 	}
 }
 
-// handoverLife is a story in which versions drop objects of each other: an update, one that never works and is superseded, an abort, an undo.
+// handoverLife is a story in which versions drop each other's objects: an update, a version that never works and is superseded, an abort,
+// an undo.
 func handoverLife(w *World, note func(chapter string)) error {
 	w.Report("", "v3", Hangs)
 	w.Report("c2", "v5", Hangs)
@@ -176,7 +177,7 @@ func handoverLife(w *World, note func(chapter string)) error {
 	return nil
 }
 
-// TestEveryWriteOfAHandoverMayFail: a hub that is killed at any write of a handover, or whose write fails, comes to the same end (P5, P10).
+// TestEveryWriteOfAHandoverMayFail: if the hub is killed at any write of a handover, or the write fails, the end is the same (P5, P10).
 func TestEveryWriteOfAHandoverMayFail(t *testing.T) {
 	t.Parallel()
 	everyWriteMayFail(t, func() *World {
@@ -186,7 +187,7 @@ func TestEveryWriteOfAHandoverMayFail(t *testing.T) {
 	}, handoverLife)
 }
 
-// handsOver completes v1 on two clusters, and begins to roll out v2, which comes to an outcome on a cluster; empty for both.
+// handsOver completes v1 on two clusters, and begins to roll out v2 with an outcome on one cluster. An empty cluster stands for both.
 func (s *teller) handsOver(ref workv1alpha1.LocalPlacementReference, cluster string, outcome Outcome) {
 	s.stable(ref, "c1", "c2")
 	s.Report(cluster, "v2", outcome)

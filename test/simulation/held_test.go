@@ -83,8 +83,8 @@ func TestHeldInMidRollout(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// TestRetryJustBeforeATemplate: a retry counts, although the hub sees it together with another template, and stops after each of its writes
-// in turn: the revision is not held when its template returns.
+// TestRetryJustBeforeATemplate: a retry takes effect even if the hub sees it together with another template, and stops after each of its
+// writes in turn. The revision is not held when its template returns.
 func TestRetryJustBeforeATemplate(t *testing.T) {
 	for write := range 6 {
 		s := checkedAbort(t, "c1", "c2", "c3")

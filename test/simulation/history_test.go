@@ -14,7 +14,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// remembers puts as many older revisions into the history as a hub without the bound kept: old001 is the oldest. Today's has the largest number.
+// remembers adds n older revisions to the history, as a hub without the limit kept them. old001 is the oldest, and the current revision has
+// the highest number.
 func (s *teller) remembers(n int) {
 	s.t.Helper()
 	today, owner := s.Revisions()[0], s.Object()
@@ -38,8 +39,9 @@ func (s *teller) keepsOlder(limit int32) {
 	})
 }
 
-// TestStoredHistoryLimitAboveTheBound: of an object that an older CRD stored with a larger revisionHistoryLimit, 100 counts. The upgrade deletes the
-// oldest revisions above it, once, and touches no cluster; Progressing says so for as long as the spec has it; the rest of the history works.
+// TestStoredHistoryLimitAboveTheBound: if an older CRD stored an object with a revisionHistoryLimit above 100, the limit is 100. The
+// upgrade deletes the oldest revisions once, and changes no cluster. Progressing reports this until the spec is corrected. Otherwise, the
+// history works as usual.
 func TestStoredHistoryLimitAboveTheBound(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.stable(all("p1", "30s", true), "c1", "c2")
@@ -56,9 +58,9 @@ func TestStoredHistoryLimitAboveTheBound(t *testing.T) {
 	require.Equal(t, Name+"-old051", kept[0].Name, "the oldest go")
 	require.Equal(t, 50, counts(s.events)[workv1alpha1.EventRevisionPruned])
 	s.warned(workv1alpha1.EventRevisionPruned, "web-old050", "spec.revisionHistoryLimit is 500, and at most 100 old revisions are kept")
-	const said = "spec.revisionHistoryLimit is 500 and 100 counts: of the old revisions the newest 100 are kept; set it to at most 100"
+	const said = "spec.revisionHistoryLimit is 500, but the maximum of 100 applies: the newest 100 old revisions are kept; set it to at most 100"
 	s.says(workv1alpha1.ConditionProgressing, "is successfully progressed", said)
-	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters as wanted")
+	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters up to date")
 	require.Equal(t, generation, s.Works()[0].Generation)
 	s.idle()
 	s.restarts()
@@ -80,8 +82,8 @@ func TestStoredHistoryLimitAboveTheBound(t *testing.T) {
 	s.quiet()
 }
 
-// R12: an undo of a revision that the history limit deleted is known as one: it was the current revision before, and is older than today's. It
-// stalls, and is not aborted to what was left; and it keeps the time of its first creation.
+// R12: an undo to a revision that the history limit deleted is still recognized as an undo: the revision was the current one before, and is
+// older than today's. The undo stalls, and is not aborted. The revision keeps the time of its first creation.
 func TestUndoOfAPrunedRevision(t *testing.T) {
 	s := rolledOut(t)
 	s.keepsOlder(0)
@@ -98,7 +100,7 @@ func TestUndoOfAPrunedRevision(t *testing.T) {
 	s.everywhere("v1")
 	s.says(workv1alpha1.ConditionProgressing, "does not apply to an undo")
 
-	// One that never was the current one is no undo.
+	// A revision that never was the current one is not an undo.
 	s.hangs("v5", "")
 	s.settle(10 * time.Second)
 	s.Report("c1", "v1", Succeeds)
@@ -126,7 +128,8 @@ func TestPrunedRevisionIsNotNamed(t *testing.T) {
 	require.Equal(t, s.hashOf("v3"), s.Object().Status.CurrentRevision)
 }
 
-// R12, R25: who asks for an abort, and why, is in the conditions, and outlives the abort on the revision and in the list.
+// R12, R25: the conditions show the user who aborted the rollout, and the reason. Both stay on the revision and in the list after the abort
+// has ended.
 func TestAbortByHandHasAReason(t *testing.T) {
 	s := rolledOut(t)
 	s.hangs("v2", "c1")

@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 )
 
-// AnnotateCluster has an administrator put a hold, or windows, on a ManagedCluster; an empty value removes them.
+// AnnotateCluster sets a hold or windows on a ManagedCluster, as an administrator does. An empty value removes them.
 func (w *World) AnnotateCluster(cluster, annotation, value string) {
 	if !w.managed(cluster) {
 		return
@@ -31,13 +31,13 @@ func (w *World) Hold(cluster, reason string) {
 	w.AnnotateCluster(cluster, workv1alpha1.AnnotationHold, reason)
 }
 
-// Windows sets the windows of a cluster; empty for none.
+// Windows sets the windows of a cluster. An empty value removes them.
 func (w *World) Windows(cluster, windows string) {
 	w.AnnotateCluster(cluster, workv1alpha1.AnnotationWindow, windows)
 }
 
-// rule reports whether a hold or a closed window keeps a cluster from new revisions, by what the hub's process has seen, and whether that has
-// no end.
+// rule reports whether a hold or a closed window keeps new revisions from a cluster, as far as the hub's process has seen, and whether this
+// has no end.
 func (w *World) rule(cluster string) (keptBack, endless bool) {
 	hold, keptBack, _ := w.Hub.rules[cluster].At(w.hubNow())
 	return keptBack, keptBack && hold.Opens.IsZero()
@@ -48,19 +48,19 @@ func (w *World) keptBack(cluster string) bool { keptBack, _ := w.rule(cluster); 
 // onHold reports whether a rollout completes without a cluster.
 func (w *World) onHold(cluster string) bool { _, endless := w.rule(cluster); return endless }
 
-// withoutKeptBack leaves out the clusters on which nothing is started.
+// withoutKeptBack returns the clusters on which rollouts may start.
 func (w *World) withoutKeptBack(clusters sets.Set[string]) sets.Set[string] {
 	return sets.New(slices.DeleteFunc(sets.List(clusters), func(c string) bool { return w.keptBack(c) || w.toldSkipped(c) })...)
 }
 
-// toldSkipped reports whether the hub rightly says that it skips a cluster: the cluster is unavailable.
+// toldSkipped reports whether the hub is right to skip a cluster: the cluster is unavailable.
 func (w *World) toldSkipped(cluster string) bool {
 	return w.seesAway(cluster) && slices.ContainsFunc(w.Object().Status.Away, func(away workv1alpha1.AwayCluster) bool {
 		return away.Cluster == cluster && away.Skipped
 	})
 }
 
-// waitsForRule reports whether a rollout rightly stays in progress: the status lists a cluster with a rule that has not succeeded.
+// waitsForRule reports whether a rollout is right to stay in progress: the status lists a cluster with a rule that has not succeeded.
 func (w *World) waitsForRule(object *workv1alpha1.ManifestWorkReplicaSet) bool {
 	return slices.ContainsFunc(object.Status.Held, func(held workv1alpha1.HeldCluster) bool { return w.keptBack(held.Cluster) })
 }
@@ -77,8 +77,8 @@ func (w *World) groupsWait() bool {
 	})
 }
 
-// checkHeld checks P13: nothing is started on a cluster on hold, or outside of its windows. Again is true if the work had the revision. A
-// cluster that has failed or that a user retries is not started, and the answer to a write may be lost.
+// checkHeld checks P13: nothing is started on a cluster that is on hold, or outside its windows. again is true if the work had the
+// revision. A cluster that has failed or that a user retries is not started, and the answer to a write may be lost.
 func (w *World) checkHeld(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork, again bool) error {
 	cluster := started.Namespace
 	l := w.ledger()

@@ -37,8 +37,8 @@ func TestClusterOnHold(t *testing.T) {
 	}
 }
 
-// TestClosedWindow: the rollout waits for the window of a cluster, also if the hub restarts or its clock is set back, and begins there when the
-// window opens. The stories begin on Friday, 2 January 2026, at 3:00 UTC.
+// TestClosedWindow: the rollout waits for the window of a cluster, even if the hub restarts or its clock is set back, and starts on the
+// cluster when the window opens. The stories begin on Friday, 2 January 2026, at 3:00 UTC.
 func TestClosedWindow(t *testing.T) {
 	for write := range 10 {
 		s := checkedStory(t)
@@ -69,7 +69,7 @@ func TestClosedWindow(t *testing.T) {
 	}
 }
 
-// TestAbortPassesHolds: an abort restores a cluster on hold, and a wave that runs goes on.
+// TestAbortPassesHolds: an abort restores a cluster that is on hold, and a rollout that has begun on the cluster continues.
 func TestAbortPassesHolds(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2", "c3")
@@ -91,8 +91,8 @@ func TestAbortPassesHolds(t *testing.T) {
 	s.says(workv1alpha1.ConditionProgressing, "c3: its windows can't be read: a window is a time zone, days and times")
 }
 
-// TestHoldReachesNewClusters: a change of the rule leads to a pass of the objects that select the cluster, although it has no work, and of no
-// other.
+// TestHoldReachesNewClusters: a change of the rule leads to a pass of the objects that select the cluster, even if the cluster has no work,
+// but not to passes of other objects.
 func TestHoldReachesNewClusters(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2", "c3")

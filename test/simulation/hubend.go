@@ -9,17 +9,18 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
 )
 
-// hubEnd is the hub's connection to the broker, of whichever process of the hub.
+// hubEnd is the connection of the hub's current process to the broker.
 type hubEnd struct {
 	network *Network
-	// connected says that there is a connection; back is when there can be one again, and notices when the hub sees that there is none.
+	// connected is true if there is a connection. back is when a connection is possible again, and notices is when the hub notices that there
+	// is none.
 	connected     bool
 	back, notices time.Time
-	// away is when there was no connection last.
+	// away is the last time at which there was no connection.
 	away time.Time
-	// deaf is until when nothing is read.
+	// deaf is the time until which the hub reads nothing.
 	deaf time.Time
-	// fault is what becomes of what is sent now.
+	// fault is the fate of the events that are sent now.
 	fault Fault
 }
 
@@ -29,7 +30,7 @@ var (
 	errCut = errors.New("broken pipe")
 )
 
-// begin is a new process of the hub: what an older one had not read is lost.
+// begin starts a new process of the hub. Events that the previous process had not read are lost.
 func (h *hubEnd) begin() {
 	h.connected, h.notices, h.fault = false, time.Time{}, NoFault
 	h.network.drop("")
@@ -37,7 +38,7 @@ func (h *hubEnd) begin() {
 
 func (h *hubEnd) driver() *stepped { return h.network.world.Hub.driver }
 
-// lose ends the connection for some time.
+// lose ends the connection for a time.
 func (h *hubEnd) lose(during, notice time.Duration) {
 	now := h.network.now()
 	h.back = later(now.Add(max(during, notice)), h.network.back)
@@ -72,7 +73,7 @@ func (h *hubEnd) arrive(event cloudevents.Event) {
 	}
 }
 
-// read has the driver read what has arrived, and do what is due.
+// read lets the driver read the events that have arrived, and perform the tasks that are due.
 func (h *hubEnd) read() (acted bool) {
 	reads := h.driver().queues[0]
 	count := reads.Len()

@@ -9,7 +9,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Kstatus is what kstatus, and with it Flux and Helm, makes of the object.
+// Kstatus returns the status of the object according to kstatus, which Flux and Helm use.
 func (w *World) Kstatus() (status.Status, error) {
 	stored, err := w.API.Get(ReplicaSets, Namespace, Name)
 	if err != nil {
@@ -22,8 +22,8 @@ func (w *World) Kstatus() (status.Status, error) {
 	return result.Status, nil
 }
 
-// checkKstatus checks that kstatus comes to what the other conditions say: aborted and stalled are a failure, complete is current,
-// and what waits, for the end of a pause too, is in progress.
+// checkKstatus checks that kstatus agrees with the other conditions: aborted and stalled are failures, complete is current, and an object
+// that waits, even for the end of a pause, is in progress.
 func (w *World) checkKstatus() error {
 	got, err := w.Kstatus()
 	if err != nil || w.Object() == nil {

@@ -16,8 +16,8 @@ func (s *teller) kstatus(want status.Status) {
 	require.Equal(s.t, want, got, s.story())
 }
 
-// A template that comes while an abort is being carried out waits for it. Meanwhile the status does not observe its generation,
-// so that no tool takes the abort of the older template for a failure of the new one.
+// A template that is changed during an abort waits for the abort. Until then, the status does not observe its generation, so that no tool
+// takes the abort of the older template for a failure of the new one.
 func TestKstatusOfATemplateThatWaitsForAnAbort(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.stable(progressive("p1", 2, "30s", 0, true), "c1", "c2")
@@ -58,7 +58,7 @@ func TestKstatusOfATemplateThatWaitsForAnAbort(t *testing.T) {
 	s.kstatus(status.CurrentStatus)
 }
 
-// A revision that the API server does not take for now is tried again: nobody has to act, and the rollout has not failed.
+// If the API server temporarily rejects a revision, the write is retried. No user has to act, and the rollout has not failed.
 func TestKstatusOfARevisionThatCannotBeWritten(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1"})

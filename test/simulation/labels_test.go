@@ -14,8 +14,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// The stable revision gets labels back that someone took away: a rollout that fails goes back to it, also where no work has its
-// hash any more.
+// If the stable revision loses its labels, the hub restores them. A failed rollout returns to this revision, even if no work has its hash
+// any more.
 func TestStableRevisionThatLostItsLabels(t *testing.T) {
 	for name, label := range map[string]string{"owner": workv1alpha1.LabelReplicaSet, "hash": workv1alpha1.LabelControllerHash} {
 		for when, concurrency := range map[string]int32{"a work bears it": 1, "no work bears it": 2} {
@@ -37,7 +37,8 @@ func TestStableRevisionThatLostItsLabels(t *testing.T) {
 	}
 }
 
-// One that is gone, and that nothing reports, is looked for and not found: nothing is written, and the message says that it was deleted.
+// A stable revision that was deleted, and that no work reports, is read live and not found. Nothing is written, and the message states that
+// it was deleted.
 func TestStableRevisionThatIsGone(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2"})
@@ -52,7 +53,7 @@ func TestStableRevisionThatIsGone(t *testing.T) {
 	require.Contains(t, s.story(), "there is no ControllerRevision "+stable+" to go back to: it was deleted")
 }
 
-// A work that loses its owner label gets it back: there is never a second work on its cluster.
+// A work that loses its owner label gets it back, so its cluster never gets a second work.
 func TestOwnerLabelIsPutBack(t *testing.T) {
 	strip := (*teller).stripOwner
 	one := func(s *teller, cluster string) {
@@ -103,7 +104,7 @@ func TestOwnerLabelIsPutBack(t *testing.T) {
 	}
 }
 
-// Somebody else's work that looks like one of this hub's stays what it is: it has no hash of the history.
+// A work of another owner that looks like one of this hub's does not change: its hash is not in the history.
 func TestForeignWorkWithoutOwnerStays(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	_, err := s.API.Create(Works, from(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
@@ -122,7 +123,7 @@ func TestForeignWorkWithoutOwnerStays(t *testing.T) {
 	require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision)
 }
 
-// R9, R18: a deletion finds a work that lost its owner label while nothing was written.
+// R9, R18: a deletion finds a work that lost its owner label while the hub wrote nothing.
 func TestDeletionFindsAWorkWithoutOwner(t *testing.T) {
 	for name, edit := range map[string]func(*workv1alpha1.ManifestWorkReplicaSetSpec){
 		"in the background": func(*workv1alpha1.ManifestWorkReplicaSetSpec) {},
@@ -154,8 +155,8 @@ func TestDeletionFindsAWorkWithoutOwner(t *testing.T) {
 	}
 }
 
-// R18: a work that may as well be that of a ManifestWorkReplicaSet with the same name and template in another namespace stays. That takes a
-// Placement that selects the cluster, or that may do so.
+// R18: a work stays if it may belong to a ManifestWorkReplicaSet with the same name and template in another namespace. This requires that a
+// Placement of that object selects the cluster, or may select it.
 func TestDeletionLeavesAWorkOfTheSameNameAlone(t *testing.T) {
 	for name, test := range map[string]struct {
 		selects []string
@@ -184,8 +185,8 @@ func TestDeletionLeavesAWorkOfTheSameNameAlone(t *testing.T) {
 	}
 }
 
-// twin creates an object with the same name and template in another namespace, whose Placement p1 selects clusters; without any, the Placement is
-// missing.
+// twin creates an object with the same name and template in another namespace, whose Placement p1 selects clusters. Without clusters, the
+// Placement is missing.
 func (s *teller) twin(selects []string, change func(*workv1alpha1.ManifestWorkReplicaSetSpec)) {
 	s.t.Helper()
 	twin := s.Object().DeepCopy()

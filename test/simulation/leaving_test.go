@@ -10,7 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestStoriesOfLeaving plays named stories of works whose agents don't let them go, as TestStories does.
+// TestStoriesOfLeaving plays named stories of works that their agents do not release, as TestStories does.
 func TestStoriesOfLeaving(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"a canary whose work is being deleted is not passed over": func(s *teller) {

@@ -11,7 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// restoredTwice plays a story with the same process of the hub and with another one.
+// restoredTwice plays a story with the same process of the hub, and again with a new one.
 func restoredTwice(t *testing.T, name string, play func(s *teller, restart bool)) {
 	for process, restart := range map[string]bool{"the same process": false, "another process": true} {
 		t.Run(name+", "+process, func(t *testing.T) {
@@ -20,7 +20,7 @@ func restoredTwice(t *testing.T, name string, play func(s *teller, restart bool)
 	}
 }
 
-// TestRestoredStatusOfTheSameRevision: a status from before a decision about the same revision takes nothing back.
+// TestRestoredStatusOfTheSameRevision: a status from before a decision about the same revision revokes nothing.
 func TestRestoredStatusOfTheSameRevision(t *testing.T) {
 	restoredTwice(t, "what is complete is not aborted by a relapse", func(s *teller, restart bool) {
 		s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
@@ -81,8 +81,8 @@ func TestRestoredStatusOfTheSameRevision(t *testing.T) {
 	})
 }
 
-// TestCompletionWhoseMarkFails: a rollout is complete, and no write that records it succeeds before the template changes. An abort of the next
-// revision goes back to the one that was complete.
+// TestCompletionWhoseMarkFails: a rollout is complete, but no write that records this succeeds before the template changes. An abort of the
+// next revision returns to the completed one.
 func TestCompletionWhoseMarkFails(t *testing.T) {
 	const both = "neither it nor the status can"
 	for name, fails := range map[string]func(write, revision string) bool{
@@ -115,8 +115,8 @@ func TestCompletionWhoseMarkFails(t *testing.T) {
 	}
 }
 
-// TestRecordedHaltHolds: one cluster has failed, which is tolerated, and another one is degraded. Whatever happens to the latter, the halt stays a
-// fact, and no further cluster is started.
+// TestRecordedHaltHolds: one cluster has failed, which is tolerated, and another cluster is degraded. Whatever happens to the degraded
+// cluster, the placementRef stays halted, and no further cluster is started.
 func TestRecordedHaltHolds(t *testing.T) {
 	const edit, restart = "its work is edited", "the hub restarts while it is away"
 	for name, story := range map[string]struct {
@@ -161,7 +161,8 @@ func (s *teller) halts() {
 	require.NotNil(s.t, s.Object().Status.PlacementsSummary[0].HaltedTime, s.story())
 }
 
-// TestRetriesOfSingleClusters: what an older CRD drops is no retry, and what a person removes is one, whoever leads then.
+// TestRetriesOfSingleClusters: an entry that an older CRD drops is not a retry. An entry that a user removes is a retry, regardless of
+// which process leads.
 func TestRetriesOfSingleClusters(t *testing.T) {
 	stalled := func(t *testing.T) *teller {
 		s := &teller{World: NewWorld(), t: t}

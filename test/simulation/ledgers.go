@@ -8,7 +8,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// ledger returns the ledger that counts, as the API server has its places; zero for none.
+// ledger returns the valid ledger, based on both places on the API server; zero if there is none.
 func (w *World) ledger() ledger.Ledger {
 	object := w.Object()
 	if object == nil {
@@ -18,7 +18,7 @@ func (w *World) ledger() ledger.Ledger {
 	return ledger.Read(&ledger.Places{Owner: object.UID, Template: digest, Status: object.Status.Ledger, History: w.history()}).Ledger
 }
 
-// history returns the revisions that the API server has.
+// history returns the revisions on the API server.
 func (w *World) history() revision.History {
 	var revisions []revision.Revision
 	for _, rev := range w.Revisions() {
@@ -31,8 +31,8 @@ func (w *World) decoded(rev *appsv1.ControllerRevision) revision.Revision {
 	return revision.Revision{Object: rev, Hash: rev.Labels[workv1alpha1.LabelControllerHash], Record: revision.RecordOf(rev)}
 }
 
-// returns reports whether a template was the stable one before, by the ledger that counts or by that of the status: a process that wrote the
-// latter itself believes it, also after somebody deleted all revisions.
+// returns reports whether a template was the stable one before, according to the valid ledger or to the ledger in the status. A process
+// that wrote the status itself trusts it, even after a user deleted all revisions.
 func (w *World) returns(digest revision.Digest) bool {
 	l := w.ledger()
 	if _, former := l.Formerly(digest); former {

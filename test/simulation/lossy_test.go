@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// complete begins a story over a broker whose clusters have v1, and v2 next.
+// complete begins a story over a broker. The clusters have v1, and get v2 next.
 func complete(t *testing.T) *teller {
 	t.Helper()
 	s := overBroker(t)
@@ -15,7 +15,7 @@ func complete(t *testing.T) *teller {
 	return s
 }
 
-// reaches checks that a version is the current one everywhere, without any abort.
+// reaches checks that a version becomes the current one everywhere, without an abort.
 func (s *teller) reaches(version string) {
 	s.t.Helper()
 	story := s.story()
@@ -24,7 +24,7 @@ func (s *teller) reaches(version string) {
 	s.has(version, "c1", "c2")
 }
 
-// loseOnce loses the nth of the messages of a kind, and no other.
+// loseOnce loses the nth message of a kind, and no other message.
 func loseOnce(kinds map[string]int) func(string) []time.Duration {
 	seen := map[string]int{}
 	return func(message string) []time.Duration {
@@ -35,7 +35,7 @@ func loseOnce(kinds map[string]int) func(string) []time.Duration {
 	}
 }
 
-// A success whose report is lost is no failure. It is none either where the question that follows is lost as well.
+// A success whose report is lost is not a failure, even if the request that follows is lost too.
 func TestLostReportLeadsToNoAbort(t *testing.T) {
 	s := complete(t)
 	s.Network.Fate = loseOnce(map[string]int{"from c2: status update_request": 2, "to c2: status resync_request": 1})
@@ -45,7 +45,7 @@ func TestLostReportLeadsToNoAbort(t *testing.T) {
 	s.quiet()
 }
 
-// A success that has arrived, and that the hub has not read yet, is no failure.
+// A success whose report has arrived, but which the hub has not read yet, is not a failure.
 func TestUnreadReportLeadsToNoAbort(t *testing.T) {
 	s := complete(t)
 	s.hangs("v2", "c2")
@@ -58,7 +58,7 @@ func TestUnreadReportLeadsToNoAbort(t *testing.T) {
 	s.quiet()
 }
 
-// A report that arrives twice, the second time after newer ones, takes nothing back.
+// A report that arrives twice, the second time after newer ones, revokes nothing.
 func TestOlderReportTakesNothingBack(t *testing.T) {
 	s := complete(t)
 	first := true
@@ -75,7 +75,7 @@ func TestOlderReportTakesNothingBack(t *testing.T) {
 	s.quiet()
 }
 
-// A hub that is restarted restores what each cluster has, and writes nothing (P5).
+// A restarted hub restores the works of each cluster, and writes nothing (P5).
 func TestRestoredWorksAreTheirs(t *testing.T) {
 	s := complete(t)
 	s.restarts()
@@ -88,7 +88,7 @@ func TestRestoredWorksAreTheirs(t *testing.T) {
 	s.reaches("v2")
 }
 
-// A hub that is restarted after its status was wiped waits for what its agents say before it starts anything (P4).
+// A hub that is restarted after its status was wiped waits for the reports of its agents before it starts a cluster (P4).
 func TestWipedStatusAndARestartKeepToTheBatch(t *testing.T) {
 	s := overBroker(t)
 	s.Network.Fate = func(string) []time.Duration { return []time.Duration{500 * time.Millisecond} }

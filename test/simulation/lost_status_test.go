@@ -15,7 +15,7 @@ func (s *teller) wipeStatus() {
 	s.Tell("user: wipes the status")
 }
 
-// R40: a status that is lost after an abort does not take the fleet forward to what was aborted, however near its completion was.
+// R40: if the status is lost after an abort, the aborted revision is not rolled out again, even if its rollout was almost complete.
 func TestLostStatusAfterTheAbortOfWhatWasAlmostCurrent(t *testing.T) {
 	s := rolledOut(t)
 	s.Fault = func(what string) Fault {
@@ -39,14 +39,14 @@ func TestLostStatusAfterTheAbortOfWhatWasAlmostCurrent(t *testing.T) {
 	require.NotNil(t, s.Object().Status.AbortedTime)
 }
 
-// R3, R40: an undo to what was current long ago, aborted, leaves what it began from the current one.
+// R3, R40: an aborted undo to an old revision leaves the revision from which it began as the current one.
 func TestLostStatusAfterTheAbortOfAnUndo(t *testing.T) {
 	s := rolledOut(t)
 	s.Update("v2")
 	s.quiet()
 	s.hangs("v1", "c1")
 	s.quiet()
-	s.AbortByHand() // An undo is not aborted by itself.
+	s.AbortByHand() // An undo is not aborted automatically.
 	s.quiet()
 	s.everywhere("v2")
 	before := s.Object().Status
@@ -56,15 +56,15 @@ func TestLostStatusAfterTheAbortOfAnUndo(t *testing.T) {
 	require.Equal(t, before.CurrentRevision, s.Object().Status.CurrentRevision)
 }
 
-// R11, R40: the write that restores a lost status records no failure that was not read live. The network lost the success of c1, and the
-// hub learns it when it asks, before it records a failure.
+// R11, R40: the write that restores a lost status records no failure that was not read live. The network lost the report of the success of
+// c1, and the hub learns of it when it requests the work before it records a failure.
 func TestLostStatusRecordsNoFailureThatWasNotReadLive(t *testing.T) {
 	s := overBroker(t)
 	s.stable(progressive("p1", 2, "10s", 0, true), "c1", "c2")
 	reports := 0
 	s.Network.Fate = func(message string) []time.Duration {
 		if message == "from c1: status update_request" {
-			if reports++; reports == 2 { // The first one reports that the work is applied.
+			if reports++; reports == 2 { // The first report is that the work is applied.
 				return nil
 			}
 		}
@@ -81,8 +81,8 @@ func TestLostStatusRecordsNoFailureThatWasNotReadLive(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// R13, R42: a rollout is complete, which the status has, and the template changes before the copy of the ledger shows it. The revision is the
-// current one: it is what an abort of the next rollout goes back to, and it goes to the one before it like any other undo.
+// R13, R42: the status records that a rollout is complete, and the template changes before the copy of the ledger records it. The revision
+// is the current one: an abort of the next rollout returns to it, and a return to the revision before it is an undo.
 func TestUpdateBeforeTheStatusShowsTheCompletion(t *testing.T) {
 	for name, fault := range map[string]Fault{"the write fails": Refused, "the hub dies before it": KilledBefore} {
 		for _, next := range []string{"v3", "v1"} {
@@ -103,7 +103,7 @@ func TestUpdateBeforeTheStatusShowsTheCompletion(t *testing.T) {
 				s.quiet()
 				require.Equal(t, v2, s.Object().Status.CurrentRevision, s.story())
 				if next == "v1" {
-					s.AbortByHand() // An undo is not aborted by itself.
+					s.AbortByHand() // An undo is not aborted automatically.
 					s.quiet()
 				}
 				require.NotNil(t, s.Object().Status.AbortedTime, s.story())
@@ -113,8 +113,8 @@ func TestUpdateBeforeTheStatusShowsTheCompletion(t *testing.T) {
 	}
 }
 
-// R13: without the permission on revisions, a rollout of what was current before is recorded nowhere. When the permission is back, and the
-// template changes once more, that rollout does not count as complete.
+// R13: without the permission on revisions, a rollout of an earlier stable revision is not recorded. When the permission returns, and the
+// template changes again, that rollout does not count as complete.
 func TestUpdateAfterARolloutThatIsNotRecorded(t *testing.T) {
 	s := rolledOut(t)
 	s.Update("v2")
@@ -133,8 +133,8 @@ func TestUpdateAfterARolloutThatIsNotRecorded(t *testing.T) {
 	s.everywhere("v1")
 }
 
-// R41: a user aborts a rollout in the moment in which the hub finds that the name of a new template's revision is taken. The abort is kept,
-// and carried out before the new template is rolled out.
+// R41: a user aborts a rollout at the moment when the hub finds that the name of a new template's revision is taken. The abort is kept, and
+// finishes before the new template is rolled out.
 func TestAbortBesideACollision(t *testing.T) {
 	s := rolledOut(t)
 	s.hangs("v2", "c1")
@@ -148,7 +148,7 @@ func TestAbortBesideACollision(t *testing.T) {
 	s.everywhere("v3")
 }
 
-// An abort in a status whose ledger does not count is not a command: the hub restores the status, and a warning names the fields.
+// An abort in a status with an invalid ledger is not a command: the hub restores the status, and a warning names the fields.
 func TestCommandInAStatusThatDoesNotCount(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1"})

@@ -8,8 +8,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Where -rapid.checks and -rapid.seed don't say otherwise, TestModel plays the same stories each time: a change is not to be refused
-// for what an earlier one broke. With -soak each round plays new ones, which is what a seed of 0 stands for.
+// Unless -rapid.checks and -rapid.seed are set, TestModel plays the same stories each time, so a change is not rejected because of an
+// earlier bug. With -soak, each round plays new stories, for which a seed of 0 stands.
 const stories, seed = "300", "1"
 
 func TestMain(m *testing.M) {

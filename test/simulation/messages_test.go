@@ -10,7 +10,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// R12: where an abort is asked for and there is nothing to go back to, the message says why and what to do, also while clusters are in flight.
+// R12: if a user requests an abort, and there is no revision to return to, the message names the reason and the remedy, even while clusters
+// are in flight.
 func TestAbortOfTheFirstRolloutIsImpossible(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1"})
@@ -23,7 +24,7 @@ func TestAbortOfTheFirstRolloutIsImpossible(t *testing.T) {
 	s.quiet()
 }
 
-// R7, R12: the same where the stable revision was deleted, and no work has it.
+// R7, R12: the same applies if the stable revision was deleted, and no work has it.
 func TestAbortToADeletedRevisionIsImpossible(t *testing.T) {
 	s := rolledOut(t)
 	s.hangs("v2", "")
@@ -33,7 +34,7 @@ func TestAbortToADeletedRevisionIsImpossible(t *testing.T) {
 	s.says(workv1alpha1.ConditionProgressing, "can't be followed", "it was deleted", "put a good template into the spec")
 }
 
-// R12: what an abort says when it is decided counts clusters at the revision that they go back to, not those that had succeeded at the bad one.
+// R12: the first message of an abort counts the clusters at the restored revision, not those that had succeeded at the bad one.
 func TestFirstWordOfAnAbort(t *testing.T) {
 	s := rolledOut(t)
 	s.hangs("v2", "c1")

@@ -33,7 +33,7 @@ func TestModel(t *testing.T) {
 	t.Log(&played)
 }
 
-// played is what all stories of this process came to.
+// played contains the results of all stories of this process.
 var played tally
 
 type tally struct{ stories, writes, faults, restarts int }
@@ -78,9 +78,9 @@ func checkModel(t *testing.T) {
 type model struct {
 	t *rapid.T
 	w *World
-	// placed are the groups of each placement.
+	// placed contains the groups of each placement.
 	placed map[string][2][]string
-	// saved are statuses from earlier points of the story, as a backup holds them.
+	// saved contains statuses from earlier points of the story, as a backup stores them.
 	saved []*workv1alpha1.ManifestWorkReplicaSetStatus
 }
 
@@ -127,7 +127,7 @@ func newModel(t *rapid.T) *model {
 	return m
 }
 
-// corrupt turns up to two agents against the others, in half of the stories. c7 is a cluster that nothing selects.
+// corrupt turns up to two agents into adversaries, in half of the stories. No Placement selects c7.
 func (m *model) corrupt(t *rapid.T) {
 	if m.w.Network != nil || !rapid.Bool().Draw(t, "adversaries") {
 		return
@@ -140,7 +140,7 @@ func (m *model) corrupt(t *rapid.T) {
 	}
 }
 
-// attack lets adversaries act. What they do is not struck at.
+// attack lets adversaries act.
 func (m *model) attack(t *rapid.T, times int) {
 	if m.w.adversaries.clusters.Len() == 0 {
 		return
@@ -151,7 +151,7 @@ func (m *model) attack(t *rapid.T, times int) {
 	}
 }
 
-// undoOffline puts an older template back that was complete once, while the agent of one cluster says nothing.
+// undoOffline restores an older template whose rollout was once complete, while the agent of one cluster is silent.
 func (m *model) undoOffline(t *rapid.T) {
 	contents, current := m.w.contents(), m.w.Object().Status.CurrentRevision
 	var former []string
@@ -169,7 +169,7 @@ func (m *model) undoOffline(t *rapid.T) {
 	m.w.Update(version)
 }
 
-// permit gives the hub the permission on ControllerRevisions, or takes it away.
+// permit grants the hub the permission on ControllerRevisions, or revokes it.
 func (m *model) permit(allowed bool) {
 	if m.w.API.NoHistory == allowed {
 		m.w.API.NoHistory = !allowed
@@ -177,8 +177,8 @@ func (m *model) permit(allowed bool) {
 	}
 }
 
-// lastingRefusals checks that a refusal which lasts writes nothing however its words change, wherever the story is (P7). Half an hour is
-// longer than all deadlines.
+// lastingRefusals checks that a lasting rejection causes no writes, even if its message changes, at any point of the story (P7). Half an
+// hour is longer than all deadlines.
 func (m *model) lastingRefusals() {
 	m.w.adversaries.strike = nil
 	m.settle(30 * time.Minute)
@@ -198,7 +198,7 @@ func (m *model) quiet() {
 	m.w.GiveBack()
 	defer m.calm()()
 	if m.w.Network != nil {
-		m.settle(2 * time.Hour) // The longest deadline, and a clock that is set back.
+		m.settle(2 * time.Hour) // Covers the longest deadline, and a clock that is set back.
 	}
 	m.settle(Forever)
 	m.approveAll()
@@ -234,7 +234,7 @@ func drawRef(t *rapid.T, placement string) workv1alpha1.LocalPlacementReference 
 	var mandatory clusterv1alpha1.MandatoryDecisionGroups
 	if rapid.IntRange(0, 3).Draw(t, "mandatory?") == 0 {
 		mandatory.MandatoryDecisionGroups = []clusterv1alpha1.MandatoryDecisionGroup{{GroupName: "g0"}}
-		// The batch of a mandatory group is the group, which the check of P4 does not know.
+		// The batch of a mandatory group is the whole group. The check of P4 does not consider this.
 		ref.RolloutStrategy.Type = clusterv1alpha1.ProgressivePerGroup
 	} else {
 		ref.RolloutStrategy.Type = rapid.SampledFrom([]clusterv1alpha1.RolloutType{clusterv1alpha1.All, clusterv1alpha1.Progressive, clusterv1alpha1.ProgressivePerGroup}).Draw(t, "type")
@@ -253,7 +253,7 @@ func drawRef(t *rapid.T, placement string) workv1alpha1.LocalPlacementReference 
 	return ref
 }
 
-// place has each placement select some clusters, in up to two groups; they may overlap.
+// place makes each placement select some clusters, in up to two groups. The selections may overlap.
 func (m *model) place(t *rapid.T) {
 	for _, placement := range placementNames {
 		var groups [2][]string
@@ -272,7 +272,7 @@ func (m *model) report(cluster, version string, outcome Outcome) {
 	m.w.Tell("agents: %s %s %s", cluster, version, outcome)
 }
 
-// works are those of the ManifestWorkReplicaSet.
+// works returns the works of the ManifestWorkReplicaSet.
 func (m *model) works() []*workv1.ManifestWork {
 	return slices.DeleteFunc(m.w.Works(), func(work *workv1.ManifestWork) bool { return !owned(work) })
 }

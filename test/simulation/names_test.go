@@ -9,7 +9,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestNamesThatNoClusterCanHave: a name in a decision that no cluster can have fails at once, and is written nowhere.
+// TestNamesThatNoClusterCanHave: if a decision contains an impossible cluster name, that cluster fails at once, and nothing is written for
+// it.
 func TestNamesThatNoClusterCanHave(t *testing.T) {
 	names := []string{"a+0", "a/b", "..", "a%2fb", "#"}
 	playStories(t, map[string]func(*teller){

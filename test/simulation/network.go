@@ -12,44 +12,46 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// Network carries works and reports over a simulated broker: between the hub's real CloudEvents driver and agents that keep what they receive in
-// sdk-go's own store. Messages take their time, overtake each other, come twice or not at all; either side, or the broker, goes away and comes back.
+// Network carries works and reports over a simulated broker, between the hub's real CloudEvents driver and agents that keep the works in
+// sdk-go's own store. Messages are delayed, reordered, duplicated or lost. Either side, or the broker, can disconnect and return.
 type Network struct {
 	world *World
-	// Fate decides what becomes of a message: after what time each copy of it arrives. None means that it is lost. Nil lets each arrive once, at once.
+	// Fate decides the fate of a message: the delays after which its copies arrive. An empty list means that the message is lost. If Fate is
+	// nil, each message arrives once, and at once.
 	Fate func(message string) []time.Duration
 
 	hub    hubEnd
 	agents map[string]*agentEnd
-	// flight are the messages on their way, the next first.
+	// flight are the messages in transit, the next one first.
 	flight []message
-	// back is when there is a broker again.
+	// back is when the broker returns.
 	back time.Time
-	// truth says that what is sent takes a lie back: it is not lost (R10 waits for it for --success-settle, and for no longer).
+	// truth is true while a message that corrects a false report is sent. Such a message is not lost (R10 waits for it only for
+	// --success-settle).
 	truth bool
-	// lost is when a message was lost last, by its direction and cluster.
+	// lost is when a message was last lost, by direction and cluster.
 	lost map[string]time.Time
-	// agentsDue is when an agent has something to do; moved says that it may be earlier.
+	// agentsDue is when an agent has something to do. moved is true if it may be earlier.
 	agentsDue time.Time
 	moved     bool
-	// reports counts what agents reported, and sequence what they sent.
+	// reports counts the reports of agents, and sequence counts their messages.
 	reports, sequence int64
-	// asked holds what was true when the hub asked an agent last.
+	// asked holds the state at the time when the hub last requested the works of an agent.
 	asked map[string]question
 }
 
-// message is on its way to the agent of a cluster, or to the hub where that is empty.
+// message is in transit to the agent of a cluster, or to the hub if the cluster is empty.
 type message struct {
 	cluster string
 	at      time.Time
 	event   cloudevents.Event
 }
 
-// lossInterval is how far apart two losses are, for one cluster and one direction: a network that delivers nothing for as long as it takes to try
-// again is one that is away.
+// lossInterval is the minimum time between two losses for one cluster and one direction. A network that delivers nothing until the next
+// retry is disconnected.
 const lossInterval = 30 * time.Second
 
-// OverBroker has works travel over a broker, from the beginning of the world on.
+// OverBroker makes works travel over a broker, from the start of the world.
 func (w *World) OverBroker() {
 	w.Network = &Network{world: w, agents: map[string]*agentEnd{}, lost: map[string]time.Time{}, asked: map[string]question{}}
 	w.Network.hub.network = w.Network
@@ -58,7 +60,7 @@ func (w *World) OverBroker() {
 
 func (n *Network) now() time.Time { return n.world.Clock.Now() }
 
-// toAgents takes an event of the hub for one agent, or for all.
+// toAgents accepts an event of the hub for one agent, or for all.
 func (n *Network) toAgents(event cloudevents.Event) {
 	cluster, _ := cloudeventstypes.ToString(event.Extensions()[eventtypes.ExtensionClusterName])
 	if cluster != eventtypes.ClusterAll {
@@ -71,7 +73,7 @@ func (n *Network) toAgents(event cloudevents.Event) {
 	}
 }
 
-// toHub takes an event of an agent, and reports whether the broker took it.
+// toHub accepts an event of an agent, and reports whether the broker accepted it.
 func (n *Network) toHub(a *agentEnd, event cloudevents.Event) bool {
 	if !a.connected {
 		return false
@@ -80,7 +82,7 @@ func (n *Network) toHub(a *agentEnd, event cloudevents.Event) bool {
 	return true
 }
 
-// send puts a message on its way.
+// send puts a message in transit.
 func (n *Network) send(direction, cluster string, event cloudevents.Event) {
 	delays := []time.Duration{0}
 	if n.Fate != nil {
@@ -116,12 +118,12 @@ func (n *Network) lose(direction, what string) bool {
 	return true
 }
 
-// drop loses all messages that are on their way to an agent, or to the hub.
+// drop loses all messages in transit to an agent, or to the hub.
 func (n *Network) drop(cluster string) {
 	n.flight = slices.DeleteFunc(n.flight, func(m message) bool { return m.cluster == cluster })
 }
 
-// deliver hands over what has arrived by now.
+// deliver delivers the messages that are due.
 func (n *Network) deliver() (acted bool) {
 	for len(n.flight) > 0 && !n.flight[0].at.After(n.now()) {
 		m := n.flight[0]
@@ -137,7 +139,8 @@ func (n *Network) deliver() (acted bool) {
 	return acted
 }
 
-// step does what can be done now, but for the passes of the controller. Otherwise it returns when there is something to do, zero for never.
+// step performs the tasks that are due, except the passes of the controller. If there are none, it returns when the next one is due; zero
+// for never.
 func (n *Network) step() (acted bool, next time.Time) {
 	acted = n.hub.turn()
 	for _, cluster := range n.clusters() {
@@ -157,7 +160,7 @@ func (n *Network) step() (acted bool, next time.Time) {
 	return false, n.next()
 }
 
-// next is when something happens next by itself.
+// next returns when the next event happens by itself.
 func (n *Network) next() time.Time {
 	times := []time.Time{n.agentsDue, n.hub.next()}
 	if len(n.flight) > 0 {
@@ -178,7 +181,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// earliest is the first of some times; zero ones don't count.
+// earliest returns the earliest of some times, and ignores zero times.
 func earliest(times ...time.Time) time.Time {
 	var first time.Time
 	for _, t := range times {
@@ -189,7 +192,7 @@ func earliest(times ...time.Time) time.Time {
 	return first
 }
 
-// await has the world go on while the hub waits for something, for some time at most. It reports whether that has come.
+// await lets the world continue while the hub waits for something, for at most a given time. It reports whether that has happened.
 func (n *Network) await(_ context.Context, patience time.Duration, done func() bool) bool {
 	until := n.now().Add(patience)
 	for range tooMany {
@@ -209,8 +212,8 @@ func (n *Network) await(_ context.Context, patience time.Duration, done func() b
 	panic("the network never rests\n" + strings.Join(n.world.Story, "\n"))
 }
 
-// RestartBroker takes the broker away for some time: what is on its way is lost. The hub notices after a while; each agent comes back as much later
-// than the broker as its patience has it.
+// RestartBroker stops the broker for a time. Messages in transit are lost. The hub notices after a while. Each agent reconnects later than
+// the broker, as its patience determines.
 func (n *Network) RestartBroker(during, notice time.Duration, patience func(cluster string) time.Duration) {
 	if n.world.lying() {
 		return
@@ -223,7 +226,7 @@ func (n *Network) RestartBroker(during, notice time.Duration, patience func(clus
 	}
 }
 
-// CutHub takes the hub's connection away for some time.
+// CutHub ends the connection of the hub for a time.
 func (n *Network) CutHub(during, notice time.Duration) {
 	if n.world.lying() {
 		return
@@ -232,7 +235,7 @@ func (n *Network) CutHub(during, notice time.Duration) {
 	n.hub.lose(during, notice)
 }
 
-// CutAgent takes the connection of an agent away for some time.
+// CutAgent ends the connection of an agent for a time.
 func (n *Network) CutAgent(cluster string, during time.Duration) {
 	if n.world.lying() {
 		return
@@ -241,7 +244,7 @@ func (n *Network) CutAgent(cluster string, during time.Duration) {
 	n.agent(cluster).lose(during)
 }
 
-// Deafen has the hub read nothing of what arrives for some time.
+// Deafen makes the hub read no messages for a time.
 func (n *Network) Deafen(during time.Duration) {
 	if n.world.lying() {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/goldentest"
 )
 
-// overBroker changes what may happen for works that travel over a broker: nobody but the hub can change or refuse one, and the network does what
-// networks do.
+// overBroker changes the actions of a story for works that travel over a broker: only the hub can change or reject a work, and the network
+// has the usual faults.
 func (m *model) overBroker(actions map[string]func(*rapid.T)) {
 	for _, action := range []string{"delete a work", "hand edit", "refusals", "adversary"} {
 		delete(actions, action)
@@ -26,15 +26,15 @@ func (m *model) overBroker(actions map[string]func(*rapid.T)) {
 	actions["the hub is cut off"] = func(t *rapid.T) { m.w.Network.CutHub(seconds(t, 90, "for"), seconds(t, 20, "notices after")) }
 	actions["the hub is deaf"] = func(t *rapid.T) { m.w.Network.Deafen(seconds(t, 4, "for")) }
 	actions["the broker is restarted"] = func(t *rapid.T) {
-		// sdk-go's clients wait for up to two minutes before they try again.
+		// sdk-go's clients wait for up to two minutes before they retry.
 		m.w.Network.RestartBroker(seconds(t, 60, "for"), seconds(t, 20, "notices after"), func(string) time.Duration { return seconds(t, 110, "returns after") })
 	}
 }
 
-// delays are after what time messages arrive that don't arrive at once: sooner than an agent may take to answer.
+// delays are the delays of messages that do not arrive at once. They are shorter than an agent may take to answer.
 var delays = []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 450 * time.Millisecond, 900 * time.Millisecond}
 
-// fate is what a network that loses, doubles, delays and reorders makes of a message.
+// fate returns the fate of a message in a network that loses, duplicates, delays and reorders messages.
 func (m *model) fate(string) []time.Duration {
 	switch fate := rapid.IntRange(0, 19).Draw(m.t, "fate"); {
 	case fate < 12:
@@ -47,7 +47,7 @@ func (m *model) fate(string) []time.Duration {
 	return nil
 }
 
-// calm ends the faults of the network. What it returns lets them go on.
+// calm ends the faults of the network. The returned function lets them continue.
 func (m *model) calm() (goOn func()) {
 	n := m.w.Network
 	if n == nil {
@@ -58,7 +58,7 @@ func (m *model) calm() (goOn func()) {
 	return func() { n.Fate = fate }
 }
 
-// every gives the nth message of a kind a fate, and all others none.
+// every gives a fate to the nth message of a kind, and none to all others.
 func every(kind string, n int, fate ...time.Duration) func(string) []time.Duration {
 	seen := 0
 	return func(message string) []time.Duration {

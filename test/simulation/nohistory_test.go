@@ -10,7 +10,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// abortedUnder is a world in which v2 was aborted, whose revision has a hash that this binary does not compute, as if an older one had made it.
+// abortedUnder is a world in which v2 was aborted. The revision of v2 has a hash that this binary does not compute, as if an older binary
+// had created it.
 func abortedUnder(t *testing.T, hash string) *teller {
 	t.Helper()
 	s := rolledOut(t)
@@ -44,7 +45,7 @@ func (s *teller) allow() {
 	s.API.NoHistory = false
 }
 
-// R1, R4: what was aborted is not rolled out again because the history can't be read and its hash would be another one today.
+// R1, R4: while the history can't be read, an aborted revision is not rolled out again, even if its hash would be different today.
 func TestAbortedStaysAbortedWithoutHistory(t *testing.T) {
 	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +68,7 @@ func TestAbortedStaysAbortedWithoutHistory(t *testing.T) {
 	}
 }
 
-// R1, R2: nor because collisions were counted since.
+// R1, R2: the same applies if collisions were counted in the meantime.
 func TestAbortedStaysAbortedWithoutHistoryAfterCollisions(t *testing.T) {
 	s := rolledOut(t)
 	s.hangs("v2", "c1")
@@ -85,8 +86,8 @@ func TestAbortedStaysAbortedWithoutHistoryAfterCollisions(t *testing.T) {
 	s.aborted(update)
 }
 
-// R4: a retry that could not be recorded on the revision still counts when the history can be read again, even if the hub's clock is behind
-// that of the user who aborted the rollout.
+// R4: a retry that could not be recorded on the revision still takes effect when the history can be read again, even if the hub's clock is
+// behind that of the user who aborted the rollout.
 func TestRetryWithoutHistory(t *testing.T) {
 	s := rolledOut(t)
 	s.SetBack(20 * time.Minute)
@@ -109,7 +110,7 @@ func TestRetryWithoutHistory(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// R4: a new template begins a new rollout also without a history, where this process still knows what was aborted.
+// R4: even without a history, a new template begins a new rollout if this process still knows that the previous one was aborted.
 func TestNewTemplateAfterAnAbortWithoutHistory(t *testing.T) {
 	s := abortedUnder(t, "older")
 	s.forbid()
@@ -121,7 +122,7 @@ func TestNewTemplateAfterAnAbortWithoutHistory(t *testing.T) {
 	s.quiet()
 }
 
-// P6: what a cluster has is restored after a restart once its revision can be read, so that the revision is not pruned before.
+// P6: the work of a cluster is restored after a restart as soon as its revision can be read, so that the revision is not pruned before.
 func TestRevisionThatOnlyAgentsReportIsKept(t *testing.T) {
 	s := overBroker(t)
 	s.stable(all("p1", "None", false), "c1", "c2")
@@ -146,7 +147,8 @@ func TestRevisionThatOnlyAgentsReportIsKept(t *testing.T) {
 	require.Len(t, s.Revisions(), 3, s.story())
 }
 
-// P3: where somebody wipes the status while the history can't be read, the last pass counts, and not the one before there was a history again.
+// P3: if a user wipes the status while the history can't be read, the state of the last pass applies, and not that of the last pass with a
+// history.
 func TestWipedStatusWithoutHistoryIsThatOfTheLastPass(t *testing.T) {
 	s := rolledOut(t)
 	s.forbid()
@@ -167,7 +169,7 @@ func TestWipedStatusWithoutHistoryIsThatOfTheLastPass(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// R28: where the history can't be read for a moment, works that keep objects of another revision keep them.
+// R28: while the history can't be read, works that keep objects of another revision continue to keep them.
 func TestKeptObjectsStayWithoutHistory(t *testing.T) {
 	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +200,7 @@ func TestKeptObjectsStayWithoutHistory(t *testing.T) {
 	}
 }
 
-// R10, R28: a work that keeps objects holds its slot meanwhile: no other cluster is started (P4).
+// R10, R28: in the meantime, a work that keeps objects occupies its slot: no other cluster is started (P4).
 func TestKeptObjectsHoldTheirSlotWithoutHistory(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Drops = true
@@ -220,8 +222,8 @@ func TestKeptObjectsHoldTheirSlotWithoutHistory(t *testing.T) {
 	s.must(s.brokenHandover)
 }
 
-// R11: a rollout that goes back to an older revision begins while the history can't be read, and a cluster fails. The failure stays a fact
-// when the revision gets its new number: no further cluster is started.
+// R11: a return to an older revision begins while the history can't be read, and a cluster fails. The failure stays a fact when the
+// revision gets its new number: no further cluster is started.
 func TestFailureOutlivesAMissingHistory(t *testing.T) {
 	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// withNulls is the template of a version as Go clients write it: with nulls in its manifests.
+// withNulls returns the template of a version as Go clients write it, with nulls in its manifests.
 func withNulls(version string) workv1.ManifestWorkSpec {
 	template := Template(version)
 	template.Workload.Manifests = append(template.Workload.Manifests, workv1.Manifest{})
@@ -21,8 +21,8 @@ func withNulls(version string) workv1.ManifestWorkSpec {
 	return template
 }
 
-// A null in a manifest gets to every cluster as it was written, also where a work is patched: a work that is stored differently from its
-// template would be rolled out again by each hub that starts.
+// A null in a manifest reaches every cluster unchanged, even if a work is patched. If a work were stored differently from its template,
+// each hub that starts would roll it out again.
 func TestNullsInManifests(t *testing.T) {
 	w := NewWorld()
 	w.Place("p1", []string{"c1", "c2", "c3"})
@@ -30,7 +30,7 @@ func TestNullsInManifests(t *testing.T) {
 	require.NoError(t, w.Settle(Forever))
 	update := func(what string, template workv1.ManifestWorkSpec) {
 		t.Helper()
-		// A merge patch would lose the nulls here already.
+		// A merge patch would already lose the nulls here.
 		_, err := w.API.Patch(ReplicaSets, Namespace, Name,
 			jsonOf([]map[string]any{{"op": "replace", "path": "/spec/manifestWorkTemplate", "value": template}}), false)
 		require.NoError(t, err)

@@ -13,20 +13,20 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// object is one on a managed cluster.
+// object is an object on a managed cluster.
 type object struct {
 	uid int
 	// owners are the AppliedManifestWorks that own it, by the name of their ManifestWork.
 	owners sets.Set[string]
 }
 
-// objects are those of all clusters, by cluster and by what a manifest says of them.
+// objects are the objects of all clusters, by cluster and by the name in the manifest.
 type objects struct {
 	there map[string]map[string]*object
 	made  int
 }
 
-// of finds what a cluster has for a manifest; nil for nothing.
+// of returns the object of a cluster for a manifest; nil for none.
 func (o *objects) of(cluster, name string) *object { return o.there[cluster][name] }
 
 func (o *objects) create(cluster, name string) *object {
@@ -41,7 +41,7 @@ func (o *objects) create(cluster, name string) *object {
 	return o.there[cluster][name]
 }
 
-// uids are the objects of all clusters.
+// uids returns the objects of all clusters, with their UIDs.
 func (o *objects) uids() map[string]int {
 	uids := map[string]int{}
 	for cluster, there := range o.there {
@@ -52,7 +52,7 @@ func (o *objects) uids() map[string]int {
 	return uids
 }
 
-// owned are the objects of a cluster that a ManifestWork's agent would delete with it.
+// owned returns the objects of a cluster that the agent would delete together with a ManifestWork.
 func (o *objects) owned(cluster, work string) []string {
 	var owned []string
 	for _, name := range slices.Sorted(maps.Keys(o.there[cluster])) {
@@ -63,7 +63,7 @@ func (o *objects) owned(cluster, work string) []string {
 	return owned
 }
 
-// apply does what the agent of a work does with each of its manifests, and says so in a status. An agent gives an object up only here.
+// apply applies each manifest of a work as its agent does, and reports the result in a status. An agent releases an object only here.
 func (w *World) apply(work *workv1.ManifestWork, outcome Outcome, status *workv1.ManifestWorkStatus) {
 	manifests := make([]workv1.ManifestCondition, max(len(work.Spec.Workload.Manifests), len(status.ResourceStatus.Manifests)))
 	copy(manifests, status.ResourceStatus.Manifests)
@@ -107,7 +107,7 @@ func orphans(work *workv1.ManifestWork) bool {
 	return work.Spec.DeleteOption != nil && work.Spec.DeleteOption.PropagationPolicy == workv1.DeletePropagationPolicyTypeOrphan
 }
 
-// metaOf is what an agent reports of a manifest.
+// metaOf returns the metadata that an agent reports about a manifest.
 func metaOf(work *workv1.ManifestWork, i int) workv1.ManifestResourceMeta {
 	var manifest metav1.PartialObjectMetadata
 	if err := json.Unmarshal(work.Spec.Workload.Manifests[i].Raw, &manifest); err != nil {
@@ -130,7 +130,7 @@ func setCondition(conditions *[]metav1.Condition, conditionType string, value bo
 	meta.SetStatusCondition(conditions, c)
 }
 
-// cleanUp does what the agent does when a work is deleted: it deletes what it owns, and nobody else.
+// cleanUp does what the agent does when a work is deleted: it deletes the objects that only this agent owns.
 func (w *World) cleanUp(work *workv1.ManifestWork) {
 	for _, name := range w.objects.owned(work.Namespace, work.Name) {
 		found := w.objects.of(work.Namespace, name)
@@ -142,8 +142,8 @@ func (w *World) cleanUp(work *workv1.ManifestWork) {
 	}
 }
 
-// forgetCompletion does what the agent does with a work that ran to completion and lost its condition rules: the conditions go. It applies
-// the work only when its spec changes once more.
+// forgetCompletion does what the agent does with a work that ran to completion and lost its condition rules: it removes the conditions. It
+// applies the work only when the spec changes again.
 func (w *World) forgetCompletion(work *workv1.ManifestWork, outcome Outcome) {
 	a := w.agents[work.UID]
 	if a == nil || hasRules(work) {
@@ -162,13 +162,13 @@ func (w *World) forgetCompletion(work *workv1.ManifestWork, outcome Outcome) {
 	}
 }
 
-// hasRules reports whether a work has rules by which its agent finds that it ran to completion.
+// hasRules reports whether a work has the rules with which its agent recognizes completion.
 func hasRules(work *workv1.ManifestWork) bool {
 	return slices.ContainsFunc(work.Spec.ManifestConfigs, func(option workv1.ManifestConfigOption) bool { return len(option.ConditionRules) > 0 })
 }
 
-// checkPreserved checks P11 at the moment when the hub deletes a work: an agent that still owns an object would delete it too. What counts is
-// what the hub could know of the owner.
+// checkPreserved checks P11 when the hub deletes a work: an agent that still owns an object would delete the object too. The check uses the
+// state of the owner that the hub could know.
 func (w *World) checkPreserved(name string) error {
 	owner, preserves := w.Hub.preserves()
 	cluster, work, _ := strings.Cut(name, "/")
@@ -187,8 +187,8 @@ func (w *World) checkPreserved(name string) error {
 	return nil
 }
 
-// checkKept checks P11 later: what was preserved is there, and the same, also after its owner was made again. What a deletion took that was
-// to take it does not count any more.
+// checkKept checks P11 later: preserved objects still exist and have not changed, even after their owner was created again. Objects that a
+// deletion was allowed to delete no longer count.
 func (w *World) checkKept() error {
 	there := w.objects.uids()
 	for what, uid := range w.kept {

@@ -19,7 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
-// connect gives a process a driver that carries works over a broker. Until it knows again which works there are, it makes no pass.
+// connect gives a process a driver that carries works over a broker. The process makes no pass until the works are restored.
 func (p *Process) connect(n *Network) {
 	p.owners = cloudevents.NewCaches()
 	p.owners.ReplicaSets, p.owners.Placements, p.owners.Decisions = p.stores.ReplicaSets, p.stores.Placements, p.stores.Decisions
@@ -32,7 +32,7 @@ func (p *Process) connect(n *Network) {
 	}, &n.hub, n.await)
 }
 
-// restored reports whether the process knows which works there are. From then on it runs.
+// restored reports whether the works of the process are restored. After that, the process makes passes.
 func (p *Process) restored() bool {
 	if p.restoring && p.driver.Knows(context.Background(), p.owners.Expected()) {
 		p.restoring = false
@@ -47,7 +47,8 @@ func (p *Process) overBroker(config *controller.Config, machine machineClock) {
 	config.Works, config.Metadata, config.Broker = brokerClient{process: p}, nil, datedBroker{p.driver, machine.world}
 }
 
-// datedBroker is a driver, which measures times as a monotonic clock does, with the times that the clock of the hub's machine showed.
+// datedBroker is a driver that measures times with a monotonic clock. It converts them to the times that the clock of the hub's machine
+// showed.
 type datedBroker struct {
 	*stepped
 	world *World
@@ -59,14 +60,14 @@ func (b datedBroker) HeardSince(cluster string) (time.Time, bool) {
 	return b.world.shownAt(since), heard
 }
 
-// pull takes the changes of works that the driver reports.
+// pull fetches the changes of works that the driver reports.
 func (p *Process) pull() {
 	if p.driver != nil && !p.restoring {
 		p.changes = append(p.changes, p.driver.changes()...)
 	}
 }
 
-// seeWork shows the cache a change of a work.
+// seeWork shows a change of a work to the cache.
 func (p *Process) seeWork(event watch.Event) {
 	work := event.Object.(*workv1.ManifestWork)
 	if event.Type == watch.Deleted {
@@ -85,7 +86,7 @@ func (p *Process) seeWork(event watch.Event) {
 	}
 }
 
-// brokerClient is the driver's client of works, whose writes fail at times.
+// brokerClient is the driver's client of works. Its writes can fail.
 type brokerClient struct {
 	workclientset.Interface
 	process *Process
@@ -102,7 +103,7 @@ func (c brokerWorksV1) ManifestWorks(namespace string) workv1client.ManifestWork
 	return brokerWorks{ManifestWorkInterface: c.process.driver.Works().WorkV1().ManifestWorks(namespace), process: c.process, namespace: namespace}
 }
 
-// brokerWorks lists as the driver's client does.
+// brokerWorks lists works as the driver's client does.
 type brokerWorks struct {
 	workv1client.ManifestWorkInterface
 	process   *Process
@@ -143,7 +144,7 @@ func (c brokerWorks) Delete(ctx context.Context, name string, options metav1.Del
 	return err
 }
 
-// writeOver lets one write of a work through, or what the fault makes of it: the broker does not take it, or does and does not say so.
+// writeOver performs a write of a work, unless a fault prevents it: the broker rejects the write, or accepts it but does not answer.
 func writeOver[T any](p *Process, what string, do func() (T, error)) (T, error) {
 	var none T
 	fault, err := p.faultOf(what)
@@ -166,7 +167,7 @@ func writeOver[T any](p *Process, what string, do func() (T, error)) (T, error) 
 	return answer, err
 }
 
-// liveClient reads what the driver asks the API server for.
+// liveClient reads the objects that the driver requests from the API server.
 type liveClient struct {
 	dynamic.Interface
 	api *API
@@ -192,5 +193,5 @@ func (c liveResource) Get(_ context.Context, name string, _ metav1.GetOptions, _
 	return copied(c.api.Get(c.kind, c.namespace, name))
 }
 
-// restoreInterval is how often it is looked whether a hub that begins knows its works.
+// restoreInterval is how often the simulation checks whether a new hub has restored its works.
 const restoreInterval = time.Second

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRejectedWritesHaveAPace: a write that the API server rejects is retried at a bounded pace, whatever it is for (P7, P8).
+// TestRejectedWritesHaveAPace: a write that the API server rejects is retried at a bounded pace, regardless of its purpose (P7, P8).
 func TestRejectedWritesHaveAPace(t *testing.T) {
 	for name, reject := range map[string]func(*teller){
 		// c1 is rejected at v2, and its work is at v1 without the hash of v1.

@@ -30,7 +30,7 @@ func (w *World) Retry() {
 	w.Tell("user: clears status.abortedTime")
 }
 
-// RetryByAnnotation asks for a retry of what has failed until a given time.
+// RetryByAnnotation requests a retry of the clusters that failed before a given time.
 func (w *World) RetryByAnnotation(at time.Time) {
 	w.annotateRetry(at.UTC().Format(time.RFC3339))
 	w.clocks.retriedAt, w.clocks.retryAwaited = w.Clock.Now(), at.After(w.hubNow())
@@ -42,9 +42,23 @@ func (w *World) annotateRetry(value any) {
 	w.Tell("user: sets the annotation retry to %v", value)
 }
 
+// decided is the update revision that a status shows, and whether its rollout is aborted.
+type decided struct {
+	update  string
+	aborted bool
+}
+
+func decidedIn(object *workv1alpha1.ManifestWorkReplicaSet) decided {
+	return decided{object.Status.UpdateRevision, object.Status.AbortedTime != nil}
+}
+
 // checkPaused checks P9 at each write. From the first pass whose caches show spec.paused, no work is written, no abort is decided, and an
 // existing update revision stays. The caches show a user's edits before the hub writes the status.
 func (w *World) checkPaused(write string) error {
+	before := w.Hub.decided
+	if object := w.Object(); object != nil && strings.HasSuffix(write, "/status") {
+		w.Hub.decided = decidedIn(object)
+	}
 	cached, exists, err := w.Hub.stores.ReplicaSets.GetByKey(Namespace + "/" + Name)
 	if err != nil || !exists {
 		return err
@@ -59,7 +73,7 @@ func (w *World) checkPaused(write string) error {
 	case strings.Contains(write, " work "):
 		return fmt.Errorf("P9: paused, and %s", write)
 	case strings.HasSuffix(write, "/status") && !w.API.OlderCRD:
-		return w.checkPausedStatus(seen)
+		return w.checkPausedStatus(seen, before)
 	}
 	return nil
 }
@@ -74,15 +88,18 @@ func (w *World) sentAgain(write string) bool {
 	return w.Network.agent(cluster).applied == Version(w.work(cluster, name))
 }
 
-// checkPausedStatus checks a status that the hub wrote while paused, with what it saw before.
-func (w *World) checkPausedStatus(seen *replicaset.Object) error {
+// checkPausedStatus checks a status that the hub wrote during a pause, given the object that the hub had seen and what it had decided before.
+func (w *World) checkPausedStatus(seen *replicaset.Object, before decided) error {
 	now := w.Object()
 	if now == nil || seen.Status.UpdateRevision == "" {
 		return nil
 	}
+	if w.API.NoHistory && decidedIn(now) == before {
+		return nil // The process remembers what it decided, and no revision can hold it.
+	}
 	copied := ledger.Read(&ledger.Places{Owner: now.UID, History: w.history()}).Ledger
 	if copied.Update.Hash == now.Status.UpdateRevision && (copied.Abort != nil) == (now.Status.AbortedTime != nil) {
-		return nil // It was decided before: a status from a backup is put right at once.
+		return nil // It was decided before: a status from a backup is corrected at once.
 	}
 	if now.Status.UpdateRevision != seen.Status.UpdateRevision && w.hasRevision(seen.Status.UpdateRevision) {
 		return fmt.Errorf("R23: paused, and the update revision becomes %s", now.Status.UpdateRevision)
@@ -93,7 +110,7 @@ func (w *World) checkPausedStatus(seen *replicaset.Object) error {
 	return nil
 }
 
-// checkCondition checks that the condition Paused is there while spec.paused is true, and only then.
+// checkCondition checks that the condition Paused exists if and only if spec.paused is true.
 func (w *World) checkCondition() error {
 	object := w.Object()
 	if object == nil || !object.DeletionTimestamp.IsZero() {
@@ -105,12 +122,12 @@ func (w *World) checkCondition() error {
 	return nil
 }
 
-// templateVersion is the version of today's template.
+// templateVersion returns the version of the template in the spec.
 func templateVersion(object *workv1alpha1.ManifestWorkReplicaSet) string {
 	return Version(&workv1.ManifestWork{Spec: object.Spec.ManifestWorkTemplate})
 }
 
-// templateWaits reports whether today's template waits for the end of a pause.
+// templateWaits reports whether the template in the spec waits for the end of a pause.
 func (w *World) templateWaits() bool {
 	object := w.Object()
 	if object == nil || !object.Spec.Paused || object.Status.UpdateRevision == "" {
@@ -120,11 +137,11 @@ func (w *World) templateWaits() bool {
 		return held != templateVersion(object)
 	}
 	digest, err := revision.DigestOf(&object.Spec.ManifestWorkTemplate)
-	return err != nil || w.ledger().Update.Digest != digest // Somebody deleted the revision, and the ledger tells what it held.
+	return err != nil || w.ledger().Update.Digest != digest // A user deleted the revision. The ledger has its digest.
 }
 
-// awaited are the hashes of the revisions that are in use once a pause is over: the template's, the newest, and those that works without a hash have
-// the content of.
+// awaited returns the hashes of the revisions that are in use after a pause: the template's revision, the newest one, and those with the
+// content of works without a hash.
 func (w *World) awaited() sets.Set[string] {
 	hashes := sets.New[string]()
 	object := w.Object()

@@ -13,7 +13,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// pausedMessage is what the condition Paused says; empty where there is none.
+// pausedMessage returns the message of the condition Paused; empty if there is no such condition.
 func (s *teller) pausedMessage() string {
 	if found := meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionPaused); found != nil {
 		return found.Message
@@ -21,7 +21,7 @@ func (s *teller) pausedMessage() string {
 	return ""
 }
 
-// versions checks what the clusters hold, c1 first.
+// versions checks the versions on the clusters, c1 first.
 func (s *teller) versions(wanted ...string) {
 	s.t.Helper()
 	var held []string
@@ -31,7 +31,7 @@ func (s *teller) versions(wanted ...string) {
 	require.Equal(s.t, wanted, held, s.story())
 }
 
-// pausedUntilItFails pauses the rollout of v2 while it waits for c1, which hangs, until its deadline is over.
+// pausedUntilItFails pauses the rollout of v2 while it waits for c1, which hangs, until the deadline of c1 has passed.
 func (s *teller) pausedUntilItFails(abort bool) {
 	s.stable(progressive("p1", 1, "30s", 0, abort), "c1", "c2")
 	s.hangs("v2", "c1")
@@ -206,7 +206,7 @@ func TestStoriesOfPauses(t *testing.T) {
 	})
 }
 
-// A pause that comes when the hub was away is kept to from the first pass on, whatever is due by then.
+// A pause that begins while the hub is down takes effect from the first pass, even if a deadline has passed in the meantime.
 func TestPauseAfterAnOutage(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.stable(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
@@ -220,7 +220,7 @@ func TestPauseAfterAnOutage(t *testing.T) {
 	s.versions("v1", "v1", "v1")
 }
 
-// An older hub's works are recorded while it is paused, and get their hashes after it.
+// The works of an older hub are recorded while the object is paused, and get their hashes after the pause.
 func TestTakeoverWhileItIsPaused(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Away = true
@@ -247,7 +247,7 @@ func TestTakeoverWhileItIsPaused(t *testing.T) {
 	s.versions("v2", "v2", "v2")
 }
 
-// What the conditions say of a pause stays the same while nothing happens, whatever clocks come to their end (P7), and every event is made once.
+// The message of a pause stays the same while nothing happens, even if deadlines pass (P7), and each event is emitted once.
 func TestPauseIsToldOnce(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
@@ -265,8 +265,8 @@ func TestPauseIsToldOnce(t *testing.T) {
 	require.False(t, meta.IsStatusConditionPresentAndEqual(s.Object().Status.Conditions, workv1alpha1.ConditionPaused, metav1.ConditionTrue))
 }
 
-// An agent and the hub restart during a pause, so neither has the works any more. The hub sends the current revision to the clusters that
-// had it (R22, P9), and nothing to the others.
+// During a pause, an agent and the hub restart, so neither of them has the works any more. The hub sends the current revision to the
+// clusters that had it (R22, P9), and nothing to the others.
 func TestWorksLostDuringAPause(t *testing.T) {
 	for name, tc := range map[string]struct {
 		play     func(*teller)
@@ -314,7 +314,7 @@ func TestWorksLostDuringAPause(t *testing.T) {
 	}
 }
 
-// agentHas returns the version that the agent of a cluster has; empty for none.
+// agentHas returns the version that the agent of a cluster holds; empty for none.
 func (s *teller) agentHas(cluster string) string {
 	for _, work := range s.Network.agent(cluster).works() {
 		return Version(work)

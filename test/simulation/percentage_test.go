@@ -10,8 +10,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestPercentageOfAPlacementThatShrinks: maxFailures is a percentage of the largest number of clusters that counted for the placementRef
-// since the rollout began. So a Placement that shrinks does not abort it, whatever the hub has lost.
+// TestPercentageOfAPlacementThatShrinks: maxFailures is a percentage of the largest number of clusters that have counted for the
+// placementRef since the rollout began. So a Placement that shrinks does not abort the rollout, even if the hub loses its state.
 func TestPercentageOfAPlacementThatShrinks(t *testing.T) {
 	parallel := progressive("p1", 4, "30s", 0, true)
 	parallel.RolloutStrategy.Progressive.MaxFailures = intstr.FromString("25%")
@@ -50,7 +50,8 @@ func TestPercentageOfAPlacementThatShrinks(t *testing.T) {
 	}
 }
 
-// TestPercentageOfADeselectedFailure: a failed cluster that was deselected, and whose agent does not let its work go, counts like the others.
+// TestPercentageOfADeselectedFailure: a failed cluster that was deselected, and whose agent does not release its work, counts like the
+// others.
 func TestPercentageOfADeselectedFailure(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"})

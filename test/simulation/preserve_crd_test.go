@@ -10,8 +10,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// An object is being deleted, its workloads stay, and the hub waits for the agent of c1. OCM's operator writes its CRD, which drops
-// spec.preserveResourcesOnDeletion. Nobody set it to false: the workloads still stay.
+// An object is being deleted, its workloads must stay, and the hub waits for the agent of c1. OCM's operator then applies its own CRD,
+// which drops spec.preserveResourcesOnDeletion. No user has set the field to false, so the workloads still stay.
 func TestOlderCRDDuringAPreservingDeletion(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1"})

@@ -97,7 +97,7 @@ func TestStoriesOfPreserving(t *testing.T) {
 	}
 }
 
-// waitsFor deletes the object, waits for one agent, and lets that one succeed in the end. All workloads stay.
+// waitsFor deletes the object, waits for one agent, and finally lets that agent succeed. All workloads stay.
 func (s *teller) waitsFor(cluster string, outcome Outcome, until string) {
 	s.t.Helper()
 	before := s.objects.uids()
@@ -110,7 +110,7 @@ func (s *teller) waitsFor(cluster string, outcome Outcome, until string) {
 	require.Equal(s.t, before, s.objects.uids())
 }
 
-// waits waits until nothing happens any more while the object is being deleted, and notes what it waits for.
+// waits runs the world until nothing more happens while the object is being deleted, and notes the clusters that it waits for.
 func (s *teller) waits() {
 	s.t.Helper()
 	s.settle(Forever)
@@ -122,7 +122,7 @@ func (s *teller) waits() {
 	s.Tell("  %s %s %s: %s", told.Type, told.Status, told.Reason, told.Message)
 }
 
-// gone waits until the object is gone, and its works. As garbage collection does, it takes the revisions away.
+// gone waits until the object and its works are gone, and deletes the revisions, as garbage collection does.
 func (s *teller) gone() {
 	s.t.Helper()
 	s.settle(Forever)
@@ -142,7 +142,7 @@ func TestTogglingPreserveWritesNoWork(t *testing.T) {
 			all = append(all, work.ResourceVersion)
 		}
 		for _, rev := range s.Revisions() {
-			all = append(all, rev.Name+" "+string(rev.UID)) // What it remembers of the spec changes.
+			all = append(all, rev.Name+" "+string(rev.UID)) // Its record of the spec may change.
 		}
 		return all
 	}
@@ -155,7 +155,7 @@ func TestTogglingPreserveWritesNoWork(t *testing.T) {
 	require.Nil(t, meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionDeleting))
 }
 
-// A work in handover leaves the objects that it keeps behind, too, and a pause holds no deletion up.
+// A work in a handover also leaves the objects that it keeps on the cluster. A pause does not delay the deletion.
 func TestPreservingInHandover(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Drops = true
@@ -172,7 +172,7 @@ func TestPreservingInHandover(t *testing.T) {
 	require.Equal(t, before, s.objects.uids(), s.story())
 }
 
-// Over a broker nothing is deleted as long as the workloads shall stay, and the condition says how they can.
+// Over a broker, nothing is deleted while the workloads must stay. The condition describes how to keep them.
 func TestPreservingOverBroker(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.OverBroker()
@@ -197,8 +197,8 @@ func TestPreservingOverBroker(t *testing.T) {
 	require.Empty(t, s.objects.uids())
 }
 
-// preservedLife is a deletion that leaves the workloads of three clusters behind, one of which ran to completion, and one of which is offline
-// for some time; then the object is made again.
+// preservedLife is a deletion that leaves the workloads on three clusters: one of them ran to completion, and one cluster is offline for a
+// while. Then the object is created again.
 func preservedLife(w *World, before func(uids map[string]int)) error {
 	w.Report("c2", "", Completes)
 	w.Place("p1", []string{"c1", "c2", "c3"})
@@ -217,8 +217,8 @@ func preservedLife(w *World, before func(uids map[string]int)) error {
 	return w.Settle(Forever)
 }
 
-// Each write of a deletion that preserves fails in each way, one at a time: no work is deleted while its agent owns an object, and all come to the
-// same end (P5, P11).
+// Each write of a preserving deletion fails in each way, one at a time. No work is deleted while its agent owns an object, and the end is
+// always the same (P5, P11).
 func TestPreservingWhereEveryWriteMayFail(t *testing.T) {
 	t.Parallel()
 	calm, writes := NewWorld(), 0
@@ -241,7 +241,7 @@ func TestPreservingWhereEveryWriteMayFail(t *testing.T) {
 	}
 }
 
-// preservedWithFault plays such a life in which the k-th write fails.
+// preservedWithFault plays such a story in which the k-th write fails.
 func preservedWithFault(t *testing.T, k int, fault Fault) {
 	t.Helper()
 	w, n := NewWorld(), 0
@@ -265,8 +265,8 @@ func preservedWithFault(t *testing.T, k int, fault Fault) {
 	}
 }
 
-// R20: the manifests of a work stay what they are when it is released. So a cluster whose agent was away since before the last rollout gets the
-// objects of the revision that its work has, and keeps all of them.
+// R20: releasing a work does not change its manifests. So a cluster whose agent has been offline since before the last rollout gets the
+// objects of the revision in its work, and keeps all of them.
 func TestPreservingCreatesWhatAnAgentHasNotAppliedYet(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Drops = true

@@ -74,7 +74,7 @@ func TestPreservingWhileAWriteIsRefused(t *testing.T) {
 	s.gone()
 }
 
-// If the API server stores a different work, the write is not retried all the time, and the hub looks for the cause.
+// If the API server stores a work with changes, the write is not retried forever, and the hub looks for the cause.
 func TestPreservingWhereWorksAreStoredOtherwise(t *testing.T) {
 	s := leaves(t)
 	s.API.Mutate = func(spec map[string]any) { delete(spec, "deleteOption") }
@@ -88,8 +88,8 @@ func TestPreservingWhereWorksAreStoredOtherwise(t *testing.T) {
 	s.gone()
 }
 
-// A work that appears while the object is being deleted is found before the object is gone. The deletion does not wait for a work under a
-// name that no hub gives.
+// If a work appears while the object is being deleted, the hub finds it before the object is gone. The deletion does not wait for a work
+// with a name that no hub uses.
 func TestPreservingFindsOtherWorksAtItsEnd(t *testing.T) {
 	s := leaves(t)
 	s.Report("c3", "", Silent)

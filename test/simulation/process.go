@@ -28,7 +28,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// Fault is what happens to a write.
+// Fault is the fate of a write.
 type Fault string
 
 // The faults.
@@ -41,7 +41,7 @@ const (
 	KilledAfter Fault = "killed after"
 	// Refused answers 500, and writes nothing.
 	Refused Fault = "500"
-	// Denied answers 403, and writes nothing: a right is missing, a quota is full, a policy says no.
+	// Denied answers 403, and writes nothing: a permission is missing, a quota is exhausted, or a policy rejects the write.
 	Denied Fault = "403"
 	// Throttled answers 429, and writes nothing.
 	Throttled Fault = "429"
@@ -51,7 +51,7 @@ const (
 	Lost Fault = "written, but timed out"
 )
 
-// errKilled is what a process that is dead gets from the API server: nothing.
+// errKilled is the result of each request of a killed process.
 var errKilled = errors.New("the process is dead")
 
 // Process is one run of the hub: the controller with its memory and its caches. A killed one is replaced by a new one.
@@ -65,14 +65,14 @@ type Process struct {
 	seen       int
 	// began is when the process started.
 	began time.Time
-	// unread says that the process may not list ControllerRevisions yet; hidden are what it would have seen of them.
+	// unread is true if the process may not list ControllerRevisions yet. hidden are the changes of them that it has not seen.
 	unread bool
 	hidden []Event
-	// unseen are the changes of ManagedClusters since the process may not read them.
+	// unseen are the changes of ManagedClusters that the process has missed because it may not read them.
 	unseen []Event
-	// clusters is what the process has seen of ManagedClusters.
+	// clusters is the state of ManagedClusters that the process has seen.
 	clusters map[string]sighting
-	// rules are the holds and windows that the process has seen of ManagedClusters.
+	// rules are the holds and windows of ManagedClusters that the process has seen.
 	rules map[string]availability.Rule
 	dead  bool
 	// lists counts the live lists of works.
@@ -81,25 +81,27 @@ type Process struct {
 	answers int
 	// written counts the writes of works over a broker.
 	written int
+	// decided is what the process last decided, as a status that it wrote shows it.
+	decided decided
 
-	// network and driver carry works over a broker; nil where they go through the API server.
+	// network and driver carry works over a broker; nil if works go through the API server.
 	network *Network
 	driver  *stepped
-	// owners are looked up in the caches. restoring says that the process does not know yet which works there are.
+	// owners are looked up in the caches. restoring is true until the works of the process are restored.
 	owners    *cloudevents.Caches
 	restoring bool
-	// changes are those of works that the cache has not seen.
+	// changes are the changes of works that the cache has not seen yet.
 	changes []watch.Event
 
-	// Fault is asked before each write; nil for none.
+	// Fault is called before each write; nil for no faults.
 	Fault func(write string) Fault
-	// Wrote is told each write that reached the API server.
+	// Wrote is called with each write that reached the API server.
 	Wrote func(write string)
 	// Reads is called before a work is read live; nil for nothing.
 	Reads func()
 }
 
-// NewProcess starts a process: its caches are full, its memory is empty.
+// NewProcess starts a process with full caches and without memory.
 func NewProcess(
 	api *API, clk *clocktesting.FakeClock, machine machineClock, settle time.Duration, recorder events.EventRecorder, network *Network,
 ) *Process {
@@ -134,7 +136,7 @@ func (p *Process) clustersNote() string {
 	return ""
 }
 
-// preserves reports whether the object, as the process can know it, is being deleted and leaves its workloads behind.
+// preserves reports whether the object is being deleted with its workloads preserved, as far as the process can know.
 func (p *Process) preserves() (name string, preserves bool) {
 	for _, cached := range p.stores.ReplicaSets.List() {
 		object := cached.(*replicaset.Object)
@@ -143,7 +145,7 @@ func (p *Process) preserves() (name string, preserves bool) {
 	return "", false
 }
 
-// Observe lets the caches see the next n events at the most.
+// Observe shows at most n more events to the caches.
 func (p *Process) Observe(n int) {
 	p.pull()
 	p.seeClusters()
@@ -161,7 +163,7 @@ func (p *Process) Observe(n int) {
 	}
 }
 
-// Behind is how many events the caches have not seen.
+// Behind returns how many events the caches have not seen.
 func (p *Process) Behind() int {
 	p.pull()
 	behind := len(p.api.log) - p.seen + len(p.changes)
@@ -171,7 +173,7 @@ func (p *Process) Behind() int {
 	return behind
 }
 
-// list fills the cache of ControllerRevisions as soon as that is permitted. A watch that is open stays so without the permission.
+// list fills the cache of ControllerRevisions as soon as the process has the permission. An open watch continues without the permission.
 func (p *Process) list() {
 	if !p.unread || p.api.NoHistory {
 		return
@@ -276,21 +278,21 @@ func from(typed any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object}
 }
 
-// Sync makes one pass. It reports after what time the controller wants another, zero for never; dead says that the process
-// was killed in it.
+// Sync makes one pass. It returns the time after which the controller wants another pass, zero for never. dead is true if the process was
+// killed in the pass.
 func (p *Process) Sync(ctx context.Context, key string) (again time.Duration, dead bool, err error) {
 	p.list()
 	again, err = p.controller.Sync(ctx, key)
 	return again, p.dead, err
 }
 
-// simulated are words that are others with each request, as those of webhooks are.
+// simulated returns an error whose message is different for each request, as with some webhooks.
 func (p *Process) simulated() error {
 	p.answers++
 	return fmt.Errorf("simulated, request %d", p.answers)
 }
 
-// faultOf is what happens to a write. The error is that of a process that is dead by then.
+// faultOf returns the fate of a write. The error is not nil if the process is dead.
 func (p *Process) faultOf(what string) (Fault, error) {
 	fault := NoFault
 	if p.Fault != nil && !p.dead {
@@ -303,7 +305,7 @@ func (p *Process) faultOf(what string) (Fault, error) {
 	return fault, nil
 }
 
-// write lets one write through, or what the fault makes of it.
+// write performs a write, unless a fault prevents it.
 func write[T any](p *Process, what string, do func() (T, error)) (T, error) {
 	var none T
 	fault, err := p.faultOf(what)

@@ -15,10 +15,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// edited is the version of works that someone changed by hand.
+// edited is the version of works that a user edited by hand.
 const edited = "edited"
 
-// contents are the versions that the revisions hold, by hash.
+// contents returns the version that each revision holds, by hash.
 func (w *World) contents() map[string]string {
 	contents := map[string]string{}
 	for _, object := range w.Revisions() {
@@ -39,8 +39,8 @@ func (w *World) CheckQuiet() error {
 	return nil
 }
 
-// checkProgress checks R14: a rollout that nothing continues by itself is stalled, unless a placement selects nothing or
-// has no deadline.
+// checkProgress checks R14: a rollout is stalled if nothing continues it automatically, unless a placement selects no clusters or has no
+// deadline.
 func (w *World) checkProgress() error {
 	object := w.Object()
 	if object == nil || object.Status.State != workv1alpha1.StateRollingOut ||
@@ -58,13 +58,13 @@ func (w *World) checkProgress() error {
 	return fmt.Errorf("quiet: every placement has a deadline, and the rollout is neither complete nor stalled: %+v", object.Status.Conditions)
 }
 
-// told are the revisions that the status names or, where an older CRD drops that, the revisions themselves.
+// told returns the revisions that the status names or, if an older CRD drops these fields, the state of the ControllerRevisions.
 func (w *World) told() (current, update string, aborted bool) {
 	l := w.ledger()
 	return l.Current.Hash, l.Update.Hash, l.Abort != nil
 }
 
-// checkWorks checks P1 where the rollout is aborted, and P2 where every cluster is well, unless it is paused.
+// checkWorks checks P1 if the rollout is aborted, and P2 if every cluster is healthy, unless the object is paused.
 func (w *World) checkWorks() error {
 	if w.Object() == nil {
 		if works := slices.DeleteFunc(w.Works(), func(work *workv1.ManifestWork) bool { return !owned(work) }); len(works) > 0 {
@@ -73,11 +73,11 @@ func (w *World) checkWorks() error {
 		return nil
 	}
 	if w.Object().Spec.Paused {
-		return nil // The works stay what they are (P9).
+		return nil // The works do not change (P9).
 	}
 	current, update, aborted := w.told()
 	if w.Irreparable.HasAny(current, update) {
-		return nil // What it held may be told by works that someone edited.
+		return nil // Only edited works may show its content.
 	}
 	if w.brokenHandover != nil {
 		return w.brokenHandover
@@ -86,7 +86,7 @@ func (w *World) checkWorks() error {
 	wanted := contents[update]
 	if aborted {
 		if wanted = contents[current]; wanted == "" {
-			return nil // Someone deleted what the way back led to.
+			return nil // A user deleted the stable revision.
 		}
 	} else if !w.allWell(wanted) || w.ringMissing() || w.groupsWait() {
 		return nil
@@ -100,7 +100,7 @@ func (w *World) checkWorks() error {
 	return nil
 }
 
-// checkVersions checks that every selected cluster has a work, and every work the wanted version.
+// checkVersions checks that every selected cluster has a work, and that every work has the wanted version.
 func (w *World) checkVersions(wanted string, aborted bool) error {
 	clusters, leaving := sets.New[string](), sets.New[string]()
 	for _, work := range w.Works() {
@@ -120,16 +120,17 @@ func (w *World) checkVersions(wanted string, aborted bool) error {
 			return err
 		}
 	}
-	// A selected cluster whose work is being deleted waits until its agent has let it go.
+	// A selected cluster whose work is being deleted waits until its agent has released it.
 	if selected := w.selected().Difference(w.adversaries.clusters); !w.withoutKeptBack(clusters.Union(leaving.Intersection(selected))).Equal(w.withoutKeptBack(selected)) && w.allPlaced() {
 		return fmt.Errorf("quiet: works in %v, selected %v", sets.List(clusters), sets.List(selected))
 	}
 	return nil
 }
 
-// checkVersion checks that a cluster has the wanted version, and keeps nothing of another. A cluster that is away has it after an abort.
+// checkVersion checks that a cluster has the wanted version, and keeps no objects of another. A cluster that is away has it after an abort.
 func (w *World) checkVersion(work *workv1.ManifestWork, wanted string, aborted, away bool) error {
-	if (aborted || !away && !w.keptBack(work.Namespace)) && Version(work) != wanted {
+	passedOver := away || w.keptBack(work.Namespace) || w.toldSkipped(work.Namespace)
+	if (aborted || !passedOver) && Version(work) != wanted {
 		return fmt.Errorf("quiet, aborted=%v: cluster %s has %s, not %s (away: %v)", aborted, work.Namespace, Version(work), wanted, away)
 	}
 	if kept := keptObjects(work); !away && w.Drops && len(kept) > 0 && w.settles(work.Namespace, wanted) {
@@ -138,14 +139,14 @@ func (w *World) checkVersion(work *workv1.ManifestWork, wanted string, aborted, 
 	return nil
 }
 
-// outOfReach reports whether nobody can know that a work is there: over a broker, its cluster is not selected any more, the hub was restarted, and the
-// agent has said nothing since.
+// outOfReach reports whether the hub can't know that a work exists: works travel over a broker, its cluster is no longer selected, the hub
+// was restarted, and the agent has not reported since.
 func (w *World) outOfReach(work *workv1.ManifestWork) bool {
 	return w.unknowable(work) && !w.selected().Has(work.Namespace) && w.outcome(work.Namespace, Version(work)) == Silent
 }
 
 // unheard reports whether the hub does not know that a work exists, because its agent has not reported it since the hub was restarted: the
-// agent is silent, or its cluster is unavailable. A selected cluster gets its work again when its turn comes, and not before the end of a
+// agent is silent, or its cluster is unavailable. A selected cluster gets its work again when its turn comes, but not before the end of a
 // pause.
 func (w *World) unheard(work *workv1.ManifestWork) bool {
 	if w.Network == nil {
@@ -168,8 +169,8 @@ func (w *World) ownedClusters() int {
 	return clusters.Len()
 }
 
-// allWell reports whether the agent of every cluster that counts succeeds with a version, and none holds a work that it should let go. Agents that
-// lie may hold a rollout up.
+// allWell reports whether the agent of every relevant cluster succeeds with a version, and none of them holds a work that it should
+// release. A dishonest agent may delay a rollout.
 func (w *World) allWell(version string) bool {
 	if w.adversaries.clusters.Len() > 0 {
 		return false
@@ -184,7 +185,7 @@ func (w *World) allWell(version string) bool {
 			return false
 		}
 		o := w.outcome(work.Namespace, Version(work))
-		if owned(work) && (o == Silent || o != Succeeds && o != Lies && w.staysAway(work.Namespace)) { // One that is away fails, too.
+		if owned(work) && (o == Silent || o != Succeeds && o != Lies && w.staysAway(work.Namespace)) { // A cluster that is away fails, too.
 			return false
 		}
 	}
@@ -214,7 +215,7 @@ func (w *World) checkHistory() error {
 		return nil
 	}
 	live := sets.New(object.Status.CurrentRevision, object.Status.UpdateRevision)
-	claimed := sets.New[string]() // By agents that lie, or that nobody hears: of no revision, or of one that is gone.
+	claimed := sets.New[string]() // By agents that are dishonest or not heard: of no revision, or of a deleted one.
 	for _, work := range w.Works() {
 		hash, kept := work.Labels[workv1alpha1.LabelControllerHash], work.Annotations[workv1alpha1.AnnotationKeptRevision]
 		if !owned(work) || w.adversaries.ever.Has(work.Namespace) || w.unheard(work) {
@@ -228,8 +229,8 @@ func (w *World) checkHistory() error {
 	for _, rev := range w.Revisions() {
 		there.Insert(rev.Labels[workv1alpha1.LabelControllerHash])
 	}
-	// Works prove nothing of what was never recorded. The spec shows what the update revision holds, unless somebody edited it during a
-	// pause.
+	// Works prove nothing about a revision that was never recorded. The spec shows the content of the update revision, unless a user edited it
+	// during a pause.
 	lost := w.unrecorded
 	if !object.Spec.Paused {
 		lost = lost.Difference(sets.New(object.Status.UpdateRevision))
@@ -244,12 +245,12 @@ func (w *World) checkHistory() error {
 	return nil
 }
 
-// historyLimit is how many revisions beside the live ones a ManifestWorkReplicaSet keeps.
+// historyLimit returns how many revisions a ManifestWorkReplicaSet keeps in addition to the live ones.
 func historyLimit(object *workv1alpha1.ManifestWorkReplicaSet) int {
 	return min(int(ptr.Deref(object.Spec.RevisionHistoryLimit, workv1alpha1.DefaultRevisionHistoryLimit)), workv1alpha1.MaxRevisionHistoryLimit)
 }
 
-// checkSilence checks P7: another look, also much later, writes nothing and says nothing.
+// checkSilence checks P7: another pass, even much later, writes nothing and emits nothing.
 func (w *World) checkSilence() error {
 	version, told, story, written := w.API.version, len(w.events), len(w.Story), w.Hub.written
 	for _, later := range []time.Duration{0, time.Minute, time.Hour} {
@@ -265,10 +266,10 @@ func (w *World) checkSilence() error {
 	return nil
 }
 
-// checkIdle checks P7 while the API server refuses writes: however often they are tried, nothing changes and nothing is said.
+// checkIdle checks P7 while the API server rejects writes: retries change nothing and emit nothing.
 func (w *World) checkIdle(during time.Duration) error {
 	version, told, story, awaited := w.API.version, len(w.events), len(w.Story), w.clocks.retryAwaited
-	if err := w.Settle(during); err != nil || awaited { // The time of a retry may come.
+	if err := w.Settle(during); err != nil || awaited { // A requested retry may become due.
 		return err
 	}
 	if w.API.version != version || len(w.events) != told {

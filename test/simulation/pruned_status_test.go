@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStatusThatNamesAPrunedRevision: a status from a backup names a revision that was pruned since. The hub corrects it, even during a
-// pause.
+// TestStatusThatNamesAPrunedRevision: a status from a backup names a revision that has been pruned since. The hub corrects it, even during
+// a pause.
 func TestStatusThatNamesAPrunedRevision(t *testing.T) {
 	for name, paused := range map[string]bool{"paused": true, "not paused": false} {
 		for process, restart := range map[string]bool{"the same process": false, "another process": true} {

@@ -14,8 +14,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestFailureWhileADecisionIsCreated: the same holds between the creation of its PlacementDecision and the write of its clusters. An emptied
-// Placement hands its clusters over after that.
+// TestFailureWhileADecisionIsCreated: a tolerated failure does not pass to a later placementRef between the creation of a PlacementDecision
+// and the write of its clusters. After that, an empty Placement hands its clusters over.
 func TestFailureWhileADecisionIsCreated(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3"})
@@ -39,7 +39,7 @@ func TestFailureWhileADecisionIsCreated(t *testing.T) {
 	require.Equal(t, "p2", s.placementOf("c2"), s.story())
 }
 
-// TestFailureWhileDecisionsAreEmpty: the same holds while its decisions are empty for a moment.
+// TestFailureWhileDecisionsAreEmpty: the same applies while the decisions are empty for a moment.
 func TestFailureWhileDecisionsAreEmpty(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"a1", "a2"})
@@ -119,7 +119,8 @@ func TestPercentageWhileDecisionsAreWritten(t *testing.T) {
 	}
 }
 
-// TestPercentageOfAnOverlappedPlacement: the percentage of a missing Placement counts the clusters that a later placementRef selects too.
+// TestPercentageOfAnOverlappedPlacement: the percentage for a missing Placement includes the clusters that a later placementRef also
+// selects.
 func TestPercentageOfAnOverlappedPlacement(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9"})
@@ -157,7 +158,7 @@ func TestDeselectedClusterOfAnotherGroup(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// TestDeselectedFormerCanary: the same with a group that tolerates no failure.
+// TestDeselectedFormerCanary: the same applies to a group that tolerates no failure.
 func TestDeselectedFormerCanary(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"a1", "a2"}, []string{"b1", "b2"})
@@ -178,7 +179,8 @@ func TestDeselectedFormerCanary(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// TestFailureBetweenTwoDecisions: a failed cluster that is between two decisions of the first placementRef does not abort for a later one, although the count matches.
+// TestFailureBetweenTwoDecisions: a failed cluster that is between two decisions of the first placementRef causes no abort for a later one,
+// although the count matches.
 func TestFailureBetweenTwoDecisions(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"a1", "a3"}, []string{"b1"})
@@ -198,8 +200,8 @@ func TestFailureBetweenTwoDecisions(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// TestCompletionBetweenTwoDecisions: the rollout is not complete while a failed cluster is between two decisions. No cluster is in two
-// placementRefs at a time.
+// TestCompletionBetweenTwoDecisions: the rollout is not complete while a failed cluster is between two decisions. No cluster belongs to two
+// placementRefs at the same time.
 func TestCompletionBetweenTwoDecisions(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"a1", "a3"}, []string{"b1"})

@@ -11,7 +11,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestDeletionThatTimesOutReplacesNoFailure: a deletion that times out for one placementRef does not replace the failure that another one recorded: that would lose the abort.
+// TestDeletionThatTimesOutReplacesNoFailure: a deletion that times out for one placementRef does not replace the failure that another one
+// recorded. Otherwise, the abort would be lost.
 func TestDeletionThatTimesOutReplacesNoFailure(t *testing.T) {
 	s := checkedStory(t)
 	s.Check = nil
@@ -61,7 +62,8 @@ func TestFailedClusterChangesItsPlacement(t *testing.T) {
 	require.Equal(t, "v1", s.held("d2"), s.story())
 }
 
-// TestFailureWhileAPlacementIsMadeAgain: while the Placement of the first placementRef is made again, its failed cluster does not abort for the second.
+// TestFailureWhileAPlacementIsMadeAgain: while the Placement of the first placementRef is created again, its failed cluster causes no abort
+// for the second.
 func TestFailureWhileAPlacementIsMadeAgain(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3"})
@@ -81,7 +83,8 @@ func TestFailureWhileAPlacementIsMadeAgain(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// TestSoakWhileAPlacementIsMadeAgain: the soak of the first placementRef holds while its Placement is made again, and a later placementRef selects its clusters.
+// TestSoakWhileAPlacementIsMadeAgain: the soak of the first placementRef applies while its Placement is created again, and a later
+// placementRef selects its clusters.
 func TestSoakWhileAPlacementIsMadeAgain(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2"})
@@ -101,7 +104,7 @@ func TestSoakWhileAPlacementIsMadeAgain(t *testing.T) {
 	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
 }
 
-// TestStallWhileAPlacementIsMadeAgain: the rollout stays incomplete while the Placement of the first placementRef is made again, if that
+// TestStallWhileAPlacementIsMadeAgain: while the Placement of the first placementRef is created again, the rollout stays incomplete if that
 // placementRef does not tolerate a failure that the later one would.
 func TestStallWhileAPlacementIsMadeAgain(t *testing.T) {
 	s := checkedStory(t)
@@ -121,7 +124,8 @@ func TestStallWhileAPlacementIsMadeAgain(t *testing.T) {
 	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
 }
 
-// TestFailureWithoutAWorkWhileAPlacementIsMissing: a failed cluster without a work does not fail a later placementRef while the earlier Placement is missing.
+// TestFailureWithoutAWorkWhileAPlacementIsMissing: while an earlier Placement is missing, a failed cluster without a work does not count
+// for a later placementRef.
 func TestFailureWithoutAWorkWhileAPlacementIsMissing(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c2", "c3"})
@@ -143,7 +147,7 @@ func TestFailureWithoutAWorkWhileAPlacementIsMissing(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// TestHaltWhileAPlacementIsMadeAgain: while the Placement of a halted placementRef is made again, no later placementRef starts the bad
+// TestHaltWhileAPlacementIsMadeAgain: while the Placement of a halted placementRef is created again, no later placementRef starts the bad
 // revision on the clusters that the halted one has not reached.
 func TestHaltWhileAPlacementIsMadeAgain(t *testing.T) {
 	s := checkedStory(t)
@@ -161,7 +165,7 @@ func TestHaltWhileAPlacementIsMadeAgain(t *testing.T) {
 	require.Empty(t, s.held("a2")+s.held("a3")+s.held("a4"), s.story())
 }
 
-// TestWorkCreatedAgainFromACopy: a work that a user creates again from a copy gets its whole deadline.
+// TestWorkCreatedAgainFromACopy: a work that a user creates again from a copy gets the full deadline.
 func TestWorkCreatedAgainFromACopy(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2", "c3"})
@@ -190,7 +194,8 @@ func TestWorkCreatedAgainFromACopy(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// TestAcceptedWorksTakeSlots: works that the API server accepts again after they failed take slots: the end of an outage of a policy must not start them all.
+// TestAcceptedWorksTakeSlots: works that the API server accepts again after they failed take slots, so that they do not all start at once
+// when an outage of a policy ends.
 func TestAcceptedWorksTakeSlots(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	clusters := []string{"c1", "c2", "c3", "c4", "c5", "c6"}
@@ -240,7 +245,7 @@ func TestRecordNamesThePlacement(t *testing.T) {
 	require.Equal(t, c4, s.held("c4"), s.story())
 }
 
-// TestRetryAfterAClockThatWasAhead: a retry counts although a hub whose clock was ahead dated the last write later.
+// TestRetryAfterAClockThatWasAhead: a retry takes effect even if a hub whose clock was ahead recorded a later time for the last write.
 func TestRetryAfterAClockThatWasAhead(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.HubAhead = time.Hour
@@ -280,7 +285,7 @@ func TestRevertOfARejectedWork(t *testing.T) {
 	}
 }
 
-// TestRollbackWindowCountsDeletedRevisions: a revision that somebody deleted keeps its place in the rollback window.
+// TestRollbackWindowCountsDeletedRevisions: a revision that a user deleted keeps its place in the rollback window.
 func TestRollbackWindowCountsDeletedRevisions(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})

@@ -25,8 +25,8 @@ func TestZeroTimeInTheRecords(t *testing.T) {
 	require.NoError(t, s.checkSilence())
 }
 
-// TestRestoredStatusBeginsNoRolloutAgain: a status from a backup is older than the revisions. What was aborted stays aborted, and what is
-// complete is not aborted to the revision before the last.
+// TestRestoredStatusBeginsNoRolloutAgain: a status from a backup is older than the revisions. An aborted revision stays aborted, and a
+// completed one is not aborted to an earlier revision.
 func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
 		t.Run("aborted, "+name, func(t *testing.T) {
@@ -142,8 +142,8 @@ func TestUpgradeInTheMiddleOfARolloutWithAFailure(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// TestErrorIsNotTheLastTryOfARejectedWrite: the API server rejects a write, and answers the try after the deadline with an error that
-// passes. Only a rejection leads to an abort.
+// TestErrorIsNotTheLastTryOfARejectedWrite: the API server rejects a write, and answers the retry after the deadline with a temporary
+// error. Only a rejection leads to an abort.
 func TestErrorIsNotTheLastTryOfARejectedWrite(t *testing.T) {
 	for _, answer := range []Fault{Refused, Throttled, Conflicted} {
 		t.Run(string(answer), func(t *testing.T) {
@@ -163,8 +163,8 @@ func TestErrorIsNotTheLastTryOfARejectedWrite(t *testing.T) {
 	}
 }
 
-// TestFailureWithoutARevisionOfTheTemplate: the API server rejects the revision of a new template, and the rollout before it goes on. A
-// cluster that fails meanwhile has failed, also for the next process.
+// TestFailureWithoutARevisionOfTheTemplate: the API server rejects the revision of a new template, and the previous rollout continues. A
+// cluster that fails in the meantime stays failed, even after the hub restarts.
 func TestFailureWithoutARevisionOfTheTemplate(t *testing.T) {
 	s := checkedStory(t)
 	clusters := []string{"c1", "c2", "c3", "c4", "c5", "c6"}
@@ -186,7 +186,7 @@ func TestFailureWithoutARevisionOfTheTemplate(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// TestAbortWithoutARevisionOfTheTemplateLooksLive: there, too, a cache whose watch is dead leads to no abort.
+// TestAbortWithoutARevisionOfTheTemplateLooksLive: in this case, too, a cache whose watch is dead leads to no abort.
 func TestAbortWithoutARevisionOfTheTemplateLooksLive(t *testing.T) {
 	s := checkedStory(t)
 	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
@@ -215,8 +215,8 @@ func TestAbortWithoutARevisionOfTheTemplateLooksLive(t *testing.T) {
 	s.everywhere("v3")
 }
 
-// TestStalledStatusKeepsTheRecords: a process that began a moment ago reports a stalled rollout as if it had watched for long. A
-// success that has not settled revokes no failure meanwhile, and the deadlines that do not count yet make none.
+// TestStalledStatusKeepsTheRecords: a process that has just started reports a stalled rollout as if it had watched it for long. In the
+// meantime, a success that has not settled revokes no failure, and deadlines that do not apply yet cause none.
 func TestStalledStatusKeepsTheRecords(t *testing.T) {
 	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
 	s.Restart()
@@ -231,7 +231,8 @@ func TestStalledStatusKeepsTheRecords(t *testing.T) {
 	s.stays(map[string]string{"c3": "v1", "c4": "v1"})
 }
 
-// TestAbortInALostStatus: an abort by hand that is ignored, in a status that was lost, is no retry: what this process knows to have failed stays.
+// TestAbortInALostStatus: an abort by hand in a lost status is ignored, and does not count as a retry. The failures that this process knows
+// stay.
 func TestAbortInALostStatus(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2"})

@@ -10,7 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// crowd puts placementRefs before the last one until there is one more than counts, as an object that was stored under an older CRD may have.
+// crowd inserts placementRefs before the last one until there is one more than allowed, as in an object that was stored under an older CRD.
 func (s *teller) crowd() {
 	s.Edit("has 65 placementRefs, as an older CRD allows", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
 		last := len(spec.PlacementRefs) - 1
@@ -22,15 +22,15 @@ func (s *teller) crowd() {
 	})
 }
 
-// thin leaves the first placementRef and the last.
+// thin keeps only the first and the last placementRef.
 func (s *teller) thin() {
 	s.Edit("has 2 placementRefs", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
 		spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{spec.PlacementRefs[0], spec.PlacementRefs[len(spec.PlacementRefs)-1]}
 	})
 }
 
-// TestIgnoredPlacementRefs: of more than 64 placementRefs the first 64 count. A cluster that only the others select keeps its work, whatever goes
-// away; it gets no new revision, and no rollout completes without it; but an abort takes it back.
+// TestIgnoredPlacementRefs: only the first 64 placementRefs count. A cluster that only the others select keeps its work, even if clusters
+// are deselected. It gets no new revision, and no rollout completes without it, but an abort restores it.
 func TestIgnoredPlacementRefs(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2"})
@@ -43,7 +43,7 @@ func TestIgnoredPlacementRefs(t *testing.T) {
 
 	s.crowd()
 	s.settle(time.Minute)
-	s.says(workv1alpha1.ConditionPlacementVerified, "spec.placementRefs has 65 entries and the first 64 count")
+	s.says(workv1alpha1.ConditionPlacementVerified, "spec.placementRefs has 65 entries, but only the first 64 count")
 	s.says(workv1alpha1.ConditionProgressing, "is successfully progressed")
 	s.Place("p1", []string{"c1"})
 	s.settle(time.Hour)

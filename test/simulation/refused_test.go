@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// refusing lets the writes whose name begins so fail from now on, until the returned function is called.
+// refusing makes the writes with a prefix fail with a fault, until the returned function is called.
 func (s *teller) refusing(write string, fault Fault) (permit func()) {
 	s.Tell("admin: lets %q fail: %s", write, fault)
 	s.Fault = func(what string) Fault {
@@ -28,7 +28,7 @@ func (s *teller) refusing(write string, fault Fault) (permit func()) {
 	}
 }
 
-// rolledOut is a world in which v1 is complete on two clusters, and every abort is asked for.
+// rolledOut is a world in which v1 is complete on two clusters, with failureStrategy AbortAll.
 func rolledOut(t *testing.T) *teller {
 	t.Helper()
 	s := checkedStory(t)
@@ -43,7 +43,7 @@ func (s *teller) everywhere(version string) {
 	}
 }
 
-// says checks that a condition observed today's spec, and what its message names.
+// says checks that a condition has observed the current spec, and that its message contains all parts.
 func (s *teller) says(conditionType string, parts ...string) *metav1.Condition {
 	s.t.Helper()
 	object := s.Object()
@@ -56,13 +56,13 @@ func (s *teller) says(conditionType string, parts ...string) *metav1.Condition {
 	return found
 }
 
-// idle checks P7 while something is refused: what is tried again writes nothing.
+// idle checks P7 while a write is rejected: the retries change nothing.
 func (s *teller) idle() {
 	s.t.Helper()
 	require.NoError(s.t, s.checkIdle(10*time.Minute), s.story())
 }
 
-// R4: an abort under way is finished also where the revision of a newer template can't be recorded.
+// R4: an abort in progress is finished even if the revision of a newer template can't be recorded.
 func TestAbortIsFinishedWhileTheNextRevisionIsRefused(t *testing.T) {
 	for _, fault := range []Fault{Denied, Refused} {
 		t.Run(string(fault), func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestAbortIsFinishedWhileTheNextRevisionIsRefused(t *testing.T) {
 	}
 }
 
-// R12: a rollout that fails is aborted also where the revision of a newer template can't be recorded.
+// R12: a rollout that fails is aborted even if the revision of a newer template can't be recorded.
 func TestFailedRolloutIsAbortedWhileTheNextRevisionIsRefused(t *testing.T) {
 	for _, fault := range []Fault{Denied, Refused} {
 		t.Run(string(fault), func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestFailedRolloutIsAbortedWhileTheNextRevisionIsRefused(t *testing.T) {
 	}
 }
 
-// R12: the same where no agent could apply the newer template.
+// R12: the same applies if no agent could apply the newer template.
 func TestFailedRolloutIsAbortedWhileTheTemplateIsInvalid(t *testing.T) {
 	s := rolledOut(t)
 	s.hangs("v2", "c1")
@@ -124,7 +124,7 @@ func TestFailedRolloutIsAbortedWhileTheTemplateIsInvalid(t *testing.T) {
 	s.everywhere("v3")
 }
 
-// R2, R3: a template whose revision can't be recorded is not rolled out, the conditions say so, and claim nothing for it.
+// R2, R3: a template whose revision can't be recorded is not rolled out. The conditions report this, and nothing else about the template.
 func TestRefusedRevisionIsTold(t *testing.T) {
 	for name, write := range map[string]string{"v3": "create revision", "v1": "patch revision"} {
 		t.Run(write, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestRefusedRevisionIsTold(t *testing.T) {
 	}
 }
 
-// R2: the first revision of all may be refused too.
+// R2: the very first revision may also be rejected.
 func TestFirstRevisionIsRefused(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	permit := s.refusing("create revision", Denied)
@@ -164,7 +164,7 @@ func TestFirstRevisionIsRefused(t *testing.T) {
 	s.everywhere("v1")
 }
 
-// R12, R42: an abort that the status holds is carried out also where the revision can't have the copy.
+// R12, R42: an abort that the status records is finished even if the revision can't hold the copy.
 func TestAbortIsCarriedOutWhileItsAnnotationIsRefused(t *testing.T) {
 	for _, fault := range []Fault{Denied, Refused} {
 		t.Run(string(fault), func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestAbortIsCarriedOutWhileItsAnnotationIsRefused(t *testing.T) {
 	}
 }
 
-// R12, R42: an abort that a person asked for is carried out also where the revision can't have the copy, and keeps its reason.
+// R12, R42: an abort that a user requested is finished even if the revision can't hold the copy, and keeps its reason.
 func TestAbortByHandWhileItsAnnotationIsRefused(t *testing.T) {
 	for _, fault := range []Fault{Denied, Refused} {
 		t.Run(string(fault), func(t *testing.T) {
@@ -209,8 +209,8 @@ func TestAbortByHandWhileItsAnnotationIsRefused(t *testing.T) {
 	}
 }
 
-// R12: what a person sets where nothing can be aborted is removed, also without a history and beside a template that can't be rolled out; no
-// work is written, and the conditions claim nothing for the template.
+// R12: an abort request is removed if nothing can be aborted, even without a history, and next to a template that can't be rolled out. No
+// work is written, and the conditions report nothing else about the template.
 func TestAbortByHandOfNothing(t *testing.T) {
 	for name, before := range map[string]func(*teller){
 		"complete":   func(*teller) {},
@@ -240,7 +240,7 @@ func TestAbortByHandOfNothing(t *testing.T) {
 	}
 }
 
-// P7: what an older CRD drops is not sent again and again where a revision is refused.
+// P7: fields that an older CRD drops are not written again and again while a revision is rejected.
 func TestRefusedRevisionUnderAnOlderCRD(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.API.OlderCRD = true
@@ -263,7 +263,7 @@ func TestRefusedRevisionUnderAnOlderCRD(t *testing.T) {
 	require.LessOrEqual(t, sent, 2, "it asks now and then whether the CRD has status.ledger")
 }
 
-// R43: where an older CRD drops the ledger and no revision can hold it, an abort is carried out from memory, and the conditions say so.
+// R43: if an older CRD drops the ledger and no revision can hold it, an abort is finished from memory, and the conditions report this.
 func TestAbortFromMemory(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.API.OlderCRD = true
@@ -283,8 +283,8 @@ func TestAbortFromMemory(t *testing.T) {
 	require.NotNil(t, l.Abort)
 }
 
-// R13, R42: a completion of which the revision can't have the copy stands in the status, is not told without a word of that, and no relapse leads to
-// an abort any more.
+// R13, R42: if the revision can't hold the copy of a completion, the status records it, the message mentions the problem, and a relapse no
+// longer leads to an abort.
 func TestCompletionWhileItsAnnotationIsRefused(t *testing.T) {
 	s := rolledOut(t)
 	s.Update("v2")
@@ -301,11 +301,11 @@ func TestCompletionWhileItsAnnotationIsRefused(t *testing.T) {
 	s.Report("c1", "v2", Succeeds)
 	permit()
 	s.quiet()
-	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters as wanted")
+	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters up to date")
 	require.NotZero(t, revision.RecordOf(s.Revisions()[1]).Ended)
 }
 
-// R42: a retry goes on with the status alone if the revision can't hold the ledger, and says so.
+// R42: a retry continues with the status alone if the revision can't hold the ledger, and the conditions report this.
 func TestRetryWhileItsAnnotationIsRefused(t *testing.T) {
 	s := rolledOut(t)
 	s.hangs("v2", "c1")
@@ -321,7 +321,7 @@ func TestRetryWhileItsAnnotationIsRefused(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// R1, R7: an update revision that is deleted, and can't be created again, is not rolled out under another hash.
+// R1, R7: an update revision that was deleted, and can't be created again, is not rolled out under another hash.
 func TestDeletedUpdateRevisionIsRefused(t *testing.T) {
 	s := rolledOut(t)
 	s.Update("v2")

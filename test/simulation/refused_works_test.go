@@ -13,7 +13,7 @@ import (
 
 const c1Refused = "the API server rejects the ManifestWork of cluster c1: forbidden: simulated, request 1; fix the cause, the hub retries the write at least once a minute"
 
-// TestStoriesOfRefusedWorks plays what the API server's refusals do to a rollout, to an abort, and to the status (P7).
+// TestStoriesOfRefusedWorks plays the effects of rejected writes on a rollout, on an abort, and on the status (P7).
 func TestStoriesOfRefusedWorks(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"a refused cluster holds a slot until its deadline": func(s *teller) {
@@ -192,7 +192,7 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 	}, func(s *teller) { s.Check = func(write string) { s.must(s.CheckWrite(write)) } })
 }
 
-// faulty lets the writes whose names begin so fail from now on, until the returned function is called.
+// faulty makes the writes with some prefixes fail, until the returned function is called.
 func (s *teller) faulty(faults map[string]Fault) (permit func()) {
 	s.Tell("admin: lets %v fail", faults)
 	s.Fault = func(what string) Fault {
@@ -209,7 +209,7 @@ func (s *teller) faulty(faults map[string]Fault) (permit func()) {
 	}
 }
 
-// hold checks which version each cluster's work holds.
+// hold checks the version in the work of each cluster.
 func (s *teller) hold(wanted ...string) {
 	s.t.Helper()
 	var found []string
@@ -219,8 +219,8 @@ func (s *teller) hold(wanted ...string) {
 	require.Equal(s.t, wanted, found, s.story())
 }
 
-// TestRefusedWhileOthersHalt: c2 fails and halts the placement. The write of c1 is still tried, so c1 fails at its deadline, and the status
-// counts it only when it is recorded, even in the first minutes of a restarted hub.
+// TestRefusedWhileOthersHalt: c2 fails and halts the placement. The write of c1 is still retried, so c1 fails at its deadline. The status
+// counts c1 only when the failure is recorded, even in the first minutes of a restarted hub.
 func TestRefusedWhileOthersHalt(t *testing.T) {
 	s := checkedStory(t)
 	s.stable(all("p1", "30s", false), "c1", "c2")

@@ -19,7 +19,8 @@ func rejects(t *testing.T) *teller {
 	return s
 }
 
-// TestDeadlineOfARejectedWork: it runs from the first rejected try of the revision, and an edit elsewhere in the spec renews nothing.
+// TestDeadlineOfARejectedWork: the deadline runs from the first rejected write of the revision. An edit elsewhere in the spec does not
+// renew it.
 func TestDeadlineOfARejectedWork(t *testing.T) {
 	s := rejects(t)
 	s.settle(50 * time.Second)
@@ -30,7 +31,7 @@ func TestDeadlineOfARejectedWork(t *testing.T) {
 	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// TestDeadlineOfAWorkThatAPauseHeldBack: a write that a pause held back was no try.
+// TestDeadlineOfAWorkThatAPauseHeldBack: a write that a pause held back does not count as an attempt.
 func TestDeadlineOfAWorkThatAPauseHeldBack(t *testing.T) {
 	s := checkedStory(t)
 	s.stable(progressive("p1", 1, "1m", 0, true), "c1", "c2", "c3")
@@ -50,7 +51,8 @@ func TestDeadlineOfAWorkThatAPauseHeldBack(t *testing.T) {
 	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// TestDeadlineOfARejectedWorkDuringAPause: it runs on, and the first rejected try after it makes the cluster fail.
+// TestDeadlineOfARejectedWorkDuringAPause: the deadline continues during the pause, and the first rejected write after the pause makes the
+// cluster fail.
 func TestDeadlineOfARejectedWorkDuringAPause(t *testing.T) {
 	s := rejects(t)
 	s.settle(5 * time.Second)

@@ -86,7 +86,7 @@ func TestReportAbort(t *testing.T) {
 	}
 }
 
-// TestReportAbortBlocked: ReportAbort reports no abort where AbortAll would not abort: without a stable revision, during a pause, and for an
+// TestReportAbortBlocked: ReportAbort reports no abort if AbortAll would not abort: without a stable revision, during a pause, and for an
 // undo.
 func TestReportAbortBlocked(t *testing.T) {
 	ref := reporting(progressive("p1", 1, "30s", 0, true))

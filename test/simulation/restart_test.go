@@ -10,7 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// A hub that is started again, after an upgrade for one, says of what is stalled what was said before: it writes nothing (P7).
+// A hub that is restarted, for example for an upgrade, reports a stalled rollout in the same words as before, so it writes nothing (P7).
 func TestRestartOfWhatStandsStillWritesNothing(t *testing.T) {
 	for name, play := range map[string]func(*World){
 		"complete": func(*World) {},

@@ -8,7 +8,7 @@ import (
 // status returns the status as the API server has it, as a backup would.
 func (w *World) status() *workv1alpha1.ManifestWorkReplicaSetStatus { return &w.Object().Status }
 
-// restore replaces the status by another one.
+// restore replaces the status.
 func (w *World) restore(saved *workv1alpha1.ManifestWorkReplicaSetStatus, restart bool) {
 	for _, status := range []any{nil, from(saved).Object} {
 		w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": status}, true)
@@ -21,13 +21,13 @@ func (w *World) restore(saved *workv1alpha1.ManifestWorkReplicaSetStatus, restar
 		}
 	}
 	for _, hash := range []string{saved.CurrentRevision, saved.UpdateRevision} {
-		// A pruned revision that the status names during a pause may stay: the template may have been edited since.
+		// A pruned revision that the status names may stay during a pause: the template may have been edited since.
 		if w.Object().Spec.Paused && !w.hasRevision(hash) {
 			w.Irreparable.Insert(hash)
 		}
 	}
 	if saved.AbortedTime != nil {
-		w.remembered(saved.AbortedTime) // The abort is that of the backup.
+		w.remembered(saved.AbortedTime) // The abort is in the backup.
 	}
 	if restart {
 		w.Restart()

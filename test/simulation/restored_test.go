@@ -68,7 +68,7 @@ func TestStatusFromBeforeTheAbort(t *testing.T) {
 	})
 }
 
-// TestOlderCurrentRevisionIsNoClaim: the current revision of a status that is older than the revisions is nobody's claim.
+// TestOlderCurrentRevisionIsNoClaim: if a status is older than the revisions, its current revision is not a request of a user.
 func TestOlderCurrentRevisionIsNoClaim(t *testing.T) {
 	begin := func(t *testing.T) (s *teller, saved *workv1alpha1.ManifestWorkReplicaSetStatus) {
 		s = checkedStory(t)

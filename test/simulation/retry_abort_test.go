@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// retriedStory returns a fleet in which the rollout of v2 was aborted, and begun again by hand.
+// retriedStory returns a fleet in which the rollout of v2 was aborted, and retried by hand.
 func retriedStory(t *testing.T, begin func(*teller), deadline string) *teller {
 	s := &teller{World: NewWorld(), t: t}
 	begin(s)
@@ -25,7 +25,7 @@ func retriedStory(t *testing.T, begin func(*teller), deadline string) *teller {
 	return s
 }
 
-// TestAbortAfterARetry: an abort after a retry holds, whatever the clocks say of the order of the two.
+// TestAbortAfterARetry: an abort after a retry stays in effect, even if the clocks show the opposite order.
 func TestAbortAfterARetry(t *testing.T) {
 	t.Run("by hand, within the second of the retry", func(t *testing.T) {
 		s := retriedStory(t, func(*teller) {}, "30s")

@@ -58,7 +58,7 @@ func TestRefusedRetry(t *testing.T) {
 			if story.paused || story.before != nil {
 				s.everywhere("v1")
 			} else {
-				s.everywhere("v2") // After 10 s, the ledger in the status alone will do.
+				s.everywhere("v2") // After 10 s, the ledger in the status is enough.
 			}
 			applied := meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionManifestworkApplied)
 			require.Contains(t, applied.Message, "Internal error occurred: simulated", s.story())

@@ -20,7 +20,7 @@ func nth(n int, fault Fault) func(string) Fault {
 	}
 }
 
-// wrote returns how often the story from a given line on tells of the hub's writes of something.
+// wrote returns how often the story mentions a write of the hub, from a given line on.
 func (s *teller) wrote(from int, what string) (n int) {
 	for _, line := range s.Story[from:] {
 		if strings.Contains(line, "hub: ") && strings.Contains(line, what) {
@@ -30,7 +30,7 @@ func (s *teller) wrote(from int, what string) (n int) {
 	return n
 }
 
-// checkedAbort returns a fleet at v1 after the rollout of v2 was aborted because every cluster hangs. Each write is checked.
+// checkedAbort returns a fleet at v1 after the rollout of v2 was aborted because it hung on every cluster. Each write is checked.
 func checkedAbort(t *testing.T, clusters ...string) *teller {
 	t.Helper()
 	s := checkedStory(t)
@@ -107,7 +107,7 @@ func TestRetryByAnnotationOfAStalledRollout(t *testing.T) {
 	}
 }
 
-// TestRetryByAnnotationOfARejectedWork: the write is tried at once, and has a new deadline.
+// TestRetryByAnnotationOfARejectedWork: the write is retried at once, with a new deadline.
 func TestRetryByAnnotationOfARejectedWork(t *testing.T) {
 	s := checkedStory(t)
 	s.stable(progressive("p1", 1, "10m", 0, false), "c1", "c2")
@@ -132,7 +132,7 @@ func TestRetryByAnnotationOfARejectedWork(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// TestRetryByAnnotationOnAnOlderCRD: the revisions hold what the status can't.
+// TestRetryByAnnotationOnAnOlderCRD: the revisions hold the state that the status can't hold.
 func TestRetryByAnnotationOnAnOlderCRD(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.API.OlderCRD = true
@@ -151,7 +151,7 @@ func TestRetryByAnnotationOnAnOlderCRD(t *testing.T) {
 	s.everywhere("v1")
 }
 
-// TestRetryByAnnotationThatIsNone: a value that is no time retries nothing, and an event says so once. A time to come is awaited.
+// TestRetryByAnnotationThatIsNone: an invalid time retries nothing, and one event reports this. The hub waits for a future time.
 func TestRetryByAnnotationThatIsNone(t *testing.T) {
 	s := checkedStory(t)
 	s.stable(progressive("p1", 1, "30s", 0, true), "c1")
@@ -172,7 +172,7 @@ func TestRetryByAnnotationThatIsNone(t *testing.T) {
 }
 
 // TestRetryBeforeARelapse: a retry applies to clusters that had failed by its time. A restarted hub does not know which clusters had
-// succeeded by that time. It does not renew one that relapses later.
+// succeeded by that time. It does not renew the deadline of a cluster that relapses later.
 func TestRetryBeforeARelapse(t *testing.T) {
 	s := checkedStory(t)
 	s.stable(progressive("p1", 1, "30s", 0, false), "c1", "c2")

@@ -13,6 +13,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
@@ -24,7 +25,8 @@ func (w *World) Annotate(cause string) {
 	w.Tell("user: says the cause is %q", cause)
 }
 
-// noteCause follows which change cause each revision has to have: what the hub saw on the owner when it made the revision, or gave it the next number.
+// noteCause tracks the change cause that each revision must have: the one that the hub saw on the owner when it created the revision, or
+// gave it the next number.
 func (w *World) noteCause(write string) {
 	_, name, ok := strings.Cut(write, " revision ")
 	if !ok || strings.HasPrefix(write, "delete ") {
@@ -38,13 +40,13 @@ func (w *World) noteCause(write string) {
 	w.noteCauseOf(name, as[appsv1.ControllerRevision](w.API, object), strings.HasPrefix(write, "create "), owner.Annotations[workv1alpha1.AnnotationChangeCause])
 }
 
-// noteCauseOf is noteCause for a revision that was made or changed while the owner's change cause was seen.
+// noteCauseOf is noteCause for a revision that was created or changed while the hub saw the owner's change cause.
 func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bool, seen string) {
 	record := revision.RecordOf(rev)
 	digest := revision.Decode(rev).Digest
 	returned := w.returns(digest)
 	if l := w.ledger(); made && returned {
-		if _, former := l.Formerly(digest); !former { // Only a ledger that may not count has the return: the cause may be either one.
+		if _, former := l.Formerly(digest); !former { // Only a ledger that may be invalid records the return: both causes are allowed.
 			delete(w.causes, name)
 			return
 		}
@@ -52,7 +54,7 @@ func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bo
 	recorded := !record.Recorded.IsZero()
 	switch before, known := w.causes[name]; {
 	case made && recorded:
-		w.causes[name] = cause{number: rev.Revision} // Nobody says why it was made.
+		w.causes[name] = cause{number: rev.Revision} // Nothing gives its cause.
 	case made:
 		w.causes[name] = cause{number: rev.Revision, text: seen, seen: seen}
 		if returned && seen == w.newestBeside(rev).seen {
@@ -67,8 +69,8 @@ func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bo
 	}
 }
 
-// newestBeside returns what is known of the newest revision beside one, among the revisions that the hub has seen: a deletion may not have
-// reached its cache.
+// newestBeside returns the known data of the newest revision other than the given one, among the revisions that the hub has seen: a
+// deletion may not have reached its cache.
 func (w *World) newestBeside(rev *appsv1.ControllerRevision) (newest cause) {
 	number := int64(-1)
 	for _, cached := range w.Hub.stores.Revisions.List() {
@@ -79,21 +81,21 @@ func (w *World) newestBeside(rev *appsv1.ControllerRevision) (newest cause) {
 	return newest
 }
 
-// cause is the number that a revision has, and why it was made; seen is the owner's change cause when it got that number.
+// cause is the number of a revision and its change cause. seen is the owner's change cause when the revision got that number.
 type cause struct {
 	number     int64
 	text, seen string
 }
 
-// reach is what the works of honest clusters say of one revision, by what their agents made of it in truth.
+// reach is the true state of one revision on the works of honest clusters, according to the results of their agents.
 type reach struct {
-	// clusters are certain to count, and doubtful ones may: adversaries', and what the hub can't know of.
+	// clusters certainly count. doubtful clusters may count: those of adversaries, and those whose state the hub can't know.
 	clusters, doubtful sets.Set[string]
-	// sick is that one of them has not succeeded; unsure that nobody can say of all whether they have.
+	// sick is true if one of them has not succeeded. unsure is true if it is unknown whether all of them have succeeded.
 	sick, unsure bool
 }
 
-// reaches finds, for each hash, what the works show.
+// reaches returns the state of each revision on the works, by hash.
 func (w *World) reaches() map[string]*reach {
 	contents := w.contents()
 	found := map[string]*reach{}
@@ -115,7 +117,9 @@ func (w *World) reaches() map[string]*reach {
 		b.clusters.Insert(work.Namespace)
 		switch {
 		case !work.DeletionTimestamp.IsZero(), w.Network != nil && w.outcome(work.Namespace, Version(work)) == Silent:
-			b.unsure = true // What was heard before counts, and a hub that was restarted heard nothing.
+			b.unsure = true // Earlier reports count, but a restarted hub has received none.
+		case w.failedItsGate(work.Namespace):
+			b.unsure = true // It stays failed until its gate opens.
 		case !w.succeeded(work) || Version(work) != contents[hash] || keepsOfTheLost(work, contents):
 			b.sick = true
 		}
@@ -123,14 +127,21 @@ func (w *World) reaches() map[string]*reach {
 	return found
 }
 
-// keepsOfTheLost reports whether a work keeps objects of a revision that is gone: without that, the work can't be compared with what the hub
-// wrote, and is no success.
+// failedItsGate reports whether the ledger has a failure of a cluster because of a success gate.
+func (w *World) failedItsGate(cluster string) bool {
+	return slices.ContainsFunc(w.ledger().Troubles, func(t ledger.Trouble) bool {
+		return t.Cluster == cluster && t.State == ledger.Failed && t.Reason == workv1alpha1.FailureGate
+	})
+}
+
+// keepsOfTheLost reports whether a work keeps objects of a deleted revision. Without that revision, the work can't be compared with the
+// spec that the hub wrote, and does not count as a success.
 func keepsOfTheLost(work *workv1.ManifestWork, contents map[string]string) bool {
 	kept := work.Annotations[workv1alpha1.AnnotationKeptRevision]
 	return kept != "" && contents[kept] == ""
 }
 
-// checkRevisionList checks R25 and R26: the list has the revisions that are there, each in the state that the agents brought it to.
+// checkRevisionList checks R25 and R26: the list contains the existing revisions, each in the state that the agents brought it to.
 func (w *World) checkRevisionList() error {
 	object := w.Object()
 	if object == nil || w.API.OlderCRD || invalidSpec(object) {
@@ -159,14 +170,14 @@ func (w *World) checkRevisionList() error {
 	return nil
 }
 
-// invalidSpec reports whether the status says that the spec can't be rolled out: the rest of it is as it was before.
+// invalidSpec reports whether the status shows that the spec can't be rolled out. The rest of the status is then unchanged.
 func invalidSpec(object *workv1alpha1.ManifestWorkReplicaSet) bool {
 	applied := meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionManifestworkApplied)
 	progressing := meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionProgressing)
 	return applied == nil || progressing == nil || progressing.ObservedGeneration != applied.ObservedGeneration
 }
 
-// listedRevisions are those that the list has to have, the newest first.
+// listedRevisions returns the revisions that the list must contain, the newest first.
 func (w *World) listedRevisions(object *workv1alpha1.ManifestWorkReplicaSet, found map[string]*reach) []*appsv1.ControllerRevision {
 	var there []*appsv1.ControllerRevision
 	for _, rev := range slices.Backward(w.Revisions()) {
@@ -231,7 +242,7 @@ func checkTimes(rev *appsv1.ControllerRevision, told *workv1alpha1.RevisionStatu
 	return nil
 }
 
-// statesOf are the states that a revision may be in, by the table of R25.
+// statesOf returns the states that a revision may have, according to the table of R25.
 func statesOf(object *workv1alpha1.ManifestWorkReplicaSet, rev *appsv1.ControllerRevision, b *reach) []workv1alpha1.RevisionState {
 	progressing := meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionProgressing)
 	update := rev.Labels[workv1alpha1.LabelControllerHash] == object.Status.UpdateRevision
@@ -259,7 +270,7 @@ func statesOf(object *workv1alpha1.ManifestWorkReplicaSet, rev *appsv1.Controlle
 	return states
 }
 
-// revisionLine is the list in one line, the newest first.
+// revisionLine returns the list in one line, the newest revision first.
 func (w *World) revisionLine() string {
 	object, contents := w.Object(), w.contents()
 	if object == nil {

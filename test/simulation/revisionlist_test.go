@@ -11,7 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestStoriesOfRevisions plays what a revision goes through, and says in the golden traces each time that status.revisions changes.
+// TestStoriesOfRevisions plays the life of a revision. The golden traces show each change of status.revisions.
 func TestStoriesOfRevisions(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"the life of a revision": func(s *teller) {
@@ -82,7 +82,7 @@ func TestStoriesOfRevisions(t *testing.T) {
 	}, (*teller).announceRevisions)
 }
 
-// announceRevisions has the story tell status.revisions whenever a write of the status changes what it says.
+// announceRevisions makes the story show status.revisions whenever a write of the status changes it.
 func (s *teller) announceRevisions() {
 	said := ""
 	s.Check = func(write string) {
@@ -93,7 +93,7 @@ func (s *teller) announceRevisions() {
 	}
 }
 
-// P7: a change cause that changes while the template stays writes nothing, and makes no revision.
+// P7: if the change cause changes while the template stays the same, nothing is written, and no revision is created.
 func TestChangeCauseAlone(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
@@ -104,7 +104,7 @@ func TestChangeCauseAlone(t *testing.T) {
 	require.Empty(t, s.Object().Status.Revisions[0].ChangeCause, "it was not there yet")
 }
 
-// R25: the cause belongs to the revision. A template that returns keeps its own, unless somebody gave a new one for that.
+// R25: the cause belongs to the revision. A template that returns keeps its cause, unless a user sets a new one for the return.
 func TestUndoKeepsTheCause(t *testing.T) {
 	s := rolledOut(t)
 	for _, version := range []string{"v2", "v3", "v4"} {

@@ -12,8 +12,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 )
 
-// The test's own view of listed groups: before a cluster is started, every cluster of each entry before its own has succeeded, or failed, and
-// each bakeTime has passed since the true time of the last first success.
+// The test has its own rules for listed groups: before a cluster is started, every cluster of each earlier entry has succeeded or failed,
+// and each bakeTime has passed. It runs from the true time of the last cluster's first success.
 
 // ringsOf returns the listed groups of a placementRef.
 func ringsOf(owner *workv1alpha1.ManifestWorkReplicaSet, placement string) []workv1alpha1.RolloutGroup {
@@ -25,7 +25,7 @@ func ringsOf(owner *workv1alpha1.ManifestWorkReplicaSet, placement string) []wor
 	return nil
 }
 
-// ringOf returns the position of a decision group, as "<index>/<name>", in a list; its length if it is not there.
+// ringOf returns the position of a decision group, given as "<index>/<name>", in a list, or the length of the list if it is not there.
 func ringOf(rings []workv1alpha1.RolloutGroup, key string) int {
 	index, name, _ := strings.Cut(key, "/")
 	at := slices.IndexFunc(rings, func(r workv1alpha1.RolloutGroup) bool {
@@ -37,7 +37,7 @@ func ringOf(rings []workv1alpha1.RolloutGroup, key string) int {
 	return at
 }
 
-// checkRings checks that a cluster may be started after the listed groups before its own, by what the hub has seen.
+// checkRings checks that the listed groups allow a cluster to be started, as far as the hub has seen.
 func (w *World) checkRings(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork) error {
 	placement := started.Labels[workv1alpha1.LabelPlacement]
 	rings := ringsOf(owner, placement)
@@ -65,8 +65,8 @@ func (w *World) checkRings(owner *workv1alpha1.ManifestWorkReplicaSet, started *
 	return nil
 }
 
-// ringsHold reports whether listed groups can hold back the start of a cluster: the rollout is neither complete nor a return, and the cluster was
-// not started before.
+// ringsHold reports whether listed groups can hold back the start of a cluster: the rollout is neither complete nor a return, and the
+// cluster was not started before.
 func (w *World) ringsHold(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork) bool {
 	l := w.ledger()
 	before := func(t ledger.Trouble) bool { return t.Cluster == started.Namespace }
@@ -74,14 +74,14 @@ func (w *World) ringsHold(owner *workv1alpha1.ManifestWorkReplicaSet, started *w
 		!slices.ContainsFunc(l.Troubles, before)
 }
 
-// anyWorkOf reports whether a work of a Placement was written in a listed group.
+// anyWorkOf reports whether a work of a Placement has been written in a listed group.
 func (w *World) anyWorkOf(placement string, rings []workv1alpha1.RolloutGroup, r int) bool {
 	return slices.ContainsFunc(w.Works(), func(work *workv1.ManifestWork) bool {
 		return work.Labels[workv1alpha1.LabelPlacement] == placement && ringOf(rings, work.Annotations[workv1alpha1.AnnotationDecisionGroup]) == r
 	})
 }
 
-// checkRingDone checks that one cluster of a listed group is done, and that it has baked.
+// checkRingDone checks that one cluster of a listed group is done, and that its bakeTime has passed.
 func (w *World) checkRingDone(owner *workv1alpha1.ManifestWorkReplicaSet, placement, cluster string, ring *workv1alpha1.RolloutGroup) error {
 	troubled := func(t ledger.Trouble) bool { return t.Cluster == cluster && t.State == ledger.Failed }
 	if w.toldAway(cluster) || slices.ContainsFunc(w.ledger().Troubles, troubled) {
@@ -95,6 +95,8 @@ func (w *World) checkRingDone(owner *workv1alpha1.ManifestWorkReplicaSet, placem
 		switch {
 		case w.corrupt(work), w.countedUnder(owner, work) != placement:
 			return nil
+		case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision && w.onHold(cluster):
+			return nil // Groups pass over it.
 		case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision:
 			return fmt.Errorf("%s has %s", cluster, work.Labels[workv1alpha1.LabelControllerHash])
 		case !w.reached(work):
@@ -105,7 +107,7 @@ func (w *World) checkRingDone(owner *workv1alpha1.ManifestWorkReplicaSet, placem
 		}
 		return nil
 	}
-	if decidedElsewhere(w, owner, placement, cluster) {
+	if w.onHold(cluster) || decidedElsewhere(w, owner, placement, cluster) {
 		return nil
 	}
 	return fmt.Errorf("%s has no work", cluster)
@@ -125,7 +127,7 @@ func decidedElsewhere(w *World, owner *workv1alpha1.ManifestWorkReplicaSet, plac
 	return false
 }
 
-// firstSuccess returns when the agent first reported a success of what a work holds; zero if it did not.
+// firstSuccess returns when the agent first reported a success of the content of a work; zero if it has not.
 func (w *World) firstSuccess(work *workv1.ManifestWork) time.Time {
 	if a := w.agents[work.UID]; a != nil {
 		for _, r := range a.reports {

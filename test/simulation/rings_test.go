@@ -12,7 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// drawRings lists decision groups, in half of the strategies. The last one rarely exists.
+// drawRings lists decision groups in half of the strategies. The last group rarely exists.
 func drawRings(t *rapid.T) []workv1alpha1.RolloutGroup {
 	bake := func() *metav1.Duration {
 		return &metav1.Duration{Duration: rapid.SampledFrom([]time.Duration{0, 20 * time.Second, 5 * time.Minute}).Draw(t, "bakeTime")}
@@ -23,7 +23,7 @@ func drawRings(t *rapid.T) []workv1alpha1.RolloutGroup {
 	return rapid.SampledFrom(lists).Draw(t, "groups")
 }
 
-// listing lists decision groups in a placementRef.
+// listing adds listed decision groups to a placementRef.
 func listing(ref workv1alpha1.LocalPlacementReference, groups ...workv1alpha1.RolloutGroup) workv1alpha1.LocalPlacementReference {
 	ref.RolloutStrategy.Groups = groups
 	return ref
@@ -90,7 +90,7 @@ func TestStoriesOfRings(t *testing.T) {
 	})
 }
 
-// TestBakeTimeOutlivesTheHub: the bakeTime continues, whatever the hub forgets, and wherever it dies.
+// TestBakeTimeOutlivesTheHub: the bakeTime continues, even if the hub loses its state or is killed at any write.
 func TestBakeTimeOutlivesTheHub(t *testing.T) {
 	for write := range 8 {
 		s := checkedStory(t)
@@ -107,13 +107,13 @@ func TestBakeTimeOutlivesTheHub(t *testing.T) {
 			s.settle(90 * time.Second)
 			require.Equal(t, "v1", s.held("c1"), s.story())
 		}
-		s.settle(5 * time.Minute) // 13 minutes after the template at most.
+		s.settle(5 * time.Minute) // At most 13 minutes after the template.
 		require.Equal(t, "v2", s.held("c1"), s.story())
 		s.quiet()
 	}
 }
 
-// TestBakeTimeAndClocks: a hub's clock that is set back lengthens the wait at most by the bakeTime, and never shortens it.
+// TestBakeTimeAndClocks: if a hub's clock is set back, the wait gets longer by at most the bakeTime, and never shorter.
 func TestBakeTimeAndClocks(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1"}, []string{"c2"})

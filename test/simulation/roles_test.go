@@ -14,7 +14,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// replaceRevision deletes the revision of a version and creates another content under its name, as a writer of ControllerRevisions may.
+// replaceRevision deletes the revision of a version and creates one with other content under its name, as a writer of ControllerRevisions
+// may.
 func (s *teller) replaceRevision(version, content string, owner types.UID) {
 	s.t.Helper()
 	hash, template := s.hashOf(version), Template(content)
@@ -27,8 +28,8 @@ func (s *teller) replaceRevision(version, content string, owner types.UID) {
 	s.Tell("writer of ControllerRevisions: puts %s into %s", content, forged.Name)
 }
 
-// A writer of ControllerRevisions decides what an abort writes, if the replaced revision names the ManifestWorkReplicaSet as its controller.
-// A revision that another object controls never reaches a cluster.
+// A writer of ControllerRevisions can determine the content that an abort writes, if the replaced revision names the ManifestWorkReplicaSet
+// as its controller. A revision that another object controls never reaches a cluster.
 func TestReplacedRevisionIsWhatAnAbortWrites(t *testing.T) {
 	t.Run("controlled by the object", func(t *testing.T) {
 		s := rolling(t, 3)
@@ -46,8 +47,8 @@ func TestReplacedRevisionIsWhatAnAbortWrites(t *testing.T) {
 	})
 }
 
-// A status writer who names the update revision and forges the condition of a complete rollout holds no abort up: this hub judged that the
-// rollout is not complete, and the revision never was the current one.
+// A status writer who names the update revision, and forges the condition of a complete rollout, does not prevent an abort: this hub
+// decided that the rollout is not complete, and the revision never was the current one.
 func TestForgedCompletionHoldsNoAbortUp(t *testing.T) {
 	s := rolling(t, 1)
 	stable, update := s.hashOf("v1"), s.hashOf("v2")
@@ -70,7 +71,8 @@ func TestForgedCompletionHoldsNoAbortUp(t *testing.T) {
 	s.warned(workv1alpha1.EventCurrentRevisionIgnored, `restored "`+stable+`"`)
 }
 
-// An agent that forges the Complete condition takes its own cluster out of the failed count. A failure of another cluster aborts all the same.
+// An agent that forges the Complete condition only removes its own cluster from the failed clusters. A failure of another cluster still
+// causes an abort.
 func TestForgedCompleteCountsForItsClusterOnly(t *testing.T) {
 	s := stableFleet(t, 0)
 	s.Corrupt("c1")

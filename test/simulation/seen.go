@@ -13,7 +13,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// selected are the clusters that any ref selects.
+// selected returns the clusters that any ref selects.
 func (w *World) selected() sets.Set[string] {
 	var decisions []*clusterv1beta1.PlacementDecision
 	for _, object := range w.API.List(Decisions, Namespace, nil) {
@@ -22,8 +22,8 @@ func (w *World) selected() sets.Set[string] {
 	return selectedBy(w.Object(), decisions)
 }
 
-// seenSelected are the same, by what the hub has seen. A cluster that moves from one Placement to another is in none of them for a
-// moment, and then does not count.
+// seenSelected returns the clusters that any ref selects, as far as the hub has seen. A cluster that moves from one Placement to another is
+// in none of them for a moment, and then does not count.
 func (w *World) seenSelected() sets.Set[string] { return selectedBy(w.seen(), w.seenDecisions()) }
 
 func (w *World) seenDecisions() []*clusterv1beta1.PlacementDecision {
@@ -45,7 +45,7 @@ func selectedBy(owner *workv1alpha1.ManifestWorkReplicaSet, decisions []*cluster
 	return clusters
 }
 
-// decidedFor are the clusters of one Placement.
+// decidedFor returns the clusters of one Placement.
 func decidedFor(placement string, decisions []*clusterv1beta1.PlacementDecision) sets.Set[string] {
 	clusters := sets.New[string]()
 	for _, decision := range decisions {
@@ -60,7 +60,7 @@ func decidedFor(placement string, decisions []*clusterv1beta1.PlacementDecision)
 }
 
 // unknownPlacement returns a Placement that, as far as the hub has seen, is missing, has no decision, or counts more clusters than its
-// decisions name; empty if there is none. Meanwhile, no cluster is started, and none fails.
+// decisions name; empty if there is none. While there is one, no cluster is started, and none fails.
 func (w *World) unknownPlacement(owner *workv1alpha1.ManifestWorkReplicaSet) string {
 	decisions := w.seenDecisions()
 	for _, ref := range owner.Spec.PlacementRefs {
@@ -75,8 +75,8 @@ func (w *World) unknownPlacement(owner *workv1alpha1.ManifestWorkReplicaSet) str
 	return ""
 }
 
-// countedUnder is the placement that a work counts under for the hub, by what it has seen: the first that selects the cluster,
-// or the one that the work has. A work whose cluster is away stays with its placement.
+// countedUnder returns the placement under which the hub counts a work, as far as it has seen: the first one that selects the cluster, or
+// the one in the label of the work. A work whose cluster is away stays with its placement.
 func (w *World) countedUnder(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) string {
 	label := work.Labels[workv1alpha1.LabelPlacement]
 	decisions := w.seenDecisions()
@@ -95,7 +95,7 @@ func refersTo(owner *workv1alpha1.ManifestWorkReplicaSet, placement string) bool
 	return slices.ContainsFunc(owner.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool { return ref.Name == placement })
 }
 
-// seen is the owner as the hub's cache shows it.
+// seen returns the owner from the hub's cache.
 func (w *World) seen() *workv1alpha1.ManifestWorkReplicaSet {
 	cached, exists, err := w.Hub.stores.ReplicaSets.GetByKey(Namespace + "/" + Name)
 	if err != nil || !exists {
@@ -129,7 +129,7 @@ func strategyOf(owner *workv1alpha1.ManifestWorkReplicaSet, placement string) (k
 	return "", 0, 0
 }
 
-// Refuse lets the API server answer so to writes of the works of a cluster from now on.
+// Refuse makes the API server give an answer to all writes of the works of a cluster.
 func (w *World) Refuse(cluster string, answer Fault) {
 	if w.Refusals[cluster] == answer {
 		return
@@ -142,7 +142,7 @@ func (w *World) Refuse(cluster string, answer Fault) {
 	}
 }
 
-// refusal is what the API server answers to a write of a work.
+// refusal returns the answer of the API server to a write of a work.
 func (w *World) refusal(write string) Fault {
 	if _, name, ok := strings.Cut(write, " work "); ok {
 		cluster, _, _ := strings.Cut(name, "/")
@@ -151,8 +151,8 @@ func (w *World) refusal(write string) Fault {
 	return NoFault
 }
 
-// noteRefusal tracks since when the API server has rejected the writes of a cluster's work, and in which rollout. A write that fails in
-// another way was neither rejected nor accepted.
+// noteRefusal tracks since when the API server has rejected the writes of a cluster's work, and in which rollout. A write that fails for
+// another reason is neither rejected nor accepted.
 func (w *World) noteRefusal(write string, fault Fault) {
 	cluster := clusterOfWrite(write)
 	if owner := w.Object(); owner != nil && cluster != "" && fault == Denied {
@@ -163,8 +163,8 @@ func (w *World) noteRefusal(write string, fault Fault) {
 	}
 }
 
-// noteAcceptance ends a refusal when the API server accepts the update revision, or any write of an abort. A write that only adds the hash
-// of an older revision says nothing about the update revision.
+// noteAcceptance ends a rejection when the API server accepts the update revision, or any write of an abort. A write that only adds the
+// hash of an older revision proves nothing about the update revision.
 func (w *World) noteAcceptance(write string) {
 	owner, work := w.Object(), w.workOf(clusterOfWrite(write))
 	if owner == nil || work == nil {

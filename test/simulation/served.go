@@ -15,10 +15,10 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// appOf is the object that a version has, and no other version does.
+// appOf returns the object that a version has, but no other version.
 func appOf(version string) string { return "app-" + version }
 
-// template is that of a version.
+// template returns the template of a version.
 func (w *World) template(version string) workv1.ManifestWorkSpec {
 	template := Template(version)
 	if w.Drops {
@@ -29,7 +29,7 @@ func (w *World) template(version string) workv1.ManifestWorkSpec {
 	return template
 }
 
-// objectsIn are the names of the objects that a work has.
+// objectsIn returns the names of the objects in a work.
 func objectsIn(work *workv1.ManifestWork) []string {
 	names := make([]string, 0, len(work.Spec.Workload.Manifests))
 	for i := range work.Spec.Workload.Manifests {
@@ -40,22 +40,22 @@ func objectsIn(work *workv1.ManifestWork) []string {
 	return names
 }
 
-// keptObjects are the names of those that are not of the version of the work.
+// keptObjects returns the names of the objects in a work that do not belong to its version.
 func keptObjects(work *workv1.ManifestWork) []string {
 	return slices.DeleteFunc(objectsIn(work), func(name string) bool { return name == "demo" || name == appOf(Version(work)) })
 }
 
-// clusterObjects are the objects of a cluster, and which version serves there.
+// clusterObjects are the objects of a cluster, and the version that serves there.
 type clusterObjects struct {
 	names map[string]bool
-	// served is the version that succeeded for long enough last; empty where that is not known.
+	// served is the version that last succeeded for long enough; empty if that is not known.
 	served string
-	// version succeeds since a time; zero where it does not.
+	// version has succeeded since a time; zero if it does not succeed.
 	version string
 	since   time.Time
 }
 
-// objectsOf are those that a cluster has by a work.
+// objectsOf returns the objects that a cluster has because of a work.
 func (w *World) objectsOf(cluster, work string) *clusterObjects {
 	key := cluster + "/" + work
 	found := w.serving[key]
@@ -66,18 +66,19 @@ func (w *World) objectsOf(cluster, work string) *clusterObjects {
 	return found
 }
 
-// forgetObjects takes the objects of a work off its cluster: it is deleted.
+// forgetObjects removes the objects of a work from its cluster, because the work is deleted.
 func (w *World) forgetObjects(work *workv1.ManifestWork) {
 	delete(w.serving, work.Namespace+"/"+work.Name)
 }
 
-// forgetServed is somebody else than the hub changing what a work has: what serves there then is not known.
+// forgetServed is called when someone other than the hub changes a work. The version that serves after that is not known.
 func (w *World) forgetServed(work *workv1.ManifestWork) {
 	o := w.objectsOf(work.Namespace, work.Name)
 	o.served, o.since = "", time.Time{}
 }
 
-// noteBlindWrite has a work keep nothing that was written while the history could not be read: its agent may apply it once it can be.
+// noteBlindWrite is called for a work that was written while the history could not be read. The work keeps nothing: its agent may apply it
+// when the history can be read again.
 func (w *World) noteBlindWrite(name string) {
 	if cluster, work, _ := strings.Cut(name, "/"); w.API.NoHistory {
 		o := w.objectsOf(cluster, work)
@@ -85,15 +86,15 @@ func (w *World) noteBlindWrite(name string) {
 	}
 }
 
-// settle takes a success that has lasted for long enough for what serves.
+// settle makes a version that has succeeded for long enough the one that serves.
 func (o *clusterObjects) settle(until time.Time) {
 	if !o.since.IsZero() && until.Sub(o.since) >= settleTime {
 		o.served = o.version
 	}
 }
 
-// reportObjects has an agent report each object of a work, as real agents do: those of its version as the work as a whole, and the kept ones
-// as broken where BrokenKept says so. Then the work as a whole is broken, too.
+// reportObjects makes an agent report each object of a work, as real agents do. The objects of its version have the conditions of the work
+// as a whole. If BrokenKept is set, the kept objects are broken, and so is the work as a whole.
 func (w *World) reportObjects(work *workv1.ManifestWork, status *workv1.ManifestWorkStatus, lies bool) {
 	if !w.Drops || lies {
 		return
@@ -115,7 +116,7 @@ func (w *World) reportObjects(work *workv1.ManifestWork, status *workv1.Manifest
 	}
 }
 
-// reportObject reports of one object what is reported of the work as a whole, unless the object is broken.
+// reportObject reports the conditions of the work as a whole for one object, unless the object is broken.
 func reportObject(manifest *workv1.ManifestCondition, conditions []metav1.Condition, broken bool) {
 	for _, c := range conditions {
 		found := meta.FindStatusCondition(manifest.Conditions, c.Type)
@@ -133,7 +134,8 @@ func reportObject(manifest *workv1.ManifestCondition, conditions []metav1.Condit
 	}
 }
 
-// applyObjects has an agent apply a work, and checks P10: the objects of the version that a cluster serves go only when another one serves there.
+// applyObjects makes an agent apply a work, and checks P10: the objects of the version that serves are deleted only when another version
+// serves.
 func (w *World) applyObjects(work *workv1.ManifestWork, lies, success bool) {
 	if !w.Drops || lies || strings.HasSuffix(work.Name, "other") {
 		return // The hub gives no work such a name: its objects are an adversary's.
@@ -155,7 +157,7 @@ func (w *World) applyObjects(work *workv1.ManifestWork, lies, success bool) {
 	o.note(version, success, w.Clock.Now(), len(keptObjects(work)) > 0)
 }
 
-// dropObjects deletes what a work does not have any more.
+// dropObjects deletes the objects that a work no longer contains.
 func (w *World) dropObjects(work *workv1.ManifestWork, o *clusterObjects, names map[string]bool) {
 	for _, name := range slices.Sorted(maps.Keys(o.names)) {
 		if names[name] {
@@ -170,7 +172,7 @@ func (w *World) dropObjects(work *workv1.ManifestWork, o *clusterObjects, names 
 	o.names = names
 }
 
-// disown takes what a work does not have any more from its agent, and deletes it where nobody else owns it.
+// disown removes the ownership of an object that a work no longer contains, and deletes the object if it has no other owner.
 func (w *World) disown(work *workv1.ManifestWork, name string) {
 	found := w.objects.of(work.Namespace, name)
 	if found == nil {
@@ -182,15 +184,15 @@ func (w *World) disown(work *workv1.ManifestWork, name string) {
 	}
 }
 
-// keepsObjects reports whether the hub can, and shall, keep what a version drops.
+// keepsObjects reports whether the hub can, and must, keep the objects that a version drops.
 func (w *World) keepsObjects() bool {
 	object := w.Object()
 	return object != nil && w.Network == nil && object.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable &&
 		w.Irreparable.Len() == 0 && w.unrecorded.Len() == 0 && !w.API.NoHistory
 }
 
-// note follows which version succeeds. Where one succeeds no longer while objects of another one are kept beside it, nobody can tell which of the
-// two serves: a hub that was restarted did not see the success.
+// note tracks which version succeeds. If a version no longer succeeds while objects of another one are kept beside it, it is unknown which
+// of the two serves: a restarted hub did not see the success.
 func (o *clusterObjects) note(version string, success bool, now time.Time, kept bool) {
 	switch {
 	case !success && !o.since.IsZero():
@@ -203,7 +205,7 @@ func (o *clusterObjects) note(version string, success bool, now time.Time, kept 
 	}
 }
 
-// settles reports whether a version settles on a cluster.
+// settles reports whether a version succeeds permanently on a cluster.
 func (w *World) settles(cluster, version string) bool {
 	switch w.outcome(cluster, version) {
 	case Succeeds, Lies:
@@ -215,7 +217,7 @@ func (w *World) settles(cluster, version string) bool {
 // String lists the objects.
 func (o *clusterObjects) String() string { return strings.Join(slices.Sorted(maps.Keys(o.names)), " ") }
 
-// immediate has objects deleted with the version that drops them.
+// immediate makes a version that drops objects delete them at once.
 func immediate(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
 	spec.PruneStrategy = workv1alpha1.PruneImmediate
 }

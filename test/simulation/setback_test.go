@@ -10,11 +10,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// statesOfAStory is how many states of a story get a clock that is set back, unless all do: see -every-fault.
+// statesOfAStory is the number of states of a story in which the clock is set back. With -every-fault, it is set back in all of them.
 const statesOfAStory = 4
 
-// ownTimes are the stories that act or check at a time of their own, or check that nothing is written while the clock is set back. The grace after
-// that changes both.
+// ownTimes are the stories that act or check at fixed times, or check that nothing is written. The grace after a clock was set back changes
+// both.
 var ownTimes = sets.New(
 	"a new version while an abort is being carried out", "paused in the middle of a rollout", "paused in the middle of an abort",
 	"an abort falls due and heals while it is paused", "clusters join and leave while it is paused", "deleted while it is paused",
@@ -28,8 +28,8 @@ var ownTimes = sets.New(
 	"undo that fails is aborted by hand", "a failed placement without AbortAll stops no other",
 )
 
-// setBackEverywhere plays a story again, and sets the clock of the hub, which was an hour ahead, right: under each state of the story, one at a
-// time. The story ends as it did, and not later than a clock's grace allows.
+// setBackEverywhere repeats a story with a hub whose clock is an hour ahead, and corrects the clock in one state of the story at a time.
+// The end of the story is the same, and comes no later than the grace of a clock allows.
 func setBackEverywhere(told *teller, name string, play []func(*teller)) {
 	if ownTimes.Has(name) {
 		return
@@ -65,13 +65,13 @@ func setBackEverywhere(told *teller, name string, play []func(*teller)) {
 	}
 }
 
-// setBack adds clocks that are set back, and statuses that are restored, to the actions of a story.
+// setBack adds clocks that are set back, and restored statuses, to the actions of a story.
 func (m *model) setBack(actions map[string]func(*rapid.T)) {
 	actions["the hub's clock is set back"] = func(t *rapid.T) {
 		if m.w.HubAhead > -2*time.Hour {
 			by := rapid.SampledFrom([]time.Duration{time.Minute, 5 * time.Minute, 20 * time.Minute, time.Hour}).Draw(t, "by")
-			m.w.SetBack(by + 137*time.Millisecond) // No clock shows the same nanosecond twice.
-			m.w.due = true                         // What the hub shows may change with its clock, as late as the next pass.
+			m.w.SetBack(by + 137*time.Millisecond) // A real clock never shows the same nanosecond twice.
+			m.w.due = true                         // The status of the hub may change with its clock, but only in the next pass.
 		}
 	}
 	actions["back up the status"] = func(*rapid.T) { m.saved = append(m.saved, m.w.status()) }

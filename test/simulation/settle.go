@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// tooMany bounds how many steps a world may take until it is quiet: more is a hot loop.
+// tooMany is the maximum number of steps until a world is quiet: more steps mean a hot loop.
 const tooMany = 4000
 
-// Settle runs the world until nothing happens any more by itself, or for some time. It fails on a loop without end.
+// Settle runs the world until nothing more happens by itself, or for a time. It fails on an endless loop.
 func (w *World) Settle(during time.Duration) error {
 	until := w.Clock.Now().Add(during)
 	if w.Network != nil && during == Forever {
-		until = w.Clock.Now().Add(forLong) // What an agent does not answer is sent again now and then, for ever.
+		until = w.Clock.Now().Add(forLong) // Messages without an answer are sent again forever.
 	}
 	for range tooMany {
 		acted, next := w.step()
@@ -35,13 +35,13 @@ func (w *World) Settle(during time.Duration) error {
 	return fmt.Errorf("not quiet after %d steps: the hub's next look is at %s, the agents' at %s", tooMany, w.again, w.agentsDue)
 }
 
-// Forever lets Settle run until nothing happens any more by itself.
+// Forever makes Settle run until nothing more happens by itself.
 const Forever = 1000 * time.Hour
 
-// forLong stands for Forever where works travel over a broker: nothing that decides takes as long.
+// forLong replaces Forever if works travel over a broker. No decision takes that long.
 const forLong = time.Hour
 
-// stepAgents does what can be done now outside the hub. Otherwise it reports when there is something to do, zero for never.
+// stepAgents performs the tasks outside the hub that are due. If there are none, it returns when the next one is due; zero for never.
 func (w *World) stepAgents() (acted bool, next time.Time) {
 	if w.Network != nil {
 		return w.Network.step()
@@ -56,7 +56,7 @@ func (w *World) stepAgents() (acted bool, next time.Time) {
 	return acted, w.agentsDue
 }
 
-// step does what can be done now. Otherwise it reports when there is something to do, zero for never.
+// step performs the tasks that are due. If there are none, it returns when the next one is due; zero for never.
 func (w *World) step() (acted bool, next time.Time) {
 	acted, next = w.stepAgents()
 	if w.Away {
@@ -89,7 +89,7 @@ func (w *World) step() (acted bool, next time.Time) {
 	return true, time.Time{}
 }
 
-// sync makes one pass of the hub, and starts a new process where it died.
+// sync makes one pass of the hub, and starts a new process if the process died.
 func (w *World) sync() {
 	w.due, w.again = false, time.Time{}
 	w.forgetLostFacts()
@@ -105,12 +105,12 @@ func (w *World) sync() {
 		w.Tell("the hub died, and starts again")
 		w.Restart()
 	case err != nil:
-		text, _, _ := strings.Cut(err.Error(), ", request ") // Which one it is makes no news.
+		text, _, _ := strings.Cut(err.Error(), ", request ") // The number of the request does not matter.
 		if text != w.lastErr {
 			w.lastErr = text
 			w.Tell("the pass fails: %s", text)
 		}
-		// The queue's rate limiter: what lasts is tried less and less often.
+		// As in the queue's rate limiter, a persistent error is retried less and less often.
 		w.again = w.Clock.Now().Add(5 * time.Second)
 	case again > 0:
 		w.again = w.Clock.Now().Add(again)

@@ -35,8 +35,8 @@ func (s *teller) skipped() (names []string) {
 	return names
 }
 
-// TestSkipUnavailable: the rollout passes unavailable clusters, and each gets the revision when it is available again. The hub stops after
-// each of its writes in turn.
+// TestSkipUnavailable: the rollout passes over unavailable clusters, and each gets the revision when it is available again. The hub stops
+// after each of its writes in turn.
 func TestSkipUnavailable(t *testing.T) {
 	for write := range 10 {
 		s := checkedStory(t)
@@ -71,7 +71,7 @@ func TestSkipUnavailable(t *testing.T) {
 }
 
 // TestSkipReachesNewClusters: a cluster that is selected while it is unavailable has no work, so no event of a work tells the hub that the
-// cluster is available again. A cluster that the object does not select leads to no pass of it.
+// cluster is available again. If the object does not select the cluster, its return does not cause a pass.
 func TestSkipReachesNewClusters(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2", "c3")

@@ -8,7 +8,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// A watch that died unnoticed hides a success. The abort that the cache alone would lead to does not come.
+// A watch that died unnoticed hides a success. Based on the cache alone, the hub would abort, but it does not.
 func TestDeadWatchLeadsToNoAbort(t *testing.T) {
 	w := NewWorld()
 	w.Place("p1", []string{"c1", "c2"})

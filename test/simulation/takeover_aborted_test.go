@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// abortedAndRolledOut is a story of a hub that comes back after another one rolled out the version whose rollout this one had aborted.
+// abortedAndRolledOut is a story in which this hub aborted a rollout, another hub rolled out the same version, and then this hub returns.
 func abortedAndRolledOut(leave func(*World)) func(*World) {
 	return func(w *World) {
 		w.Place("p1", []string{"c1", "c2", "c3"})
@@ -29,16 +29,16 @@ func must(err error) {
 	}
 }
 
-// leaving are the ways in which another hub takes this one's place after an abort: its CRD keeps the status, drops the fields, or somebody
-// restored a part of them.
+// leaving are the ways in which another hub replaces this one after an abort: its CRD keeps the status, its CRD drops the fields, or a user
+// restored some of them.
 var leaving = map[string]func(*World){
 	"status kept":      func(w *World) { w.Away = true },
 	"status lost":      (*World).Downgrade,
 	"abortedTime lost": func(w *World) { w.Away = true; w.Retry() },
 }
 
-// R16: another hub rolled out the template whose rollout was aborted here, and every cluster succeeded with it: the abort is over, no cluster goes
-// back, and the next abort goes back to what the fleet ran.
+// R16: another hub rolled out the template whose rollout was aborted here, and every cluster succeeded with it. The abort has ended, no
+// cluster is restored, and the next abort restores the version that the fleet has.
 func TestStayThatRolledOutWhatWasAborted(t *testing.T) {
 	for name, leave := range leaving {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestStayThatRolledOutWhatWasAborted(t *testing.T) {
 	}
 }
 
-// R12, R16: where a cluster does not run what was aborted, as another hub wrote it, the abort is carried out.
+// R12, R16: if a cluster does not have the aborted version as another hub wrote it, the abort continues.
 func TestStayThatFailedAgain(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	abortedAndRolledOut(func(w *World) { w.Away = true })(s.World)

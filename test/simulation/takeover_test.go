@@ -10,7 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// hashOf is the hash of the revision of a version; empty when there is none.
+// hashOf returns the hash of the revision of a version; empty if there is none.
 func (w *World) hashOf(version string) string {
 	for hash, content := range w.contents() {
 		if content == version {
@@ -32,8 +32,8 @@ func (s *teller) has(version string, clusters ...string) {
 	}
 }
 
-// takenOver makes a world whose hub completed v1 and v2 and gave way to one without revisions. keeps says that the CRD stayed, so
-// that the status goes on telling what it told.
+// takenOver returns a world whose hub completed v1 and v2, and was replaced by a hub without revisions. keeps is true if the CRD stayed, so
+// that the status still has its fields.
 func takenOver(t *testing.T, keeps bool) *teller {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2", "c3"})
@@ -52,7 +52,7 @@ func takenOver(t *testing.T, keeps bool) *teller {
 	return s
 }
 
-// comesBack lets this hub take over again, and checks that no cluster is touched for it.
+// comesBack lets this hub take over again, and checks that this changes no cluster.
 func (s *teller) comesBack() {
 	s.t.Helper()
 	before := map[string]int64{}
@@ -66,14 +66,15 @@ func (s *teller) comesBack() {
 	}
 }
 
-// each plays a story twice: with a status that was lost on the way, and with one that was not.
+// each plays a story twice: with a status that was lost in the meantime, and with one that was not.
 func each(t *testing.T, play func(*teller)) {
 	for name, keeps := range map[string]bool{"status lost": false, "status kept": true} {
 		t.Run(name, func(t *testing.T) { play(takenOver(t, keeps)) })
 	}
 }
 
-// What upstream's hub rolled out everywhere since this one was away is nobody's to undo: what was current before was left long ago.
+// A rollout of upstream's hub that reached every cluster while this hub was away can't be undone automatically: the previous current
+// revision is out of date.
 func TestStayThatRolledOut(t *testing.T) {
 	for name, version := range map[string]string{"a new template": "v3", "an older template": "v1"} {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +92,7 @@ func TestStayThatRolledOut(t *testing.T) {
 				require.Contains(s.t, s.story(), "failureStrategy AbortAll can't be followed: there is no stable revision to go back to: "+
 					"another hub rolled out after revision web-"+s.hashOf("v2")+" was the stable one here, and no rollout has completed since")
 
-				// Nothing brings it back.
+				// A restart does not restore it either.
 				s.Restart()
 				s.quiet()
 				s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": nil}, true)
@@ -99,7 +100,7 @@ func TestStayThatRolledOut(t *testing.T) {
 				s.has(version, "c1", "c2", "c3")
 				require.Empty(s.t, s.Object().Status.CurrentRevision)
 
-				// A late success completes it, and then there is something to go back to.
+				// A late success completes the rollout, so that there is a revision to return to.
 				s.Report("c2", version, Succeeds)
 				s.quiet()
 				require.Equal(s.t, s.hashOf(version), s.Object().Status.CurrentRevision)
@@ -112,7 +113,7 @@ func TestStayThatRolledOut(t *testing.T) {
 	}
 }
 
-// Where one cluster is selected, its work alone reports another hub's rollout: no abort takes the cluster back past it.
+// If only one cluster is selected, its work alone shows the rollout of another hub. No abort returns the cluster to an older version.
 func TestStayOfOneCluster(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.stable(all("p1", "30s", true), "c1")
@@ -128,7 +129,7 @@ func TestStayOfOneCluster(t *testing.T) {
 	s.has("v3", "c1")
 }
 
-// The stay ended in the middle of a rollout: who has the stable one still is what reports that it is.
+// The other hub was stopped in the middle of a rollout. The clusters that still have the stable revision show that it is stable.
 func TestStayThatEndsInTheMiddle(t *testing.T) {
 	each(t, func(s *teller) {
 		s.Upstream("p1", "v2", "c2")
@@ -143,12 +144,12 @@ func TestStayThatEndsInTheMiddle(t *testing.T) {
 	})
 }
 
-// Upstream's hub completed v3 and is in the middle of v4: v3 is the stable one, whether this hub knows it already or not.
+// Upstream's hub completed v3, and is in the middle of v4. v3 is the stable version, whether or not this hub already knows it.
 func TestStayOfTwoRollouts(t *testing.T) {
 	for name, version := range map[string]string{"a new template": "v3", "an older template": "v1"} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(s *teller) {
-				s.Check = nil // P3 is of what this hub saw.
+				s.Check = nil // P3 applies to rollouts that this hub saw.
 				s.Update(version)
 				s.Upstream("p1", version, "c1", "c2", "c3")
 				s.settle(500 * time.Hour)
@@ -165,8 +166,8 @@ func TestStayOfTwoRollouts(t *testing.T) {
 	}
 }
 
-// Upstream's hub rolled v3 out, and the template is v4 when this one comes back: which of v3 and an abandoned one was stable is
-// not known where both are on clusters.
+// Upstream's hub rolled v3 out, and the template is v4 when this hub returns. If clusters have v3 and an abandoned version, it is unknown
+// which of them was stable.
 func TestStayOfThreeSpecs(t *testing.T) {
 	each(t, func(s *teller) {
 		s.Upstream("p1", "v3", "c1", "c2")
@@ -185,7 +186,7 @@ func TestStayOfThreeSpecs(t *testing.T) {
 	})
 }
 
-// An abort that was still being carried out when upstream's hub took over, and a template that it rolled out since: no cluster goes back.
+// Upstream's hub took over during an abort, and has since rolled out another template. No cluster is restored.
 func TestStayDuringAnAbort(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2"})
@@ -205,7 +206,7 @@ func TestStayDuringAnAbort(t *testing.T) {
 	require.Equal(t, s.hashOf("v3"), s.Object().Status.CurrentRevision)
 }
 
-// A stay without a change of the template leaves all as it was, also where upstream's hub took the labels away.
+// If the template did not change under the other hub, everything stays the same, even if upstream's hub removed the labels.
 func TestStayWithoutAChange(t *testing.T) {
 	each(t, func(s *teller) {
 		current := s.hashOf("v2")
@@ -222,7 +223,7 @@ func TestStayWithoutAChange(t *testing.T) {
 	})
 }
 
-// A hub that lost labels to a hand, or to an agent that takes its work's marks away, does not forget what is stable.
+// If a user, or an agent, removes the labels of a work, this hub still knows the stable revision.
 func TestStrippedWorkIsNoStay(t *testing.T) {
 	for name, marks := range map[string]map[string]any{
 		"the hash":  {"labels": map[string]any{workv1alpha1.LabelControllerHash: nil}},
@@ -244,7 +245,7 @@ func TestStrippedWorkIsNoStay(t *testing.T) {
 	}
 }
 
-// stay is a story of a hub that comes back after another one rolled out v3, and again v4 to a part.
+// stay is a story of a hub that returns after another hub rolled out v3, and then v4 to some of the clusters.
 func stay(keeps bool, versions ...string) func(w *World) {
 	return func(w *World) {
 		w.Place("p1", []string{"c1", "c2"})
@@ -277,8 +278,8 @@ func stay(keeps bool, versions ...string) func(w *World) {
 	}
 }
 
-// TestEveryWriteOfATakeoverMayFail lets each write with which this hub takes over from another fail, and compares the end
-// with that of a takeover in which nothing failed (P5).
+// TestEveryWriteOfATakeoverMayFail makes each write with which this hub takes over from another fail, and compares the end with that of a
+// takeover without faults (P5).
 func TestEveryWriteOfATakeoverMayFail(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]func(*World){

@@ -47,8 +47,8 @@ func aborting(ref workv1alpha1.LocalPlacementReference, abort bool) workv1alpha1
 	return ref
 }
 
-// playStories plays named stories and compares what happened, a line a step, with what is in testdata. -update writes them. What comes
-// before each story is done by begin.
+// playStories plays named stories, and compares the steps, one per line, with the golden files in testdata. -update writes these files.
+// begin runs before each story.
 func playStories(t *testing.T, stories map[string]func(*teller), begin ...func(*teller)) {
 	for name, play := range stories {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func checkedStory(t *testing.T) *teller {
 	return s
 }
 
-// story returns what happened, a line a step.
+// story returns the steps, one per line.
 func (s *teller) story() string { return strings.Join(s.Story, "\n") }
 
 func (s *teller) settle(during time.Duration) {
@@ -83,7 +83,7 @@ func (s *teller) settle(during time.Duration) {
 	require.NoError(s.t, s.Settle(during), s.story())
 }
 
-// held is the version that the work of a cluster holds; empty when there is none.
+// held returns the version in the work of a cluster; empty if there is no work.
 func (s *teller) held(cluster string) string {
 	for _, work := range s.Works() {
 		if work.Namespace == cluster {
@@ -93,7 +93,7 @@ func (s *teller) held(cluster string) string {
 	return ""
 }
 
-// placementOf returns the Placement that the work of a cluster is labelled with.
+// placementOf returns the Placement in the label of the work of a cluster.
 func (s *teller) placementOf(cluster string) string {
 	for _, work := range s.Works() {
 		if work.Namespace == cluster {
@@ -149,7 +149,7 @@ func (s *teller) aborts() {
 	s.quiet()
 }
 
-// quiet waits until nothing happens any more, checks the properties, and says how things stand.
+// quiet waits until nothing more happens, checks the properties, and describes the result.
 func (s *teller) quiet() {
 	s.t.Helper()
 	s.settle(Forever)
@@ -160,7 +160,8 @@ func (s *teller) quiet() {
 	s.Tell("quiet: current %s, update %s", object.Status.CurrentRevision, object.Status.UpdateRevision)
 }
 
-// conditions tells them. What kstatus reads repeats Progressing in most stages, and is then told without the words.
+// conditions adds the conditions to the story. The conditions for kstatus repeat Progressing in most stages, and are then added without a
+// message.
 func (s *teller) conditions() {
 	all := s.Object().Status.Conditions
 	for _, c := range all {
@@ -173,7 +174,7 @@ func (s *teller) conditions() {
 	}
 }
 
-// Wrote does something once, after a write of the hub.
+// Wrote calls a function once, after a write of the hub.
 func (s *teller) Wrote(write string, do func()) {
 	s.Check = func(what string) {
 		if s.describe(what) == write {
@@ -183,7 +184,7 @@ func (s *teller) Wrote(write string, do func()) {
 	}
 }
 
-// failing lets the first write with a name that comes in an abort fail.
+// failing makes the first write with a prefix fail during an abort.
 func failing(w *World, write string, fault Fault) func(string) Fault {
 	done := false
 	return func(what string) Fault {
@@ -195,7 +196,7 @@ func failing(w *World, write string, fault Fault) func(string) Fault {
 	}
 }
 
-// fileOf returns the golden file of a story.
+// fileOf returns the name of the golden file of a story.
 func fileOf(name string) string {
 	return strings.NewReplacer(" ", "-", ",", "", "'", "").Replace(name) + ".txt"
 }

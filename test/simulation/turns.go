@@ -10,8 +10,9 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// checkTurn checks R8 where a write starts a cluster of a decision group: no earlier group has nothing left but works that are on their way
-// out, before their deadline. That would be a canary that is passed over. It goes by what the hub has seen.
+// checkTurn checks R8 when a write starts a cluster of a decision group. If the only works that are left in an earlier group are being
+// deleted, and their deadline has not passed, that group would be a canary that is passed over. The check uses the state that the hub has
+// seen.
 func (w *World) checkTurn(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork, placement string, deadline time.Duration) error {
 	groups := w.groupsSeen(placement)
 	key := started.Annotations[workv1alpha1.AnnotationDecisionGroup]
@@ -23,7 +24,7 @@ func (w *World) checkTurn(owner *workv1alpha1.ManifestWorkReplicaSet, started *w
 		}
 		hangs := deadline > 0 && w.Clock.Since(work.DeletionTimestamp.Time) >= deadline
 		older := work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision
-		// A cluster that the placement has put into another group since then counts there.
+		// If the placement has since moved the cluster to another group, the cluster counts there.
 		moved := decidedFor(placement, w.seenDecisions()).Has(work.Namespace)
 		if older && !hangs && !moved && len(groups[group]) == 0 {
 			return fmt.Errorf("%s of group %s is started, and all that is left of group %s is the work of %s, which is being deleted",
@@ -33,7 +34,7 @@ func (w *World) checkTurn(owner *workv1alpha1.ManifestWorkReplicaSet, started *w
 	return nil
 }
 
-// groupsSeen are the clusters of each decision group of a placement, by the group's key.
+// groupsSeen returns the clusters of each decision group of a placement, by the group's key.
 func (w *World) groupsSeen(placement string) map[string][]string {
 	groups := map[string][]string{}
 	for _, decision := range w.seenDecisions() {

@@ -17,8 +17,8 @@ func (s *teller) window(size int32) {
 	})
 }
 
-// TestRollbackWindowIsAskedOnce: whether an undo reaches every cluster at once is decided when it begins. A window that is set later does not
-// send a revision everywhere that fails on the first cluster.
+// TestRollbackWindowIsAskedOnce: when an undo begins, the hub decides whether it reaches every cluster at once. If the window is set later,
+// a revision that fails on the first cluster is not sent to all clusters.
 func TestRollbackWindowIsAskedOnce(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3", "c4")
@@ -77,7 +77,7 @@ func TestRetryOfAnUndoAtOnce(t *testing.T) {
 	}
 }
 
-// TestUndoAfterTheClockWasSetBack: an undo is known as one, so it is not aborted by itself, although the API server's clock was set back
+// TestUndoAfterTheClockWasSetBack: an undo is recognized, and is not aborted automatically, even if the API server's clock was set back
 // between the two revisions.
 func TestUndoAfterTheClockWasSetBack(t *testing.T) {
 	s := checkedStory(t)
@@ -100,8 +100,8 @@ func TestUndoAfterTheClockWasSetBack(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// TestCompletionAfterTheClockWasSetBack: a revision that becomes the current one after the hub's clock was set back is the last one that did,
-// although somebody deleted the one before.
+// TestCompletionAfterTheClockWasSetBack: a revision that becomes the current one after the hub's clock was set back is the latest current
+// one, even if a user deleted the previous one.
 func TestCompletionAfterTheClockWasSetBack(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")

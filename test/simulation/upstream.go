@@ -11,7 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Downgrade replaces the hub by one without revisions, whose CRD drops what the status says of them.
+// Downgrade replaces the hub with one without revisions, whose CRD drops the fields about revisions from the status.
 func (w *World) Downgrade() {
 	w.Away = true
 	if w.Object() != nil {
@@ -22,15 +22,15 @@ func (w *World) Downgrade() {
 	w.Tell("admin: downgrades")
 }
 
-// Upgrade replaces the hub without revisions by this one.
+// Upgrade replaces the hub without revisions with this one.
 func (w *World) Upgrade() {
 	w.Away = false
 	w.Restart()
 	w.Tell("admin: upgrades")
 }
 
-// Upstream is what the hub without revisions writes to a cluster: the spec, its own labels and no others, and no annotations. It goes on with
-// the work that the cluster has, whatever its name.
+// Upstream writes a version to clusters as the hub without revisions does: only the spec and its own labels, and no annotations. It
+// continues with the existing work of a cluster, regardless of its name.
 func (w *World) Upstream(placement, version string, clusters ...string) {
 	for _, cluster := range clusters {
 		labels := map[string]any{
@@ -48,8 +48,8 @@ func (w *World) Upstream(placement, version string, clusters ...string) {
 	w.Tell("upstream: writes %s to %v", version, slices.Sorted(slices.Values(clusters)))
 }
 
-// upstreamName is the name of the work of a cluster, or the one that the hub without revisions makes it under: the name of the
-// ManifestWorkReplicaSet, to which an API server appends five characters of this alphabet where the hub is one of OCM 1.3.
+// upstreamName returns the name of the work of a cluster, or the one under which the hub without revisions creates it: the name of the
+// ManifestWorkReplicaSet. In OCM 1.3, the API server appends five characters of this alphabet.
 func (w *World) upstreamName(cluster string) string {
 	for _, work := range w.Works() {
 		if work.Namespace == cluster {

@@ -9,7 +9,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Create makes the ManifestWorkReplicaSet.
+// Create creates the ManifestWorkReplicaSet.
 func (w *World) Create(version string, refs ...workv1alpha1.LocalPlacementReference) {
 	object := &workv1alpha1.ManifestWorkReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Name},
@@ -35,7 +35,7 @@ func (w *World) Edit(what string, change func(*workv1alpha1.ManifestWorkReplicaS
 	w.Tell("user: %s", what)
 }
 
-// Preserve says whether the workloads stay when the ManifestWorkReplicaSet is deleted.
+// Preserve sets whether the workloads stay when the ManifestWorkReplicaSet is deleted.
 func (w *World) Preserve(preserve bool) {
 	w.Edit(fmt.Sprintf("sets preserveResourcesOnDeletion to %v", preserve), func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
 		spec.PreserveResourcesOnDeletion = &preserve
@@ -63,7 +63,7 @@ func (w *World) HoldAborted(policy workv1alpha1.AbortedRevisionPolicy) {
 	})
 }
 
-// AbortByHand sets status.abortedTime, as a person does.
+// AbortByHand sets status.abortedTime, as a user does.
 func (w *World) AbortByHand() {
 	now := metav1.NewTime(w.Clock.Now()).Rfc3339Copy()
 	w.remembered(&now)
@@ -71,7 +71,7 @@ func (w *World) AbortByHand() {
 	w.Tell("user: sets status.abortedTime")
 }
 
-// Place makes or changes a Placement and its decisions: one group of clusters each.
+// Place creates or changes a Placement and its decisions, with one decision per group of clusters.
 func (w *World) Place(name string, groups ...[]string) {
 	placement := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
 	_, _ = w.API.Create(Placements, from(placement))
@@ -92,7 +92,8 @@ func (w *World) Place(name string, groups ...[]string) {
 	w.Tell("placement %s selects %v", name, groups)
 }
 
-// count writes how many clusters a Placement selects. OCM does so after the decisions, with the condition PlacementSatisfied.
+// count sets the number of clusters that a Placement selects. OCM does so after it has written the decisions, together with the condition
+// PlacementSatisfied.
 func (w *World) count(placement string, selected int, counted bool) {
 	var conditions []map[string]any
 	if counted {
@@ -103,8 +104,8 @@ func (w *World) count(placement string, selected int, counted bool) {
 	}}, true)
 }
 
-// Recreate deletes a Placement with its decisions, and creates it again as OCM's placement controller does: a decision without clusters comes
-// first. Place completes it.
+// Recreate deletes a Placement with its decisions, and creates it again as OCM's placement controller does: at first with a decision
+// without clusters. Place completes it.
 func (w *World) Recreate(name string) {
 	w.noteEmptied(name)
 	for i := range w.decisions(name) {
@@ -116,7 +117,7 @@ func (w *World) Recreate(name string) {
 	w.Tell("placement %s is created again, and its decision is empty", name)
 }
 
-// Empty takes the clusters out of a Placement's decisions, as OCM does before it writes others. Its count stays, or was not written yet.
+// Empty removes the clusters from a Placement's decisions, as OCM does before it writes new ones. Its count stays, or was not written yet.
 func (w *World) Empty(name string, counted bool) {
 	w.noteEmptied(name)
 	for i := range w.decisions(name) {

@@ -21,49 +21,49 @@ import (
 )
 
 const (
-	// Namespace is the ManifestWorkReplicaSet's.
+	// Namespace is the namespace of the ManifestWorkReplicaSet.
 	Namespace = "default"
-	// Name is the ManifestWorkReplicaSet's.
+	// Name is the name of the ManifestWorkReplicaSet.
 	Name = "web"
-	// settleTime is the process's success settle: longer than an agent lies.
+	// settleTime is the time that a success must last for the process. It is longer than a false report of an agent lasts.
 	settleTime = 3 * time.Second
 )
 
-// World is a hub, its clusters, and all that can happen to them.
+// World is a hub with its clusters, and with everything that can happen to them.
 type World struct {
 	API   *API
 	Clock *clocktesting.FakeClock
 	Hub   *Process
-	// Network carries the works; nil where they go through the API server.
+	// Network carries the works; nil if works go through the API server.
 	Network *Network
-	// Story is what happened, a line each.
+	// Story is the list of steps, one per line.
 	Story []string
-	// Check is called after each write of the hub; nil for none.
+	// Check is called after each write of the hub; nil for no check.
 	Check func(write string)
 	// Between is called after each write and each pass of the hub; nil for nothing.
 	Between func()
-	// Fault is handed to each process of the hub.
+	// Fault is set on each process of the hub.
 	Fault func(write string) Fault
-	// Refusals is what the API server answers to writes of the works of a cluster, until it is taken out again: a quota, a policy, a webhook
-	// that is down.
+	// Refusals are the answers of the API server to writes of the works of a cluster, for as long as they are in the map: a quota, a policy,
+	// or a webhook that is down.
 	Refusals map[string]Fault
 	// Irreparable are the hashes of revisions that a user deleted: only that of the template in the spec is created again.
 	Irreparable sets.Set[string]
 	// unrecorded are the hashes of revisions that were rolled out while no ControllerRevision could be made.
 	unrecorded sets.Set[string]
-	// Away says that another hub runs in this one's place.
+	// Away is true if another hub runs instead of this one.
 	Away bool
-	// GeneratesNames says that the other hub is one of OCM 1.3, which leaves the end of a new work's name to the API server.
+	// GeneratesNames is true if the other hub is one of OCM 1.3, which lets the API server generate the end of a new work's name.
 	GeneratesNames bool
 	// Drops gives each version an object of its own, which every other version drops, and sets pruneStrategy WhenAvailable.
 	Drops bool
-	// BrokenKept lets no object be applied that is kept beside those of a newer version.
+	// BrokenKept prevents kept objects from being applied beside those of a newer version.
 	BrokenKept bool
-	// serving is which version serves on each cluster.
+	// serving holds the version that serves on each cluster.
 	serving map[string]*clusterObjects
 	// brokenHandover is the first breach of P10.
 	brokenHandover error
-	// Lag keeps the hub's caches behind: how many of the waiting events they may see; nil lets them see all.
+	// Lag limits how many of the waiting events the hub's caches may see; nil shows them all.
 	Lag func(waiting int) int
 
 	began    time.Time
@@ -78,15 +78,15 @@ type World struct {
 	due         bool
 	events      []string
 	lastErr     string
-	// started holds when each work was written last.
+	// started holds the time of the last write of each work.
 	started map[string]string
-	// currentSince holds when each revision became the current one last.
+	// currentSince holds when each revision last became the current one.
 	currentSince map[string]time.Time
 	// becameCurrent is the hash of the revision that became the current one with the last write; empty for none.
 	becameCurrent string
-	// made holds the order in which revisions were made first, by name.
+	// made holds the order in which the revisions were created, by name.
 	made map[string]int
-	// agentsSaw and agentsDue spare the agents a look when nothing changed.
+	// agentsSaw and agentsDue let the agents skip a check if nothing has changed.
 	agentsSaw int64
 	agentsDue time.Time
 	// abortedTime is the value in the status that the hub last wrote.
@@ -103,29 +103,29 @@ type World struct {
 	emptied map[string]emptied
 	// informed is the last process that has made a pass.
 	informed *Process
-	// wasOverdue are the clusters that were overdue, and not well since.
+	// wasOverdue are the clusters that were overdue, and have not succeeded since.
 	wasOverdue map[string]overdueAt
 	// wellAt is when the agent of each cluster last reported a success.
 	wellAt map[string]time.Time
-	// refusedSince is since when the API server refuses the writes of a cluster's work.
+	// refusedSince holds since when the API server has rejected the writes of a cluster's work.
 	refusedSince map[string]time.Time
-	// refusedIn is the last rollout in which it refused one.
+	// refusedIn is the last rollout in which it rejected one.
 	refusedIn map[string]string
-	// causes holds which change cause each revision has to tell, by name.
+	// causes holds the change cause that each revision must have, by name.
 	causes map[string]cause
-	// objects are those of the managed clusters, and kept the UIDs of those that a deletion was to leave.
+	// objects are the objects of the managed clusters. kept are the UIDs of those that a deletion was to preserve.
 	objects objects
 	kept    map[string]int
-	// adversaries are agents that turned against the others.
+	// adversaries are the dishonest agents.
 	adversaries adversaries
-	// violation is what a pause did not hold back; nil for nothing.
+	// violation is a write that a pause did not hold back; nil for none.
 	violation error
 	clocks    clocks
 	// restored is true if the status was restored since the last pass.
 	restored bool
 }
 
-// NewWorld starts an empty one, with a hub that has nothing to do.
+// NewWorld returns an empty world, with a hub that has nothing to do.
 func NewWorld() *World {
 	w := &World{
 		Clock:    clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)),
@@ -154,7 +154,7 @@ func NewWorld() *World {
 	return w
 }
 
-// Restart replaces the hub's process by a new one, with nothing in its memory.
+// Restart replaces the hub's process with a new one that has no memory.
 func (w *World) Restart() {
 	w.Hub = NewProcess(w.API, w.Clock, machineClock{w}, settleTime, recorder{w}, w.Network)
 	w.Hub.Fault = func(what string) Fault {
@@ -202,15 +202,15 @@ func (w *World) strikeNow() {
 	}
 }
 
-// Suspend takes the hub's machine out of time: no request fails, and the process goes on where it was.
+// Suspend suspends the hub's machine: no request fails, and the process continues where it was.
 func (w *World) Suspend(during time.Duration) {
 	w.Tell("the hub's machine is suspended for %s", during)
 	w.Clock.Step(during)
-	// A heartbeat that the clock of a simulation never misses by itself.
+	// In a simulation, the clock itself never shows this. A heartbeat notices it.
 	w.Hub.connection.Restart()
 }
 
-// describe adds to a write of a work what it holds now.
+// describe adds the content of a work to the text of a write.
 func (w *World) describe(what string) string {
 	verb, rest, _ := strings.Cut(what, " work ")
 	namespace, name, ok := strings.Cut(rest, "/")
@@ -232,7 +232,7 @@ func (w *World) Tell(format string, args ...any) {
 	w.Story = append(w.Story, fmt.Sprintf("%7s  %s", w.Clock.Since(w.began), fmt.Sprintf(format, args...)))
 }
 
-// recorder notes events in the story.
+// recorder adds events to the story.
 type recorder struct{ w *World }
 
 // Eventf implements events.EventRecorder.
@@ -241,7 +241,7 @@ func (r recorder) Eventf(_, _ runtime.Object, _, reason, _, note string, args ..
 	r.w.Tell("event: %s: %s", reason, fmt.Sprintf(note, args...))
 }
 
-// Object is the ManifestWorkReplicaSet as the API server has it; nil when it is gone.
+// Object returns the ManifestWorkReplicaSet from the API server; nil if it is gone.
 func (w *World) Object() *workv1alpha1.ManifestWorkReplicaSet {
 	object, err := w.API.Get(ReplicaSets, Namespace, Name)
 	if err != nil {
@@ -250,7 +250,7 @@ func (w *World) Object() *workv1alpha1.ManifestWorkReplicaSet {
 	return as[workv1alpha1.ManifestWorkReplicaSet](w.API, readable(object))
 }
 
-// readable returns an object without the values that the types can't hold; see Spoil.
+// readable returns an object without the values that the Go types can't hold; see Spoil.
 func readable(object *unstructured.Unstructured) *unstructured.Unstructured {
 	refs, _, _ := unstructured.NestedSlice(object.Object, "spec", "placementRefs")
 	for _, ref := range refs {
@@ -263,7 +263,7 @@ func readable(object *unstructured.Unstructured) *unstructured.Unstructured {
 	return object
 }
 
-// Spoil writes a duration that the types can't hold into the first placementRef, as upstream's CRD lets a user do. The next Edit takes it out.
+// Spoil writes a duration that the Go types can't hold into the first placementRef, as upstream's CRD allows. The next Edit removes it.
 func (w *World) Spoil() {
 	patch := jsonOf([]map[string]any{{"op": "add", "path": "/spec/placementRefs/0/" + strings.Join(minSuccessTime, "/"), "value": unreadable}})
 	if _, err := w.API.Patch(ReplicaSets, Namespace, Name, patch, false); err != nil {
@@ -276,7 +276,7 @@ const unreadable = "5 minutes"
 
 var minSuccessTime = []string{"rolloutStrategy", "progressive", "minSuccessTime"}
 
-// Works are all works as the API server has them or, over a broker, as the hub wrote them last.
+// Works returns all works as the API server has them or, over a broker, as the hub last wrote them.
 func (w *World) Works() []*workv1.ManifestWork { return w.worksIn("") }
 
 // worksIn returns the ManifestWorks of a cluster, and those of all clusters if the name is empty or they travel over a broker.
@@ -291,7 +291,7 @@ func (w *World) worksIn(cluster string) []*workv1.ManifestWork {
 	return works
 }
 
-// Revisions are all ControllerRevisions, by number. Of those with number 0, the one created later had to come before the others.
+// Revisions returns all ControllerRevisions, by number. Of those with number 0, the one that was created last is the first.
 func (w *World) Revisions() []*appsv1.ControllerRevision {
 	var revisions []*appsv1.ControllerRevision
 	for _, object := range w.API.List(Revisions, "", nil) {
@@ -303,7 +303,7 @@ func (w *World) Revisions() []*appsv1.ControllerRevision {
 	return revisions
 }
 
-// patch writes as somebody else than the hub. It returns the object's resourceVersion.
+// patch writes as a user other than the hub. It returns the object's resourceVersion.
 func (w *World) patch(kind Kind, namespace, name string, patch map[string]any, status bool) int64 {
 	w.API.Manager = "kubectl-patch"
 	defer func() { w.API.Manager = "" }()
@@ -314,7 +314,7 @@ func (w *World) patch(kind Kind, namespace, name string, patch map[string]any, s
 	return versionOf(patched)
 }
 
-// versionOf is an object's resourceVersion, which counts up over all objects here.
+// versionOf returns an object's resourceVersion, which is a counter over all objects here.
 func versionOf(object metav1.Object) int64 {
 	version, err := strconv.ParseInt(object.GetResourceVersion(), 10, 64)
 	if err != nil {
@@ -323,7 +323,7 @@ func versionOf(object metav1.Object) int64 {
 	return version
 }
 
-// DeleteRevision deletes a revision, as a person would.
+// DeleteRevision deletes a revision, as a user would.
 func (w *World) DeleteRevision(name string) {
 	object, err := w.API.Get(Revisions, Namespace, name)
 	if err != nil {

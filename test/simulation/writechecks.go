@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// noteRecords follows which revisions were rolled out without a ControllerRevision, for lack of the permission.
+// noteRecords tracks which revisions were rolled out without a ControllerRevision, because the permission was missing.
 func (w *World) noteRecords() {
 	object := w.Object()
 	if object == nil {
@@ -28,7 +28,7 @@ func (w *World) noteRecords() {
 	}
 }
 
-// CheckWrite checks what must hold at each write: P3 and P4, and that no abort comes without a failure.
+// CheckWrite checks the rules for each write: P3 and P4, and that there is no abort without a failure.
 func (w *World) CheckWrite(write string) error {
 	if err := w.checkForged(); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (w *World) CheckWrite(write string) error {
 	return nil
 }
 
-// noteCurrent notes which revision became the current one with the last write.
+// noteCurrent notes the revision that became the current one with the last write.
 func (w *World) noteCurrent() {
 	l := w.ledger()
 	name, since := revision.Name(Name, l.Current.Hash), l.Ended
@@ -76,7 +76,7 @@ func (w *World) noteCurrent() {
 	}
 }
 
-// hadHashless reports whether every work that the hub's cache shows is one of another hub: it rolled the revision out.
+// hadHashless reports whether every work in the hub's cache was written by another hub, which therefore rolled the revision out.
 func (w *World) hadHashless() bool {
 	works := w.Hub.stores.Works.List()
 	return len(works) > 0 && !slices.ContainsFunc(works, func(cached any) bool {
@@ -84,8 +84,8 @@ func (w *World) hadHashless() bool {
 	})
 }
 
-// checkCurrent checks P3: a revision that became the current one in this moment has succeeded on every selected cluster, by what the
-// hub has seen.
+// checkCurrent checks P3: a revision that has just become the current one has succeeded on every selected cluster, as far as the hub has
+// seen.
 func (w *World) checkCurrent() error {
 	if w.becameCurrent == "" {
 		return nil
@@ -93,13 +93,13 @@ func (w *World) checkCurrent() error {
 	return w.checkSucceeded(revision.Name(Name, w.becameCurrent), w.becameCurrent)
 }
 
-// toldAway reports whether the hub says that no Placement selected a cluster when it decided, as the cluster is unavailable: it may be selected
-// again since.
+// toldAway reports whether the hub reports that, at the time of its decision, no Placement selected a cluster because it was unavailable.
+// The cluster may have been selected again since.
 func (w *World) toldAway(cluster string) bool {
 	return slices.ContainsFunc(w.Object().Status.Away, func(away workv1alpha1.AwayCluster) bool { return away.Cluster == cluster })
 }
 
-// checkSucceeded checks that a revision has succeeded on every selected cluster, by what the hub has seen.
+// checkSucceeded checks that a revision has succeeded on every selected cluster, as far as the hub has seen.
 func (w *World) checkSucceeded(name, hash string) error {
 	selected := w.seenSelected()
 	failed, succeeded := map[string]error{}, 0
@@ -129,7 +129,7 @@ func (w *World) checkSucceeded(name, hash string) error {
 			failed[work.Namespace] = fmt.Errorf("%s became current, and cluster %s has not succeeded", name, work.Namespace)
 			continue
 		}
-		// A tolerated failure keeps its objects, also where it is available at the moment.
+		// After a tolerated failure, a cluster keeps its objects, even if it is available at the moment.
 		if kept := work.Annotations[workv1alpha1.AnnotationKeptRevision]; kept != "" {
 			failed[work.Namespace] = fmt.Errorf("%s became current, and cluster %s keeps objects of %s", name, work.Namespace, kept)
 			continue
@@ -143,14 +143,14 @@ func (w *World) succeededWithGates(work *workv1.ManifestWork) bool {
 	return w.succeeded(work) && (!w.gates.decided || w.gateOpen(work))
 }
 
-// noteMade notes the order in which revisions are made first.
+// noteMade notes the order in which revisions are first created.
 func (w *World) noteMade(name string) {
 	if _, known := w.made[name]; !known {
 		w.made[name] = len(w.made)
 	}
 }
 
-// checkStarted checks P4: where a write starts a cluster, those in flight for its ref are no more than the batch.
+// checkStarted checks P4: if a write starts a cluster, the number of clusters in flight for its ref does not exceed the batch.
 func (w *World) checkStarted(name string) error {
 	namespace, workName, _ := strings.Cut(name, "/")
 	started := w.work(namespace, workName)
@@ -160,7 +160,7 @@ func (w *World) checkStarted(name string) error {
 	has := string(started.UID) + started.Labels[workv1alpha1.LabelControllerHash]
 	at := has
 	if w.Network == nil {
-		// Over a broker a hub that was restarted sends an agent that it has not heard what the agent has already.
+		// Over a broker, a restarted hub may send a version again to an agent that it has not heard, and that already has it.
 		at += started.Annotations[workv1alpha1.AnnotationAppliedAt]
 	}
 	before := w.started[name]
@@ -169,7 +169,7 @@ func (w *World) checkStarted(name string) error {
 	}
 	w.started[name] = at
 	if w.corrupt(started) {
-		return nil // What its agent says frees its slot or takes it. It must not free more than that.
+		return nil // The report of its agent frees or takes only its own slot.
 	}
 	owner := w.seen()
 	if owner == nil || owner.Status.AbortedTime != nil || started.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision {
@@ -178,7 +178,7 @@ func (w *World) checkStarted(name string) error {
 	if w.returnsHere(owner, started, before) {
 		return nil
 	}
-	// A retry that changes nothing but the time from which a deadline runs waits for no Placement.
+	// A retry that changes only the start of a deadline waits for no Placement.
 	if unknown := w.unknownPlacement(owner); unknown != "" && !strings.HasPrefix(before, has) {
 		return fmt.Errorf("%s is started while the clusters of placement %s are unknown", name, unknown)
 	}
@@ -194,7 +194,7 @@ func (w *World) checkStarted(name string) error {
 	return w.checkTurnAndBatch(name, owner, started)
 }
 
-// startedBy reports whether another work of the cluster has started it: its agent hid one of the two for a while.
+// startedBy reports whether another work of the cluster has already started it: its agent hid one of the two works for a while.
 func (w *World) startedBy(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork) bool {
 	return slices.ContainsFunc(w.worksIn(started.Namespace), func(other *workv1.ManifestWork) bool {
 		return other.Name != started.Name && other.Namespace == started.Namespace && owned(other) &&
@@ -202,7 +202,7 @@ func (w *World) startedBy(owner *workv1alpha1.ManifestWorkReplicaSet, started *w
 	})
 }
 
-// checkTurnAndBatch checks that a cluster may be started: its placement is not halted, its group has its turn, and the batch has room.
+// checkTurnAndBatch checks that a cluster may be started: its placement is not halted, it is the turn of its group, and the batch has room.
 func (w *World) checkTurnAndBatch(name string, owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork) error {
 	placement := started.Labels[workv1alpha1.LabelPlacement]
 	if w.startedBy(owner, started) {
@@ -227,8 +227,8 @@ func (w *World) checkTurnAndBatch(name string, owner *workv1alpha1.ManifestWorkR
 	return nil
 }
 
-// inFlight are the clusters that count for the placement of a work that is started, have what it has, and neither got there since
-// the hub wrote it nor failed.
+// inFlight returns the clusters that count for the same placement as a started work, have the same version, and have neither succeeded nor
+// failed since the hub wrote it.
 func (w *World) inFlight(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork, deadline time.Duration) []string {
 	var clusters []string
 	for _, work := range w.Works() {
@@ -236,9 +236,9 @@ func (w *World) inFlight(owner *workv1alpha1.ManifestWorkReplicaSet, started *wo
 			continue
 		}
 		if label := work.Labels[workv1alpha1.LabelPlacement]; label != started.Labels[workv1alpha1.LabelPlacement] && refersTo(owner, label) {
-			continue // It counts there until it is handed over, which starts nothing.
+			continue // It counts there until it is handed over. The handover starts nothing.
 		}
-		// What someone edited by hand is not at the revision.
+		// A work that a user edited is not at the revision.
 		if w.countedUnder(owner, work) != started.Labels[workv1alpha1.LabelPlacement] ||
 			work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision || Version(work) != Version(started) {
 			continue
@@ -250,14 +250,15 @@ func (w *World) inFlight(owner *workv1alpha1.ManifestWorkReplicaSet, started *wo
 	return clusters
 }
 
-// pastItsTime reports whether the deadline of a cluster has passed, for this work or for one that somebody deleted: such a work is put back.
+// pastItsTime reports whether the deadline of a cluster has passed, for this work or for a deleted one: the hub creates a deleted work
+// again.
 func (w *World) pastItsTime(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork, deadline time.Duration) bool {
 	at, known := w.writtenAt(work)
 	return deadline > 0 && known && w.Clock.Since(at) >= deadline || w.wasOverdue[work.Namespace].rollout == w.rolloutOf(owner)
 }
 
-// unknowable reports whether a hub that was restarted can't know a work. Over a broker only its agent has it: an agent may be silent, no agent is
-// believed whose cluster is not selected, and without the revisions nobody knows what the work holds.
+// unknowable reports whether a restarted hub can't know a work. Over a broker, only the agent has the work: the agent may be silent, the
+// reports of an unselected cluster are ignored, and without the revisions the content of the work is unknown.
 func (w *World) unknowable(work *workv1.ManifestWork) bool {
 	if w.Network == nil {
 		return false

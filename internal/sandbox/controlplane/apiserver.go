@@ -12,9 +12,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
 )
 
-// APIServerOptions says how to run a kube-apiserver.
+// APIServerOptions are the options of a kube-apiserver.
 type APIServerOptions struct {
-	// Name names the log file, the keys in etcd and the context in kubeconfigs. One per group.
+	// Name names the log file, the keys in etcd and the context in kubeconfigs. It must be unique in the group.
 	Name string
 	// Args are added to the flags.
 	Args []string
@@ -22,7 +22,7 @@ type APIServerOptions struct {
 
 // APIServer is a kube-apiserver.
 type APIServer struct {
-	// Name is the one of the options.
+	// Name is the name of the server, from the options.
 	Name string
 
 	group  *process.Group
@@ -65,7 +65,7 @@ func (s *APIServer) Start(ctx context.Context) error {
 		Name: s.Name + "-kube-apiserver",
 		Path: s.binary,
 		Args: append(s.flags(), s.args...),
-		// It would wait for open watches to end.
+		// A graceful stop would wait for open watches to end.
 		Abrupt: true,
 	})
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *APIServer) Start(ctx context.Context) error {
 // Stop ends the server; its data stays until the group stops.
 func (s *APIServer) Stop() error { return s.child.Kill() }
 
-// Process is the child process that runs now.
+// Process returns the child process that is running.
 func (s *APIServer) Process() *process.Process { return s.child }
 
 // Host is the server's address, with the scheme.
@@ -108,7 +108,7 @@ func (s *APIServer) flags() []string {
 		"--tls-cert-file=" + file(servingCertFile),
 		"--tls-private-key-file=" + file(servingKeyFile),
 		"--client-ca-file=" + file(caFile),
-		// Nobody proxies here, but servers that ask this one who their clients are (the work hub's metrics) want to know.
+		// No proxy runs here, but servers that authenticate their clients through this one (the work hub's metrics) need these settings.
 		"--requestheader-client-ca-file=" + file(caFile),
 		"--requestheader-allowed-names=front-proxy",
 		"--requestheader-username-headers=X-Remote-User",
@@ -120,9 +120,9 @@ func (s *APIServer) flags() []string {
 		"--service-cluster-ip-range=10.0.0.0/24",
 		"--authorization-mode=Node,RBAC",
 		"--allow-privileged=true",
-		// Nobody reaches the service "kubernetes" here, and an endpoint must not be a loopback address.
+		// Nothing uses the service "kubernetes" here, and an endpoint must not be a loopback address.
 		"--endpoint-reconciler-type=none",
-		// Pods would wait for the service account "default", which no controller makes here. The other two cost start-up time.
+		// Pods would wait for the service account "default", which no controller creates here. The other two cost start-up time.
 		"--disable-admission-plugins=ServiceAccount,RuntimeClass,StorageObjectInUseProtection",
 	}
 }

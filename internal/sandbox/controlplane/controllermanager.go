@@ -7,7 +7,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
 )
 
-// Controllers of kube-controller-manager that callers ask for.
+// Controllers of kube-controller-manager that callers use.
 const (
 	GarbageCollector = "garbage-collector-controller"
 	Namespaces       = "namespace-controller"
@@ -15,12 +15,12 @@ const (
 	ReplicaSets      = "replicaset-controller"
 )
 
-// controllerManagerUser is who the controllers are where each has no ServiceAccount of its own.
+// controllerManagerUser is the user of the controllers that have no ServiceAccount of their own.
 const controllerManagerUser = "system:kube-controller-manager"
 
 // StartControllerManager starts the named controllers of kube-controller-manager and no others.
 func StartControllerManager(group *process.Group, binary string, server *APIServer, controllers ...string) (*process.Process, error) {
-	// Its own name, and for rights those of an administrator: policies of deploy/ tell the garbage collector from people by its name.
+	// It has its own name, because the policies of deploy/ recognize the garbage collector by name, and the permissions of an administrator.
 	config, err := server.UserConfig(controllerManagerUser, "system:masters")
 	if err != nil {
 		return nil, err

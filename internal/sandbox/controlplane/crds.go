@@ -23,8 +23,8 @@ const (
 	spokeCRDs = "klusterlet/managed/"
 )
 
-// HubCRDs returns the definitions of OCM's hub that work, placement and their tests need, with this
-// project's ManifestWorkReplicaSet in the place of upstream's.
+// HubCRDs returns the CRDs of OCM's hub that work, placement and their tests need. This project's ManifestWorkReplicaSet replaces that of
+// upstream.
 func HubCRDs() ([][]byte, error) {
 	files := []string{
 		"0000_00_clusters.open-cluster-management.io_managedclusters.crd.yaml",
@@ -74,7 +74,7 @@ func InstallCRDs(ctx context.Context, config *rest.Config, definitions ...[]byte
 	return waitAllServed(ctx, client, wanted)
 }
 
-// WaitForCRDs waits until the API server serves definitions that somebody else installs.
+// WaitForCRDs waits until the API server serves definitions that another program installs.
 func WaitForCRDs(ctx context.Context, config *rest.Config, definitions ...[]byte) error {
 	client, wanted, err := decodeFor(config, definitions)
 	if err != nil {
@@ -83,7 +83,7 @@ func WaitForCRDs(ctx context.Context, config *rest.Config, definitions ...[]byte
 	return waitAllServed(ctx, client, wanted)
 }
 
-// decodeFor decodes definitions, and makes the client that knows them.
+// decodeFor decodes definitions, and creates a client for them.
 func decodeFor(config *rest.Config, definitions [][]byte) (apiextensionsclient.Interface, []*apiextensionsv1.CustomResourceDefinition, error) {
 	client, err := apiextensionsclient.NewForConfig(config)
 	if err != nil {
@@ -130,7 +130,7 @@ func apply(ctx context.Context, client apiextensionsclient.Interface, crd *apiex
 	return err
 }
 
-// waitServed waits until the resource itself answers: "Established" comes a moment before.
+// waitServed waits until the API server serves the resource. The condition Established becomes true a moment earlier.
 func waitServed(ctx context.Context, client apiextensionsclient.Interface, crd *apiextensionsv1.CustomResourceDefinition) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {

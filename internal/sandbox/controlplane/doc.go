@@ -1,7 +1,6 @@
-// Package controlplane starts Kubernetes control planes on loopback for the sandbox and the integration
-// tests: etcd, kube-apiservers that share it, and, where a caller wants them, controllers of
-// kube-controller-manager. Every one is a child process of a process.Group, which ends them and removes
-// their files whatever happens to the caller.
+// Package controlplane starts Kubernetes control planes on loopback for the sandbox and the integration tests: etcd, kube-apiservers that
+// share it, and controllers of kube-controller-manager if a caller requests them. Each of them is a child process of a process.Group, which
+// ends them and removes their files, even if the caller crashes.
 //
 // A test needs three lines:
 //

@@ -14,7 +14,7 @@ import (
 
 // Env is a group of child processes with one etcd that all control planes share.
 type Env struct {
-	// Group runs the children; callers may start their own in it.
+	// Group runs the child processes. Callers may start their own processes in it.
 	Group *process.Group
 	// Tools are the binaries.
 	Tools tools.Tools
@@ -22,10 +22,10 @@ type Env struct {
 	Etcd *Etcd
 }
 
-// DirPrefix is what the name of a sandbox's directory begins with.
+// DirPrefix is the prefix of the name of a sandbox's directory.
 const DirPrefix = "work-rollback"
 
-// NewEnv builds the tools where they are missing, which it reports to out, and starts etcd.
+// NewEnv builds the tools if they are missing, which it reports to out, and starts etcd.
 func NewEnv(ctx context.Context, out io.Writer) (*Env, error) {
 	built, err := tools.Ensure(ctx, out, "")
 	if err != nil {
@@ -34,7 +34,7 @@ func NewEnv(ctx context.Context, out io.Writer) (*Env, error) {
 	return NewEnvWith(ctx, built)
 }
 
-// NewEnvWith starts etcd from tools that are there.
+// NewEnvWith starts etcd from existing tools.
 func NewEnvWith(ctx context.Context, built tools.Tools) (*Env, error) {
 	group, err := process.NewGroup(DirPrefix)
 	if err != nil {
@@ -50,9 +50,9 @@ func NewEnvWith(ctx context.Context, built tools.Tools) (*Env, error) {
 // Stop ends every child and removes their files.
 func (e *Env) Stop(ctx context.Context) error { return e.Group.Stop(ctx) }
 
-// Options says what a control plane has.
+// Options are the options of a control plane.
 type Options struct {
-	// Name is unique in its Env.
+	// Name must be unique in its Env.
 	Name string
 	// CRDs are installed before Start returns.
 	CRDs [][]byte
@@ -66,7 +66,7 @@ type Options struct {
 type ControlPlane struct {
 	*APIServer
 
-	// ControllerManager is nil where no controllers were asked for.
+	// ControllerManager is nil if no controllers were requested.
 	ControllerManager *process.Process
 }
 
@@ -89,13 +89,13 @@ func (e *Env) Start(ctx context.Context, options Options) (*ControlPlane, error)
 	return plane, nil
 }
 
-// HubOptions says what a hub has beside its API server and CRDs.
+// HubOptions are the options of a hub.
 type HubOptions struct {
 	// Name is "hub" if empty.
 	Name string
-	// GarbageCollection runs the controllers that delete what lost its owner or its namespace.
+	// GarbageCollection runs the controllers that delete objects whose owner or namespace is gone.
 	GarbageCollection bool
-	// Bare leaves OCM's CRDs to somebody else: to OCM's own operator.
+	// Bare does not install OCM's CRDs, so that OCM's operator can install them.
 	Bare bool
 	// APIServerArgs are added to the flags of kube-apiserver.
 	APIServerArgs []string
@@ -120,8 +120,8 @@ func (e *Env) StartHub(ctx context.Context, options HubOptions) (*ControlPlane, 
 	return e.Start(ctx, plane)
 }
 
-// StartManagedClusters starts a control plane for each name, all at the same time, with the CRDs of a work agent
-// and, if workloads is set, the controllers that turn Deployments into Pods.
+// StartManagedClusters starts a control plane for each name, all at the same time, with the CRDs of a work agent. If workloads is set, it
+// also starts the controllers that create Pods for Deployments.
 func (e *Env) StartManagedClusters(ctx context.Context, workloads bool, names ...string) ([]*ControlPlane, error) {
 	definitions, err := ManagedClusterCRDs()
 	if err != nil {

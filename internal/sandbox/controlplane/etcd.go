@@ -8,19 +8,18 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
 )
 
-// startAttempts is how often a process is started on a new port: another process can take a
-// free port before ours does.
+// startAttempts is how often a process is started on a new port: another process can take a free port before ours does.
 const startAttempts = 5
 
-// Etcd is a running etcd, which any number of API servers share under a prefix each.
+// Etcd is a running etcd. Any number of API servers can share it, each with its own prefix.
 type Etcd struct {
 	*process.Process
 
-	// URL is where clients reach it.
+	// URL is the URL for clients.
 	URL string
 }
 
-// StartEtcd starts an etcd that is fast rather than durable: its data does not outlive the group.
+// StartEtcd starts an etcd that is fast rather than durable. Its data is deleted with the group.
 func StartEtcd(ctx context.Context, group *process.Group, binary string) (*Etcd, error) {
 	var last error
 	for range startAttempts {
@@ -50,10 +49,10 @@ func startEtcdOnce(ctx context.Context, group *process.Group, binary string) (*E
 			"--data-dir=" + group.Path("etcd"),
 			"--listen-client-urls=" + url,
 			"--advertise-client-urls=" + url,
-			// One member has no peers, so any port will do.
+			// The only member has no peers, so any port works.
 			"--listen-peer-urls=http://127.0.0.1:0",
 			"--unsafe-no-fsync",
-			// The 2 GB that it takes by default are full after a few updates of thousands of works within minutes.
+			// The default quota of 2 GB is exhausted after a few updates of thousands of works within minutes.
 			"--quota-backend-bytes=8589934592",
 			"--log-level=warn",
 		},

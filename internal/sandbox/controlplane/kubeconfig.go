@@ -48,9 +48,9 @@ func writeKubeconfig(path, name, namespace string, config *rest.Config) error {
 	return nil
 }
 
-// replaceFile writes a file in one step: a process that was given it before may be reading it.
+// replaceFile writes a file in one step, because another process may be reading it.
 func replaceFile(path string, data []byte) error {
-	// A temporary file can be read by its owner only, as a kubeconfig has to be.
+	// Only the owner can read a temporary file, as is required for a kubeconfig.
 	temp, err := os.CreateTemp(filepath.Dir(path), ".kubeconfig-")
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// lifetime of the certificates. A sandbox that stays up for longer has to be started again.
+// lifetime is the lifetime of the certificates. A sandbox that runs for longer must be restarted.
 const lifetime = 30 * 24 * time.Hour
 
 // The files of an API server.
@@ -34,7 +34,7 @@ type keyPair struct {
 	cert, key []byte
 }
 
-// client returns a certificate by which an API server knows a user and its groups.
+// client returns a certificate with which an API server identifies a user and its groups.
 func (a *authority) client(name string, groups ...string) (keyPair, error) {
 	config, err := a.ca.MakeClientCertificateForDuration(&user.DefaultInfo{Name: name, Groups: groups}, lifetime)
 	if err != nil {
@@ -47,7 +47,8 @@ func (a *authority) client(name string, groups ...string) (keyPair, error) {
 	return keyPair{cert: cert, key: key}, nil
 }
 
-// writePKI makes what an API server needs to serve on loopback, to know its clients and to sign tokens, and writes it to dir.
+// writePKI creates the files with which an API server serves on loopback, authenticates its clients and signs tokens, and writes them to
+// dir.
 func writePKI(dir, name string) (*authority, error) {
 	config, err := crypto.MakeSelfSignedCAConfigForDuration(name+"-ca", lifetime)
 	if err != nil {

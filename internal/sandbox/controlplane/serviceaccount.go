@@ -11,8 +11,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// ServiceAccountConfig returns a client configuration with a token of a ServiceAccount, and so with the rights that RBAC gives it. The
-// token lives as long as the server's certificates: nobody renews it, as a kubelet would.
+// ServiceAccountConfig returns a client configuration with a token of a ServiceAccount, so RBAC determines its permissions. The token is
+// valid for as long as the server's certificates, because it is not renewed, as a kubelet would do.
 func (s *APIServer) ServiceAccountConfig(ctx context.Context, namespace, name string) (*rest.Config, error) {
 	client, err := kubernetes.NewForConfig(s.RESTConfig())
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Values are what the operator fills in, by the names of its own configuration. It is no struct of OCM's, because that one has other fields
-// in each release.
+// Values are the values that the operator fills in, by the names of its own configuration. It is not a struct of OCM's, because that struct
+// has different fields in each release.
 type Values map[string]any
 
-// Defaults are the values of a hub that `clusteradm init` made: Default mode, the work driver kube, and the ports and the TLS version
-// that the operator takes where the ClusterManager and the ConfigMap ocm-tls-profile say nothing.
+// Defaults returns the values of a hub that `clusteradm init` created: Default mode, the work driver kube, and the operator's default ports
+// and TLS version, which apply if the ClusterManager and the ConfigMap ocm-tls-profile set no others.
 func Defaults() Values {
 	webhook := map[string]any{"Port": 9443, "HealthProbePort": 8000, "MetricsPort": 8080, "HostNetwork": false}
 	return Values{
@@ -27,13 +27,13 @@ func Defaults() Values {
 	}
 }
 
-// Render fills in a file of the operator's, relative to its directory cluster-manager, and decodes it.
+// Render fills in a file of the operator, relative to its directory cluster-manager, and decodes it.
 func Render(file string, values Values, into any) error {
 	text, err := manifests.ClusterManagerManifestFiles.ReadFile("cluster-manager/" + file)
 	if err != nil {
 		return fmt.Errorf("looking for a manifest of OCM's operator: %w", err)
 	}
-	// library-go panics where a template asks for what Defaults lacks: OCM has renamed a value.
+	// library-go panics if a template uses a value that Defaults lacks: OCM has renamed a value.
 	filled := assets.MustCreateAssetFromTemplate(file, text, map[string]any(values))
 	if err := yaml.Unmarshal(filled.Data, into); err != nil {
 		return fmt.Errorf("decoding %s of OCM's operator: %w", file, err)
@@ -41,13 +41,13 @@ func Render(file string, values Values, into any) error {
 	return nil
 }
 
-// Files of the operator that are about works.
+// Files of the operator for works.
 const (
 	WorkDeployment    = "management/work/deployment.yaml"
 	WebhookDeployment = "management/work/webhook-deployment.yaml"
 )
 
-// Arguments returns those of the container of a Deployment, the binary "/work" among them.
+// Arguments returns the arguments of the container of a Deployment, including the binary "/work".
 func Arguments(file string, values Values) ([]string, error) {
 	deployment := &appsv1.Deployment{}
 	if err := Render(file, values, deployment); err != nil {

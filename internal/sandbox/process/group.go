@@ -18,7 +18,7 @@ var watchdogScript string
 
 // Group is a set of child processes and the directory that holds their files.
 type Group struct {
-	// Dir holds everything that the children write. It is removed by Stop, or by the watchdog.
+	// Dir holds all files that the children write. Stop removes it, or the watchdog does.
 	Dir string
 
 	watchdog *exec.Cmd
@@ -29,14 +29,14 @@ type Group struct {
 	keep     bool
 }
 
-// NewGroup makes the directory, under the system's place for temporary files, and starts the watchdog. The
-// name of the directory begins with prefix.
+// NewGroup creates the directory, in the system's directory for temporary files, and starts the watchdog. The name of the directory starts
+// with prefix.
 func NewGroup(prefix string) (*Group, error) {
 	dir, err := os.MkdirTemp("", prefix+"-")
 	if err != nil {
 		return nil, fmt.Errorf("making a temporary directory (set TMPDIR to a directory that can be written): %w", err)
 	}
-	// Certificates name their host, not this path, but kubeconfigs and logs do: resolve links once.
+	// Certificates name their host and not this path, but kubeconfigs and logs do: resolve links once.
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = resolved
 	}
@@ -50,7 +50,7 @@ func NewGroup(prefix string) (*Group, error) {
 func (g *Group) startWatchdog() error {
 	g.watchdog = exec.Command("sh", "-c", watchdogScript, "watchdog", g.Dir)
 	g.watchdog.Dir = os.TempDir()
-	// The watchdog has to outlive this process, so no parent-death signal here.
+	// The watchdog must outlive this process, so it gets no parent-death signal.
 	g.watchdog.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	pipe, err := g.watchdog.StdinPipe()
 	if err != nil {
@@ -87,7 +87,7 @@ func (g *Group) Stop(ctx context.Context) error {
 		errs = append(errs, children[i].Stop(ctx))
 	}
 	if keep {
-		// The watchdog removes the directory when its pipe closes, so it has to go first.
+		// The watchdog removes the directory when its pipe closes, so it must be killed first.
 		errs = append(errs, ignoreDone(g.watchdog.Process.Kill()))
 	}
 	errs = append(errs, g.pipe.Close())
@@ -100,8 +100,7 @@ func (g *Group) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// report reports a child to the watchdog. A watchdog that is gone is no reason to fail: it is needed only if
-// this process dies too.
+// report reports a child to the watchdog. A missing watchdog is not an error: it is needed only if this process dies too.
 func (g *Group) report(what string, pid int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -115,5 +114,5 @@ func ignoreDone(err error) error {
 	return err
 }
 
-// WatchdogPID is the process number of the watchdog.
+// WatchdogPID returns the process ID of the watchdog.
 func (g *Group) WatchdogPID() int { return g.watchdog.Process.Pid }

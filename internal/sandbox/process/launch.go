@@ -11,8 +11,8 @@ var (
 	launches   chan func()
 )
 
-// start starts cmd from one thread that lives as long as this process. The kernel's parent-death
-// signal is bound to the thread that started the child, and Go ends threads as it likes.
+// start starts cmd from a thread that lives as long as this process. The kernel's parent-death signal is bound to the thread that started
+// the child, and Go may end other threads at any time.
 func start(cmd *exec.Cmd) error {
 	launchOnce.Do(func() {
 		launches = make(chan func())

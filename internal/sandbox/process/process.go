@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// grace is how long a child may take to end after a polite signal.
+// grace is how long a child may take to end after a termination signal.
 const grace = 10 * time.Second
 
-// Command says what to run.
+// Command is a command to run.
 type Command struct {
-	// Name is what errors and the log file call the process.
+	// Name is the name of the process in errors and of its log file.
 	Name string
 	// Path is the binary.
 	Path string
 	Args []string
 	// Env is added to this process's environment.
 	Env []string
-	// Abrupt kills the process at once instead of asking it to end: right for what keeps nothing worth
-	// saving, such as an etcd whose data is removed anyway.
+	// Abrupt kills the process at once instead of asking it to end. Use it for processes without data that is worth saving, such as an etcd
+	// whose data is removed anyway.
 	Abrupt bool
 }
 
@@ -52,7 +52,7 @@ func (g *Group) Start(command Command) (*Process, error) {
 
 	p.cmd = exec.Command(command.Path, command.Args...)
 	p.cmd.Dir = g.Dir
-	// Children that are killed can't remove their temporary files, so those belong into the directory too.
+	// Killed children can't remove their temporary files, so those belong in the directory too.
 	p.cmd.Env = append(append(os.Environ(), "TMPDIR="+g.Dir), command.Env...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = childAttr()
@@ -83,13 +83,13 @@ func (g *Group) forget(gone *Process) {
 	}
 }
 
-// PID is the child's process number.
+// PID returns the process ID of the child.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done is closed when the child has ended, for whatever reason.
+// Done is closed when the child has ended, for any reason.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Exited reports whether the child has ended, and if so with an error that shows the end of its log.
+// Exited reports whether the child has ended. If it has, the error shows the end of its log.
 func (p *Process) Exited() (bool, error) {
 	select {
 	case <-p.done:

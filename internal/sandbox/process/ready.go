@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// WaitReady polls probe until it returns nil. It gives up when the child ends, or after the timeout, and then says
-// what the probe said last and what the child logged.
+// WaitReady polls probe until it returns nil. It gives up when the child ends, or after the timeout. The error then has the last error of
+// the probe, and the end of the child's log.
 func (p *Process) WaitReady(ctx context.Context, timeout time.Duration, probe func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, timeout, true, func(ctx context.Context) (bool, error) {
@@ -34,7 +34,7 @@ func (p *Process) WaitReady(ctx context.Context, timeout time.Duration, probe fu
 	}
 }
 
-// HTTPOK is a probe for WaitReady, as a kubelet's is: it asks url, and returns nil for the status 200.
+// HTTPOK is a probe for WaitReady, like that of a kubelet: it requests url, and returns nil for the status 200.
 func HTTPOK(ctx context.Context, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -52,8 +52,8 @@ func HTTPOK(ctx context.Context, url string) error {
 	return nil
 }
 
-// FreePort returns a loopback port that nothing listens on now. Another process can take it before the caller
-// does, so a child that ends at once is worth another try with another port.
+// FreePort returns a loopback port that is not in use. Another process can take it before the caller does, so if a child ends at once, the
+// caller should retry with another port.
 func FreePort() (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

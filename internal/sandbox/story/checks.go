@@ -13,17 +13,17 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// check is one thing that a step proves.
+// check is a fact that a step proves.
 type check struct {
 	text string
-	// prove returns nil if the facts hold it, else what was expected and what is there.
+	// prove returns nil if the facts agree with the check. Otherwise the error has the expected and the actual state.
 	prove func(*facts) error
 }
 
-// minSuccessTime is the one of web.yaml.
+// minSuccessTime is the minSuccessTime in web.yaml.
 const minSuccessTime = 2 * time.Second
 
-// wanted is a condition that a step ends with.
+// wanted is a condition at the end of a step.
 type wanted struct {
 	kind, reason string
 	status       metav1.ConditionStatus
@@ -100,7 +100,7 @@ func everyClusterRuns(version string) check {
 	}}
 }
 
-// reached proves how many clusters ever began to run a version. Their ReplicaSets remember.
+// reached proves how many clusters ever began to run a version, based on their ReplicaSets.
 func reached(version string, count int) check {
 	return check{fmt.Sprintf("%s has run on exactly %s", version, clusters(count)), func(f *facts) error {
 		var names []string
@@ -116,7 +116,7 @@ func reached(version string, count int) check {
 	}}
 }
 
-// oneAfterTheOther proves on the ManifestWorks that each cluster had its time with a version before the next got it.
+// oneAfterTheOther proves, based on the ManifestWorks, that each cluster had a version for some time before the next one got it.
 func oneAfterTheOther(version string) check {
 	return check{"the hub reached one cluster after the other", func(f *facts) error {
 		var times []time.Time
@@ -158,7 +158,7 @@ func revisionCount(count int) check {
 	}}
 }
 
-// abortedTime proves whether the hub aborted.
+// abortedTime proves whether the hub has aborted the rollout.
 func abortedTime(set bool) check {
 	text := "no rollout is aborted"
 	if set {
@@ -172,7 +172,7 @@ func abortedTime(set bool) check {
 	}}
 }
 
-// allConfirmed proves that the hub heard from every cluster that it is back.
+// allConfirmed proves that every cluster has confirmed the restored revision.
 func allConfirmed(count int) check {
 	return check{"the hub heard from every cluster that it is back", func(f *facts) error {
 		want, got := fmt.Sprintf("confirmed by %d of %s", count, clusters(count)), ""
@@ -186,7 +186,7 @@ func allConfirmed(count int) check {
 	}}
 }
 
-// atMostOneUnderWay holds during a whole rollout: the strategy's maxConcurrency.
+// atMostOneUnderWay must hold during a whole rollout, because of maxConcurrency.
 func atMostOneUnderWay(f *facts) error {
 	var names []string
 	for i := range f.clusters {

@@ -30,7 +30,7 @@ func (f *facts) version(hash string) string {
 	return versionOfTemplate(template)
 }
 
-// hash returns the hash of the revision that the hub gave a cluster.
+// hash returns the hash of the revision that the hub wrote to a cluster.
 func (c *clusterFacts) hash() string {
 	if c.work == nil {
 		return ""
@@ -38,7 +38,7 @@ func (c *clusterFacts) hash() string {
 	return c.work.Labels[workv1alpha1.LabelControllerHash]
 }
 
-// version returns the version that a cluster runs: its Deployment's.
+// version returns the version of a cluster's Deployment.
 func (c *clusterFacts) version() string {
 	if c.deployment == nil {
 		return ""
@@ -56,12 +56,12 @@ func (c *clusterFacts) everHad(version string) bool {
 	return false
 }
 
-// observed reports whether the status of a cluster's Deployment is about its spec of today.
+// observed reports whether the status of a cluster's Deployment is about its current spec.
 func (c *clusterFacts) observed() bool {
 	return c.deployment != nil && c.deployment.Status.ObservedGeneration == c.deployment.Generation
 }
 
-// healthy reports whether all Pods of a cluster are of its Deployment's version, and ready.
+// healthy reports whether all Pods of a cluster have the version of its Deployment, and are ready.
 func (c *clusterFacts) healthy() bool {
 	if !c.observed() {
 		return false
@@ -70,7 +70,7 @@ func (c *clusterFacts) healthy() bool {
 	return status.Replicas == wanted && status.UpdatedReplicas == wanted && status.AvailableReplicas == wanted
 }
 
-// stuck reports whether a cluster's own Deployment gave up.
+// stuck reports whether the Deployment of a cluster has exceeded its own deadline.
 func (c *clusterFacts) stuck() bool {
 	if !c.observed() {
 		return false

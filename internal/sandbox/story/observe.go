@@ -16,20 +16,20 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
 )
 
-// facts are the API objects of the story at one time.
+// facts are the API objects of the story at a point in time.
 type facts struct {
 	mwrs      *workv1alpha1.ManifestWorkReplicaSet
 	revisions []appsv1.ControllerRevision
 	clusters  []clusterFacts
 }
 
-// clusterFacts are those of one managed cluster.
+// clusterFacts are the facts of one managed cluster.
 type clusterFacts struct {
 	name string
-	// work is the hub's, deployment the cluster's; each may be missing.
+	// work is on the hub, and deployment on the managed cluster. Each may be missing.
 	work       *workv1.ManifestWork
 	deployment *appsv1.Deployment
-	// replicaSets are a cluster's memory of the versions it ever had.
+	// replicaSets show which versions a cluster has ever run.
 	replicaSets []appsv1.ReplicaSet
 }
 
@@ -69,7 +69,7 @@ func newObserver(s *sandbox.Sandbox) (*observer, error) {
 	return o, nil
 }
 
-// observe reads the hub first and the clusters then: a cluster is seen at least as far as the hub knows it to be.
+// observe reads the hub first and then the clusters, so a cluster is never seen in an older state than the hub knows.
 func (o *observer) observe(ctx context.Context) (*facts, error) {
 	f := &facts{}
 	var err error

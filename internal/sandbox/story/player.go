@@ -14,7 +14,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// lookEvery is how often the story looks at the API objects.
+// lookEvery is how often the story reads the API objects.
 const lookEvery = 200 * time.Millisecond
 
 // player plays the story on a sandbox.
@@ -25,13 +25,13 @@ type player struct {
 
 	// first is the hash of the first revision.
 	first string
-	// seen holds the reasons that Progressing had during this step.
+	// seen holds the reasons of Progressing during this step.
 	seen map[string]bool
-	// stuck reports whether a cluster was stuck during this step. A look that comes late may find it healed.
+	// stuck reports whether a cluster was stuck during this step. A late read may find it recovered.
 	stuck bool
 }
 
-// Play plays the story. It returns nil only if every step was proved on the API objects.
+// Play plays the story. It returns nil only if the API objects have proved every step.
 func Play(ctx context.Context, s *sandbox.Sandbox, out io.Writer) error {
 	observer, err := newObserver(s)
 	if err != nil {
@@ -52,7 +52,7 @@ func Play(ctx context.Context, s *sandbox.Sandbox, out io.Writer) error {
 	return nil
 }
 
-// limit is how long a step may take: every cluster its deadline and its soak, and a slow machine.
+// limit is the maximum duration of a step: the deadline and the soak of every cluster, and a margin for a slow machine.
 func (p *player) limit() time.Duration {
 	return time.Minute + time.Duration(len(p.observer.clusters))*30*time.Second
 }
@@ -67,7 +67,7 @@ func (p *player) play(ctx context.Context, number int, step step) error {
 	var open error
 	err := wait.PollUntilContextTimeout(ctx, lookEvery, p.limit(), true, func(ctx context.Context) (bool, error) {
 		left, err := p.look(ctx, number, step)
-		// A look that the time limit cuts off says nothing about what is still open.
+		// A read that the time limit interrupts does not show what is still open.
 		if ctx.Err() == nil {
 			open = left
 		}
@@ -92,7 +92,7 @@ func (p *player) look(ctx context.Context, number int, step step) (open, fatal e
 	}
 	f, err := p.observer.observe(ctx)
 	if err != nil {
-		// A server that is slow for a moment doesn't end the story; the time limit does.
+		// A server that is slow for a moment does not end the story, but the time limit does.
 		return err, nil
 	}
 	p.remember(f)
@@ -126,7 +126,7 @@ func (p *player) remember(f *facts) {
 		p.first = f.mwrs.Status.CurrentRevision
 	}
 	progressing := meta.FindStatusCondition(f.mwrs.Status.Conditions, workv1alpha1.ConditionProgressing)
-	// Right after an edit the reason is still the last rollout's.
+	// Right after an edit, the reason is still that of the last rollout.
 	if progressing != nil && progressing.ObservedGeneration == f.mwrs.Generation {
 		p.seen[progressing.Reason] = true
 	}

@@ -23,9 +23,9 @@ type step struct {
 	title, why string
 	// do changes something; nil only waits.
 	do func(context.Context) error
-	// always must hold at every look; nil for no requirement.
+	// always must hold at every read; nil for no requirement.
 	always func(*facts) error
-	// checks end the step when all of them hold at once.
+	// checks end the step when all of them hold at the same time.
 	checks []check
 }
 
@@ -96,8 +96,8 @@ func onlyOneHas(version string) func(*facts) error {
 	}
 }
 
-// create creates the story's workload in its first version. If applied is true, it is created as kubectl apply would do: otherwise the
-// reader's first kubectl apply begins with a warning.
+// create creates the story's workload in its first version. If applied is true, it is created as by kubectl apply. Otherwise the reader's
+// first kubectl apply prints a warning.
 func (p *player) create(applied bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		mwrs, err := replicaSet(version1)
@@ -119,7 +119,7 @@ func (p *player) create(applied bool) func(context.Context) error {
 	}
 }
 
-// change updates the ManifestWorkReplicaSet, as a person with kubectl does.
+// change updates the ManifestWorkReplicaSet, as a user with kubectl does.
 func (p *player) change(ctx context.Context, mutate func(*workv1alpha1.ManifestWorkReplicaSet) error) error {
 	api := p.observer.mwrs.WorkV1alpha1().ManifestWorkReplicaSets(sandbox.Namespace)
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
@@ -169,7 +169,7 @@ func (p *player) undo(ctx context.Context) error {
 	return nil
 }
 
-// sameRevision proves that the undo reused the first revision, gave it the highest number, and made no new one.
+// sameRevision proves that the undo reused the first revision, gave it the highest number, and created no new one.
 func (p *player) sameRevision() check {
 	return check{"it is the same revision as in the beginning, with the highest number", func(f *facts) error {
 		if got := f.mwrs.Status.CurrentRevision; got != p.first {
@@ -188,7 +188,7 @@ func (p *player) sameRevision() check {
 	}}
 }
 
-// sawStuck proves that a cluster itself said that its new version can't start.
+// sawStuck proves that a cluster itself reported that its new version can't start.
 func (p *player) sawStuck() check {
 	return check{"the Deployment there says ProgressDeadlineExceeded", func(*facts) error {
 		if !p.stuck {

@@ -42,7 +42,7 @@ var (
 	}
 )
 
-// TestRules runs the rules of the workload in the work agent's own evaluator.
+// TestRules evaluates the rules of the workload with the work agent's own evaluator.
 func TestRules(t *testing.T) {
 	mwrs, err := replicaSet(version1)
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// The sample with a canary group differs in its strategy alone.
+// The sample with a canary group differs only in its strategy.
 func TestSamples(t *testing.T) {
 	files, err := WriteSamples(t.TempDir())
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestWorkload(t *testing.T) {
 	}
 }
 
-// someFacts has a revision per version, and a cluster per given version that runs it.
+// someFacts has a revision for each version, and a cluster that runs it.
 func someFacts(t *testing.T, versions ...string) *facts {
 	t.Helper()
 	f := &facts{mwrs: &workv1alpha1.ManifestWorkReplicaSet{}}
@@ -127,7 +127,7 @@ func someFacts(t *testing.T, versions ...string) *facts {
 	return f
 }
 
-// TestChecksSayWhatIsThere is about the errors that end a story: they name what was expected and what is there.
+// TestChecksSayWhatIsThere: the errors that end a story name the expected and the actual state.
 func TestChecksSayWhatIsThere(t *testing.T) {
 	f := someFacts(t, version1, version2)
 	f.mwrs.Status.CurrentRevision, f.mwrs.Status.UpdateRevision = "hash-v1", "hash-v2-broken"

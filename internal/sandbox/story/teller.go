@@ -25,10 +25,10 @@ type teller struct {
 	out    io.Writer
 	now    func() time.Time
 	screen *plugin.Screen
-	// ageless draws the same lines without ages: a line whose age alone changes is not news.
+	// ageless draws the same lines without ages: a line in which only an age changes is not printed again.
 	ageless *plugin.Screen
 	begin   time.Time
-	// last are the lines of the last screen, and told the checks of the step that were printed.
+	// last are the lines of the last screen, and told are the checks of the step that were printed.
 	last, told []string
 }
 
@@ -72,7 +72,7 @@ func (t *teller) show(f *view.Fleet, checks []outcome) error {
 		return err
 	}
 	for i := range compared {
-		// A column that gets wider is not news.
+		// A change in the width of a column is not printed.
 		compared[i] = strings.Join(strings.Fields(compared[i]), " ")
 		if !slices.Contains(t.last, compared[i]) {
 			t.line(lines[i])
@@ -112,7 +112,7 @@ func brief(f *view.Fleet) *view.Fleet {
 	return &short
 }
 
-// linesOf returns the lines that a screen has in a file. Each is one line, whatever its length.
+// linesOf returns the lines of a screen as they appear in a file, without line breaks.
 func linesOf(screen *plugin.Screen, f *view.Fleet) ([]string, error) {
 	var drawn bytes.Buffer
 	if err := screen.Draw(&drawn, f); err != nil {

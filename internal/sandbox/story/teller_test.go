@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// The story has the lines of the plugin's screen: each when it changes, and all of them at the end of a step.
+// The story prints each line of the plugin's screen when it changes, and all lines at the end of a step.
 func TestTellerPrintsWhatChanges(t *testing.T) {
 	now := time.Now()
 	var out bytes.Buffer

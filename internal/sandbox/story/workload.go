@@ -15,7 +15,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// The versions of the story. They are no more than image tags.
+// The versions of the story. They are only image tags.
 const (
 	version1 = "v1"
 	version2 = "v2-broken"
@@ -25,7 +25,7 @@ const (
 // deploymentNamespace is where the workload is on each managed cluster.
 const deploymentNamespace = "default"
 
-// webYAML is the workload. The other two are what stands there for the strategy: see sample.
+// webYAML is the workload. The other two replace its strategy: see sample.
 var (
 	//go:embed web.yaml
 	webYAML string

@@ -32,8 +32,8 @@ func FindRoot() (string, error) {
 	}
 }
 
-// requirements returns the versions that the go.mod in dir requires, by module. A -modfile in GOFLAGS is one of the root module: it counts
-// where no file is named.
+// requirements returns the versions that the go.mod in dir requires, by module. If no file is named, a -modfile in GOFLAGS applies: it is
+// for the root module.
 func requirements(ctx context.Context, dir string, file ...string) (map[string]string, error) {
 	output, err := runGo(ctx, dir, append([]string{"mod", "edit", "-json"}, file...)...)
 	if err != nil {
@@ -52,11 +52,11 @@ func requirements(ctx context.Context, dir string, file ...string) (map[string]s
 	return versions, nil
 }
 
-// runGo runs the go command in dir and returns its standard output. An error holds the last lines of the other output.
+// runGo runs the go command in dir and returns its standard output. An error contains the last lines of standard error.
 func runGo(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	// Without cgo, the tools share compiled packages with `make build` and the tests, whatever the machine has.
+	// Without cgo, the tools share compiled packages with `make build` and the tests, regardless of the machine.
 	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	var stdout, stderr bytes.Buffer

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// lock takes a lock that one process at a time can have: go test runs packages in parallel, and each
-// of them wants the tools. The kernel drops the lock of a process that dies.
+// lock acquires a lock that only one process can hold: go test runs packages in parallel, and each of them needs the tools. The kernel
+// releases the lock of a process that dies.
 func lock(ctx context.Context, path string, out io.Writer) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("making the cache of the tools: %w", err)

@@ -11,7 +11,7 @@ import (
 	"runtime"
 )
 
-// Tools holds the paths of the programs. All of them are links to one binary, which runs the program whose name it is called by.
+// Tools holds the paths of the programs. All of them are links to one binary, which runs the program with the name by which it is called.
 type Tools struct {
 	Etcd            string
 	KubeAPIServer   string
@@ -61,14 +61,14 @@ func Ensure(ctx context.Context, out io.Writer, root string) (Tools, error) {
 
 // binary is the binary of the programs.
 type binary struct {
-	// name names the versions that are built in, and version is the one of Kubernetes.
+	// name identifies the versions in the binary, and version is that of Kubernetes.
 	name, version string
-	// dir is where the binary and its links belong.
+	// dir is the directory of the binary and its links.
 	dir string
 }
 
-// binaryOf returns the binary that belongs to the pinned versions. Its name changes with the module's files, so that an older build is
-// never mistaken for it.
+// binaryOf returns the binary for the pinned versions. Its name changes with the module's files, so that an older build is never mistaken
+// for it.
 func binaryOf(ctx context.Context, root string) (*binary, error) {
 	required, err := requirements(ctx, filepath.Join(root, moduleDir), "go.mod")
 	if err != nil {
@@ -115,8 +115,8 @@ func (b *binary) isBuilt() (bool, error) {
 	return err == nil, err
 }
 
-// build builds the binary and its links in a temporary directory and renames that, so that an interrupted build leaves nothing that
-// looks like a tool.
+// build builds the binary and its links in a temporary directory, and then renames that directory, so that an interrupted build leaves
+// nothing that looks like a tool.
 func (b *binary) build(ctx context.Context, root string) error {
 	temp, err := os.MkdirTemp(cacheDir(root), ".build-")
 	if err != nil {
@@ -125,7 +125,7 @@ func (b *binary) build(ctx context.Context, root string) error {
 	defer os.RemoveAll(temp)
 	dir := filepath.Join(temp, filepath.Base(b.dir))
 	// -mod and -modfile override a developer's GOFLAGS, which are for the root module. Without its version, a Kubernetes server reports
-	// v0.0.0, which confuses kubectl. Nobody debugs the tools, so they have no symbols.
+	// v0.0.0, which confuses kubectl. The tools are not debugged, so they have no symbols.
 	ldflags := "-ldflags=-s -w -X k8s.io/component-base/version.gitVersion=" + b.version
 	if _, err := runGo(ctx, filepath.Join(root, moduleDir), "build", "-mod=readonly", "-modfile=", ldflags,
 		"-o", filepath.Join(dir, binaryName), "."); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeRepository has the module of the tools, with a program that builds in no time.
+// fakeRepository contains the module of the tools, with a program that builds quickly.
 func fakeRepository(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -28,7 +28,7 @@ func fakeRepository(t *testing.T) string {
 
 func TestEnsure(t *testing.T) {
 	root := fakeRepository(t)
-	// Developers have it for the root module; the tools' modules must stay as they are.
+	// Developers set it for the root module. The tools' modules must not change.
 	t.Setenv("GOFLAGS", "-mod=mod -modfile=/not/there/go.mod")
 
 	var first bytes.Buffer
@@ -50,7 +50,7 @@ func TestEnsure(t *testing.T) {
 	require.Empty(t, second.String(), "nothing to build, nothing to say")
 }
 
-// A change of the module's files is a change of the tools.
+// If the module's files change, the tools are built again.
 func TestEnsureBuildsAgain(t *testing.T) {
 	root := fakeRepository(t)
 	before, err := Ensure(t.Context(), &bytes.Buffer{}, root)

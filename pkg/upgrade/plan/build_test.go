@@ -24,9 +24,9 @@ type hub struct {
 	object    *workv1alpha1.ManifestWorkReplicaSet
 	revisions []*appsv1.ControllerRevision
 	recorded  map[string]string
-	// writes is how many writes are left before the process is killed; negative for any number.
+	// writes is the number of writes before the process is killed; negative for no limit.
 	writes int
-	// made is how many writes there were.
+	// made is the number of writes so far.
 	made int
 }
 
@@ -40,7 +40,7 @@ func template(version string) *workv1.ManifestWorkSpec {
 	return &workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{m}}}
 }
 
-// named is the revision of a template.
+// named returns the revision of a template in a ledger.
 func named(version string) ledger.Named {
 	digest, err := revision.DigestOf(template(version))
 	if err != nil {
@@ -49,7 +49,7 @@ func named(version string) ledger.Named {
 	return ledger.Named{Hash: revision.ComputeHash(template(version), nil), Digest: digest}
 }
 
-// newHub rolled out v1, v2, and so on. The rollout of the last one is in progress.
+// newHub returns a hub that rolled out v1, v2, and so on. The rollout of the last version is in progress.
 func newHub(revisions int) *hub {
 	h := &hub{writes: -1, object: &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid"}}}
 	for n := range revisions {
@@ -89,7 +89,7 @@ func (h *hub) revision(uid types.UID) *appsv1.ControllerRevision {
 	return h.revisions[i]
 }
 
-// roll edits the template, and begins its rollout.
+// roll changes the template, and begins its rollout.
 func (h *hub) roll(version string, minute int) {
 	h.object.Spec.ManifestWorkTemplate = *template(version)
 	how := ledger.Found
@@ -114,7 +114,7 @@ func (h *hub) abort(minute int) {
 	})
 }
 
-// list is what the writer reads.
+// list returns the objects as the writer reads them.
 func (h *hub) list() *Object {
 	o := &Object{ManifestWorkReplicaSet: h.object.DeepCopy()}
 	var revisions []revision.Revision
@@ -127,7 +127,7 @@ func (h *hub) list() *Object {
 	return o
 }
 
-// killed is what a process says that ends between two writes.
+// killed is the panic of a process that ends between two writes.
 type killed struct{}
 
 func (h *hub) write(do func()) {
@@ -157,7 +157,8 @@ func (h *hub) annotate(changes map[string]any) {
 	})
 }
 
-// starts is a process of a version that starts, and is killed when its writes are over. It returns what it decided, and what it restored.
+// starts starts a process of a version, which is killed after its last write. It returns the decision of the process, and the restored
+// state.
 func (h *hub) starts(build string) (d Decision, r Restoration, ended bool) {
 	defer func() {
 		if problem := recover(); problem != nil && problem != (killed{}) {
@@ -198,7 +199,7 @@ func (h *hub) restore(r *Restoration) {
 	h.annotate(r.Annotations)
 }
 
-// counting returns the ledger that counts.
+// counting returns the valid ledger.
 func (h *hub) counting() ledger.Reading {
 	o := h.list()
 	return ledger.Read(&ledger.Places{
@@ -233,7 +234,7 @@ func (h *hub) copy() *hub {
 	return &c
 }
 
-// snapshots are the versions of which the object has a snapshot.
+// snapshots returns the versions of the object's snapshots.
 func (h *hub) snapshots() []string {
 	var found []string
 	for key := range h.object.Annotations {
@@ -243,7 +244,7 @@ func (h *hub) snapshots() []string {
 	return found
 }
 
-// upgraded is a hub of v1.0.0 on which v1.1.0 started.
+// upgraded returns a hub of v1.0.0 on which v1.1.0 has started.
 func upgraded(t require.TestingT, h *hub) *hub {
 	if helper, ok := t.(interface{ Helper() }); ok {
 		helper.Helper()
@@ -257,7 +258,7 @@ func upgraded(t require.TestingT, h *hub) *hub {
 	return h
 }
 
-// holdIn puts a text into places of the ledger: "status", and "copy" for each revision that has a copy. An empty text removes it.
+// holdIn writes a text to places of the ledger: "status", and "copy" for each revision that has a copy. An empty text removes it.
 func (h *hub) holdIn(place, text string) {
 	if place == "status" {
 		h.object.Status.Ledger = text

@@ -13,17 +13,17 @@ const (
 	KeySnapshots = "snapshots"
 )
 
-// KeptSnapshots is of how many versions the snapshots stay.
+// KeptSnapshots is the number of versions whose snapshots are kept.
 const KeptSnapshots = 3
 
-// Action is what a build does before it reconciles ManifestWorkReplicaSets.
+// Action is the action of a build before it reconciles ManifestWorkReplicaSets.
 type Action string
 
 // The actions.
 const (
 	// Proceed means that there is nothing to do: the same version ran last, or this is a development build.
 	Proceed Action = "Proceed"
-	// Adopt means that no version is recorded, and this one is to be.
+	// Adopt means that no version is recorded, and that this version is to be recorded.
 	Adopt Action = "Adopt"
 	// TakeSnapshots means that an older version ran last.
 	TakeSnapshots Action = "TakeSnapshots"
@@ -33,18 +33,18 @@ const (
 	Refuse Action = "Refuse"
 )
 
-// Decision is what a build does, and what is recorded once that is done.
+// Decision is the action of a build, and the data that is recorded after it.
 type Decision struct {
 	Action Action
-	// Build is this version, and Recorded the one that ran last. They are zero if they name no release.
+	// Build is this version, and Recorded is the one that ran last. They are zero if they name no release.
 	Build, Recorded Version
-	// Keep are the versions whose snapshots stay, the newest first.
+	// Keep are the versions whose snapshots are kept, the newest first.
 	Keep []Version
 	// Why explains the decision to a user, with the remedy if there is one.
 	Why string
 }
 
-// Decide compares the version of this build with what the ConfigMap holds; nil if there is none.
+// Decide compares the version of this build with the data of the ConfigMap; nil if there is none.
 func Decide(build string, recorded map[string]string) Decision {
 	v, released := ParseVersion(build)
 	if !released {
@@ -77,7 +77,7 @@ func Decide(build string, recorded map[string]string) Decision {
 	return d
 }
 
-// kept are the versions whose snapshots stay beside a build: the newest of those that are older than the build.
+// kept returns the versions whose snapshots are kept in addition to those of a build: the newest versions that are older than the build.
 func kept(versions []Version, build Version) []Version {
 	var older []Version
 	for _, v := range versions {
@@ -101,7 +101,7 @@ func refusal(build, last Version, listed []Version) string {
 		build, last, build, there, wayOut)
 }
 
-// Record is what the ConfigMap holds once the decision is carried out.
+// Record returns the data of the ConfigMap after the action.
 func (d *Decision) Record() map[string]string {
 	return map[string]string{KeyVersion: d.Build.String(), KeySnapshots: join(d.Keep, ",")}
 }

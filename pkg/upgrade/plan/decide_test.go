@@ -22,7 +22,7 @@ func TestParseVersion(t *testing.T) {
 		"v0.0.0-unknown":                     "",
 		"v0.0.0-20261122140000-0123456789ab": "",
 		"(devel)":                            "",
-		// What no annotation can be named after.
+		// No annotation can have this name.
 		"v1.2.3-" + string(make([]byte, 0, 80)) + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": "",
 		"v1.2.3-a-": "",
 	} {
@@ -70,7 +70,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// What is recorded after an upgrade makes the way back known, and what is recorded after that the way up.
+// Recording a version after an upgrade makes a downgrade possible, and recording one after the downgrade makes an upgrade possible.
 func TestDecideUpAndDown(t *testing.T) {
 	var recorded map[string]string
 	for _, step := range []struct {

@@ -16,7 +16,7 @@ type Object struct {
 	History revision.History
 }
 
-// reading returns the ledger that counts.
+// reading returns the valid ledger.
 func (o *Object) reading() ledger.Reading {
 	return ledger.Read(&ledger.Places{Owner: o.UID, Status: o.Status.Ledger, History: o.History})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 )
 
-// drawHub is a hub in any state: any history, complete, under way or aborted.
+// drawHub returns a hub in any state: with any history, complete, in progress or aborted.
 func drawHub(t *rapid.T) *hub {
 	n := rapid.IntRange(1, 5).Draw(t, "revisions")
 	h := newHub(n)

@@ -55,7 +55,7 @@ func Restore(d *Decision, o *Object) Restoration {
 	if stored, err := ledger.Decode(o.Status.Ledger, o.UID); err == nil && stored.Seq > kept.Seq {
 		if kept.Seq = stored.Seq; stored.Equal(kept) {
 			r.Copy = o.Status.Ledger
-			return r // A process that was killed afterwards wrote it.
+			return r // An earlier process wrote it, and was then killed.
 		}
 	}
 	kept.Seq = max(kept.Seq, ledger.SeqOf(o.Status.Ledger)) + 1

@@ -144,7 +144,7 @@ func TestRestoreWithoutASnapshot(t *testing.T) {
 	require.Equal(t, later, h.object.Status.Ledger)
 }
 
-// Without a history the status is the only place.
+// Without a history, the status is the only place.
 func TestRestoreWithoutAHistory(t *testing.T) {
 	h := aborting(t)
 	before := h.decisions()

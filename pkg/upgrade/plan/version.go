@@ -13,8 +13,8 @@ import (
 // Version is a released version of the hub, without build metadata.
 type Version struct{ parsed *version.Version }
 
-// ParseVersion returns a version by its name, and whether that names a release. A development build has a name that is no semantic
-// version, or the version 0.0.0.
+// ParseVersion returns the version with a name, and whether the name is that of a release. The name of a development build is not a
+// semantic version, or is that of version 0.0.0.
 func ParseVersion(name string) (Version, bool) {
 	parsed, err := version.ParseSemantic(name)
 	if err != nil || parsed.Major() == 0 && parsed.Minor() == 0 && parsed.Patch() == 0 {
@@ -27,7 +27,7 @@ func ParseVersion(name string) (Version, bool) {
 // String returns the name of the version: v1.2.3, or v1.2.3-rc.1.
 func (v Version) String() string { return "v" + v.parsed.String() }
 
-// annotation is the key of the snapshots of this version.
+// annotation returns the key of the snapshots of this version.
 func (v Version) annotation() string { return workv1alpha1.AnnotationSnapshotPrefix + v.String() }
 
 // precedes reports whether a version is older than another one.
@@ -46,7 +46,7 @@ func newestFirst(a, b Version) int {
 	return 0
 }
 
-// parseList reads a list of versions that are separated by commas. What names no release is left out.
+// parseList reads a list of versions that are separated by commas. It omits names that are not those of a release.
 func parseList(text string) []Version {
 	var found []Version
 	for name := range strings.SplitSeq(text, ",") {
@@ -57,7 +57,7 @@ func parseList(text string) []Version {
 	return sorted(found)
 }
 
-// sorted returns versions, the newest first, each once.
+// sorted returns versions without duplicates, the newest first.
 func sorted(versions []Version) []Version {
 	slices.SortFunc(versions, newestFirst)
 	return slices.CompactFunc(versions, Version.equals)

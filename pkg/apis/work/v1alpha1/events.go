@@ -88,8 +88,8 @@ const (
 	// EventAgentUnreached is a warning: works travel over a broker, and the agents of the named clusters are connected, but do not receive
 	// the hub's events. It is emitted again when the clusters change.
 	EventAgentUnreached = "AgentUnreached"
-	// EventOlderCRD is a warning: the API server drops status.ledger, because its CRD is another one. Each process of the hub emits
-	// it once.
+	// EventOlderCRD is a warning: the API server drops status.ledger, because the CRD is that of another release. Each process of the hub
+	// emits it once.
 	EventOlderCRD = "OlderCRD"
 	// EventHistoryUnavailable is a warning: the API server does not let the hub read ControllerRevisions, so nothing can be
 	// aborted. Each process of the hub emits it once.

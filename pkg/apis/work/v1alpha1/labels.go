@@ -12,49 +12,49 @@ const (
 	LabelOwnerHash = "work.open-cluster-management.io/ownerkey-hash"
 	// LabelPlacement holds the name of the Placement that a ManifestWork's cluster belongs to.
 	LabelPlacement = upstream.ManifestWorkReplicaSetPlacementNameLabelKey
-	// LabelControllerHash holds the hash of the revision that a ManifestWork has or a ControllerRevision is.
+	// LabelControllerHash holds the hash of the revision: of the one that a ManifestWork has, or of the ControllerRevision itself.
 	LabelControllerHash = "work.open-cluster-management.io/controller-hash"
 
-	// AnnotationOwner holds, on a ManifestWork, its owner as "<namespace>/<name>". It counts only beside its LabelOwnerHash.
+	// AnnotationOwner holds, on a ManifestWork, its owner as "<namespace>/<name>". It is valid only together with LabelOwnerHash.
 	AnnotationOwner = "work.open-cluster-management.io/manifestworkreplicaset-owner"
 
-	// AnnotationAppliedAt holds when the hub wrote the revision that a ManifestWork has, in RFC 3339
-	// with nanoseconds. Every write that changes the work's generation renews it.
+	// AnnotationAppliedAt holds the time at which the hub wrote the revision that a ManifestWork has, in RFC 3339 with nanoseconds. Every
+	// write that changes the work's generation renews it.
 	AnnotationAppliedAt = "work.open-cluster-management.io/revision-applied-at"
-	// AnnotationAccepted holds, on a ManifestWork, the SHA-256 digest of the spec that the hub asked for, a slash, and the generation that the
-	// write makes. Where the API server stores another spec than that, the SHA-256 digest of what it stored takes the place of the generation: a
-	// hub that is started later does not write such a work again.
+	// AnnotationAccepted holds, on a ManifestWork, the SHA-256 digest of the spec that the hub requested, a slash, and the generation that the
+	// write makes. If the API server stores a different spec, the SHA-256 digest of the stored spec replaces the generation, so that a hub
+	// that is started later does not write the work again.
 	AnnotationAccepted = "work.open-cluster-management.io/revision-accepted"
-	// AnnotationDecisionGroup holds the decision group that the cluster of a ManifestWork was in when the revision
-	// was written, as "<index>/<name>": a cluster that leaves its Placement is still counted in that group.
+	// AnnotationDecisionGroup holds the decision group of the cluster of a ManifestWork when the revision was written, as "<index>/<name>". A
+	// cluster that leaves its Placement is still counted in that group.
 	AnnotationDecisionGroup = "work.open-cluster-management.io/revision-decision-group"
 
-	// AnnotationRetry holds, on a ManifestWorkReplicaSet, a time in RFC 3339: what was aborted or has failed by then is retried, once. It
-	// is for Git, where no status can be written.
+	// AnnotationRetry holds, on a ManifestWorkReplicaSet, a time in RFC 3339. Aborts and failures up to that time are retried, once. It is for
+	// Git, from which no status can be written.
 	AnnotationRetry = "work.open-cluster-management.io/retry"
 
-	// AnnotationGeneration holds the generation of the ManifestWorkReplicaSet that a revision was made from.
+	// AnnotationGeneration holds the generation of the ManifestWorkReplicaSet from which a revision was made.
 	AnnotationGeneration = "work.open-cluster-management.io/generation"
 	// AnnotationRecord holds, on a revision, the hub's record of the revision and its rollouts, as JSON. For its fields, see
 	// Record in pkg/revision.
 	AnnotationRecord = "work.open-cluster-management.io/record"
 	// AnnotationLedger is the annotation of a revision that holds the copy of status.ledger.
 	AnnotationLedger = "work.open-cluster-management.io/ledger"
-	// AnnotationKeptRevision holds, on a ManifestWork, the hash of the revision whose objects it keeps beside those of its own.
+	// AnnotationKeptRevision holds, on a ManifestWork, the hash of the revision whose objects it keeps beside its own objects.
 	AnnotationKeptRevision = "work.open-cluster-management.io/kept-revision"
-	// AnnotationCopiedLabels holds, on a ManifestWork, the keys of the labels that were copied from its owner, separated by
-	// commas: when the owner loses one, the work loses it too, and keeps those that others put there.
+	// AnnotationCopiedLabels holds, on a ManifestWork, the keys of the labels that were copied from its owner, separated by commas. If the
+	// owner loses such a label, the work loses it too. Labels that others set stay.
 	AnnotationCopiedLabels = "work.open-cluster-management.io/copied-labels"
 
-	// AnnotationSnapshotPrefix is what the key of a snapshot begins with, on a ManifestWorkReplicaSet; the version of the hub follows whose
-	// state it holds. The value is JSON.
+	// AnnotationSnapshotPrefix is the prefix of the key of a snapshot, on a ManifestWorkReplicaSet. It is followed by the version of the hub
+	// whose state the snapshot holds. The value is JSON.
 	AnnotationSnapshotPrefix = "rollback.work.open-cluster-management.io/"
 
 	// Finalizer keeps a ManifestWorkReplicaSet until its ManifestWorks are deleted.
 	Finalizer = upstream.ManifestWorkReplicaSetFinalizer
 )
 
-// The rules of a ManagedCluster for when rollouts may start there.
+// The rules of a ManagedCluster that determine when rollouts may start there.
 const (
 	// AnnotationHold is an annotation of a ManagedCluster: no rollout starts there. The value is the reason.
 	AnnotationHold = "work.open-cluster-management.io/hold"

@@ -9,16 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// MaxOwnerLabelLength is how long "<namespace>.<name>" may be: what a label value may hold.
+// MaxOwnerLabelLength is the maximum length of "<namespace>.<name>", which is a label value.
 const MaxOwnerLabelLength = validation.LabelValueMaxLength
 
-// OwnerLabelValue is the value of LabelReplicaSet on what a ManifestWorkReplicaSet owns.
+// OwnerLabelValue returns the value of LabelReplicaSet on the objects that a ManifestWorkReplicaSet owns.
 func OwnerLabelValue(namespace, name string) string {
 	return namespace + "." + name
 }
 
-// ParseOwnerLabelValue splits the value of LabelReplicaSet at its first dot: a namespace holds none, a name
-// may. It reports false for a value that OwnerLabelValue can't have made.
+// ParseOwnerLabelValue splits the value of LabelReplicaSet at its first dot: a namespace contains no dot, but a name may. It returns false
+// for a value that OwnerLabelValue can't return.
 func ParseOwnerLabelValue(value string) (namespace, name string, ok bool) {
 	namespace, name, ok = strings.Cut(value, ".")
 	return namespace, name, ok && namespace != "" && name != ""

@@ -59,7 +59,7 @@ func TestOwnerOf(t *testing.T) {
 	}
 }
 
-// TestLongNames: selectors and labels of long names are valid, and those of others stay as they are.
+// TestLongNames: selectors and labels of long names are valid, and those of other names do not change.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat("n", 60)
 	require.Equal(t, "default.web", RevisionLabelValue("default", "web"))

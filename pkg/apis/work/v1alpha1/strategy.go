@@ -25,7 +25,7 @@ func (s *ManifestWorkReplicaSetSpec) ListsGroups() bool {
 	return false
 }
 
-// Label returns the name of a group, or its index as text: what status.approvals calls it. It is empty if it has neither.
+// Label returns the name of a group, or its index as text, as in status.approvals. It is empty if it has neither.
 func (g *RolloutGroup) Label() string {
 	if g.GroupName != "" || g.GroupIndex == nil {
 		return g.GroupName
