@@ -66,8 +66,8 @@ func (l *link) disconnect(ctx context.Context) error {
 	return l.Close(ctx)
 }
 
-// sendPatience is the maximum time for a broker to accept an event. sdk-go's gRPC transport can't be closed while it sends. Without a limit,
-// a server that stops responding would block the hub, even if another server is available.
+// sendPatience is the maximum time for a broker to accept an event. sdk-go's gRPC transport can't be closed while it sends: without a
+// limit, a server that stops responding would block the hub, even if another server is available.
 const sendPatience = 10 * time.Second
 
 // Send implements options.CloudEventTransport. It sends nothing to a name that no cluster can have. In an MQTT topic, "+" and "#" would

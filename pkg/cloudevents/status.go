@@ -37,8 +37,8 @@ func mostManifests(work *workv1.ManifestWork) int {
 // mergeStatus returns the status that an API server would hold after a report. A restarted agent has forgotten its conditions, and reports
 // them again one after another. Conditions of the current generation that it has not reported yet are taken from the last status. Otherwise
 // a cluster that succeeded long ago would briefly seem never to have answered, and be past its deadline. The result lacks what this hub
-// never reads: messages, feedback, and conditions of single manifests that no decision uses. So a report that differs only in these is not a
-// change (P7). Its size is bounded, so the cost is linear in the size of the report.
+// never reads: messages, feedback, and conditions of single manifests that no decision uses. So a report that differs only in these is not
+// a change (P7). Its size is bounded, so the cost is linear in the size of the report.
 func mergeStatus(before, reported *workv1.ManifestWorkStatus, generation int64, manifests int) workv1.ManifestWorkStatus {
 	conditions := keepUnreported(before.Conditions, boundConditions(reported.Conditions), generation)
 	return workv1.ManifestWorkStatus{

@@ -45,7 +45,8 @@ var Unnamed = Rule{
 	Checks: []Check{manifestCheck("unnamed", "m.?metadata.?name.orValue('') == ''")},
 }
 
-// Generated is about a manifest with a generated name. The text is that of OCM's validator. The policy admits it in the same updates as Unnamed.
+// Generated is about a manifest with a generated name. The text is that of OCM's validator. The policy admits it in the same updates as
+// Unnamed.
 var Generated = Rule{
 	Text:   "generateName must not be set in manifest",
 	Checks: []Check{manifestCheck("generated", "m.?metadata.?name.orValue('') != '' && m.?metadata.?generateName.orValue('') != ''")},
