@@ -64,11 +64,13 @@ func (v *Observation) howBegins(l *ledger.Ledger, update ledger.Named) ledger.Ho
 
 // inRollbackWindow reports whether an undo that begins goes to one of the last N revisions that were current, where N is set by
 // spec.rollbackWindow. Such an undo reaches every cluster at once. A revision whose rollout was aborted last does not qualify.
+// Nor does one that was deleted, because its record is lost.
 func (v *Observation) inRollbackWindow(l *ledger.Ledger, to ledger.Named) bool {
 	window := ptr.Deref(v.Object.Spec.RollbackWindow, workv1alpha1.RollbackWindow{})
 	place, former := l.Formerly(to.Digest)
 	rev := v.revisionOf(to.Hash)
-	return former && rev != nil && rev.Abort == nil && place > 0 && place <= int(ptr.Deref(window.Revisions, 0))
+	known := rev != nil && (!rev.Began.IsZero() || !rev.Recorded.IsZero())
+	return former && known && rev.Abort == nil && place > 0 && place <= int(ptr.Deref(window.Revisions, 0))
 }
 
 // The annotation for a retry is a time: aborts and failures up to that time are retried once, when that time is reached. A failure or an

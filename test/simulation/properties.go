@@ -52,10 +52,15 @@ func (w *World) checkProgress() error {
 			return nil
 		}
 	}
-	if w.waitsForRule(object) {
+	if w.waitsForRule(object) || w.allSkipped() {
 		return nil
 	}
 	return fmt.Errorf("quiet: every placement has a deadline, and the rollout is neither complete nor stalled: %+v", object.Status.Conditions)
+}
+
+// allSkipped reports whether the hub skips every selected cluster: such a rollout waits for the first one that is back.
+func (w *World) allSkipped() bool {
+	return !slices.ContainsFunc(sets.List(w.selected()), func(cluster string) bool { return !w.toldSkipped(cluster) })
 }
 
 // told returns the revisions that the status names or, if an older CRD drops these fields, the state of the ControllerRevisions.
