@@ -361,7 +361,7 @@ func (h *hub) collect(ctx context.Context) {
 
 // upgraded takes or restores snapshots, and reports whether ManifestWorkReplicaSets may be reconciled: it returns false when the context
 // ends. It comes before the caches fill, so that they have what it wrote. Over a broker, a cached status may be older for a moment. The
-// revisions are listed live (R15), and what the ledger in their copy and the status do not agree on is not acted on (R42).
+// revisions are listed live (R15), and the hub does not act on a decision on which the status and the copy of the ledger differ.
 func (h *hub) upgraded(ctx context.Context) bool {
 	return h.upgrade == nil || h.upgrade.Run(ctx) == nil
 }

@@ -253,7 +253,7 @@ func checkSoak(soak time.Duration) error {
 type Traits struct {
 	// AbortAll is true if a failure of the ref leads to an abort, or to the report of one.
 	AbortAll bool
-	// NoDeadline is true if no cluster ever counts as failed.
+	// NoDeadline is true if no late or degraded cluster fails.
 	NoDeadline bool
 	// ToleratesAll is true if the ref does not fail even when all of its clusters fail.
 	ToleratesAll bool

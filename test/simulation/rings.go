@@ -92,25 +92,32 @@ func (w *World) checkRingDone(owner *workv1alpha1.ManifestWorkReplicaSet, placem
 		if work.Namespace != cluster || !owned(work) {
 			continue
 		}
-		switch {
-		case w.corrupt(work), w.countedUnder(owner, work) != placement:
+		if w.corrupt(work) || w.countedUnder(owner, work) != placement {
 			return nil
-		case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision && w.onHold(cluster):
-			return nil // Groups pass over it.
-		case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision:
-			return fmt.Errorf("%s has %s", cluster, work.Labels[workv1alpha1.LabelControllerHash])
-		case !w.reached(work):
-			return fmt.Errorf("%s has not succeeded", cluster)
 		}
-		if at := w.firstSuccess(work); ring.BakeTime != nil && w.Clock.Since(at) < ring.BakeTime.Duration {
-			return fmt.Errorf("%s succeeded %s ago, and bakes for %s", cluster, w.Clock.Since(at), ring.BakeTime.Duration)
-		}
-		return nil
+		return w.checkBaked(owner, work, ring)
 	}
 	if w.onHold(cluster) || decidedElsewhere(w, owner, placement, cluster) {
 		return nil
 	}
 	return fmt.Errorf("%s has no work", cluster)
+}
+
+// checkBaked checks that a work of a listed group has succeeded with the update revision, and that its bakeTime has passed. Groups pass over
+// a cluster on hold that lacks the revision.
+func (w *World) checkBaked(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork, ring *workv1alpha1.RolloutGroup) error {
+	switch hash := work.Labels[workv1alpha1.LabelControllerHash]; {
+	case hash != owner.Status.UpdateRevision && w.onHold(work.Namespace):
+		return nil
+	case hash != owner.Status.UpdateRevision:
+		return fmt.Errorf("%s has %s", work.Namespace, hash)
+	case !w.reached(work):
+		return fmt.Errorf("%s has not succeeded", work.Namespace)
+	}
+	if at := w.firstSuccess(work); ring.BakeTime != nil && w.Clock.Since(at) < ring.BakeTime.Duration {
+		return fmt.Errorf("%s succeeded %s ago, and bakes for %s", work.Namespace, w.Clock.Since(at), ring.BakeTime.Duration)
+	}
+	return nil
 }
 
 // decidedElsewhere reports whether an earlier placementRef selects a cluster.

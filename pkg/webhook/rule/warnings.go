@@ -20,9 +20,9 @@ const (
 	toleratesIt = "string(e.config.?maxFailures.orValue(0)) == '100%' && size(e.config.?mandatoryDecisionGroups.orValue([])) == 0"
 )
 
-// NeverFails is about AbortAll with a strategy under which no cluster ever counts as failed.
+// NeverFails is about AbortAll with a strategy under which no late or degraded cluster fails.
 var NeverFails = Rule{
-	Text: "AbortAll never aborts while progressDeadline is None, because no cluster ever counts as failed: " +
+	Text: "AbortAll does not abort because of late or degraded clusters while progressDeadline is None: " +
 		"set a progressDeadline such as 10m",
 	Checks: []Check{strategyCheck("e.aborts && " + noDeadline)},
 }
@@ -91,7 +91,6 @@ var NoHealth = Rule{
 // UndecidedGate is about a success gate whose condition comes from a condition rule, without a rule for Progressing in the same
 // manifestConfig: work.Gate does not decide. It names the condition.
 var UndecidedGate = Rule{
-	Name: "undecidedGate",
 	Text: "the success gate %s fails no cluster before its progressDeadline, because False may mean that there is no result yet: " +
 		"add a rule for Progressing to this entry that is False once the result is known",
 	Checks: []Check{{

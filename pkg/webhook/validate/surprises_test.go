@@ -18,8 +18,8 @@ func TestSurprises(t *testing.T) {
 	}{
 		"AbortAll and no deadline": {
 			[]edit{set(firstProgressive+".progressDeadline", "None")},
-			[]string{"spec.placementRefs[0].rolloutStrategy: AbortAll never aborts while progressDeadline is None, because no cluster ever counts " +
-				"as failed: set a progressDeadline such as 10m"},
+			[]string{"spec.placementRefs[0].rolloutStrategy: AbortAll does not abort because of late or degraded clusters while " +
+				"progressDeadline is None: set a progressDeadline such as 10m"},
 		},
 		"no deadline and no AbortAll":    {[]edit{set("spec.placementRefs.1.rolloutStrategy.all.progressDeadline", "None")}, nil},
 		"AbortAll and no rules":          {[]edit{set(rules, "")}, []string{noRules}},
