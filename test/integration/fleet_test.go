@@ -160,6 +160,12 @@ func (f *fleet) update(version string) {
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.ManifestWorkTemplate = template(version) })
 }
 
+// pause sets spec.paused.
+func (f *fleet) pause(paused bool) {
+	f.t.Helper()
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.Paused = paused })
+}
+
 // editStatus changes the status behind the hub's back.
 func (f *fleet) editStatus(change func(*workv1alpha1.ManifestWorkReplicaSetStatus)) {
 	f.t.Helper()

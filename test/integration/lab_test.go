@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -328,16 +327,4 @@ func underBoth(t *testing.T, test func(t *testing.T, way way)) {
 			test(t, way)
 		})
 	}
-}
-
-// contents are the versions that an agent wrote to its cluster.
-func (f *labFleet) contents(short string) []string {
-	var versions []string
-	for _, r := range f.agents[short].managed.accepted(func(r *request) bool { return r.method != "GET" && strings.Contains(r.path, "/configmaps") }) {
-		var object struct{ Data data }
-		if json.Unmarshal(r.body, &object) == nil && object.Data["version"] != "" {
-			versions = append(versions, object.Data["version"])
-		}
-	}
-	return versions
 }

@@ -85,6 +85,18 @@ func realTemplate(version string, works bool) workv1.ManifestWorkSpec {
 	return spec
 }
 
+// creates creates the ManifestWorkReplicaSet of a real fleet at v1, and waits until its rollout is complete.
+func (f *realFleet) creates(change func(*workv1alpha1.ManifestWorkReplicaSetSpec), refs ...workv1alpha1.LocalPlacementReference) {
+	f.t.Helper()
+	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
+	mwrs.Spec.ManifestWorkTemplate, mwrs.Spec.PlacementRefs = realTemplate("v1", true), refs
+	change(&mwrs.Spec)
+	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(f.t.Context(), mwrs, metav1.CreateOptions{})
+	require.NoError(f.t, err)
+	f.complete()
+	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
+}
+
 func (f *realFleet) roll(version string, works bool) {
 	f.t.Helper()
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
