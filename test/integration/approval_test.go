@@ -27,7 +27,7 @@ func (f *fleet) awaits(group string) {
 func TestGateApproval(t *testing.T) {
 	t.Parallel()
 	f := newRealFleet(t, "approval")
-	f.creates(func(*workv1alpha1.ManifestWorkReplicaSetSpec) {}, ref("p1", progressive(1, "60s", 0, abortAll)))
+	f.creates(ref("p1", progressive(1, "60s", 0, abortAll)))
 	f.canary("c1")
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
 		mwrs.Spec.PlacementRefs[0].RolloutStrategy.Groups = []workv1alpha1.RolloutGroup{{GroupName: "canary", Approval: workv1alpha1.ApprovalRequired}}

@@ -189,11 +189,7 @@ func (f *labFleet) template(rules []workv1.ConditionRule, contents ...data) work
 // begin creates the ManifestWorkReplicaSet and waits until the first version is everywhere.
 func (f *labFleet) begin(strategy workv1alpha1.RolloutStrategy, template workv1.ManifestWorkSpec) {
 	f.t.Helper()
-	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
-	mwrs.Spec.ManifestWorkTemplate = template
-	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", strategy)}
-	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(f.t.Context(), mwrs, metav1.CreateOptions{})
-	require.NoError(f.t, err)
+	f.createOf(template, ref("p1", strategy))
 	f.complete()
 }
 

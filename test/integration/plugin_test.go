@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -94,17 +93,9 @@ func (f *fleet) since() map[string]time.Time {
 // grantReplicaSets gives a user rights on the ManifestWorkReplicaSets in the fleet's namespace, and no others.
 func (f *fleet) grantReplicaSets(user string, verbs ...string) {
 	f.t.Helper()
-	rbac := f.w.kube.RbacV1()
-	_, err := rbac.Roles(f.namespace).Create(f.t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{{
+	f.w.grant(f.t, f.namespace, user, rbacv1.PolicyRule{
 		APIGroups: []string{workv1alpha1.GroupName}, Resources: []string{"manifestworkreplicasets"}, Verbs: verbs,
-	}}}, metav1.CreateOptions{})
-	require.NoError(f.t, err)
-	_, err = rbac.RoleBindings(f.namespace).Create(f.t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: user},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
-	}, metav1.CreateOptions{})
-	require.NoError(f.t, err)
+	})
 	for _, verb := range verbs {
 		await.Allowed(f.t, f.w.kube, user, authorizationv1.ResourceAttributes{
 			Namespace: f.namespace, Verb: verb, Group: workv1alpha1.GroupName, Resource: "manifestworkreplicasets",

@@ -73,10 +73,7 @@ func TestSuccessGateSmokeTest(t *testing.T) {
 	f := newRealFleet(t, "smoke")
 	first := ref("p1", progressive(1, "10m", 0, abortAll))
 	first.RolloutStrategy.SuccessGates = []workv1alpha1.SuccessGate{{ConditionType: "SmokePassed"}}
-	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
-	mwrs.Spec.ManifestWorkTemplate, mwrs.Spec.PlacementRefs = smokeTested(t, "v1"), []workv1alpha1.LocalPlacementReference{first}
-	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(t.Context(), mwrs, metav1.CreateOptions{})
-	require.NoError(t, err)
+	f.createOf(smokeTested(t, "v1"), first)
 	f.deploys(map[string]string{"c1": "v1"})
 	f.finishes("c1", "v1", batchv1.JobComplete, "")
 	f.finishes("c2", "v1", batchv1.JobComplete, "")
@@ -124,7 +121,7 @@ func (p *fakePrometheus) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 func TestSuccessGatePrometheus(t *testing.T) {
 	t.Parallel()
 	f := newRealFleet(t, "prometheus")
-	f.creates(func(*workv1alpha1.ManifestWorkReplicaSetSpec) {}, ref("p1", progressive(1, "10m", 0, abortAll)))
+	f.creates(ref("p1", progressive(1, "10m", 0, abortAll)))
 	prometheus := &fakePrometheus{values: map[string]float64{}}
 	server := httptest.NewServer(prometheus)
 	t.Cleanup(server.Close)
