@@ -52,6 +52,7 @@ func TestRender(t *testing.T) {
 	require.Equal(t, []string{
 		"CustomResourceDefinition", "Role", "ClusterRole", "ClusterRole", "ClusterRole", "ClusterRole", "ClusterRole", "RoleBinding", "ClusterRoleBinding",
 		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy",
+		"ValidatingAdmissionPolicy",
 		"ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicyBinding",
 	}, kinds)
 

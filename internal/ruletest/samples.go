@@ -99,6 +99,10 @@ func Warned() []Sample {
 			New: edits("metadata.annotations", "{argocd.argoproj.io/tracking-id: web}")},
 		{Name: "AbortAll, and Flux writes the template", Rule: &rule.ReturnsAborted,
 			New: edits("metadata.labels", "{kustomize.toolkit.fluxcd.io/name: web}")},
+		{Name: "a success gate without a rule for Progressing beside its rule", Rule: &rule.UndecidedGate,
+			New: edits(first+".rolloutStrategy.successGates", "[{conditionType: Other, mode: Report}, {conditionType: SmokePassed}]",
+				configs+".1", "{resourceIdentifier: {resource: configmaps, namespace: default, name: b}, conditionRules: ["+
+					"{type: CEL, condition: Other, celExpressions: ['true']}, {type: CEL, condition: SmokePassed, celExpressions: ['true']}]}")},
 		{Name: "a pause of an abort", Rule: &rule.AbortWhilePaused, Old: edits("status", abort), New: edits("status", abort, "spec.paused", "true")},
 	}
 }

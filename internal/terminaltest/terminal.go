@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,33 +66,15 @@ func (term *Terminal) Resize(width, height int) {
 func (term *Terminal) Shows(texts ...string) string {
 	term.t.Helper()
 	screen := ""
-	term.waits(func() bool {
+	shown := func(text string) bool { return strings.Contains(screen, text) }
+	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		screen = term.tmux("capture-pane", "-p")
-		for _, text := range texts {
-			if !strings.Contains(screen, text) {
-				return false
-			}
+		missing := slices.DeleteFunc(slices.Clone(texts), shown)
+		if len(missing) == 0 {
+			return screen
 		}
-		return true
-	}, func() string { return fmt.Sprintf("it shows no %q but\n%s", texts, screen) })
-	return screen
-}
-
-// Becomes waits until a variable of tmux about the terminal, such as cursor_flag, has a value.
-func (term *Terminal) Becomes(variable, value string) {
-	term.t.Helper()
-	is := ""
-	term.waits(func() bool {
-		is = strings.TrimSpace(term.tmux("display-message", "-p", "#{"+variable+"}"))
-		return is == value
-	}, func() string { return fmt.Sprintf("%s is %q, not %q", variable, is, value) })
-}
-
-func (term *Terminal) waits(until func() bool, failure func() string) {
-	term.t.Helper()
-	for begin := time.Now(); !until(); time.Sleep(20 * time.Millisecond) {
 		if time.Since(begin) > patience {
-			require.Fail(term.t, failure())
+			require.Fail(term.t, fmt.Sprintf("it shows no %q but\n%s", missing, screen))
 		}
 	}
 }

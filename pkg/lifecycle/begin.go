@@ -37,13 +37,16 @@ func (c *chain) beginRollout() {
 			return
 		}
 	}
-	update := ledger.Named{Hash: c.Update.Hash, Digest: c.Update.Digest}
-	how, atOnce := c.howBegins(l, update), c.inRollbackWindow(l, update)
 	first := l.Update.Hash == ""
-	l.Begin(update, how, c.Now, atOnce)
-	l.Lost = first && c.hasBegun(update.Hash)
-	if c.Object.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
-		l.Hold(c.revisionOf(update.Hash), c.Now)
+	c.Begin(l, ledger.Named{Hash: c.Update.Hash, Digest: c.Update.Digest})
+	l.Lost = first && c.hasBegun(c.Update.Hash)
+}
+
+// Begin begins the rollout of a revision.
+func (v *Observation) Begin(l *ledger.Ledger, update ledger.Named) {
+	l.Begin(update, v.howBegins(l, update), v.Now, v.inRollbackWindow(l, update))
+	if v.Object.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
+		l.Hold(v.revisionOf(update.Hash), v.Now)
 	}
 }
 
@@ -64,11 +67,13 @@ func (v *Observation) howBegins(l *ledger.Ledger, update ledger.Named) ledger.Ho
 
 // inRollbackWindow reports whether an undo that begins goes to one of the last N revisions that were current, where N is set by
 // spec.rollbackWindow. Such an undo reaches every cluster at once. A revision whose rollout was aborted last does not qualify.
+// Nor does one that was deleted, because its record is lost.
 func (v *Observation) inRollbackWindow(l *ledger.Ledger, to ledger.Named) bool {
 	window := ptr.Deref(v.Object.Spec.RollbackWindow, workv1alpha1.RollbackWindow{})
 	place, former := l.Formerly(to.Digest)
 	rev := v.revisionOf(to.Hash)
-	return former && rev != nil && rev.Abort == nil && place > 0 && place <= int(ptr.Deref(window.Revisions, 0))
+	known := rev != nil && (!rev.Began.IsZero() || !rev.Recorded.IsZero())
+	return former && known && rev.Abort == nil && place > 0 && place <= int(ptr.Deref(window.Revisions, 0))
 }
 
 // The annotation for a retry is a time: aborts and failures up to that time are retried once, when that time is reached. A failure or an

@@ -153,16 +153,16 @@ mwrs_clusters{mwrs_namespace="default",name="web",state="Completed"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Degraded"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Failed"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="InFlight"} 0
-mwrs_clusters{mwrs_namespace="default",name="web",state="Leaving"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Terminating"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Restored"} 2
 mwrs_clusters{mwrs_namespace="default",name="web",state="Restoring"} 1
-mwrs_clusters{mwrs_namespace="default",name="web",state="Skipped"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Away"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Held"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Closed"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Soaking"} 0
-mwrs_clusters{mwrs_namespace="default",name="web",state="Stuck"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="TerminationTimedOut"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Succeeded"} 0
-mwrs_clusters{mwrs_namespace="default",name="web",state="Unheard"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="AgentUnknown"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Validating"} 0
 mwrs_clusters{mwrs_namespace="default",name="web",state="Waiting"} 0
 # HELP mwrs_revisions [ALPHA] Stored revisions of a ManifestWorkReplicaSet.

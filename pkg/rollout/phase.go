@@ -22,16 +22,15 @@ import (
 // Phase is the progress of a selected cluster toward the update revision.
 type Phase string
 
-// The phases of a cluster. A cluster is in one of them. The values are used in metrics and events. Three differ from the names of
-// their constants: Leaving, Stuck and Unheard.
+// The phases of a cluster. A cluster is in one of them. The values are used in metrics, and by the plugin.
 const (
 	// PhaseWaiting means that its turn has not come: it has another revision or none.
 	PhaseWaiting Phase = "Waiting"
 	// PhaseTerminating means that it has a work that is being deleted. Nothing can be written before that work is deleted.
-	PhaseTerminating Phase = "Leaving"
+	PhaseTerminating Phase = "Terminating"
 	// PhaseTerminationTimedOut means that such a deletion has taken longer than the deadline. It fails nothing, but too many of them halt
 	// their placementRef.
-	PhaseTerminationTimedOut Phase = "Stuck"
+	PhaseTerminationTimedOut Phase = "TerminationTimedOut"
 	// PhaseInFlight means that the update revision was written, and that the outcome is not known yet, or that the API server rejects the
 	// work.
 	PhaseInFlight Phase = "InFlight"
@@ -47,11 +46,11 @@ const (
 	// 2 * (progressDeadline + minSuccessTime).
 	PhaseFailed Phase = "Failed"
 	// PhaseAgentUnknown means that its deadline has passed, and that this process has not heard its agent yet: it is not a failure.
-	PhaseAgentUnknown Phase = "Unheard"
+	PhaseAgentUnknown Phase = "AgentUnknown"
 	// PhaseCompleted means that it ran to completion at an older revision and does not take a new one.
 	PhaseCompleted Phase = "Completed"
 	// PhaseSkipped means that it is unavailable, lacks the update revision, and is skipped because of unavailableClusters.
-	PhaseSkipped Phase = "Skipped"
+	PhaseSkipped Phase = "Away"
 	// PhaseHeld means that it lacks the update revision, and that a hold of the cluster keeps it from new revisions.
 	PhaseHeld Phase = "Held"
 	// PhaseClosed means that it lacks the update revision, and that no window of the cluster is open.

@@ -13,8 +13,8 @@ import (
 // The order of the decision groups that rolloutStrategy.groups lists (R47):
 //
 //  1. The entries of the list begin one after the other, and the other clusters follow. An entry passes, and the next one may begin, when its
-//     group has clusters that belong to the placementRef, the group is approved if required, each of its clusters is done, and its bakeTime
-//     has passed (firstWaiting).
+//     group has clusters that belong to the placementRef, the group is approved if required, each of its clusters is done, at least one of
+//     them succeeded (allFailed), and its bakeTime has passed (firstWaiting).
 //  2. A cluster is done when it succeeded, failed within the limits, or does not count. A cluster that joins an entry that has passed, or
 //     relapses there, holds back the clusters after the entry that have not begun (finished).
 //  3. The bakeTime runs from the last success in the entry. That time is recorded in the ledger when the entry is done, because works do
@@ -22,7 +22,7 @@ import (
 //  4. An entry with a maxConcurrency or maxFailures of its own does not count toward those of the strategy (pool, exceedsOf).
 //  5. An undo at once is not held back, nor is a cluster that joins after the completion (ringsHold).
 //  6. A rollout that waits for a bakeTime or an approval is in progress. It is stalled if a group is still missing when missingFor has
-//     passed since the beginning (noteGroups).
+//     passed since the beginning (noteGroups), or if every cluster of a group has failed and other clusters follow.
 
 // GroupPhase is the progress of a listed decision group.
 type GroupPhase string
@@ -37,6 +37,8 @@ const (
 	GroupUnapproved GroupPhase = "Unapproved"
 	// GroupRunning means that the clusters of the group get the update revision.
 	GroupRunning GroupPhase = "Running"
+	// GroupFailed means that every cluster of the group has failed, within the limits: nothing after it begins until one succeeds.
+	GroupFailed GroupPhase = "Failed"
 	// GroupBaking means that the group is done, but its bakeTime has not passed.
 	GroupBaking GroupPhase = "Baking"
 	// GroupDone means that the group no longer holds anything back.
@@ -56,6 +58,8 @@ type GroupState struct {
 	Until time.Time
 	// NeedsApproval is true if the group waits, or will wait, for an approval that it does not have.
 	NeedsApproval bool
+	// BakeTime is how long it bakes after its last success.
+	BakeTime time.Duration
 	// Clusters is the number of its clusters that count, and Unfinished names those that have to succeed first, sorted.
 	Clusters   int
 	Unfinished []string
@@ -72,9 +76,10 @@ type ring struct {
 	*placement.Ring
 	// exists is true if a cluster of the group belongs to the placementRef.
 	exists bool
-	// size is the number of its clusters that count, and unfinished names those that are not done.
-	size       int
-	unfinished []string
+	// size is the number of its clusters that count, failed is the number of those that have failed within the limits, and unfinished names
+	// those that are not done.
+	size, failed int
+	unfinished   []string
 	// recorded is the recorded time of the last success in the entry, and succeeded is that time according to its works; zero for none. from
 	// is when the bakeTime of the entry began; zero if it has no bakeTime, or if the bakeTime has not begun.
 	recorded, succeeded, from time.Time
@@ -127,6 +132,9 @@ func (r *ring) add(m *member, s *Snapshot) {
 	if !m.finished() {
 		r.unfinished = append(r.unfinished, m.cluster)
 	}
+	if m.traits().tolerated {
+		r.failed++
+	}
 	if m.phase == succeeded {
 		r.succeeded = work.Later(r.succeeded, m.succeededAt(s, r.recorded))
 	}
@@ -136,6 +144,9 @@ func (r *ring) add(m *member, s *Snapshot) {
 func (m *member) finished() bool {
 	return m.traits().done || m.traits().tolerated || m.phase == overdueUnselected
 }
+
+// allFailed reports whether every cluster of an entry has failed. An entry whose clusters are all passed over has not failed.
+func (r *ring) allFailed() bool { return r.size > 0 && r.failed == r.size }
 
 // succeededAt returns when a member succeeded. An agent may report no transition, and its clock may be behind. So if the recorded time of
 // the entry does not cover the success, the success counts from when this process first saw it. After a restart, the wait can be longer,
@@ -191,7 +202,7 @@ func (ps *placementState) noteBaking(s *Snapshot, found map[string]time.Time) {
 func (ps *placementState) firstWaiting(s *Snapshot) int {
 	for i := range ps.rings {
 		r := &ps.rings[i]
-		if !r.exists || !r.approved || len(r.unfinished) > 0 || r.bakes(s) || !ps.ref.Settled() {
+		if !r.exists || !r.approved || len(r.unfinished) > 0 || r.allFailed() || r.bakes(s) || !ps.ref.Settled() {
 			return i
 		}
 	}
@@ -264,7 +275,8 @@ func (p *Plan) noteGroups(s *Snapshot, ps *placementState, outcome *RefOutcome) 
 			outcome.gate = g.State
 		}
 	}
-	outcome.gatesPassedOver = outcome.gated() && ps.any(func(m *member) bool { return !m.countsAtAll() && ps.ringOf[m.group] >= first })
+	passedOver := func(m *member) bool { return !m.countsAtAll() && ps.ringOf[m.group] >= first }
+	outcome.gatesPassedOver = (outcome.gated() || outcome.gate == GroupFailed) && ps.any(passedOver)
 	if until := s.Began.Add(missingFor); outcome.gate == GroupMissing && s.Now.Before(until) {
 		p.recheckAt(s.Now, until)
 	} else if outcome.gate == GroupMissing {
@@ -276,7 +288,8 @@ func (p *Plan) noteGroups(s *Snapshot, ps *placementState, outcome *RefOutcome) 
 func (ps *placementState) groupState(s *Snapshot, i, first int) GroupState {
 	r := &ps.rings[i]
 	g := GroupState{
-		Placement: ps.ref.Name, Group: r.Label, State: GroupDone, NeedsApproval: !r.approved, Clusters: r.size, Unfinished: r.unfinished,
+		Placement: ps.ref.Name, Group: r.Label, State: GroupDone, NeedsApproval: !r.approved, BakeTime: r.BakeTime,
+		Clusters: r.size, Unfinished: r.unfinished,
 	}
 	switch {
 	case i < first:
@@ -286,6 +299,8 @@ func (ps *placementState) groupState(s *Snapshot, i, first int) GroupState {
 		g.State, g.For = GroupWaiting, ps.rings[first].Label
 	case !r.approved:
 		g.State = GroupUnapproved
+	case r.allFailed():
+		g.State = GroupFailed
 	case len(r.unfinished) > 0 || !r.bakes(s):
 		g.State = GroupRunning
 	default:

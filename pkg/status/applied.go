@@ -25,7 +25,7 @@ func manifestworkApplied(in *Input) metav1.Condition {
 		return notApplied(workv1alpha1.ReasonPlacementDecisionEmpty, join("the placements select no cluster", awayNote(in)))
 	case in.Stage == Complete && in.Plan.RolledOut() && !in.TemplatePending:
 		return condition(workv1alpha1.ConditionManifestworkApplied, workv1alpha1.ReasonAsExpected,
-			join(reached(in.Plan)+" as wanted", tolerated(in.Plan), gatesNote(in), awayNote(in)), metav1.ConditionTrue)
+			join(reached(in.Plan)+" up to date", tolerated(in.Plan), gatesNote(in), awayNote(in)), metav1.ConditionTrue)
 	default:
 		return notApplied(workv1alpha1.ReasonProcessing, join(progress(in.Plan), gatesNote(in), unreached(in), awayNote(in), templateWaits(in)))
 	}
@@ -75,6 +75,7 @@ func progress(plan *rollout.Plan) string {
 		{rollout.PhaseFailed, "failed"},
 		{rollout.PhaseAgentUnknown, "not heard"},
 		{rollout.PhaseCompleted, "completed at an older revision"},
+		{rollout.PhaseSkipped, "skipped"},
 		{rollout.PhaseHeld, "on hold"},
 		{rollout.PhaseClosed, "outside of their windows"},
 	} {

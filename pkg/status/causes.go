@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
@@ -64,18 +65,29 @@ func causes(plan *rollout.Plan) []string {
 
 // CompleteNote returns the note of the event about a complete rollout. It names the clusters that failed within maxFailures.
 func CompleteNote(plan *rollout.Plan, revision string) string {
-	if plan.Tolerated() == 0 {
+	if plan.Updated() == plan.Selected() {
 		return "every cluster is at revision " + revision
 	}
 	return join(reached(plan)+" are at revision "+revision, tolerated(plan))
 }
 
-// reached counts the clusters that have the update revision.
+// reached counts the clusters that have the update revision, and those that are passed over.
 func reached(plan *rollout.Plan) string {
-	if plan.Tolerated() == 0 {
+	if plan.Updated() == plan.Selected() {
 		return clusters(plan.Selected())
 	}
-	return fmt.Sprintf("%d of %s", plan.Updated(), clusters(plan.Selected()))
+	var passedOver []string
+	if n := plan.Counts[rollout.PhaseSkipped]; n > 0 {
+		passedOver = append(passedOver, fmt.Sprintf("%d skipped", n))
+	}
+	if n := plan.Counts[rollout.PhaseHeld]; n > 0 {
+		passedOver = append(passedOver, fmt.Sprintf("%d on hold", n))
+	}
+	text := fmt.Sprintf("%d of %s", plan.Updated(), clusters(plan.Selected()))
+	if len(passedOver) > 0 {
+		text += " (" + strings.Join(passedOver, ", ") + ")"
+	}
+	return text
 }
 
 // tolerated names the failed clusters that do not prevent the rollout from being complete; empty for none.

@@ -46,6 +46,8 @@ func Group(object *workv1alpha1.ManifestWorkReplicaSet, g *rollout.GroupState) s
 			"correct rolloutStrategy.groups, or make its clusters available"
 	case rollout.GroupUnapproved:
 		return name + " waits for its approval: " + approveCommand(object, g.Group)
+	case rollout.GroupFailed:
+		return name + " has failed on every cluster: nothing after it begins until one of them succeeds"
 	case rollout.GroupBaking:
 		return name + " bakes until " + g.Until.UTC().Format(time.RFC3339)
 	case rollout.GroupRunning:

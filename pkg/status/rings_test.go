@@ -23,6 +23,7 @@ func TestGroups(t *testing.T) {
 			{Placement: "p1", Group: "baking", State: rollout.GroupBaking, Until: time.Date(2026, 11, 28, 12, 32, 0, 5, time.FixedZone("", 7200))},
 			{Placement: "p1", Group: "$(id)\n", State: rollout.GroupUnapproved},
 			{Placement: "p1", Group: "later", State: rollout.GroupWaiting, For: "canary"},
+			{Placement: "p1", Group: "sick", State: rollout.GroupFailed},
 			{Placement: "p1", Group: "7", State: rollout.GroupMissing},
 			{Placement: "p2", Group: "halted", State: rollout.GroupBaking},
 			{Placement: "p3", Group: "unknown", State: rollout.GroupMissing},
@@ -32,6 +33,7 @@ func TestGroups(t *testing.T) {
 		"group canary of Placement p1 goes first: waiting for 1 cluster (c1)",
 		"group baking of Placement p1 bakes until 2026-11-28T10:32:00Z",
 		"group $(id) of Placement p1 waits for its approval: kubectl mwrs approve web --group '$(id)' -n shop",
+		"group sick of Placement p1 has failed on every cluster: nothing after it begins until one of them succeeds",
 		"group 7 of Placement p1 waits: no PlacementDecision has this group, or its clusters belong to an earlier placementRef; nothing after it begins; " +
 			"correct rolloutStrategy.groups, or make its clusters available",
 	}, Groups(object, plan))

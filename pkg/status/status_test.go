@@ -13,6 +13,7 @@ import (
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -47,6 +48,12 @@ func build(in *status.Input) workv1alpha1.ManifestWorkReplicaSetStatus {
 
 func p1(options ...rt.RefOption) rt.SnapshotOption {
 	return rt.Refs(rt.Ref("p1", append([]rt.RefOption{rt.Progressive(1), rt.Deadline("5m")}, options...)...))
+}
+
+func skip(ref *placement.Ref) { ref.Strategy.UnavailableClusters = workv1alpha1.SkipUnavailable }
+
+func onHold(cluster string) rt.SnapshotOption {
+	return func(s *rollout.Snapshot) { s.Holds = map[string]placement.Hold{cluster: {Reason: "maintenance"}} }
 }
 
 func old(cluster string) work.Work { return rt.Work(cluster, rt.AtRevision("aaa"), rt.Succeeded(0)) }
@@ -132,10 +139,22 @@ func TestConditions(t *testing.T) {
 			in:   input(status.Complete, rt.Rolling("bbb", "bbb"), p1(two), rt.Works(done("c1"), done("c2"))),
 			want: [4]string{"AsExpected True", "AsExpected True", "NewManifestWorkAvailable False", "Complete True"},
 			says: map[string]string{
-				applied:     "2 clusters as wanted",
+				applied:     "2 clusters up to date",
 				progressing: "New revision web-bbb is successfully progressed",
 				rolledOut:   "2 clusters at revision web-bbb",
 			},
+		},
+		"complete without clusters that are skipped and on hold": {
+			in: input(status.Complete, rt.Rolling("bbb", "bbb"), p1(rt.Clusters("c1", "c2", "c3"), skip), rt.Works(done("c1"), old("c2"), old("c3")),
+				rt.Unavailable(0, "c2"), onHold("c3")),
+			want: [4]string{"AsExpected True", "AsExpected True", "NewManifestWorkAvailable False", "Complete True"},
+			says: map[string]string{rolledOut: "1 of 3 clusters (1 skipped, 1 on hold) at revision web-bbb"},
+		},
+		"rolling out, and some are skipped and on hold": {
+			in: input(status.RollingOut, p1(rt.Clusters("c1", "c2", "c3"), skip), rt.Works(inFlight("c1"), old("c2"), old("c3")),
+				rt.Unavailable(0, "c2"), onHold("c3")),
+			want: [4]string{"AsExpected True", "Processing False", "NewRevisionCreated True", "Progressing False"},
+			says: map[string]string{rolledOut: "0 of 3 clusters succeeded, 1 in flight, 1 skipped, 1 on hold"},
 		},
 		"complete, and one joins": {
 			in:   input(status.Complete, rt.Rolling("bbb", "bbb"), p1(two), rt.Works(done("c1"))),

@@ -185,7 +185,7 @@ func serveWith(t *testing.T, kubeconfig string, args ...string) *dashboard {
 	out := &output{}
 	done := make(chan int, 1)
 	go func() {
-		done <- plugin.Run(ctx, append([]string{"dashboard", "--no-browser", "--kubeconfig", kubeconfig}, args...),
+		done <- plugin.Run(ctx, append([]string{"dashboard", "--kubeconfig", kubeconfig}, args...),
 			genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: out})
 	}()
 	d := &dashboard{stop: func() { cancel(); <-done }}

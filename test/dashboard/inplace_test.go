@@ -65,7 +65,7 @@ func (p *tab) mouse(kind input.DispatchMouseEventType, selector string) {
 func TestUpdateInPlace(t *testing.T) {
 	now := time.Now()
 	hub := &previews{
-		largeHub: &largeHub{changed: make(chan struct{}, 1), objects: fleettest.InState("failing", 20, now)}, answer: make(chan struct{}),
+		largeHub: &largeHub{objects: fleettest.InState("failing", 20, now)}, answer: make(chan struct{}),
 	}
 	p := openMoment(t, hub)
 	update := func(state string) {
@@ -96,7 +96,7 @@ func TestUpdateInPlace(t *testing.T) {
 
 // The numbers on the page agree, states are words, Abort stands apart, also on a phone, and what happened last comes first.
 func TestPageAgreesWithItself(t *testing.T) {
-	hub := &largeHub{changed: make(chan struct{}, 1), objects: fleettest.InState("failing", 240, time.Now())}
+	hub := &largeHub{objects: fleettest.InState("failing", 240, time.Now())}
 	p := openMoment(t, hub)
 	p.shows("Rolling out", "returns 80 clusters to revision 6", "abort at the 3rd failure")
 	p.is("document.querySelector('.legend').textContent.includes('Succeeded 55')")

@@ -26,38 +26,32 @@ const (
 // largeHub is a hub with one large fleet in memory. No API server is asked: this is about the page.
 type largeHub struct {
 	served.Hub
-	changed chan struct{}
 
 	mu      sync.Mutex
 	objects *view.Objects
 }
 
-func (h *largeHub) Scope() string                                    { return "namespace default" }
-func (h *largeHub) Contact() (time.Time, string)                     { return time.Time{}, "" }
-func (h *largeHub) List(context.Context) served.Followed[[]view.Row] { return oneRow{} }
+func (h *largeHub) Scope() string                { return "namespace default" }
+func (h *largeHub) Contact() (time.Time, string) { return time.Time{}, "" }
 
-func (h *largeHub) Follow(context.Context, string, string) served.Followed[*view.Objects] { return h }
+func (h *largeHub) List(context.Context) served.Followed[[]view.Row] {
+	return func() ([]view.Row, error) {
+		return []view.Row{{Namespace: "default", Name: "web", State: "RollingOut", Selected: manyClusters}}, nil
+	}
+}
 
-func (h *largeHub) Changed() <-chan struct{} { return h.changed }
-
-func (h *largeHub) Now() (*view.Objects, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.objects, nil
+func (h *largeHub) Follow(context.Context, string, string) served.Followed[*view.Objects] {
+	return func() (*view.Objects, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.objects, nil
+	}
 }
 
 func (h *largeHub) set(objects *view.Objects) {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.objects = objects
-	h.mu.Unlock()
-	h.changed <- struct{}{}
-}
-
-type oneRow struct{}
-
-func (oneRow) Changed() <-chan struct{} { return nil }
-func (oneRow) Now() ([]view.Row, error) {
-	return []view.Row{{Namespace: "default", Name: "web", State: "RollingOut", Selected: manyClusters}}, nil
 }
 
 // The map of 10,000 clusters is drawn at once, and stays smooth while 500 of them change. The bounds are generous, because the machine may be
@@ -65,7 +59,7 @@ func (oneRow) Now() ([]view.Row, error) {
 func TestLargeFleet(t *testing.T) {
 	browser := newBrowser(t)
 	begin := time.Now().Add(-time.Minute).Truncate(time.Second)
-	hub := &largeHub{changed: make(chan struct{}, 1), objects: fleettest.Objects(manyClusters, begin)}
+	hub := &largeHub{objects: fleettest.Objects(manyClusters, begin)}
 	server, err := served.Listen(t.Context(), hub, 0, served.Options{})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -64,7 +64,7 @@ func TestMoments(t *testing.T) {
 		t.Skip("no -screenshots directory")
 	}
 	for _, clusters := range []int{20, 240, manyClusters} {
-		hub := &largeHub{changed: make(chan struct{}, 1), objects: fleettest.InState("rolling", clusters, time.Now())}
+		hub := &largeHub{objects: fleettest.InState("rolling", clusters, time.Now())}
 		p := openMoment(t, hub)
 		for _, state := range fleettest.States {
 			objects := fleettest.InState(state, clusters, time.Now())

@@ -17,8 +17,8 @@ func (p *tab) hide(hidden bool) {
 	})()`, hidden))
 }
 
-// A browser opens six connections to a server. With seven tabs, the page still opens and acts: a hidden tab has no stream. It shows the
-// present again when it is visible.
+// A browser opens six connections to a server. With seven tabs, the page still opens and acts. A hidden tab asks for nothing, and shows
+// the present again when it is visible.
 func TestSevenTabs(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2)
@@ -56,27 +56,16 @@ func TestAddressThatIsNotEncoded(t *testing.T) {
 	p.quiet()
 }
 
-// A separator that arrives in two parts delays no event. A stream without beats is not live after a few seconds, and begins again.
-func TestStreamThatFallsSilent(t *testing.T) {
+// A command that can't be reached is not live. The page shows what it saw last, and is live again without a reload.
+func TestCommandAway(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2)
 	f.create("v1", progressive(2, "10m", 0, ""))
 	p := f.opens(browser, serve(t, "-n", f.namespace))
 	p.shows("Complete", "Live")
-	p.is(`(() => {
-		window.really = window.fetch;
-		window.fetch = async () => new Response(new ReadableStream({ start: (to) => {
-			window.send = (text) => to.enqueue(new TextEncoder().encode(text));
-			window.send('event: hello\ndata: {"scope":"a stream of the test","readOnly":true,"now":0}\n');
-		} }));
-		return true;
-	})()`)
-	p.hide(true)
-	p.hide(false)
-	p.is("typeof window.send === 'function'")
-	p.is("(() => { window.send('\\n'); return true; })()")
-	p.shows("Live, read-only · a stream of the test")
-	p.shows("The command has ended or can’t be reached")
+	p.is("(() => { window.really = window.fetch; window.fetch = async () => { throw new TypeError('away'); }; return true; })()")
+	p.shows("The command has ended or can’t be reached", "2 of 2 clusters confirmed revision 1.")
 	p.is("(() => { window.fetch = window.really; return true; })()")
 	p.shows("Live · namespace " + f.namespace)
+	p.quiet()
 }

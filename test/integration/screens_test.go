@@ -43,8 +43,6 @@ func TestScreens(t *testing.T) {
 		"invalid":       invalidScreens,
 		"no-works":      func(t *testing.T) screens { return withoutRightScreens(t, "manifestworks") },
 		"no-revisions":  func(t *testing.T) screens { return withoutRightScreens(t, "controllerrevisions") },
-		"no-placements": func(t *testing.T) screens { return withoutRightScreens(t, "placements") },
-		"no-decisions":  func(t *testing.T) screens { return withoutRightScreens(t, "placementdecisions") },
 		"broker":        brokerScreens,
 		"older-crd":     olderCRDScreens,
 	} {

@@ -67,7 +67,7 @@ func TestBrokenCurrentRevisionIsNamed(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime)
 	s.Report("c1", "v2", Succeeds)
 	s.quiet()
-	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters as wanted")
+	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters up to date")
 }
 
 // takeName creates an object of another owner with the name that the revision of a version would have.

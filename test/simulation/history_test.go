@@ -60,7 +60,7 @@ func TestStoredHistoryLimitAboveTheBound(t *testing.T) {
 	s.warned(workv1alpha1.EventRevisionPruned, "web-old050", "spec.revisionHistoryLimit is 500, and at most 100 old revisions are kept")
 	const said = "spec.revisionHistoryLimit is 500, but the maximum of 100 applies: the newest 100 old revisions are kept; set it to at most 100"
 	s.says(workv1alpha1.ConditionProgressing, "is successfully progressed", said)
-	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters as wanted")
+	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters up to date")
 	require.Equal(t, generation, s.Works()[0].Generation)
 	s.idle()
 	s.restarts()

@@ -52,10 +52,15 @@ func (w *World) checkProgress() error {
 			return nil
 		}
 	}
-	if w.waitsForRule(object) {
+	if w.waitsForRule(object) || w.allSkipped() {
 		return nil
 	}
 	return fmt.Errorf("quiet: every placement has a deadline, and the rollout is neither complete nor stalled: %+v", object.Status.Conditions)
+}
+
+// allSkipped reports whether the hub skips every selected cluster: such a rollout waits for the first one that is back.
+func (w *World) allSkipped() bool {
+	return !slices.ContainsFunc(sets.List(w.selected()), func(cluster string) bool { return !w.toldSkipped(cluster) })
 }
 
 // told returns the revisions that the status names or, if an older CRD drops these fields, the state of the ControllerRevisions.
@@ -129,7 +134,8 @@ func (w *World) checkVersions(wanted string, aborted bool) error {
 
 // checkVersion checks that a cluster has the wanted version, and keeps no objects of another. A cluster that is away has it after an abort.
 func (w *World) checkVersion(work *workv1.ManifestWork, wanted string, aborted, away bool) error {
-	if (aborted || !away && !w.keptBack(work.Namespace)) && Version(work) != wanted {
+	passedOver := away || w.keptBack(work.Namespace) || w.toldSkipped(work.Namespace)
+	if (aborted || !passedOver) && Version(work) != wanted {
 		return fmt.Errorf("quiet, aborted=%v: cluster %s has %s, not %s (away: %v)", aborted, work.Namespace, Version(work), wanted, away)
 	}
 	if kept := keptObjects(work); !away && w.Drops && len(kept) > 0 && w.settles(work.Namespace, wanted) {

@@ -262,6 +262,23 @@ func TestRollbackWindowCountsDeletedRevisions(t *testing.T) {
 	require.Equal(t, "v3", s.held("c4"), s.story())
 }
 
+// TestDeletedRevisionDoesNotReturnAtOnce: the record of a deleted revision is gone, and so nobody knows how its last rollout ended.
+func TestDeletedRevisionDoesNotReturnAtOnce(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, false))
+	s.window(2)
+	s.quiet()
+	s.Update("v2")
+	s.quiet()
+	s.DeleteRevision(s.Revisions()[0].Name)
+	s.settle(time.Second)
+	s.Update("v1")
+	s.settle(time.Second)
+	require.Equal(t, "v1", s.held("c1"), s.story())
+	require.Equal(t, "v2", s.held("c4"), s.story())
+}
+
 // TestClusterInAnotherFormKeepsItsSlot: a cluster that has the revision with kept objects keeps its slot when the form changes.
 func TestClusterInAnotherFormKeepsItsSlot(t *testing.T) {
 	s := checkedStory(t)

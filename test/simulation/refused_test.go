@@ -301,7 +301,7 @@ func TestCompletionWhileItsAnnotationIsRefused(t *testing.T) {
 	s.Report("c1", "v2", Succeeds)
 	permit()
 	s.quiet()
-	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters as wanted")
+	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters up to date")
 	require.NotZero(t, revision.RecordOf(s.Revisions()[1]).Ended)
 }
 

@@ -58,6 +58,15 @@ func TestStoriesOfRings(t *testing.T) {
 			s.hangs("v2", "c3")
 			s.quiet()
 		},
+		"a listed group that fails within maxFailures holds the others until a cluster of it succeeds": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"}, []string{"c3"})
+			s.Create("v1", listing(progressive("p1", 2, "30s", 1, true), group("g1", time.Minute)))
+			s.quiet()
+			s.hangs("v2", "c3")
+			s.quiet()
+			s.Report("c3", "v2", Succeeds)
+			s.quiet()
+		},
 		"a listed group that does not exist holds the others": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2"}, []string{"c3"})
 			s.Create("v1", progressive("p1", 2, "30s", 0, true))

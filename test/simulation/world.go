@@ -221,10 +221,16 @@ func (w *World) describe(what string) string {
 	if work == nil {
 		return what
 	}
-	if _, preserves := w.Hub.preserves(); preserves && orphans(work) {
+	if w.releases(work) {
 		return fmt.Sprintf("%s (%s, released)", what, Version(work))
 	}
 	return fmt.Sprintf("%s (%s)", what, strings.Join(append([]string{Version(work)}, keptObjects(work)...), " + "))
+}
+
+// releases reports whether a write of a work lets its objects stay when the work is deleted. It starts nothing.
+func (w *World) releases(work *workv1.ManifestWork) bool {
+	_, preserves := w.Hub.preserves()
+	return preserves && orphans(work)
 }
 
 // Tell adds a line to the story.

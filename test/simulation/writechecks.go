@@ -172,7 +172,7 @@ func (w *World) checkStarted(name string) error {
 		return nil // The report of its agent frees or takes only its own slot.
 	}
 	owner := w.seen()
-	if owner == nil || owner.Status.AbortedTime != nil || started.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision {
+	if owner == nil || owner.Status.AbortedTime != nil || w.releases(started) || started.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision {
 		return nil
 	}
 	if w.returnsHere(owner, started, before) {

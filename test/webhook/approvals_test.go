@@ -1,7 +1,9 @@
 package webhook
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -93,6 +95,59 @@ func TestOnlyApproversApprove(t *testing.T) {
 	require.True(t, apierrors.IsNotFound(err), "it is opt-in")
 }
 
+// bindOptIn binds a policy that has no binding of its own in a namespace.
+func bindOptIn(t *testing.T, policy, namespace string) {
+	t.Helper()
+	_, err := hub.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Create(t.Context(), &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: policy + "-" + namespace},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: policy, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+			MatchResources: &admissionregistrationv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{
+				MatchLabels: map[string]string{"kubernetes.io/metadata.name": namespace},
+			}},
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+}
+
+// With the binding of docs/concepts/gates.md, only approvers remove approval: Required from the spec.
+func TestRequiredApprovals(t *testing.T) {
+	t.Parallel()
+	namespace := checkedNamespace(t, nobody)
+	_, err := as(t, hub.config, namespace).create(replicaSetResource, replicaSet(t))
+	require.NoError(t, err)
+	bindRole(t, namespace, "mwrs-admin", "writer")
+	writes := func(config *rest.Config, groups string, rest ...string) error {
+		client, err := dynamic.NewForConfig(config)
+		require.NoError(t, err)
+		patch := fmt.Sprintf(`{"spec":{"placementRefs":[{"name":"p1","rolloutStrategy":{"type":"Progressive","progressive":{"maxConcurrency":1},"groups":[%s]}}%s]}}`,
+			groups, strings.Join(rest, ""))
+		_, err = client.Resource(replicaSetResource).Namespace(namespace).Patch(
+			t.Context(), "web", types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "ui"})
+		return err
+	}
+	writer, err := hub.plane.UserConfig("writer", "system:authenticated")
+	require.NoError(t, err)
+	const canary, first = `{"groupName":"canary","approval":"Required"}`, `{"groupIndex":1,"approval":"Required"}`
+	require.NoError(t, writes(writer, canary))
+	require.NoError(t, writes(writer, ""), "the policy is not bound")
+	require.NoError(t, writes(writer, canary))
+	bindOptIn(t, "manifestworkreplicaset-required-approvals.work.open-cluster-management.io", namespace)
+	const why = "writer may not remove approval: Required"
+	eventually(t, "the policy answers", func() error {
+		if err := writes(writer, ""); !apierrors.IsForbidden(err) {
+			return errors.Join(fmt.Errorf("a writer may remove it: %w", err), writes(hub.config, canary))
+		}
+		return nil
+	})
+	require.NoError(t, writes(writer, canary+","+first), "it may require more")
+	denied(t, writes(writer, canary), why)
+	denied(t, writes(writer, `{"groupName":"canary"},`+first), why)
+	denied(t, writes(writer, `{"groupName":"other","approval":"Required"},`+first), why)
+	require.NoError(t, writes(writer, first+","+canary, `,{"name":"p2"}`), "it may change everything else")
+	require.NoError(t, writes(hub.config, ""), "an administrator has every verb")
+}
+
 // With the binding of docs/concepts/gates.md, a field manager that wrote the template adds no approval.
 func TestFourEyes(t *testing.T) {
 	t.Parallel()
@@ -110,17 +165,7 @@ func TestFourEyes(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, patchStatus(t, namespace, hub.config, "argocd", fmt.Sprintf(approves, "before")), "the policy is not bound")
 
-	bindings := hub.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
-	_, err = bindings.Create(t.Context(), &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name + "-" + namespace},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-			MatchResources: &admissionregistrationv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{
-				MatchLabels: map[string]string{"kubernetes.io/metadata.name": namespace},
-			}},
-		},
-	}, metav1.CreateOptions{})
-	require.NoError(t, err)
+	bindOptIn(t, name, namespace)
 	probe := 0
 	eventually(t, "the policy answers", func() error {
 		probe++ // A patch that changes nothing is admitted.

@@ -2,10 +2,10 @@
 // the plugin (package view), and it acts through the plugin's own functions, which a caller passes as a Hub.
 //
 //	What does the page need from a hub?                       hub.go
-//	Who may talk to the server?                               guard.go; token.go: the token and the one-time code
+//	Who may talk to the server?                               guard.go
 //	Which requests are there?                                 server.go
 //	What does the page know about one rollout?                picture.go
-//	How do several tabs share the watches of one rollout?     room.go; stream.go: server-sent events
+//	How does the page get the newest state?                   room.go
 //	What does the browser run?                                page, embedded by assets.go
 //
 // The credentials of the kubeconfig stay in the process. docs/dashboard.md describes the page and its security for users.

@@ -1,12 +1,12 @@
 package dashboard
 
 import (
+	"crypto/subtle"
 	"mime"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 )
 
 // tokenHeader carries the token. A page of another origin can't set it without a preflight request, which the server never permits.
@@ -19,14 +19,13 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // guard checks each request before any other handler.
 type guard struct {
 	// hosts are the values of the Host header that the server answers to. A request with another name comes from DNS rebinding.
-	hosts   []string
-	secrets *secrets
+	hosts []string
+	token string
 	// use notes that a request with the token came.
 	use func()
 }
 
-// guarded returns a handler that adds the security headers to all answers, and refuses requests of other pages. A refused connection ends,
-// so that it does not take the place of another one.
+// guarded returns a handler that adds the security headers to all answers, and refuses requests of other pages.
 func (g *guard) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -37,14 +36,9 @@ func (g *guard) guarded(next http.Handler) http.Handler {
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Cache-Control", "no-store")
-		mustArrive(w)
 		if status, problem := g.judge(r); problem != "" {
-			header.Set("Connection", "close")
 			refuse(w, status, problem)
 			return
-		}
-		if r.ContentLength == 0 {
-			hasArrived(w)
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -59,16 +53,6 @@ func (g *guard) judge(r *http.Request) (int, string) {
 		return g.unauthorized(r)
 	}
 	return 0, ""
-}
-
-// mustArrive gives a request time to arrive. http.Server.ReadTimeout would also end the stream that answers it.
-func mustArrive(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout))
-}
-
-// hasArrived ends that time: the request was read.
-func hasArrived(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
 // foreign returns why a request does not come from the page or from the address bar of a browser; empty if it does.
@@ -106,10 +90,7 @@ func (g *guard) unauthorized(r *http.Request) (int, string) {
 			return http.StatusUnsupportedMediaType, "the Content-Type is not application/json"
 		}
 	}
-	if r.URL.Path == openPath { // The one-time code in the body stands for the token.
-		return 0, ""
-	}
-	if tokens := r.Header.Values(tokenHeader); len(tokens) != 1 || !is(tokens[0], g.secrets.token) {
+	if tokens := r.Header.Values(tokenHeader); len(tokens) != 1 || subtle.ConstantTimeCompare([]byte(tokens[0]), []byte(g.token)) != 1 {
 		return http.StatusUnauthorized, "the token is missing or wrong: open the address that the command printed"
 	}
 	g.use()

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// TestDataForThePage: what the page reads of an answer, an error or an event has no character that a browser obeys or hides.
+// TestDataForThePage: what the page reads of an answer, an error or the news has no character that a browser obeys or hides.
 func TestDataForThePage(t *testing.T) {
 	const text = hostiletest.Text
 	check := func(data string) {
@@ -21,16 +22,17 @@ func TestDataForThePage(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(data), &read), data)
 		visit(t, read)
 	}
-	answered, refused, sent := httptest.NewRecorder(), httptest.NewRecorder(), httptest.NewRecorder()
+	answered, refused, told := httptest.NewRecorder(), httptest.NewRecorder(), httptest.NewRecorder()
 	reply(answered, map[string]any{text: []any{text, &Preview{Diff: text}}}, nil)
 	check(answered.Body.String())
 	refuse(refused, 400, text)
 	check(refused.Body.String())
-	(&stream{w: sent, connection: http.NewResponseController(sent)}).send("set",
-		&picture{Groups: []view.Group{{Clusters: []view.Cluster{{Name: text}}}}, Head: head{Fleet: &view.Fleet{Why: text}}})
-	_, data, found := strings.Cut(sent.Body.String(), "data: ")
-	require.True(t, found)
-	check(data)
+	b := &board{look: func() state {
+		return drawn(&picture{Groups: []view.Group{{Clusters: []view.Cluster{{Name: text}}}}, Head: head{Fleet: &view.Fleet{Why: text}}}, nil)
+	}}
+	(&Server{hub: &fakeHub{}, now: time.Now}).tell(told, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), b)
+	require.Contains(t, told.Body.String(), `"groups"`)
+	check(told.Body.String())
 }
 
 func visit(t *testing.T, value any) {

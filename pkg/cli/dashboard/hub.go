@@ -27,13 +27,9 @@ type Hub interface {
 	Report(ctx context.Context, namespace, name string) ([]byte, error)
 }
 
-// Followed holds the newest state of the objects that a Hub follows.
-type Followed[T any] interface {
-	// Changed receives a value after a change. It holds at most one.
-	Changed() <-chan struct{}
-	// Now returns the newest state. It returns ErrNotReady before the first one is complete, and ErrDeleted if the object does not exist.
-	Now() (T, error)
-}
+// Followed returns the newest state of the objects that a Hub follows. It returns ErrNotReady before the first one is complete, and
+// ErrDeleted if the object does not exist. Calls do not overlap.
+type Followed[T any] func() (T, error)
 
 // Action is a change that a user asks for.
 type Action struct {

@@ -19,5 +19,5 @@ func fleetOf(n int, inFlight ...string) *view.Objects {
 
 // TestLargePicture: the picture of 10,000 clusters is small enough to load at once.
 func TestLargePicture(t *testing.T) {
-	require.Less(t, len(drawn(fleetOf(10_000), nil).data), 2<<20)
+	require.Less(t, len(drawn(pictureOf(fleetOf(10_000)), nil).data), 2<<20)
 }

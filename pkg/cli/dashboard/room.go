@@ -1,9 +1,12 @@
 package dashboard
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"hash/maphash"
+	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -11,106 +14,75 @@ import (
 )
 
 const (
-	// drawAfter is the least time between two pictures.
+	// drawAfter is the least time between two states of a board.
 	drawAfter = 500 * time.Millisecond
-	// refreshAfter is the time after which a picture is computed again without a change: successes settle and deadlines pass.
-	refreshAfter = 2 * time.Second
 	// idleAfter is how long the watches of a rollout that no tab shows are kept.
 	idleAfter = 20 * time.Second
 )
 
-// state is the newest state of a board: the JSON for the page, and the objects that it shows.
+// state is the newest state of a board: the JSON for the page with its version, and the objects that it shows.
 type state struct {
 	data    []byte
+	version string
 	objects *view.Objects
 	err     error
 }
 
-// listed returns the state of the list.
-func listed(rows []view.Row, err error) state {
-	if err != nil {
-		return state{err: err}
-	}
-	data, err := encoded(append([]view.Row{}, rows...))
-	return state{data: data, err: err}
-}
+var seed = maphash.MakeSeed()
 
-// drawn returns the state of a rollout.
-func drawn(objects *view.Objects, err error) state {
-	if err != nil {
-		return state{err: err}
-	}
-	data, err := encoded(pictureOf(objects))
-	return state{data, objects, err}
+// drawn returns the state that shows a value. Equal values have the same version.
+func drawn(value any, objects *view.Objects) state {
+	data, err := encoded(value)
+	return state{data: data, version: strconv.FormatUint(maphash.Bytes(seed, data), 36), objects: objects, err: err}
 }
 
 // board keeps the newest state of the followed objects, for all tabs.
 type board struct {
-	mu      sync.Mutex
-	state   state
-	changed chan struct{} // Closed at the next change.
+	look func() state
+
+	mu    sync.Mutex
+	state state
+	next  time.Time
 }
 
-// newBoard returns a board that is updated until the context ends.
-func newBoard[T any](ctx context.Context, follow func(context.Context) Followed[T], show func(T, error) state) *board {
-	b := &board{changed: make(chan struct{}), state: state{err: ErrNotReady}}
-	followed := follow(ctx)
-	go b.run(ctx, followed.Changed(), func() state { return show(followed.Now()) })
-	return b
-}
-
-// run computes a state after each change. A large fleet is computed less often, so that this takes at most a quarter of the time.
-func (b *board) run(ctx context.Context, changed <-chan struct{}, look func() state) {
-	for ctx.Err() == nil {
-		begin := time.Now()
-		b.set(look())
-		took := time.Since(begin)
-		if !pause(ctx, nil, max(drawAfter, 3*took)) {
-			return
+// listBoard returns the board of the list.
+func listBoard(follow Followed[[]view.Row]) *board {
+	return &board{look: func() state {
+		rows, err := follow()
+		if err != nil {
+			return state{err: err}
 		}
-		pause(ctx, changed, max(refreshAfter, 20*took))
-	}
+		return drawn(append([]view.Row{}, rows...), nil)
+	}}
 }
 
-// pause waits for a value, or until a time has passed. It returns false if the context has ended.
-func pause(ctx context.Context, until <-chan struct{}, most time.Duration) bool {
-	timer := time.NewTimer(most)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-until:
-	case <-timer.C:
-	}
-	return true
+// setBoard returns the board of a rollout.
+func setBoard(follow Followed[*view.Objects]) *board {
+	return &board{look: func() state {
+		objects, err := follow()
+		if err != nil {
+			return state{err: err}
+		}
+		return drawn(pictureOf(objects), objects)
+	}}
 }
 
-// set sets the newest state. It wakes the tabs only if the visible state has changed.
-func (b *board) set(s state) {
+// now returns the newest state. A large fleet is drawn less often, so that drawing takes at most a tenth of the time.
+func (b *board) now() state {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	unchanged := bytes.Equal(s.data, b.state.data) && errors.Is(b.state.err, s.err)
-	b.state = s
-	if unchanged {
-		return
+	if begin := time.Now(); !begin.Before(b.next) {
+		b.state = b.look()
+		b.next = time.Now().Add(max(drawAfter, 10*time.Since(begin)))
 	}
-	close(b.changed)
-	b.changed = make(chan struct{})
-}
-
-// now returns the newest state, and a channel that is closed when there is a newer one.
-func (b *board) now() (state, <-chan struct{}) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.state, b.changed
+	return b.state
 }
 
 // room follows one rollout for all tabs that show it.
 type room struct {
 	*board
-	// users is the number of tabs that show it, or showed it within idleAfter.
-	users int
-	end   context.CancelFunc
+	// idle ends the room if it is not stopped.
+	idle *time.Timer
 }
 
 // rooms are the rollouts that tabs show.
@@ -122,48 +94,60 @@ type rooms struct {
 	open map[string]*room
 }
 
-// enter returns the room of a rollout, and the function that leaves it. The room ends when no tab has shown it for idleAfter.
-func (r *rooms) enter(namespace, name string) (found *room, leave func()) {
+// of returns the room of a rollout. It ends when no tab has asked for it for idleAfter.
+func (r *rooms) of(namespace, name string) *room {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := namespace + "/" + name
-	if found = r.open[key]; found == nil {
+	found := r.open[key]
+	if found == nil {
 		ctx, end := context.WithCancel(r.root)
-		follow := func(ctx context.Context) Followed[*view.Objects] { return r.hub.Follow(ctx, namespace, name) }
-		found = &room{board: newBoard(ctx, follow, drawn), end: end}
-		r.open[key] = found
-	}
-	found.users++
-	return found, func() {
-		time.AfterFunc(idleAfter, func() {
+		found = &room{board: setBoard(r.hub.Follow(ctx, namespace, name))}
+		found.idle = time.AfterFunc(idleAfter, func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			if found.users--; found.users == 0 {
-				found.end()
-				delete(r.open, key)
-			}
+			end()
+			delete(r.open, key)
 		})
+		r.open[key] = found
 	}
+	found.idle.Reset(idleAfter)
+	return found
 }
 
-// readyWithin bounds how long a request waits for the objects of a rollout that no tab shows.
-const readyWithin = 20 * time.Second
+// asked returns the room of the rollout in the path of a request.
+func (r *rooms) asked(request *http.Request) *room {
+	return r.of(request.PathValue("namespace"), request.PathValue("name"))
+}
 
-// objects returns the objects of a rollout.
-func (r *rooms) objects(ctx context.Context, namespace, name string) (*view.Objects, error) {
-	room, leave := r.enter(namespace, name)
-	defer leave()
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
-	defer cancel()
-	for {
-		s, changed := room.now()
-		if !errors.Is(s.err, ErrNotReady) {
-			return s.objects, s.err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ErrNotReady
-		case <-changed:
-		}
+// news is the answer to a page that asks for the newest state of a board.
+type news struct {
+	// Scope describes what the list shows.
+	Scope    string `json:"scope"`
+	ReadOnly bool   `json:"readOnly"`
+	// Now is the time of the server in milliseconds.
+	Now int64 `json:"now"`
+	// Since is since when the API server can't be reached; zero if it can. Contact is the error.
+	Since   time.Time `json:"since,omitzero"`
+	Contact string    `json:"contact,omitempty"`
+	// Version identifies the state; empty if there is none. Data is the state, unless the page has it already.
+	Version string          `json:"version,omitempty"`
+	Data    json.RawMessage `json:"data,omitempty"`
+	// Error is why there is no state: no permission, or the object was deleted.
+	Error   string `json:"error,omitempty"`
+	Deleted bool   `json:"deleted,omitempty"`
+}
+
+// tell answers with the newest state of a board.
+func (s *Server) tell(w http.ResponseWriter, r *http.Request, b *board) {
+	now := b.now()
+	out := news{Scope: s.hub.Scope(), ReadOnly: s.readOnly, Now: s.now().UnixMilli(), Version: now.version}
+	out.Since, out.Contact = s.hub.Contact()
+	switch {
+	case now.err == nil && r.URL.Query().Get("seen") != now.version:
+		out.Data = now.data
+	case now.err != nil && !errors.Is(now.err, ErrNotReady):
+		out.Error, out.Deleted = now.err.Error(), errors.Is(now.err, ErrDeleted)
 	}
+	send(w, http.StatusOK, out)
 }

@@ -22,20 +22,17 @@ func (h *followedHub) Follow(ctx context.Context, namespace, name string) Follow
 	return h.fakeHub.Follow(ctx, namespace, name)
 }
 
-// TestRoomEnds: the watches of a rollout end after the last tab has been closed for idleAfter, but not while another tab shows it.
+// TestRoomEnds: the watches of a rollout end when no tab has asked for it for idleAfter.
 func TestRoomEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hub := &followedHub{fakeHub: fakeHub{err: ErrNotReady}}
 		rooms := &rooms{hub: hub, root: t.Context(), open: map[string]*room{}}
-		first, leave := rooms.enter("default", "web")
-		leave()
+		first := rooms.of("default", "web")
 		<-time.After(idleAfter / 2)
-		again, leave := rooms.enter("default", "web")
-		require.Same(t, first, again)
-		<-time.After(idleAfter)
+		require.Same(t, first, rooms.of("default", "web"))
+		<-time.After(idleAfter - time.Second)
 		require.NoError(t, hub.ctx.Err())
-		leave()
-		<-time.After(idleAfter + time.Second)
+		<-time.After(2 * time.Second)
 		require.Error(t, hub.ctx.Err())
 		rooms.mu.Lock()
 		defer rooms.mu.Unlock()

@@ -2,14 +2,13 @@ package dashboard
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -32,14 +31,12 @@ type Server struct {
 	hub      Hub
 	readOnly bool
 	now      func() time.Time
-	secrets  *secrets
+	// token is what each request of the page carries in a header.
+	token    string
 	listener net.Listener
 	rooms    *rooms
-	// streams has an entry for each stream.
-	streams chan struct{}
-	// used is when a request with the token came last, or a stream ended, in nanoseconds. look is how often the server looks at it.
-	used atomic.Int64
-	look time.Duration
+	// idle is reset by each request with the token.
+	idle *time.Timer
 }
 
 // ErrIdle is the error of Serve if nobody has used the page for idleEnd.
@@ -48,23 +45,14 @@ var ErrIdle = errors.New("nobody has used the page for 8 hours")
 // idleEnd is how long the server runs without a request and without a tab that shows the page: it holds the user's rights.
 const idleEnd = 8 * time.Hour
 
-// openPath is the path at which the one-time code is exchanged for the token.
-const openPath = "/api/open"
-
-// The maximum sizes of a request, in bytes. A body has room for the names of 10,000 clusters. Without the token it has room for the
-// one-time code: any process on this machine can send it.
+// The maximum sizes of a request, in bytes. A body has room for the names of 10,000 clusters.
 const (
 	maxHeader = 64 << 10
 	maxBody   = 4 << 20
-	maxCode   = 1 << 10
 )
 
-// maxConnections and maxStreams bound the connections and, among them, the streams. A tab has one stream, and a browser opens at most six
-// connections to a server.
-const (
-	maxConnections = 64
-	maxStreams     = 32
-)
+// maxConnections bounds the connections. A browser opens at most six to a server.
+const maxConnections = 64
 
 // Listen returns a server that listens on a port of 127.0.0.1, and on no other address. Port 0 selects a free one.
 func Listen(ctx context.Context, hub Hub, port int, options Options) (*Server, error) {
@@ -76,61 +64,42 @@ func Listen(ctx context.Context, hub Hub, port int, options Options) (*Server, e
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	s := &Server{
-		hub: hub, readOnly: options.ReadOnly, now: options.Now, secrets: newSecrets(options.Now),
-		listener: netutil.LimitListener(listener, maxConnections), streams: make(chan struct{}, maxStreams),
-		look: time.Minute,
-	}
-	s.use()
-	return s, nil
+	return &Server{
+		hub: hub, readOnly: options.ReadOnly, now: options.Now, token: rand.Text(), listener: netutil.LimitListener(listener, maxConnections),
+		idle: time.NewTimer(idleEnd),
+	}, nil
 }
 
-// use notes that the page is used.
-func (s *Server) use() { s.used.Store(s.now().UnixNano()) }
-
-// idle waits until nobody has used the page for idleEnd. It returns false if the context ends before that.
-func (s *Server) idle(ctx context.Context) bool {
-	for len(s.streams) > 0 || s.now().Sub(time.Unix(0, s.used.Load())) < idleEnd {
-		if !pause(ctx, nil, s.look) {
-			return false
-		}
-	}
-	return true
-}
+// use notes that a request with the token came.
+func (s *Server) use() { s.idle.Reset(idleEnd) }
 
 // Address returns the address of the page with its token. The token is in the fragment, which no browser sends anywhere.
-func (s *Server) Address() string { return s.base() + "#token=" + s.secrets.token }
-
-// Once returns an address that opens the page once, within OnceValid.
-func (s *Server) Once() string { return s.base() + "#once=" + s.secrets.code }
-
-// Opened returns a channel that is closed when that address has opened the page.
-func (s *Server) Opened() <-chan struct{} { return s.secrets.exchanged }
+func (s *Server) Address() string { return s.base() + "#token=" + s.token }
 
 func (s *Server) base() string { return "http://" + s.listener.Addr().String() + "/" }
 
-// The time limits of a connection. An answer has none, because a stream lasts as long as its tab: readTimeout applies to a request, and
-// writeTimeout to each event of a stream.
+// The time limits of a connection: for a request, for the answer, and between two requests. A report of a large fleet takes long.
 const (
 	readTimeout  = 10 * time.Second
-	writeTimeout = 30 * time.Second
+	writeTimeout = 2 * time.Minute
 	idleTimeout  = 2 * time.Minute
 )
 
 // Serve serves the page until the context ends, or nobody has used the page for idleEnd.
 func (s *Server) Serve(ctx context.Context) error {
 	server := &http.Server{
-		Handler: s.Handler(ctx), ReadHeaderTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		Handler: s.Handler(ctx), ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	ended := make(chan error, 1)
 	go func() {
-		var why error
-		if s.idle(ctx) {
-			why = ErrIdle
+		select {
+		case <-ctx.Done():
+			ended <- nil
+		case <-s.idle.C:
+			ended <- ErrIdle
 		}
-		ended <- why
-		_ = server.Close() // Streams have no end of their own.
+		_ = server.Close()
 	}()
 	if err := server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -141,12 +110,11 @@ func (s *Server) Serve(ctx context.Context) error {
 // Handler returns the handler of all requests. Its watches end with the context.
 func (s *Server) Handler(ctx context.Context) http.Handler {
 	s.rooms = &rooms{hub: s.hub, root: ctx, open: map[string]*room{}}
-	lists := newBoard(ctx, s.hub.List, listed)
+	list := listBoard(s.hub.List(ctx))
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+openPath, s.open)
-	mux.HandleFunc("GET /api/list", s.bounded(func(w http.ResponseWriter, r *http.Request) { s.follow(w, r, "list", lists) }))
+	mux.HandleFunc("GET /api/list", func(w http.ResponseWriter, r *http.Request) { s.tell(w, r, list) })
 	const set = "/api/sets/{namespace}/{name}/"
-	mux.HandleFunc("GET "+set+"stream", s.bounded(s.streamSet))
+	mux.HandleFunc("GET "+set+"picture", func(w http.ResponseWriter, r *http.Request) { s.tell(w, r, s.rooms.asked(r).board) })
 	mux.HandleFunc("GET "+set+"why/{cluster}", s.shown(func(r *http.Request, o *view.Objects) (any, error) {
 		return view.Why(o, r.PathValue("cluster"))
 	}))
@@ -155,32 +123,18 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 	mux.HandleFunc("POST "+set+"preview", s.preview)
 	mux.HandleFunc("POST "+set+"act", s.act)
 	mux.Handle("GET /", assets())
-	return (&guard{hosts: hostsOf(s.listener.Addr()), secrets: s.secrets, use: s.use}).guarded(mux)
-}
-
-func (s *Server) open(w http.ResponseWriter, r *http.Request) {
-	var in struct {
-		Once string `json:"once"`
-	}
-	if !decode(w, r, maxCode, &in) {
-		return
-	}
-	token, ok := s.secrets.exchange(in.Once)
-	if !ok {
-		refuse(w, http.StatusUnauthorized, "this link was used already, or is older than a minute: open the address that the command printed")
-		return
-	}
-	send(w, http.StatusOK, map[string]string{"token": token})
+	return (&guard{hosts: hostsOf(s.listener.Addr()), token: s.token, use: s.use}).guarded(mux)
 }
 
 // shown returns a handler that answers with the result of a function of the objects of a rollout.
 func (s *Server) shown(of func(*http.Request, *view.Objects) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		objects, err := s.rooms.objects(r.Context(), r.PathValue("namespace"), r.PathValue("name"))
-		var value any
-		if err == nil {
-			value, err = of(r, objects)
+		now := s.rooms.asked(r).now()
+		if now.err != nil {
+			fail(w, now.err)
+			return
 		}
+		value, err := of(r, now.objects)
 		reply(w, value, err)
 	}
 }
@@ -225,29 +179,14 @@ func (s *Server) action(w http.ResponseWriter, r *http.Request) (action *Action,
 		Action
 		Confirmed string `json:"confirmed"`
 	}{}
-	if !decode(w, r, maxBody, &in) {
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&in); err != nil {
+		refuse(w, http.StatusBadRequest, "the body of the request is not the expected JSON: "+err.Error())
 		return nil, "", false
 	}
 	in.Namespace, in.Name = r.PathValue("namespace"), r.PathValue("name")
 	return &in.Action, in.Confirmed, true
-}
-
-// decode reads the body of a request, which has nothing else than a JSON value of up to a number of bytes.
-func decode(w http.ResponseWriter, r *http.Request, most int64, into any) bool {
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(into)
-	if err == nil {
-		if _, after := decoder.Token(); !errors.Is(after, io.EOF) {
-			err = errors.New("more follows after its end")
-		}
-	}
-	if err != nil {
-		refuse(w, http.StatusBadRequest, "the body of the request is not the expected JSON: "+err.Error())
-		return false
-	}
-	hasArrived(w)
-	return true
 }
 
 // reply answers with a value, or with an error of the hub.

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // fakeHub is a hub that counts what it is asked to do.
@@ -29,25 +29,15 @@ type fakeHub struct {
 func (h *fakeHub) Scope() string { return "namespace default" }
 
 func (h *fakeHub) List(context.Context) Followed[[]view.Row] {
-	return still[[]view.Row](func() ([]view.Row, error) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		return h.rows, nil
-	})
-}
-
-func (h *fakeHub) setRows(rows ...view.Row) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.rows = rows
+	return func() ([]view.Row, error) { return h.rows, nil }
 }
 
 func (h *fakeHub) Follow(context.Context, string, string) Followed[*view.Objects] {
-	return still[*view.Objects](func() (*view.Objects, error) {
+	return func() (*view.Objects, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		return h.objects, h.err
-	})
+	}
 }
 
 func (h *fakeHub) set(objects *view.Objects, err error) {
@@ -82,12 +72,6 @@ func (h *fakeHub) actions() []Action {
 	return append([]Action{}, h.acted...)
 }
 
-// still never signals a change: the board refreshes on its own schedule.
-type still[T any] func() (T, error)
-
-func (s still[T]) Changed() <-chan struct{} { return nil }
-func (s still[T]) Now() (T, error)          { return s() }
-
 // served is a server that listens.
 type served struct {
 	t   *testing.T
@@ -115,7 +99,7 @@ func (s *served) request(method, path, body string, changes ...func(*http.Reques
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, strings.TrimSuffix(s.base(), "/")+path, strings.NewReader(body))
 	require.NoError(s.t, err)
-	r.Header.Set(tokenHeader, s.secrets.token)
+	r.Header.Set(tokenHeader, s.token)
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	if method == http.MethodPost {
 		r.Header.Set("Origin", strings.TrimSuffix(s.base(), "/"))
@@ -155,10 +139,10 @@ func TestForeignRequests(t *testing.T) {
 		changes []func(*http.Request)
 	}{
 		"no token":                     {401, []func(*http.Request){header(tokenHeader, "")}},
-		"wrong token":                  {401, []func(*http.Request){header(tokenHeader, "!"+s.secrets.token[1:])}},
-		"beginning of the token":       {401, []func(*http.Request){header(tokenHeader, s.secrets.token[:20])}},
-		"two tokens":                   {401, []func(*http.Request){func(r *http.Request) { r.Header.Add(tokenHeader, s.secrets.token) }}},
-		"token as a cookie":            {401, []func(*http.Request){header(tokenHeader, ""), header("Cookie", tokenHeader+"="+s.secrets.token)}},
+		"wrong token":                  {401, []func(*http.Request){header(tokenHeader, "!"+s.token[1:])}},
+		"beginning of the token":       {401, []func(*http.Request){header(tokenHeader, s.token[:20])}},
+		"two tokens":                   {401, []func(*http.Request){func(r *http.Request) { r.Header.Add(tokenHeader, s.token) }}},
+		"token as a cookie":            {401, []func(*http.Request){header(tokenHeader, ""), header("Cookie", tokenHeader+"="+s.token)}},
 		"no origin":                    {403, []func(*http.Request){header("Origin", "")}},
 		"another origin":               {403, []func(*http.Request){header("Origin", "http://evil.example")}},
 		"opaque origin":                {403, []func(*http.Request){header("Origin", "null")}},
@@ -190,7 +174,7 @@ func TestForeignRequests(t *testing.T) {
 func TestReadingRequiresTheToken(t *testing.T) {
 	s := serve(t, Options{})
 	for _, path := range []string{
-		"/api/list", "/api/sets/default/web/stream", "/api/sets/default/web/why/c1",
+		"/api/list", "/api/sets/default/web/picture", "/api/sets/default/web/why/c1",
 		"/api/sets/default/web/plan", "/api/sets/default/web/report", "/api/nothing", "//api/list", "/./api/list", "/x/../api/list",
 	} {
 		answer := s.request(http.MethodGet, path, "", header(tokenHeader, ""))
@@ -243,43 +227,6 @@ func TestListens(t *testing.T) {
 	require.ErrorContains(t, err, "--port")
 }
 
-// A one-time code is exchanged once, within a minute, and a wrong code does not use it up.
-func TestOneTimeCode(t *testing.T) {
-	now := time.Now()
-	var mu sync.Mutex
-	s := serve(t, Options{Now: func() time.Time { mu.Lock(); defer mu.Unlock(); return now }})
-	code := strings.SplitN(s.Once(), "#once=", 2)[1]
-	exchange := func(code string) (int, string) {
-		answer := s.request(http.MethodPost, openPath, `{"once":"`+code+`"}`, header(tokenHeader, ""))
-		var body map[string]string
-		require.NoError(t, json.NewDecoder(answer.Body).Decode(&body))
-		return answer.StatusCode, body["token"]
-	}
-	status, _ := exchange("wrong")
-	require.Equal(t, 401, status)
-	status, _ = exchange("")
-	require.Equal(t, 401, status)
-	select {
-	case <-s.Opened():
-		require.Fail(t, "nothing has opened the page")
-	default:
-	}
-	status, token := exchange(code)
-	<-s.Opened()
-	require.Equal(t, 200, status)
-	require.Equal(t, s.secrets.token, token)
-	status, _ = exchange(code)
-	require.Equal(t, 401, status)
-
-	late := newSecrets(func() time.Time { return now })
-	mu.Lock()
-	now = now.Add(OnceValid + time.Second)
-	mu.Unlock()
-	_, ok := late.exchange(late.code)
-	require.False(t, ok)
-	require.NotContains(t, s.Once(), s.secrets.token)
-}
-
 func TestReadOnly(t *testing.T) {
 	s := serve(t, Options{ReadOnly: true})
 	require.Equal(t, 403, s.request(http.MethodPost, actPath, abort).StatusCode)
@@ -305,33 +252,37 @@ func TestAct(t *testing.T) {
 	require.Equal(t, []Action{{Namespace: "default", Name: "web", Verb: view.VerbAbort, Reason: "leaks"}}, s.hub.actions())
 }
 
-// TestStream: a stream sends the picture, and sends it again when it changes.
-func TestStream(t *testing.T) {
-	t.Parallel()
+// TestNews: the page gets the picture, and gets it again when it has changed.
+func TestNews(t *testing.T) {
 	s := serve(t, Options{})
-	events := bufio.NewScanner(s.request(http.MethodGet, "/api/sets/default/web/stream", "").Body)
-	next := func(event string) string {
-		for events.Scan() {
-			if events.Text() == "event: "+event {
-				require.True(t, events.Scan())
-				return strings.TrimPrefix(events.Text(), "data: ")
-			}
-		}
-		require.Fail(t, "the stream ended", event)
-		return ""
+	get := func(seen string) (found news) {
+		answer := s.request(http.MethodGet, "/api/sets/default/web/picture?seen="+seen, "")
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+		require.NoError(t, json.NewDecoder(answer.Body).Decode(&found))
+		return found
 	}
-	require.Contains(t, next("hello"), `"readOnly":false`)
+	first := get("")
 	var before, after picture
-	require.NoError(t, json.Unmarshal([]byte(next("update")), &before))
+	require.NoError(t, json.Unmarshal(first.Data, &before))
 	require.Len(t, before.Groups[0].Clusters, 3)
 	require.Equal(t, "default", before.Head.Namespace)
-	s.hub.set(fleetOf(3, "c2"), nil)
-	require.NoError(t, json.Unmarshal([]byte(next("update")), &after))
-	require.Equal(t, view.StateInFlight, after.Groups[0].Clusters[1].State)
-	require.Equal(t, "Progressing=True: waiting for Pods", after.Groups[0].Clusters[1].Message)
-	s.hub.set(nil, ErrDeleted)
-	require.Contains(t, next("problem"), `"deleted":true`)
+	require.Equal(t, "namespace default", first.Scope)
+	require.NotEmpty(t, get("another").Data)
+	require.Empty(t, get(first.Version).Data)
+	require.Equal(t, first.Version, get(first.Version).Version)
 
+	s.hub.set(fleetOf(3, "c2"), nil)
+	var second news
+	require.Eventually(t, func() bool { second = get(first.Version); return second.Data != nil }, time.Minute, 10*time.Millisecond)
+	require.NoError(t, json.Unmarshal(second.Data, &after))
+	require.Equal(t, rollout.PhaseInFlight, after.Groups[0].Clusters[1].State)
+	require.Equal(t, "Progressing=True: waiting for Pods", after.Groups[0].Clusters[1].Message)
+
+	s.hub.set(nil, ErrNotReady)
+	require.Eventually(t, func() bool { return get(second.Version).Version == "" }, time.Minute, 10*time.Millisecond)
+	require.Empty(t, get("").Error)
+	s.hub.set(nil, ErrDeleted)
+	require.Eventually(t, func() bool { return get("").Deleted }, time.Minute, 10*time.Millisecond)
 	body, err := io.ReadAll(s.request(http.MethodGet, "/api/sets/default/web/why/c1", "").Body)
 	require.NoError(t, err)
 	require.Contains(t, string(body), "does not exist")

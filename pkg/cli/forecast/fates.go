@@ -25,6 +25,8 @@ const (
 	// Hangs means that the agent reports neither success nor Degraded.
 	Hangs   Fate = "Hangs"
 	Offline Fate = "Offline"
+	// Held means that the cluster is on hold.
+	Held Fate = "Held"
 )
 
 // draw is what chance decides about a cluster.
@@ -53,7 +55,7 @@ func (a *Agents) fateOf(u float64) Fate {
 	for _, share := range []struct {
 		fate Fate
 		size float64
-	}{{Fails, a.Fail}, {Hangs, a.Hang}, {Offline, a.Offline}, {Slow, a.Slow}} {
+	}{{Fails, a.Fail}, {Hangs, a.Hang}, {Offline, a.Offline}, {Slow, a.Slow}, {Held, a.Held}} {
 		if u < share.size {
 			return share.fate
 		}
@@ -80,8 +82,8 @@ const (
 )
 
 // answer returns the report of a cluster's agent about a revision under the rules of its template, and the time until that report. The
-// older revision succeeds everywhere.
-func (d *draw) answer(rules Rules, revision string) (says report, after time.Duration) {
+// older revision succeeds everywhere. A success gate opens when the workload succeeds, and decides only about the newer revision.
+func (d *draw) answer(rules Rules, revision string, gated bool) (says report, after time.Duration) {
 	after, breaks := d.forward, d.fate == Fails || d.fate == Hangs
 	if revision == older {
 		after, breaks = d.back, false
@@ -91,7 +93,7 @@ func (d *draw) answer(rules Rules, revision string) (says report, after time.Dur
 		return nothing, 0
 	case breaks && d.fate == Fails && rules.Degraded:
 		return degraded, after
-	case !rules.Progressing:
+	case !rules.Progressing && (!gated || revision == older):
 		return success, min(after, Report) // The objects exist, even if the workload fails.
 	case breaks:
 		return nothing, 0

@@ -13,6 +13,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/window"
 )
 
 const (
@@ -30,6 +31,9 @@ type Input struct {
 	ReplicaSet *workv1alpha1.ManifestWorkReplicaSet
 	// Placements are the selected clusters of each Placement, by name. No cluster is in two of them.
 	Placements map[string]*placement.Placement
+	// Windows are the windows of all clusters of a Placement, by its name; Begin is when the rollout begins.
+	Windows map[string]window.Windows
+	Begin   time.Time
 	// First is true if the rollout is the first one: no cluster has an older revision.
 	First  bool
 	Agents Agents
@@ -64,6 +68,25 @@ func HasRule(template *workv1.ManifestWorkSpec, condition string) bool {
 	})
 }
 
+// AllGated reports whether every cluster has a success gate.
+func (in *Input) AllGated() bool {
+	for i := range in.ReplicaSet.Spec.PlacementRefs {
+		ref := &in.ReplicaSet.Spec.PlacementRefs[i]
+		for g := range in.Placements[ref.Name].Groups {
+			if !gated(&ref.RolloutStrategy, &in.Placements[ref.Name].Groups[g]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// gated reports whether the clusters of a decision group have a success gate that decides.
+func gated(strategy *workv1alpha1.RolloutStrategy, group *placement.Group) bool {
+	s := placement.Strategy{Gates: strategy.SuccessGates}
+	return len(s.GatesOf(group, true)) > 0
+}
+
 // Agents is the model of the clusters and their agents. Shares are between 0 and 1.
 type Agents struct {
 	// Apply is the median time from the write of a revision to the report of its success. The times are log-normal.
@@ -81,6 +104,8 @@ type Agents struct {
 	Hang float64
 	// Offline is the share of clusters whose agents report nothing and apply nothing.
 	Offline float64
+	// Held is the share of clusters on hold.
+	Held float64
 	// Fates sets the fate of single clusters, by name. The shares do not apply to these.
 	Fates map[string]Fate
 }
@@ -189,14 +214,14 @@ func (a *Agents) validate() error {
 	for _, share := range []struct {
 		flag  string
 		value float64
-	}{{"--slow", a.Slow}, {"--fail", a.Fail}, {"--hang", a.Hang}, {"--offline", a.Offline}} {
+	}{{"--slow", a.Slow}, {"--fail", a.Fail}, {"--hang", a.Hang}, {"--offline", a.Offline}, {"--held", a.Held}} {
 		if !(share.value >= 0 && share.value <= 1) {
 			return fmt.Errorf("%s is %g%%: use a share from 0%% to 100%%", share.flag, share.value*100)
 		}
 		sum += share.value
 	}
 	if sum > 1+1e-9 {
-		return fmt.Errorf("--slow, --fail, --hang and --offline add up to %.4g%%: a cluster has one fate, so use at most 100%%", sum*100)
+		return fmt.Errorf("--slow, --fail, --hang, --offline and --held add up to %.4g%%: a cluster has one fate, so use at most 100%%", sum*100)
 	}
 	return nil
 }

@@ -62,8 +62,10 @@ type run struct {
 	now       time.Time
 	s         rollout.Snapshot
 	abortedAt time.Time
-	exposed   int
-	passes    int
+	// windowsChange is when a window opens or closes next.
+	windowsChange time.Time
+	exposed       int
+	passes        int
 }
 
 // newRun returns the memory of a run, which begin fills. One after the other, any number of runs can use it.
@@ -76,15 +78,18 @@ func (st *stage) newRun() *run {
 // begin draws the clusters of run number index, and sets its initial state: each cluster has a work that has succeeded with the older
 // revision, if there is one.
 func (r *run) begin(index int) {
-	r.now, r.abortedAt, r.exposed, r.passes = epoch, time.Time{}, 0, 0
+	r.now, r.abortedAt, r.windowsChange, r.exposed, r.passes = epoch, time.Time{}, time.Time{}, 0, 0
 	r.s = r.snapshot(r.s.Works[:0])
-	r.s.Clusters = placement.Clusters{}
+	r.s.Clusters, r.s.Holds = placement.Clusters{}, map[string]placement.Hold{}
 	random := rand.New(rand.NewPCG(r.in.Seed, uint64(index))) //nolint:gosec // a simulation must be reproducible
 	for i := range r.clusters {
 		c := &r.clusters[i]
 		*c = cluster{site: r.sites[i], draw: r.in.Agents.draw(random, r.sites[i].name), object: c.object}
-		if c.fate == Offline { // This matters only with unavailableClusters: Skip.
+		switch c.fate {
+		case Offline: // This matters only with unavailableClusters: Skip.
 			r.s.Clusters[c.name] = placement.Cluster{}
+		case Held:
+			r.s.Holds[c.name] = placement.Hold{Reason: "simulated"}
 		}
 	}
 	if r.s.Current == nil {
@@ -142,6 +147,7 @@ func (r *run) pass() *rollout.Plan {
 		}
 	}
 	r.s.Now = r.now
+	r.closeWindows()
 	for {
 		plan := rollout.Decide(&r.s)
 		r.passes++
@@ -156,6 +162,31 @@ func (r *run) pass() *rollout.Plan {
 		case !recorded:
 			r.act(plan)
 			return plan
+		}
+	}
+}
+
+// closeWindows holds the clusters whose windows are closed.
+func (r *run) closeWindows() {
+	if len(r.in.Windows) == 0 || r.now.Before(r.windowsChange) {
+		return
+	}
+	r.windowsChange = time.Time{}
+	clock := r.in.Begin.Add(r.now.Sub(epoch))
+	for i := range r.s.Refs {
+		windows := r.in.Windows[r.s.Refs[i].Name]
+		if windows == nil {
+			continue
+		}
+		open, changes := windows.At(clock)
+		at := r.now.Add(changes.Sub(clock))
+		if r.windowsChange.IsZero() || at.Before(r.windowsChange) {
+			r.windowsChange = at
+		}
+		for c := range r.clusters {
+			if !open && r.clusters[c].ref == i && r.clusters[c].fate != Held {
+				r.s.Holds[r.clusters[c].name] = placement.Hold{Opens: at}
+			}
 		}
 	}
 }
@@ -186,7 +217,7 @@ func (r *run) start(c *cluster, rev *work.Revision) {
 		}
 	}
 	var after, soak time.Duration
-	c.says, after = c.answer(r.in.Rules, rev.Hash)
+	c.says, after = c.answer(r.in.Rules, rev.Hash, c.gated)
 	c.reportAt, c.wakeAt = time.Time{}, time.Time{}
 	switch c.says {
 	case nothing:

@@ -26,10 +26,11 @@ type stage struct {
 	index map[string]int
 }
 
-// site is a cluster and the index of its placementRef.
+// site is a cluster and the index of its placementRef. gated is true if it has a success gate.
 type site struct {
-	name string
-	ref  int
+	name  string
+	ref   int
+	gated bool
 }
 
 func newStage(in *Input) *stage {
@@ -51,9 +52,10 @@ func newStage(in *Input) *stage {
 			continue
 		}
 		for g := range in.Placements[ref.Name].Groups {
-			for _, name := range in.Placements[ref.Name].Groups[g].Clusters {
+			group := &in.Placements[ref.Name].Groups[g]
+			for _, name := range group.Clusters {
 				st.index[name] = len(st.sites)
-				st.sites = append(st.sites, site{name: name, ref: i})
+				st.sites = append(st.sites, site{name: name, ref: i, gated: gated(&ref.RolloutStrategy, group)})
 			}
 		}
 	}

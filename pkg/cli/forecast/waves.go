@@ -34,12 +34,12 @@ const maxWaves = 200
 
 // Waves returns the waves in which a rollout continues, from a snapshot that is not aborted. The first wave may be what the hub writes
 // now, or as soon as a pause ends. Before each other wave, every cluster that has the revision succeeds at once, except those that have
-// failed: degraded clusters recover, the API server accepts every write, and users approve every group. The waves end when the hub writes
-// nothing more, or at the 200th wave.
+// failed: degraded clusters recover, the API server accepts every write, and users approve every group. If nothing succeeds, the next
+// window opens. The waves end when the hub writes nothing more, or at the 200th wave.
 func Waves(s *rollout.Snapshot) []Wave {
 	w := newWaves(s)
 	now := w.s // As it is, without the assumption that rejected writes succeed.
-	now.Rejected, now.Records, now.Approved = s.Rejected, s.Records, s.Approved
+	now.Rejected, now.Records, now.Approved, now.Gated = s.Rejected, s.Records, s.Approved, s.Gated
 	begins := rollout.Decide(&now).RollsOut()
 	var found []Wave
 	for step := range maxWaves {
@@ -52,7 +52,7 @@ func Waves(s *rollout.Snapshot) []Wave {
 			wave.Now = step == 0 && begins
 			found = append(found, wave)
 		}
-		if !w.succeed(plan) {
+		if !w.succeed(plan) && !w.open(plan) {
 			return found
 		}
 	}
@@ -160,4 +160,16 @@ func (w *waves) succeed(plan *rollout.Plan) bool {
 	}
 	w.s.Now = w.s.Now.Add(w.step)
 	return changed
+}
+
+// open moves the clock to the next opening of the windows that keep clusters from the revision, and reports whether there is one.
+func (w *waves) open(plan *rollout.Plan) bool {
+	var next time.Time
+	for i := range plan.OnHold {
+		if opens := plan.OnHold[i].Opens; !opens.IsZero() && (next.IsZero() || opens.Before(next)) {
+			next = opens
+		}
+	}
+	w.s.Now = work.Later(w.s.Now, next)
+	return !next.IsZero()
 }

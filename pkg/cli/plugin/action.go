@@ -41,12 +41,12 @@ type action struct {
 // actionOf returns the write of an action, or an error if the rollout does not accept it. works are those that the user can read; they may
 // be empty.
 func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Action, works []work.Work) (*action, error) {
-	var steps []readStep
-	switch asked.Verb {
-	case view.VerbUndo:
+	steps := []readStep{{read: func(_ context.Context, _ *clients, objects *view.Objects) error {
+		objects.Works = works
+		return nil
+	}}}
+	if asked.Verb == view.VerbUndo {
 		steps = append(steps, historyStep(c))
-	case view.VerbApprove:
-		steps = append(steps, placementSteps(c)...)
 	}
 	objects, err := o.readSet(ctx, c, asked.Name, steps...)
 	if err != nil {
@@ -78,7 +78,6 @@ func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Act
 	if err != nil {
 		return nil, err
 	}
-	objects.Works = works
 	a.Effect = view.EffectOf(objects, asked.Verb, target, names)
 	return a, nil
 }

@@ -18,6 +18,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // lateLease returns a Lease that nobody has renewed for an hour.
@@ -120,7 +121,7 @@ func TestAbortWaits(t *testing.T) {
 func TestMessageAt80Columns(t *testing.T) {
 	o := &options{IOStreams: genericiooptions.IOStreams{}, now: time.Now, age: func(time.Duration) string { return "1m" }}
 	table := o.clusterTable([]view.Cluster{{
-		Name: "cluster01", State: view.StateRejected, Wrote: "1", WaitsFor: "Acceptance", Since: time.Now(), Then: view.StateFailed,
+		Name: "cluster01", State: view.StateRejected, Wrote: "1", WaitsFor: "Acceptance", Since: time.Now(), Then: rollout.PhaseFailed,
 		Message: `admission webhook "images.example.com" denied the request: v2 is not signed`, ChangesAt: time.Now(),
 	}}, false)
 	var out bytes.Buffer

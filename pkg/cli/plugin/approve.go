@@ -22,7 +22,7 @@ func newApprove(o *options) *cobra.Command {
   kubectl mwrs approve web --group stores`,
 	})
 	cmd.Flags().StringVar(&flags.Group, "group", "", "The groupName, or the groupIndex, of the group to approve")
-	completes(cmd, "group", o.completing(findUnapproved))
+	completes(cmd, "group", o.completing(inSet(view.Unapproved)))
 	flags.addYes(cmd)
 	return cmd
 }

@@ -36,22 +36,16 @@ func (o *options) completing(find finder) cobra.CompletionFunc {
 	}
 }
 
-// completeName completes the name of a ManifestWorkReplicaSet.
+// completeName completes the name of a ManifestWorkReplicaSet, the only argument.
 func (o *options) completeName(cmd *cobra.Command, args []string, part string) ([]string, cobra.ShellCompDirective) {
-	return o.completing(byPosition(findNames))(cmd, args, part)
+	return o.completing(findNames)(cmd, args, part)
 }
 
-// byPosition returns a finder with a finder of its own for each argument. The last one finds no further arguments.
-func byPosition(finders ...finder) finder {
-	return func(ctx context.Context, c *clients, args []string) ([]string, error) {
-		if len(args) >= len(finders) {
-			return nil, nil
-		}
-		return finders[len(args)](ctx, c, args)
+// findNames finds the ManifestWorkReplicaSets for the first argument, and nothing for the others.
+func findNames(ctx context.Context, c *clients, args []string) ([]string, error) {
+	if len(args) > 0 {
+		return nil, nil
 	}
-}
-
-func findNames(ctx context.Context, c *clients, _ []string) ([]string, error) {
 	return namesOf(ctx, c.metadatas.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(c.namespace))
 }
 
@@ -72,8 +66,11 @@ func namesOf(ctx context.Context, client metadata.ResourceInterface) ([]string, 
 	return names, nil
 }
 
-// findClusters finds the clusters that have a ManifestWork of the ManifestWorkReplicaSet that the first argument names.
+// findClusters finds a ManifestWorkReplicaSet, and then the clusters that have a ManifestWork of it.
 func findClusters(ctx context.Context, c *clients, args []string) ([]string, error) {
+	if len(args) != 1 {
+		return findNames(ctx, c, args)
+	}
 	selector := workv1alpha1.WorkSelector(c.namespace, args[0])
 	works := workv1.Resource("manifestworks").WithVersion("v1")
 	list, err := c.metadatas.Resource(works).List(ctx, metav1.ListOptions{LabelSelector: selector})
@@ -92,45 +89,36 @@ func findRetried(ctx context.Context, c *clients, args []string) ([]string, erro
 	if len(args) == 0 {
 		return findNames(ctx, c, args)
 	}
-	set, err := c.replicaSets().Get(ctx, args[0], metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	var failed []string
-	for i := range set.Status.Failures {
-		if cluster := set.Status.Failures[i].Cluster; !slices.Contains(args[1:], cluster) {
-			failed = append(failed, cluster)
+	return inSet(func(set *workv1alpha1.ManifestWorkReplicaSet) (failed []string) {
+		for i := range set.Status.Failures {
+			if cluster := set.Status.Failures[i].Cluster; !slices.Contains(args[1:], cluster) {
+				failed = append(failed, cluster)
+			}
 		}
-	}
-	return failed, nil
+		return failed
+	})(ctx, c, args)
 }
 
-// findUnapproved finds the decision groups that lack an approval.
-func findUnapproved(ctx context.Context, c *clients, args []string) ([]string, error) {
-	if len(args) == 0 {
-		return nil, nil
+// inSet returns a finder that looks into the ManifestWorkReplicaSet that the first argument names.
+func inSet(find func(*workv1alpha1.ManifestWorkReplicaSet) []string) finder {
+	return func(ctx context.Context, c *clients, args []string) ([]string, error) {
+		if len(args) == 0 {
+			return nil, nil
+		}
+		set, err := c.replicaSets().Get(ctx, args[0], metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		return find(set), nil
 	}
-	set, err := c.replicaSets().Get(ctx, args[0], metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return view.Unapproved(set), nil
 }
 
-// findRevisions finds the numbers of the revisions of the ManifestWorkReplicaSet that the first argument names.
-func findRevisions(ctx context.Context, c *clients, args []string) ([]string, error) {
-	if len(args) == 0 {
-		return nil, nil
-	}
-	set, err := c.replicaSets().Get(ctx, args[0], metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	var numbers []string
+// revisionNumbers returns the numbers of the revisions with their descriptions.
+func revisionNumbers(set *workv1alpha1.ManifestWorkReplicaSet) (numbers []string) {
 	for _, r := range view.Revisions(&view.Objects{ReplicaSet: set}) {
 		numbers = append(numbers, fmt.Sprintf("%d\t%s %s", r.Number, r.State, plain.Line(r.ChangeCause)))
 	}
-	return numbers, nil
+	return numbers
 }
 
 // findContexts finds the contexts of the kubeconfig.
@@ -145,7 +133,7 @@ func (o *options) findContexts(*cobra.Command, []string, string) ([]string, cobr
 // revisionFlag adds a flag with the number of a revision.
 func (o *options) revisionFlag(cmd *cobra.Command, to *int64, name, usage string) {
 	cmd.Flags().Int64Var(to, name, 0, usage)
-	completes(cmd, name, o.completing(findRevisions))
+	completes(cmd, name, o.completing(inSet(revisionNumbers)))
 }
 
 func completes(cmd *cobra.Command, flag string, by cobra.CompletionFunc) {

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -74,8 +71,8 @@ func TestDashboardWithoutPermission(t *testing.T) {
 	h := newDashboardHub(&options{now: time.Now, sampleFrom: 1000, sampleStep: 10}, c, false)
 	followed, listed := h.Follow(t.Context(), "default", "web"), h.List(t.Context())
 	for _, now := range []func() error{
-		func() error { _, err := followed.Now(); return err },
-		func() error { _, err := listed.Now(); return err },
+		func() error { _, err := followed(); return err },
+		func() error { _, err := listed(); return err },
 	} {
 		require.Eventually(t, func() bool {
 			err = now()
@@ -83,37 +80,6 @@ func TestDashboardWithoutPermission(t *testing.T) {
 		}, time.Minute, 10*time.Millisecond)
 		require.ErrorContains(t, err, "not yours")
 	}
-}
-
-// All users of a machine see the arguments of its processes. The one-time code is in none: the browser opens a file that only the user can
-// read, and that is deleted.
-func TestCodeIsInNoArgument(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("the browser is a program of Linux")
-	}
-	home := t.TempDir()
-	called := filepath.Join(t.TempDir(), "called")
-	script := fmt.Sprintf("#!/bin/sh\necho \"$@\" > %[1]s.part\nstat -c %%a \"$1\" >> %[1]s.part\ncat \"$1\" >> %[1]s.part\nmv %[1]s.part %[1]s\n", called)
-	require.NoError(t, os.WriteFile(filepath.Join(home, "xdg-open"), []byte(script), 0o700)) //nolint:gosec // A program.
-	t.Setenv("HOME", home)
-	t.Setenv("PATH", home+":"+os.Getenv("PATH"))
-	server, err := dashboard.Listen(t.Context(), nil, 0, dashboard.Options{})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	opened := make(chan error, 1)
-	go func() { opened <- openPage(ctx, server) }()
-	var seen []byte
-	require.Eventually(t, func() bool {
-		seen, err = os.ReadFile(called)
-		return err == nil
-	}, time.Minute, 10*time.Millisecond)
-	lines := strings.SplitN(string(seen), "\n", 3)
-	require.NotContains(t, lines[0], "once=")
-	require.Equal(t, "600", lines[1])
-	require.Contains(t, lines[2], `content="0; url=`+server.Once()+`"`)
-	cancel()
-	require.NoError(t, <-opened)
-	require.NoFileExists(t, lines[0])
 }
 
 // TestFollowsAgain: an informer gets its objects as soon as its missing permission is granted, or the API server is reachable again.
@@ -138,7 +104,7 @@ func TestFollowsAgain(t *testing.T) {
 	missing := func(f dashboard.Followed[*view.Objects], want int) {
 		t.Helper()
 		require.Eventually(t, func() bool {
-			objects, err := f.Now()
+			objects, err := f()
 			return err == nil && len(objects.Missing) == want
 		}, time.Minute, 10*time.Millisecond)
 	}
@@ -149,7 +115,7 @@ func TestFollowsAgain(t *testing.T) {
 	missing(followed, 3)
 	breaks.Store(true)
 	late := hub.Follow(t.Context(), "default", "web")
-	_, err = late.Now()
+	_, err = late()
 	require.ErrorIs(t, err, dashboard.ErrNotReady)
 	breaks.Store(false)
 	missing(late, 3)

@@ -112,13 +112,13 @@ func (h *dashboardHub) List(ctx context.Context) dashboard.Followed[[]view.Row] 
 		c.namespace = metav1.NamespaceAll
 	}
 	f := followSets(ctx, c, metav1.ListOptions{})
-	return newFollowed(f, func() ([]view.Row, error) { return f.rows(), nil })
+	return followed(f, func() ([]view.Row, error) { return f.rows(), nil })
 }
 
 // Follow implements dashboard.Hub.
 func (h *dashboardHub) Follow(ctx context.Context, namespace, name string) dashboard.Followed[*view.Objects] {
 	f := follow(ctx, h.o, h.in(namespace), namespace, name)
-	return newFollowed(f, func() (*view.Objects, error) {
+	return followed(f, func() (*view.Objects, error) {
 		objects, err := f.objects(h.seenAt())
 		if errors.Is(err, errDeleted) {
 			err = dashboard.ErrDeleted
@@ -127,35 +127,19 @@ func (h *dashboardHub) Follow(ctx context.Context, namespace, name string) dashb
 	})
 }
 
-// followed implements dashboard.Followed. While the informers are incomplete, it has the last complete state.
-type followed[T any] struct {
-	*follower
-	read func() (T, error)
-
-	mu   sync.Mutex
-	last T
-	err  error
-}
-
-func newFollowed[T any](f *follower, read func() (T, error)) *followed[T] {
-	return &followed[T]{follower: f, read: read, err: dashboard.ErrNotReady}
-}
-
-// Changed implements dashboard.Followed.
-func (f *followed[T]) Changed() <-chan struct{} { return f.changed }
-
-// Now implements dashboard.Followed.
-func (f *followed[T]) Now() (T, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch ready, err := f.ready(); {
-	case err != nil:
-		var none T
-		f.last, f.err = none, err
-	case ready:
-		f.last, f.err = f.read()
+// followed returns what a follower reads. While the informers are incomplete, it returns the last complete state.
+func followed[T any](f *follower, read func() (T, error)) dashboard.Followed[T] {
+	var last, none T
+	err := error(dashboard.ErrNotReady)
+	return func() (T, error) {
+		switch ready, problem := f.ready(); {
+		case problem != nil:
+			last, err = none, problem
+		case ready:
+			last, err = read()
+		}
+		return last, err
 	}
-	return f.last, f.err
 }
 
 // Report implements dashboard.Hub.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -118,18 +117,47 @@ func (o *options) compare(before, after json.RawMessage) error {
 	return cmp.Or(out.err, error(&exitError{code: 1}))
 }
 
-// plainDiff returns the unified diff of two templates, with masked Secrets. It is empty if they do not differ.
+// plainDiff returns the unified diff of two templates, with masked Secrets. It is empty if they do not differ. The objects of the newer one
+// come in their order, and then those that only the older one has.
 func plainDiff(before, after json.RawMessage) (string, error) {
-	var out strings.Builder
-	files, err := filesOf(before, after)
-	for _, f := range files {
-		before, after := "before/"+f.name, "after/"+f.name
-		text := string(diff.Diff(before, f.before, after, f.after))
-		if _, hunks, differs := strings.Cut(text, "\n"); differs {
-			fmt.Fprintf(&out, "diff -u -N %s %s\n%s", before, after, hunks) // The first line as kubectl diff prints it.
-		}
+	older, err := partsOf(before)
+	if err != nil {
+		return "", err
 	}
-	return out.String(), err
+	newer, err := partsOf(after)
+	if err != nil {
+		return "", err
+	}
+	had, has := contents(older), contents(newer)
+	removed := slices.DeleteFunc(older, func(p part) bool {
+		_, kept := has[p.partID]
+		return kept
+	})
+	var out strings.Builder
+	for _, p := range slices.Concat(newer, removed) {
+		was, is := mask.Pair(had[p.partID], has[p.partID])
+		older, err := partText(was)
+		if err != nil {
+			return "", err
+		}
+		newer, err := partText(is)
+		if err != nil {
+			return "", err
+		}
+		title := plain.Line(p.title())
+		_, hunks, _ := strings.Cut(string(diff.Diff("before: "+title, older, "after: "+title, newer)), "\n")
+		out.WriteString(hunks)
+	}
+	return out.String(), nil
+}
+
+// partText returns a part as text; empty for a part that does not exist.
+func partText(content map[string]any) ([]byte, error) {
+	if content == nil {
+		return nil, nil
+	}
+	text, err := yamlOf(content)
+	return []byte(plain.Text(string(text))), err
 }
 
 // part is an object of a template, or the rest of the template.
@@ -187,68 +215,10 @@ func (id partID) title() string {
 	return title
 }
 
-// unsafeInFile matches the characters that a file name does not keep, and maxTitle is how many characters of a title it has.
-var unsafeInFile = regexp.MustCompile(`[^A-Za-z0-9-]+`)
-
-const maxTitle = 100
-
-// file returns the name of the file of a part. The number makes it unique: names of objects can be too long for a file, have characters
-// that no file may have, or differ only in these.
-func (id partID) file(number int) string {
-	title := unsafeInFile.ReplaceAllString(id.title(), ".")
-	return fmt.Sprintf("%03d.%s.yaml", number, title[:min(len(title), maxTitle)])
-}
-
-// diffFile is a part of two templates as text: nil for a template that does not have it.
-type diffFile struct {
-	name          string
-	before, after []byte
-}
-
-// filesOf returns the parts of two templates, with masked Secrets: those of the newer one in their order, and then those that only the
-// older one has.
-func filesOf(before, after json.RawMessage) ([]diffFile, error) {
-	older, err := partsOf(before)
-	if err != nil {
-		return nil, err
-	}
-	newer, err := partsOf(after)
-	if err != nil {
-		return nil, err
-	}
-	had, has := contents(older), contents(newer)
-	removed := slices.DeleteFunc(older, func(p part) bool {
-		_, kept := has[p.partID]
-		return kept
-	})
-	files := make([]diffFile, 0, len(newer)+len(removed))
-	for number, p := range slices.Concat(newer, removed) {
-		was, is := mask.Pair(had[p.partID], has[p.partID])
-		f := diffFile{name: p.file(number)}
-		if f.before, err = titled(p.partID, was); err != nil {
-			return nil, err
-		}
-		if f.after, err = titled(p.partID, is); err != nil {
-			return nil, err
-		}
-		files = append(files, f)
-	}
-	return files, nil
-}
-
 func contents(parts []part) map[partID]map[string]any {
 	found := make(map[partID]map[string]any, len(parts))
 	for _, p := range parts {
 		found[p.partID] = p.content
 	}
 	return found
-}
-
-// titled returns the text of a part; nil for a part that does not exist.
-func titled(id partID, content map[string]any) ([]byte, error) {
-	if content == nil {
-		return nil, nil
-	}
-	text, err := yamlOf(content)
-	return fmt.Appendf(nil, "# %s\n%s", plain.Line(id.title()), plain.Text(string(text))), err
 }

@@ -81,7 +81,7 @@ func newDoctor(o *options) *cobra.Command {
 
 func (d *doctor) run(ctx context.Context, to *output, leaving bool) error {
 	checks := []func(context.Context) error{
-		d.crd, d.oneHub, d.rights, d.yourRights, d.leader, d.refused, d.version, d.ocm, d.webhook, d.metrics,
+		d.crd, d.oneHub, d.rights, d.leader, d.refused, d.version, d.ocm, d.webhook, d.metrics,
 	}
 	if leaving {
 		checks = []func(context.Context) error{d.leaving}

@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
@@ -37,20 +36,10 @@ var hubRights = []right{
 	{resource: "serviceaccounts", hubOnly: true, name: workController, verbs: []string{"get"}},
 }
 
-// userRights are the permissions that the plugin's commands require.
-var userRights = []right{
-	{group: workv1alpha1.GroupName, resource: "manifestworkreplicasets", verbs: []string{"get", "list", "patch"}},
-	{group: workv1alpha1.GroupName, resource: "manifestworkreplicasets", subresource: "status", verbs: []string{"patch"}},
-	{group: workv1alpha1.GroupName, resource: "manifestworks", verbs: []string{"list"}},
-	{group: "apps", resource: "controllerrevisions", verbs: []string{"list"}},
-	{group: "cluster.open-cluster-management.io", resource: "placements", verbs: []string{"get"}},
-	{group: "cluster.open-cluster-management.io", resource: "placementdecisions", verbs: []string{"list"}},
-}
-
-// denied returns the permissions that a review rejects.
-func (d *doctor) denied(rights []right, review func(authorizationv1.ResourceAttributes) (bool, error)) (missing []string, err error) {
-	for i := range rights {
-		r := &rights[i]
+// denied returns the permissions that a ServiceAccount in the namespace of the hub lacks.
+func (d *doctor) denied(ctx context.Context, account string) (missing []string, err error) {
+	for i := range hubRights {
+		r := &hubRights[i]
 		for _, verb := range r.verbs {
 			attributes := authorizationv1.ResourceAttributes{
 				Group: r.group, Resource: r.resource, Subresource: r.subresource, Name: r.name, Verb: verb,
@@ -60,11 +49,16 @@ func (d *doctor) denied(rights []right, review func(authorizationv1.ResourceAttr
 				attributes.Namespace = d.hub
 				text += " in namespace " + d.hub
 			}
-			allowed, err := review(attributes)
+			review, err := d.kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+				Spec: authorizationv1.SubjectAccessReviewSpec{
+					User: account, ResourceAttributes: &attributes,
+					Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + d.hub, "system:authenticated"},
+				},
+			}, metav1.CreateOptions{})
 			if err != nil {
 				return nil, err
 			}
-			if !allowed {
+			if !review.Status.Allowed {
 				missing = append(missing, text)
 			}
 		}
@@ -113,15 +107,7 @@ func (d *doctor) rights(ctx context.Context) error {
 		if name == besideOCM {
 			remedy = applyChart
 		}
-		missing, err := d.denied(hubRights, func(attributes authorizationv1.ResourceAttributes) (bool, error) {
-			review, err := d.kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
-				Spec: authorizationv1.SubjectAccessReviewSpec{
-					User: account, ResourceAttributes: &attributes,
-					Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + d.hub, "system:authenticated"},
-				},
-			}, metav1.CreateOptions{})
-			return err == nil && review.Status.Allowed, err
-		})
+		missing, err := d.denied(ctx, account)
 		switch {
 		case err != nil:
 			return err
@@ -130,27 +116,6 @@ func (d *doctor) rights(ctx context.Context) error {
 		default:
 			d.ok("%s has the permissions of deploy/", account)
 		}
-	}
-	return nil
-}
-
-// yourRights checks the permissions of the user.
-func (d *doctor) yourRights(ctx context.Context) error {
-	d.begins("your-rights", "create selfsubjectaccessreviews")
-	missing, err := d.denied(userRights, func(attributes authorizationv1.ResourceAttributes) (bool, error) {
-		review, err := d.kube.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
-			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &attributes},
-		}, metav1.CreateOptions{})
-		return err == nil && review.Status.Allowed, err
-	})
-	switch {
-	case err != nil:
-		return err
-	case len(missing) > 0:
-		d.warn("ask for a role with these permissions; commands in a namespace need them only there",
-			"you can't, in all namespaces, %s", strings.Join(missing, ", "))
-	default:
-		d.ok("you can use every command of this plugin")
 	}
 	return nil
 }

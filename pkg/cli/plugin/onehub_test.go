@@ -306,7 +306,7 @@ func TestUndoDryRun(t *testing.T) {
 	h.revisions[0].Annotations[workv1alpha1.AnnotationChangeCause] = "image 1"
 	code, out, failed := h.run(t, "undo", "web", "--dry-run=server")
 	require.Zero(t, code, failed)
-	require.Contains(t, out, "undo to the template of revision 1 is valid (server dry run)\nchange cause: image 1, now -\nchanges to the template in the spec:\ndiff -u ")
+	require.Contains(t, out, "undo to the template of revision 1 is valid (server dry run)\nchange cause: image 1, now -\nchanges to the template in the spec:\n--- before: ")
 	require.Contains(t, out, "\n-  version: v2\n+  version: v1\n")
 
 	h.set.Spec.ManifestWorkTemplate = *templateWith("v1")
@@ -375,7 +375,7 @@ func TestListWithAnObjectThatCannotBeDecoded(t *testing.T) {
 	require.Regexp(t, `shop +web +Stalled`, out)
 	require.Regexp(t, `tenant +web +Stalled`, out)
 	require.Eventually(t, func() bool {
-		shown, err := rows.Now()
+		shown, err := rows()
 		return err == nil && len(shown) == 2
 	}, time.Minute, 10*time.Millisecond)
 }

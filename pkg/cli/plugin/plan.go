@@ -86,7 +86,7 @@ func (o *options) planned(
 		if err != nil {
 			return nil, nil, err
 		}
-		objects.Holds = c.holds(ctx, objects.Now)
+		readManagedClusters(ctx, c, objects)
 		return objects, objects.ReplicaSet, nil
 	}
 	set, err := o.manifest(file)
@@ -108,7 +108,7 @@ func (o *options) planned(
 		objects, err = o.unborn(ctx, c, set)
 	}
 	if err == nil {
-		objects.Holds = c.holds(ctx, objects.Now)
+		readManagedClusters(ctx, c, objects)
 	}
 	return objects, set, err
 }

@@ -74,7 +74,7 @@ func TestPlanDiffAfterAnAbort(t *testing.T) {
 	require.Contains(t, diff("v3"), "\n-  version: v2\n+  version: v3\n", "during a rollout")
 	at := metav1.NewTime(time.Now())
 	h.set.Status.AbortedTime = &at
-	require.Contains(t, diff("v3"), "changes to the template of revision 1:\ndiff -u ")
+	require.Contains(t, diff("v3"), "changes to the template of revision 1:\n--- before: ")
 	require.Contains(t, diff("v3"), "\n-  version: v1\n+  version: v3\n")
 	require.Equal(t, "\nchanges to the template of revision 1:\nnone\n", diff("v1"))
 }

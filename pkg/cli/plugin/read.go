@@ -106,16 +106,11 @@ type worksReader func(context.Context, *clients, *view.Objects) error
 
 // readWith is read with another way to read the works.
 func (o *options) readWith(ctx context.Context, c *clients, name string, works worksReader) (*view.Objects, error) {
-	steps := append([]readStep{leaseStep, historyStep(c)}, placementSteps(c)...)
-	return o.readSet(ctx, c, name, append(steps, readStep{"list manifestworks.work.open-cluster-management.io in all namespaces", works})...)
-}
-
-// placementSteps read which clusters the Placements select.
-func placementSteps(c *clients) []readStep {
-	return []readStep{
-		{"get placements.cluster.open-cluster-management.io in namespace " + c.namespace, readPlacements},
-		{"list placementdecisions.cluster.open-cluster-management.io in namespace " + c.namespace, readDecisions},
-	}
+	in := " in namespace " + c.namespace
+	return o.readSet(ctx, c, name, leaseStep, historyStep(c),
+		readStep{"get placements.cluster.open-cluster-management.io" + in, readPlacements},
+		readStep{"list placementdecisions.cluster.open-cluster-management.io" + in, readDecisions},
+		readStep{"list manifestworks.work.open-cluster-management.io in all namespaces", works})
 }
 
 // leaseStep reads the Lease of the hub's leader. A user may lack the right, and a hub may run without a Lease: then nothing is known.
@@ -148,7 +143,7 @@ func (o *options) readSet(ctx context.Context, c *clients, name string, steps ..
 			return nil, err
 		}
 	}
-	return objects, nil
+	return view.Prepared(objects), nil
 }
 
 // owned returns the label selector of the ManifestWorks of a ManifestWorkReplicaSet.

@@ -40,8 +40,6 @@ func (o *options) watchFleet(ctx context.Context, c *clients, name string) error
 func (o *options) redraw(ctx context.Context, f *follower, show *canvas) error {
 	refresh := time.NewTicker(refreshAfter)
 	defer refresh.Stop()
-	signals, end := show.signals()
-	defer end()
 	pause := time.After(0)
 	due := false
 	for {
@@ -54,11 +52,6 @@ func (o *options) redraw(ctx context.Context, f *follower, show *canvas) error {
 			due = due || show.terminal
 		case <-pause:
 			pause = nil
-		case sig := <-signals:
-			if err := show.heed(ctx, sig, signals); err != nil {
-				return err
-			}
-			due = true
 		}
 		if ready, err := f.ready(); err != nil {
 			return err
@@ -90,8 +83,7 @@ type canvas struct {
 	terminal bool
 	size     func() screen
 	last     string
-	open     bool
-	// paint draws the last screen.
+	// paint draws the last screen; nil before the first one.
 	paint painter
 }
 
@@ -105,47 +97,36 @@ func (o *options) newCanvas() *canvas {
 	}
 }
 
-// The control sequences of the canvas: the alternate screen keeps the user's own, without cursor and without line wrap.
+// The control sequences of the canvas.
 const (
-	enter     = "\x1b[?1049h\x1b[?25l\x1b[?7l"
-	leave     = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 	home      = "\x1b[H"
 	eraseLine = "\x1b[K"
 	eraseRest = "\x1b[J"
 )
 
-// signals returns the signals of the terminal; none if the output is not a terminal.
-func (c *canvas) signals() (signals <-chan os.Signal, end func()) {
-	if !c.terminal {
-		return nil, func() {}
-	}
-	return terminalSignals()
-}
-
-// draw shows a screen. It writes each screen at once, so that it does not flicker, and nothing if the screen is the same.
+// draw shows a screen. It writes each screen at once, so that it does not flicker. On a terminal, it also draws the same screen again: the
+// shell may have written over it, or the user may have changed the size. What the terminal showed before moves up.
 func (c *canvas) draw(paint painter) error {
 	var body, foot bytes.Buffer
 	size := c.size()
-	c.paint = paint
 	if err := paint(&body, &foot, size); err != nil {
 		return err
 	}
-	text := body.String() + foot.String()
-	if c.terminal {
-		text = inPlace(clipped(rowsOf(body.String()), rowsOf(foot.String()), size.height))
-	}
-	if text == c.last {
-		return nil
-	}
-	c.last = text
+	first, text := c.paint == nil, body.String()+foot.String()
+	c.paint = paint
 	switch {
-	case c.terminal && !c.open:
-		c.open = true
-		text = enter + text
-	case !c.terminal && c.open:
-		text = "\n" + text
+	case c.terminal:
+		text = inPlace(clipped(rowsOf(body.String()), rowsOf(foot.String()), size.height))
+		if first {
+			text = strings.Repeat("\n", size.height) + text
+		}
+	case text == c.last:
+		return nil
+	case !first:
+		c.last, text = text, "\n"+text
+	default:
+		c.last = text
 	}
-	c.open = true
 	_, err := io.WriteString(c.out, text)
 	return err
 }
@@ -184,22 +165,12 @@ func rowsOf(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// leave gives the terminal back.
-func (c *canvas) leave() error {
-	if !c.terminal || !c.open {
-		return nil
-	}
-	c.open = false
-	_, err := io.WriteString(c.out, leave)
-	return err
-}
-
-// close gives the terminal back, and leaves the last screen below the user's command.
+// close leaves the whole last screen on the terminal.
 func (c *canvas) close() error {
-	if !c.terminal || !c.open {
+	if !c.terminal || c.paint == nil {
 		return nil
 	}
-	if err := c.leave(); err != nil {
+	if _, err := io.WriteString(c.out, home+eraseRest); err != nil {
 		return err
 	}
 	return c.paint(c.out, c.out, c.size())

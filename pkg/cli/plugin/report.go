@@ -48,7 +48,6 @@ func (o *options) reportPage(ctx context.Context, c *clients, name string) ([]by
 	if err != nil {
 		return nil, err
 	}
-	objects = view.Prepared(objects)
 	in := &report.Input{
 		Fleet: view.Of(objects), Clusters: view.Clusters(objects), Events: view.Timeline(objects), Now: objects.Now,
 	}

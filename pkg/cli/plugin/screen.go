@@ -10,6 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // screen is what is known about the output. The zero value is a file or a pipe: no colors, and lines of any length.
@@ -45,12 +46,12 @@ var colors = map[string]string{
 	string(workv1alpha1.StatePaused): yellow, string(workv1alpha1.StateDeleting): yellow,
 	string(workv1alpha1.RevisionAvailable): green, string(workv1alpha1.RevisionProgressing): yellow,
 	string(workv1alpha1.RevisionNotReady): yellow,
-	string(view.StateFailed):              red, string(view.StateRejected): red, string(view.StateDegraded): red,
-	string(view.StateTerminationTimedOut): red, string(view.StateCompleted): red,
-	string(view.StateRestoring): yellow, string(view.StateAgentUnknown): yellow, string(view.StateAway): yellow,
-	string(view.StateInFlight): yellow, string(view.StateValidating): yellow, string(view.StateSoaking): yellow,
-	string(view.StateHandingOver): yellow, string(view.StateHeld): yellow, string(view.StateClosed): yellow,
-	string(view.StateTerminating): yellow, string(view.StateSucceeded): green,
+	string(rollout.PhaseFailed):           red, string(view.StateRejected): red, string(rollout.PhaseDegraded): red,
+	string(rollout.PhaseTerminationTimedOut): red, string(rollout.PhaseCompleted): red,
+	string(view.StateRestoring): yellow, string(rollout.PhaseAgentUnknown): yellow, string(view.StateAway): yellow,
+	string(rollout.PhaseInFlight): yellow, string(rollout.PhaseValidating): yellow, string(rollout.PhaseSoaking): yellow,
+	string(rollout.PhaseHandingOver): yellow, string(rollout.PhaseHeld): yellow, string(rollout.PhaseClosed): yellow,
+	string(rollout.PhaseTerminating): yellow, string(rollout.PhaseSucceeded): green,
 }
 
 // prose returns a text after a label, over as many lines as the screen requires. Further lines are indented.

@@ -82,8 +82,8 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// TestCanvas: a screen is drawn over the one before, only if it differs, with no more lines than the terminal has. The end restores the
-// terminal and leaves the last screen.
+// TestCanvas: a screen is drawn over the one before, with no more lines than the terminal has. The end leaves the whole last screen. A file
+// gets a screen only if it differs.
 func TestCanvas(t *testing.T) {
 	var out bytes.Buffer
 	c := &canvas{out: &out, terminal: true, size: func() screen { return screen{width: 20, height: 4} }}
@@ -97,15 +97,21 @@ func TestCanvas(t *testing.T) {
 		}
 	}
 	require.NoError(t, c.draw(show(1)))
-	require.Equal(t, enter+home+eraseLine+"line 0\r\n"+eraseRest+"foot", out.String())
+	require.Equal(t, "\n\n\n\n"+home+eraseLine+"line 0\r\n"+eraseRest+"foot", out.String())
 	out.Reset()
-	require.NoError(t, c.draw(show(1)))
-	require.Empty(t, out.String())
 	require.NoError(t, c.draw(show(5)))
 	require.Equal(t, home+eraseLine+"line 0\r\n"+eraseLine+"line 1\r\n"+eraseLine+"… 3 more lines\r\n"+eraseRest+"foot", out.String())
 	out.Reset()
 	require.NoError(t, c.close())
-	require.Equal(t, leave+"line 0\nline 1\nline 2\nline 3\nline 4\nfoot\n", out.String())
+	require.Equal(t, home+eraseRest+"line 0\nline 1\nline 2\nline 3\nline 4\nfoot\n", out.String())
+
+	out.Reset()
+	c = &canvas{out: &out, size: func() screen { return screen{} }}
+	for _, lines := range []int{1, 1, 2} {
+		require.NoError(t, c.draw(show(lines)))
+	}
+	require.NoError(t, c.close())
+	require.Equal(t, "line 0\nfoot\n\nline 0\nline 1\nfoot\n", out.String())
 }
 
 // TestClipped: the foot stays, and the body keeps a third of a low terminal.

@@ -20,6 +20,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin/internal/manifest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+	"github.com/open-cluster-management-io/work-rollback/pkg/window"
 )
 
 // simulateOptions holds the flags of the simulate command.
@@ -27,12 +29,13 @@ type simulateOptions struct {
 	file             string
 	output           output
 	clusters, groups []string
+	windows          []string
 	apply, budget    time.Duration
 	spread           float64
 	slow             string
 	slowFactor       float64
 	fail, hang       string
-	offline          string
+	offline, held    string
 	first            bool
 	runs             int
 	seed             uint64
@@ -75,6 +78,9 @@ func newSimulate(o *options) *cobra.Command {
 	f.StringVar(&flags.fail, "fail", "2%", "Share of clusters on which the workload breaks; they report Degraded if a rule asks for it")
 	f.StringVar(&flags.hang, "hang", "0%", "Share of clusters that report neither success nor Degraded")
 	f.StringVar(&flags.offline, "offline", "0%", "Share of clusters whose agents are offline")
+	f.StringVar(&flags.held, "held", "0%", "Share of clusters on hold")
+	f.StringArrayVar(&flags.windows, "window", nil, "Windows of all clusters, such as \"Europe/Berlin Mon-Fri 22:00-05:00\", "+
+		"or NAME=WINDOWS for one Placement; the rollout begins now")
 	f.BoolVar(&flags.first, "first", false, "Simulate the first rollout: there is no revision to return to")
 	f.IntVar(&flags.runs, "runs", 200, "Maximum number of runs")
 	f.DurationVar(&flags.budget, "budget", 10*time.Second, "Time for all runs: half of it for the manifest, half for the changes")
@@ -112,7 +118,7 @@ func (o *options) simulate(ctx context.Context, flags *simulateOptions) error {
 	if err != nil {
 		return err
 	}
-	in, err := flags.input(set)
+	in, err := flags.input(set, o.now())
 	if err != nil {
 		return err
 	}
@@ -164,10 +170,10 @@ func (o *options) runAll(ctx context.Context, in *forecast.Input, flags *simulat
 	return found, nil
 }
 
-// notesOf names what the template hides from the hub, and a deadline that healthy clusters miss.
+// notesOf names what the template hides from the hub, a deadline that healthy clusters miss, and what is assumed about gates.
 func notesOf(in *forecast.Input) (notes []string) {
 	switch {
-	case in.Rules.Progressing:
+	case in.Rules.Progressing, in.AllGated():
 	case in.Rules.Degraded:
 		notes = append(notes, "the template has no condition rule for Progressing: a cluster that hangs counts as a success")
 	default:
@@ -178,6 +184,33 @@ func notesOf(in *forecast.Input) (notes []string) {
 	if deadline > 0 && deadline <= in.Agents.Apply && in.Rules.Progressing {
 		notes = append(notes, fmt.Sprintf("half of the healthy clusters fail, too: they need longer than the progressDeadline of %s in "+
 			"placement %s; use a smaller --apply than %s", deadline, name, in.Agents.Apply))
+	}
+	return append(notes, gateNotes(in.ReplicaSet.Spec.PlacementRefs)...)
+}
+
+// gateNotes names what is assumed about approvals and success gates: nobody can know when they come.
+func gateNotes(refs []workv1alpha1.LocalPlacementReference) (notes []string) {
+	var groups, gates []string
+	for i := range refs {
+		strategy := &refs[i].RolloutStrategy
+		for g := range strategy.Groups {
+			if group := &strategy.Groups[g]; group.Approval == workv1alpha1.ApprovalRequired {
+				groups = append(groups, plain.Line(group.Label()))
+			}
+		}
+		for g := range strategy.SuccessGates {
+			if gate := &strategy.SuccessGates[g]; gate.Enforces() && !slices.Contains(gates, gate.ConditionType) {
+				gates = append(gates, gate.ConditionType)
+			}
+		}
+	}
+	if len(groups) > 0 {
+		notes = append(notes, "each group that needs an approval is approved at once ("+strings.Join(groups, ", ")+
+			"): add the time that users need")
+	}
+	for _, gate := range gates {
+		notes = append(notes, "success gate "+plain.Line(gate)+" is True when a healthy cluster succeeds, and never if the cluster "+
+			"fails or hangs: the simulation can't evaluate the gate itself")
 	}
 	return notes
 }
@@ -238,8 +271,9 @@ func (o *options) open(file string) (io.ReadCloser, error) {
 }
 
 // input returns the rollout that the flags describe.
-func (f *simulateOptions) input(set *workv1alpha1.ManifestWorkReplicaSet) (*forecast.Input, error) {
+func (f *simulateOptions) input(set *workv1alpha1.ManifestWorkReplicaSet, begin time.Time) (*forecast.Input, error) {
 	in := &forecast.Input{
+		Begin: begin.UTC().Truncate(time.Second), Windows: map[string]window.Windows{},
 		ReplicaSet: set, First: f.first, Seed: f.seed, Rules: forecast.RulesOf(&set.Spec.ManifestWorkTemplate),
 		Agents: forecast.Agents{Apply: f.applyTime(set.Spec.PlacementRefs), Spread: f.spread, SlowFactor: f.slowFactor},
 	}
@@ -248,7 +282,7 @@ func (f *simulateOptions) input(set *workv1alpha1.ManifestWorkReplicaSet) (*fore
 		to          *float64
 	}{
 		{"--slow", f.slow, &in.Agents.Slow}, {"--fail", f.fail, &in.Agents.Fail}, {"--hang", f.hang, &in.Agents.Hang},
-		{"--offline", f.offline, &in.Agents.Offline},
+		{"--offline", f.offline, &in.Agents.Offline}, {"--held", f.held, &in.Agents.Held},
 	} {
 		number, isPercentage := strings.CutSuffix(share.value, "%")
 		percent, err := strconv.ParseFloat(number, 64)
@@ -257,7 +291,18 @@ func (f *simulateOptions) input(set *workv1alpha1.ManifestWorkReplicaSet) (*fore
 		}
 		*share.to = percent / 100
 	}
-	var err error
+	windows, err := byPlacement(set, "--window", f.windows, "")
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range windows {
+		if text == "" {
+			continue
+		}
+		if in.Windows[name], err = window.Parse(text); err != nil {
+			return nil, fmt.Errorf("--window %q: %w", text, err)
+		}
+	}
 	in.Placements, err = f.placements(set)
 	return in, err
 }

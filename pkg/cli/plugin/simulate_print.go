@@ -15,7 +15,7 @@ import (
 func (o *options) printSimulation(in *forecast.Input, s *simulation) error {
 	out := newPrinter(o.Out, screenOf(o.Out))
 	out.prose(plain.Line(s.Object)+"   ", fleetText(in))
-	out.prose("assumed  ", agentsText(&in.Agents))
+	out.prose("assumed  ", agentsText(&in.Agents)+windowsText(in))
 	for _, note := range s.Notes {
 		out.prose("note     ", note)
 	}
@@ -92,7 +92,18 @@ func agentsText(a *forecast.Agents) string {
 	if a.Slow > 0 {
 		text += fmt.Sprintf("; %s are slow (%g times as long)", shareText(a.Slow), a.SlowFactor)
 	}
-	return text + fmt.Sprintf("; %s fail, %s hang, %s are offline", shareText(a.Fail), shareText(a.Hang), shareText(a.Offline))
+	text += fmt.Sprintf("; %s fail, %s hang, %s are offline", shareText(a.Fail), shareText(a.Hang), shareText(a.Offline))
+	if a.Held > 0 {
+		text += fmt.Sprintf(", %s are on hold", shareText(a.Held))
+	}
+	return text
+}
+
+func windowsText(in *forecast.Input) string {
+	if len(in.Windows) == 0 {
+		return ""
+	}
+	return "; the rollout begins at " + in.Begin.Format(time.RFC3339) + ", and each cluster waits for its window"
 }
 
 func outcomesText(s *forecast.Summary) string {
@@ -102,7 +113,7 @@ func outcomesText(s *forecast.Summary) string {
 		text string
 	}{
 		{forecast.Complete, "complete"}, {forecast.Aborted, "aborted"}, {forecast.Stalled, "stalled"},
-		{forecast.Waiting, "waiting for a cluster without a deadline"},
+		{forecast.Waiting, "waiting without an end"},
 	} {
 		if s.Outcomes[outcome.of] > 0 {
 			parts = append(parts, shareText(s.Share(outcome.of))+" "+outcome.text)

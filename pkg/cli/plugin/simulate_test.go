@@ -98,6 +98,31 @@ func TestSimulateAsJSON(t *testing.T) {
 	}
 }
 
+// The result follows holds, windows and success gates, and the output names what it assumes about gates that nobody can predict.
+func TestSimulateGates(t *testing.T) {
+	at := func(o *options) { o.now = func() time.Time { return time.Date(2026, 7, 3, 9, 0, 0, 0, time.UTC) } }
+	file := filepath.Join(t.TempDir(), "web.yaml")
+	gated := strings.ReplaceAll(simulated, "Progressing", "SmokePassed")
+	gated = strings.ReplaceAll(gated, "      failureStrategy", "      groups: [{groupName: canary, approval: Required}, {groupIndex: 1, approval: Required}]\n"+
+		"      successGates: [{conditionType: SmokePassed}, {conditionType: Latency, mode: Report}]\n      failureStrategy")
+	require.NoError(t, os.WriteFile(file, []byte(gated), 0o600))
+	var out bytes.Buffer
+	args := []string{"simulate", "-f", file, "--groups", "canary:5,rest", "--fail", "0%", "--slow", "0%", "--held", "10%", "--window", "UTC 09:30-10:30",
+		"--runs", "10", "--budget", "1m", "--spread", "0"}
+	require.Zero(t, Run(t.Context(), args, genericiooptions.IOStreams{Out: &out, ErrOut: &out}, at), out.String())
+	for _, part := range []string{
+		"default/web   100 clusters in placement production (2 decision groups)\n",
+		"0% fail, 0% hang, 0% are offline, 10% are on hold; the rollout begins at 2026-07-03T09:00:00Z, and each cluster waits for its window\n",
+		"note     each group that needs an approval is approved at once (canary, 1): add the time that users need\n",
+		"note     success gate SmokePassed is True when a healthy cluster succeeds, and never if the cluster fails or hangs: ",
+		": 100% complete\n", "at most 39m18s",
+	} {
+		require.Contains(t, out.String(), part)
+	}
+	require.NotContains(t, out.String(), "as soon as its objects exist")
+	require.NotContains(t, out.String(), "Latency")
+}
+
 // A bad flag or file gets an error that names it and the remedy.
 func TestSimulateRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
@@ -111,12 +136,14 @@ func TestSimulateRefuses(t *testing.T) {
 		`--groups "5,x": "x" is not a size`:                                                   {"--groups", "5,x"},
 		`--groups "rest,rest": "rest" is not a size: use numbers above zero and rest once`:    {"--groups", "rest,rest"},
 		`--groups "200,rest" has more clusters than the Placement: use at most 100`:           {"--groups", "200,rest"},
+		`--window "UTC 9-10": "9-10" are not times`:                                           {"--window", "UTC 9-10"},
+		`--held is 101%: use a share from 0% to 100%`:                                         {"--held", "101%"},
 		`--apply is -1s: use a duration above zero`:                                           {"--apply", "-1s"},
 		`--runs is 0: use a number from 1 to 100000`:                                          {"--runs", "0"},
 		`--runs is 2147483647: use a number from 1 to 100000`:                                 {"--runs", "2147483647"},
 		`--budget is 0s: use a duration above zero`:                                           {"--budget", "0s"},
 		`"name" for "-o, --output" flag: use json, yaml or jsonpath=…`:                        {"-o", "name"},
-		`--slow, --fail, --hang and --offline add up to 120%`:                                 {"--fail", "60%", "--slow", "60%"},
+		`--slow, --fail, --hang, --offline and --held add up to 120%`:                         {"--fail", "60%", "--slow", "60%"},
 		`spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline`:                  {"deadline"},
 		`there are several ManifestWorkReplicaSets in the file: use a file with one of them`:  {"twice"},
 		`there is no ManifestWorkReplicaSet in the file`:                                      {"none"},

@@ -14,7 +14,7 @@ func newWhy(o *options) *cobra.Command {
 	to := &output{}
 	cmd := &cobra.Command{
 		Use: "why NAME CLUSTER", GroupID: groupSee, Args: cobra.ExactArgs(2),
-		ValidArgsFunction: o.completing(byPosition(findNames, findClusters)),
+		ValidArgsFunction: o.completing(findClusters),
 		Short:             "Explain the state of one cluster: its past events, its deadline and what it waits for",
 		Example:           `  kubectl mwrs why web cluster1`,
 		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // Input is the content of a report.
@@ -34,7 +35,7 @@ func (in *Input) Lines() []Line {
 	for text := range strings.SplitSeq(strings.TrimSuffix(in.Diff, "\n"), "\n") {
 		class := ""
 		switch {
-		case strings.HasPrefix(text, "@@"), strings.HasPrefix(text, "diff "), strings.HasPrefix(text, "--- "), strings.HasPrefix(text, "+++ "):
+		case strings.HasPrefix(text, "@@"), strings.HasPrefix(text, "--- "), strings.HasPrefix(text, "+++ "):
 			class = "place"
 		case strings.HasPrefix(text, "+"):
 			class = "added"
@@ -61,9 +62,9 @@ var layout = template.Must(template.New("report").Funcs(template.FuncMap{
 // classOf returns the class of the state of a cluster: bad, good, or empty.
 func classOf(state view.State) string {
 	switch state {
-	case view.StateFailed, view.StateRejected, view.StateDegraded, view.StateTerminationTimedOut, view.StateCompleted:
+	case rollout.PhaseFailed, view.StateRejected, rollout.PhaseDegraded, rollout.PhaseTerminationTimedOut, rollout.PhaseCompleted:
 		return "bad"
-	case view.StateSucceeded:
+	case rollout.PhaseSucceeded:
 		return "good"
 	}
 	return ""

@@ -13,6 +13,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/report"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // TestRenderEscapes: no text can add an element or an attribute, or send control characters, whatever field it comes from.
@@ -51,7 +52,7 @@ func TestRenderEscapes(t *testing.T) {
 func TestRenderMarks(t *testing.T) {
 	page, err := report.Render(&report.Input{
 		Fleet:    &view.Fleet{Reached: &view.Reached{Revision: 2, Clusters: 1, Total: 2, Ran: metav1.Duration{Duration: 20 * time.Minute}}, Bars: []view.Bar{{Placement: "production", Done: 1, Total: 2}, {Placement: "production", Group: "canary", Done: 1, Total: 1}}},
-		Clusters: []view.Cluster{{Name: "c1", State: view.StateFailed}, {Name: "c2", State: view.StateSucceeded}, {Name: "c3", State: view.StateWaiting}, {Name: "c4", State: view.StateCompleted}},
+		Clusters: []view.Cluster{{Name: "c1", State: rollout.PhaseFailed}, {Name: "c2", State: rollout.PhaseSucceeded}, {Name: "c3", State: rollout.PhaseWaiting}, {Name: "c4", State: rollout.PhaseCompleted}},
 	})
 	require.NoError(t, err)
 	for _, part := range []string{

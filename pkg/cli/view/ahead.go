@@ -108,16 +108,9 @@ func With(o *Objects, set *workv1alpha1.ManifestWorkReplicaSet) (*Objects, *Chan
 		next.Revisions[slices.Index(next.Revisions, found.Object)] = renumbered(found, change.Number, o.Now)
 	}
 	decided := o.ledger()
-	how := ledger.New
-	if _, former := decided.Formerly(digest); former {
-		how = ledger.Returned
-	} else if found != nil {
-		how = ledger.Found
-	}
-	decided.Begin(ledger.Named{Hash: change.Hash, Digest: digest}, how, o.Now, false)
-	if next.ReplicaSet.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
-		decided.Hold(found, o.Now)
-	}
+	seen := o.observed(decided)
+	seen.Object = next.ReplicaSet
+	seen.Begin(&decided, ledger.Named{Hash: change.Hash, Digest: digest})
 	if decided.Abort != nil {
 		return nil, nil, fmt.Errorf("the template is that of revision %d: %s; to roll it out, apply it and then run `%s`",
 			found.Object.Revision, decided.Abort.Why(), plugin("retry", set.Name, "-n", o.ReplicaSet.Namespace))
@@ -178,7 +171,14 @@ func AheadOf(o *Objects) (*Ahead, error) {
 	a.wait(clusters)
 	a.Text, a.Then, a.Alarms = a.text(), o.then(), Alarms(o)
 	a.note(s)
-	a.Notes = append(a.Notes, status.Groups(set, rollout.Decide(s))...)
+	plan := rollout.Decide(s)
+	for _, text := range status.Groups(set, plan) {
+		if o.decided != nil {
+			text = "once it is applied, " + text
+		}
+		a.Notes = append(a.Notes, text)
+	}
+	a.noteLater(plan)
 	a.noteHolds(s)
 	return a, nil
 }
@@ -195,7 +195,7 @@ func (a *Ahead) wait(clusters []Cluster) {
 	}
 	for i := range clusters {
 		c := &clusters[i]
-		if c.State == StateWaiting && !reached[c.Name] {
+		if c.State == rollout.PhaseWaiting && !reached[c.Name] {
 			a.Unreached++
 		}
 		if c.WaitsFor == rollout.WaitNothing {
@@ -224,6 +224,23 @@ func (a *Ahead) note(s *rollout.Snapshot) {
 	}
 }
 
+// noteLater names the approvals and bakeTimes that the listed groups need later.
+func (a *Ahead) noteLater(plan *rollout.Plan) {
+	for i := range plan.Groups {
+		g := &plan.Groups[i]
+		var later []string
+		if g.State == rollout.GroupWaiting && g.NeedsApproval {
+			later = append(later, "waits for an approval before it begins")
+		}
+		if g.State != rollout.GroupBaking && g.State != rollout.GroupDone && g.BakeTime > 0 {
+			later = append(later, fmt.Sprintf("bakes for %s after its last success", g.BakeTime))
+		}
+		if len(later) > 0 {
+			a.Notes = append(a.Notes, fmt.Sprintf("group %s of Placement %s %s", ledger.Quoted(g.Group), g.Placement, strings.Join(later, ", and ")))
+		}
+	}
+}
+
 // noteHolds names the first clusters that a hold or a closed window keeps from the revision.
 func (a *Ahead) noteHolds(s *rollout.Snapshot) {
 	const named = 5
@@ -233,12 +250,7 @@ func (a *Ahead) noteHolds(s *rollout.Snapshot) {
 			continue
 		}
 		for _, cluster := range w.Clusters[:min(len(w.Clusters), named)] {
-			hold := s.Holds[cluster]
-			if w.For == rollout.WaitHold {
-				a.Notes = append(a.Notes, fmt.Sprintf("%s is on hold: %s", cluster, hold.Reason))
-			} else {
-				a.Notes = append(a.Notes, fmt.Sprintf("the next window of %s opens at %s", cluster, hold.Opens.UTC().Format(time.RFC3339)))
-			}
+			a.Notes = append(a.Notes, cluster+": "+holdText(s.Holds[cluster]))
 		}
 	}
 }

@@ -9,10 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -73,6 +75,28 @@ func TestWithEndsAnAbort(t *testing.T) {
 	require.Len(t, ahead.Waves, 1)
 }
 
+// TestWithAnUndoInTheWindow: a template of the rollback window reaches every cluster at once, as the hub will roll it out.
+func TestWithAnUndoInTheWindow(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		o.ReplicaSet.Status.CurrentRevision = hash("v2")
+		revisiontest.Amend(o.Revisions[0], func(r *revision.Record) { r.Began = now })
+		revisiontest.Amend(o.Revisions[1], func(r *revision.Record) { r.Ended = now.Add(time.Minute) })
+		o.Works = []work.Work{succeeding(t, "c1", "v2"), succeeding(t, "c2", "v2")}
+		strategy := &o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy
+		strategy.Type = clusterv1alpha1.Progressive
+		strategy.Progressive = &clusterv1alpha1.RolloutProgressive{MaxConcurrency: intstr.FromInt32(1)}
+	})
+	for window, waves := range map[int32]int{0: 2, 1: 1} {
+		set := withTemplate(o, "v1")
+		set.Spec.RollbackWindow = &workv1alpha1.RollbackWindow{Revisions: &window}
+		next, _, err := view.With(o, set)
+		require.NoError(t, err)
+		ahead, err := view.AheadOf(next)
+		require.NoError(t, err)
+		require.Len(t, ahead.Waves, waves, "window %d: %v", window, ahead.Waves)
+	}
+}
+
 // TestAheadNeedsItsObjects: a plan from incomplete objects would be wrong.
 func TestAheadNeedsItsObjects(t *testing.T) {
 	for want, change := range map[string]func(*view.Objects){
@@ -111,11 +135,12 @@ func TestAheadWaits(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, ahead.Waves)
 	require.Equal(t, 1, ahead.Unreached)
-	require.Contains(t, ahead.Waiting, view.Waiting{For: rollout.WaitHalt, State: view.StateWaiting, Clusters: []string{"c2"}, Text: view.WaitText(rollout.WaitHalt)})
+	require.Contains(t, ahead.Waiting, view.Waiting{For: rollout.WaitHalt, State: rollout.PhaseWaiting, Clusters: []string{"c2"}, Text: view.WaitText(rollout.WaitHalt)})
 	require.Equal(t, 1, ahead.Limits[0].Failed)
 }
 
-// TestAheadHolds: a plan names the clusters on hold with their reasons, and those whose windows are closed with the next opening.
+// TestAheadHolds: a plan names the clusters on hold with their reasons, and those whose windows are closed with the next opening, for which
+// the first wave waits.
 func TestAheadHolds(t *testing.T) {
 	o := objects(t)
 	o.Holds = map[string]placement.Hold{"c1": {Reason: "the rack is moved"}, "c2": {Opens: o.Now.Add(time.Hour)}}
@@ -123,9 +148,9 @@ func TestAheadHolds(t *testing.T) {
 	require.NoError(t, err)
 	ahead, err := view.AheadOf(next)
 	require.NoError(t, err)
-	require.Empty(t, ahead.Waves)
+	require.Equal(t, "1, if every cluster recovers and succeeds; the first one waits", ahead.Text)
 	require.Subset(t, ahead.Notes, []string{
-		"c1 is on hold: the rack is moved", "the next window of c2 opens at " + o.Now.Add(time.Hour).UTC().Format(time.RFC3339),
+		"c1: on hold: the rack is moved", "c2: the next window opens at " + o.Now.Add(time.Hour).UTC().Format(time.RFC3339),
 	})
 }
 
@@ -142,6 +167,6 @@ func TestHeldClusterSaysWhy(t *testing.T) {
 	for _, c := range view.Clusters(next) {
 		messages[c.State] = c.Message
 	}
-	require.Equal(t, "the hold: the rack is moved", messages[view.StateHeld], messages)
-	require.Equal(t, "the next window opens at "+now.Add(2*time.Hour).UTC().Format(time.RFC3339), messages[view.StateClosed], messages)
+	require.Equal(t, "on hold: the rack is moved", messages[rollout.PhaseHeld], messages)
+	require.Equal(t, "the next window opens at "+now.Add(2*time.Hour).UTC().Format(time.RFC3339), messages[rollout.PhaseClosed], messages)
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
@@ -115,30 +114,6 @@ func approvalOf(set *workv1alpha1.ManifestWorkReplicaSet, group string) *workv1a
 	return &set.Status.Approvals[at]
 }
 
-// inGroup returns how many selected clusters a decision group has, as far as the decisions were read.
-func (o *Objects) inGroup(group string) (n int) {
-	refs, _ := o.refs()
-	owners := placement.Owners(refs)
-	for i := range refs {
-		strategy, err := placement.ParseStrategy(refs[i].Field, &refs[i].Strategy)
-		if err != nil || refs[i].Placement == nil {
-			continue
-		}
-		for g := range refs[i].Placement.Groups {
-			of := &refs[i].Placement.Groups[g]
-			if at := strategy.RingOf(of); at == len(strategy.Rings) || strategy.Rings[at].Label != group {
-				continue
-			}
-			for _, cluster := range of.Clusters {
-				if owners[cluster] == i {
-					n++
-				}
-			}
-		}
-	}
-	return n
-}
-
 // approvalEffect describes the approval of a group.
 func (o *Objects) approvalEffect(e *Effect, group string) {
 	set := o.ReplicaSet
@@ -147,15 +122,9 @@ func (o *Objects) approvalEffect(e *Effect, group string) {
 	if slices.Contains(set.Status.AwaitingApproval, group) {
 		when = "now"
 	}
-	e.Clusters = o.inGroup(group)
-	to := "the clusters of group " + group
-	if e.Clusters > 0 {
-		to = countOf(e.Clusters) + " of group " + group
-	}
 	e.Question = fmt.Sprintf("Approve revision %s of %s/%s for group %s?", number, set.Namespace, set.Name, group)
-	e.Writes = "status.approvals, with your user name"
-	e.Then = fmt.Sprintf("The hub rolls revision %s%s%s out to %s %s, with the rollout strategy.",
-		number, phrase(" by ", update.CreatedBy), parenthesis(update.ChangeCause), to, when)
+	e.Then = fmt.Sprintf("The hub rolls revision %s%s%s out to the clusters of group %s %s, with the rollout strategy.",
+		number, phrase(" by ", update.CreatedBy), parenthesis(update.ChangeCause), group, when)
 }
 
 func parenthesis(text string) string {

@@ -37,7 +37,7 @@ func attention(clusters []Cluster) (rows []Alike, rest []Count) {
 	groups, counts := map[Cluster][]*Cluster{}, map[Count]int{}
 	for i := range clusters {
 		switch c := &clusters[i]; {
-		case c.State == StateWaiting:
+		case c.State == rollout.PhaseWaiting:
 			counts[Count{State: c.State, For: c.WaitsFor}]++
 		case c.done():
 			counts[Count{State: c.State}]++
@@ -55,7 +55,7 @@ func attention(clusters []Cluster) (rows []Alike, rest []Count) {
 		}
 	}
 	slices.SortFunc(rows, func(a, b Alike) int {
-		return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(cmp.Compare(rank(a.State), rank(b.State)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Message, b.Message))
 	})
 	for i := attentionShown; i < len(rows); i++ {
 		counts[Count{State: rows[i].State}] += len(rows[i].Names)
@@ -96,7 +96,7 @@ func sorted(counts map[Count]int) []Count {
 		out = append(out, found)
 	}
 	slices.SortFunc(out, func(a, b Count) int {
-		return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), cmp.Compare(a.State, b.State),
+		return cmp.Or(cmp.Compare(rank(a.State), rank(b.State)), cmp.Compare(a.State, b.State),
 			cmp.Compare(b.Clusters, a.Clusters), cmp.Compare(a.For, b.For))
 	})
 	return out
@@ -106,7 +106,7 @@ func sorted(counts map[Count]int) []Count {
 func (c Count) Text() string {
 	text := fmt.Sprintf("%d %s", c.Clusters, c.State)
 	switch {
-	case c.State != StateWaiting:
+	case c.State != rollout.PhaseWaiting:
 		return text
 	case c.For == rollout.WaitNothing:
 		return text + ": the hub writes to them next"

@@ -36,7 +36,7 @@ func many(state State, prefix string, n int, change func(i int, c *Cluster)) (cl
 // TestAttention: many clusters that are alike are one row, a few have a row each, and the counts say why clusters wait.
 func TestAttention(t *testing.T) {
 	begin := time.Unix(0, 0)
-	clusters := many(StateFailed, "f", 5, func(i int, c *Cluster) {
+	clusters := many(rollout.PhaseFailed, "f", 5, func(i int, c *Cluster) {
 		c.Since = begin.Add(time.Duration(5-i) * time.Minute)
 		if i == 1 {
 			c.Message = "crashes"
@@ -45,11 +45,11 @@ func TestAttention(t *testing.T) {
 			c.Since = time.Time{}
 		}
 	})
-	clusters = append(clusters, many(StateInFlight, "i", alikeShown-1, nil)...)
-	clusters = append(clusters, many(StateWaiting, "w", 4, func(i int, c *Cluster) {
+	clusters = append(clusters, many(rollout.PhaseInFlight, "i", alikeShown-1, nil)...)
+	clusters = append(clusters, many(rollout.PhaseWaiting, "w", 4, func(i int, c *Cluster) {
 		c.WaitsFor = []rollout.Wait{rollout.WaitSlot, rollout.WaitTurn, rollout.WaitSlot, rollout.WaitNothing}[i]
 	})...)
-	clusters = append(clusters, many(StateSucceeded, "s", 2, nil)...)
+	clusters = append(clusters, many(rollout.PhaseSucceeded, "s", 2, nil)...)
 	rows, counts := attention(clusters)
 	require.Equal(t, "Failed f0,f2,f3,f4 hangs\nFailed f1 crashes\nInFlight i0 hangs\nInFlight i1 hangs\nInFlight i2 hangs\n"+
 		"2 Waiting for a free slot: maxConcurrency clusters are in progress\n1 Waiting: the hub writes to them next\n1 Waiting for its turn\n2 Succeeded\n", screenOf(rows, counts))
@@ -58,8 +58,8 @@ func TestAttention(t *testing.T) {
 
 // TestTooMuchAttention: what has no row is counted.
 func TestTooMuchAttention(t *testing.T) {
-	clusters := many(StateFailed, "f", attentionShown+2, func(i int, c *Cluster) { c.Message = fmt.Sprint(i) })
-	clusters = append(clusters, many(StateInFlight, "i", 7, nil)...)
+	clusters := many(rollout.PhaseFailed, "f", attentionShown+2, func(i int, c *Cluster) { c.Message = fmt.Sprint(i) })
+	clusters = append(clusters, many(rollout.PhaseInFlight, "i", 7, nil)...)
 	rows, counts := attention(clusters)
 	require.Len(t, rows, attentionShown)
 	require.Equal(t, "2 Failed\n7 InFlight\n", screenOf(nil, counts))

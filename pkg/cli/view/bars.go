@@ -94,28 +94,21 @@ func summed(groups []Bar) (bars []Bar) {
 func (o *Objects) counted(bar *Bar) *Bar {
 	for i := range o.ReplicaSet.Status.PlacementsSummary {
 		if found := &o.ReplicaSet.Status.PlacementsSummary[i]; found.Name == bar.Placement {
-			bar.Total = selectedBy(o.ReplicaSet, &found.Summary)
+			bar.Total = selectedBy(&found.Summary)
 			bar.Done = max(0, bar.Total-found.Summary.Failed-found.Summary.Waiting-found.Summary.InFlight)
 		}
 	}
 	return bar
 }
 
-// selectedBy returns the number of selected clusters that a summary counts. During the first rollout, the waiting clusters have no work.
-func selectedBy(rs *workv1alpha1.ManifestWorkReplicaSet, summary *workv1alpha1.ManifestWorkReplicaSetSummary) int {
-	if rs.Status.CurrentRevision == "" {
-		return summary.Total + summary.Waiting
-	}
-	return summary.Total
+// selectedBy returns the number of selected clusters that a summary counts. OCM's CRD drops that count: the ManifestWorks are then all that
+// is known.
+func selectedBy(summary *workv1alpha1.ManifestWorkReplicaSetSummary) int {
+	return cmp.Or(summary.DesiredTotal, summary.Total)
 }
 
 // Selected returns the number of selected clusters as the status counts them.
-func Selected(rs *workv1alpha1.ManifestWorkReplicaSet) int { return selectedBy(rs, &rs.Status.Summary) }
-
-// Desired returns the number of selected clusters as kubectl shows it. An older hub does not report it.
-func Desired(rs *workv1alpha1.ManifestWorkReplicaSet) int {
-	return cmp.Or(rs.Status.Summary.DesiredTotal, Selected(rs))
-}
+func Selected(rs *workv1alpha1.ManifestWorkReplicaSet) int { return selectedBy(&rs.Status.Summary) }
 
 // strategy describes a rollout strategy.
 func strategy(ref *workv1alpha1.LocalPlacementReference) string {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -32,7 +33,7 @@ func causesOf(recorded, clusters []Cluster) []Cause {
 	for i := range clusters {
 		c := &clusters[i]
 		cause := of[c.Name]
-		if cause == nil && c.Message != "" && c.State != StateRestoring && c.State != StateTerminating {
+		if cause == nil && c.Message != "" && c.State != StateRestoring && c.State != rollout.PhaseTerminating {
 			cause = add(c)
 		}
 		if cause != nil && c.State == cause.State && !c.ChangesAt.IsZero() && earlier(cause.ChangesAt, c.ChangesAt).Equal(c.ChangesAt) {
@@ -45,7 +46,7 @@ func causesOf(recorded, clusters []Cluster) []Cause {
 		causes = append(causes, *cause)
 	}
 	slices.SortFunc(causes, func(a, b Cause) int {
-		return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()),
+		return cmp.Or(cmp.Compare(rank(a.State), rank(b.State)),
 			cmp.Compare(len(b.Clusters), len(a.Clusters)), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message))
 	})
 	return causes

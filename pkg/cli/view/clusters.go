@@ -41,26 +41,27 @@ type Cluster struct {
 
 // ranks lists the phases, the most urgent first. Phases that are not listed come after these, and clusters that succeeded come last.
 var ranks = []State{
-	StateFailed, StateRejected, StateRestoring, StateDegraded, StateTerminationTimedOut, StateCompleted, StateAgentUnknown,
-	StateAway, StateInFlight, StateValidating, StateHandingOver, StateSoaking, StateTerminating, StateHeld, StateClosed,
-	StateWaiting,
+	rollout.PhaseFailed, StateRejected, StateRestoring, rollout.PhaseDegraded, rollout.PhaseTerminationTimedOut, rollout.PhaseCompleted,
+	rollout.PhaseAgentUnknown, StateAway, rollout.PhaseInFlight, rollout.PhaseValidating, rollout.PhaseHandingOver, rollout.PhaseSoaking,
+	rollout.PhaseTerminating, rollout.PhaseHeld, rollout.PhaseClosed, rollout.PhaseWaiting,
 }
 
 // States returns the states of a cluster, the most urgent first.
-func States() []State { return append(slices.Clone(ranks), StateSucceeded) }
+func States() []State { return append(slices.Clone(ranks), rollout.PhaseSucceeded) }
 
-func (s State) rank() int {
+// rank returns the place of a state in the order of urgency.
+func rank(s State) int {
 	switch at := slices.Index(ranks, s); {
 	case at >= 0:
 		return at
-	case s == StateSucceeded:
+	case s == rollout.PhaseSucceeded:
 		return len(ranks) + 1
 	}
 	return len(ranks)
 }
 
 // done reports whether the cluster succeeded. One that ran to completion at another revision did not: the rollout waits for it.
-func (c *Cluster) done() bool { return c.State == StateSucceeded }
+func (c *Cluster) done() bool { return c.State == rollout.PhaseSucceeded }
 
 // Clusters returns the selected clusters and those that are away, the most urgent first. If the works could not be read or travel over a
 // broker, it returns only the clusters in status.failures, status.rejections and status.away.
@@ -92,7 +93,7 @@ func Clusters(o *Objects) []Cluster {
 
 func sortClusters(clusters []Cluster) {
 	slices.SortStableFunc(clusters, func(a, b Cluster) int {
-		return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(rank(a.State), rank(b.State)), cmp.Compare(a.Name, b.Name))
 	})
 }
 
@@ -126,7 +127,7 @@ func (o *Objects) leaving() []Cluster {
 	clusters := make([]Cluster, 0, len(o.Works))
 	for i := range o.Works {
 		work := &o.Works[i]
-		c := Cluster{Name: work.Cluster(), Placement: work.PlacementName(), State: StateTerminating, WaitsFor: rollout.WaitDeletion}
+		c := Cluster{Name: work.Cluster(), Placement: work.PlacementName(), State: rollout.PhaseTerminating, WaitsFor: rollout.WaitDeletion}
 		o.describe(&c, work)
 		c.Since, c.Message = o.ReplicaSet.DeletionTimestamp.Time, ""
 		if !c.Confirmed {
@@ -146,26 +147,29 @@ func (o *Objects) standing() []Cluster {
 	clusters := []Cluster{}
 	for _, standing := range rollout.Explain(o.snapshot()) {
 		c := Cluster{
-			Name: standing.Cluster, Placement: standing.Placement, State: states[standing.Phase], Since: standing.Since,
-			ChangesAt: standing.ChangesAt, Then: states[standing.Then], WaitsFor: standing.WaitsFor,
+			Name: standing.Cluster, Placement: standing.Placement, State: standing.Phase, Since: standing.Since,
+			ChangesAt: standing.ChangesAt, Then: standing.Then, WaitsFor: standing.WaitsFor,
 		}
 		switch {
 		case standing.Failed:
-			c.State = StateFailed
+			c.State = rollout.PhaseFailed
 		case standing.Rejection != "":
 			c.State = StateRejected
-		case c.State == StateHeld, c.State == StateClosed:
-			c.Message = o.holdText(c.Name)
+		case c.State == rollout.PhaseHeld, c.State == rollout.PhaseClosed:
+			c.Message = holdText(o.holds()[c.Name])
 		}
 		if alarmed { // Nothing happens until a hub acts.
 			c.ChangesAt, c.Then = time.Time{}, ""
 		}
 		o.describe(&c, works[c.Name])
-		if standing.Gate != "" {
+		switch {
+		case standing.Gate != "":
 			c.Message = status.GateMessage(works[c.Name].Object, standing.Gate)
+		case c.State == StateAway:
+			c.Message = "unavailable and skipped until it has been available for a minute"
 		}
 		c.Message = cmp.Or(standing.Rejection, c.Message)
-		if c.State == StateWaiting {
+		if c.State == rollout.PhaseWaiting {
 			c.Message = cmp.Or(c.Message, o.sickAt(works[c.Name]))
 		}
 		if o.aborted() {
@@ -186,7 +190,7 @@ func (c *Cluster) restoring(since time.Time, current string) {
 		return
 	}
 	c.WaitsFor, c.ChangesAt, c.Then = rollout.WaitNothing, time.Time{}, ""
-	if slices.Contains([]State{StateRejected, StateTerminating, StateTerminationTimedOut, StateCompleted}, c.State) {
+	if slices.Contains([]State{StateRejected, rollout.PhaseTerminating, rollout.PhaseTerminationTimedOut, rollout.PhaseCompleted}, c.State) {
 		return
 	}
 	c.State, c.Since = StateRestoring, since
@@ -205,13 +209,13 @@ func (o *Objects) describe(c *Cluster, work *work.Work) {
 	}
 	c.Wrote = o.number(work.Hash())
 	c.Confirmed = confirmed(work)
-	if c.State == StateInFlight && c.WaitsFor == rollout.WaitAgent {
+	if c.State == rollout.PhaseInFlight && c.WaitsFor == rollout.WaitAgent {
 		c.Message = "the agent has not reported about revision " + c.Wrote
 		return
 	}
 	switch c.State {
-	case StateSucceeded, StateSoaking, StateWaiting, StateHeld, StateClosed:
-	case StateCompleted:
+	case rollout.PhaseSucceeded, rollout.PhaseSoaking, rollout.PhaseWaiting, rollout.PhaseHeld, rollout.PhaseClosed:
+	case rollout.PhaseCompleted:
 		c.Message = "ran to completion at another revision, and its agent takes no new one: " +
 			"delete its ManifestWork to roll out revision " + c.Wrote
 	default:
@@ -231,7 +235,7 @@ func (o *Objects) recorded() []Cluster {
 	for _, list := range []struct {
 		entries []workv1alpha1.ClusterFailure
 		state   State
-	}{{o.ReplicaSet.Status.Failures, StateFailed}, {o.ReplicaSet.Status.Rejections, StateRejected}} {
+	}{{o.ReplicaSet.Status.Failures, rollout.PhaseFailed}, {o.ReplicaSet.Status.Rejections, StateRejected}} {
 		for i := range list.entries {
 			f := &list.entries[i]
 			clusters = append(clusters, Cluster{
@@ -248,10 +252,4 @@ func (o *Objects) failures() map[string]*workv1alpha1.ClusterFailure {
 		failures[o.ReplicaSet.Status.Failures[i].Cluster] = &o.ReplicaSet.Status.Failures[i]
 	}
 	return failures
-}
-
-// overBroker reports whether the works travel over a broker: the status counts works, but the API server has none. During a deletion,
-// the status may count works that are gone.
-func (o *Objects) overBroker() bool {
-	return len(o.Works) == 0 && o.ReplicaSet.DeletionTimestamp.IsZero() && !o.lacks(resourceWorks) && o.ReplicaSet.Status.Summary.Total > 0
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
@@ -27,12 +28,11 @@ type Effect struct {
 	Verb Verb `json:"verb"`
 	// Question asks the user to confirm. It names the revisions, so that it changes if the action would do something else.
 	Question string `json:"question"`
-	// Writes describes the plugin's write, and Then the hub's reaction.
-	Writes string `json:"writes"`
-	Then   string `json:"then"`
+	// Then describes what the hub does.
+	Then string `json:"then"`
 	// Revision is the revision that an undo restores.
 	Revision int64 `json:"revision,omitempty"`
-	// Clusters is the number of clusters to which the hub will write.
+	// Clusters is the number of clusters to which the hub will write. It is zero for an approval.
 	Clusters int `json:"clusters"`
 }
 
@@ -44,36 +44,32 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 	status, name, selected := &o.ReplicaSet.Status, o.ReplicaSet.Namespace+"/"+o.ReplicaSet.Name, Selected(o.ReplicaSet)
 	update, current := o.revisionAt(status.UpdateRevision), CurrentNumber(o)
 	number := o.number(update.Hash)
-	says := func(n int, question, writes, then string) {
-		e.Clusters, e.Question, e.Writes, e.Then = max(0, n), question, writes, then
-	}
+	says := func(n int, question, then string) { e.Clusters, e.Question, e.Then = max(0, n), question, then }
 	switch missing, failed := selected-o.having(&update), len(status.Failures); {
 	case verb == VerbAbort:
 		says(o.having(&update), fmt.Sprintf("Abort the rollout of revision %s of %s?", number, name),
-			"status.abortedTime, your user name and the reason",
 			fmt.Sprintf("The hub writes revision %s at once to %s revision %s. It ignores the rollout strategy. The spec does not change.",
 				current, o.affected(&update), number))
 	case verb == VerbRetry && len(clusters) > 0:
-		says(len(clusters), fmt.Sprintf("Retry %s of %s?", countOf(len(clusters)), name), "status.failures, without these clusters",
+		says(len(clusters), fmt.Sprintf("Retry %s of %s?", countOf(len(clusters)), name),
 			fmt.Sprintf("The hub gives %s a new deadline, and continues the rollout.", countOf(len(clusters))))
 	case verb == VerbRetry && status.AbortedTime != nil:
-		says(missing, fmt.Sprintf("Roll out the aborted revision %s of %s again?", number, name), "status.abortedTime: null",
+		says(missing, fmt.Sprintf("Roll out the aborted revision %s of %s again?", number, name),
 			fmt.Sprintf("The hub rolls revision %s out to %s, with the rollout strategy.", number, countOf(missing)))
 	case verb == VerbRetry:
-		says(failed, fmt.Sprintf("Retry all %s of %s that failed?", countOf(failed), name), "status.failures: none",
+		says(failed, fmt.Sprintf("Retry all %s of %s that failed?", countOf(failed), name),
 			fmt.Sprintf("The hub gives %s a new deadline, and continues the rollout.", countOf(failed)))
 	case verb == VerbUndo:
 		e.Revision = revision.Number
 		n, then := o.restoredBy(revision)
-		says(n, fmt.Sprintf("Restore the template of revision %d in %s?", revision.Number, name),
-			"spec.manifestWorkTemplate, and the change cause of the revision", then)
+		says(n, fmt.Sprintf("Restore the template of revision %d in %s?", revision.Number, name), then)
 	case verb == VerbApprove && len(clusters) > 0:
 		o.approvalEffect(&e, clusters[0])
 	case verb == VerbPause:
-		says(0, fmt.Sprintf("Pause the rollout of %s?", name), "spec.paused: true",
+		says(0, fmt.Sprintf("Pause the rollout of %s?", name),
 			"The hub writes to no cluster until the rollout is resumed. Clusters that have the revision keep it."+suspended(o))
 	case verb == VerbResume:
-		says(missing, fmt.Sprintf("Resume the rollout of %s?", name), "spec.paused: false",
+		says(missing, fmt.Sprintf("Resume the rollout of %s?", name),
 			fmt.Sprintf("The hub continues the rollout to %s, with the rollout strategy.", countOf(missing)))
 	}
 	if o.ReplicaSet.Spec.Paused && verb != VerbPause && verb != VerbResume {
@@ -84,10 +80,22 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 
 // restoredBy returns the number of clusters to which the hub writes after an undo, and a description of its action.
 func (o *Objects) restoredBy(r *Revision) (clusters int, then string) {
-	if r.State == workv1alpha1.RevisionAborted && o.ReplicaSet.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
+	decided, target := o.ledger(), ledger.Named{Hash: r.Hash}
+	history := o.history()
+	if found := history.ByHash(r.Hash); found != nil {
+		target.Digest = found.Digest
+	}
+	o.observed(decided).Begin(&decided, target)
+	if decided.Abort != nil {
 		return 0, "The hub keeps the revision aborted, because abortedRevisionPolicy is Hold. Retry it to roll it out."
 	}
 	clusters = Selected(o.ReplicaSet) - o.having(r)
+	switch {
+	case r.Current && clusters <= 0:
+		return 0, "Every ManifestWork has the revision already: the hub writes to no cluster."
+	case r.Current, decided.Begun.AtOnce:
+		return clusters, fmt.Sprintf("The hub writes the template at once to %s. It ignores the rollout strategy.", countOf(clusters))
+	}
 	return clusters, fmt.Sprintf("The hub rolls the template out to %s, with the rollout strategy.", countOf(clusters))
 }
 

@@ -30,6 +30,9 @@ func TestEffects(t *testing.T) {
 	require.Contains(t, abort.Then, "writes revision older at once to every cluster that has revision "+status.UpdateRevision, "a CRD without the list")
 	require.Equal(t, 5, view.EffectOf(o, view.VerbUndo, &older, nil).Clusters)
 	require.Equal(t, int64(1), view.EffectOf(o, view.VerbUndo, &older, nil).Revision)
+	require.Contains(t, view.EffectOf(o, view.VerbUndo, &older, nil).Then, "to 5 clusters, with the rollout strategy")
+	older.Current = true
+	require.Contains(t, view.EffectOf(o, view.VerbUndo, &older, nil).Then, "at once to 5 clusters")
 	require.Zero(t, view.EffectOf(o, view.VerbPause, nil, nil).Clusters)
 	require.Zero(t, view.EffectOf(o, view.VerbResume, nil, nil).Clusters)
 	require.Equal(t, 2, view.EffectOf(o, view.VerbRetry, nil, []string{"c1", "c2"}).Clusters)

@@ -27,11 +27,13 @@ type Estimate struct {
 const resolution = time.Second
 
 // estimate returns the expected end of a rollout. It is nil if nothing is in progress, if no cluster has succeeded with the revision, if a
-// cluster may not succeed, so that the rollout need not end, or if listed groups bake or wait for approvals.
+// cluster may not succeed, so that the rollout need not end, or if clusters are on hold or outside of their windows, or listed groups bake
+// or wait for approvals.
 func (o *Objects) estimate() *Estimate {
 	clusters, known := o.clusters()
+	waits := func(c Cluster) bool { return c.troubled() || c.State == rollout.PhaseHeld || c.State == rollout.PhaseClosed }
 	if !known || StateOf(o.ReplicaSet) != workv1alpha1.StateRollingOut ||
-		slices.ContainsFunc(clusters, func(c Cluster) bool { return c.troubled() }) || o.ReplicaSet.Spec.ListsGroups() {
+		slices.ContainsFunc(clusters, waits) || o.ReplicaSet.Spec.ListsGroups() {
 		return nil
 	}
 	wrote := o.wrote()
@@ -56,9 +58,10 @@ func (o *Objects) estimate() *Estimate {
 // troubled reports whether a cluster may not succeed without help.
 func (c *Cluster) troubled() bool {
 	switch c.State {
-	case StateSucceeded, StateSoaking, StateHandingOver, StateInFlight, StateValidating, StateTerminating:
+	case rollout.PhaseSucceeded, rollout.PhaseSoaking, rollout.PhaseHandingOver, rollout.PhaseInFlight, rollout.PhaseValidating,
+		rollout.PhaseTerminating, rollout.PhaseHeld, rollout.PhaseClosed:
 		return false
-	case StateWaiting:
+	case rollout.PhaseWaiting:
 		return c.WaitsFor == rollout.WaitHalt || c.WaitsFor == rollout.WaitRollback || c.WaitsFor == rollout.WaitStrategy
 	}
 	return true
@@ -104,9 +107,9 @@ func (o *Objects) ends(
 		}
 		total++
 		switch at, ok := wrote[c.Name]; {
-		case c.State == StateWaiting || c.State == StateTerminating:
+		case c.State == rollout.PhaseWaiting || c.State == rollout.PhaseTerminating:
 			waiting++
-		case ok && !c.done() && c.State != StateFailed && c.State != StateCompleted:
+		case ok && !c.done() && c.State != rollout.PhaseFailed && c.State != rollout.PhaseCompleted:
 			busy++
 			wave = later(wave, at.Add(each))
 		}

@@ -10,6 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/irreversible"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // commands collects the commands to run next.
@@ -91,14 +92,14 @@ func (o *Objects) worst(f *Fleet) (cluster, what string) {
 	case o.aborted() || len(f.Attention) == 0:
 		return "", ""
 	}
-	sick, most := []State{StateDegraded, StateRejected}, 0
-	if first := &f.Attention[0]; first.State == StateFailed {
-		cluster, what, sick = first.Name, "failed", []State{StateFailed}
+	sick, most := []State{rollout.PhaseDegraded, StateRejected}, 0
+	if first := &f.Attention[0]; first.State == rollout.PhaseFailed {
+		cluster, what, sick = first.Name, "failed", []State{rollout.PhaseFailed}
 	}
 	for i := range f.Causes { // The cause that most clusters have.
 		if c := &f.Causes[i]; slices.Contains(sick, c.State) && len(c.Clusters) > most {
 			cluster, most = c.Clusters[0], len(c.Clusters)
-			if c.State != StateFailed {
+			if c.State != rollout.PhaseFailed {
 				what = "is " + words[c.State]
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestManagerOf: a template that a tool manages is recognized as managed.
@@ -60,6 +61,18 @@ func TestNextOffersUndo(t *testing.T) {
 	require.NotContains(t, lines(stalled, argo), "kubectl mwrs undo web -n default")
 	require.NotContains(t, lines(stalled, complete), "kubectl mwrs undo web -n default")
 	require.Contains(t, lines(state(workv1alpha1.StateComplete), complete, applied), "kubectl mwrs undo web --allow-managed -n default")
+}
+
+// TestNextOfClosedWindows: a rollout that waits for windows needs no help. Its end is not known.
+func TestNextOfClosedWindows(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		o.ReplicaSet.Status.State = workv1alpha1.StateRollingOut
+		o.ReplicaSet.Status.Held = []workv1alpha1.HeldCluster{{Cluster: "c2", Until: &metav1.Time{Time: now.Add(2 * time.Hour)}}}
+		o.Works = []work.Work{reporting(written(t, "c1", "v2"), now.Add(10*time.Minute), healthy), written(t, "c2", "v1")}
+	})
+	f := view.Of(o)
+	require.Equal(t, view.Command{Purpose: "wait until the rollout ends", Args: strings.Fields("kubectl mwrs status web -n default")}, f.Next[0])
+	require.Nil(t, f.Estimate)
 }
 
 // TestNextAfterAnAbort: when every cluster has returned, the screen still leads to a cluster that failed.

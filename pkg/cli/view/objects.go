@@ -39,8 +39,10 @@ type Objects struct {
 	Presumed sets.Set[string]
 	// Lease is the Lease of the hub's leader; nil if it was not read, or does not exist.
 	Lease *coordinationv1.Lease
-	// Holds are the holds of managed clusters; nil if ManagedClusters were not read. The status then has those that it lists.
-	Holds map[string]placement.Hold
+	// Holds are the holds of managed clusters; nil if ManagedClusters were not read. The status then has those that it lists. Unavailable are
+	// the managed clusters that are unavailable, in addition to those in the status.
+	Holds       map[string]placement.Hold
+	Unavailable placement.Clusters
 	// Missing names the missing permissions, as "verb resource.group in …". The objects that they protect could not be read.
 	Missing []string
 	// Now is the current time of the client.
@@ -107,7 +109,7 @@ func (o *Objects) observe() *rollout.Snapshot {
 	v := o.observed(l)
 	update := v.Named(l.Update.Hash)
 	v.Notes = lifecycle.Notes{
-		Works: o.Works, Clusters: status.AwayOf(&o.ReplicaSet.Status), Holds: o.holds(), Handover: o.handover(),
+		Works: o.Works, Clusters: o.availability(), Holds: o.holds(), Handover: o.handover(),
 	}
 	byHash := v.ByHash()
 	for i := range v.Notes.Works {
@@ -131,6 +133,17 @@ func (o *Objects) holds() map[string]placement.Hold {
 		return o.Holds
 	}
 	return status.HoldsOf(&o.ReplicaSet.Status)
+}
+
+// availability returns the clusters that are unavailable, as far as they are known.
+func (o *Objects) availability() placement.Clusters {
+	clusters := status.AwayOf(&o.ReplicaSet.Status)
+	for name, known := range o.Unavailable {
+		if _, listed := clusters[name]; !listed {
+			clusters[name] = known
+		}
+	}
+	return clusters
 }
 
 // ledger returns the decisions of the hub, as far as the objects show them.
@@ -181,7 +194,7 @@ func (o *Objects) observed(l ledger.Ledger) *lifecycle.Observation {
 		Now: o.acted(), Object: o.ReplicaSet, PlacementsKnown: true,
 		Owner:     workv1alpha1.OwnerLabelValue(o.ReplicaSet.Namespace, o.ReplicaSet.Name),
 		OwnerHash: o.hasLongName(),
-		Template:  template, TemplateErr: err, Before: l, History: o.stored(),
+		Template:  template, TemplateErr: err, Before: l, History: o.history(),
 		Works: o.Works, Refs: refs, IgnoredRefs: ignored,
 	}
 }
@@ -198,7 +211,9 @@ func (o *Objects) refs() (refs []placement.Ref, ignored int) {
 	counted := min(len(specs), workv1alpha1.MaxPlacementRefs)
 	for i := range specs[:counted] {
 		ref := placement.Ref{Name: specs[i].Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: specs[i].RolloutStrategy}
-		ref.Placement = o.selected(ref.Name)
+		if object := o.Placements[ref.Name]; object != nil {
+			ref.Placement = placement.Of(object, o.Decisions[ref.Name])
+		}
 		refs = append(refs, ref)
 	}
 	return refs, len(specs) - counted

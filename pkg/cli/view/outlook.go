@@ -69,7 +69,8 @@ func (l *outlook) now() (facts []Fact) {
 		if limits.Halted {
 			facts = append(facts, Fact{level: LevelBad, Text: l.in(i) + l.halted(i)})
 		}
-		if open := l.count(limits, StateInFlight, StateValidating, StateDegraded, StateRejected); limits.Deadline == 0 && open > 0 {
+		open := l.count(limits, rollout.PhaseInFlight, rollout.PhaseValidating, rollout.PhaseDegraded, StateRejected)
+		if limits.Deadline == 0 && open > 0 {
 			text := fmt.Sprintf("no deadline: the hub waits for %s without end, because progressDeadline is None", countOf(open))
 			if endless = limits.Halted; endless {
 				text = "no deadline: stays like this until somebody acts, because progressDeadline is None"
@@ -143,7 +144,7 @@ func (l *outlook) abort() Fact {
 func (l *outlook) urgency(turn *forecast.Turn) Level {
 	sick := map[string]bool{}
 	for i := range l.clusters {
-		sick[l.clusters[i].Name] = l.clusters[i].State == StateDegraded || l.clusters[i].State == StateRejected
+		sick[l.clusters[i].Name] = l.clusters[i].State == rollout.PhaseDegraded || l.clusters[i].State == StateRejected
 	}
 	limits := &l.limits[turn.Ref]
 	failed := limits.Failed
@@ -193,7 +194,7 @@ func (l *outlook) tolerated(ref int) string {
 func (l *outlook) halted(ref int) string {
 	limits := &l.limits[ref]
 	var parts []string
-	for _, state := range []State{StateFailed, StateDegraded, StateAgentUnknown, StateTerminationTimedOut} {
+	for _, state := range []State{rollout.PhaseFailed, rollout.PhaseDegraded, rollout.PhaseAgentUnknown, rollout.PhaseTerminationTimedOut} {
 		if n := l.count(limits, state); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, words[state]))
 		}
@@ -202,7 +203,7 @@ func (l *outlook) halted(ref int) string {
 	if !limits.PerGroup {
 		text += ", " + l.allowed(ref)
 	}
-	if l.count(limits, StateWaiting) > 0 {
+	if l.count(limits, rollout.PhaseWaiting) > 0 {
 		text += ": nothing starts"
 	} else {
 		text += ": the rollout does not complete"
@@ -218,8 +219,8 @@ func (l *outlook) halted(ref int) string {
 
 // words are the states that halt a placementRef, as texts.
 var words = map[State]string{
-	StateFailed: "failed", StateDegraded: "degraded", StateRejected: "rejected", StateAgentUnknown: "with an unknown agent",
-	StateTerminationTimedOut: "with a deletion that timed out",
+	rollout.PhaseFailed: "failed", rollout.PhaseDegraded: "degraded", StateRejected: "rejected",
+	rollout.PhaseAgentUnknown: "with an unknown agent", rollout.PhaseTerminationTimedOut: "with a deletion that timed out",
 }
 
 // allowed describes maxFailures of a placementRef.
@@ -308,7 +309,7 @@ func (o *Objects) restores() []Fact {
 	if n := counts[StateRejected]; n > 0 {
 		add(LevelBad, "the API server rejects revision %s on %s: the hub tries again at least once a minute", current, countOf(n))
 	}
-	if counts[StateSucceeded] == len(clusters) {
+	if counts[rollout.PhaseSucceeded] == len(clusters) {
 		add(LevelWarn, "every cluster has revision %s again: stays like this until the template changes or somebody retries", current)
 	}
 	return facts

@@ -13,6 +13,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // fleet returns 20 clusters at 5m, half of them at a time, of which some have v2: 7 are degraded and 2 offline. The API server rejects c10.
@@ -158,7 +159,7 @@ func TestRejectedCluster(t *testing.T) {
 		if c.Name == "c10" {
 			require.Equal(t, `admission webhook "images" denied the request: v2 is not signed`, c.Message)
 			require.Equal(t, now.Add(10*time.Minute+3*time.Second), c.ChangesAt)
-			require.Equal(t, view.StateFailed, c.Then)
+			require.Equal(t, rollout.PhaseFailed, c.Then)
 			require.Equal(t, view.StateRejected, c.State)
 		}
 	}

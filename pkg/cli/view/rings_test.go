@@ -12,6 +12,7 @@ import (
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -60,6 +61,59 @@ func TestWhyOfRings(t *testing.T) {
 			require.Contains(t, ahead.Notes[0], tc.text)
 		})
 	}
+}
+
+// TestPlanOfAFile: the hub does not know the rollout that a file would begin, so its groups wait only later. A plan also names the later
+// approvals and bakeTimes.
+func TestPlanOfAFile(t *testing.T) {
+	o := rings(t, rt.Ring("a", workv1alpha1.ApprovalRequired, time.Hour), rt.Ring("b", workv1alpha1.ApprovalRequired, time.Minute))
+	next, _, err := view.With(o, withTemplate(o, "v3"))
+	require.NoError(t, err)
+	ahead, err := view.AheadOf(next)
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"once it is applied, group a of Placement p waits for its approval: kubectl mwrs approve web --group a -n default",
+		"group a of Placement p bakes for 1h0m0s after its last success",
+		"group b of Placement p waits for an approval before it begins, and bakes for 1m0s after its last success",
+	}, ahead.Notes)
+}
+
+// TestSkippedCluster: a skipped cluster is in no wave, and says why it waits, also if only its ManagedCluster shows that it is unavailable.
+func TestSkippedCluster(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.UnavailableClusters = workv1alpha1.SkipUnavailable
+		o.Unavailable = placement.Clusters{"c2": {UnavailableSince: now}}
+	})
+	ahead, err := view.AheadOf(o)
+	require.NoError(t, err)
+	require.Equal(t, [][]string{{"c1"}}, [][]string{ahead.Waves[0].Parts[0].Clusters})
+	require.Equal(t, "unavailable and skipped until it has been available for a minute", view.Clusters(o)[0].Message)
+	story, err := view.Why(o, "c2")
+	require.NoError(t, err)
+	require.Contains(t, texts(story.Future), "waits for its availability: when it has been available for a minute, it gets the revision if a Placement "+
+		"selects it; otherwise its ManifestWork is deleted")
+}
+
+// TestWhyValidating: a cluster that waits for a success gate names it.
+func TestWhyValidating(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.SuccessGates = []workv1alpha1.SuccessGate{{ConditionType: "SmokePassed"}}
+		o.Works = []work.Work{reporting(written(t, "c1", "v2"), now.Add(10*time.Minute), healthy), written(t, "c2", "v1")}
+	})
+	story, err := view.Why(o, "c1")
+	require.NoError(t, err)
+	require.Equal(t, rollout.PhaseValidating, story.Cluster.State)
+	require.Contains(t, texts(story.Future), "the ManifestWork has no condition SmokePassed for its generation 1")
+}
+
+// TestWhyClosed: no assumption about the hub's watch is made about a cluster that waits for its window.
+func TestWhyClosed(t *testing.T) {
+	o := objects(t)
+	o.Holds = map[string]placement.Hold{"c1": {Opens: o.Now.Add(time.Hour)}}
+	story, err := view.Why(o, "c1")
+	require.NoError(t, err)
+	require.Equal(t, view.StateWaiting, story.Cluster.Then)
+	require.Empty(t, story.Assumed)
 }
 
 func texts(facts []view.Fact) (all string) {

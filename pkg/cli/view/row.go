@@ -33,7 +33,7 @@ func RowOf(rs *workv1alpha1.ManifestWorkReplicaSet) Row {
 	summary := &rs.Status.Summary
 	row := Row{
 		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Created: rs.CreationTimestamp.Time,
-		Selected: Desired(rs), Updated: summary.Updated, Failed: summary.Failed, Degraded: summary.Degraded,
+		Selected: Selected(rs), Updated: summary.Updated, Failed: summary.Failed, Degraded: summary.Degraded,
 		Healthy: summary.Updated, Sick: max(summary.Failed, summary.Degraded),
 	}
 	if rs.Status.AbortedTime != nil && rs.Status.CurrentRevision != "" {

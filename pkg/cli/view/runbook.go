@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // The runbook, as a path in the repository, and the address of the repository's files.
@@ -41,7 +42,7 @@ func runbookOf(f *Fleet) Runbook {
 // sick reports whether a user has to act on a cluster.
 func (c *Cluster) sick() bool {
 	switch c.State {
-	case StateFailed, StateRejected, StateDegraded, StateTerminationTimedOut, StateCompleted:
+	case rollout.PhaseFailed, StateRejected, rollout.PhaseDegraded, rollout.PhaseTerminationTimedOut, rollout.PhaseCompleted:
 		return true
 	}
 	return false

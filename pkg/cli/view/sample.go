@@ -13,6 +13,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -42,7 +43,7 @@ type Sample struct {
 // SampleOf returns the sample for objects that hold only the metadata of the works. It always has the works of the named clusters. It is
 // nil if the metadata tells too little: then all works have to be read.
 func SampleOf(o *Objects, named ...string) *Sample {
-	if !o.ReplicaSet.DeletionTimestamp.IsZero() || !o.explained() || o.lacks(resourceRevisions) ||
+	if !o.ReplicaSet.DeletionTimestamp.IsZero() || !o.explained() ||
 		o.ReplicaSet.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable {
 		return nil
 	}
@@ -126,7 +127,7 @@ func (o *Objects) uncounted() int {
 	clusters, _ := o.clusters()
 	done := 0
 	for i := range clusters {
-		if clusters[i].done() || clusters[i].State == StateSoaking {
+		if clusters[i].done() || clusters[i].State == rollout.PhaseSoaking {
 			done++
 		}
 	}
@@ -136,7 +137,7 @@ func (o *Objects) uncounted() int {
 // succeeded returns a work whose agent reports a success.
 func succeeded(object *workv1.ManifestWork, at time.Time) *workv1.ManifestWork {
 	out := &workv1.ManifestWork{ObjectMeta: object.ObjectMeta}
-	for name, status := range good {
+	for name, status := range Good {
 		out.Status.Conditions = append(out.Status.Conditions, metav1.Condition{
 			Type: name, Status: status, ObservedGeneration: object.Generation, LastTransitionTime: metav1.NewTime(at),
 		})
@@ -144,8 +145,8 @@ func succeeded(object *workv1.ManifestWork, at time.Time) *workv1.ManifestWork {
 	return out
 }
 
-// good are the conditions of a work that succeeds, and of its manifests.
-var good = map[string]metav1.ConditionStatus{
+// Good are the conditions of a work that succeeds, and of its manifests.
+var Good = map[string]metav1.ConditionStatus{
 	workv1.WorkApplied: metav1.ConditionTrue, workv1.WorkAvailable: metav1.ConditionTrue,
 	workv1.WorkProgressing: metav1.ConditionFalse, workv1.WorkDegraded: metav1.ConditionFalse,
 }
@@ -157,10 +158,10 @@ func (s *Sample) proven() bool {
 	bad := map[string]int{}
 	for i := range s.read {
 		w := &s.objects.Works[i]
-		for name := range good {
+		for name := range Good {
 			found := meta.FindStatusCondition(w.Object.Status.Conditions, name)
 			counted := found != nil && (w.Observed(found) || name == workv1.WorkAvailable && found.ObservedGeneration == 0)
-			if isTrue := counted && found.Status == metav1.ConditionTrue; isTrue != (good[name] == metav1.ConditionTrue) {
+			if isTrue := counted && found.Status == metav1.ConditionTrue; isTrue != (Good[name] == metav1.ConditionTrue) {
 				bad[name]++
 			}
 		}

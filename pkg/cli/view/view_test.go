@@ -12,6 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -85,7 +86,7 @@ func TestClustersWithoutTheirObjects(t *testing.T) {
 			require.Equal(t, "c7", f.Attention[0].Name)
 			require.Contains(t, fmt.Sprint(f.Notes), c.note)
 			require.Equal(t, []view.Cause{{
-				State: view.StateFailed, Reason: "Degraded", Message: "crash loop", Clusters: []string{"c7"}, Since: failure.Since.Time,
+				State: rollout.PhaseFailed, Reason: "Degraded", Message: "crash loop", Clusters: []string{"c7"}, Since: failure.Since.Time,
 			}}, f.Causes)
 		})
 	}
@@ -106,7 +107,7 @@ func TestCompletedHoldsUp(t *testing.T) {
 		o := objects(t, change)
 		f := view.Of(o)
 		require.Len(t, f.Attention, 1)
-		require.Equal(t, view.StateCompleted, f.Attention[0].State)
+		require.Equal(t, rollout.PhaseCompleted, f.Attention[0].State)
 		require.Equal(t, []string{"c2"}, f.Attention[0].Names)
 		require.Contains(t, f.Attention[0].Message, remedy)
 		require.Equal(t, 1, f.Bars[0].Done)
@@ -129,7 +130,7 @@ func TestClustersOfAnAbort(t *testing.T) {
 	clusters := view.Clusters(o)
 	require.Equal(t, "c2", clusters[0].Name, "the cluster that has not returned comes first")
 	require.Equal(t, "2", clusters[0].Wrote)
-	require.Equal(t, view.StateSucceeded, clusters[1].State)
+	require.Equal(t, rollout.PhaseSucceeded, clusters[1].State)
 	require.True(t, clusters[1].Confirmed)
 
 	story, err := view.Why(o, "c1")

@@ -13,6 +13,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -75,7 +76,7 @@ func Why(o *Objects, cluster string) (*Story, error) {
 	}
 	slices.SortStableFunc(story.Past, func(a, b Fact) int { return a.order().Compare(b.order()) })
 	story.Future = o.future(&story.Cluster)
-	if story.Cluster.Then != "" {
+	if story.Cluster.Then != "" && story.Cluster.State != rollout.PhaseClosed {
 		story.Assumed = "the hub has watched this cluster since the write; after a restart of the hub, deadlines may be slightly later"
 	}
 	return story, nil
@@ -155,7 +156,7 @@ func unsatisfied(manifest *workv1.ManifestCondition, wrote time.Time) []Fact {
 	var facts []Fact
 	for i := range manifest.Conditions {
 		condition := &manifest.Conditions[i]
-		if wanted, counts := good[condition.Type]; !counts || condition.Status == wanted {
+		if wanted, counts := Good[condition.Type]; !counts || condition.Status == wanted {
 			continue
 		}
 		name := manifest.ResourceMeta.Name
@@ -209,8 +210,8 @@ var waits = map[rollout.Wait]string{
 	rollout.WaitSuccessGate: "a success gate: a condition of its ManifestWork is not True",
 	rollout.WaitHold:        "the end of the hold on its ManagedCluster",
 	rollout.WaitWindow:      "its next window",
-	rollout.WaitAvailability: "its availability: its ManifestWork stays until the cluster has been available for a minute and is still not " +
-		"selected, or its ManagedCluster is deleted",
+	rollout.WaitAvailability: "its availability: when it has been available for a minute, it gets the revision if a Placement selects it; " +
+		"otherwise its ManifestWork is deleted",
 }
 
 // WaitText describes what a cluster waits for.
@@ -222,10 +223,10 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 	case c.WaitsFor != rollout.WaitNothing:
 		facts = append(facts, Fact{Text: "waits for " + WaitText(c.WaitsFor)})
 		facts = append(facts, o.groupFacts(c)...)
-	case c.State == StateFailed:
+	case c.State == rollout.PhaseFailed:
 		facts = append(facts, Fact{Text: "counts against maxFailures"})
 	}
-	if (c.State == StateRestoring || c.State == StateCompleted || c.State == StateRejected) && c.Message != "" {
+	if slices.Contains([]State{StateRestoring, rollout.PhaseCompleted, StateRejected, rollout.PhaseValidating}, c.State) && c.Message != "" {
 		facts = append(facts, Fact{Text: c.Message})
 	}
 	if c.State == StateRestoring && !c.Confirmed && c.Wrote == o.number(o.ReplicaSet.Status.CurrentRevision) {
@@ -234,7 +235,7 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 	if c.WaitsFor == rollout.WaitAcceptance && len(Alarms(o)) == 0 {
 		facts = append(facts, Fact{Text: "the hub tries the write again at least once a minute"})
 	}
-	if text := o.holdText(c.Name); text != "" && c.State == StateHeld {
+	if text := holdText(o.holds()[c.Name]); text != "" && c.State == rollout.PhaseHeld {
 		facts = append(facts, Fact{Text: text})
 	}
 	facts = append(facts, o.then()...)
@@ -245,16 +246,15 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 	return facts
 }
 
-// holdText returns the reason of the hold of a cluster, or when its next window opens; empty if neither is known.
-func (o *Objects) holdText(cluster string) string {
-	switch hold, listed := o.holds()[cluster]; {
-	case !listed:
-		return ""
-	case hold.Opens.IsZero():
-		return "the hold: " + hold.Reason
-	default:
+// holdText returns the reason of a hold of a cluster, or when its next window opens; empty if there is no hold.
+func holdText(hold placement.Hold) string {
+	switch {
+	case !hold.Opens.IsZero():
 		return "the next window opens at " + hold.Opens.UTC().Format(time.RFC3339)
+	case hold.Reason != "":
+		return "on hold: " + hold.Reason
 	}
+	return ""
 }
 
 // groupFacts returns what the listed decision groups wait for, if a cluster waits for them.

@@ -25,7 +25,7 @@ func TestPoliciesCompile(t *testing.T) {
 			}
 		}
 	}
-	require.Len(t, policies, 5)
+	require.Len(t, policies, 6)
 	for _, release := range []*version.Version{oldest, version.MajorMinor(1, 35)} {
 		for _, policy := range policies {
 			compile(t, policy, release)

@@ -67,6 +67,6 @@ func Refusals() []*Rule {
 func Warnings() []*Rule {
 	return []*Rule{
 		&AbortWhilePaused, &NeverFails, &SoakIgnored, &ToleratesAllAndAborts, &ToleratesAll, &OrphansPrevent, &CompletionPrevents, &Secret,
-		&NoHealth, &ReturnsAborted,
+		&NoHealth, &UndecidedGate, &ReturnsAborted,
 	}
 }

@@ -95,6 +95,27 @@ var NoHealth = Rule{
 	}},
 }
 
+// UndecidedGate is about a success gate whose condition comes from a condition rule, without a rule for Progressing in the same
+// manifestConfig: work.Gate does not decide. It names the condition.
+var UndecidedGate = Rule{
+	Name: "undecidedGate",
+	Text: "the success gate %s fails no cluster before its progressDeadline, because False may mean that there is no result yet: " +
+		"add a rule for Progressing to this entry that is False once the result is known",
+	Checks: []Check{{
+		Variables: []Variable{
+			{"gates", "variables.refs.map(r, r.?rolloutStrategy.?successGates.orValue([])" +
+				".filter(g, g.?mode.orValue('') != 'Report').map(g, g.conditionType))"},
+			{"undecided", "variables.configs.map(c, [c.?conditionRules.orValue([])].map(rs, rs.exists(r, r.condition == 'Progressing') ? [] : " +
+				"rs.filter(r, variables.gates.exists(g, r.condition in g)).map(r, string(r.condition)))[0])"},
+		},
+		Holds: "variables.undecided.all(u, size(u) == 0)",
+		Field: item(configsPath, undecidedIndex) + " + '.conditionRules'",
+		Args:  []string{"variables.undecided[" + undecidedIndex + "][0]"},
+	}},
+}
+
+var undecidedIndex = firstIn("variables.undecided", "u", "size(u) > 0")
+
 // ReturnsAborted warns about AbortAll if a GitOps tool writes the template.
 var ReturnsAborted = Rule{
 	Name: "returnsAborted",

@@ -3,10 +3,12 @@ package validate
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -41,6 +43,9 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 	out = append(out, kindSurprises(&rule.Secret, template, schema.GroupKind{Kind: "Secret"}, limits)...)
 	if decides && !reportsHealth(template) {
 		out = append(out, rule.NoHealth.Warning(templatePath.Child("manifestConfigs")))
+	}
+	if config, gate := undecidedGate(mwrs); gate != "" {
+		out = append(out, rule.UndecidedGate.Warning(templatePath.Child("manifestConfigs").Index(config).Child("conditionRules"), gate))
 	}
 	if decides && mwrs.Spec.AbortedRevisionPolicy == "" && (hubwork.OfTool(mwrs.Annotations) || hubwork.OfTool(mwrs.Labels)) {
 		out = append(out, rule.ReturnsAborted.Warning(specPath.Child("abortedRevisionPolicy")))
@@ -120,6 +125,29 @@ func reportsHealth(template *workv1.ManifestWorkSpec) bool {
 		}
 	}
 	return false
+}
+
+// undecidedGate returns the first success gate that a condition rule sets without a rule for Progressing beside it, and the index of the
+// manifestConfig; an empty gate for none.
+func undecidedGate(mwrs *workv1alpha1.ManifestWorkReplicaSet) (config int, gate string) {
+	gates := sets.New[string]()
+	for i := range mwrs.Spec.PlacementRefs {
+		for _, gate := range mwrs.Spec.PlacementRefs[i].RolloutStrategy.SuccessGates {
+			if gate.Enforces() {
+				gates.Insert(gate.ConditionType)
+			}
+		}
+	}
+	for i := range mwrs.Spec.ManifestWorkTemplate.ManifestConfigs {
+		rules := mwrs.Spec.ManifestWorkTemplate.ManifestConfigs[i].ConditionRules
+		if slices.ContainsFunc(rules, func(r workv1.ConditionRule) bool { return r.Condition == workv1.ManifestProgressing }) {
+			continue
+		}
+		if at := slices.IndexFunc(rules, func(r workv1.ConditionRule) bool { return gates.Has(r.Condition) }); at >= 0 {
+			return i, rules[at].Condition
+		}
+	}
+	return 0, ""
 }
 
 // kindSurprises returns a rule's warning for each manifest of a kind, regardless of the manifest's content.

@@ -6,7 +6,8 @@ import (
 
 // Condition types of a ManifestWorkReplicaSet. The first three are upstream's.
 const (
-	// ConditionPlacementVerified reports whether every Placement exists and selects clusters, and whether these clusters are known.
+	// ConditionPlacementVerified reports whether the clusters of every Placement are known, every rollout strategy can be followed, and at
+	// least one cluster is selected.
 	// Reasons: AsExpected, PlacementDecisionNotFound, PlacementDecisionEmpty, NotAsExpected.
 	ConditionPlacementVerified = upstream.ManifestWorkReplicaSetConditionPlacementVerified
 
@@ -14,7 +15,8 @@ const (
 	// Reasons: AsExpected, Processing, NotAsExpected, PlacementDecisionEmpty, InvalidManifestWorkName.
 	ConditionManifestworkApplied = upstream.ManifestWorkReplicaSetConditionManifestworkApplied
 
-	// ConditionPlacementRolledOut reports whether the clusters have the update revision.
+	// ConditionPlacementRolledOut reports whether the selected clusters have the update revision. Unlike Progressing, it changes when a
+	// cluster joins or relapses after the rollout was complete.
 	// Reasons: Progressing, Complete, RolloutDegraded.
 	ConditionPlacementRolledOut = upstream.ManifestWorkReplicaSetConditionPlacementRolledOut
 
@@ -24,17 +26,17 @@ const (
 	// ProgressDeadlineExceeded.
 	ConditionProgressing = "Progressing"
 
-	// ConditionReconciling is True while a rollout or an abort is in progress, and absent otherwise. kstatus, and the tools that
-	// use it (Flux, Helm, scripts), read it as "in progress".
-	// Reasons: those of Progressing.
+	// ConditionReconciling is True while a rollout or an abort is in progress, and absent otherwise. kstatus, and the tools that use it
+	// (Flux, Helm, scripts), read it as "in progress".
+	// Reasons: those of Progressing and of ManifestworkApplied.
 	ConditionReconciling = "Reconciling"
 
-	// ConditionStalled is True while the rollout does not continue until a user acts: it stalled, it was aborted, or the spec is invalid. It
-	// is absent otherwise, and never present together with Reconciling. kstatus reads it as "failed".
+	// ConditionStalled is True while a user must act before the hub can continue: the rollout is stalled or was aborted, or the spec is
+	// invalid. It is absent otherwise, and never present together with Reconciling. kstatus reads it as "failed".
 	// Reasons: those of Progressing, of PlacementVerified and of ManifestworkApplied, and DowngradeRefused.
 	ConditionStalled = "Stalled"
 
-	// ConditionPaused is True while spec.paused is true, and absent otherwise. The message counts the writes that are held back.
+	// ConditionPaused is True while spec.paused is true, and absent otherwise. The message lists the changes that are held back.
 	// Reasons: Paused.
 	ConditionPaused = "Paused"
 
@@ -50,41 +52,44 @@ const (
 	ReasonAsExpected = upstream.ReasonAsExpected
 	// ReasonNotAsExpected means that the state differs from the spec; the message names the cause.
 	ReasonNotAsExpected = upstream.ReasonNotAsExpected
-	// ReasonProcessing means that a rollout is in progress (ManifestworkApplied).
+	// ReasonProcessing means that a rollout is in progress, or that a cluster joined (ManifestworkApplied).
 	ReasonProcessing = upstream.ReasonProcessing
 	// ReasonPlacementDecisionNotFound means that a Placement does not exist, or that its decisions are missing or being written.
 	ReasonPlacementDecisionNotFound = upstream.ReasonPlacementDecisionNotFound
 	// ReasonPlacementDecisionEmpty means that the Placements select no cluster.
 	ReasonPlacementDecisionEmpty = upstream.ReasonPlacementDecisionEmpty
-	// ReasonProgressing means that the rollout, or an abort of it, is in progress (PlacementRolledOut).
+	// ReasonProgressing means that the rollout or its abort is in progress, or that no cluster is selected (PlacementRolledOut).
 	ReasonProgressing = upstream.ReasonProgressing
-	// ReasonComplete means that every selected cluster has the update revision (PlacementRolledOut).
+	// ReasonComplete means that every selected cluster has the update revision, except those whose failure the rollout tolerates
+	// (PlacementRolledOut).
 	ReasonComplete = upstream.ReasonComplete
-	// ReasonRolloutDegraded means that the rollout stopped or was aborted (PlacementRolledOut).
+	// ReasonRolloutDegraded means that the rollout is stalled or was aborted, or that a cluster relapsed after it was complete
+	// (PlacementRolledOut).
 	ReasonRolloutDegraded = "RolloutDegraded"
 	// ReasonInvalidManifestWorkName means that the value of the owner label, namespace.name, exceeds the length limit of
 	// a label value.
 	ReasonInvalidManifestWorkName = "InvalidManifestWorkName"
 
-	// ReasonNewRevisionCreated means that the template of the rollout had no revision before.
+	// ReasonNewRevisionCreated means that the rollout is that of a new revision.
 	ReasonNewRevisionCreated = "NewRevisionCreated"
-	// ReasonFoundNewRevision means that the template of the rollout already had a revision: an undo.
+	// ReasonFoundNewRevision means that the rollout is that of an earlier revision, to which the template returned.
 	ReasonFoundNewRevision = "FoundNewRevision"
 	// ReasonNewManifestWorkAvailable means that the rollout is complete.
 	ReasonNewManifestWorkAvailable = "NewManifestWorkAvailable"
-	// ReasonProgressDeadlineExceeded means that the rollout is stalled, or an abort is in progress: clusters failed.
+	// ReasonProgressDeadlineExceeded means that the rollout is stalled, or that its abort is in progress.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
-	// ReasonRolloutAborted means that the rollout was aborted, and the current revision was written to every cluster.
+	// ReasonRolloutAborted means that the rollout was aborted, and that the current revision was written to every cluster whose ManifestWork
+	// can be written.
 	ReasonRolloutAborted = "RolloutAborted"
 
 	// ReasonPaused means that spec.paused is true.
 	ReasonPaused = "Paused"
 
-	// ReasonDowngradeRefused means that this version of the hub does not reconcile the object, because a newer one ran last.
+	// ReasonDowngradeRefused means that this version of the hub does not reconcile the object, because a newer version ran last.
 	ReasonDowngradeRefused = "DowngradeRefused"
 
-	// ReasonReleasingWorkloads means that agents have not yet released the objects that stay on their clusters.
+	// ReasonReleasingWorkloads means that agents have yet to release the objects that stay on their clusters.
 	ReasonReleasingWorkloads = "ReleasingWorkloads"
-	// ReasonPreservingNotSupported means that works travel over a broker, where nothing can be preserved.
+	// ReasonPreservingNotSupported means that ManifestWorks travel over a broker, where workloads can't be preserved.
 	ReasonPreservingNotSupported = "PreservingNotSupported"
 )

@@ -1,26 +1,27 @@
 package v1alpha1
 
 // Reasons of the events of a ManifestWorkReplicaSet. The hub emits each event once, after the write that records it. If the hub is killed
-// in between, the event is lost; a restart does not repeat events. The related object of an event about a revision is that revision.
+// in between, the event is lost. A restart repeats only the events that each process of the hub emits once. The related object of an event
+// about a revision is that revision.
 const (
 	// EventRevisionCreated means that a new template got a revision.
 	EventRevisionCreated = "RevisionCreated"
-	// EventRevisionFound means that the template returned to that of an older revision: an undo.
+	// EventRevisionFound means that the template returned to that of an earlier revision: an undo.
 	EventRevisionFound = "RevisionFound"
-	// EventRevisionRecorded means that a template that another hub rolled out was recorded as a revision.
+	// EventRevisionRecorded means that the hub recorded, as a revision, a template that another hub rolled out.
 	EventRevisionRecorded = "RevisionRecorded"
 	// EventRevisionPruned means that a revision was deleted because there were more than spec.revisionHistoryLimit.
 	EventRevisionPruned = "RevisionPruned"
-	// EventRevisionIgnored is a warning: a ControllerRevision with this object's label does not count, can't be read, or has the name that a
-	// new revision needs. Each process of the hub emits it once.
+	// EventRevisionIgnored is a warning: a ControllerRevision with the label of this object does not belong to it, can't be read, or has the
+	// name that a new revision needs. Each process of the hub emits it once.
 	EventRevisionIgnored = "RevisionIgnored"
 
 	// EventCurrentRevisionIgnored is a warning: a user set status.currentRevision to a revision that cannot be the current one, and the hub
 	// restored the previous value; the note gives the reason.
 	EventCurrentRevisionIgnored = "CurrentRevisionIgnored"
 
-	// EventStatusRestored is a warning: the status was lost, restored from a backup, or changed together with its ledger. The hub restored
-	// the fields that the note names. Such a change is not a command.
+	// EventStatusRestored is a warning: the status was lost, replaced by a backup, or changed together with its ledger. The hub restored the
+	// fields that the note names. Such a change is not a command.
 	EventStatusRestored = "StatusRestored"
 
 	// EventRolloutStarted means that a rollout of the update revision began, or is being retried after an abort.
@@ -32,25 +33,25 @@ const (
 	EventRolloutStalled = "RolloutStalled"
 	// EventRolloutResumed means that a stalled rollout continues: clusters recovered, or the strategy or the selection changed.
 	EventRolloutResumed = "RolloutResumed"
-	// EventPaused means that spec.paused is true: no ManifestWork is written or deleted. The note counts what is held back.
+	// EventPaused means that spec.paused is true: no ManifestWork is written or deleted. The note lists the changes that are held back.
 	EventPaused = "Paused"
-	// EventResumed means that spec.paused is no longer true, and that the hub continues with what it held back.
+	// EventResumed means that spec.paused is no longer true, and that the hub makes the changes that it held back.
 	EventResumed = "Resumed"
 
-	// EventClustersUnavailable is a warning: the hub may not read ManagedClusters, so it can't tell a cluster that is away from one that
-	// left; the note has the remedy.
+	// EventClustersUnavailable is a warning: the hub may not read ManagedClusters, so it can't distinguish clusters that are away from those
+	// that are no longer selected. The note has the remedy.
 	EventClustersUnavailable = "ManagedClustersUnavailable"
-	// EventObjectsNotKept is a warning: pruneStrategy is WhenAvailable, and a work that keeps the dropped objects would exceed a bound; the
-	// note names the field. They are deleted at once.
+	// EventObjectsNotKept is a warning: pruneStrategy is WhenAvailable, but a ManifestWork that keeps the dropped objects would exceed a
+	// limit. The objects are deleted at once. The note names the field.
 	EventObjectsNotKept = "DroppedObjectsNotKept"
-	// EventAbortImpossible is a warning: the rollout failed, failureStrategy AbortAll asks for an abort, and there is no
-	// revision to restore; the note gives the reason.
+	// EventAbortImpossible is a warning: the rollout failed, and failureStrategy is AbortAll or ReportAbort, but there is no revision to
+	// restore. The note gives the reason.
 	EventAbortImpossible = "AbortImpossible"
 	// EventAbortIgnored is a warning: a user set status.abortedTime when nothing could be aborted, and the hub removed it; the note gives
 	// the reason.
 	EventAbortIgnored = "AbortIgnored"
-	// EventRetryIgnored is a warning: the annotation AnnotationRetry is not a time, is in the future, or is before the abort; or the whole
-	// list status.failures was removed.
+	// EventRetryIgnored is a warning: the value of AnnotationRetry is not a time, is in the future, or is before the abort; or a user removed
+	// the whole list status.failures.
 	EventRetryIgnored = "RetryIgnored"
 
 	// EventApprovalNeeded means that a decision group waits for an approval; the note names the group and the revision.
@@ -59,8 +60,8 @@ const (
 	// a group that requires no approval or has begun, and the hub reverted the change; the note gives the reason.
 	EventApprovalIgnored = "ApprovalIgnored"
 
-	// EventAbortEnded means that another hub rolled out the template whose rollout was aborted, and that every selected cluster
-	// succeeded with it.
+	// EventAbortEnded means that another hub rolled out the template whose rollout was aborted, and that every selected cluster succeeded
+	// with it. The abort has ended.
 	EventAbortEnded = "AbortEnded"
 	// EventRolloutAborted is a warning: the rollout was aborted; the note names the failed clusters and the causes, or the user who set
 	// status.abortedTime.
@@ -76,30 +77,30 @@ const (
 	// EventClustersRestored means that every selected cluster confirmed the restored revision.
 	EventClustersRestored = "ClustersRestored"
 
-	// EventWorkloadsReleased means that the object was deleted and the workloads stay: every agent released them.
+	// EventWorkloadsReleased means that the object was deleted, and that its workloads stay, except on the clusters that the note names.
 	EventWorkloadsReleased = "WorkloadsReleased"
-	// EventWorkloadsNotReleased is a warning: ManifestWorks were being deleted before their agents released the workloads, which are
-	// deleted with them. Each process of the hub emits it once.
+	// EventWorkloadsNotReleased is a warning: ManifestWorks were already being deleted before their agents released the workloads, so the
+	// workloads are deleted too. Each process of the hub emits it once.
 	EventWorkloadsNotReleased = "WorkloadsNotReleased"
 
-	// EventWorkNameTaken means that another owner's ManifestWork has the name that this object's ManifestWork would have; the note has the
-	// name that is used instead. Each process of the hub emits it once.
+	// EventWorkNameTaken means that the ManifestWork of another owner has the name that this object's ManifestWork would have. The note has
+	// the name that is used instead. Each process of the hub emits it once.
 	EventWorkNameTaken = "WorkNameTaken"
-	// EventAgentUnreached is a warning: works travel over a broker, and the agents of the named clusters are connected, but do not receive
-	// the hub's events. It is emitted again when the clusters change.
+	// EventAgentUnreached is a warning: ManifestWorks travel over a broker, and the agents of the named clusters are connected, but do not
+	// receive the hub's events. It is emitted again when the clusters change.
 	EventAgentUnreached = "AgentUnreached"
-	// EventOlderCRD is a warning: the API server drops status.ledger, because the CRD is that of another release. Each process of the hub
+	// EventOlderCRD is a warning: the API server drops status.ledger, because the CRD belongs to another release. Each process of the hub
 	// emits it once.
 	EventOlderCRD = "OlderCRD"
-	// EventHistoryUnavailable is a warning: the API server does not let the hub read ControllerRevisions, so nothing can be
-	// aborted. Each process of the hub emits it once.
+	// EventHistoryUnavailable is a warning: the hub may not read ControllerRevisions, so no rollout can be aborted. Each process of the hub
+	// emits it once.
 	EventHistoryUnavailable = "HistoryUnavailable"
 
-	// EventSnapshotRestored means that an older version of the hub runs again, and restored lost state from the snapshot of its version; the
-	// note names that state.
+	// EventSnapshotRestored means that an older version of the hub runs again, and restored lost decisions from the snapshot of its version.
+	// The note names both versions.
 	EventSnapshotRestored = "SnapshotRestored"
-	// EventSnapshotIgnored is a warning: an older version of the hub runs again, and the snapshot of its version belongs to another template
-	// or object. The state does not change.
+	// EventSnapshotIgnored is a warning: an older version of the hub runs again, but the snapshot of its version can't be read, or belongs to
+	// another template or object. The state does not change.
 	EventSnapshotIgnored = "SnapshotIgnored"
 	// EventSnapshotRejected is a warning: the snapshot could not be written or restored, and the hub continues without it; the note has
 	// the message of the API server.
@@ -110,12 +111,12 @@ const (
 const (
 	// EventHubUpgraded means that a newer version of the hub leads; the note counts the snapshots.
 	EventHubUpgraded = "HubUpgraded"
-	// EventHubDowngraded means that an older version of the hub leads; the note counts what was restored.
+	// EventHubDowngraded means that an older version of the hub leads; the note counts the restored objects.
 	EventHubDowngraded = "HubDowngraded"
 	// EventDowngradeRefused is a warning: a newer version ran last, and there are no snapshots of this one. No ManifestWorkReplicaSet is
 	// reconciled; the note has the remedy. Each process of the hub emits it once.
 	EventDowngradeRefused = "DowngradeRefused"
-	// EventSnapshotsUnavailable is a warning: the hub may not write the ConfigMap, so no upgrade takes snapshots. Each process of the hub
-	// emits it once.
+	// EventSnapshotsUnavailable is a warning: the hub may not write the ConfigMap, so it takes no snapshots before an upgrade. Each process
+	// of the hub emits it once.
 	EventSnapshotsUnavailable = "SnapshotsUnavailable"
 )

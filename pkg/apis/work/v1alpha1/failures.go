@@ -17,24 +17,25 @@ type FailureReason string
 const (
 	// FailureDeadlineExceeded means that the cluster did not succeed within progressDeadline.
 	FailureDeadlineExceeded FailureReason = "DeadlineExceeded"
-	// FailureDegraded means that the agent reported the ManifestWork as degraded for progressDeadline.
+	// FailureDegraded means that the agent reported the ManifestWork as degraded for the whole progressDeadline.
 	FailureDegraded FailureReason = "Degraded"
-	// FailureRejected means that the API server rejected the ManifestWork for progressDeadline.
+	// FailureRejected means that the API server rejected the ManifestWork for the whole progressDeadline, and once more after it.
 	FailureRejected FailureReason = "Rejected"
-	// FailureFlapping means that no success of the cluster lasted long enough to count.
+	// FailureFlapping means that the cluster succeeded, but did not stay healthy long enough within 2 * (progressDeadline + minSuccessTime).
 	FailureFlapping FailureReason = "Flapping"
 	// FailureTerminationTimedOut means that the ManifestWork has been terminating for longer than progressDeadline.
 	FailureTerminationTimedOut FailureReason = "TerminationTimedOut"
-	// FailureInvalidName means that a PlacementDecision names a cluster by a name that no cluster can have.
+	// FailureInvalidName means that a PlacementDecision contains a cluster name that is not valid.
 	FailureInvalidName FailureReason = "InvalidName"
 	// FailureGate means that the condition of a success gate became False.
 	FailureGate FailureReason = "GateFailed"
 )
 
-// ClusterFailure is a cluster that failed at the update revision. It is a record: it holds until the cluster's success at the update
-// revision has settled, the rollout or the cluster is retried, or the update revision changes.
+// ClusterFailure is a cluster that failed at the update revision, or whose ManifestWork the API server rejects. A failure is a record: it
+// stays until the success of the cluster at the update revision has settled, the rollout or the cluster is retried, or another rollout
+// begins.
 type ClusterFailure struct {
-	// cluster is the name of the managed cluster. A name that no cluster can have is quoted.
+	// cluster is the name of the managed cluster. An invalid name is shown in quotes.
 	// +required
 	Cluster string `json:"cluster"`
 
@@ -42,40 +43,42 @@ type ClusterFailure struct {
 	// +optional
 	Placement string `json:"placement,omitempty"`
 
-	// since is the time at which the cluster failed, or its ManifestWork was first rejected.
+	// since is the time at which the cluster failed. In status.rejections, it is the time at which the API server first rejected the
+	// ManifestWork.
 	// +required
 	Since metav1.Time `json:"since"`
 
-	// reason is DeadlineExceeded, Degraded, Rejected, Flapping, TerminationTimedOut, InvalidName or GateFailed. Later releases may add
-	// reasons.
+	// reason is DeadlineExceeded, Degraded, Rejected, Flapping, TerminationTimedOut, InvalidName or GateFailed. In status.rejections, it is
+	// Rejected. Later releases may add reasons.
 	// +required
 	Reason FailureReason `json:"reason"`
 
-	// message is the message of the agent or the API server at that time, in at most 256 bytes.
+	// message is the message of the agent or of the API server at that time, shortened to 256 bytes.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// AwayCluster is a cluster that no Placement selects, or that the rollout skips, because it is unavailable.
+// AwayCluster is an unavailable cluster that no Placement selects, or that the rollout skips.
 type AwayCluster struct {
 	// cluster is the name of the managed cluster.
 	// +required
 	Cluster string `json:"cluster"`
 
-	// placement is the name of the Placement that the cluster left.
+	// placement is the name of the Placement that selected the cluster before it became unavailable. If skipped is true, the Placement still
+	// selects it.
 	// +optional
 	Placement string `json:"placement,omitempty"`
 
-	// since is the time at which the cluster became unavailable, according to its ManagedCluster.
+	// since is the time at which the cluster became unavailable, according to its ManagedCluster. It is unset if that time is unknown.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 
-	// skipped is true if a Placement selects the cluster, and the rollout skips it because of unavailableClusters.
+	// skipped is true if a Placement selects the cluster, and the rollout skips it because unavailableClusters is Skip.
 	// +optional
 	Skipped bool `json:"skipped,omitempty"`
 }
 
-// HeldCluster is a selected cluster that a hold or a closed window keeps from the update revision.
+// HeldCluster is a selected cluster that does not get the update revision because of a hold or a closed window.
 type HeldCluster struct {
 	// cluster is the name of the managed cluster.
 	// +required
@@ -85,16 +88,16 @@ type HeldCluster struct {
 	// +optional
 	Placement string `json:"placement,omitempty"`
 
-	// reason is the reason for the hold, or the reason why the windows can't be read. It is empty if a window is closed.
+	// reason is the reason for the hold, or the problem if the windows can't be read. It is empty if the windows are closed.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// until is the time at which the next window opens. It is empty for a hold, which has no end.
+	// until is the time at which the next window opens. It is unset for a hold, because a hold has no end.
 	// +optional
 	Until *metav1.Time `json:"until,omitempty"`
 }
 
-// State is one word for what a ManifestWorkReplicaSet does. Later releases may add states.
+// State summarizes the status of a ManifestWorkReplicaSet in one word. Later releases may add states.
 type State string
 
 // The states. The first one that applies is used, in this order.
@@ -109,11 +112,11 @@ const (
 	StateAborting State = "Aborting"
 	// StateAborted means that the rollout was aborted, and every ManifestWork that can be written was restored.
 	StateAborted State = "Aborted"
-	// StateWouldAbort means that the rollout does not continue by itself, and that AbortAll would have aborted it (ReportAbort).
+	// StateWouldAbort means that the rollout does not continue by itself, and AbortAll would have aborted it (ReportAbort).
 	StateWouldAbort State = "WouldAbort"
-	// StateStalled means that the rollout does not continue by itself.
+	// StateStalled means that the rollout does not continue by itself, or this version of the hub does not reconcile the object.
 	StateStalled State = "Stalled"
-	// StateRollingOut means that the rollout of the update revision is in progress.
+	// StateRollingOut means that the rollout of the template in the spec is in progress, or about to begin.
 	StateRollingOut State = "RollingOut"
 	// StateComplete means that the rollout of the update revision is complete.
 	StateComplete State = "Complete"

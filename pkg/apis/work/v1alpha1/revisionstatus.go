@@ -21,7 +21,7 @@ const (
 	RevisionAborted RevisionState = "Aborted"
 	// RevisionProgressing means that the revision is the update revision, and its rollout is in progress.
 	RevisionProgressing RevisionState = "Progressing"
-	// RevisionArchived means that no ManifestWork has the revision: it is kept so that the template can return to it.
+	// RevisionArchived means that no ManifestWork has the revision. The hub keeps it so that the template can return to it.
 	RevisionArchived RevisionState = "Archived"
 	// RevisionNotReady means that the revision has not succeeded on every cluster that has it, or its rollout is stalled.
 	RevisionNotReady RevisionState = "NotReady"
@@ -41,7 +41,7 @@ type RevisionStatus struct {
 	// +required
 	Hash string `json:"hash"`
 
-	// revision is the number of the ControllerRevision. The highest number belongs to the template in the spec; an undo gives an
+	// revision is the number of the ControllerRevision. The revision of the template in the spec has the highest number: an undo gives an
 	// older revision the next number.
 	// +required
 	Revision int64 `json:"revision"`
@@ -60,34 +60,37 @@ type RevisionStatus struct {
 	// +required
 	Clusters int32 `json:"clusters"`
 
-	// reachedClusters is the largest number of clusters that had this revision when its last rollout was aborted or complete.
+	// reachedClusters is the largest number of clusters that had this revision when one of its rollouts ended: it was complete or aborted, or
+	// another rollout replaced it. It is unset before that.
 	// +optional
 	ReachedClusters *int32 `json:"reachedClusters,omitempty"`
 
-	// firstRolledOutTime is the time at which the revision was first created, even if it was deleted since and its template
-	// returned.
+	// firstRolledOutTime is the time at which the ControllerRevision was created. If the revision was deleted and its template returned, this
+	// is the time of the return.
 	// +optional
 	FirstRolledOutTime *metav1.Time `json:"firstRolledOutTime,omitempty"`
 
-	// lastRolledOutTime is the time at which its last rollout began: its creation, an undo to it, or a retry.
+	// lastRolledOutTime is the time at which the last rollout of the revision began: when the revision was created, when the template
+	// returned to it, or when a user retried it.
 	// +optional
 	LastRolledOutTime *metav1.Time `json:"lastRolledOutTime,omitempty"`
 
-	// abortedTime is the time at which its last rollout was aborted. A retry, and an undo to the revision, remove it.
+	// abortedTime is the time at which the last rollout of the revision was aborted. It is unset if that rollout was not aborted. A retry or
+	// an undo to the revision removes it.
 	// +optional
 	AbortedTime *metav1.Time `json:"abortedTime,omitempty"`
 
-	// abortReason is the reason why its last rollout was aborted, in at most 256 bytes. The annotation
+	// abortReason is the reason why the last rollout of the revision was aborted, shortened to 256 bytes. The annotation
 	// work.open-cluster-management.io/record of the ControllerRevision has the full text.
 	// +optional
 	AbortReason string `json:"abortReason,omitempty"`
 
-	// changeCause is the value of the annotation kubernetes.io/change-cause of this object when the revision was created, or when
-	// the template returned to it, in at most 256 bytes. A later change of the annotation has no effect.
+	// changeCause is the value that the annotation kubernetes.io/change-cause of this object had when the revision was created, or when the
+	// template returned to it, shortened to 256 bytes. Later changes of the annotation have no effect.
 	// +optional
 	ChangeCause string `json:"changeCause,omitempty"`
 
-	// createdBy is the field manager that owned the template when the revision was created.
+	// createdBy is the field manager that had last written the template when the revision was created. It is empty if the manager is unknown.
 	// +optional
 	CreatedBy string `json:"createdBy,omitempty"`
 }

@@ -78,7 +78,7 @@ export function actions({ namespace, name, context, announce }) {
 
     box.replaceChildren(el('div', {}, el('h2', {}, found.question), warning ? el('p', { class: 'warn', role: 'alert' }, warning) : null,
       found.diff ? diffView(found.diff) : action.verb === 'undo' ? el('p', {}, 'The manifests do not differ from those in the spec.') : null,
-      el('dl', {}, el('dt', {}, 'This writes'), el('dd', {}, found.writes), el('dt', {}, 'Then'), el('dd', {}, found.then),
+      el('dl', {}, el('dt', {}, 'Then'), el('dd', {}, found.then),
         el('dt', {}, 'Clusters'), el('dd', {}, found.clusters ? `The hub will write to ${plural(found.clusters, 'cluster')}.` : action.verb === 'approve' ? 'The hub will write to the clusters of this group.' : 'The hub will write to no cluster.')),
       action.verb === 'abort' ? el('label', { for: 'reason' }, 'Reason (recorded with your name)', reason) : null,
       result, el('div', { class: 'bar' }, no, yes)));
@@ -95,7 +95,7 @@ export function actions({ namespace, name, context, announce }) {
 // diffView shows a unified diff.
 function diffView(text) {
   return el('pre', { class: 'diff', tabindex: '0', role: 'region', 'aria-label': 'Change of the template' }, text.replace(/\n$/, '').split('\n').map((line) => {
-    const kind = /^(@@|diff |--- |\+\+\+ )/.test(line) ? 'place' : line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : null;
+    const kind = /^(@@|--- |\+\+\+ )/.test(line) ? 'place' : line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : null;
     return el('span', { class: kind }, `${line}\n`);
   }));
 }

@@ -12,13 +12,11 @@ class Refused extends Error {
   }
 }
 
-// open takes the token, or the one-time code, from the fragment of the address and removes it from there.
-export async function open() {
+// open takes the token from the fragment of the address and removes it from there.
+export function open() {
   const found = new URLSearchParams(location.hash.slice(1));
-  if (found.has('token') || found.has('once')) history.replaceState(null, '', location.pathname + '#/');
-  if (found.has('token')) token = found.get('token');
-  else if (found.has('once')) token = (await post('/api/open', { once: found.get('once') })).token;
-  else token = sessionStorage.getItem(key) ?? '';
+  if (found.has('token')) history.replaceState(null, '', location.pathname + '#/');
+  token = found.get('token') ?? sessionStorage.getItem(key) ?? '';
   sessionStorage.setItem(key, token);
 }
 
@@ -35,8 +33,8 @@ async function ask(path, options = {}) {
   throw new Refused(answer.status, problem);
 }
 
-export async function get(path) {
-  return (await ask(path)).json();
+export async function get(path, options) {
+  return (await ask(path, options)).json();
 }
 
 export async function blob(path) {
@@ -51,33 +49,26 @@ export function pathOf(namespace, name, ...rest) {
   return ['/api/sets', namespace, name, ...rest].map((part, i) => (i ? encodeURIComponent(part) : part)).join('/');
 }
 
-// stream follows server-sent events until the signal aborts. It connects again after an end. EventSource can't send a header. A hidden tab
-// has no stream: a browser opens six connections to a server at most, and more tabs would wait for each other without an end.
-export async function stream(path, signal, on, disconnected) {
-  for (let wait = 500; !signal.aborted; wait = Math.min(wait * 2, 5000)) {
+// every is the time between two looks at what the page shows, and late is how long an answer may take, in milliseconds.
+const every = 1000;
+const late = 10000;
+
+// follow tells the news of a path until the signal aborts. The server sends the state only if it has changed. A hidden tab asks for nothing.
+export async function follow(path, signal, on) {
+  let seen = '';
+  while (!signal.aborted) {
     await visible(signal);
-    const shown = new AbortController();
-    const hide = () => { if (document.hidden) shown.abort(); };
-    document.addEventListener('visibilitychange', hide);
     try {
-      const answer = await ask(path, { signal: AbortSignal.any([signal, shown.signal]) });
-      wait = 500;
-      await events(answer.body, on);
+      const news = await get(`${path}?seen=${seen}`, { signal: AbortSignal.any([signal, AbortSignal.timeout(late)]) });
+      seen = news.version ?? '';
+      on(news);
     } catch (error) {
-      if (error instanceof Refused) {
-        on('problem', { error: error.message, lost: error.status === 401 });
-        if (error.status < 500) return;
-      }
-    } finally {
-      document.removeEventListener('visibilitychange', hide);
+      if (signal.aborted) return;
+      seen = '';
+      on(error instanceof Refused ? { error: error.message } : { lost: true });
+      if (error.status === 401) return;
     }
-    if (signal.aborted) return;
-    if (shown.signal.aborted) {
-      wait = 250;
-      continue;
-    }
-    disconnected();
-    await new Promise((done) => { setTimeout(done, wait); });
+    await new Promise((done) => { setTimeout(done, every); });
   }
 }
 
@@ -94,31 +85,4 @@ function visible(signal) {
     signal.addEventListener('abort', look);
     look();
   });
-}
-
-// late is how long the server may send nothing, in milliseconds: it sends a beat every second.
-const late = 10000;
-
-async function events(body, on) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let parts = [];
-  for (;;) {
-    const silent = setTimeout(() => reader.cancel().catch(() => {}), late); // It fails if the stream has failed.
-    const read = await reader.read().finally(() => clearTimeout(silent));
-    if (read.done) return;
-    on('beat');
-    // The separator may be split between two chunks.
-    const value = parts.at(-1)?.endsWith('\n') ? parts.pop() + read.value : read.value;
-    const end = value.lastIndexOf('\n\n');
-    if (end < 0) {
-      parts.push(value);
-      continue;
-    }
-    const text = parts.join('') + value.slice(0, end);
-    parts = [value.slice(end + 2)];
-    for (const event of text.split('\n\n')) {
-      const match = /^event: (\w+)\ndata: (.*)$/.exec(event);
-      if (match) on(match[1], JSON.parse(match[2]));
-    }
-  }
 }

@@ -1,6 +1,6 @@
 // The list of all ManifestWorkReplicaSets, sorted by what needs a person.
 
-import { stream } from './api.js';
+import { follow } from './api.js';
 import { el, fill, plural, show, since, words } from './dom.js';
 
 // The states, the most urgent first.
@@ -56,9 +56,9 @@ export function listView(main, context) {
 
   const end = new AbortController();
   const timer = setInterval(draw, 5000);
-  stream('/api/list', end.signal, (event, data) => {
-    context.on(event, data);
-    if (event === 'list') { rows = data; draw(); }
-  }, context.disconnected);
+  follow('/api/list', end.signal, (news) => {
+    context.on(news);
+    if (news.data) { rows = news.data; draw(); }
+  });
   return { end: () => { end.abort(); clearInterval(timer); }, search: () => search.focus() };
 }

@@ -1,7 +1,7 @@
 // The page: its address, the connection, the keys.
 
 import { open } from './api.js';
-import { el, setClock, show, since } from './dom.js';
+import { setClock, show, since } from './dom.js';
 import { listView } from './list.js';
 import { setView } from './set.js';
 
@@ -10,42 +10,23 @@ const contact = document.getElementById('contact');
 const contactText = document.getElementById('contact-text');
 const contactSince = document.getElementById('contact-since');
 const problem = document.getElementById('problem');
-const context = { scope: '', readOnly: false, away: false, on, disconnected };
+const context = { scope: '', readOnly: false, away: false, on, fail };
 let view = null;
-let hub = {};
-let connected = true;
-let heard = performance.now();
 
-// silence is how long the page counts as live after the last beat of the server, in milliseconds.
-const silence = 5000;
-
-function on(event, data) {
-  heard = performance.now();
-  connected = true;
-  if (event === 'hello') {
-    Object.assign(context, { scope: data.scope, readOnly: data.readOnly });
-    setClock(data.now);
+// on shows whether the page is live, and why there is nothing to show.
+function on(news) {
+  if (news.now) {
+    Object.assign(context, { scope: news.scope, readOnly: news.readOnly });
+    setClock(news.now);
   }
-  if (event === 'hub') hub = data;
-  if (event === 'problem') fail(data.error);
-  if (event === 'list' || event === 'update') fail('');
-  connection();
-}
-
-function disconnected() {
-  connected = false;
-  connection();
-}
-
-function connection() {
-  if (!document.hidden && performance.now() - heard > silence) connected = false;
-  context.away = Boolean(!connected || hub.since);
+  context.away = Boolean(news.lost || news.since);
   contact.classList.toggle('away', context.away);
-  if (!connected) show(contactText, 'The command has ended or can’t be reached. The page shows what it saw last.');
-  else if (hub.since) show(contactText, `The API server can’t be reached. The page shows what it saw last. ${hub.problem}`);
-  else show(contactText, `Live${context.readOnly ? ', read-only' : ''} · ${context.scope}`);
+  if (news.lost) show(contactText, 'The command has ended or can’t be reached. The page shows what it saw last.');
+  else if (news.since) show(contactText, `The API server can’t be reached. The page shows what it saw last. ${news.contact}`);
+  else if (news.now) show(contactText, `Live${context.readOnly ? ', read-only' : ''} · ${context.scope}`);
   // The time is outside the live region: a screen reader would read it every second.
-  show(contactSince, connected && hub.since ? `The first request failed ${since(hub.since)} ago.` : '');
+  show(contactSince, news.since ? `The first request failed ${since(news.since)} ago.` : '');
+  if (news.error || news.data) fail(news.error ?? '');
 }
 
 function fail(text) {
@@ -94,20 +75,12 @@ function keys(event) {
   }
 }
 
-async function begin() {
+function begin() {
   document.getElementById('skip').addEventListener('click', (event) => { event.preventDefault(); main.focus(); });
-  try {
-    await open();
-  } catch (error) {
-    fail(error.message);
-    main.replaceChildren(el('p', {}, 'Start ', el('code', {}, 'kubectl mwrs dashboard'), ' again, or open the address that it printed.'));
-    return;
-  }
+  open();
   addEventListener('hashchange', route);
   addEventListener('keydown', keys);
   addEventListener('keyup', (event) => { if (event.key === '/' && !typing(event)) view?.search(); });
-  document.addEventListener('visibilitychange', () => { heard = performance.now(); }); // A hidden tab hears nothing.
-  setInterval(connection, 1000);
   route();
 }
 

@@ -1,6 +1,6 @@
 // One ManifestWorkReplicaSet: what is true and what comes next, the map, the history, and what can be done.
 
-import { blob, pathOf, stream } from './api.js';
+import { blob, follow, pathOf } from './api.js';
 import { actions } from './act.js';
 import { planPanel } from './ahead.js';
 import { clusterList } from './clusters.js';
@@ -189,7 +189,7 @@ export function setView(main, context, namespace, name) {
       setTimeout(() => URL.revokeObjectURL(url), 60000);
       announce('The report was saved.');
     } catch (error) {
-      context.on('problem', { error: error.message });
+      context.fail(error.message);
     }
   }
 
@@ -217,15 +217,15 @@ export function setView(main, context, namespace, name) {
 
   main.replaceChildren(el('p', { class: 'soft' }, `Reading ${namespace}/${name} …`));
   const timer = setInterval(() => { if (model.head) drawTimes(); }, 1000);
-  stream(pathOf(namespace, name, 'stream'), end.signal, (event, data) => {
-    context.on(event, data);
-    if (event === 'update') update(data);
-    if (event === 'problem' && data.deleted && model.head) {
+  follow(pathOf(namespace, name, 'picture'), end.signal, (news) => {
+    context.on(news);
+    if (news.data) update(news.data);
+    if (news.deleted && model.head) {
       deleted = true;
       toolbar.replaceChildren();
       drawHead();
-    } else if (event === 'problem' && !model.head) main.replaceChildren(el('p', {}, el('a', { href: '#/' }, 'Back to the list')));
-  }, context.disconnected);
+    } else if (news.error && !model.head) main.replaceChildren(el('p', {}, el('a', { href: '#/' }, 'Back to the list')));
+  });
   window.dashboard = { map, model, now }; // For the developer tools.
   return {
     end: () => { end.abort(); clearInterval(timer); panel?.end(); act.end(); },

@@ -20,6 +20,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
@@ -127,18 +128,12 @@ func (k *Keeper) Of(of *workv1.ManifestWork) work.Work {
 	return work.Work{Object: object, Digest: k.digests.Of(&of.Spec)}
 }
 
-// good holds, for each type of condition of a manifest, the status that needs no explanation.
-var good = map[string]metav1.ConditionStatus{
-	workv1.ManifestApplied: metav1.ConditionTrue, workv1.ManifestAvailable: metav1.ConditionTrue,
-	workv1.ManifestProgressing: metav1.ConditionFalse, workv1.ManifestDegraded: metav1.ConditionFalse,
-}
-
 // anyMatters reports whether a manifest has a condition that determines the state of its work (work.Decisive), or that explains why the
 // work has not succeeded.
 func anyMatters(manifests []workv1.ManifestCondition) bool {
 	return slices.ContainsFunc(manifests, func(m workv1.ManifestCondition) bool {
 		return slices.ContainsFunc(m.Conditions, func(c metav1.Condition) bool {
-			wanted, known := good[c.Type]
+			wanted, known := view.Good[c.Type]
 			return known && (c.Status != wanted || strings.Contains(c.Reason, workv1.ConditionRuleExpressionError))
 		})
 	})
