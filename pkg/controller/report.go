@@ -134,7 +134,7 @@ func (c *Controller) prunedNote(p *pass) string {
 	if !c.memory.Owners.Drops(p.key, memory.Status) {
 		return ""
 	}
-	const note = status.LedgerDropped + ": its CRD of ManifestWorkReplicaSet is another one, apply the one that came with this hub"
+	const note = status.LedgerDropped + ": its CRD of ManifestWorkReplicaSet is not the one of this hub; apply the CRD that came with this hub"
 	if c.memory.Reports.Announce(p.key, note) {
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventOlderCRD, "Report", note)
 	}

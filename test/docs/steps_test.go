@@ -64,7 +64,7 @@ func (h *hub) steps() map[string]step {
 		"restoring":     {before: h.abortsWhileOffline, after: h.restoresOnReturn},
 		"stalled":       {before: h.stalls, after: h.shows("Stalled", "cluster1", "stays like this until somebody acts")},
 		"abort-stalled": {after: h.leavesTheStall},
-		"takes-long":    {before: h.pauses, after: h.resumes},
+		"paused":        {before: h.pauses, after: h.resumes},
 		"behind":        {before: h.fallsBehind, after: h.catchesUp},
 		"hub-away":      {before: h.goesAway, edit: tolerant, after: h.returns},
 		"deleting":      {before: h.deletesAnother, edit: another, after: h.deletionEnds},

@@ -105,7 +105,7 @@ func TestAbortUnderAnotherCRD(t *testing.T) {
 	mwrs := f.aborted()
 	f.everywhere("v1")
 	require.Contains(t, message(mwrs, workv1alpha1.ConditionProgressing), "the API server drops status.ledger: its CRD of ManifestWorkReplicaSet "+
-		"is another one, apply the one that came with this hub")
+		"is not the one of this hub; apply the CRD that came with this hub")
 	require.Empty(t, mwrs.Status.Ledger)
 	require.Empty(t, mwrs.Status.CurrentRevision)
 	f.quiet()

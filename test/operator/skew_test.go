@@ -25,7 +25,7 @@ import (
 
 // What the hub says is missing, and how to add it.
 const (
-	missingCRD    = "its CRD of ManifestWorkReplicaSet is another one, apply the one that came with this hub"
+	missingCRD    = "its CRD of ManifestWorkReplicaSet is not the one of this hub; apply the CRD that came with this hub"
 	missingRights = "the API server does not let this hub read ControllerRevisions. Apply the ClusterRole and its binding of this release (deploy/base)"
 )
 

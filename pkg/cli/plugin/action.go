@@ -45,8 +45,14 @@ func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Act
 		objects.Works = works
 		return nil
 	}}}
-	if asked.Verb == view.VerbUndo {
+	switch asked.Verb {
+	case view.VerbUndo:
 		steps = append(steps, historyStep(c))
+	case view.VerbResume: // It depends on the clusters whether the hub then continues or aborts.
+		steps = append(append(steps, placementSteps(c)...), historyStep(c))
+		if works == nil {
+			steps = append(steps, worksStep(readWorks))
+		}
 	}
 	objects, err := o.readSet(ctx, c, asked.Name, steps...)
 	if err != nil {

@@ -62,7 +62,7 @@ func (d *doctor) surveyed(ctx context.Context) (*survey, error) {
 	return sets, nil
 }
 
-const readLogs = "read the logs of the Deployment cluster-manager-work-controller"
+const readLogs = "check that the Deployment cluster-manager-work-controller exists (beside OCM: work-rollback), and read its logs"
 
 // leader checks that a work controller holds the Lease.
 func (d *doctor) leader(ctx context.Context) error {

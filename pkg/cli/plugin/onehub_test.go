@@ -333,7 +333,7 @@ func TestPauseSuspendsAborts(t *testing.T) {
 	require.Contains(t, shown.Then, "Aborts are suspended")
 	h.set.Spec.Paused = true
 	_, out, failed = h.run(t, "abort", "web", "--yes")
-	require.Contains(t, out, "The rollout is paused: nothing happens until it is resumed. Then: The hub writes revision 1", failed)
+	require.Contains(t, out, "The rollout is paused: nothing happens until it is resumed. Then: The hub keeps revision 1, ", failed)
 
 	at := metav1.NewTime(time.Now())
 	h.set.Spec.Paused, h.set.Status.AbortedTime, h.set.Status.State = false, &at, workv1alpha1.StateAborting

@@ -106,11 +106,20 @@ type worksReader func(context.Context, *clients, *view.Objects) error
 
 // readWith is read with another way to read the works.
 func (o *options) readWith(ctx context.Context, c *clients, name string, works worksReader) (*view.Objects, error) {
-	in := " in namespace " + c.namespace
-	return o.readSet(ctx, c, name, leaseStep, historyStep(c),
-		readStep{"get placements.cluster.open-cluster-management.io" + in, readPlacements},
-		readStep{"list placementdecisions.cluster.open-cluster-management.io" + in, readDecisions},
-		readStep{"list manifestworks.work.open-cluster-management.io in all namespaces", works})
+	steps := append([]readStep{leaseStep, historyStep(c)}, placementSteps(c)...)
+	return o.readSet(ctx, c, name, append(steps, worksStep(works))...)
+}
+
+func worksStep(read worksReader) readStep {
+	return readStep{"list manifestworks.work.open-cluster-management.io in all namespaces", read}
+}
+
+// placementSteps read which clusters the Placements select.
+func placementSteps(c *clients) []readStep {
+	return []readStep{
+		{"get placements.cluster.open-cluster-management.io in namespace " + c.namespace, readPlacements},
+		{"list placementdecisions.cluster.open-cluster-management.io in namespace " + c.namespace, readDecisions},
+	}
 }
 
 // leaseStep reads the Lease of the hub's leader. A user may lack the right, and a hub may run without a Lease: then nothing is known.

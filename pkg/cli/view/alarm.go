@@ -24,7 +24,7 @@ type Alarm struct {
 const ObservedWithin = 15 * time.Second
 
 const (
-	readLogs  = "read the logs of the Deployment cluster-manager-work-controller, and run `kubectl mwrs doctor`"
+	readLogs  = "run `kubectl mwrs doctor`, and read the logs of the Deployment cluster-manager-work-controller (beside OCM: work-rollback)"
 	alarmHub  = "nothing happens until a hub acts"
 	lastKnown = "before that: "
 )

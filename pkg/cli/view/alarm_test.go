@@ -96,6 +96,9 @@ func TestAfterAnAbort(t *testing.T) {
 	require.EqualValues(t, 1, f.Reached.Now)
 	require.EqualValues(t, 1, f.Revisions[0].Now)
 	require.EqualValues(t, 1, f.Revisions[1].Now)
+	counts := o.ReplicaSet.Status.Revisions
+	counts[0].Clusters, counts[1].Clusters = 1, 1
+	require.EqualValues(t, 1, view.Of(o).Reached.Now, "the status counts the clusters as of before the abort")
 	require.Equal(t, []string{"now: the hub waits for 1 cluster to confirm revision 1; no deadline ends this"}, textsOf(o, f.Then))
 	require.False(t, view.Restored(o))
 

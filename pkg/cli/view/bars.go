@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // Bar is the progress of a placementRef, or of one of its decision groups.
@@ -34,6 +35,7 @@ func (o *Objects) bars() []Bar {
 		return nil
 	}
 	groups := GroupsOf(o, clusters)
+	complete := StateOf(o.ReplicaSet) == workv1alpha1.StateComplete // An undo after an abort is complete at once, and its clusters soak again.
 	var bars []Bar
 	for i := range o.ReplicaSet.Spec.PlacementRefs {
 		ref := &o.ReplicaSet.Spec.PlacementRefs[i]
@@ -52,7 +54,7 @@ func (o *Objects) bars() []Bar {
 			}
 			part := Bar{Placement: ref.Name, Group: groups[g].Name, Total: len(groups[g].Clusters)}
 			for k := range groups[g].Clusters {
-				if groups[g].Clusters[k].done() {
+				if c := &groups[g].Clusters[k]; c.done() || complete && c.State == rollout.PhaseSoaking {
 					part.Done++
 				}
 			}

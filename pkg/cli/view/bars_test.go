@@ -8,10 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // TestBars: if there are many decision groups, each unfinished one has a bar, and the others share one. A cluster of two Placements counts
@@ -40,6 +42,25 @@ func TestBars(t *testing.T) {
 		"p/ 3/10", "p/group 3 0/1", "p/group 4 0/1", "p/group 5 0/1", "p/group 6 0/1", "p/group 7 0/1", "p/group 8 0/1", "p/group 9 0/1",
 		"p/3 other groups 3/3", "q/ 0/0",
 	}, found)
+}
+
+// TestBarsOfAnUndo: after an abort, an undo is complete at once. Its clusters soak again, and still have the revision.
+func TestBarsOfAnUndo(t *testing.T) {
+	for state, want := range map[workv1alpha1.State]string{
+		workv1alpha1.StateComplete: "1 of 1 clusters confirmed revision 2", workv1alpha1.StateRollingOut: "0 of 1 clusters confirmed revision 2",
+	} {
+		o := objects(t, func(o *view.Objects) {
+			o.ReplicaSet.Status.State = state
+			o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy = canary(clusterv1alpha1.RolloutProgressive{
+				RolloutConfig: clusterv1alpha1.RolloutConfig{MinSuccessTime: metav1.Duration{Duration: 2 * time.Hour}},
+			})
+			o.Placements["p"].Status.NumberOfSelectedClusters = 1
+			o.Decisions["p"][0].Status.Decisions = []clusterv1beta1.ClusterDecision{{ClusterName: "c1"}}
+			o.Works = append(o.Works, succeeding(t, "c1", "v2"))
+		})
+		require.Equal(t, rollout.PhaseSoaking, view.Clusters(o)[0].State)
+		require.Equal(t, want, view.Of(o).Summary)
+	}
 }
 
 // TestTimelineOfAPause: a pause is an event, at the time of its condition.

@@ -67,7 +67,7 @@ func TestNoCommandsWithoutALedger(t *testing.T) {
 	require.NoError(t, view.Retriable(set))
 
 	set.Status.Conditions = []metav1.Condition{{
-		Type: workv1alpha1.ConditionProgressing, Message: "hangs; the API server drops status.ledger: its CRD of ManifestWorkReplicaSet is another one",
+		Type: workv1alpha1.ConditionProgressing, Message: "hangs; the API server drops status.ledger: its CRD of ManifestWorkReplicaSet is not the one of this hub",
 	}}
 	const remedy = "the API server drops status.ledger, and without it the hub takes no command from the status: apply the CRD that came with the hub"
 	require.EqualError(t, view.Abortable(set), `the rollout of "web" can't be aborted: `+remedy)

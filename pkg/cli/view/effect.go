@@ -48,8 +48,7 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 	switch missing, failed := selected-o.having(&update), len(status.Failures); {
 	case verb == VerbAbort:
 		says(o.having(&update), fmt.Sprintf("Abort the rollout of revision %s of %s?", number, name),
-			fmt.Sprintf("The hub writes revision %s at once to %s revision %s. It ignores the rollout strategy. The spec does not change.",
-				current, o.affected(&update), number))
+			o.returned(&update, current, number)+" The spec does not change.")
 	case verb == VerbRetry && len(clusters) > 0:
 		says(len(clusters), fmt.Sprintf("Retry %s of %s?", countOf(len(clusters)), name),
 			fmt.Sprintf("The hub gives %s a new deadline, and continues the rollout.", countOf(len(clusters))))
@@ -69,8 +68,8 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 		says(0, fmt.Sprintf("Pause the rollout of %s?", name),
 			"The hub writes to no cluster until the rollout is resumed. Clusters that have the revision keep it."+suspended(o))
 	case verb == VerbResume:
-		says(missing, fmt.Sprintf("Resume the rollout of %s?", name),
-			fmt.Sprintf("The hub continues the rollout to %s, with the rollout strategy.", countOf(missing)))
+		n, then := o.resumed(&update, missing)
+		says(n, fmt.Sprintf("Resume the rollout of %s?", name), then)
 	}
 	if o.ReplicaSet.Spec.Paused && verb != VerbPause && verb != VerbResume {
 		e.Then = "The rollout is paused: nothing happens until it is resumed. Then: " + e.Then
@@ -91,12 +90,44 @@ func (o *Objects) restoredBy(r *Revision) (clusters int, then string) {
 	}
 	clusters = Selected(o.ReplicaSet) - o.having(r)
 	switch {
-	case r.Current && clusters <= 0:
-		return 0, "Every ManifestWork has the revision already: the hub writes to no cluster."
+	case clusters <= 0:
+		return 0, "The hub writes nothing: every ManifestWork has this template already."
 	case r.Current, decided.Begun.AtOnce:
 		return clusters, fmt.Sprintf("The hub writes the template at once to %s. It ignores the rollout strategy.", countOf(clusters))
 	}
 	return clusters, fmt.Sprintf("The hub rolls the template out to %s, with the rollout strategy.", countOf(clusters))
+}
+
+// returned describes the hub's action after an abort: it returns the clusters of a revision to the current one.
+func (o *Objects) returned(update *Revision, current, number string) string {
+	if known := len(o.Works) > 0 || update.Now >= 0; known && o.having(update) == 0 {
+		return fmt.Sprintf("The hub keeps revision %s, and returns any cluster that already has revision %s.", current, number)
+	}
+	return fmt.Sprintf("The hub writes revision %s at once to %s revision %s. It ignores the rollout strategy.",
+		current, o.affected(update), number)
+}
+
+// resumed returns the number of clusters to which the hub writes after a pause, and a description of its action. missing is the number of
+// clusters without the update revision.
+func (o *Objects) resumed(update *Revision, missing int) (clusters int, then string) {
+	outlook := o.outlook()
+	switch {
+	case o.edited():
+		return Selected(o.ReplicaSet), "The hub rolls out the template in the spec, with the rollout strategy."
+	case o.aborted() && o.having(update) == 0:
+		return 0, "The rollout stays aborted: nothing starts until the template changes or somebody retries."
+	case o.aborted():
+		clusters = o.having(update)
+		return clusters, fmt.Sprintf("The rollout is aborted: the hub returns %s to revision %s, and starts nothing new.",
+			countOf(clusters), CurrentNumber(o))
+	case outlook != nil && outlook.ahead.Abort != nil && !outlook.ahead.Abort.At.After(o.Now):
+		clusters = o.having(update)
+		return clusters, fmt.Sprintf("The rollout has failed: unless clusters recover, the hub aborts it, and returns %s to revision %s.",
+			countOf(clusters), CurrentNumber(o))
+	case missing <= 0:
+		return 0, "The hub writes to the clusters again. All of them have the revision."
+	}
+	return missing, fmt.Sprintf("The hub continues the rollout to %s, with the rollout strategy.", countOf(missing))
 }
 
 // affected describes the clusters that have a revision.

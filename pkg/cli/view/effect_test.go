@@ -2,9 +2,11 @@ package view_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/fleettest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -60,6 +62,38 @@ func TestEffects(t *testing.T) {
 	for verb, not := range offers() {
 		require.Contains(t, not, "being deleted", verb)
 	}
+}
+
+// TestEffectOfAResume: it depends on the rollout whether a resume continues it, or lets the hub abort it.
+func TestEffectOfAResume(t *testing.T) {
+	resumed := func(change func(*view.Objects)) string {
+		o := fleet(t, "1", "10m")
+		o.ReplicaSet.Spec.Paused, o.ReplicaSet.Status.Summary.Total = true, 20
+		change(o)
+		return view.EffectOf(o, view.VerbResume, nil, nil).Then
+	}
+	require.Equal(t, "The hub continues the rollout to 11 clusters, with the rollout strategy.", resumed(func(*view.Objects) {}))
+	require.Equal(t, "The rollout has failed: unless clusters recover, the hub aborts it, and returns 9 clusters to revision 1.",
+		resumed(func(o *view.Objects) { o.Now = o.Now.Add(time.Hour) }))
+	require.Equal(t, "The rollout is aborted: the hub returns 9 clusters to revision 1, and starts nothing new.",
+		resumed(func(o *view.Objects) { o.ReplicaSet.Status.AbortedTime = ptr.To(metav1.NewTime(o.Now)) }))
+	require.Equal(t, "The rollout stays aborted: nothing starts until the template changes or somebody retries.",
+		resumed(func(o *view.Objects) {
+			o.ReplicaSet.Status.AbortedTime, o.Works = ptr.To(metav1.NewTime(o.Now)), o.Works[9:]
+		}))
+	require.Equal(t, "The hub rolls out the template in the spec, with the rollout strategy.",
+		resumed(func(o *view.Objects) { o.ReplicaSet.Spec.ManifestWorkTemplate.Workload.Manifests = nil }))
+}
+
+// An effect on no cluster says so.
+func TestEffectsWithoutWrites(t *testing.T) {
+	o := fleettest.Objects(5, now)
+	older := view.Revision{Number: 1, Hash: o.ReplicaSet.Status.UpdateRevision}
+	o.ReplicaSet.Status.Summary.Total, o.ReplicaSet.Status.CurrentRevision = 5, older.Hash
+	require.Equal(t, "The hub writes nothing: every ManifestWork has this template already.", view.EffectOf(o, view.VerbUndo, &older, nil).Then)
+	o.ReplicaSet.Status.UpdateRevision = "newer"
+	require.Equal(t, "The hub keeps revision 1, and returns any cluster that already has revision newer. The spec does not change.",
+		view.EffectOf(o, view.VerbAbort, nil, nil).Then)
 }
 
 // The groups have each cluster once, in the order of the rollout. A cluster of two Placements belongs to the first of them.

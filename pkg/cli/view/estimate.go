@@ -31,7 +31,9 @@ const resolution = time.Second
 // or wait for approvals.
 func (o *Objects) estimate() *Estimate {
 	clusters, known := o.clusters()
-	waits := func(c Cluster) bool { return c.troubled() || c.State == rollout.PhaseHeld || c.State == rollout.PhaseClosed }
+	waits := func(c Cluster) bool {
+		return c.troubled() || c.State == rollout.PhaseHeld || c.State == rollout.PhaseClosed
+	}
 	if !known || StateOf(o.ReplicaSet) != workv1alpha1.StateRollingOut ||
 		slices.ContainsFunc(clusters, waits) || o.ReplicaSet.Spec.ListsGroups() {
 		return nil

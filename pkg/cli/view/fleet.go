@@ -132,19 +132,19 @@ func Of(o *Objects) *Fleet {
 	if len(f.Alarms) > 0 {
 		f.Estimate, f.Why = nil, phrase(lastKnown, f.Why)
 	}
-	f.Runbook = runbookOf(f)
+	f.Runbook = runbookOf(rs, f)
 	f.Headline = headline(f)
 	return f
 }
 
-// reached returns how far an aborted revision came.
+// reached returns how far an aborted revision came. It is nil if unknown, because an earlier rollout of the revision reached every cluster.
 func (o *Objects) reached() *Reached {
 	at := o.ReplicaSet.Status.AbortedTime
 	if at == nil {
 		return nil
 	}
 	rev := o.revisionAt(o.ReplicaSet.Status.UpdateRevision)
-	if rev.Reached == nil {
+	if rev.Reached == nil || rev.WasCurrent {
 		return nil
 	}
 	found := &Reached{

@@ -107,9 +107,13 @@ func (o *Objects) worst(f *Fleet) (cluster, what string) {
 	return cluster, what
 }
 
-// late adds the command that explains a cluster whose work was written, but that has not confirmed the abort.
+// late adds the command that explains a cluster whose work was written, but that has not confirmed the abort. It omits the cluster that the
+// list explains already.
 func (c *commands) late(f *Fleet) {
 	if f.State == workv1alpha1.StateAborted && len(f.Attention) > 0 && f.Attention[0].State == StateRestoring {
+		if explained, _ := c.o.worst(f); explained == f.Attention[0].Name {
+			return
+		}
 		c.add("see why "+f.Attention[0].Name+" has not returned", "why", f.Attention[0].Name)
 	}
 }

@@ -65,17 +65,23 @@ func (o *Objects) listed() []Revision {
 		if len(status.Revisions) == 0 { // Another CRD is installed.
 			r.guess(o)
 		}
-		if r.Now >= 0 && o.aborted() {
+		if r.Now >= 0 && o.aborted() && len(o.Works) > 0 {
+			// The status may count the clusters as of before the abort wrote to them.
 			switch unconfirmed := o.unconfirmed(); {
 			case r.Update:
-				r.Now += unconfirmed
+				r.Now = o.written(r) + unconfirmed
 			case r.Current:
-				r.Now = max(0, r.Now-unconfirmed)
+				r.Now = o.written(r) - unconfirmed
 			}
 		}
 	}
 	slices.SortFunc(revisions, func(a, b Revision) int { return cmp.Or(cmp.Compare(b.Number, a.Number), cmp.Compare(a.Hash, b.Hash)) })
 	return revisions
+}
+
+// written returns how many ManifestWorks have a revision.
+func (o *Objects) written(r *Revision) int32 {
+	return int32(o.having(r)) //nolint:gosec // A count.
 }
 
 // unconfirmed returns how many clusters an abort wrote whose agents have not confirmed that: an agent that is offline still runs the
@@ -144,6 +150,6 @@ func (r *Revision) guess(o *Objects) {
 		r.State = ""
 	}
 	if r.Now = -1; len(o.Works) > 0 {
-		r.Now = int32(o.having(r)) //nolint:gosec // A count.
+		r.Now = o.written(r)
 	}
 }

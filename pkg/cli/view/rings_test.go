@@ -112,7 +112,7 @@ func TestWhyClosed(t *testing.T) {
 	o.Holds = map[string]placement.Hold{"c1": {Opens: o.Now.Add(time.Hour)}}
 	story, err := view.Why(o, "c1")
 	require.NoError(t, err)
-	require.Equal(t, view.StateWaiting, story.Cluster.Then)
+	require.Equal(t, rollout.PhaseWaiting, story.Cluster.Then)
 	require.Empty(t, story.Assumed)
 }
 

@@ -22,8 +22,8 @@ func (r Runbook) Path() string { return runbookPath + "#" + string(r) }
 // Address returns the URL of the section.
 func (r Runbook) Address() string { return repository + r.Path() }
 
-// runbookOf returns the section that applies to a rollout; empty if nothing is wrong.
-func runbookOf(f *Fleet) Runbook {
+// runbookOf returns the section that applies to a rollout; empty if it needs nobody.
+func runbookOf(rs *workv1alpha1.ManifestWorkReplicaSet, f *Fleet) Runbook {
 	switch {
 	case len(f.Alarms) > 0:
 		return "the-hub-does-not-run"
@@ -31,8 +31,10 @@ func runbookOf(f *Fleet) Runbook {
 		return "a-rollout-was-aborted"
 	case f.State.IsStalled():
 		return "a-rollout-is-stalled"
-	case f.State == workv1alpha1.StateInvalid:
+	case f.State == workv1alpha1.StateInvalid, lacksLedger(rs):
 		return "an-object-cant-be-rolled-out"
+	case f.State == workv1alpha1.StatePaused:
+		return "an-object-is-paused"
 	case slices.ContainsFunc(f.Attention, func(a Alike) bool { return a.sick() }):
 		return "a-cluster-does-not-follow"
 	}

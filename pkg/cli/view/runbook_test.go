@@ -29,6 +29,7 @@ func TestRunbook(t *testing.T) {
 		"a-rollout-was-aborted":        in(workv1alpha1.StateAborted),
 		"a-rollout-is-stalled":         in(workv1alpha1.StateStalled),
 		"an-object-cant-be-rolled-out": in(workv1alpha1.StateInvalid),
+		"an-object-is-paused":          in(workv1alpha1.StatePaused),
 		"a-cluster-does-not-follow":    in(workv1alpha1.StateRollingOut),
 		"the-hub-does-not-run": func(o *view.Objects) {
 			o.ReplicaSet.Generation, o.ReplicaSet.CreationTimestamp = 1, metav1.NewTime(o.Now.Add(-time.Hour))
