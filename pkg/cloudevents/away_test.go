@@ -1,22 +1,15 @@
 package cloudevents
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/klog/v2"
-	"k8s.io/klog/v2/textlogger"
-	clocktesting "k8s.io/utils/clock/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic"
 	sdkmetrics "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/metrics"
@@ -66,36 +59,6 @@ func TestNothingIsEncodedWhileTheBrokerIsAway(t *testing.T) {
 	require.Zero(t, r.refusals.counted("reconnected"))
 }
 
-// A broker that hangs up at once ends the connection, and not the hub.
-func TestBrokerThatHangsUpBeforeTheReceiverStarts(t *testing.T) {
-	r := newRig(t, nil)
-	var none context.Context
-	require.NoError(t, guarded{r.link}.Receive(none, nil))
-}
-
-// An outage is a line in the log, and not one for each work; a connection that comes and goes is one a minute.
-func TestOneLineForAnOutage(t *testing.T) {
-	var log bytes.Buffer
-	ctx := klog.NewContext(context.Background(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
-	clock := clocktesting.NewFakePassiveClock(noon)
-	o := &outages{clock: clock}
-	require.False(t, o.ended(ctx), "the first connection is no return")
-	for range 10 {
-		for range 100 {
-			o.began(ctx)
-		}
-		clock.SetTime(clock.Now().Add(3 * time.Second))
-		require.True(t, o.ended(ctx))
-	}
-	lines := strings.Split(log.String(), "\n")
-	require.Len(t, lines, 3, "two lines, and the end of the second")
-	require.Contains(t, lines[0], "The broker is not connected")
-	require.Contains(t, lines[1], `away="3s"`)
-	clock.SetTime(noon.Add(outageLogInterval))
-	o.began(ctx)
-	require.Equal(t, 3, strings.Count(log.String(), "\n"))
-}
-
 // What can't be done because the broker is away is done when it is back, and is no error of its work.
 func TestTaskWaitsForTheBroker(t *testing.T) {
 	r := newRig(t, nil)
@@ -108,7 +71,7 @@ func TestTaskWaitsForTheBroker(t *testing.T) {
 	r.received(t.Context(), &event, "c1")
 	r.eventually("the task waits", func() bool { return r.tasks.Len() == 0 && r.clock.HasWaiters() })
 	require.Equal(t, work.Generation, r.store.get(work.UID).Generation)
-	require.NoError(t, r.link.Subscribe(t.Context()))
+	require.NoError(t, r.Connect(t.Context()))
 	r.eventually("the work is sent again", func() bool {
 		r.clock.Step(answerInterval)
 		return r.store.get(work.UID).Generation > ahead.Generation
@@ -162,13 +125,4 @@ func TestLimiter(t *testing.T) {
 	require.Equal(t, 1000, accepted(0))
 	require.Equal(t, 1, accepted(0.001))
 	require.InDelta(t, 20, accepted(10), 2)
-}
-
-// TestHubThatEndedDoesNotConnect: a hub whose context has ended connects no more, and sdk-go's client stops trying.
-func TestHubThatEndedDoesNotConnect(t *testing.T) {
-	ctx, end := context.WithCancel(t.Context())
-	end()
-	l := guarded{&link{}} // Its transport would be called.
-	require.NoError(t, l.Connect(ctx))
-	require.False(t, l.connected.Load())
 }

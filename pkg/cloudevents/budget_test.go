@@ -288,8 +288,7 @@ func TestGenerationThatNoHubGives(t *testing.T) {
 	require.Equal(t, r.store.get(work.UID).Generation, r.wire.last(t).Generation)
 }
 
-// An agent that keeps reporting a higher generation is answered immediately the first time, and then at increasing intervals. The same
-// applies to other works.
+// An agent that keeps reporting a higher generation is answered a few times, and then once in a while.
 func TestHigherGenerationsHaveAPace(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))
@@ -302,20 +301,12 @@ func TestHigherGenerationsHaveAPace(t *testing.T) {
 		r.clock.Step(10 * time.Second)
 	}
 	renewals := count(r.wire.said(), "spec update_request c1")
-	require.LessOrEqual(t, renewals, 7, "after 0, 15, 45, 105 seconds, and so on")
-	require.GreaterOrEqual(t, renewals, 3)
+	require.LessOrEqual(t, renewals, renewalsAtOnce+1)
+	require.GreaterOrEqual(t, renewals, renewalsAtOnce)
 
-	for i := range 100 {
-		other := owned("c2", "v1")
-		other.Name = fmt.Sprintf("web-%d", i)
-		other.UID = workUID("c2", other.Name)
-		created := r.create(other)
-		r.ahead(created, created.Generation+1000)
-	}
-	r.readAll()
-	r.eventually("some are sent again", func() bool { return count(r.wire.said(), "spec update_request c2") == repairsAtOnce })
-	r.answers(work.UID)
-	require.Equal(t, repairsAtOnce, count(r.wire.said(), "spec update_request c2"), "the rest waits")
+	other := r.create(owned("c2", "v1"))
+	r.ahead(other, other.Generation+1000)
+	r.eventually("another work does not wait", func() bool { return count(r.wire.said(), "spec update_request c2") == 1 })
 }
 
 // A live read of a work whose agent is ahead is not delayed by the pace.
@@ -323,9 +314,13 @@ func TestLookWaitsForNoPace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))
-	r.ahead(work, work.Generation+1000)
-	r.eventually("it is sent again", func() bool { return r.store.get(work.UID).Generation > work.Generation+1000 })
-	r.ahead(work, work.Generation+5000)
+	ahead := work.Generation
+	for range renewalsAtOnce {
+		ahead += 1000
+		r.ahead(work, ahead)
+		r.eventually("it is sent again", func() bool { return r.store.get(work.UID).Generation > ahead })
+	}
+	r.ahead(work, ahead+1000)
 	r.eventually("the next time it waits", func() bool {
 		r.store.mu.Lock()
 		defer r.store.mu.Unlock()

@@ -2,6 +2,7 @@ package cloudevents
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -9,8 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
 	workv1client "open-cluster-management.io/api/client/work/clientset/versioned/typed/work/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
@@ -41,7 +43,6 @@ func workUID(namespace, name string) types.UID {
 func (c *client) Create(ctx context.Context, work *workv1.ManifestWork, _ metav1.CreateOptions) (*workv1.ManifestWork, error) {
 	uid := c.uid(work.Name)
 	defer c.driver.lock(uid)()
-	defer c.driver.store.drop(uid) // If the write fails.
 	if c.driver.store.get(uid) != nil {
 		return nil, apierrors.NewAlreadyExists(common.ManifestWorkGR, work.Name)
 	}
@@ -51,9 +52,9 @@ func (c *client) Create(ctx context.Context, work *workv1.ManifestWork, _ metav1
 	what := c.driver.store.contents.of(&work.Spec)
 	created := &workv1.ManifestWork{ObjectMeta: *work.ObjectMeta.DeepCopy(), Spec: what.spec}
 	created.Namespace, created.UID = c.namespace, uid
-	created.Generation = c.driver.store.nextGeneration(created, 0)
+	created.Generation = c.driver.store.nextGeneration(c.namespace, 0)
 	created.CreationTimestamp = metav1.NewTime(c.driver.clock.Now())
-	if err := c.driver.publishSpec(ctx, eventtypes.CreateRequestAction, created, what); err != nil {
+	if err := c.driver.publish(ctx, eventtypes.CreateRequestAction, created, what); err != nil {
 		return nil, err
 	}
 	return copyOf(c.driver.store.put(created)), nil
@@ -112,10 +113,10 @@ func (c *client) write(ctx context.Context, before, changed *workv1.ManifestWork
 	changed.Name, changed.Namespace, changed.DeletionTimestamp = before.Name, before.Namespace, before.DeletionTimestamp
 	was, what := c.driver.store.contents.of(&before.Spec), c.driver.store.contents.of(&changed.Spec)
 	if was != what {
-		changed.Generation = c.driver.store.nextGeneration(before, 0)
+		changed.Generation = c.driver.store.nextGeneration(c.namespace, 0)
 	}
 	changed.Spec = what.spec
-	if err := c.driver.publishSpec(ctx, eventtypes.UpdateRequestAction, changed, what); err != nil {
+	if err := c.driver.publish(ctx, eventtypes.UpdateRequestAction, changed, what); err != nil {
 		return nil, err
 	}
 	return copyOf(c.driver.store.put(changed)), nil
@@ -203,9 +204,47 @@ func (c *client) Watch(_ context.Context, options metav1.ListOptions) (watch.Int
 	return c.driver.store.watch(options.ResourceVersion)
 }
 
-// invalid returns why an agent would silently ignore the work; empty if it would not.
-func invalid(work *workv1.ManifestWork, err error) error {
-	return apierrors.NewInvalid(common.ManifestWorkGK, work.Name, field.ErrorList{
-		field.Invalid(field.NewPath("spec", "workload", "manifests"), "", err.Error()),
-	})
+// clientset has ManifestWorks and nothing else.
+type clientset struct {
+	workclientset.Interface
+	workv1client.AppliedManifestWorksGetter
+	driver *Driver
+}
+
+// IsWatchListSemanticsUnSupported makes an informer list first, and watch then.
+func (c *clientset) IsWatchListSemanticsUnSupported() bool { return true }
+
+// WorkV1 implements workclientset.Interface.
+func (c *clientset) WorkV1() workv1client.WorkV1Interface { return c }
+
+// ManifestWorks implements workv1client.ManifestWorksGetter.
+func (c *clientset) ManifestWorks(namespace string) workv1client.ManifestWorkInterface {
+	return &client{driver: c.driver, namespace: namespace}
+}
+
+// RESTClient implements workv1client.WorkV1Interface.
+func (c *clientset) RESTClient() rest.Interface { return nil }
+
+// patched is what a patch makes of a work. The contents of a work are decoded only for a patch that is about them.
+func patched(kind types.PatchType, before *workv1.ManifestWork, data []byte) (*workv1.ManifestWork, error) {
+	if kind != types.MergePatchType || !onlyMetadata(data) {
+		return utils.Patch(kind, before, data)
+	}
+	bare := &workv1.ManifestWork{TypeMeta: before.TypeMeta, ObjectMeta: before.ObjectMeta}
+	changed, err := utils.Patch(kind, bare, data)
+	if err != nil {
+		return nil, err
+	}
+	changed.Spec, changed.Status = before.Spec, before.Status
+	return changed, nil
+}
+
+// onlyMetadata reports whether a merge patch is about metadata and nothing else.
+func onlyMetadata(data []byte) bool {
+	var patch map[string]json.RawMessage
+	if json.Unmarshal(data, &patch) != nil {
+		return false
+	}
+	delete(patch, "metadata")
+	return len(patch) == 0
 }

@@ -87,7 +87,7 @@ func (t confirmTask) do(ctx context.Context, d *Driver) (again time.Duration, er
 	switch {
 	case l.write == nil || l.wait > 0:
 		return l.wait, nil
-	case l.unread || !d.link.up.Load():
+	case l.unread || !d.Reachable():
 		return confirmAfter, nil
 	case l.arrived:
 		return d.askUnsettled(ctx, l)

@@ -159,7 +159,7 @@ func TestReportBeforeTheWriteHasEnded(t *testing.T) {
 func TestWriteThatArrivedAndFailed(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))
-	failed := r.store.nextGeneration(work, 0) // What a patch does that fails.
+	failed := r.store.nextGeneration(work.Namespace, 0) // What a patch does that fails.
 	told := work.DeepCopy()
 	told.Generation = failed
 	told.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied, failed)}

@@ -1,21 +1,17 @@
 package cloudevents
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"runtime"
 	"slices"
 	"sync"
-	"unique"
 	"weak"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/apis/work/v1/validator"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
 
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // content is what the works of one revision hold. There is one for each revision, not for each work. It is never changed.
@@ -42,17 +38,14 @@ func newContent(spec *workv1.ManifestWorkSpec) *content {
 // contents finds the content that says what a spec says. It keeps none alive: a content that no work holds any more goes away.
 type contents struct {
 	mu    sync.Mutex
-	known map[contentKey]weak.Pointer[content]
+	known map[work.Sum]weak.Pointer[content]
 }
 
-// contentKey is a digest of the bytes of a spec.
-type contentKey [sha256.Size]byte
-
-func newContents() *contents { return &contents{known: map[contentKey]weak.Pointer[content]{}} }
+func newContents() *contents { return &contents{known: map[work.Sum]weak.Pointer[content]{}} }
 
 // of returns the content that says what a spec says, byte by byte.
 func (c *contents) of(spec *workv1.ManifestWorkSpec) *content {
-	key, ok := keyOf(spec)
+	key, ok := work.SumOf(spec)
 	if !ok {
 		return newContent(spec)
 	}
@@ -68,7 +61,7 @@ func (c *contents) of(spec *workv1.ManifestWorkSpec) *content {
 }
 
 // drop forgets a content that is gone, unless the same came back.
-func (c *contents) drop(key contentKey) {
+func (c *contents) drop(key work.Sum) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known[key].Value() == nil {
@@ -76,68 +69,12 @@ func (c *contents) drop(key contentKey) {
 	}
 }
 
-// keyOf digests a spec; false for one that can't be encoded.
-func keyOf(spec *workv1.ManifestWorkSpec) (key contentKey, ok bool) {
-	hash := sha256.New()
-	var length [8]byte
-	for i := range spec.Workload.Manifests {
-		manifest := &spec.Workload.Manifests[i]
-		if manifest.Object != nil {
-			return key, false
-		}
-		binary.BigEndian.PutUint64(length[:], uint64(len(manifest.Raw)))
-		hash.Write(length[:])
-		hash.Write(manifest.Raw)
-	}
-	rest := *spec
-	rest.Workload.Manifests = nil
-	data, err := json.Marshal(&rest)
-	if err != nil {
-		return key, false
-	}
-	hash.Write(data)
-	hash.Sum(key[:0])
-	return key, true
-}
-
 // copyOf is a copy of a work that may be changed, but for the bytes of its manifests: those of all works of a revision are the same.
-func copyOf(work *workv1.ManifestWork) *workv1.ManifestWork {
-	manifests := work.Spec.Workload.Manifests
-	bare := *work
+func copyOf(of *workv1.ManifestWork) *workv1.ManifestWork {
+	manifests := of.Spec.Workload.Manifests
+	bare := *of
 	bare.Spec.Workload.Manifests = nil
 	copied := bare.DeepCopy()
 	copied.Spec.Workload.Manifests = slices.Clone(manifests)
 	return copied
-}
-
-// share makes equal strings of many works one.
-func share(texts ...*string) {
-	for _, text := range texts {
-		*text = unique.Make(*text).Value()
-	}
-}
-
-// shareMeta makes equal strings in the metadata of many works one.
-func shareMeta(meta *metav1.ObjectMeta) {
-	share(&meta.Name, &meta.Namespace)
-	meta.Labels = shareMap(meta.Labels)
-	meta.Annotations = shareMap(meta.Annotations)
-	for i := range meta.Finalizers {
-		share(&meta.Finalizers[i])
-	}
-}
-
-func shareMap(texts map[string]string) map[string]string {
-	if texts == nil {
-		return nil
-	}
-	shared := make(map[string]string, len(texts))
-	for key, value := range texts {
-		share(&key)
-		if key != workv1alpha1.AnnotationAppliedAt { // Nearly every work has another one.
-			share(&value)
-		}
-		shared[key] = value
-	}
-	return shared
 }

@@ -1,4 +1,4 @@
-// Package cloudevents carries ManifestWorks to OCM's work agents over a broker (MQTT) or a gRPC server, with sdk-go's source client.
+// Package cloudevents carries ManifestWorks to OCM's work agents over a broker (MQTT) or a gRPC server, with sdk-go's codec and options.
 //
 // An API server keeps works; a broker does not. So this package does what an API server would do for the rest of the hub:
 //

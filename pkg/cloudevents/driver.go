@@ -7,15 +7,19 @@ import (
 	"sync"
 	"time"
 
+	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/keymutex"
 	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
 	workv1 "open-cluster-management.io/api/work/v1"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/statushash"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/source/codec"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/clients"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
 )
 
@@ -39,11 +43,9 @@ type Driver struct {
 	gate    *gate
 	rush    *rush
 	metrics Metrics
-	// connecting is sdk-go's client. It keeps the connection, and carries no events: it would keep a counter for each cluster.
-	connecting generic.CloudEventsClient[*workv1.ManifestWork]
-	codec      generic.Codec[*workv1.ManifestWork]
-	limiter    flowcontrol.RateLimiter
-	locks      keymutex.KeyMutex
+	codec   generic.Codec[*workv1.ManifestWork]
+	limiter flowcontrol.RateLimiter
+	locks   keymutex.KeyMutex
 	// tasks are the clusters whose events are to be read.
 	tasks Queue
 	// mends are reports that can't be processed at once. They may take a while, and no other report waits for them.
@@ -64,8 +66,19 @@ type Driver struct {
 	restored time.Time
 }
 
-// New connects. It fails if the configuration is wrong or no broker answers. Later, it reconnects by itself.
-func New(ctx context.Context, o Options) (*Driver, error) {
+// Parts are what a Driver runs on. New brings goroutines and timers. A simulation brings parts of its own, to play a broker that loses,
+// duplicates, reorders and delays events, and to repeat what it played.
+type Parts struct {
+	// Transport carries the events.
+	Transport options.CloudEventTransport
+	// Tasks, Mends and Sends hold what the driver has to do: events to read, reports to mend, and events to send.
+	Tasks, Mends, Sends Queue
+	// Await lets the rest of the world continue until something is true, for at most the given time. It reports whether it is true.
+	Await func(ctx context.Context, patience time.Duration, done func() bool) bool
+}
+
+// New returns a driver that does nothing yet: its caller calls Start. It fails if the configuration is wrong.
+func New(o Options) (*Driver, error) {
 	if o.ClientID == "" {
 		return nil, errors.New("--cloudevents-client-id is empty: name this hub, with a name that no other client of the broker has")
 	}
@@ -73,43 +86,37 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--work-driver-config=%s: %w", o.ConfigFile, err)
 	}
-	source, err := sourceOptions(o, config)
+	transport, err := newTransport(o, config)
 	if err != nil {
 		return nil, fmt.Errorf("--work-driver=%s: %w", o.Type, err)
 	}
-	return connect(ctx, o, source)
+	return Assemble(o, Parts{
+		Transport: transport, Tasks: newTasks(o.Clock), Mends: newTasks(o.Clock), Sends: newTasks(o.Clock), Await: poll,
+	}), nil
 }
 
-func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOptions) (*Driver, error) {
-	d := Assemble(o, Parts{
-		Transport: source.CloudEventsTransport, Tasks: newTasks(o.Clock), Mends: newTasks(o.Clock), Sends: newTasks(o.Clock), Await: poll,
-	})
-	source.CloudEventsTransport = guarded{d.link}
-	var err error
-	d.connecting, err = clients.NewCloudEventSourceClient(ctx, source, noWorks{}, statushash.StatusHash[*workv1.ManifestWork], d.codec)
-	if err != nil {
-		return nil, fmt.Errorf("connecting by %s: %w", o.Type, err)
+// Assemble returns a driver that is not connected, and that does nothing by itself: its caller connects it and calls Do.
+func Assemble(o Options, parts Parts) *Driver {
+	d := &Driver{
+		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), rush: newRush(o.Clock), locks: keymutex.NewHashed(1024),
+		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS),
+		metrics: o.Metrics, tasks: parts.Tasks, mends: parts.Mends, sends: parts.Sends, await: parts.Await, available: o.Available,
 	}
-	d.run(ctx)
-	return d, nil
+	d.gate = &gate{clock: o.Clock, clusterOf: d.store.clusterOf}
+	d.link = &link{
+		CloudEventTransport: parts.Transport, clock: o.Clock, connection: o.Connection, agentReturn: o.AgentReturn, metrics: d.metrics,
+	}
+	return d
 }
 
-func (d *Driver) run(ctx context.Context) {
-	d.connecting.Subscribe(ctx)
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				d.tasks.ShutDown()
-				d.mends.ShutDown()
-				d.sends.ShutDown()
-				return
-			case <-d.connecting.SubscribedChan():
-				d.sends.Add(askTask{})
-			}
-		}
-	}()
+// Start connects, and works until the context ends. It fails if no broker answers. Later, the driver reconnects by itself.
+func (d *Driver) Start(ctx context.Context) error {
+	if err := d.Connect(ctx); err != nil {
+		return fmt.Errorf("connecting to the broker: %w", err)
+	}
+	go d.keepConnected(ctx)
 	for _, q := range []Queue{d.tasks, d.mends, d.sends} {
+		context.AfterFunc(ctx, q.ShutDown)
 		for range workers {
 			go func() {
 				for d.Do(ctx, q) {
@@ -117,6 +124,72 @@ func (d *Driver) run(ctx context.Context) {
 			}()
 		}
 	}
+	return nil
+}
+
+// reconnects has the pauses of sdk-go's clients: 5 seconds to a minute, and as at first after ten minutes without one.
+var reconnects = wait.Backoff{Duration: 5 * time.Second, Cap: time.Minute, Steps: 12, Factor: 5, Jitter: 1}
+
+// keepConnected receives events, and reconnects whenever the transport fails.
+func (d *Driver) keepConnected(ctx context.Context) {
+	pause := reconnects.DelayWithReset(clock.RealClock{}, 10*time.Minute)
+	for ctx.Err() == nil {
+		for err := d.receive(ctx); err != nil && ctx.Err() == nil; {
+			klog.FromContext(ctx).Error(err, "The connection to the broker failed and will be retried")
+			if err := d.Disconnect(ctx); err != nil {
+				klog.FromContext(ctx).V(2).Info("The failed connection was not closed", "error", err.Error())
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(pause()):
+				err = d.Connect(ctx)
+			}
+		}
+	}
+}
+
+// receive receives events until the transport fails.
+func (d *Driver) receive(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	go func() {
+		if err := d.link.Receive(ctx, d.arrived); err != nil {
+			klog.FromContext(ctx).Error(err, "No events are received from the broker")
+		}
+	}()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case err := <-d.link.ErrorChan():
+		return err
+	}
+}
+
+// Connect connects and subscribes, and asks all agents for their works.
+func (d *Driver) Connect(ctx context.Context) error {
+	if err := d.link.connect(ctx); err != nil {
+		return err
+	}
+	d.sends.Add(askTask{})
+	return nil
+}
+
+// Disconnect closes the connection, which has failed.
+func (d *Driver) Disconnect(ctx context.Context) error { return d.link.disconnect(ctx) }
+
+// Receive takes an event of an agent.
+func (d *Driver) Receive(ctx context.Context, event cloudevents.Event) { d.arrived(ctx, event) }
+
+// Knows reports whether Restore would return now.
+func (d *Driver) Knows(ctx context.Context, expected map[string]int) bool {
+	return len(expected) == 0 || d.knows(ctx, expected)
+}
+
+// Collect collects the changes of works from now on, as an informer would see them. Each call of changes returns the new ones.
+func (d *Driver) Collect() (changes func() []watch.Event) {
+	w := newCollector()
+	d.store.watchers[w] = true
+	return w.take
 }
 
 // Works returns the client of the ManifestWorks.
@@ -125,4 +198,61 @@ func (d *Driver) Works() workclientset.Interface { return &clientset{driver: d} 
 func (d *Driver) lock(uid types.UID) (unlock func()) {
 	d.locks.LockKey(string(uid))
 	return func() { _ = d.locks.UnlockKey(string(uid)) }
+}
+
+// Task is an action of the driver. A queue holds only one of several equal tasks.
+type Task interface {
+	// do performs the task, and returns the time after which to perform it again; zero for never.
+	do(ctx context.Context, d *Driver) (again time.Duration, err error)
+}
+
+// Queue holds tasks until they are due.
+type Queue interface {
+	Add(Task)
+	AddAfter(Task, time.Duration)
+	AddRateLimited(Task)
+	Forget(Task)
+	Get() (t Task, over bool)
+	Done(Task)
+	Len() int
+	ShutDown()
+}
+
+// A failed task is retried after RetryAfter. The delay doubles with each failure, up to RetryAtMost.
+const (
+	RetryAfter  = 100 * time.Millisecond
+	RetryAtMost = 30 * time.Second
+)
+
+// newTasks returns the queue of tasks, with the timers of the hub's clock if it has any.
+func newTasks(clk clock.PassiveClock) Queue {
+	config := workqueue.TypedRateLimitingQueueConfig[Task]{}
+	if timers, ok := clk.(clock.WithTicker); ok {
+		config.Clock = timers
+	}
+	return workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[Task](RetryAfter, RetryAtMost), config)
+}
+
+// Do performs the next task of one of the driver's queues. It reports whether there may be another.
+func (d *Driver) Do(ctx context.Context, queue Queue) bool {
+	t, over := queue.Get()
+	if over {
+		return false
+	}
+	defer queue.Done(t)
+	again, err := t.do(ctx, d)
+	switch {
+	case err != nil && !d.Reachable():
+		queue.AddAfter(t, answerInterval) // The log has one line for the outage, not one for each work.
+	case err != nil:
+		klog.FromContext(ctx).Error(err, "A task failed and will be retried", "task", fmt.Sprintf("%T%+v", t, t))
+		queue.AddRateLimited(t)
+	case again > 0:
+		queue.Forget(t)
+		queue.AddAfter(t, again)
+	default:
+		queue.Forget(t)
+	}
+	return true
 }

@@ -69,6 +69,8 @@ type refusals struct {
 	counts map[string]int
 }
 
+func newRefusals() *refusals { return &refusals{counts: map[string]int{}} }
+
 func (r *refusals) EventResent()      {}
 func (r *refusals) ReportsUnread(int) {}
 

@@ -68,11 +68,12 @@ func TestServerThatStopsAnswering(t *testing.T) {
 	t.Cleanup(server.Stop)
 	config := filepath.Join(t.TempDir(), "config.yaml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, "url: %s\nserverHealthinessTimeout: 1s\n", listener.Addr()), 0o600))
-	d, err := New(t.Context(), Options{
+	d, err := New(Options{
 		Type: "grpc", ConfigFile: config, ClientID: "hub", Owners: fakeOwners{}, Connection: &fakeConnection{}, Clock: clock.RealClock{},
+		Metrics: newRefusals(),
 	})
 	require.NoError(t, err)
-	require.Eventually(t, d.link.up.Load, 10*time.Second, 10*time.Millisecond)
+	require.NoError(t, d.Start(t.Context()))
 
 	s.stuck.Store(true)
 	failed := make(chan error, 1)
@@ -82,7 +83,7 @@ func TestServerThatStopsAnswering(t *testing.T) {
 	}()
 	require.Eventually(t, func() bool { return s.waiting.Load() > 0 }, 10*time.Second, 10*time.Millisecond, "the write waits")
 	// sdk-go watches the heartbeats once it receives. If the write came first, that is after sendPatience.
-	require.Eventually(t, func() bool { return !d.link.up.Load() }, time.Minute, 10*time.Millisecond, "no heartbeat comes")
+	require.Eventually(t, func() bool { return !d.Reachable() }, time.Minute, 10*time.Millisecond, "no heartbeat comes")
 	require.Eventually(t, func() bool { return s.ended.Load() > 0 }, time.Minute, 100*time.Millisecond, "it closes the connection, to connect again")
 	require.Error(t, <-failed)
 }

@@ -2,10 +2,10 @@ package cloudevents
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
@@ -128,28 +128,11 @@ func sizeOf(event *cloudevents.Event) (size, meta int) {
 
 // costOf returns the approximate memory for a kept report.
 func costOf(work *workv1.ManifestWork) int {
-	const conditionBytes = 128
-	cost := eventBytes + len(work.Name) + len(work.Namespace)
-	for _, texts := range []map[string]string{work.Labels, work.Annotations} {
-		for key, value := range texts {
-			cost += len(key) + len(value) + conditionBytes
-		}
+	data, err := json.Marshal(work)
+	if err != nil {
+		return maxEvent
 	}
-	for i := range work.OwnerReferences {
-		cost += conditionBytes + len(work.OwnerReferences[i].Name) + len(work.OwnerReferences[i].Kind)
-	}
-	conditions := func(of []metav1.Condition) {
-		for i := range of {
-			cost += conditionBytes + len(of[i].Type) + len(of[i].Reason)
-		}
-	}
-	conditions(work.Status.Conditions)
-	for i := range work.Status.ResourceStatus.Manifests {
-		m := &work.Status.ResourceStatus.Manifests[i]
-		cost += conditionBytes + lengthOf(&m.ResourceMeta)
-		conditions(m.Conditions)
-	}
-	return cost
+	return eventBytes + len(data)
 }
 
 // arrived adds an event of an agent, to be read when its cluster has its turn. It must not block, because the transport delivers one event
@@ -187,7 +170,7 @@ func (t readTask) do(ctx context.Context, d *Driver) (again time.Duration, err e
 		size += l.size
 		if d.store.isRead(t.cluster, l) && d.mayAsk(t.cluster) {
 			// Ask for the dropped events, now that there is memory again.
-			if err := d.askAgain(ctx, t.cluster); err != nil {
+			if err := d.link.ask(ctx, t.cluster); err != nil {
 				klog.FromContext(ctx).V(2).Info("The agent was not asked again", "cluster", t.cluster, "error", err.Error())
 			}
 		}

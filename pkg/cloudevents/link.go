@@ -9,6 +9,7 @@ import (
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	cloudeventstypes "github.com/cloudevents/sdk-go/v2/types"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
@@ -23,78 +24,70 @@ import (
 type link struct {
 	options.CloudEventTransport
 
-	name        string
 	connection  Connection
 	agentReturn time.Duration
-	// receive is called with each event of an agent. It must not block.
-	receive func(ctx context.Context, event cloudevents.Event)
-	metrics Metrics
-	outages *outages
+	metrics     Metrics
+	clock       clock.PassiveClock
 
-	// connected is true if events can be sent, and up is true if agents can be heard as well.
-	connected, up atomic.Bool
-	// upSince is when up last became true; nil before the first time.
+	// up is true if events can be sent and agents can be heard, and upSince is when it last became true; nil before the first time.
+	up      atomic.Bool
 	upSince atomic.Pointer[time.Time]
-	clock   clock.PassiveClock
 }
 
-// Connect implements options.CloudEventTransport.
-func (l *link) Connect(ctx context.Context) error {
-	if err := l.CloudEventTransport.Connect(ctx); err != nil {
-		l.lost(ctx)
-		return err
-	}
-	l.connected.Store(true)
-	return nil
-}
+// broker is the name of the source that the Connection hears of.
+const broker = "broker"
 
-// Subscribe implements options.CloudEventTransport. After it, agents are heard.
-func (l *link) Subscribe(ctx context.Context) error {
-	if err := l.CloudEventTransport.Subscribe(ctx); err != nil {
-		l.lost(ctx)
+// connect connects and subscribes. After it, agents are heard.
+func (l *link) connect(ctx context.Context) error {
+	if err := l.Connect(ctx); err != nil {
 		return err
 	}
-	l.connected.Store(true) // A failed attempt to subscribe had reset it.
-	l.upSince.Store(ptr.To(l.clock.Now()))
+	if err := l.Subscribe(ctx); err != nil {
+		return err
+	}
+	again := l.upSince.Swap(ptr.To(l.clock.Now())) != nil
 	l.up.Store(true)
 	l.metrics.Connected(true)
-	if l.outages.ended(ctx) {
+	if again {
 		l.metrics.Reconnected()
+		klog.FromContext(ctx).Info("The broker is connected again")
 	}
-	l.connection.Back(l.name, l.agentReturn)
+	l.connection.Back(broker, l.agentReturn)
 	return nil
 }
 
-// Close implements options.CloudEventTransport. sdk-go calls it whenever the transport failed.
-func (l *link) Close(ctx context.Context) error {
-	l.lost(ctx)
-	return l.CloudEventTransport.Close(ctx)
+// disconnect closes the transport, which has failed.
+func (l *link) disconnect(ctx context.Context) error {
+	if l.up.Swap(false) {
+		klog.FromContext(ctx).Info("The broker is not connected: nothing is written to any cluster until the connection is restored")
+		l.metrics.Connected(false)
+		l.connection.Lost(broker)
+	}
+	return l.Close(ctx)
 }
 
-func (l *link) lost(ctx context.Context) {
-	l.connected.Store(false)
-	l.up.Store(false)
-	l.metrics.Connected(false)
-	l.outages.began(ctx)
-	l.connection.Lost(l.name)
-}
+// sendPatience is the maximum time for a broker to accept an event. sdk-go's gRPC transport can't be closed while it sends: without a
+// limit, a server that stops responding would block the hub, even if another server is available.
+const sendPatience = 10 * time.Second
 
 // Send implements options.CloudEventTransport. It sends nothing to a name that no cluster can have. In an MQTT topic, "+" and "#" would
 // make the broker end the connection, which carries the works of all clusters, and "/" would lead to another topic. A gRPC server may use
 // the name in the same way.
 func (l *link) Send(ctx context.Context, event cloudevents.Event) error {
+	if !l.up.Load() {
+		return errAway
+	}
 	cluster, err := cloudeventstypes.ToString(event.Extensions()[eventtypes.ExtensionClusterName])
 	if err != nil || cluster != eventtypes.ClusterAll && !placement.IsClusterName(cluster) {
 		return apierrors.NewBadRequest(fmt.Sprintf("%.64q is not the name of a cluster", cluster))
 	}
-	return sendInTime(ctx, l.CloudEventTransport, event)
+	ctx, cancel := context.WithTimeout(ctx, sendPatience)
+	defer cancel()
+	return l.CloudEventTransport.Send(ctx, event)
 }
 
 // ask asks the agent of a cluster, or all agents, to report all of their works.
 func (l *link) ask(ctx context.Context, cluster string) error {
-	if !l.up.Load() {
-		return errAway
-	}
 	event := eventtypes.NewEventBuilder(SourceID, eventtypes.CloudEventsType{
 		CloudEventsDataType: payload.ManifestBundleEventDataType,
 		SubResource:         eventtypes.SubResourceStatus,

@@ -1,10 +1,15 @@
 package cloudevents
 
 import (
+	"strconv"
+	"time"
+
+	"github.com/bwmarrin/snowflake"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/utils"
 )
 
 // verdict is the meaning of an agent's report.
@@ -55,7 +60,6 @@ func (s *store) judge(reported *workv1.ManifestWork) (verdict, *observed) {
 		}
 		return unknown, nil
 	}
-	r.wordAt = s.clock.Now()
 	switch alive := r.work.DeletionTimestamp.IsZero(); {
 	case gone && alive:
 		return unexpectedGeneration, nil
@@ -63,7 +67,7 @@ func (s *store) judge(reported *workv1.ManifestWork) (verdict, *observed) {
 		s.forget(r)
 		return noted, nil
 	case alive && reported.Generation > r.work.Generation:
-		if reported.Generation <= r.given {
+		if reported.Generation <= r.cluster.given {
 			return unsure, nil
 		}
 		return unexpectedGeneration, nil
@@ -102,4 +106,27 @@ func (s *store) replace(before *observed, now observed) bool {
 		s.store(r, now.work, r.content)
 	}
 	return true
+}
+
+// maxLate is the longest time by which a report may arrive after a newer one. Brokers do not keep reports while the hub is disconnected.
+const maxLate = time.Minute
+
+// isLater reports whether a report with the given sequence ID is later than an earlier report. An agent derives its sequence IDs from the
+// clock at the time the agent starts. If an ID is far behind, the agent has restarted, and its clock was wrong before or after the
+// restart. If the hub ignored such reports, the cluster would fail.
+func isLater(earlier, sequence string) bool {
+	later, err := utils.CompareSnowflakeSequenceIDs(earlier, sequence)
+	if err != nil || later {
+		return err == nil
+	}
+	return timeOf(earlier).Sub(timeOf(sequence)) > maxLate
+}
+
+// timeOf returns the time that a sequence ID contains, or the zero time if the ID is not valid.
+func timeOf(sequence string) time.Time {
+	id, err := strconv.ParseInt(sequence, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(snowflake.ParseInt64(id).Time())
 }

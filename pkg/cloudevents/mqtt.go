@@ -7,7 +7,7 @@ import (
 	"io"
 	"math"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	cloudeventsmqtt "github.com/cloudevents/sdk-go/protocol/mqtt_paho/v2"
 	cloudevents "github.com/cloudevents/sdk-go/v2"
@@ -28,27 +28,24 @@ const (
 )
 
 // mqttTransport carries events over MQTT by sdk-go's options and topics. sdk-go's own transport drops the topic that an event came by, and
-// the topic is all that a broker's permissions bind an agent to: here it goes along.
+// the topic is all that a broker's permissions bind an agent to: here it goes along. It can also deadlock when it is closed
+// (docs/contributing/upstream.md#agents-that-stay-deaf).
 type mqttTransport struct {
 	options  *mqtt.MQTTOptions
 	clientID string
-	errs     chan error
-
-	mu      sync.Mutex
-	session *mqttSession
+	session  atomic.Pointer[mqttSession]
 }
 
 // mqttSession is one connection to the broker.
 type mqttSession struct {
 	client *paho.Client
-	closed chan struct{}
-	// receiving is closed once handle is set: until then, the broker's messages wait.
-	receiving chan struct{}
-	handle    func(*paho.Publish)
-	once      sync.Once
+	// end makes messages that wait to be received go away, so that the client can be closed.
+	end context.CancelFunc
+	// received has the messages of the broker, one at a time: while one waits, so does the broker.
+	received chan *paho.Publish
+	errs     chan error
 	// largest is the size of the largest packet that the broker accepts, in bytes; zero means no limit.
 	largest int64
-	close   func()
 }
 
 var (
@@ -57,43 +54,49 @@ var (
 	errNotConnected = errors.New("not connected to the MQTT broker")
 )
 
-func newMQTTTransport(o *mqtt.MQTTOptions, clientID string) *mqttTransport {
-	return &mqttTransport{options: o, clientID: clientID, errs: make(chan error, 1)}
-}
-
 // Connect implements options.CloudEventTransport.
 func (t *mqttTransport) Connect(ctx context.Context) error {
 	conn, err := t.options.Dialer.Dial()
 	if err != nil {
 		return err
 	}
+	s := &mqttSession{received: make(chan *paho.Publish), errs: make(chan error, 1)}
+	during, end := context.WithCancel(ctx)
+	s.end = end
 	logger := klog.FromContext(ctx)
-	client := paho.NewClient(paho.ClientConfig{ClientID: t.clientID, Conn: conn, OnClientError: func(err error) {
-		select {
-		case t.errs <- err:
-		default:
-			logger.V(2).Info("The MQTT connection failed again", "error", err.Error())
-		}
-	}})
-	client.SetDebugLogger(mqtt.NewPahoDebugLogger(logger))
-	client.SetErrorLogger(mqtt.NewPahoErrorLogger(logger))
-	answer, err := client.Connect(ctx, t.connectOption())
+	s.client = paho.NewClient(paho.ClientConfig{
+		ClientID: t.clientID, Conn: conn,
+		OnPublishReceived: []func(paho.PublishReceived) (bool, error){func(message paho.PublishReceived) (bool, error) {
+			select {
+			case s.received <- message.Packet:
+				return true, nil
+			case <-during.Done():
+				return false, errNotConnected
+			}
+		}},
+		OnClientError: func(err error) {
+			select {
+			case s.errs <- err:
+			default:
+				logger.V(2).Info("The MQTT connection failed again", "error", err.Error())
+			}
+		},
+	})
+	s.client.SetDebugLogger(mqtt.NewPahoDebugLogger(logger))
+	s.client.SetErrorLogger(mqtt.NewPahoErrorLogger(logger))
+	answer, err := s.client.Connect(ctx, t.connectOption())
+	if err == nil && answer.ReasonCode != 0 {
+		err = fmt.Errorf("it refuses the connection: %s", answer)
+	}
 	if err != nil {
+		end()
 		_ = conn.Close()
 		return fmt.Errorf("connecting to the MQTT broker %s: %w", t.options.Dialer.BrokerHost, err)
 	}
-	if answer.ReasonCode != 0 {
-		_ = conn.Close()
-		return fmt.Errorf("the MQTT broker %s refuses the connection: %s", t.options.Dialer.BrokerHost, answer)
-	}
-	s := &mqttSession{client: client, closed: make(chan struct{}), receiving: make(chan struct{})}
 	if p := answer.Properties; p != nil && p.MaximumPacketSize != nil {
 		s.largest = int64(*p.MaximumPacketSize)
 	}
-	s.close = sync.OnceFunc(func() { close(s.closed) })
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.session = s
+	t.session.Store(s)
 	return nil
 }
 
@@ -109,20 +112,11 @@ func (t *mqttTransport) connectOption() *paho.Connect {
 	return connect
 }
 
-func (t *mqttTransport) current() (*mqttSession, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.session == nil {
-		return nil, errNotConnected
-	}
-	return t.session, nil
-}
-
 // Send implements options.CloudEventTransport.
 func (t *mqttTransport) Send(ctx context.Context, event cloudevents.Event) error {
-	s, err := t.current()
-	if err != nil {
-		return err
+	s := t.session.Load()
+	if s == nil {
+		return errNotConnected
 	}
 	topic, err := mqtt.SourcePubTopic(ctx, t.options, SourceID, event.Context)
 	if err != nil {
@@ -164,23 +158,14 @@ func (s *mqttSession) fits(message *paho.Publish) error {
 
 // Subscribe implements options.CloudEventTransport.
 func (t *mqttTransport) Subscribe(ctx context.Context) error {
-	s, err := t.current()
-	if err != nil {
-		return err
+	s := t.session.Load()
+	if s == nil {
+		return errNotConnected
 	}
 	subscription, err := mqtt.SourceSubscribe(t.options, SourceID)
 	if err != nil {
 		return err
 	}
-	s.client.AddOnPublishReceived(func(message paho.PublishReceived) (bool, error) {
-		select {
-		case <-s.receiving:
-			s.handle(message.Packet)
-			return true, nil
-		case <-s.closed:
-			return false, errNotConnected
-		}
-	})
 	if _, err := s.client.Subscribe(ctx, subscription); err != nil {
 		return fmt.Errorf("subscribing at the MQTT broker: %w", err)
 	}
@@ -189,19 +174,18 @@ func (t *mqttTransport) Subscribe(ctx context.Context) error {
 
 // Receive implements options.CloudEventTransport. The context of each event knows the cluster of the topic that it came by.
 func (t *mqttTransport) Receive(ctx context.Context, handle options.ReceiveHandlerFn) error {
-	s, err := t.current()
-	if err != nil {
-		return err
+	s := t.session.Load()
+	if s == nil {
+		return errNotConnected
 	}
-	s.once.Do(func() {
-		s.handle = func(message *paho.Publish) { receive(ctx, message, handle) }
-		close(s.receiving)
-	})
-	select {
-	case <-ctx.Done():
-	case <-s.closed:
+	for {
+		select {
+		case message := <-s.received:
+			receive(ctx, message, handle)
+		case <-ctx.Done():
+			return nil
+		}
 	}
-	return nil
 }
 
 // receive handles a message from the broker.
@@ -214,19 +198,21 @@ func receive(ctx context.Context, message *paho.Publish, handle options.ReceiveH
 	handle(withSender(ctx, clusterOfTopic(message.Topic)), *event)
 }
 
-// ErrorChan implements options.CloudEventTransport.
-func (t *mqttTransport) ErrorChan() <-chan error { return t.errs }
+// ErrorChan implements options.CloudEventTransport. It belongs to the current session.
+func (t *mqttTransport) ErrorChan() <-chan error {
+	if s := t.session.Load(); s != nil {
+		return s.errs
+	}
+	return nil
+}
 
 // Close implements options.CloudEventTransport.
 func (t *mqttTransport) Close(context.Context) error {
-	s, err := t.current()
-	if err != nil {
-		return nil //nolint:nilerr // There is nothing to close.
+	s := t.session.Swap(nil)
+	if s == nil {
+		return nil
 	}
-	s.close()
-	t.mu.Lock()
-	t.session = nil
-	t.mu.Unlock()
+	s.end()
 	return s.client.Disconnect(&paho.Disconnect{ReasonCode: 0})
 }
 

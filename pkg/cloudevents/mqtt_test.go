@@ -9,7 +9,7 @@ import (
 
 // The client announces limits to the broker: a maximum packet size that fits exactly one event, and the number of packets that may wait.
 func TestPacketSizeIsAnnounced(t *testing.T) {
-	transport := newMQTTTransport(&mqtt.MQTTOptions{KeepAlive: 60, Username: "me"}, "hub")
+	transport := &mqttTransport{options: &mqtt.MQTTOptions{KeepAlive: 60, Username: "me"}, clientID: "hub"}
 	connect := transport.connectOption()
 	require.Equal(t, uint32(maxPacket), *connect.Properties.MaximumPacketSize)
 	require.Equal(t, uint16(maxWaiting), *connect.Properties.ReceiveMaximum)

@@ -2,9 +2,17 @@ package cloudevents
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"k8s.io/utils/clock"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/builder"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/cert"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/grpc"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/mqtt"
 )
 
 // Connection is notified when the connection to the broker is lost, and when it is restored.
@@ -35,17 +43,6 @@ type Metrics interface {
 	AgentsUnreached(n int)
 }
 
-type noMetrics struct{}
-
-func (noMetrics) EventRefused(string)  {}
-func (noMetrics) EventResent()         {}
-func (noMetrics) EventSent(string)     {}
-func (noMetrics) EventReceived(string) {}
-func (noMetrics) Connected(bool)       {}
-func (noMetrics) Reconnected()         {}
-func (noMetrics) ReportsUnread(int)    {}
-func (noMetrics) AgentsUnreached(int)  {}
-
 // The kinds of events that agents send.
 const (
 	// ReceivedReport is an agent's report of a work.
@@ -68,7 +65,7 @@ type Options struct {
 	Connection Connection
 	// QPS limits how many events are sent per second. Zero means no limit: a broker that receives too much pushes back by its receive maximum.
 	QPS float32
-	// Metrics count events; nil for none.
+	// Metrics count events.
 	Metrics Metrics
 	// AgentReturn is how long agents may take to reconnect after an outage of the broker.
 	AgentReturn time.Duration
@@ -77,4 +74,72 @@ type Options struct {
 	Available func(ctx context.Context, cluster string) (available, exists bool)
 	// Clock is the hub's clock.
 	Clock clock.PassiveClock
+}
+
+// loadConfig reads a driver's configuration, and rejects one that is certainly a mistake.
+func loadConfig(o Options) (any, error) {
+	_, config, err := builder.NewConfigLoader(o.Type, o.ConfigFile).LoadConfig()
+	if err != nil {
+		return nil, err
+	}
+	if err := check(config); err != nil {
+		return nil, err
+	}
+	return config, checkTLS(config, o.ConfigFile)
+}
+
+// newTransport returns sdk-go's transport, or one that knows the topic of each event if there are topics.
+func newTransport(o Options, config any) (options.CloudEventTransport, error) {
+	if broker, ok := config.(*mqtt.MQTTOptions); ok {
+		return &mqttTransport{options: broker, clientID: o.ClientID}, nil
+	}
+	source, err := builder.BuildCloudEventsSourceOptions(config, o.ClientID, SourceID, payload.ManifestBundleEventDataType)
+	if err != nil {
+		return nil, err
+	}
+	return source.CloudEventsTransport, nil
+}
+
+// check rejects a configuration with which a hub would not learn of its works after a restart.
+func check(config any) error {
+	broker, ok := config.(*mqtt.MQTTOptions)
+	if !ok {
+		return nil
+	}
+	if _, err := mqtt.SourceSubscribe(broker, SourceID); err != nil {
+		return fmt.Errorf("topics.agentEvents: %w", err)
+	}
+	if broker.Topics.SourceBroadcast == "" {
+		return fmt.Errorf("topics.sourceBroadcast is empty: set it to sources/%s/sourcebroadcast, "+
+			"by which this hub asks all agents for their works when it starts", SourceID)
+	}
+	if broker.Topics.AgentBroadcast == "" {
+		return errors.New("topics.agentBroadcast is empty: set it to clusters/+/agentbroadcast, " +
+			"by which agents ask this hub for their works when they start")
+	}
+	return nil
+}
+
+// checkTLS rejects a configuration that names an authority, but with which sdk-go would connect without TLS.
+func checkTLS(config any, path string) error {
+	var certificates cert.CertConfig
+	secure := false
+	switch o := config.(type) {
+	case *mqtt.MQTTOptions:
+		loaded, err := mqtt.LoadConfig(path)
+		if err != nil {
+			return err
+		}
+		certificates, secure = loaded.CertConfig, o.Dialer.TLSConfig != nil
+	case *grpc.GRPCOptions:
+		loaded, err := grpc.LoadConfig(path)
+		if err != nil {
+			return err
+		}
+		certificates, secure = loaded.CertConfig, o.Dialer.TLSConfig != nil
+	}
+	if len(certificates.CAData) > 0 && !secure {
+		return errors.New("caFile is set, and clientCertFile and clientKeyFile are not: the connection would have no TLS; set them")
+	}
+	return nil
 }

@@ -4,21 +4,21 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
-	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/utils/clock"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/lru"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
@@ -63,64 +63,50 @@ const (
 	Selected
 )
 
-// ownerFreshness is the time for which data from the API server is used: all agents answer at the same time when a hub starts.
-const ownerFreshness = 10 * time.Second
+// Caches are the hub's informers, in which it looks up the owners and the clusters of works. They have synced before the driver starts.
+type Caches struct {
+	// ReplicaSets holds replicaset.Objects. Decisions have the indexes of replicaset.DecisionIndexers.
+	ReplicaSets, Placements, Revisions, Decisions cache.Indexer
+	// Clusters are ManagedClusters. A hub may lack the permission to read them.
+	Clusters cache.SharedInformer
+	// Client asks the API server whether an owner is gone.
+	Client dynamic.Interface
 
-// maxRevisions limits the number of remembered revisions: agents can invent any number of them.
-const maxRevisions = 10000
-
-// LiveOwners finds owners in the hub's informers. Before these have synced, it lists the objects itself.
-type LiveOwners struct {
-	client dynamic.Interface
-	kube   kubernetes.Interface
-	clock  clock.PassiveClock
-	// caches are the hub's informers; nil before UseCaches.
-	caches atomic.Pointer[Caches]
-
-	// listing is held while the objects are listed. listed is the last list; nil for none.
-	listing sync.Mutex
-	listed  *view
-
-	// revisions caches recent reads of revisions, including that a revision does not exist.
-	revisions *cache.LRUExpireCache
+	decoded *lru.Cache
 }
 
-// revisionKey identifies a revision, and the owner that has to control it.
+// maxRevisions is the number of decoded revisions that are remembered: those that agents have at the same time.
+const maxRevisions = 64
+
+// revisionKey identifies a version of a ControllerRevision.
 type revisionKey struct {
-	namespace, name string
-	owner           types.UID
+	uid     types.UID
+	version string
 }
 
-// NewLiveOwners returns LiveOwners without informers.
-func NewLiveOwners(client dynamic.Interface, kube kubernetes.Interface, clk clock.PassiveClock) *LiveOwners {
-	return &LiveOwners{client: client, kube: kube, clock: clk, revisions: cache.NewLRUExpireCacheWithClock(maxRevisions, clk)}
-}
+// NewCaches returns Caches that hold nothing yet.
+func NewCaches() *Caches { return &Caches{decoded: lru.New(maxRevisions)} }
 
 // Find implements Owners. It returns no template of a revision that the owner does not control, and none for a cluster that the owner does
 // not select. An agent can invent any number of owners, so a lookup costs no request, and delays no other report.
-func (o *LiveOwners) Find(ctx context.Context, claim Claim) (Owner, error) {
-	v, err := o.view(ctx)
-	if err != nil {
-		return Owner{}, err
-	}
-	found, exists, err := v.replicaSets.GetByKey(claim.Namespace + "/" + claim.Name)
+func (c *Caches) Find(_ context.Context, claim Claim) (Owner, error) {
+	found, exists, err := c.ReplicaSets.GetByKey(claim.Namespace + "/" + claim.Name)
 	if err != nil || !exists {
 		return Owner{}, err
 	}
 	object, owner := found.(*replicaset.Object), Owner{Exists: true}
-	if owner.Selection, err = v.selection(object, claim.Cluster); err != nil {
+	if owner.Selection, err = c.selection(object, claim.Cluster); err != nil {
 		return Owner{}, err
 	}
-	if claim.Hash == "" || owner.Selection != Selected || !v.hasRevision(claim) {
-		return owner, nil
+	if claim.Hash != "" && owner.Selection == Selected {
+		owner.Template, err = c.template(object, claim.Hash)
 	}
-	owner.Template, err = o.template(ctx, claim, object.UID)
 	return owner, err
 }
 
 // Gone implements Owners.
-func (o *LiveOwners) Gone(ctx context.Context, namespace, name string) (bool, error) {
-	_, err := o.client.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+func (c *Caches) Gone(ctx context.Context, namespace, name string) (bool, error) {
+	_, err := c.Client.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case err == nil:
 		return false, nil
@@ -132,41 +118,105 @@ func (o *LiveOwners) Gone(ctx context.Context, namespace, name string) (bool, er
 }
 
 // template returns the content of the owner's revision with a hash; nil if there is none that the owner controls.
-func (o *LiveOwners) template(ctx context.Context, claim Claim, owner types.UID) (*workv1.ManifestWorkSpec, error) {
-	key := revisionKey{claim.Namespace, revision.Name(claim.Name, claim.Hash), owner}
-	if known, ok := o.revisions.Get(key); ok {
-		return known.(*workv1.ManifestWorkSpec), nil
+func (c *Caches) template(owner *replicaset.Object, hash string) (*workv1.ManifestWorkSpec, error) {
+	found, exists, err := c.Revisions.GetByKey(owner.Namespace + "/" + revision.Name(owner.Name, hash))
+	if err != nil || !exists {
+		return nil, err
 	}
-	object, err := o.kube.AppsV1().ControllerRevisions(key.namespace).Get(ctx, key.name, metav1.GetOptions{})
-	var template *workv1.ManifestWorkSpec
-	switch {
-	case apierrors.IsNotFound(err):
-	case err != nil:
-		return nil, fmt.Errorf("asking for ControllerRevision %s/%s: %w", key.namespace, key.name, err)
-	case metav1.IsControlledBy(object, &metav1.ObjectMeta{UID: owner}):
-		if decoded := revision.Decode(object); decoded.Err == nil && decoded.Hash == claim.Hash {
-			template = decoded.Template
-		}
+	object := found.(*appsv1.ControllerRevision)
+	if !metav1.IsControlledBy(object, owner) {
+		return nil, nil
 	}
-	o.revisions.Add(key, template, ownerFreshness)
-	return template, nil
+	key := revisionKey{object.UID, object.ResourceVersion}
+	known, ok := c.decoded.Get(key)
+	if !ok {
+		known = revision.Decode(object)
+		c.decoded.Add(key, known)
+	}
+	if decoded := known.(revision.Revision); decoded.Err == nil && decoded.Hash == hash {
+		return decoded.Template, nil
+	}
+	return nil, nil
 }
 
 // Expected returns the number of works that each owner's status counts, by the value of the owner label. If the status was lost, the number
 // is unknown, and 0 is expected: the object still has its finalizer.
-func (o *LiveOwners) Expected(ctx context.Context) (map[string]int, error) {
-	list, err := o.client.Resource(workv1alpha1.ManifestWorkReplicaSetResource).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("listing the ManifestWorkReplicaSets: %w", err)
-	}
+func (c *Caches) Expected() map[string]int {
 	expected := map[string]int{}
-	for i := range list.Items {
-		object := &list.Items[i]
-		total, counted, _ := unstructured.NestedInt64(object.Object, "status", "summary", "total")
-		update, _, _ := unstructured.NestedString(object.Object, "status", "updateRevision")
-		if counted || update != "" || slices.Contains(object.GetFinalizers(), workv1alpha1.Finalizer) {
-			expected[workv1alpha1.OwnerLabelValue(object.GetNamespace(), object.GetName())] = int(total)
+	for _, found := range c.ReplicaSets.List() {
+		object := found.(*replicaset.Object)
+		total := object.Status.Summary.Total
+		if total > 0 || object.Status.UpdateRevision != "" || slices.Contains(object.Finalizers, workv1alpha1.Finalizer) {
+			expected[workv1alpha1.OwnerLabelValue(object.Namespace, object.Name)] = total
 		}
 	}
-	return expected, nil
+	return expected
+}
+
+// Available reports whether a cluster is available according to its ManagedCluster, independently of its work agent, and whether it exists.
+// While the ManagedClusters are unknown, every cluster counts as existing and unavailable.
+func (c *Caches) Available(_ context.Context, cluster string) (available, exists bool) {
+	if !c.Clusters.HasSynced() {
+		return false, true
+	}
+	found, exists, err := c.Clusters.GetStore().GetByKey(cluster)
+	if err != nil || !exists {
+		return false, err != nil
+	}
+	report, exists := availability.Of(found.(*clusterv1.ManagedCluster))
+	return report.Available, exists
+}
+
+// selection reports whether an owner selects a cluster, or keeps the work of one that is away.
+func (c *Caches) selection(owner *replicaset.Object, cluster string) (Selection, error) {
+	if slices.ContainsFunc(owner.Status.Away, func(away workv1alpha1.AwayCluster) bool { return away.Cluster == cluster }) {
+		return Selected, nil
+	}
+	found := Unselected
+	if !owner.PlacementsKnown {
+		found = SelectionUnknown
+	}
+	for i := range owner.Spec.PlacementRefs {
+		selection, err := c.selectionOf(owner.Namespace+"/"+owner.Spec.PlacementRefs[i].Name, cluster)
+		switch {
+		case err != nil || selection == Selected:
+			return selection, err
+		case selection == SelectionUnknown:
+			found = SelectionUnknown
+		}
+	}
+	return found, nil
+}
+
+// selectionOf reports whether a Placement selects a cluster.
+func (c *Caches) selectionOf(placement, cluster string) (Selection, error) {
+	found, exists, err := c.Placements.GetByKey(placement)
+	if err != nil || !exists {
+		return SelectionUnknown, err
+	}
+	named, err := c.Decisions.ByIndex(replicaset.ByCluster, cluster)
+	if err != nil {
+		return SelectionUnknown, err
+	}
+	for _, object := range named {
+		if slices.Contains(replicaset.DecisionKeys(object.(*clusterv1beta1.PlacementDecision)), placement) {
+			return Selected, nil
+		}
+	}
+	objects, err := c.Decisions.ByIndex(replicaset.ByPlacement, placement)
+	if err != nil {
+		return SelectionUnknown, err
+	}
+	decided := sets.New[string]()
+	for _, object := range objects {
+		for _, decision := range object.(*clusterv1beta1.PlacementDecision).Status.Decisions {
+			decided.Insert(decision.ClusterName)
+		}
+	}
+	decided.Delete("")
+	selected := found.(*clusterv1beta1.Placement).Status.NumberOfSelectedClusters
+	if len(objects) > 0 && int(selected) == len(decided) {
+		return Unselected, nil
+	}
+	return SelectionUnknown, nil
 }

@@ -2,10 +2,8 @@ package cloudevents
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,17 +11,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
-	kubefake "k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/client-go/tools/cache"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
+// replicaSet is a ManifestWorkReplicaSet in namespace ns, with the Placements p1 and p2.
 func replicaSet(name string, status map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
@@ -32,52 +32,60 @@ func replicaSet(name string, status map[string]any) *unstructured.Unstructured {
 	}}
 }
 
-// placement is a Placement that says to have selected so many clusters, and its one decision.
-func placementIn(name string, selected int64, clusters ...string) []runtime.Object {
-	var decisions []any
-	for _, cluster := range clusters {
-		decisions = append(decisions, map[string]any{"clusterName": cluster})
-	}
-	object := func(kind string, labels, status map[string]any) *unstructured.Unstructured {
-		return &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": kind,
-			"metadata": map[string]any{"namespace": "ns", "name": name, "labels": labels}, "status": status,
-		}}
-	}
-	return []runtime.Object{
-		object("Placement", nil, map[string]any{"numberOfSelectedClusters": selected}),
-		object("PlacementDecision", map[string]any{"cluster.open-cluster-management.io/placement": name}, map[string]any{"decisions": decisions}),
-	}
-}
-
+// ownersRig has caches that a test fills, and an API server that knows the ManifestWorkReplicaSet "web".
 type ownersRig struct {
-	*LiveOwners
+	*Caches
+	t      *testing.T
 	client *dynamicfake.FakeDynamicClient
-	clock  *clocktesting.FakePassiveClock
 }
 
-func newOwners(t *testing.T, revisions ...runtime.Object) *ownersRig {
+func newOwners(t *testing.T, revisions ...*appsv1.ControllerRevision) *ownersRig {
 	t.Helper()
-	objects := append(placementIn("p1", 2, "c1", "c2"), placementIn("p2", 1, "c3")...)
-	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-		map[schema.GroupVersionResource]string{
-			workv1alpha1.ManifestWorkReplicaSetResource:                                                       "ManifestWorkReplicaSetList",
-			{Group: "cluster.open-cluster-management.io", Version: "v1beta1", Resource: "placements"}:         "PlacementList",
-			{Group: "cluster.open-cluster-management.io", Version: "v1beta1", Resource: "placementdecisions"}: "PlacementDecisionList",
-		},
-		append(objects,
-			replicaSet("web", map[string]any{
-				"updateRevision": "abc", "summary": map[string]any{"total": int64(3)}, "away": []any{map[string]any{"cluster": "c9", "placement": "p1"}},
-			}),
-			replicaSet("new", nil),
-			replicaSet("begun", map[string]any{"updateRevision": "abc"}),
-			replicaSet("upstreams", map[string]any{"summary": map[string]any{"total": int64(2)}}),
-		)...)
+	indexer := func(indexers cache.Indexers) cache.Indexer {
+		return cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
+	}
+	web := replicaSet("web", map[string]any{
+		"updateRevision": "abc", "summary": map[string]any{"total": int64(3)}, "away": []any{map[string]any{"cluster": "c9", "placement": "p1"}},
+	})
+	o := &ownersRig{NewCaches(), t, dynamicfake.NewSimpleDynamicClient(runtime.NewScheme(), web)}
+	o.ReplicaSets, o.Placements, o.Revisions, o.Client = indexer(nil), indexer(nil), indexer(nil), o.client
+	o.Decisions = indexer(replicaset.DecisionIndexers())
 	wiped := replicaSet("wiped", nil)
 	wiped.SetFinalizers([]string{workv1alpha1.Finalizer})
-	require.NoError(t, client.Tracker().Add(wiped))
-	clk := clocktesting.NewFakePassiveClock(noon)
-	return &ownersRig{NewLiveOwners(client, kubefake.NewClientset(revisions...), clk), client, clk}
+	for _, object := range []*unstructured.Unstructured{
+		web, wiped, replicaSet("new", nil), replicaSet("begun", map[string]any{"updateRevision": "abc"}),
+		replicaSet("upstreams", map[string]any{"summary": map[string]any{"total": int64(2)}}),
+	} {
+		require.NoError(t, o.ReplicaSets.Add(replicaset.Decode(object)))
+	}
+	for _, object := range revisions {
+		require.NoError(t, o.Revisions.Add(object))
+	}
+	o.place("p1", 2, "c1", "c2")
+	o.place("p2", 1, "c3")
+	return o
+}
+
+// place sets a Placement that says to have selected so many clusters, and its one decision.
+func (o *ownersRig) place(name string, selected int32, clusters ...string) {
+	o.t.Helper()
+	placement := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+	placement.Status.NumberOfSelectedClusters = selected
+	decision := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: name, Labels: map[string]string{clusterv1beta1.PlacementLabel: name},
+	}}
+	for _, cluster := range clusters {
+		decision.Status.Decisions = append(decision.Status.Decisions, clusterv1beta1.ClusterDecision{ClusterName: cluster})
+	}
+	require.NoError(o.t, o.Placements.Update(placement))
+	require.NoError(o.t, o.Decisions.Update(decision))
+}
+
+func (o *ownersRig) find(name, hash, cluster string) Owner {
+	o.t.Helper()
+	owner, err := o.Find(o.t.Context(), Claim{Namespace: "ns", Name: name, Hash: hash, Cluster: cluster})
+	require.NoError(o.t, err)
+	return owner
 }
 
 func testRevision(t *testing.T, hash string) *appsv1.ControllerRevision {
@@ -116,8 +124,7 @@ func TestOwnersAreFound(t *testing.T) {
 		"not at all":                                {"gone", "abc", "c1", false, SelectionUnknown, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			owner, err := owners.Find(t.Context(), Claim{Namespace: "ns", Name: test.owner, Hash: test.hash, Cluster: test.cluster})
-			require.NoError(t, err)
+			owner := owners.find(test.owner, test.hash, test.cluster)
 			require.Equal(t, test.found, owner.Exists)
 			require.Equal(t, test.selection, owner.Selection)
 			require.Equal(t, test.has, owner.Template != nil)
@@ -126,30 +133,25 @@ func TestOwnersAreFound(t *testing.T) {
 			}
 		})
 	}
+	require.Empty(t, owners.client.Actions(), "owners and revisions that agents make up cost no request")
 }
 
 // While a Placement is missing, or decisions of it are, nobody knows that a cluster is not selected.
 func TestSelectionIsNotKnown(t *testing.T) {
-	resource := schema.GroupVersionResource{Group: "cluster.open-cluster-management.io", Version: "v1beta1", Resource: "placements"}
-	for name, change := range map[string]func(*testing.T, *ownersRig){
-		"no Placement": func(t *testing.T, o *ownersRig) {
-			require.NoError(t, o.client.Resource(resource).Namespace("ns").Delete(t.Context(), "p2", metav1.DeleteOptions{}))
+	for name, change := range map[string]func(*ownersRig) error{
+		"no Placement": func(o *ownersRig) error {
+			return o.Placements.Delete(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p2"}})
 		},
-		"a decision is missing": func(t *testing.T, o *ownersRig) {
-			half := placementIn("p2", 2, "c3")[0].(*unstructured.Unstructured)
-			_, err := o.client.Resource(resource).Namespace("ns").Update(t.Context(), half, metav1.UpdateOptions{})
-			require.NoError(t, err)
+		"a decision is missing": func(o *ownersRig) error {
+			o.place("p2", 2, "c3")
+			return nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			owners := newOwners(t)
-			change(t, owners)
-			owner, err := owners.Find(t.Context(), Claim{Namespace: "ns", Name: "web", Cluster: "c4"})
-			require.NoError(t, err)
-			require.Equal(t, SelectionUnknown, owner.Selection)
-			owner, err = owners.Find(t.Context(), Claim{Namespace: "ns", Name: "web", Cluster: "c1"})
-			require.NoError(t, err)
-			require.Equal(t, Selected, owner.Selection)
+			require.NoError(t, change(owners))
+			require.Equal(t, SelectionUnknown, owners.find("web", "", "c4").Selection)
+			require.Equal(t, Selected, owners.find("web", "", "c1").Selection)
 		})
 	}
 }
@@ -159,45 +161,8 @@ func TestReferencesThatCantBeRead(t *testing.T) {
 	owners := newOwners(t)
 	odd := replicaSet("web", nil)
 	require.NoError(t, unstructured.SetNestedSlice(odd.Object, []any{"not a ref"}, "spec", "placementRefs"))
-	_, err := owners.client.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace("ns").Update(t.Context(), odd, metav1.UpdateOptions{})
-	require.NoError(t, err)
-	owner, err := owners.Find(t.Context(), Claim{Namespace: "ns", Name: "web", Cluster: "c4"})
-	require.NoError(t, err)
-	require.Equal(t, Owner{Exists: true, Selection: SelectionUnknown}, owner)
-}
-
-// Before the informers have synced, owners that agents make up cost one list of each collection, once in a while.
-func TestOwnersThatAreMadeUp(t *testing.T) {
-	owners := newOwners(t)
-	find := func(name string) bool {
-		owner, err := owners.Find(t.Context(), Claim{Namespace: "ns", Name: name, Cluster: "c1"})
-		require.NoError(t, err)
-		return owner.Exists
-	}
-	for i := range 50 {
-		require.False(t, find(fmt.Sprintf("made-up-%d", i)))
-	}
-	require.True(t, find("web"))
-	require.Len(t, owners.client.Actions(), 3)
-	gone, err := owners.Gone(t.Context(), "ns", "made-up")
-	require.NoError(t, err)
-	require.True(t, gone)
-	require.Len(t, owners.client.Actions(), 4, "before a deletion it is asked for now")
-	owners.clock.SetTime(noon.Add(ownerFreshness))
-	require.True(t, find("web"))
-	require.Len(t, owners.client.Actions(), 7)
-}
-
-// What is remembered of revisions that agents make up is bounded.
-func TestRevisionsThatAreMadeUp(t *testing.T) {
-	owners := newOwners(t)
-	for i := range maxRevisions {
-		owners.revisions.Add(i, nil, time.Hour)
-	}
-	owner, err := owners.Find(t.Context(), Claim{Namespace: "ns", Name: "web", Hash: "made-up", Cluster: "c1"})
-	require.NoError(t, err)
-	require.Nil(t, owner.Template)
-	require.LessOrEqual(t, len(owners.revisions.Keys()), maxRevisions)
+	require.NoError(t, owners.ReplicaSets.Update(replicaset.Decode(odd)))
+	require.Equal(t, Owner{Exists: true, Selection: SelectionUnknown}, owners.find("web", "", "c4"))
 }
 
 // Only an API server that knows ManifestWorkReplicaSets can say that one is not there.
@@ -205,34 +170,53 @@ func TestAMissingCRDSaysNothingOfAnOwner(t *testing.T) {
 	owners := newOwners(t)
 	var answer error
 	owners.client.PrependReactor("*", "manifestworkreplicasets", func(clienttesting.Action) (bool, runtime.Object, error) { return answer != nil, nil, answer })
-	claim := Claim{Namespace: "ns", Name: "web", Cluster: "c1"}
 	for _, err := range []error{
 		apierrors.NewGenericServerResponse(http.StatusNotFound, "get", workv1alpha1.ManifestWorkReplicaSetResource.GroupResource(), "web", "404 page not found", 0, true),
 		errors.New("connection refused"),
 	} {
 		answer = err
-		_, err := owners.Find(t.Context(), claim)
-		require.ErrorContains(t, err, "listing the manifestworkreplicasets")
-		_, err = owners.Gone(t.Context(), "ns", "web")
+		_, err := owners.Gone(t.Context(), "ns", "web")
 		require.ErrorContains(t, err, "asking for ManifestWorkReplicaSet ns/web")
 	}
-	found := func() bool {
-		owner, err := owners.Find(t.Context(), claim)
+	answer = nil
+	for name, wanted := range map[string]bool{"web": false, "made-up": true} {
+		gone, err := owners.Gone(t.Context(), "ns", name)
 		require.NoError(t, err)
-		return owner.Exists
+		require.Equal(t, wanted, gone)
 	}
-	answer = nil
-	require.True(t, found())
-	answer = nil
-	require.NoError(t, owners.client.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace("ns").Delete(t.Context(), "web", metav1.DeleteOptions{}))
-	require.True(t, found(), "it was there a moment ago")
-	owners.clock.SetTime(noon.Add(ownerFreshness + time.Second))
-	require.False(t, found())
 }
 
 func TestExpectedWorks(t *testing.T) {
+	require.Equal(t, map[string]int{"ns.web": 3, "ns.begun": 0, "ns.wiped": 0, "ns.upstreams": 2}, newOwners(t).Expected())
+}
+
+// unsynced is an informer that has not synced yet.
+type unsynced struct{ cache.SharedInformer }
+
+func (unsynced) HasSynced() bool { return false }
+
+// synced is an informer whose store a test has filled.
+type synced struct{ cache.SharedInformer }
+
+func (synced) HasSynced() bool { return true }
+
+// Until the ManagedClusters are known, every cluster counts as registered and away.
+func TestAvailability(t *testing.T) {
 	owners := newOwners(t)
-	expected, err := owners.Expected(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, map[string]int{"ns.web": 3, "ns.begun": 0, "ns.wiped": 0, "ns.upstreams": 2}, expected)
+	clusters := cache.NewSharedInformer(&cache.ListWatch{}, &clusterv1.ManagedCluster{}, 0)
+	for name, available := range map[string]metav1.ConditionStatus{"c1": metav1.ConditionTrue, "c2": metav1.ConditionUnknown} {
+		cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		cluster.Status.Conditions = []metav1.Condition{{Type: clusterv1.ManagedClusterConditionAvailable, Status: available}}
+		require.NoError(t, clusters.GetStore().Add(cluster))
+	}
+	check := func(wanted map[string][]bool) {
+		for name, want := range wanted {
+			available, exists := owners.Available(t.Context(), name)
+			require.Equal(t, want, []bool{available, exists}, name)
+		}
+	}
+	owners.Clusters = unsynced{clusters}
+	check(map[string][]bool{"c1": {false, true}, "c3": {false, true}})
+	owners.Clusters = synced{clusters}
+	check(map[string][]bool{"c1": {true, true}, "c2": {false, true}, "c3": {false, false}})
 }

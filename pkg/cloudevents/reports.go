@@ -2,7 +2,6 @@ package cloudevents
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -38,28 +37,6 @@ func (d *Driver) received(ctx context.Context, event *cloudevents.Event, cluster
 	}
 }
 
-// readOutPatience is how long reports may take to be read before the caller has to try again.
-const readOutPatience = 5 * time.Second
-
-// readOut waits until the hub has read every event that has arrived from a cluster, and has processed the report of a work. An agent is not
-// silent while the hub has unread events from it.
-func (d *Driver) readOut(ctx context.Context, cluster string, uid types.UID) error {
-	isRead := d.store.mark(cluster)
-	read := d.await(ctx, readOutPatience, func() bool {
-		if !isRead() {
-			return false
-		}
-		d.store.mu.Lock()
-		defer d.store.mu.Unlock()
-		r := d.store.reports[uid]
-		return r == nil || !r.kept.unexpected.IsZero()
-	})
-	if !read {
-		return fmt.Errorf("not within %s", readOutPatience)
-	}
-	return nil
-}
-
 // unread updates the metric of the reports that are not processed yet.
 func (d *Driver) unread() {
 	d.store.mu.Lock()
@@ -76,9 +53,6 @@ type kept struct {
 	report *workv1.ManifestWork
 	// cost is its size in memory.
 	cost int
-	// due is when to process it, and failures is the number of consecutive failures.
-	due      time.Time
-	failures int
 	// considered is true if the work was checked and can't be restored.
 	considered bool
 	// unwanted is the time since which the owner of the work has been missing, or has not selected the cluster; zero if neither applies.
@@ -101,7 +75,7 @@ func (d *Driver) noteWord(uid types.UID) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
 	if r := d.store.records[uid]; r != nil {
-		r.unanswered = false
+		r.unanswered, r.wordAt = false, d.clock.Now()
 		r.reports++
 	}
 }
@@ -110,7 +84,7 @@ func (d *Driver) noteWord(uid types.UID) {
 // hub does not know.
 func (d *Driver) keep(work *workv1.ManifestWork) bool {
 	work.Spec = workv1.ManifestWorkSpec{} // The spec that an agent reports does not count.
-	bare(&work.Status)
+	work.Status = mergeStatus(&workv1.ManifestWorkStatus{}, &work.Status, 0, math.MaxInt)
 	cost, s := costOf(work), d.store
 	defer d.unread()
 	s.mu.Lock()
@@ -128,9 +102,9 @@ func (d *Driver) keep(work *workv1.ManifestWork) bool {
 		s.take(r.cluster, k.cost)
 		return false
 	}
-	k.report, k.cost, k.due = work, cost, d.clock.Now()
+	k.report, k.cost = work, cost
 	r.kept, s.reports[work.UID] = &k, r
-	d.mends.Add(mendTask{r.cluster})
+	d.mends.Add(mendTask{work.UID})
 	return true
 }
 
@@ -159,7 +133,7 @@ func (d *Driver) done(report *workv1.ManifestWork) {
 		return
 	}
 	if r.kept.report != report && !newer(report, r.kept.report) {
-		r.kept = &kept{report: r.kept.report, cost: r.kept.cost, due: r.kept.due}
+		r.kept = &kept{report: r.kept.report, cost: r.kept.cost}
 		return
 	}
 	s.give(r.cluster, r.kept.cost)
@@ -178,10 +152,9 @@ func newer(report, than *workv1.ManifestWork) bool {
 type askTask struct{}
 
 func (askTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
-	if !d.link.up.Load() {
+	if !d.Reachable() {
 		return auditInterval, nil
 	}
-	d.store.sweep()
 	d.expectAnswers()
 	if err := d.link.ask(ctx, eventtypes.ClusterAll); err != nil {
 		return 0, err
@@ -192,14 +165,6 @@ func (askTask) do(ctx context.Context, d *Driver) (again time.Duration, err erro
 		d.asked = d.clock.Now()
 	}
 	return auditInterval, nil
-}
-
-// askAgain asks the agent of a cluster for its works. If the broker is unreachable, there is no need: all agents are asked when it is back.
-func (d *Driver) askAgain(ctx context.Context, cluster string) error {
-	if !d.link.up.Load() {
-		return nil
-	}
-	return d.link.ask(ctx, cluster)
 }
 
 // answerInterval is how often an agent that keeps asking is sent all of its works.
@@ -223,5 +188,5 @@ func (t answerTask) do(ctx context.Context, d *Driver) (again time.Duration, err
 			return answerInterval, nil //nolint:nilerr // An agent asks when the broker is back, too.
 		}
 	}
-	return 0, d.askAgain(ctx, t.cluster)
+	return 0, d.link.ask(ctx, t.cluster)
 }

@@ -92,7 +92,7 @@ func (d *Driver) missing(expected map[string]int) map[string]int {
 
 // restore turns a report into the work that this hub sent before it was restarted. If the revision of the work does not exist, the work
 // stays unknown, and its cluster is sent the right work when its turn comes. Agents can report anything: a work is restored, and a template
-// sent, only for a cluster that the owner selects.
+// sent, only for a cluster that the owner selects. The caller holds the lock of the work.
 func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (again time.Duration, err error) {
 	logger := klog.FromContext(ctx).WithValues("cluster", report.Namespace, "name", report.Name)
 	namespace, name, ok := workv1alpha1.OwnerOf(report)
@@ -106,7 +106,7 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 	case err != nil:
 		return 0, err
 	case !owner.Exists || owner.Selection == Unselected && report.DeletionTimestamp.IsZero():
-		return d.removeUnwanted(ctx, report, claim, owner.Exists && d.isAway(ctx, claim.Cluster))
+		return d.removeUnwanted(ctx, report, claim, owner.Exists)
 	}
 	d.store.onKept(report.UID, func(k *kept) { k.unwanted = time.Time{} })
 	// For a work that is being deleted, only the deletion is sent. The work counts even if no Placement selects its cluster.
@@ -122,7 +122,18 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 		logger.V(2).Info("An agent has more ManifestWorks of an owner than a hub ever makes", "owner", klog.KRef(namespace, name))
 		return unknownInterval, nil
 	}
-	return d.restoreAs(report, owner.Template), nil
+	work, sequence := restored(report)
+	if owner.Template != nil {
+		work.Spec = *owner.Template.DeepCopy()
+	}
+	d.store.restore(work, sequence)
+	if !settled(work) {
+		d.lookAfter(work, confirmAfter) // The process that wrote the work can no longer do this.
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.restored = d.clock.Now()
+	return 0, nil
 }
 
 // ownerLabelOf returns "<namespace>.<name>" of the owner of a work; empty if it has none.
@@ -140,38 +151,14 @@ func (d *Driver) count(cluster string, is func(*workv1.ManifestWork) bool) (n in
 	return len(slices.DeleteFunc(works, func(work *workv1.ManifestWork) bool { return !is(work) }))
 }
 
-// restoreAs stores the work of a report, with the content of a template if there is one.
-func (d *Driver) restoreAs(report *workv1.ManifestWork, template *workv1.ManifestWorkSpec) (again time.Duration) {
-	defer d.lock(report.UID)()
-	if d.store.get(report.UID) != nil {
-		if d.store.report(report) != noted { // It was written in the meantime.
-			return confirmAfter
-		}
-		return 0
-	}
-	work, sequence := restored(report)
-	if template != nil {
-		work.Spec = *template.DeepCopy()
-	}
-	d.store.restore(work, sequence)
-	if !settled(work) {
-		d.lookAfter(work, confirmAfter) // The process that wrote the work can no longer do this.
-	}
-	d.mu.Lock()
-	d.restored = d.clock.Now()
-	d.mu.Unlock()
-	return 0
-}
-
 // restored returns a reported work without the metadata that sdk-go's clients add, and without content: the content that an agent reports
 // does not count.
 func restored(report *workv1.ManifestWork) (work *workv1.ManifestWork, sequence string) {
 	work = report.DeepCopy()
 	work.Spec = workv1.ManifestWorkSpec{}
 	sequence = work.Annotations[common.CloudEventsSequenceIDAnnotationKey]
-	maps.DeleteFunc(work.Annotations, func(key, _ string) bool {
-		return slices.Contains([]string{common.CloudEventsSequenceIDAnnotationKey, common.CloudEventsDataTypeAnnotationKey}, key)
-	})
+	delete(work.Annotations, common.CloudEventsSequenceIDAnnotationKey)
+	delete(work.Annotations, common.CloudEventsDataTypeAnnotationKey)
 	delete(work.Labels, common.CloudEventsOriginalSourceLabelKey)
 	work.Finalizers = []string{workv1.ManifestWorkFinalizer}
 	return work, sequence
@@ -188,23 +175,12 @@ func (d *Driver) isAway(ctx context.Context, cluster string) bool {
 	return exists && !available
 }
 
-// isUnwanted reports whether the owner of a work is gone, or does not select the cluster.
-func (d *Driver) isUnwanted(ctx context.Context, claim Claim) (bool, error) {
-	owner, err := d.owners.Find(ctx, claim)
-	switch {
-	case err != nil:
-		return false, err
-	case owner.Exists:
-		return owner.Selection == Unselected, nil
-	}
-	return d.owners.Gone(ctx, claim.Namespace, claim.Name)
-}
-
 // removeUnwanted deletes a work from its cluster if its owner was deleted, or no longer selects the cluster, while its agent or this hub
-// was disconnected. It waits for unwantedFor, and checks again before it deletes. The wait starts again while the cluster is away.
-func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork, claim Claim, away bool) (again time.Duration, err error) {
+// was disconnected. It waits for unwantedFor, and asks the API server whether the owner is gone. The wait starts again while a cluster is
+// away that its owner does not select.
+func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork, claim Claim, ownerExists bool) (time.Duration, error) {
 	now := d.clock.Now()
-	since := now
+	since, away := now, ownerExists && d.isAway(ctx, claim.Cluster)
 	d.store.onKept(report.UID, func(k *kept) {
 		if k.unwanted.IsZero() || away {
 			k.unwanted = now
@@ -214,15 +190,10 @@ func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork
 	if now.Sub(since) < unwantedFor || d.count(report.Namespace, isDeleting) >= maxUnwanted {
 		return unknownInterval, nil
 	}
-	if wait := d.mayRepair(report.Namespace); wait > 0 {
-		return wait, nil
-	}
-	if unwanted, err := d.isUnwanted(ctx, claim); err != nil || !unwanted {
-		return unknownInterval, err
-	}
-	defer d.lock(report.UID)()
-	if d.store.get(report.UID) != nil {
-		return 0, nil
+	if !ownerExists {
+		if gone, err := d.owners.Gone(ctx, claim.Namespace, claim.Name); err != nil || !gone {
+			return unknownInterval, err
+		}
 	}
 	work, sequence := restored(report)
 	work = d.deleting(work)

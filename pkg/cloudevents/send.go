@@ -2,11 +2,11 @@ package cloudevents
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/util/flowcontrol"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
@@ -16,7 +16,7 @@ import (
 )
 
 // errAway is the error if there is no connection, so that nothing is sent.
-var errAway = errors.New("the broker is not connected")
+var errAway = apierrors.NewServiceUnavailable("the broker is not connected")
 
 // newLimiter limits the number of events that are sent per second, with bursts of twice as many. Zero means no limit.
 func newLimiter(qps float32) flowcontrol.RateLimiter {
@@ -26,16 +26,15 @@ func newLimiter(qps float32) flowcontrol.RateLimiter {
 	return flowcontrol.NewTokenBucketRateLimiter(qps, max(1, int(2*qps)))
 }
 
-// publishSpec sends a work to its agent.
-func (d *Driver) publishSpec(ctx context.Context, action eventtypes.EventAction, work *workv1.ManifestWork, what *content) error {
-	if err := what.problem(); err != nil {
-		return invalid(work, err)
-	}
-	return d.publish(ctx, action, work, what)
-}
-
-// publish sends a work, and sends it again until its agent reports anything about it.
+// publish sends a work, and sends it again until its agent reports anything about it. A deletion has no content.
 func (d *Driver) publish(ctx context.Context, action eventtypes.EventAction, work *workv1.ManifestWork, what *content) error {
+	if what != nil {
+		if err := what.problem(); err != nil {
+			return apierrors.NewInvalid(common.ManifestWorkGK, work.Name, field.ErrorList{
+				field.Invalid(field.NewPath("spec", "workload", "manifests"), "", err.Error()),
+			})
+		}
+	}
 	if err := d.send(ctx, action, work, what); err != nil {
 		return err
 	}
@@ -52,9 +51,6 @@ func (d *Driver) send(ctx context.Context, action eventtypes.EventAction, work *
 	if err := d.limiter.Wait(ctx); err != nil {
 		return refusal(work.Name, err)
 	}
-	if err := d.reachable(); err != nil {
-		return err
-	}
 	event, err := d.encode(action, work, what)
 	if err != nil {
 		return apierrors.NewInternalError(fmt.Errorf("encoding ManifestWork %s/%s: %w", work.Namespace, work.Name, err))
@@ -67,14 +63,14 @@ func (d *Driver) send(ctx context.Context, action eventtypes.EventAction, work *
 }
 
 // Reachable reports whether events can be sent now.
-func (d *Driver) Reachable() bool { return d.link.connected.Load() }
+func (d *Driver) Reachable() bool { return d.link.up.Load() }
 
 // reachable returns nil while events can be sent.
 func (d *Driver) reachable() error {
 	if d.Reachable() {
 		return nil
 	}
-	return apierrors.NewServiceUnavailable(errAway.Error())
+	return errAway
 }
 
 // encode returns the event of a work. The spec is encoded once for all works that share it.

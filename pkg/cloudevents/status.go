@@ -36,8 +36,9 @@ func mostManifests(work *workv1.ManifestWork) int {
 
 // mergeStatus returns the status that an API server would hold after a report. A restarted agent has forgotten its conditions, and reports
 // them again one after another. Conditions of the current generation that it has not reported yet are taken from the last status. Otherwise
-// a cluster that succeeded long ago would briefly seem never to have answered, and be past its deadline. The size of the result is
-// bounded, so the cost is linear in the size of the report.
+// a cluster that succeeded long ago would briefly seem never to have answered, and be past its deadline. The result lacks what this hub
+// never reads: messages, feedback, and conditions of single manifests that no decision uses. So a report that differs only in these is not
+// a change (P7). Its size is bounded, so the cost is linear in the size of the report.
 func mergeStatus(before, reported *workv1.ManifestWorkStatus, generation int64, manifests int) workv1.ManifestWorkStatus {
 	conditions := keepUnreported(before.Conditions, boundConditions(reported.Conditions), generation)
 	return workv1.ManifestWorkStatus{
@@ -46,13 +47,6 @@ func mergeStatus(before, reported *workv1.ManifestWorkStatus, generation int64, 
 			Manifests: mergeManifests(before.ResourceStatus.Manifests, reported.ResourceStatus.Manifests, generation, manifests),
 		},
 	}
-}
-
-// trim removes the parts of a report that this hub never reads: messages, feedback, and conditions of single manifests that no decision
-// uses. So a report that differs only in these is not a change (P7).
-func trim(status *workv1.ManifestWorkStatus, manifests int) {
-	status.Conditions = boundConditions(status.Conditions)
-	status.ResourceStatus.Manifests = mergeManifests(nil, status.ResourceStatus.Manifests, 0, manifests)
 }
 
 // mergeManifests returns the manifests of a report, with the missing conditions of each taken from before.
@@ -129,7 +123,6 @@ func boundConditions(reported []metav1.Condition) []metav1.Condition {
 		if len(c.Reason) > maxReason {
 			c.Reason = strings.ToValidUTF8(c.Reason[:maxReason], "")
 		}
-		share(&c.Type, &c.Reason)
 		kept = append(kept, c)
 	}
 	return kept
@@ -144,24 +137,4 @@ func keepUnreported(before, reported []metav1.Condition, generation int64) []met
 		}
 	}
 	return reported
-}
-
-// bare removes from a stored report everything that merges do not read: messages, feedback, repeated conditions of the same type, and
-// manifests without a condition that merges read.
-func bare(status *workv1.ManifestWorkStatus) {
-	status.Conditions = boundConditions(status.Conditions)
-	var manifests []workv1.ManifestCondition
-	for i := range status.ResourceStatus.Manifests {
-		m := &status.ResourceStatus.Manifests[i]
-		var read []metav1.Condition
-		for j := range m.Conditions {
-			if kind := m.Conditions[j].Type; kind == workv1.ManifestDegraded || kind == workv1.ManifestProgressing {
-				read = append(read, m.Conditions[j])
-			}
-		}
-		if read != nil {
-			manifests = append(manifests, workv1.ManifestCondition{ResourceMeta: m.ResourceMeta, Conditions: boundConditions(read)})
-		}
-	}
-	status.ResourceStatus.Manifests = manifests
 }

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // epoch is the start of generations. A generation is the number of seconds since then: an event holds 32 bits of it, and generations must
@@ -53,9 +55,6 @@ type record struct {
 	work *workv1.ManifestWork
 	// content shares its memory with the spec of the work.
 	content *content
-	// given is the last generation that the hub gave the work, if only in a write that failed.
-	given int64
-
 	word
 	// write is the last write that no agent has confirmed, or that is not settled; nil for none.
 	write *write
@@ -78,8 +77,8 @@ type word struct {
 	reported int64
 	// wordAt is the time of the last report; zero if there was none.
 	wordAt time.Time
-	// renewals is the pace at which the work is sent again because its agent reports a newer generation.
-	renewals renewals
+	// renewals limits how often the work is sent again because its agent reports a newer generation; nil before the first time.
+	renewals *rate.Limiter
 }
 
 // cluster is all that the hub keeps of a cluster. If the agent of the cluster was heard, it stays as long as the process runs.
@@ -91,16 +90,15 @@ type cluster struct {
 	inbox
 	// bytes is the memory for its events that wait to be read, and for its kept reports.
 	bytes int
-	// spent is the highest generation of the works that have no record any more.
-	spent int64
+	// given is the highest generation of its works, including those of failed writes: an agent may have seen it, so it is never used for
+	// other content.
+	given int64
 	// heardSince is when its agent was first heard, and heardLast when last; zero for never.
 	heardSince, heardLast time.Time
 	// answered is when its agent was last sent the works that it asked for.
 	answered time.Time
 	// asked is when its agent was last asked because a work has been in flight for long, or because events were dropped.
 	asked time.Time
-	// repairs limit the actions that its reports cause.
-	repairs *rate.Limiter
 }
 
 func newStore(clk clock.PassiveClock) *store {
@@ -114,7 +112,7 @@ func newStore(clk clock.PassiveClock) *store {
 func (s *store) cluster(name string) *cluster {
 	c := s.clusters[name]
 	if c == nil {
-		c = &cluster{repairs: rate.NewLimiter(repairsPerSecond, repairsAtOnce)}
+		c = &cluster{}
 		s.clusters[name] = c
 	}
 	return c
@@ -131,30 +129,14 @@ func (s *store) record(name string, uid types.UID) *record {
 	return r
 }
 
-// release drops a record that holds nothing any more, and keeps its generation in the cluster: a generation that an agent may have seen is
-// never used for other content. The caller holds mu.
+// release drops a record that holds nothing any more. The caller holds mu.
 func (s *store) release(r *record) {
 	if r.work != nil || r.write != nil || r.kept != nil || r.readers > 0 || s.records[r.uid] != r {
 		return
 	}
 	c := r.cluster
-	c.spent = max(c.spent, r.given)
 	c.records = slices.DeleteFunc(c.records, func(other *record) bool { return other == r })
 	delete(s.records, r.uid)
-}
-
-// sweep drops clusters without any facts. A generation that was assigned long ago is lower than the next one, unless the clock is set back
-// by that much.
-func (s *store) sweep() {
-	now := s.clock.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for name, c := range s.clusters {
-		isOld := generationAt(now.Add(-maxAhead)) > c.spent
-		if len(c.records) == 0 && c.came == c.read && c.heardSince.IsZero() && isOld {
-			delete(s.clusters, name)
-		}
-	}
 }
 
 // generationAt returns the lowest generation that is given at a time.
@@ -247,20 +229,19 @@ func (s *store) unwatch(w *watcher) {
 	delete(s.watchers, w)
 }
 
-// nextGeneration returns a generation greater than any that a work has had, including those of earlier processes.
-func (s *store) nextGeneration(of *workv1.ManifestWork, atLeast int64) int64 {
+// nextGeneration returns a generation greater than any that a work of a cluster has had, including those of earlier processes.
+func (s *store) nextGeneration(name string, atLeast int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.record(of.Namespace, of.UID)
-	r.given = max(r.given+1, r.cluster.spent+1, atLeast, generationAt(s.clock.Now()))
-	r.given = min(r.given, math.MaxInt32) // Reports that would lead there are refused.
-	return r.given
+	c := s.cluster(name)
+	c.given = max(c.given+1, atLeast, generationAt(s.clock.Now()))
+	c.given = min(c.given, math.MaxInt32) // Reports that would lead there are refused.
+	return c.given
 }
 
 // put stores a write of this hub, and gives it its version. The status belongs to the agent: a report that arrived in between stays.
 func (s *store) put(work *workv1.ManifestWork) *workv1.ManifestWork {
 	content := s.contents.of(&work.Spec)
-	shareMeta(&work.ObjectMeta)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.record(work.Namespace, work.UID)
@@ -280,20 +261,20 @@ func (s *store) store(r *record, work *workv1.ManifestWork, content *content) {
 	s.version++
 	work.ResourceVersion = strconv.FormatInt(s.version, 10)
 	work.Spec = content.spec
-	r.work, r.content, r.given = work, content, max(r.given, work.Generation)
+	r.work, r.content = work, content
+	r.cluster.given = max(r.cluster.given, work.Generation)
 	s.notify(what, work)
 }
 
 // restore stores a reported work that the store does not have.
 func (s *store) restore(work *workv1.ManifestWork, sequence string) {
-	trim(&work.Status, mostManifests(work))
-	shareMeta(&work.ObjectMeta)
+	work.Status = mergeStatus(&workv1.ManifestWorkStatus{}, &work.Status, 0, mostManifests(work))
 	content := s.contents.of(&work.Spec)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.record(work.Namespace, work.UID)
 	s.store(r, work, content)
-	r.sequence, r.reported, r.wordAt = sequence, work.Generation, s.clock.Now()
+	r.sequence, r.reported = sequence, work.Generation
 }
 
 // touch gives a work a new version without changing it, so that watchers process it again. The caller holds mu.
@@ -301,15 +282,6 @@ func (s *store) touch(r *record) {
 	if r.work != nil {
 		same := *r.work
 		s.store(r, &same, r.content)
-	}
-}
-
-// drop releases the record of a work, if there is one.
-func (s *store) drop(uid types.UID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r := s.records[uid]; r != nil {
-		s.release(r)
 	}
 }
 
@@ -337,4 +309,43 @@ func (s *store) notify(what watch.EventType, work *workv1.ManifestWork) {
 	for w := range s.watchers {
 		w.send(watch.Event{Type: what, Object: copyOf(work)})
 	}
+}
+
+// hear notes that the agent of a cluster sent something.
+func (s *store) hear(name string) {
+	now := s.clock.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.cluster(name)
+	if c.heardLast = now; c.heardSince.IsZero() {
+		c.heardSince = now
+	}
+}
+
+// HeardSince returns when this process first heard the agent of a cluster; false if it has not. A broker keeps no reports: a cluster that
+// was not heard may have succeeded long ago.
+func (d *Driver) HeardSince(cluster string) (time.Time, bool) {
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	c := d.store.clusters[cluster]
+	if c == nil {
+		return time.Time{}, false
+	}
+	return c.heardSince, !c.heardSince.IsZero()
+}
+
+// Claimed returns the hashes of works that agents report as an owner's, and that this hub does not know: after a restart they can't be
+// restored while their revisions can't be read. counts reports whether the owner can have a work of that name in that cluster: agents can
+// report anything.
+func (d *Driver) Claimed(owner string, counts func(cluster, name string) bool) []string {
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	var hashes []string
+	for _, r := range d.store.reports {
+		report := r.kept.report
+		if r.work == nil && ownerLabelOf(report) == owner && counts(report.Namespace, report.Name) {
+			hashes = append(hashes, report.Labels[workv1alpha1.LabelControllerHash])
+		}
+	}
+	return hashes
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	mochi "github.com/mochi-mqtt/server/v2"
 	"github.com/mochi-mqtt/server/v2/hooks/auth"
@@ -92,10 +91,11 @@ topics:
   agentBroadcast: clusters/+/agentbroadcast
 `, listener.Addr()), 0o600))
 	connection := &fakeConnection{}
-	d, err := New(t.Context(), Options{
+	d, err := New(Options{
 		Type: "mqtt", ConfigFile: config, ClientID: "hub", Owners: fakeOwners{}, Connection: connection, Clock: clock.RealClock{},
+		Metrics: newRefusals(),
 	})
 	require.NoError(t, err)
-	require.Eventually(t, d.link.up.Load, 10*time.Second, 10*time.Millisecond)
+	require.NoError(t, d.Start(t.Context()))
 	return d, connection
 }

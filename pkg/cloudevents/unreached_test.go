@@ -24,7 +24,7 @@ type reachRig struct {
 
 func newReachRig(t *testing.T) *reachRig {
 	t.Helper()
-	r := &reachRig{t: t, clock: clocktesting.NewFakeClock(noon), wire: &wire{}, metrics: &refusals{counts: map[string]int{}}}
+	r := &reachRig{t: t, clock: clocktesting.NewFakeClock(noon), wire: &wire{}, metrics: newRefusals()}
 	r.stepped = newStepped(Options{
 		Owners: fakeOwners{"ns/web": nil}, Connection: &fakeConnection{}, AgentReturn: time.Minute, Clock: r.clock, Metrics: r.metrics,
 		Available: func(context.Context, string) (bool, bool) { return r.available, true },

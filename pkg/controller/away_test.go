@@ -13,6 +13,7 @@ import (
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -35,7 +36,7 @@ func workOf(cluster, hash string) *work.Work {
 
 func brokerPass(writes ...rollout.Write) *pass {
 	p := &pass{
-		key: "ns/web", now: rt.Epoch, observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}},
+		key: "ns/web", now: rt.Epoch, memory: memory.NewOwners().Of("ns/web", ""), observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}},
 	}
 	p.Snapshot, p.Update = &rollout.Snapshot{Owner: rt.Owner}, rt.Revision("bbb")
 	p.Plan = &rollout.Plan{Desired: rt.Revision("bbb"), Writes: writes}
@@ -45,15 +46,15 @@ func brokerPass(writes ...rollout.Write) *pass {
 // While the broker is away no write is tried, no error is logged for each cluster, and the condition says what happens next.
 func TestNothingIsWrittenWhileTheBrokerIsAway(t *testing.T) {
 	client := worktest.Answering("*", func(action clienttesting.Action) (*workv1.ManifestWork, error) { panic("tried: " + action.GetVerb()) })
-	r := &deployReconciler{NewWithStores(Config{
+	c := NewWithStores(Config{
 		Works: client, Broker: &awayBroker{}, Clock: clocktesting.NewFakeClock(rt.Epoch),
-	}, NewStores())}
+	}, NewStores())
 	p := brokerPass(
 		rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Create, Cluster: "c1", Revision: rt.Revision("bbb")},
 		rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Relabel, Cluster: "c2", Work: workOf("c2", "bbb")},
 	)
 	p.Plan.Deletes = []rollout.Delete{{Work: workOf("c3", "bbb")}}
-	require.NoError(t, r.act(t.Context(), p), "no error for the queue to log and to back off from")
+	require.NoError(t, c.act(t.Context(), p), "no error for the queue to log and to back off from")
 	require.Equal(t, []string{
 		"the broker is not connected; 3 ManifestWorks will be written when it is back; check the broker and --work-driver-config",
 	}, p.problems)
@@ -61,7 +62,7 @@ func TestNothingIsWrittenWhileTheBrokerIsAway(t *testing.T) {
 
 	// The deletion of the owner waits too, and its finalizer stays.
 	p = brokerPass()
-	done, err := (&finalizeReconciler{r.Controller}).deleteAll(t.Context(), p, []*workv1.ManifestWork{workOf("c1", "bbb").Object})
+	done, err := c.deleteAll(t.Context(), p, []*workv1.ManifestWork{workOf("c1", "bbb").Object})
 	require.NoError(t, err)
 	require.False(t, done)
 	require.Equal(t, awayInterval, p.recheck)

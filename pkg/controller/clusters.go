@@ -3,7 +3,6 @@ package controller
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -30,7 +29,7 @@ func (c *Controller) NoteCluster(obj any) []string {
 	if !exists {
 		return c.ForgetCluster(cluster)
 	}
-	changed, ruled := c.clusters.Note(cluster.Name, report, c.clock.Now())
+	changed, ruled := c.clusters.Note(cluster.Name, report, c.Clock.Now())
 	var keys []string
 	if changed {
 		keys = c.ownersOn(cluster.Name)
@@ -53,7 +52,7 @@ func (c *Controller) ForgetCluster(obj any) []string {
 
 // ownersOn returns the keys of the ManifestWorkReplicaSets with works on a cluster.
 func (c *Controller) ownersOn(cluster string) []string {
-	works, err := c.workIndex.ByIndex(cache.NamespaceIndex, cluster)
+	works, err := c.stores.Works.ByIndex(cache.NamespaceIndex, cluster)
 	if err != nil {
 		return nil
 	}
@@ -69,9 +68,9 @@ func (c *Controller) ownersOn(cluster string) []string {
 // interested returns the keys of the ManifestWorkReplicaSets that may depend on a cluster although they have no known work there. Over a
 // broker, they list the cluster as away. Otherwise, they select it and skip unavailable clusters.
 func (c *Controller) interested(cluster string) (keys []string) {
-	if c.broker != nil {
+	if c.Broker != nil {
 		lists := func(away workv1alpha1.AwayCluster) bool { return away.Cluster == cluster }
-		for _, cached := range c.replicaSets.List() {
+		for _, cached := range c.stores.ReplicaSets.List() {
 			if object := cached.(*replicaset.Object); slices.ContainsFunc(object.Status.Away, lists) {
 				keys = append(keys, cache.MetaObjectToName(object).String())
 			}
@@ -79,14 +78,14 @@ func (c *Controller) interested(cluster string) (keys []string) {
 		return keys
 	}
 	return slices.DeleteFunc(c.selecting(cluster), func(key string) bool {
-		cached, exists, _ := c.replicaSets.GetByKey(key)
+		cached, exists, _ := c.stores.ReplicaSets.GetByKey(key)
 		return !exists || !cached.(*replicaset.Object).Spec.SkipsUnavailable()
 	})
 }
 
 // selecting returns the keys of the ManifestWorkReplicaSets with a Placement that selects a cluster.
 func (c *Controller) selecting(cluster string) (keys []string) {
-	decisions, err := c.decisionIndex.ByIndex(replicaset.ByCluster, cluster)
+	decisions, err := c.stores.Decisions.ByIndex(replicaset.ByCluster, cluster)
 	if err != nil {
 		return nil
 	}
@@ -157,7 +156,7 @@ func (c *Controller) noteCluster(p *pass, clusters, remembered placement.Cluster
 func (c *Controller) noteSkippable(p *pass, clusters, remembered placement.Clusters) {
 	for i := range p.facts.Refs {
 		ref := &p.facts.Refs[i]
-		if c.broker != nil || ref.Placement == nil || !ref.Strategy.SkipsUnavailable() {
+		if c.Broker != nil || ref.Placement == nil || !ref.Strategy.SkipsUnavailable() {
 			continue
 		}
 		for cluster := range ref.Placement.Clusters() {
@@ -171,7 +170,7 @@ func (c *Controller) noteSkippable(p *pass, clusters, remembered placement.Clust
 // awayUnheard returns the clusters that the status lists as away and whose works this process does not know, and notes their availability.
 // A hub that was restarted knows a work that travels over a broker once its agent has reported it.
 func (c *Controller) awayUnheard(p *pass, clusters, remembered placement.Clusters, owners map[string]int) []rollout.AwayCluster {
-	if c.broker == nil || len(p.object.Status.Away) == 0 {
+	if c.Broker == nil || len(p.object.Status.Away) == 0 {
 		return nil
 	}
 	known := sets.New[string]()
@@ -189,13 +188,4 @@ func (c *Controller) awayUnheard(p *pass, clusters, remembered placement.Cluster
 		unheard = append(unheard, rollout.AwayCluster{Cluster: listed.Cluster, Placement: listed.Placement, Since: available.UnavailableSince})
 	}
 	return unheard
-}
-
-// clustersUnread returns why ManagedClusters can't be read, with the remedy; empty if they can. Each process makes an event of it once.
-func (c *Controller) clustersUnread(p *pass) string {
-	note := p.facts.ClustersNote
-	if note != "" && c.memory.Reports.Announce(p.key, note) {
-		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventClustersUnavailable, "Report", note)
-	}
-	return note
 }

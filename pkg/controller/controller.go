@@ -2,7 +2,6 @@ package controller
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -142,49 +141,29 @@ func withNamespaces(indexers cache.Indexers) cache.Indexers {
 
 // Controller rolls ManifestWorkReplicaSets out and back.
 type Controller struct {
+	Config
+
 	// The packages with the clients, which write and read live.
 	objects   *replicaset.Client
 	writer    *workwriter.Writer
 	revisions *revisionwriter.Writer
 
 	// The caches that are read.
-	replicaSets   cache.Indexer
-	workIndex     cache.Indexer
-	revisionIndex cache.Indexer
-	placement     clusterlisters.PlacementLister
-	decisionIndex cache.Indexer
+	stores    Stores
+	placement clusterlisters.PlacementLister
 
-	// Dependencies and settings, as in Config.
-	history      func() History
-	clustersNote func() string
-	hubNote      func() string
-	ownerHash    bool
 	// clustersSeen reports whether the controller has been told of all ManagedClusters.
-	clustersSeen  func() bool
-	connection    *connectivity.Connection
-	broker        Broker
-	recorder      events.EventRecorder
-	metrics       *metrics.Metrics
-	clock         clock.PassiveClock
-	successSettle time.Duration
-	writers       int
+	clustersSeen func() bool
 	// slots are shared by all passes: each write takes one.
 	slots *queue.Slots
 	// abortsWait reports whether another abort waits for a worker.
 	abortsWait func() bool
 
 	// State that is kept from one pass to the next, each part with its own lock (package internal/memory).
-	expectations *memory.Expectations
-	memory       *memory.Memory
-	contents     *memory.Contents
+	owners       *memory.Owners
 	combinations *memory.Combinations
-	pace         *memory.Pace
 	selections   *memory.Selections
 	clusters     *memory.Clusters
-	aborting     *memory.Aborting
-
-	// chain holds the steps of a pass, in order.
-	chain []reconciler
 }
 
 // wallClock is a clock without monotonic readings. Decisions compare what this process noted with times that are stored, and after the
@@ -198,62 +177,42 @@ func (c wallClock) Now() time.Time { return c.PassiveClock.Now().Round(0) }
 // Since implements clock.PassiveClock.
 func (c wallClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// reconciler is a step of a pass. It reports whether the pass continues.
-type reconciler interface {
-	reconcile(ctx context.Context, p *pass) (goOn bool, err error)
-}
-
 // NewWithStores returns a controller without informers: its caller fills the stores and calls Sync. It does not use the informers in the
 // config.
 func NewWithStores(config Config, stores Stores) *Controller {
+	never := func() string { return "" }
 	c := &Controller{
+		Config:  config,
 		objects: replicaset.NewClient(config.Dynamic),
 		writer: workwriter.New(workwriter.Config{
 			Works: config.Works, Metadata: config.Metadata, Whole: config.Broker != nil, Clock: config.Clock,
 			AllLabelled: config.AllLabelled,
 		}),
-		revisions:     revisionwriter.New(config.Kube),
-		placement:     clusterlisters.NewPlacementLister(stores.Placements),
-		replicaSets:   stores.ReplicaSets,
-		workIndex:     stores.Works,
-		revisionIndex: stores.Revisions,
-		decisionIndex: stores.Decisions,
-		history:       config.History,
-		clustersNote:  config.ClustersNote,
-		hubNote:       config.HubNote,
-		ownerHash:     config.OwnerHash,
-		clustersSeen:  func() bool { return true },
-		connection:    config.Connection,
-		broker:        config.Broker,
-		recorder:      config.Recorder,
-		metrics:       config.Metrics,
-		clock:         wallClock{config.Clock},
-		successSettle: config.SuccessSettle,
-		writers:       cmp.Or(max(config.Writers, 0), defaultWriters),
-		expectations:  memory.NewExpectations(),
-		memory:        memory.New(),
-		contents:      memory.NewContents(),
-		combinations:  memory.NewCombinations(cmp.Or(config.Handover, handover.DefaultLimits())),
-		pace:          memory.NewPace(),
-		selections:    memory.NewSelections(),
-		clusters:      memory.NewClusters(),
-		aborting:      memory.NewAborting(),
+		revisions:    revisionwriter.New(config.Kube),
+		stores:       stores,
+		placement:    clusterlisters.NewPlacementLister(stores.Placements),
+		clustersSeen: func() bool { return true },
+		abortsWait:   func() bool { return true },
+		owners:       memory.NewOwners(),
+		combinations: memory.NewCombinations(cmp.Or(config.Handover, handover.DefaultLimits())),
+		selections:   memory.NewSelections(),
+		clusters:     memory.NewClusters(),
 	}
-	if c.history == nil {
-		c.history = func() History { return History{} }
+	c.Dynamic, c.Works, c.Metadata, c.Kube = nil, nil, nil, nil // Only the packages above have clients.
+	c.Clock = wallClock{config.Clock}
+	c.Writers = cmp.Or(max(config.Writers, 0), defaultWriters)
+	c.slots = queue.NewSlots(c.Writers, c.Clock)
+	if c.History == nil {
+		c.History = func() History { return History{} }
 	}
-	if c.hubNote == nil {
-		c.hubNote = func() string { return "" }
+	if c.HubNote == nil {
+		c.HubNote = never
 	}
-	if c.clustersNote == nil {
-		c.clustersNote = func() string { return "" }
+	if c.ClustersNote == nil {
+		c.ClustersNote = never
 	}
-	if c.metrics == nil {
-		c.metrics = metrics.New() // Unregistered metrics are not exported.
-	}
-	c.slots, c.abortsWait = queue.NewSlots(c.writers, c.clock), func() bool { return true }
-	c.chain = []reconciler{
-		&finalizeReconciler{c}, &decideReconciler{c}, &deployReconciler{c}, &statusReconciler{c}, &pruneReconciler{c},
+	if c.Metrics == nil {
+		c.Metrics = metrics.New() // Unregistered metrics are not exported.
 	}
 	return c
 }

@@ -19,30 +19,28 @@ import (
 // historyInterval is how often a pass without a history checks whether there is one.
 const historyInterval = 15 * time.Second
 
-// decideReconciler lets package lifecycle decide, and answers its requests.
-type decideReconciler struct{ *Controller }
-
-func (r *decideReconciler) reconcile(ctx context.Context, p *pass) (goOn bool, err error) {
+// decide lets package lifecycle decide, and answers its requests.
+func (c *Controller) decide(ctx context.Context, p *pass) (goOn bool, err error) {
 	if p.reading.Later != nil {
-		return false, r.reportInvalid(ctx, p, status.InvalidSpec(laterLedger(p.reading.Later)))
+		return false, c.reportInvalid(ctx, p, status.InvalidSpec(laterLedger(p.reading.Later)))
 	}
-	r.noteWorks(p)
+	c.noteWorks(p)
 	for {
 		decision := lifecycle.Decide(&p.facts) // The only call that decides what the pass does.
 		if decision.Request == nil {
-			r.take(p, decision)
-			return r.end(ctx, p)
+			c.take(p, decision)
+			return c.end(ctx, p)
 		}
-		if goOn, err := r.answer(ctx, p, decision.Request); !goOn {
+		if goOn, err := c.answer(ctx, p, decision.Request); !goOn {
 			return false, err
 		}
 	}
 }
 
 // answer makes a request, and adds the answer to the observation. It reports whether the pass continues.
-func (r *decideReconciler) answer(ctx context.Context, p *pass, request *lifecycle.Request) (goOn bool, err error) {
+func (c *Controller) answer(ctx context.Context, p *pass, request *lifecycle.Request) (goOn bool, err error) {
 	if request.Action == lifecycle.ReadWorks {
-		works, stale, err := r.readWorks(ctx, p, request)
+		works, stale, err := c.readWorks(ctx, p, request)
 		if err != nil || stale {
 			p.lookAgain(memory.StaleInterval)
 			return false, err
@@ -50,10 +48,10 @@ func (r *decideReconciler) answer(ctx context.Context, p *pass, request *lifecyc
 		p.facts.Answers = append(p.facts.Answers, lifecycle.Answer{Key: request.Key, Result: lifecycle.Done, Works: works})
 		return true, nil
 	}
-	if shown, err := r.verify(ctx, p); !shown {
+	if shown, err := c.verify(ctx, p); !shown {
 		return false, err
 	}
-	p.facts.Answers = append(p.facts.Answers, r.perform(ctx, p, request))
+	p.facts.Answers = append(p.facts.Answers, c.perform(ctx, p, request))
 	return true, nil
 }
 
@@ -80,7 +78,7 @@ func (c *Controller) take(p *pass, decision lifecycle.Decision) {
 
 // say makes an event about a decision.
 func (c *Controller) say(p *pass, event *lifecycle.Event) {
-	if event.Once && !c.memory.Reports.Announce(p.key, event.Note) {
+	if event.Once && !p.memory.Announce(event.Note) {
 		return
 	}
 	c.event(p, nil, typeOf(event), event.Reason, event.Action, event.Note)

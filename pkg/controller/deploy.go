@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/workwriter"
@@ -21,48 +22,48 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
-// deployReconciler persists the decision, or carries it out.
-type deployReconciler struct{ *Controller }
-
-func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
-	r.nameLostPlaces(p)
-	r.memory.Works.Settled(p.Plan.Settled, p.now)
+// deploy persists the decision, or carries it out.
+func (c *Controller) deploy(ctx context.Context, p *pass) (bool, error) {
+	c.nameLostPlaces(p)
+	for _, settled := range p.Plan.Settled {
+		p.memory.Works.Of(settled.Object.UID).Settled(p.now)
+	}
 	p.lookAgain(p.Plan.Recheck)
-	r.nameAcceptedChanges(ctx, p)
-	if r.lacksLedger(p) {
-		return false, r.persistPlan(ctx, p)
+	c.nameAcceptedChanges(ctx, p)
+	if c.lacksLedger(p) {
+		return false, c.persistPlan(ctx, p)
 	}
 	if p.TemplateHeld {
-		return false, r.report(ctx, p)
+		return false, c.report(ctx, p)
 	}
 	if len(p.Plan.Writes)+len(p.Plan.Deletes) > 0 {
-		if shown, err := r.verify(ctx, p); !shown {
+		if shown, err := c.verify(ctx, p); !shown {
 			p.unrestored = p.Snapshot.Aborted && p.Plan.Behind > 0
 			return false, err
 		}
 	}
-	return true, r.act(ctx, p)
+	return true, c.act(ctx, p)
 }
 
 // persistPlan persists the ledger after the plan: a pass persists a decision or carries one out, never both.
-func (r *deployReconciler) persistPlan(ctx context.Context, p *pass) error {
+func (c *Controller) persistPlan(ctx context.Context, p *pass) error {
 	p.unrestored = p.Snapshot.Aborted && p.Plan.Behind > 0
-	r.namePersistentErrors(p, untried(p, p.Plan.Writes, p.Plan.Deletes))
+	c.namePersistentErrors(p, untried(attemptsOf(p, p.Plan.Writes, p.Plan.Deletes)))
 	p.standing = standing(p)
-	return r.persist(ctx, p, func() error { return r.report(ctx, p) })
+	return c.persist(ctx, p, func() error { return c.report(ctx, p) })
 }
 
 // report writes the status of a pass that has decided.
-func (r *deployReconciler) report(ctx context.Context, p *pass) error {
+func (c *Controller) report(ctx context.Context, p *pass) error {
 	if p.TemplateHeld {
 		slices.Sort(p.problems)
-		return r.reportInvalid(ctx, p, status.InvalidSpec(strings.Join(p.problems, "; ")))
+		return c.reportInvalid(ctx, p, status.InvalidSpec(strings.Join(p.problems, "; ")))
 	}
-	return r.patchStatus(ctx, p, stageOf(p))
+	return c.patchStatus(ctx, p, stageOf(p))
 }
 
 // nameAcceptedChanges reports the field that the API server stores differently from what was written.
-func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
+func (c *Controller) nameAcceptedChanges(ctx context.Context, p *pass) {
 	if len(p.Plan.Accepted) == 0 || p.Plan.Desired.Template == nil {
 		return // There is nothing to compare with if the revision is gone.
 	}
@@ -70,8 +71,8 @@ func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
 	if first.InHandover() {
 		wanted = first.Combined.Template
 	}
-	field := r.memory.Works.Difference(first.Object.UID, func() string {
-		stored, err := r.writer.Spec(ctx, &p.history, first.Object, first.Digest)
+	field := p.memory.Works.Of(first.Object.UID).Difference(func() string {
+		stored, err := c.writer.Spec(ctx, &p.history, first.Object, first.Digest)
 		if err != nil {
 			return ""
 		}
@@ -84,97 +85,86 @@ func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
 
 // act makes the plan's writes and deletes. Nothing else writes ManifestWorks, except the deletion of the owner. An abort that a pause holds
 // back stays in progress.
-func (r *deployReconciler) act(ctx context.Context, p *pass) error {
+func (c *Controller) act(ctx context.Context, p *pass) error {
 	p.unrestored = p.Snapshot.Aborted && (p.Plan.Deferred > 0 || p.Plan.Held != nil && p.Plan.Behind > 0)
-	left := r.budget(p) // Writes and deletes share one budget: after long writes, deletes wait for the next pass (P8).
-	results := r.writeAll(ctx, p, left)
-	r.askAgain(p)
-	deletions := r.deleteUnselected(ctx, p, left)
+	// Writes and deletes share one budget: after long writes, deletes wait for the next pass (P8).
+	results := c.tryAll(ctx, p, attemptsOf(p, p.Plan.Writes, p.Plan.Deletes), func(i int) error {
+		if i < len(p.Plan.Writes) {
+			return c.write(ctx, p, &p.Plan.Writes[i])
+		}
+		return c.deleteUnselected(ctx, p, &p.Plan.Deletes[i-len(p.Plan.Writes)])
+	})
+	c.askAgain(p)
 	if ctx.Err() != nil {
 		p.unrestored = true
 		return ctx.Err()
 	}
-	r.nameAway(p, results, deletions)
-	return r.sortResults(p, results, deletions)
+	nameAway(p, results)
+	return c.sortResults(p, results)
 }
 
-func (r *deployReconciler) writeAll(ctx context.Context, p *pass, left func() bool) []error {
-	results := make([]error, len(p.Plan.Writes))
-	r.parallel(ctx, len(results), func(i int) {
-		w := &p.Plan.Writes[i]
-		attempt := p.attemptOf(w)
+// tryAll makes requests about works, in order, for as long as one pass may, and returns their results.
+func (c *Controller) tryAll(ctx context.Context, p *pass, attempts []memory.Attempt, request func(i int) error) []memory.Attempted {
+	results, left := untried(attempts), c.budget(p)
+	c.parallel(ctx, len(attempts), func(i int) {
 		switch {
-		case r.away():
-			results[i] = errAway
-		case !w.LastTry && r.memory.Owners.RefusedLately(p.key, attempt, p.now):
-			results[i] = memory.ErrRefusedLately
-		case w.Action == rollout.Relabel && r.memory.Works.StrippedLately(w.Work.Object.UID, p.now):
-			// A webhook or a policy removes the written metadata. Without a limit, each pass would write it again (P7).
+		case c.away():
+			results[i].Err = errAway
+		case !attempts[i].Last && p.memory.RefusedLately(attempts[i], p.now):
+			results[i].Err = memory.ErrRefusedLately
 		default:
-			results[i] = r.inTurn(p.turn, left, func() error { return r.write(ctx, p, w) })
-		}
-	})
-	return results
-}
-
-func (r *deployReconciler) deleteUnselected(ctx context.Context, p *pass, left func() bool) []error {
-	results := make([]error, len(p.Plan.Deletes))
-	r.parallel(ctx, len(results), func(i int) {
-		switch d := &p.Plan.Deletes[i]; {
-		case r.away():
-			results[i] = errAway
-		case r.memory.Owners.RefusedLately(p.key, deletionOf(d), p.now):
-			results[i] = memory.ErrRefusedLately
-		default:
-			results[i] = r.inTurn(p.turn, left, func() error { return r.delete(ctx, p, *d) })
+			results[i].Err = c.inTurn(p.turn, left, func() error { return request(i) })
 		}
 	})
 	return results
 }
 
 // askAgain schedules the pass that restores the metadata that a webhook or a policy removed.
-func (r *deployReconciler) askAgain(p *pass) {
+func (c *Controller) askAgain(p *pass) {
 	for i := range p.Plan.Writes {
-		if w := &p.Plan.Writes[i]; w.Action == rollout.Relabel && r.memory.Works.StrippedLately(w.Work.Object.UID, p.now) {
+		if w := &p.Plan.Writes[i]; w.Action == rollout.Relabel && p.memory.Works.Of(w.Work.Object.UID).StrippedLately(p.now) {
 			p.lookAgain(memory.PrunedInterval)
 			return
 		}
 	}
 }
 
-func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write) error {
+func (c *Controller) write(ctx context.Context, p *pass, w *rollout.Write) error {
+	if w.Action == rollout.Relabel && p.memory.Works.Of(w.Work.Object.UID).StrippedLately(p.now) {
+		return nil // A webhook or a policy removes the written metadata. Without a limit, each pass would write it again (P7).
+	}
 	klog.FromContext(ctx).V(2).Info("Writing a ManifestWork", "action", w.Action, "cluster", w.Cluster, "why", w.Why)
-	answer, err := r.writer.Write(ctx, r.ownerOf(p), w)
-	r.metrics.WorkWrite(verbOf(w.Action), writeResult(err))
+	answer, err := c.writer.Write(ctx, c.ownerOf(p), w)
+	c.Metrics.WorkWrite(verbOf(w.Action), writeResult(err))
 	if err != nil {
 		return err
 	}
-	r.wroteWork(p, answer)
+	c.wroteWork(p, answer)
 	if w.Revision != nil {
-		r.memory.Works.Wrote(answer, w.Revision)
+		p.memory.Works.Of(answer.GetUID()).Wrote(answer, w.Revision)
 		if p.Snapshot.Aborted {
-			r.memory.Owners.WroteBack(p.key, p.abortOf(w.Revision), w.Cluster)
+			p.memory.WroteBack(p.abortOf(w.Revision), w.Cluster)
 		}
 	}
 	if mark := workpatch.MissingMark(w, answer); mark != "" {
 		return apierrors.NewBadRequest("a webhook or a policy removes " + mark)
 	}
 	if w.Action == rollout.Relabel {
-		r.memory.Works.Stripped(answer.GetUID(), workpatch.IsStripped(w, answer), p.now)
+		p.memory.Works.Of(answer.GetUID()).Stripped(workpatch.IsStripped(w, answer), p.now)
 	}
 	return nil
 }
 
 // ownerOf returns the data about the pass's object that a write needs.
-func (r *deployReconciler) ownerOf(p *pass) *workwriter.Owner {
+func (c *Controller) ownerOf(p *pass) *workwriter.Owner {
 	return &workwriter.Owner{
 		Object:     p.object.ManifestWorkReplicaSet,
 		Label:      p.facts.Owner,
 		Works:      p.works,
 		History:    &p.history,
 		IsRevision: p.isRevision,
-		Found:      func(work metav1.Object) { r.wroteWork(p, work) },
-		NameTaken:  func(cluster, name string) { r.announceNameTaken(p, cluster, name) },
+		Found:      func(work metav1.Object) { c.wroteWork(p, work) },
+		NameTaken:  func(cluster, name string) { c.announceNameTaken(p, cluster, name) },
 	}
 }
 
@@ -183,15 +173,20 @@ func (p *pass) isRevision(hash string) bool {
 	return hash == p.Update.Hash || hash == p.Ledger.Current.Hash || p.history.ByHash(hash) != nil
 }
 
-func (r *deployReconciler) delete(ctx context.Context, p *pass, d rollout.Delete) error {
+func (c *Controller) deleteUnselected(ctx context.Context, p *pass, d *rollout.Delete) error {
 	work := d.Work.Object
 	klog.FromContext(ctx).V(2).Info("Deleting a ManifestWork", "cluster", work.Namespace, "name", work.Name, "why", d.Why)
-	deleted, err := r.writer.Delete(ctx, work)
+	return c.deleteSeen(ctx, p, work)
+}
+
+// deleteSeen deletes a work only in the version that was seen.
+func (c *Controller) deleteSeen(ctx context.Context, p *pass, work *workv1.ManifestWork) error {
+	deleted, err := c.writer.Delete(ctx, work)
 	if deleted || err != nil {
-		r.metrics.WorkWrite(metrics.Delete, writeResult(err))
+		c.Metrics.WorkWrite(metrics.Delete, writeResult(err))
 	}
 	if deleted {
-		r.deleted(p, r.workIndex, work)
+		c.deleted(p, c.stores.Works, work)
 	}
 	return err
 }
@@ -211,16 +206,14 @@ var errAway = fmt.Errorf("the broker is not connected: %w", memory.ErrLater)
 
 // away reports whether works travel over a broker that is not connected. Then no write is tried: each would be encoded and logged, and
 // would fail.
-func (c *Controller) away() bool { return c.broker != nil && !c.broker.Reachable() }
+func (c *Controller) away() bool { return c.Broker != nil && !c.Broker.Reachable() }
 
 // nameAway reports how many writes wait for the broker.
-func (r *deployReconciler) nameAway(p *pass, results ...[]error) {
+func nameAway(p *pass, results []memory.Attempted) {
 	waiting := 0
-	for _, errs := range results {
-		for _, err := range errs {
-			if errors.Is(err, errAway) {
-				waiting++
-			}
+	for _, result := range results {
+		if errors.Is(result.Err, errAway) {
+			waiting++
 		}
 	}
 	if waiting > 0 {
@@ -229,14 +222,23 @@ func (r *deployReconciler) nameAway(p *pass, results ...[]error) {
 	}
 }
 
-// untried returns the writes that the pass does not attempt. The hub remembers which of them the API server rejects.
-func untried(p *pass, writes []rollout.Write, deletes []rollout.Delete) []memory.Attempted {
-	results := make([]memory.Attempted, 0, len(writes)+len(deletes))
+// attemptsOf returns the attempts of writes and deletes, in this order.
+func attemptsOf(p *pass, writes []rollout.Write, deletes []rollout.Delete) []memory.Attempt {
+	attempts := make([]memory.Attempt, 0, len(writes)+len(deletes))
 	for i := range writes {
-		results = append(results, memory.Attempted{Attempt: p.attemptOf(&writes[i]), Err: memory.ErrLater})
+		attempts = append(attempts, p.attemptOf(&writes[i]))
 	}
 	for i := range deletes {
-		results = append(results, memory.Attempted{Attempt: deletionOf(&deletes[i]), Err: memory.ErrLater})
+		attempts = append(attempts, deletionOf(deletes[i].Work.Object))
+	}
+	return attempts
+}
+
+// untried returns the results of attempts that were not made. The hub remembers which of them the API server rejects.
+func untried(attempts []memory.Attempt) []memory.Attempted {
+	results := make([]memory.Attempted, 0, len(attempts))
+	for _, attempt := range attempts {
+		results = append(results, memory.Attempted{Attempt: attempt, Err: memory.ErrLater})
 	}
 	return results
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -52,7 +53,18 @@ func slow(t *testing.T) (c *Controller, p *pass, clk *clocktesting.FakeClock, de
 	object := &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: "web", DeletionTimestamp: &now, Finalizers: []string{workv1alpha1.Finalizer},
 	}}}
-	return c, c.newPass(object, "default/web"), clk, deleted
+	p = c.newPass(object, "default/web")
+	p.works = worksIn(c)
+	return c, p, clk, deleted
+}
+
+// worksIn are the works in the cache, in order.
+func worksIn(c *Controller) (works []*workv1.ManifestWork) {
+	for _, object := range c.stores.Works.List() {
+		works = append(works, object.(*workv1.ManifestWork))
+	}
+	slices.SortFunc(works, compareWorks)
+	return works
 }
 
 // storing is an API server that takes every patch of a ManifestWorkReplicaSet, and answers with nothing else.
@@ -73,7 +85,7 @@ func storing() *dynamicfake.FakeDynamicClient {
 func TestDeletionTakesTurns(t *testing.T) {
 	c, p, clk, deleted := slow(t)
 	began := clk.Now()
-	goOn, err := (&finalizeReconciler{c}).reconcile(t.Context(), p)
+	goOn, err := c.finalize(t.Context(), p)
 	require.NoError(t, err)
 	require.False(t, goOn)
 	require.Len(t, deleted, 6, "half a second, and what was under way then")
@@ -84,9 +96,9 @@ func TestDeletionTakesTurns(t *testing.T) {
 
 	for range 20 {
 		for cluster := range deleted {
-			require.NoError(t, c.workIndex.Delete(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: "web"}}))
+			require.NoError(t, c.stores.Works.Delete(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: "web"}}))
 		}
-		_, err = (&finalizeReconciler{c}).deleteAll(t.Context(), c.newPass(p.object, p.key), (&finalizeReconciler{c}).knownWorks(p))
+		_, err = c.deleteAll(t.Context(), c.newPass(p.object, p.key), worksIn(c))
 		require.NoError(t, err)
 	}
 	require.Len(t, deleted, 100)
@@ -101,11 +113,11 @@ func TestPassesAreShort(t *testing.T) {
 	for decided, want := range map[time.Duration]int{0: 6, 50 * time.Millisecond: 11, time.Second: 21, time.Hour: 21} {
 		c, p, clk, deleted := slow(t)
 		p.Plan, p.Snapshot = &rollout.Plan{}, &rollout.Snapshot{}
-		for _, w := range (&finalizeReconciler{c}).knownWorks(p) {
+		for _, w := range worksIn(c) {
 			p.Plan.Deletes = append(p.Plan.Deletes, rollout.Delete{Work: &work.Work{Object: w}})
 		}
 		clk.Step(decided)
-		require.NoError(t, (&deployReconciler{c}).act(t.Context(), p))
+		require.NoError(t, c.act(t.Context(), p))
 		require.Len(t, deleted, want, decided)
 		require.Equal(t, time.Millisecond, p.recheck)
 	}
@@ -128,8 +140,8 @@ func TestWritesAndDeletesShareABudget(t *testing.T) {
 		p.Plan.Writes = append(p.Plan.Writes, rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Create, Cluster: fmt.Sprintf("c%d", i), Revision: rt.Revision("bbb")})
 		p.Plan.Deletes = append(p.Plan.Deletes, rollout.Delete{Work: workOf(fmt.Sprintf("d%d", i), "bbb")})
 	}
-	r := &deployReconciler{NewWithStores(Config{Works: client, Clock: clk, Writers: 1}, NewStores())}
-	require.NoError(t, r.act(t.Context(), p))
+	c := NewWithStores(Config{Works: client, Clock: clk, Writers: 1}, NewStores())
+	require.NoError(t, c.act(t.Context(), p))
 	require.Equal(t, map[string]int{"create": 6}, asked, "half a second, and what was under way then")
 	require.Equal(t, time.Millisecond, p.recheck, "the next pass does the rest")
 }
@@ -151,7 +163,7 @@ func TestAbortsWriteLonger(t *testing.T) {
 func TestAbortsGoOnAlone(t *testing.T) {
 	c, p, clk, _ := slow(t)
 	p.turn.Lane = queue.Aborts
-	require.NoError(t, c.replicaSets.Add(p.object))
+	require.NoError(t, c.stores.ReplicaSets.Add(p.object))
 	waits := false
 	c.abortsWait = func() bool { return waits }
 
@@ -165,10 +177,10 @@ func TestAbortsGoOnAlone(t *testing.T) {
 	changed := *p.object
 	changed.ManifestWorkReplicaSet = p.object.DeepCopy()
 	changed.ResourceVersion = "2"
-	require.NoError(t, c.replicaSets.Update(&changed))
+	require.NoError(t, c.stores.ReplicaSets.Update(&changed))
 	require.False(t, left(), "somebody changed the object")
 
-	require.NoError(t, c.replicaSets.Update(p.object))
+	require.NoError(t, c.stores.ReplicaSets.Update(p.object))
 	clk.SetTime(p.now.Add(actBudgetAlone))
 	require.True(t, left())
 	clk.Step(time.Millisecond)
@@ -186,7 +198,7 @@ func TestPruningTakesTurns(t *testing.T) {
 		clk.Step(100 * time.Millisecond)
 		return true, nil, nil
 	})
-	c.revisions, c.recorder = revisionwriter.New(kube), events.NewFakeRecorder(100)
+	c.revisions, c.Recorder = revisionwriter.New(kube), events.NewFakeRecorder(100)
 	p.object.Spec.RevisionHistoryLimit = new(int32)
 	p.Update, p.Plan = &work.Revision{}, &rollout.Plan{}
 	for i := range 30 {
@@ -194,7 +206,7 @@ func TestPruningTakesTurns(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%02d", i), UID: types.UID(fmt.Sprint(i))},
 		}})
 	}
-	goOn, err := (&pruneReconciler{c}).reconcile(t.Context(), p)
+	goOn, err := c.prune(t.Context(), p)
 	require.NoError(t, err)
 	require.True(t, goOn)
 	require.Equal(t, []string{"web-00", "web-01", "web-02", "web-03", "web-04", "web-05"}, deleted, "half a second, and what was under way then")

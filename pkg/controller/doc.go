@@ -3,12 +3,11 @@
 // A pass over one of them takes these steps, in this order:
 //
 //	finalize  its works are deleted with it, and a finalizer waits for that      (finalize.go)
-//	revision  the informers' caches become one view of the object (observe.go);
-//	          package lifecycle decides which revision the template has,
-//	          step by step, and each step is performed                           (revisions.go)
-//	rollout   the rollout of that revision begins, or is retried                 (revisions.go)
-//	deploy    package rollout decides. If the ledger changed, it is persisted
-//	          (ledger.go), and the pass ends; otherwise it is carried out        (deploy.go)
+//	decide    the informers' caches become one view of the object (observe.go);
+//	          package lifecycle decides about its revision and its rollout,
+//	          and asks for what it has to know first                             (decide.go)
+//	deploy    if the ledger changed, it is persisted (ledger.go), and the pass
+//	          ends; otherwise the plan of package rollout is carried out         (deploy.go)
 //	status    package status makes the conditions and counts, in one write       (report.go)
 //	prune     revisions over the limit are deleted                               (prune.go)
 //
@@ -22,6 +21,6 @@
 // Passes over several objects run at the same time. Passes that perform an abort have their own workers and write slots. Within each of the
 // two lanes, namespaces take turns (package internal/queue). A pass writes for a bounded time, and leaves the rest to the next one.
 //
-// Package internal/memory holds the state that a process keeps from one pass to the next. Its successor never needs that state. The entries
-// of an object are dropped when the object is gone (informers.go).
+// Package internal/memory holds the state that a process keeps from one pass to the next. Its successor never needs that state. The state
+// of an object is dropped by the first pass that no longer finds the object (pass.go).
 package controller

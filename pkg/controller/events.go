@@ -29,7 +29,8 @@ func (c *Controller) announce(p *pass, stage status.Stage) {
 	if p.Plan.AbortBlocked == rollout.BlockedByAbsence {
 		is.Impossible = p.Update.Hash
 	}
-	was := c.memory.Reports.Tell(p.key, p.told, func(told *status.Told) { *told = is })
+	was := p.told()
+	p.memory.Told = &is
 	c.announcePause(p, was.Paused)
 	c.announceRestored(p)
 	c.announceHeld(p)
@@ -41,10 +42,10 @@ func (c *Controller) announce(p *pass, stage status.Stage) {
 		case status.Resumed:
 			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutResumed, "RollOut", p.progressMessage())
 		case status.Stopped:
-			c.metrics.RolloutDegraded()
+			c.Metrics.RolloutDegraded()
 			c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutStalled, "RollOut", p.progressMessage())
 		case status.Completed:
-			c.metrics.RolloutCompleted()
+			c.Metrics.RolloutCompleted()
 			c.rolloutTook(p, metrics.RolloutComplete)
 			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutComplete, "RollOut",
 				status.CompleteNote(p.Plan, p.Update.Name))
@@ -59,7 +60,7 @@ func (c *Controller) announce(p *pass, stage status.Stage) {
 	if is.Unreached != "" && is.Unreached != was.Unreached {
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventAgentUnreached, "RollOut", is.Unreached)
 	}
-	if exceeded := p.Plan.Exceeded; exceeded != "" && c.memory.Reports.Announce(p.key, exceeded) {
+	if exceeded := p.Plan.Exceeded; exceeded != "" && p.memory.Announce(exceeded) {
 		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventObjectsNotKept, "RollOut",
 			"dropped objects are not kept: "+exceeded)
 	}
@@ -68,7 +69,7 @@ func (c *Controller) announce(p *pass, stage status.Stage) {
 // announceApprovals makes an event for each group that waits for an approval, once for each revision: OCM may write decisions again.
 func (c *Controller) announceApprovals(p *pass, groups []string) {
 	for _, group := range groups {
-		if c.memory.Reports.Announce(p.key, "approval of "+p.Update.Hash+"/"+group) {
+		if p.memory.Announce("approval of " + p.Update.Hash + "/" + group) {
 			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventApprovalNeeded, "Approve",
 				fmt.Sprintf("group %q waits for an approval of revision %s", group, p.Update.Name))
 		}
@@ -80,7 +81,7 @@ func (c *Controller) announceAbort(p *pass, transition status.Transition) {
 	switch {
 	case !p.Ledger.Abort.Held.IsZero():
 	case transition == status.AbortDecided:
-		c.metrics.RolloutAborted()
+		c.Metrics.RolloutAborted()
 		c.rolloutTook(p, metrics.RolloutAborted)
 		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort",
 			fmt.Sprintf("the rollout of revision %s was aborted, and every cluster returns to revision %s: %s",
@@ -108,8 +109,13 @@ func (c *Controller) announceWouldAbort(p *pass) {
 	}
 }
 
-// told returns the report in the stored status, for the first report of this process.
-func (p *pass) told() status.Told { return status.ToldBy(&p.object.Status, &p.reading.Ledger) }
+// told returns the last report: that of this process or, if it has not reported anything, the one in the stored status.
+func (p *pass) told() status.Told {
+	if p.memory.Told != nil {
+		return *p.memory.Told
+	}
+	return status.ToldBy(&p.object.Status, &p.reading.Ledger)
+}
 
 func (c *Controller) announceStarted(p *pass) {
 	reason, note := metrics.Created, "the rollout of revision %s begins"
@@ -119,13 +125,13 @@ func (c *Controller) announceStarted(p *pass) {
 	case begun.How != ledger.New:
 		reason = metrics.Found
 	}
-	c.metrics.RolloutStarted(reason)
+	c.Metrics.RolloutStarted(reason)
 	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutStarted, "RollOut", fmt.Sprintf(note, p.Update.Name))
 }
 
 // rolloutTook records the duration of a rollout that has ended.
 func (c *Controller) rolloutTook(p *pass, result metrics.RolloutResult) {
-	c.metrics.RolloutTook(result, p.now.Sub(p.Ledger.Begun.Last()))
+	c.Metrics.RolloutTook(result, p.now.Sub(p.Ledger.Begun.Last()))
 }
 
 // announceRestored makes an event, once for each abort, when every selected cluster has confirmed the restored revision.
@@ -135,7 +141,7 @@ func (c *Controller) announceRestored(p *pass) {
 		return
 	}
 	took := max(0, p.now.Sub(now.At)) // A user may have set any time.
-	c.metrics.Restored(took)
+	c.Metrics.Restored(took)
 	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventClustersRestored, "Abort",
 		fmt.Sprintf("every cluster confirmed revision %s, %s after the abort was decided", p.currentName(), took.Round(1e9)))
 }
@@ -163,7 +169,7 @@ func (c *Controller) observed(p *pass) metrics.Observation {
 
 // observedProblems returns what an administrator must settle.
 func (c *Controller) observedProblems(p *pass) (found []metrics.Problem) {
-	if c.memory.Owners.Drops(p.key, memory.Status) {
+	if p.memory.Places.Drops(memory.Status) {
 		found = append(found, metrics.OlderCRD)
 	}
 	if p.facts.NoHistory {
@@ -225,14 +231,14 @@ func (p *pass) updateObject() runtime.Object {
 func (c *Controller) event(p *pass, related runtime.Object, eventType, reason, action, note string) {
 	note = status.EventNote(note)
 	klog.Background().Info("Event", "manifestWorkReplicaSet", p.key, "type", eventType, "reason", reason, "note", note)
-	c.recorder.Eventf(p.object.ManifestWorkReplicaSet, related, eventType, reason, action, "%s", note)
+	c.Recorder.Eventf(p.object.ManifestWorkReplicaSet, related, eventType, reason, action, "%s", note)
 }
 
 // announceNameTaken makes an event, once for each object, that a work does not have the usual name. An event for each cluster would
 // be too many.
-func (r *deployReconciler) announceNameTaken(p *pass, cluster, other string) {
-	if r.memory.Reports.Announce(p.key, workv1alpha1.EventWorkNameTaken) {
-		r.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventWorkNameTaken, "RollOut", fmt.Sprintf(
+func (c *Controller) announceNameTaken(p *pass, cluster, other string) {
+	if p.memory.Announce(workv1alpha1.EventWorkNameTaken) {
+		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventWorkNameTaken, "RollOut", fmt.Sprintf(
 			"ManifestWork %s/%s does not belong to this ManifestWorkReplicaSet: its own is %s/%s there, "+
 				"and it has another name wherever the usual one is taken",
 			cluster, p.object.Name, cluster, other))

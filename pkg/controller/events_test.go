@@ -31,7 +31,7 @@ func TestEventsAreLogged(t *testing.T) {
 	var log bytes.Buffer
 	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
 	t.Cleanup(klog.ClearLogger)
-	c := &Controller{recorder: &notes{}}
+	c := &Controller{Config: Config{Recorder: &notes{}}}
 	p := &pass{key: "default/web", observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}}}
 	c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort", "c1 \x1b[31mfailed")
 	require.Regexp(t, `^I.*"Event" manifestWorkReplicaSet="default/web" type="Warning" reason="RolloutAborted" note="c1 \\x1b\[31mfailed"\n$`, log.String())
@@ -50,7 +50,7 @@ func TestObservedPlacements(t *testing.T) {
 // The API server takes notes of 1024 bytes: one that says more is cut between two characters, and the event is not lost.
 func TestNotesFitIntoAnEvent(t *testing.T) {
 	told := &notes{}
-	c := &Controller{recorder: told}
+	c := &Controller{Config: Config{Recorder: told}}
 	p := &pass{observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}}}
 	for _, note := range []string{"short, 100% of it", strings.Repeat("ä", 600), "a" + strings.Repeat("ä", 600)} {
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort", note)

@@ -16,7 +16,7 @@ import (
 // readWorks reads the works of failed clusters live. It reports whether the cache shows an older version of one of them. A watch can be
 // dead for minutes without being noticed; a success missed in that time would then count as a failure. Only before an abort they are read
 // with its priority.
-func (r *decideReconciler) readWorks(
+func (c *Controller) readWorks(
 	ctx context.Context, p *pass, request *lifecycle.Request,
 ) (found []*workv1.ManifestWork, stale bool, err error) {
 	turn, failed := p.turn, request.Works
@@ -24,9 +24,9 @@ func (r *decideReconciler) readWorks(
 		turn.Lane = queue.Aborts
 	}
 	lives, behind, errs := make([]*workv1.ManifestWork, len(failed)), make([]bool, len(failed)), make([]error, len(failed))
-	r.parallel(ctx, len(failed), func(i int) {
-		errs[i] = r.inTurn(turn, always, func() (err error) {
-			lives[i], behind[i], err = r.live(ctx, failed[i])
+	c.parallel(ctx, len(failed), func(i int) {
+		errs[i] = c.inTurn(turn, always, func() (err error) {
+			lives[i], behind[i], err = c.live(ctx, p, failed[i])
 			return err
 		})
 	})
@@ -40,8 +40,10 @@ func (r *decideReconciler) readWorks(
 func always() bool { return true }
 
 // live reads a work, and reports whether the cache is behind it.
-func (r *decideReconciler) live(ctx context.Context, cached *workv1.ManifestWork) (live *workv1.ManifestWork, stale bool, err error) {
-	live, err = r.writer.Get(ctx, cached.Namespace, cached.Name)
+func (c *Controller) live(
+	ctx context.Context, p *pass, cached *workv1.ManifestWork,
+) (live *workv1.ManifestWork, stale bool, err error) {
+	live, err = c.writer.Get(ctx, cached.Namespace, cached.Name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, true, nil
@@ -49,10 +51,10 @@ func (r *decideReconciler) live(ctx context.Context, cached *workv1.ManifestWork
 		return nil, false, fmt.Errorf("reading ManifestWork %s/%s before its failure is recorded: %w", cached.Namespace, cached.Name, err)
 	}
 	version, words := live.ResourceVersion, live.DeepCopy()
-	if r.memory.Works.Shows(cached, live) {
+	if p.memory.Works.Shows(cached, live) {
 		return words, false, nil
 	}
 	// An agent that writes continuously is always ahead of the cache. A cache that keeps following the API server is not stale, and the
 	// failure that it shows is real.
-	return words, !r.memory.Works.Follows(cached, version, r.clock.Now()), nil
+	return words, !p.memory.Works.Of(cached.UID).Follows(cached, version, c.Clock.Now()), nil
 }

@@ -23,71 +23,53 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// finalizeReconciler deletes the works of an object that is being deleted, and makes deletion wait for that. It comes first:
+// finalize deletes the works of an object that is being deleted, and makes deletion wait for that. It comes first:
 // deletion overrides everything else.
-type finalizeReconciler struct{ *Controller }
-
-func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
+func (c *Controller) finalize(ctx context.Context, p *pass) (bool, error) {
 	if p.object.DeletionTimestamp.IsZero() {
-		added, err := r.patcher(p).AddFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
+		added, err := c.patcher(p).AddFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
 		return !added && err == nil, err
 	}
-	if persisted, err := r.decidePreserve(ctx, p); persisted || err != nil {
+	if persisted, err := c.decidePreserve(ctx, p); persisted || err != nil {
 		return false, err
 	}
 	if p.Ledger.Preserve {
-		return false, r.preserve(ctx, p)
+		return false, c.preserve(ctx, p)
 	}
-	if p.object.Spec.CascadeDeletionPolicy == upstream.Foreground && r.waitsForAgents(p) {
-		return false, r.reportDeleting(ctx, p, nil)
+	if p.object.Spec.CascadeDeletionPolicy == upstream.Foreground && c.waitsForAgents(p) {
+		return false, c.reportDeleting(ctx, p, nil)
 	}
-	over, err := r.deleteWorks(ctx, p)
+	over, err := c.deleteWorks(ctx, p)
 	if !over && ctx.Err() == nil {
-		err = cmp.Or(err, r.reportDeleting(ctx, p, nil))
+		err = cmp.Or(err, c.reportDeleting(ctx, p, nil))
 	}
 	return false, err
 }
 
 // deleteWorks deletes the works, beginning with those in the cache, and then removes the finalizer. It reports whether nothing remains to
-// be deleted.
-func (r *finalizeReconciler) deleteWorks(ctx context.Context, p *pass) (over bool, err error) {
-	if done, err := r.deleteAll(ctx, p, r.knownWorks(p)); !done || err != nil {
+// be deleted. The API server is asked for all works once those in the cache are gone, not each time that some of them were deleted.
+func (c *Controller) deleteWorks(ctx context.Context, p *pass) (over bool, err error) {
+	if done, err := c.deleteAll(ctx, p, p.works); !done || err != nil {
 		return false, err
 	}
-	works, err := r.liveWorks(ctx, p)
+	works, err := c.liveWorks(ctx, p)
 	if err != nil {
 		return false, err
 	}
-	if done, err := r.deleteAll(ctx, p, works); !done || err != nil {
+	if done, err := c.deleteAll(ctx, p, works); !done || err != nil {
 		return false, err
 	}
 	if p.object.Spec.CascadeDeletionPolicy == upstream.Foreground && slices.ContainsFunc(works, p.named) {
 		return false, nil // The event of each deleted work leads to another pass.
 	}
-	return true, r.patcher(p).RemoveFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
-}
-
-// knownWorks returns the works in the cache, in order. The API server is asked for all works once these are gone, not each time that some
-// of them were deleted.
-func (r *finalizeReconciler) knownWorks(p *pass) []*workv1.ManifestWork {
-	objects, err := r.workIndex.ByIndex(workcache.ByOwner, p.key)
-	if err != nil {
-		return nil
-	}
-	known := make([]*workv1.ManifestWork, 0, len(objects))
-	for _, object := range objects {
-		known = append(known, object.(*workv1.ManifestWork))
-	}
-	slices.SortFunc(known, compareWorks)
-	return known
+	return true, c.patcher(p).RemoveFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
 }
 
 // waitsForAgents reports whether works that are being deleted still exist. The event of each deleted work leads to another pass, so the
 // API server need not be asked for all of them each time.
-func (r *finalizeReconciler) waitsForAgents(p *pass) bool {
-	works := r.knownWorks(p)
+func (c *Controller) waitsForAgents(p *pass) bool {
 	stays := func(w *workv1.ManifestWork) bool { return w.DeletionTimestamp.IsZero() }
-	return slices.ContainsFunc(works, p.named) && !slices.ContainsFunc(works, stays)
+	return slices.ContainsFunc(p.works, p.named) && !slices.ContainsFunc(p.works, stays)
 }
 
 // named reports whether a work has a name that a hub gives. Otherwise somebody added the owner label: the work is deleted, but the
@@ -95,19 +77,19 @@ func (r *finalizeReconciler) waitsForAgents(p *pass) bool {
 func (p *pass) named(w *workv1.ManifestWork) bool { return work.IsName(p.object, w.Name) }
 
 // liveWorks lists the works from the API server: a work that the cache has not shown yet would otherwise stay forever.
-func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
-	list, err := r.writer.ListOf(ctx, metav1.NamespaceAll, p.object.Namespace, p.object.Name)
+func (c *Controller) liveWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
+	list, err := c.writer.ListOf(ctx, metav1.NamespaceAll, p.object.Namespace, p.object.Name)
 	if err != nil {
 		return nil, fmt.Errorf("listing the ManifestWorks of %s: %w", p.key, err)
 	}
 	works := make([]*workv1.ManifestWork, 0, len(list))
 	for i := range list {
 		works = append(works, &list[i])
-		if !r.shows(&list[i]) {
+		if !c.shows(&list[i]) {
 			p.lookAgain(lostInterval)
 		}
 	}
-	lost, err := r.lostWorks(ctx, p)
+	lost, err := c.lostWorks(ctx, p)
 	if len(lost) > 0 {
 		p.lookAgain(lostInterval) // No event follows: the caches do not show these works.
 	}
@@ -117,7 +99,7 @@ func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]*workv1.
 // shows reports whether the cache shows a work of the object in any case.
 func (c *Controller) shows(w *workv1.ManifestWork) bool {
 	_, labelled := w.Labels[workv1alpha1.LabelReplicaSet]
-	return labelled || c.ownerHash
+	return labelled || c.OwnerHash
 }
 
 // lostInterval is how often a deletion looks for works without their owner label, while there are any.
@@ -125,22 +107,22 @@ const lostInterval = 15 * time.Second
 
 // lostWorks returns the works of the object that lost their owner label while a pause, or the absence of a hub, kept the label from being
 // restored. The cache shows which these are, and each is read live.
-func (r *finalizeReconciler) lostWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
-	unowned, err := r.workIndex.ByIndex(workcache.Unowned, "")
+func (c *Controller) lostWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
+	unowned, err := c.stores.Works.ByIndex(workcache.Unowned, "")
 	if err != nil {
 		return nil, fmt.Errorf("reading the ManifestWorks without owner label: %w", err)
 	}
 	var lost []*workv1.ManifestWork
 	for _, cached := range unowned {
 		work := cached.(*workv1.ManifestWork)
-		if !r.hadOwner(p.object, p.key, work) || r.maybeAnothers(p, work) {
+		if !c.hadOwner(p.object, p.key, work) || c.maybeAnothers(p, work) {
 			continue
 		}
-		live, err := r.whole(ctx, work)
+		live, err := c.whole(ctx, work)
 		if err != nil {
 			return nil, err
 		}
-		if live != nil && r.hadOwner(p.object, p.key, live) {
+		if live != nil && c.hadOwner(p.object, p.key, live) {
 			lost = append(lost, live)
 		}
 	}
@@ -149,12 +131,12 @@ func (r *finalizeReconciler) lostWorks(ctx context.Context, p *pass) ([]*workv1.
 
 // hadOwner reports whether a work without owner label belongs to an object: by its name, by the hash of one of the object's revisions, and
 // by the time when the hub wrote it.
-func (r *finalizeReconciler) hadOwner(object *replicaset.Object, key string, w *workv1.ManifestWork) bool {
+func (c *Controller) hadOwner(object *replicaset.Object, key string, w *workv1.ManifestWork) bool {
 	return work.LostOwner(object, w, func(hash string) bool {
 		if hash == object.Status.UpdateRevision || hash == object.Status.CurrentRevision {
 			return true
 		}
-		revisions, err := r.revisionIndex.ByIndex(workcache.ByOwner, key)
+		revisions, err := c.stores.Revisions.ByIndex(workcache.ByOwner, key)
 		return err == nil && slices.ContainsFunc(revisions, func(rev any) bool {
 			return rev.(*appsv1.ControllerRevision).Labels[workv1alpha1.LabelControllerHash] == hash
 		})
@@ -164,19 +146,19 @@ func (r *finalizeReconciler) hadOwner(object *replicaset.Object, key string, w *
 // maybeAnothers reports whether a work without owner label may belong to another object with the same name and template in another
 // namespace, whose Placements select the cluster or may have selected it. The deletion of this object must not delete the other's
 // workloads. Names that are derived from the namespace and the UID belong only to this object.
-func (r *finalizeReconciler) maybeAnothers(p *pass, w *workv1.ManifestWork) bool {
+func (c *Controller) maybeAnothers(p *pass, w *workv1.ManifestWork) bool {
 	if slices.Contains(work.Names(p.object)[1:], w.Name) {
 		return false
 	}
-	return slices.ContainsFunc(r.replicaSets.List(), func(cached any) bool {
+	return slices.ContainsFunc(c.stores.ReplicaSets.List(), func(cached any) bool {
 		other := cached.(*replicaset.Object)
-		return other.UID != p.object.UID && r.hadOwner(other, other.Namespace+"/"+other.Name, w) && r.maySelect(other, w)
+		return other.UID != p.object.UID && c.hadOwner(other, other.Namespace+"/"+other.Name, w) && c.maySelect(other, w)
 	})
 }
 
 // maySelect reports whether an object has the Placement that a work names, and its Placements select the work's cluster. They may have
 // selected it earlier if the object is paused, because it deletes no work then. They may select it if their decisions are not known.
-func (r *finalizeReconciler) maySelect(object *replicaset.Object, w *workv1.ManifestWork) bool {
+func (c *Controller) maySelect(object *replicaset.Object, w *workv1.ManifestWork) bool {
 	specs := object.Spec.PlacementRefs
 	if !slices.ContainsFunc(specs, func(ref workv1alpha1.LocalPlacementReference) bool {
 		return ref.Name == w.Labels[workv1alpha1.LabelPlacement]
@@ -184,7 +166,7 @@ func (r *finalizeReconciler) maySelect(object *replicaset.Object, w *workv1.Mani
 		return false
 	}
 	counted := min(len(specs), workv1alpha1.MaxPlacementRefs)
-	refs, err := r.observeRefs(object.Namespace, specs[:counted])
+	refs, err := c.observeRefs(object.Namespace, specs[:counted])
 	if err != nil || object.Spec.Paused || !placement.SelectionKnown(refs, len(specs)-counted) {
 		return true
 	}
@@ -193,37 +175,37 @@ func (r *finalizeReconciler) maySelect(object *replicaset.Object, w *workv1.Mani
 }
 
 // deleteAll deletes works, as many as one pass may. It reports whether all of them are deleted. Otherwise the next pass continues.
-func (r *finalizeReconciler) deleteAll(ctx context.Context, p *pass, works []*workv1.ManifestWork) (done bool, err error) {
-	errs := make([]error, len(works))
-	left := r.budget(p)
-	r.parallel(ctx, len(works), func(i int) {
-		switch {
-		case !works[i].DeletionTimestamp.IsZero():
-		case r.away():
-			errs[i] = errAway
-		default:
-			errs[i] = r.inTurn(p.turn, left, func() error { return r.deleteWork(ctx, p, works[i]) })
+func (c *Controller) deleteAll(ctx context.Context, p *pass, works []*workv1.ManifestWork) (done bool, err error) {
+	var attempts []memory.Attempt
+	var remaining []*workv1.ManifestWork
+	for _, work := range works {
+		if work.DeletionTimestamp.IsZero() {
+			attempts, remaining = append(attempts, deletionOf(work)), append(remaining, work)
 		}
-	})
+	}
+	results := c.tryAll(ctx, p, attempts, func(i int) error { return c.deleteAny(ctx, p, remaining[i]) })
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	later, away := slices.Contains(errs, memory.ErrLater), slices.Contains(errs, errAway)
-	switch {
-	case away:
-		p.lookAgain(awayInterval)
-	case later:
-		p.lookAgain(time.Millisecond)
+	var errs []error
+	done = true
+	for _, result := range results {
+		switch {
+		case errors.Is(result.Err, memory.ErrLater):
+			done = false
+			c.triesAgain(p, result.Err)
+		case result.Err != nil:
+			errs = append(errs, result.Err)
+		}
 	}
-	errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, memory.ErrLater) })
-	return !later && !away, utilerrors.NewAggregate(errs)
+	return done, utilerrors.NewAggregate(errs)
 }
 
-func (r *finalizeReconciler) deleteWork(ctx context.Context, p *pass, work *workv1.ManifestWork) error {
+func (c *Controller) deleteAny(ctx context.Context, p *pass, work *workv1.ManifestWork) error {
 	p.wrote.Store(true)
-	deleted, err := r.writer.DeleteAny(ctx, work)
+	deleted, err := c.writer.DeleteAny(ctx, work)
 	if deleted || err != nil {
-		r.metrics.WorkWrite(metrics.Delete, writeResult(err))
+		c.Metrics.WorkWrite(metrics.Delete, writeResult(err))
 	}
 	return err
 }

@@ -53,11 +53,11 @@ func TestLaneOf(t *testing.T) {
 	}), "it writes nothing while it is paused")
 
 	plain := func(*workv1alpha1.ManifestWorkReplicaSet) {}
-	c.aborting.Note(key, memory.AbortUnderWay)
+	c.owners.Of(key, "").LeaveAbort(memory.AbortUnderWay)
 	require.Equal(t, queue.Aborts, seen(plain), "an older CRD drops what the status should tell")
-	c.aborting.Note(key, memory.AbortStuck)
+	c.owners.Of(key, "").LeaveAbort(memory.AbortStuck)
 	require.Equal(t, queue.Rollouts, seen(aborted), "there is nothing to go back to")
-	c.aborting.Note(key, memory.NoAbort)
+	c.owners.Of(key, "").LeaveAbort(memory.NoAbort)
 	require.Equal(t, queue.Rollouts, seen(plain))
 }
 
@@ -88,8 +88,10 @@ func TestNotesAreFollowed(t *testing.T) {
 		"another hub comes":      {hub: "two hubs", queued: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &Controller{replicaSets: cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil), clustersNote: func() string { return tc.now }, hubNote: func() string { return tc.hub }}
-			require.NoError(t, c.replicaSets.Add(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}}))
+			c := NewWithStores(Config{
+				ClustersNote: func() string { return tc.now }, HubNote: func() string { return tc.hub },
+			}, Stores{ReplicaSets: cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)})
+			require.NoError(t, c.stores.ReplicaSets.Add(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}}))
 			r := &Runner{controller: c, notes: [2]string{tc.before}, queue: queue.New("test", func(string) queue.Lane { return queue.Rollouts }, nil)}
 			r.followNotes(t.Context())
 			require.Equal(t, tc.queued, r.queue.Waiting(queue.Rollouts))

@@ -22,28 +22,28 @@ import (
 func (c *Controller) readLedger(p *pass) {
 	places := ledger.Places{
 		Owner: p.object.UID, Template: p.facts.Template, Status: p.object.Status.Ledger, History: p.history,
-		Remembered: c.memory.Owners.Decided(p.key),
+		Remembered: p.memory.Decided,
 	}
 	p.reading = ledger.Read(&places)
 	p.facts.Before = p.reading.Ledger
 	if p.reading.InCopy {
-		c.memory.Owners.Held(p.key, memory.Revision, p.facts.Before.Seq)
+		p.memory.Places.Held(memory.Revision, p.facts.Before.Seq)
 	}
 	if p.reading.InStatus {
-		c.memory.Owners.Held(p.key, memory.Status, p.facts.Before.Seq)
+		p.memory.Places.Held(memory.Status, p.facts.Before.Seq)
 		p.facts.Commands = ledger.CommandsIn(&p.object.Status, &p.reading.Ledger)
 	}
 	if p.facts.Before.Seq > 0 {
-		c.memory.Owners.Decide(p.key, &p.reading.Ledger)
+		p.memory.Decided = &p.reading.Ledger
 		p.facts.CopyBehind = c.lacksCopy(p)
 	}
-	p.facts.BeginSeen = c.memory.Owners.BeginSeen(p.key, p.facts.Before.Begun.Last(), p.now)
+	p.facts.BeginSeen = p.memory.BeginSeen(p.facts.Before.Begun.Last(), p.now)
 }
 
 // verify reports whether the cache shows the revisions that the API server has. It lists them live before the hub first decides or acts on
 // a version of the object that is not the answer to its own write. So no decision combines two caches of different ages (R15).
 func (c *Controller) verify(ctx context.Context, p *pass) (shown bool, err error) {
-	if p.facts.NoHistory || c.memory.Owners.Verified(p.key, p.object.ResourceVersion) {
+	if p.facts.NoHistory || p.memory.Verified == p.object.ResourceVersion {
 		return true, nil
 	}
 	live, err := c.revisions.List(ctx, p.object.Namespace, p.object.Name)
@@ -53,18 +53,18 @@ func (c *Controller) verify(ctx context.Context, p *pass) (shown bool, err error
 	there := map[string]bool{}
 	for i := range live {
 		there[live[i].Name] = true
-		cached, known, err := c.revisionIndex.GetByKey(live[i].Namespace + "/" + live[i].Name)
+		cached, known, err := c.stores.Revisions.GetByKey(live[i].Namespace + "/" + live[i].Name)
 		if err != nil || !known || cached.(*appsv1.ControllerRevision).ResourceVersion != live[i].ResourceVersion {
-			c.expectations.Wrote(p.key, c.revisionIndex, &live[i], c.clock.Now())
+			p.memory.Expectations.Wrote(c.stores.Revisions, &live[i], c.Clock.Now())
 		}
 	}
 	for i := range p.facts.History.Revisions {
 		if cached := p.facts.History.Revisions[i].Object; !there[cached.Name] {
-			c.expectations.Deleted(p.key, c.revisionIndex, cached, c.clock.Now())
+			p.memory.Expectations.Deleted(c.stores.Revisions, cached, c.Clock.Now())
 		}
 	}
-	c.memory.Owners.Verify(p.key, p.object.ResourceVersion)
-	if shown = c.expectations.Behind(p.key) == 0; !shown {
+	p.memory.Verified = p.object.ResourceVersion
+	if shown = p.memory.Expectations.Behind() == 0; !shown {
 		p.lookAgain(catchUpInterval)
 	}
 	return shown, nil
@@ -75,13 +75,13 @@ func (c *Controller) lacksLedger(p *pass) bool {
 	if p.Ledger.Seq != p.reading.Ledger.Seq {
 		return true
 	}
-	inStatus := p.reading.InStatus || c.memory.Owners.Confirmed(p.key, p.object.ResourceVersion)
-	return !inStatus && !c.memory.Owners.Waits(p.key, memory.Status, p.now) || c.lacksCopy(p)
+	inStatus := p.reading.InStatus || p.memory.Confirmed == p.object.ResourceVersion
+	return !inStatus && !p.memory.Places.Waits(memory.Status, p.now) || c.lacksCopy(p)
 }
 
 // lacksCopy reports whether the ledger that counts has no copy, although a revision can hold it.
 func (c *Controller) lacksCopy(p *pass) bool {
-	return !p.reading.InCopy && !c.memory.Owners.Waits(p.key, memory.Revision, p.now) && ledger.Holder(&p.history, &p.reading.Ledger) != nil
+	return !p.reading.InCopy && !p.memory.Places.Waits(memory.Revision, p.now) && ledger.Holder(&p.history, &p.reading.Ledger) != nil
 }
 
 // persist writes the ledger to both places, first to the status, and ends the pass. It skips an unavailable place.
@@ -103,8 +103,8 @@ func (c *Controller) persist(ctx context.Context, p *pass, report func() error) 
 		return err
 	}
 	decided := p.Ledger.Clone()
-	c.memory.Owners.Decide(p.key, &decided)
-	if c.memory.Owners.Lost(p.key, memory.Status, p.now) {
+	p.memory.Decided = &decided
+	if p.memory.Places.Lost(memory.Status, p.now) {
 		p.lookAgain(time.Millisecond) // There may be no event that leads to the next pass.
 	}
 	if p.reading.Ledger.Abort == nil && p.Ledger.Abort != nil {
@@ -117,8 +117,8 @@ func (c *Controller) persist(ctx context.Context, p *pass, report func() error) 
 // foreignFields names the fields that this pass restores in a status whose ledger does not count. It names none if this hub could not write
 // the status, or its ledger, before.
 func (c *Controller) foreignFields(p *pass) []string {
-	_, lost := c.memory.Owners.LostPlaces(p.key)[memory.Status]
-	if lost || p.reading.InStatus || p.reading.Ledger.Seq == 0 || c.memory.Owners.Confirmed(p.key, p.object.ResourceVersion) {
+	_, lost := p.memory.Places[memory.Status]
+	if lost || p.reading.InStatus || p.reading.Ledger.Seq == 0 || p.memory.Confirmed == p.object.ResourceVersion {
 		return nil
 	}
 	return p.reading.Ledger.Differing(&p.object.Status)
@@ -126,7 +126,7 @@ func (c *Controller) foreignFields(p *pass) []string {
 
 // persistIn writes the ledger to a place. It returns no error if the place is unavailable.
 func (c *Controller) persistIn(p *pass, place memory.Place, write func() error) error {
-	if c.memory.Owners.Waits(p.key, place, p.now) && !c.memory.Owners.Drops(p.key, place) {
+	if p.memory.Places.Waits(place, p.now) && !p.memory.Places.Drops(place) {
 		return nil
 	}
 	err := write()
@@ -134,8 +134,8 @@ func (c *Controller) persistIn(p *pass, place memory.Place, write func() error) 
 		return err
 	}
 	note := c.refused(p, err)
-	c.memory.Owners.Failed(p.key, place, p.Ledger.Seq, p.now, p.failing[len(p.failing)-1], err, note)
-	if !c.memory.Owners.Lost(p.key, place, p.now) {
+	p.memory.Places.Failed(place, p.Ledger.Seq, p.now, p.failing[len(p.failing)-1], err, note)
+	if !p.memory.Places.Lost(place, p.now) {
 		return err
 	}
 	return nil
@@ -143,13 +143,13 @@ func (c *Controller) persistIn(p *pass, place memory.Place, write func() error) 
 
 // nameLostPlaces reports the places to which the ledger can't be written, and schedules the next attempts.
 func (c *Controller) nameLostPlaces(p *pass) {
-	for place, lost := range c.memory.Owners.LostPlaces(p.key) {
+	for place, lost := range p.memory.Places {
 		if lost.Note != "" {
 			p.problem(lost.Note)
 			p.failing = append(p.failing, lost.Request)
 		}
-		if c.memory.Owners.Waits(p.key, place, p.now) {
-			p.lookAgain(lost.TryAt.Sub(p.now))
+		if p.memory.Places.Waits(place, p.now) {
+			p.lookAgain(lost.TryAt().Sub(p.now))
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (c *Controller) copyLedger(ctx context.Context, p *pass) error {
 	if err := c.perform(ctx, p, &request).Err; err != nil {
 		return err
 	}
-	c.memory.Owners.Held(p.key, memory.Revision, p.Ledger.Seq)
+	p.memory.Places.Held(memory.Revision, p.Ledger.Seq)
 	return nil
 }
 

@@ -26,25 +26,19 @@ import (
 // observe reads the caches and this process's memory into the pass. It reads only objects of this owner (P8). If the history can't be read
 // now, the pass continues without one, and package lifecycle gets the history that was read last.
 func (c *Controller) observe(p *pass) error {
-	revisions, err := c.revisionIndex.ByIndex(workcache.ByOwner, p.key)
+	decoded, err := c.revisionsOf(p.key, p.object, p.memory)
 	if err != nil {
-		return fmt.Errorf("reading the ControllerRevisions: %w", err)
-	}
-	decoded := make([]revision.Revision, 0, len(revisions))
-	for _, object := range revisions {
-		if rev := object.(*appsv1.ControllerRevision); rev.Namespace == p.object.Namespace {
-			decoded = append(decoded, c.contents.Revision(rev))
-		}
+		return err
 	}
 	p.history = revision.NewHistory(p.object, decoded)
 	p.facts.History = p.history
-	if history := c.history(); history.Unavailable {
+	if history := c.History(); history.Unavailable {
 		p.facts.NoHistory, p.facts.HistoryNote, p.history = true, history.Note, revision.History{}
 	}
 
-	p.facts.ClustersNote = c.clustersNote()
+	p.facts.ClustersNote = c.ClustersNote()
 
-	works, err := c.workIndex.ByIndex(workcache.ByOwner, p.key)
+	works, err := c.stores.Works.ByIndex(workcache.ByOwner, p.key)
 	if err != nil {
 		return fmt.Errorf("reading the ManifestWorks: %w", err)
 	}
@@ -53,22 +47,34 @@ func (c *Controller) observe(p *pass) error {
 		p.works = append(p.works, object.(*workv1.ManifestWork))
 	}
 	slices.SortFunc(p.works, compareWorks)
-	p.facts.Works = make([]work.Work, 0, len(works))
-	for _, object := range p.works {
-		p.facts.Works = append(p.facts.Works, c.memory.Works.Read(object))
-	}
+	p.facts.Works, p.seen = p.memory.Works.Read(p.works)
 
 	counted := min(len(p.object.Spec.PlacementRefs), workv1alpha1.MaxPlacementRefs)
 	p.facts.IgnoredRefs = len(p.object.Spec.PlacementRefs) - counted
 	if p.facts.Refs, err = c.observeRefs(p.object.Namespace, p.object.Spec.PlacementRefs[:counted]); err != nil {
 		return err
 	}
-	c.memory.Owners.SetBack(p.key, p.now)
+	p.memory.SetBack(p.now)
 	if p.object.DecodeErr == nil {
-		p.facts.Template, p.facts.TemplateErr = c.contents.Template(p.object.ManifestWorkReplicaSet)
+		p.facts.Template, p.facts.TemplateErr = p.memory.Template(p.object.ManifestWorkReplicaSet)
 	}
 	c.readLedger(p)
 	return nil
+}
+
+// revisionsOf returns the revisions of an object, decoded.
+func (c *Controller) revisionsOf(key string, object *replicaset.Object, known *memory.Owner) ([]revision.Revision, error) {
+	cached, err := c.stores.Revisions.ByIndex(workcache.ByOwner, key)
+	if err != nil {
+		return nil, fmt.Errorf("reading the ControllerRevisions: %w", err)
+	}
+	revisions := make([]*appsv1.ControllerRevision, 0, len(cached))
+	for _, found := range cached {
+		if rev := found.(*appsv1.ControllerRevision); rev.Namespace == object.Namespace {
+			revisions = append(revisions, rev)
+		}
+	}
+	return known.Revisions(revisions), nil
 }
 
 func compareWorks(a, b *workv1.ManifestWork) int {
@@ -90,36 +96,36 @@ func (c *Controller) noteWorks(p *pass) {
 		selection := memory.Selection{
 			Selected: selected, Unknown: !known, Left: left(read.PlacementName(), read.Cluster()), Sliced: sliced[read.Cluster()],
 		}
-		w := c.memory.Works.View(*read, selection, c.broker == nil, p.now)
+		w := p.seen[i].View(*read, selection, c.Broker == nil, p.now)
 		w.UnexpectedName = !work.IsName(p.object, w.Object.Name)
 		rev := revisions[w.Hash()]
 		w.Combined = cmp.Or(handover.Combined(rev, revisions[w.KeptRevision()]), handover.Presumed(&w, rev))
-		c.memory.Works.Settle(&w, succeeds(&w, rev), p.now)
+		p.seen[i].Settle(&w, succeeds(&w, rev), p.now)
 		seen = append(seen, w)
 	}
 	c.noteSkippable(p, clusters, remembered)
 	p.facts.Notes = lifecycle.Notes{
 		Works: seen, AwayUnheard: c.awayUnheard(p, clusters, remembered, owners), Clusters: clusters, Holds: c.holds(p),
-		Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), Gap: p.gap, Settle: c.successSettle, Handover: handover,
+		Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), Gap: p.gap, Settle: c.SuccessSettle, Handover: handover,
 	}
-	c.memory.Owners.Retries(p.key, p.facts.Commands.RetryClusters)
+	p.memory.Retries(p.facts.Commands.RetryClusters)
 	c.noteWrites(p)
 }
 
 // noteWrites notes the results of the writes of works so far.
 func (c *Controller) noteWrites(p *pass) {
-	p.facts.Notes.Failures = c.memory.Owners.Failures(p.key)
-	p.facts.Notes.WrittenBack = c.memory.Owners.WrittenBack(p.key)
+	p.facts.Notes.Failures = p.memory.Failures()
+	p.facts.Notes.WrittenBack = p.memory.WrittenBack()
 }
 
 // heard returns when each agent that matters to a pass was first heard; nil if works don't travel over a broker.
 func (c *Controller) heard(owners map[string]int, works []*workv1.ManifestWork) map[string]time.Time {
-	if c.broker == nil {
+	if c.Broker == nil {
 		return nil
 	}
 	heard := make(map[string]time.Time, len(owners))
 	note := func(cluster string) {
-		if since, ok := c.broker.HeardSince(cluster); ok {
+		if since, ok := c.Broker.HeardSince(cluster); ok {
 			heard[cluster] = since
 		}
 	}
@@ -134,12 +140,12 @@ func (c *Controller) heard(owners map[string]int, works []*workv1.ManifestWork) 
 
 // unreached returns the clusters whose agents are available but do not receive what the hub sends, sorted.
 func (c *Controller) unreached(works []*workv1.ManifestWork) []string {
-	if c.broker == nil {
+	if c.Broker == nil {
 		return nil
 	}
 	var clusters []string
 	for _, work := range works {
-		if c.broker.Unreached(work.UID) {
+		if c.Broker.Unreached(work.UID) {
 			clusters = append(clusters, work.Namespace)
 		}
 	}
@@ -169,7 +175,7 @@ func (c *Controller) observeRefs(namespace string, specs []workv1alpha1.LocalPla
 }
 
 func (c *Controller) observePlacement(placement *clusterv1beta1.Placement) (*placement.Placement, error) {
-	objects, err := c.decisionIndex.ByIndex(replicaset.ByPlacement, placement.Namespace+"/"+placement.Name)
+	objects, err := c.stores.Decisions.ByIndex(replicaset.ByPlacement, placement.Namespace+"/"+placement.Name)
 	if err != nil {
 		return nil, fmt.Errorf("reading the decisions of Placement %s/%s: %w", placement.Namespace, placement.Name, err)
 	}
@@ -185,7 +191,7 @@ func (c *Controller) handoverOf(p *pass) *rollout.Handover {
 	switch {
 	case p.object.Spec.PruneStrategy != workv1alpha1.PruneWhenAvailable:
 		return nil
-	case c.broker != nil:
+	case c.Broker != nil:
 		return &rollout.Handover{Problem: brokerKeepsNothing}
 	}
 	return &rollout.Handover{Combine: c.combinations.Of, Unknown: p.facts.NoHistory}

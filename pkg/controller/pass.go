@@ -29,40 +29,43 @@ import (
 
 // Sync makes one pass over the ManifestWorkReplicaSet with this "namespace/name". It returns when the next pass is due; zero for none.
 func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration, err error) {
-	cached, exists, err := c.replicaSets.GetByKey(key)
+	cached, exists, err := c.stores.ReplicaSets.GetByKey(key)
 	if err != nil || !exists {
-		c.metrics.Forget(key)
+		c.owners.Forget(key)
+		c.Metrics.Forget(key)
 		return 0, err
 	}
-	if wait := c.pace.Wait(key, c.clock.Now()); wait > 0 {
+	object := cached.(*replicaset.Object)
+	known := c.owners.Of(key, object.UID)
+	if wait := known.Pace.Wait(c.Clock.Now()); wait > 0 {
 		return wait, nil
 	}
-	if wait := c.yields(key, cached.(*replicaset.Object)); wait > 0 {
+	if wait := c.yields(key, object, known); wait > 0 {
 		return wait, nil
 	}
-	if !c.caughtUp(ctx, key) {
-		c.metrics.Reconciled(metrics.Behind)
+	if !c.caughtUp(ctx, known) {
+		c.Metrics.Reconciled(metrics.Behind)
 		return catchUpInterval, nil
 	}
 	result := metrics.Erred // Remains so if the pass panics.
-	defer func() { c.metrics.Reconciled(result) }()
-	again, err = c.pass(ctx, key, cached.(*replicaset.Object))
+	defer func() { c.Metrics.Reconciled(result) }()
+	again, err = c.pass(ctx, key, object)
 	if err == nil {
 		result = metrics.Passed
 	}
 	return again, err
 }
 
-// pass makes a pass with the steps of the chain.
+// pass makes a pass. Each step reports whether the pass continues.
 func (c *Controller) pass(ctx context.Context, key string, object *replicaset.Object) (again time.Duration, err error) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("manifestWorkReplicaSet", key))
 	p := c.newPass(object, key)
-	defer func() { c.pace.Passed(key, p.now, c.clock.Now(), p.wrote.Load() || p.urgent) }()
+	defer func() { p.memory.Pace.Passed(p.now, c.Clock.Now(), p.wrote.Load() || p.urgent) }()
 	if err := c.observe(p); err != nil {
 		return 0, err
 	}
-	for _, step := range c.chain {
-		goOn, err := step.reconcile(ctx, p)
+	for _, step := range []func(context.Context, *pass) (goOn bool, err error){c.finalize, c.decide, c.deploy, c.reportStatus, c.prune} {
+		goOn, err := step(ctx, p)
 		switch {
 		case apierrors.IsConflict(err):
 			p.lookAgain(conflictInterval)
@@ -73,36 +76,36 @@ func (c *Controller) pass(ctx context.Context, key string, object *replicaset.Ob
 			break
 		}
 	}
-	c.memory.Owners.StillFail(key, p.failing)
-	c.aborting.Note(key, p.abortLeft())
+	p.memory.StillFail(p.failing)
+	p.memory.LeaveAbort(p.abortLeft())
 	return p.recheck, p.err()
 }
 
 // caughtUp reports whether every cache shows this process's own last writes. A write whose object was deleted before a cache saw it
 // would never show. So the API server is asked for objects that are late. A cache that lags behind lags for all objects, and asking for
 // all at once would slow down the writes of an abort. So only a few are asked for at a time.
-func (c *Controller) caughtUp(ctx context.Context, owner string) bool {
-	if c.expectations.Behind(owner) == 0 {
+func (c *Controller) caughtUp(ctx context.Context, owner *memory.Owner) bool {
+	if owner.Expectations.Behind() == 0 {
 		return true
 	}
-	for _, w := range c.expectations.Late(owner, c.clock.Now(), catchUpQuestions) {
+	for _, w := range owner.Expectations.Late(c.Clock.Now(), catchUpQuestions) {
 		if !w.Shown() && c.isGone(ctx, w) {
-			c.expectations.Forget(owner, w)
+			owner.Expectations.Forget(w)
 		}
 	}
-	return c.expectations.Behind(owner) == 0
+	return owner.Expectations.Behind() == 0
 }
 
-func (c *Controller) isGone(ctx context.Context, w memory.Write) bool {
+func (c *Controller) isGone(ctx context.Context, w *memory.Write) bool {
 	name, err := cache.ParseObjectName(w.Key)
 	if err != nil {
 		return true
 	}
 	var live metav1.Object
 	switch w.Store {
-	case c.workIndex:
+	case c.stores.Works:
 		live, err = c.writer.Get(ctx, name.Namespace, name.Name)
-	case c.revisionIndex:
+	case c.stores.Revisions:
 		live, err = c.revisions.Get(ctx, name.Namespace, name.Name)
 	default:
 		live, err = c.objects.Get(ctx, name.Namespace, name.Name)
@@ -113,23 +116,25 @@ func (c *Controller) isGone(ctx context.Context, w memory.Write) bool {
 // wrote notes that this pass wrote an object, as the API server answered it.
 func (c *Controller) wrote(p *pass, store cache.Store, answer metav1.Object) {
 	p.wrote.Store(true)
-	c.expectations.Wrote(p.key, store, answer, c.clock.Now())
+	p.memory.Expectations.Wrote(store, answer, c.Clock.Now())
 }
 
 // deleted notes that this pass deleted an object.
 func (c *Controller) deleted(p *pass, store cache.Store, object metav1.Object) {
 	p.wrote.Store(true)
-	c.expectations.Deleted(p.key, store, object, c.clock.Now())
+	p.memory.Expectations.Deleted(store, object, c.Clock.Now())
 }
 
-func (c *Controller) wroteWork(p *pass, work metav1.Object) { c.wrote(p, c.workIndex, work) }
+func (c *Controller) wroteWork(p *pass, work metav1.Object) { c.wrote(p, c.stores.Works, work) }
 
 func (c *Controller) wroteRevision(p *pass, revision *appsv1.ControllerRevision) {
-	c.wrote(p, c.revisionIndex, revision)
+	c.wrote(p, c.stores.Revisions, revision)
 }
 
 // pass is one pass over a ManifestWorkReplicaSet: what it observed, what was decided, and what it did.
 type pass struct {
+	// memory is what this process knows about the object.
+	memory *memory.Owner
 	// key is "namespace/name", and turn is the lane and key under which this pass's writes take slots.
 	key  string
 	turn queue.Turn
@@ -151,6 +156,8 @@ type observed struct {
 	// history holds the revisions; none if they can't be read now. works are the ManifestWorks, in order.
 	history revision.History
 	works   []*workv1.ManifestWork
+	// seen is what this process has seen of each of the works.
+	seen []*memory.Work
 	// reading is the ledger that this pass found.
 	reading ledger.Reading
 }
@@ -183,12 +190,12 @@ type done struct {
 }
 
 func (c *Controller) newPass(object *replicaset.Object, key string) *pass {
-	p := &pass{key: key, turn: queue.Turn{Lane: c.laneOf(key), Key: key}}
-	now, gap := c.connection.Look()
+	p := &pass{key: key, memory: c.owners.Of(key, object.UID), turn: queue.Turn{Lane: c.laneOf(key), Key: key}}
+	now, gap := c.Connection.Look()
 	p.now, p.gap, p.object = now.Round(0), rollout.Gap(gap), object
 	p.facts = lifecycle.Observation{
 		Now: p.now, Object: object.ManifestWorkReplicaSet, Unreadable: object.DecodeErr, PlacementsKnown: object.PlacementsKnown,
-		Owner: workv1alpha1.OwnerLabelValue(object.Namespace, object.Name), OwnerHash: c.ownerHash,
+		Owner: workv1alpha1.OwnerLabelValue(object.Namespace, object.Name), OwnerHash: c.OwnerHash,
 	}
 	return p
 }
@@ -216,10 +223,10 @@ func (p *pass) problem(text string) {
 func (c *Controller) patcher(p *pass) replicaset.Patcher {
 	return c.objects.Patcher(p.object.Namespace, func(answer *replicaset.Object, written *unstructured.Unstructured) {
 		p.answer = answer
-		if c.memory.Owners.Verified(p.key, p.object.ResourceVersion) {
-			c.memory.Owners.Verify(p.key, answer.ResourceVersion)
+		if p.memory.Verified == p.object.ResourceVersion {
+			p.memory.Verified = answer.ResourceVersion
 		}
-		c.wrote(p, c.replicaSets, written)
+		c.wrote(p, c.stores.ReplicaSets, written)
 	})
 }
 
@@ -256,8 +263,8 @@ const (
 
 // parallel calls do for each index, in order, a bounded number at a time. A cancelled context leaves the rest undone.
 func (c *Controller) parallel(ctx context.Context, n int, do func(int)) {
-	if c.writers > 1 {
-		workqueue.ParallelizeUntil(ctx, min(n, c.writers), n, do)
+	if c.Writers > 1 {
+		workqueue.ParallelizeUntil(ctx, min(n, c.Writers), n, do)
 		return
 	}
 	for i := range n {
@@ -284,13 +291,13 @@ func (c *Controller) inTurn(t queue.Turn, left func() bool, request func() error
 
 // budget returns a function that reports whether a pass may still write. The time begins now.
 func (c *Controller) budget(p *pass) (left func() bool) {
-	began, budget := c.clock.Now(), actBudgetMost
+	began, budget := c.Clock.Now(), actBudgetMost
 	if p.turn.Lane != queue.Aborts {
 		budget = min(max(actBudget, actBudgetFactor*began.Sub(p.now)), actBudgetMost)
 	}
 	until, alone := began.Add(budget), began.Add(actBudgetAlone)
 	return func() bool {
-		now := c.clock.Now()
+		now := c.Clock.Now()
 		if p.turn.Lane != queue.Aborts || !now.After(until) {
 			return !now.After(until)
 		}
@@ -300,6 +307,6 @@ func (c *Controller) budget(p *pass) (left func() bool) {
 
 // isLatest reports whether the cache still shows the object that a pass is about.
 func (c *Controller) isLatest(p *pass) bool {
-	cached, exists, err := c.replicaSets.GetByKey(p.key)
+	cached, exists, err := c.stores.ReplicaSets.GetByKey(p.key)
 	return err == nil && exists && cached.(*replicaset.Object).ResourceVersion == p.object.ResourceVersion
 }

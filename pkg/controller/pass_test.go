@@ -38,14 +38,15 @@ func TestLateCachesAreAskedForInTurn(t *testing.T) {
 		return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace)}}, nil
 	})
 	c := NewWithStores(Config{Works: works, Clock: clk}, stores)
-	const owner, pending = "default/web", 50
+	const pending = 50
+	owner := c.owners.Of("default/web", "u")
 	written := func(namespace string) *workv1.ManifestWork {
 		return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web", UID: types.UID(namespace), ResourceVersion: "7"}}
 	}
 	for i := range pending - 1 {
-		c.expectations.Wrote(owner, stores.Works, written(fmt.Sprintf("c%d", i)), clk.Now())
+		owner.Expectations.Wrote(stores.Works, written(fmt.Sprintf("c%d", i)), clk.Now())
 	}
-	c.expectations.Wrote(owner, stores.Works, written("gone"), clk.Now())
+	owner.Expectations.Wrote(stores.Works, written("gone"), clk.Now())
 
 	require.False(t, c.caughtUp(t.Context(), owner))
 	require.Zero(t, total, "a cache may take some time")
@@ -62,7 +63,7 @@ func TestLateCachesAreAskedForInTurn(t *testing.T) {
 	}
 	require.Len(t, asked, pending, "each has its turn")
 	require.Equal(t, pending, total, "once")
-	require.Equal(t, pending-1, c.expectations.Behind(owner), "what is gone will never show")
+	require.Equal(t, pending-1, owner.Expectations.Behind(), "what is gone will never show")
 
 	clk.Step(memory.CatchUpPatience)
 	onAsk = func(string) { // The watch is back.
@@ -73,4 +74,15 @@ func TestLateCachesAreAskedForInTurn(t *testing.T) {
 	before := total
 	require.True(t, c.caughtUp(t.Context(), owner))
 	require.Equal(t, 1, total-before, "the others are shown by now")
+}
+
+// What is known of an object goes away with the first pass that no longer finds it.
+func TestWhatIsGoneIsForgotten(t *testing.T) {
+	c := NewWithStores(Config{}, NewStores())
+	c.owners.Of("demo/web", "u1")
+	c.owners.Of("demo/web2", "u2")
+	_, err := c.Sync(t.Context(), "demo/web")
+	require.NoError(t, err)
+	require.Nil(t, c.owners.Find("demo/web"))
+	require.NotNil(t, c.owners.Find("demo/web2"))
 }

@@ -27,73 +27,73 @@ import (
 // preserve deletes the works of an object whose workloads stay on the clusters. Package orphan decides the next step for each work, and a
 // work is deleted once its agent has released everything. The works are listed live at the beginning and at the end. In between the
 // cache shows which of them have changed.
-func (r *finalizeReconciler) preserve(ctx context.Context, p *pass) error {
-	if r.broker != nil {
+func (c *Controller) preserve(ctx context.Context, p *pass) error {
+	if c.Broker != nil {
 		told := status.PreservingNotSupported()
-		return r.reportDeleting(ctx, p, &told)
+		return c.reportDeleting(ctx, p, &told)
 	}
-	works, live := r.knownWorks(p), false
-	if !r.memory.Releases.Begun(p.key) {
-		listed, err := r.liveWorks(ctx, p)
+	works, live := p.works, false
+	if !p.memory.Releases.Begun() {
+		listed, err := c.liveWorks(ctx, p)
 		if err != nil {
 			return err
 		}
 		works, live = listed, true
-		r.memory.Releases.Begin(p.key)
+		p.memory.Releases.Begin()
 	}
-	found := r.releaseAll(ctx, p, works, live)
+	found := c.releaseAll(ctx, p, works, live)
 	if found.over(p) && !live {
-		listed, err := r.liveWorks(ctx, p)
+		listed, err := c.liveWorks(ctx, p)
 		if err != nil {
 			return err
 		}
-		found = r.releaseAll(ctx, p, listed, true)
+		found = c.releaseAll(ctx, p, listed, true)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case found.over(p) && !p.wrote.Load():
-		return r.preserved(ctx, p, found)
+		return c.preserved(ctx, p, found)
 	case p.wrote.Load():
 		p.lookAgain(time.Millisecond) // The next pass checks the works that this pass wrote.
 	}
 	found.progress.Problems = append(found.progress.Problems, p.problems...)
-	told := status.ReleasingWorkloads(r.progressOf(p, found))
-	return utilerrors.NewAggregate([]error{found.err, r.reportDeleting(ctx, p, &told)})
+	told := status.ReleasingWorkloads(c.progressOf(p, found))
+	return utilerrors.NewAggregate([]error{found.err, c.reportDeleting(ctx, p, &told)})
 }
 
 // preserved removes the finalizer of the object.
-func (r *finalizeReconciler) preserved(ctx context.Context, p *pass, found *releases) error {
-	if err := r.patcher(p).RemoveFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer); err != nil {
+func (c *Controller) preserved(ctx context.Context, p *pass, found *releases) error {
+	if err := c.patcher(p).RemoveFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer); err != nil {
 		return err
 	}
 	note := "the ManifestWorks are deleted, and their workloads stay on the clusters"
 	if len(found.progress.TooLate) > 0 {
 		note += "; but " + status.Lost(found.progress.TooLate)
 	}
-	r.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventWorkloadsReleased, "Delete", note)
+	c.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventWorkloadsReleased, "Delete", note)
 	return nil
 }
 
 // decidePreserve decides whether the workloads stay, and reports whether it persisted this. Any other deletion does not change the ledger.
-func (r *finalizeReconciler) decidePreserve(ctx context.Context, p *pass) (persisted bool, err error) {
+func (c *Controller) decidePreserve(ctx context.Context, p *pass) (persisted bool, err error) {
 	before := &p.reading.Ledger
 	p.Ledger = before.Clone()
 	p.Ledger.Preserve = before.Preserves(p.object.Spec.PreserveResourcesOnDeletion)
 	p.Ledger.Follow(before, p.object.UID)
-	r.nameLostPlaces(p)
+	c.nameLostPlaces(p)
 	switch {
-	case !p.Ledger.Preserve && !before.Preserve, p.reading.Later != nil, !r.lacksLedger(p):
+	case !p.Ledger.Preserve && !before.Preserve, p.reading.Later != nil, !c.lacksLedger(p):
 		return false, nil
 	case !p.Ledger.Preserve:
-		r.memory.Releases.Forget(p.key)
+		p.memory.Releases.End()
 	}
-	return true, r.persist(ctx, p, func() error {
+	return true, c.persist(ctx, p, func() error {
 		told := meta.FindStatusCondition(p.object.Status.Conditions, workv1alpha1.ConditionDeleting)
 		if !p.Ledger.Preserve {
 			told = nil
 		}
-		return r.reportDeleting(ctx, p, told)
+		return c.reportDeleting(ctx, p, told)
 	})
 }
 
@@ -112,12 +112,12 @@ func (f *releases) over(p *pass) bool {
 }
 
 // releaseAll takes the next step for as many works as one pass may write.
-func (r *finalizeReconciler) releaseAll(ctx context.Context, p *pass, works []*workv1.ManifestWork, live bool) *releases {
+func (c *Controller) releaseAll(ctx context.Context, p *pass, works []*workv1.ManifestWork, live bool) *releases {
 	steps, results := make([]orphan.Step, len(works)), make([]memory.Attempted, len(works))
-	left := r.budget(p)
-	r.parallel(ctx, len(works), func(i int) {
+	left := c.budget(p)
+	c.parallel(ctx, len(works), func(i int) {
 		results[i].Attempt = memory.Attempt{What: clusterWork(works[i].Namespace), Target: string(works[i].UID)}
-		steps[i], results[i].Err = r.release(ctx, p, works[i], live, left)
+		steps[i], results[i].Err = c.release(ctx, p, works[i], live, left)
 	})
 	found := &releases{}
 	errs := make([]error, 0, len(works))
@@ -127,11 +127,11 @@ func (r *finalizeReconciler) releaseAll(ctx context.Context, p *pass, works []*w
 		case err == nil, errors.Is(err, memory.ErrRefusedLately):
 		case errors.Is(err, errStored):
 			p.lookAgain(memory.RefusedInterval)
-		case r.triesAgain(p, err):
+		case c.triesAgain(p, err):
 			errs = append(errs, fmt.Errorf("releasing the workloads of ManifestWork %s/%s: %w", work.Namespace, work.Name, err))
 		}
 	}
-	outcome := r.memory.Owners.Attempted(p.key, results, p.now)
+	outcome := p.memory.Attempted(results, p.now)
 	if !outcome.RetryAt.IsZero() {
 		p.lookAgain(outcome.RetryAt.Sub(p.now))
 	}
@@ -171,36 +171,36 @@ func (f *releases) add(p *pass, work *workv1.ManifestWork, step *orphan.Step, er
 }
 
 // release takes the next step for a work, as the cache shows it or as read live.
-func (r *finalizeReconciler) release(
+func (c *Controller) release(
 	ctx context.Context, p *pass, work *workv1.ManifestWork, live bool, left func() bool,
 ) (step orphan.Step, err error) {
 	if !live && orphan.AwaitsAgent(work) {
 		return orphan.Step{Action: orphan.Wait}, nil
 	}
-	if known, ok := r.memory.Releases.Step(p.key, work); ok {
+	if known, ok := p.memory.Releases.Step(work); ok {
 		return known, nil
 	}
 	attempt := memory.Attempt{What: clusterWork(work.Namespace), Target: string(work.UID)}
-	if r.memory.Owners.RefusedLately(p.key, attempt, p.now) {
+	if p.memory.RefusedLately(attempt, p.now) {
 		return step, memory.ErrRefusedLately
 	}
-	err = r.inTurn(p.turn, left, func() error {
+	err = c.inTurn(p.turn, left, func() error {
 		whole := work
 		if !live {
-			if whole, err = r.whole(ctx, work); whole == nil {
+			if whole, err = c.whole(ctx, work); whole == nil {
 				step.Action = orphan.Leaving
 				return err
 			}
 		}
-		step, err = r.releaseWhole(ctx, p, whole)
+		step, err = c.releaseWhole(ctx, p, whole)
 		return err
 	})
 	return step, err
 }
 
 // whole reads a work live; nil if it is gone.
-func (r *finalizeReconciler) whole(ctx context.Context, work *workv1.ManifestWork) (*workv1.ManifestWork, error) {
-	live, err := r.writer.Get(ctx, work.Namespace, work.Name)
+func (c *Controller) whole(ctx context.Context, work *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+	live, err := c.writer.Get(ctx, work.Namespace, work.Name)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && live.UID != work.UID:
 		return nil, nil //nolint:nilnil // The comment says so.
@@ -213,21 +213,22 @@ func (r *finalizeReconciler) whole(ctx context.Context, work *workv1.ManifestWor
 }
 
 // releaseWhole takes the next step for a work that was read live, and returns the step to expect from then on.
-func (r *finalizeReconciler) releaseWhole(ctx context.Context, p *pass, work *workv1.ManifestWork) (orphan.Step, error) {
+func (c *Controller) releaseWhole(ctx context.Context, p *pass, work *workv1.ManifestWork) (orphan.Step, error) {
 	step := orphan.Next(work)
 	if !p.named(work) && !step.Final() {
 		step = orphan.Step{Action: orphan.Delete} // Somebody added the owner label.
 	}
-	if step.Spec != nil && r.memory.Releases.Repeats(p.key, work.UID, step.Spec, p.now) {
+	if step.Spec != nil && p.memory.Releases.Repeats(work.UID, step.Spec, p.now) {
 		return orphan.Step{}, errStored
 	}
 	version, err := work.ResourceVersion, error(nil)
 	switch {
 	case step.Action == orphan.Delete:
-		err = r.deleteReleased(ctx, p, work)
+		klog.FromContext(ctx).V(2).Info("Deleting a ManifestWork whose workloads stay", "cluster", work.Namespace, "name", work.Name)
+		err = c.deleteSeen(ctx, p, work)
 		step.Action = orphan.Leaving
 	case step.Spec != nil:
-		version, err = r.setSpec(ctx, p, work, &step)
+		version, err = c.setSpec(ctx, p, work, &step)
 		step.Action = orphan.Wait
 	}
 	switch {
@@ -236,60 +237,47 @@ func (r *finalizeReconciler) releaseWhole(ctx context.Context, p *pass, work *wo
 	case step.Spec != nil && version == work.ResourceVersion:
 		return orphan.Step{}, errStored
 	}
-	return r.memory.Releases.Looked(p.key, work.UID, version, step), nil
+	return p.memory.Releases.Looked(work.UID, version, step), nil
 }
 
 // errStored is the error of a work that the API server stores differently from what is written. The write is retried after a while.
 var errStored = errors.New("the API server stores the ManifestWork differently from what the hub writes: update the ManifestWork CRD, " +
 	"or look for a webhook that changes spec.deleteOption or spec.manifestConfigs")
 
-// deleteReleased deletes a work only in the version that was checked.
-func (r *finalizeReconciler) deleteReleased(ctx context.Context, p *pass, work *workv1.ManifestWork) error {
-	klog.FromContext(ctx).V(2).Info("Deleting a ManifestWork whose workloads stay", "cluster", work.Namespace, "name", work.Name)
-	deleted, err := r.writer.Delete(ctx, work)
-	if deleted || err != nil {
-		r.metrics.WorkWrite(metrics.Delete, writeResult(err))
-	}
-	if deleted {
-		r.deleted(p, r.workIndex, work)
-	}
-	return err
-}
-
 // setSpec writes the spec of a step, and returns the resulting version of the work.
-func (r *finalizeReconciler) setSpec(
+func (c *Controller) setSpec(
 	ctx context.Context, p *pass, work *workv1.ManifestWork, step *orphan.Step,
 ) (version string, err error) {
 	klog.FromContext(ctx).V(2).Info("Writing a ManifestWork whose workloads stay", "step", step.Action, "cluster", work.Namespace)
-	answer, err := r.writer.SetSpec(ctx, work, step.Spec)
-	r.metrics.WorkWrite(metrics.Patch, writeResult(err))
+	answer, err := c.writer.SetSpec(ctx, work, step.Spec)
+	c.Metrics.WorkWrite(metrics.Patch, writeResult(err))
 	if err != nil {
 		return "", err
 	}
-	if r.shows(work) {
-		r.wroteWork(p, answer)
+	if c.shows(work) {
+		c.wroteWork(p, answer)
 	}
 	p.wrote.Store(true)
-	r.memory.Releases.Wrote(p.key, work.UID, step.Spec, p.now)
+	p.memory.Releases.Wrote(work.UID, step.Spec, p.now)
 	return answer.GetResourceVersion(), nil
 }
 
 // progressOf returns the progress of a pass for the condition. Workloads that can no longer be kept also become an event.
-func (r *finalizeReconciler) progressOf(p *pass, found *releases) *status.Releasing {
+func (c *Controller) progressOf(p *pass, found *releases) *status.Releasing {
 	progress := &found.progress
 	for _, clusters := range [][]string{progress.Waiting, progress.Leaving, progress.TooLate, progress.Unreleased} {
 		slices.Sort(clusters)
 	}
-	progress.Clusters = r.memory.Releases.Clusters(p.key, max(found.named, p.object.Status.Summary.Total))
-	if len(progress.TooLate) > 0 && r.memory.Reports.Announce(p.key, workv1alpha1.EventWorkloadsNotReleased) {
-		r.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventWorkloadsNotReleased, "Delete", status.Lost(progress.TooLate))
+	progress.Clusters = p.memory.Releases.Clusters(max(found.named, p.object.Status.Summary.Total))
+	if len(progress.TooLate) > 0 && p.memory.Announce(workv1alpha1.EventWorkloadsNotReleased) {
+		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventWorkloadsNotReleased, "Delete", status.Lost(progress.TooLate))
 	}
 	return progress
 }
 
 // reportDeleting writes the state and the condition Deleting, if they changed; nil for no condition. The rest of the status stays as it
 // was when the deletion began.
-func (r *finalizeReconciler) reportDeleting(ctx context.Context, p *pass, told *metav1.Condition) error {
+func (c *Controller) reportDeleting(ctx context.Context, p *pass, told *metav1.Condition) error {
 	wanted := p.object.Status.DeepCopy()
 	status.SetDeleting(wanted, told, p.object.Generation, p.transitionTime())
 	status.Reconciled(wanted)
@@ -299,7 +287,7 @@ func (r *finalizeReconciler) reportDeleting(ctx context.Context, p *pass, told *
 			return err
 		}
 	}
-	r.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Deleting, DeletingSince: deletingSince(r.knownWorks(p))})
-	_, err := r.store(ctx, p, wanted, !p.deciding)
+	c.Metrics.Observe(p.key, metrics.Observation{Stage: metrics.Deleting, DeletingSince: deletingSince(p.works)})
+	_, err := c.store(ctx, p, wanted, !p.deciding)
 	return err
 }

@@ -17,10 +17,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// pruneReconciler prunes revisions over the limit.
-type pruneReconciler struct{ *Controller }
-
-func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
+// prune prunes revisions over the limit.
+func (c *Controller) prune(ctx context.Context, p *pass) (bool, error) {
 	live := p.liveHashes().Insert(p.Update.Hash)
 	live.Insert(p.Plan.KeptRevisions()...)
 	for _, written := range p.Plan.Revisions() {
@@ -32,19 +30,19 @@ func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) 
 	if newest := p.history.Newest(); newest != nil {
 		live.Insert(newest.Hash) // This is the template's, even while an older abort finishes first.
 	}
-	left := r.budget(p)
+	left := c.budget(p)
 	var errs []error
-	for _, surplus := range r.surplus(p, live) {
+	for _, surplus := range c.surplus(p, live) {
 		if !left() {
 			p.lookAgain(time.Millisecond) // It is another object's turn.
 			break
 		}
-		switch deleted, err := r.revisions.Delete(ctx, surplus); {
+		switch deleted, err := c.revisions.Delete(ctx, surplus); {
 		case err != nil:
 			errs = append(errs, err)
 		case deleted:
-			r.deleted(p, r.revisionIndex, surplus)
-			r.event(p, surplus, corev1.EventTypeNormal, workv1alpha1.EventRevisionPruned, "Prune",
+			c.deleted(p, c.stores.Revisions, surplus)
+			c.event(p, surplus, corev1.EventTypeNormal, workv1alpha1.EventRevisionPruned, "Prune",
 				fmt.Sprintf("deleted revision %s: %s", surplus.Name, historyLimit(p.object.Spec.RevisionHistoryLimit)))
 		}
 	}
@@ -53,14 +51,14 @@ func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) 
 
 // surplus returns the revisions over the limit. It excludes revisions that agents report over a broker, even if no work in the cache has
 // them yet: a work can't be restored without its revision (P6).
-func (r *pruneReconciler) surplus(p *pass, live sets.Set[string]) []*appsv1.ControllerRevision {
+func (c *Controller) surplus(p *pass, live sets.Set[string]) []*appsv1.ControllerRevision {
 	limit := revision.Limit(p.object.Spec.RevisionHistoryLimit)
 	surplus := p.history.Surplus(live, limit)
-	if len(surplus) == 0 || r.broker == nil {
+	if len(surplus) == 0 || c.Broker == nil {
 		return surplus
 	}
 	owners := placement.Owners(p.facts.Refs)
-	return p.history.Surplus(live.Insert(r.broker.Claimed(p.facts.Owner, func(cluster, name string) bool {
+	return p.history.Surplus(live.Insert(c.Broker.Claimed(p.facts.Owner, func(cluster, name string) bool {
 		_, selected := owners[cluster]
 		return selected && work.IsName(p.object, name)
 	})...), limit)

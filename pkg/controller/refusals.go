@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/klog/v2"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
@@ -44,43 +45,40 @@ func (p *pass) attemptOf(w *rollout.Write) memory.Attempt {
 	case w.Revision.Hash != p.Plan.Desired.Hash:
 		return memory.Attempt{What: clusterHash(w.Cluster), Target: p.targetOf(w.Revision)}
 	}
-	return memory.Attempt{What: clusterWork(w.Cluster), Target: p.targetOf(w.Revision), Cluster: w.Cluster}
+	return memory.Attempt{What: clusterWork(w.Cluster), Target: p.targetOf(w.Revision), Cluster: w.Cluster, Last: w.LastTry}
 }
 
-func deletionOf(d *rollout.Delete) memory.Attempt {
-	return memory.Attempt{What: "deletion in cluster " + d.Work.Cluster(), Target: string(d.Work.Object.UID)}
+func deletionOf(work *workv1.ManifestWork) memory.Attempt {
+	return memory.Attempt{What: "deletion in cluster " + work.Namespace, Target: string(work.UID)}
 }
 
 // sortResults separates the writes that can succeed when retried from those that the API server rejects. The latter don't hold up an abort,
 // and are retried at their own pace. sortResults returns the errors that the queue retries.
-func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error {
+func (c *Controller) sortResults(p *pass, results []memory.Attempted) error {
 	var errs []error
-	results := make([]memory.Attempted, 0, len(writes)+len(deletions))
-	for i, err := range writes {
-		w := &p.Plan.Writes[i]
-		results = append(results, memory.Attempted{Attempt: p.attemptOf(w), Err: err})
+	for i := range results {
+		err := results[i].Err
 		if !passing(err) {
 			continue
 		}
-		p.unrestored = p.unrestored || p.leavesAbortUndone(w)
-		if r.triesAgain(p, err) {
-			errs = append(errs, fmt.Errorf("writing the ManifestWork of cluster %s: %w", w.Cluster, err))
+		if i < len(p.Plan.Writes) {
+			w := &p.Plan.Writes[i]
+			p.unrestored = p.unrestored || p.leavesAbortUndone(w)
+			err = fmt.Errorf("writing the ManifestWork of cluster %s: %w", w.Cluster, err)
 		}
-	}
-	for i, err := range deletions {
-		results = append(results, memory.Attempted{Attempt: deletionOf(&p.Plan.Deletes[i]), Err: err})
-		if passing(err) && r.triesAgain(p, err) {
+		if c.triesAgain(p, err) {
 			errs = append(errs, err)
 		}
 	}
-	if held := p.Plan.Held; held != nil {
-		results = append(results, untried(p, held.Writes, held.Deletes)...)
-	}
-	r.namePersistentErrors(p, results)
-	if slices.ContainsFunc(writes, memory.IsLasting) {
+	rejected := func(result memory.Attempted) bool { return memory.IsLasting(result.Err) }
+	if slices.ContainsFunc(results[:len(p.Plan.Writes)], rejected) {
 		p.urgent = true // The next pass decides with the rejections.
 		p.lookAgain(time.Millisecond)
 	}
+	if held := p.Plan.Held; held != nil {
+		results = append(results, untried(attemptsOf(p, held.Writes, held.Deletes))...)
+	}
+	c.namePersistentErrors(p, results)
 	return utilerrors.NewAggregate(errs)
 }
 
@@ -115,12 +113,12 @@ func (c *Controller) triesAgain(p *pass, err error) bool {
 
 // namePersistentErrors notes the results of a pass's writes, and names those that keep failing: writes that the API server rejects, and
 // writes that fail in pass after pass although they are retried. It does not name a short disruption.
-func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attempted) {
+func (c *Controller) namePersistentErrors(p *pass, results []memory.Attempted) {
 	for _, cluster := range p.Plan.Postponed {
 		attempt := memory.Attempt{What: clusterWork(cluster), Cluster: cluster, Target: p.targetOf(p.Update)}
 		results = append(results, memory.Attempted{Attempt: attempt, Err: memory.ErrLater})
 	}
-	outcome := r.memory.Owners.Attempted(p.key, results, p.now)
+	outcome := p.memory.Attempted(results, p.now)
 	if len(outcome.Refused) > 0 {
 		if !outcome.RetryAt.IsZero() {
 			p.lookAgain(outcome.RetryAt.Sub(p.now))
@@ -166,7 +164,7 @@ func (c *Controller) refused(p *pass, err error) string {
 		what = request.What
 	}
 	p.failing = append(p.failing, what)
-	return c.memory.Owners.Answered(p.key, what, err) +
+	return p.memory.Answered(what, err) +
 		"; fix the cause (a quota, a policy, a webhook or a right may be the reason), the request is retried"
 }
 

@@ -16,15 +16,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// statusReconciler reports the findings and actions of the pass, in one write.
-type statusReconciler struct{ *Controller }
-
-func (r *statusReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
+// reportStatus reports the findings and actions of the pass, in one write.
+func (c *Controller) reportStatus(ctx context.Context, p *pass) (bool, error) {
 	p.standing = standing(p)
-	if err := r.patchStatus(ctx, p, stageOf(p)); err != nil {
+	if err := c.patchStatus(ctx, p, stageOf(p)); err != nil {
 		return false, err
 	}
-	r.metrics.Observe(p.key, r.observed(p))
+	c.Metrics.Observe(p.key, c.observed(p))
 	return true, nil
 }
 
@@ -57,10 +55,10 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		Snapshot:        p.Snapshot,
 		Plan:            p.shown(),
 		Problems:        p.problems,
-		PrunedNote:      c.prunedNote(p),
-		HistoryNote:     c.historyNote(p),
-		ClustersNote:    c.clustersUnread(p),
-		HubNote:         c.hubNote(),
+		PrunedNote:      c.announced(p, workv1alpha1.EventOlderCRD, p.prunedNote()),
+		HistoryNote:     c.announced(p, workv1alpha1.EventHistoryUnavailable, p.facts.HistoryNote),
+		ClustersNote:    c.announced(p, workv1alpha1.EventClustersUnavailable, p.facts.ClustersNote),
+		HubNote:         c.HubNote(),
 		Now:             p.transitionTime(),
 	})
 	if err != nil {
@@ -79,12 +77,12 @@ func (c *Controller) store(
 	ctx context.Context, p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus, mayWait bool,
 ) (written bool, err error) {
 	stored := &p.object.Status
-	frozen := !p.deciding && c.memory.Owners.Drops(p.key, memory.Status) && c.memory.Owners.Waits(p.key, memory.Status, p.now)
+	frozen := !p.deciding && p.memory.Places.Drops(memory.Status) && p.memory.Places.Waits(memory.Status, p.now)
 	if frozen {
 		status.Freeze(wanted, stored)
 		p.lookAgain(memory.PrunedInterval)
 	}
-	if wait := c.memory.Reports.ReportWait(p.key, stored, wanted, p.now); mayWait && wait > 0 {
+	if wait := p.memory.ReportWait(stored, wanted, p.now); mayWait && wait > 0 {
 		p.lookAgain(wait)
 		return false, nil
 	}
@@ -92,53 +90,37 @@ func (c *Controller) store(
 	if err != nil || !written {
 		return false, err
 	}
-	c.memory.Reports.Reported(p.key, p.now)
+	p.memory.ReportedAt = p.now
 	switch {
 	case frozen || wanted.Ledger == "":
 	case p.answer.Status.Ledger == wanted.Ledger:
-		c.memory.Owners.Held(p.key, memory.Status, p.Ledger.Seq)
-		c.confirm(p)
+		p.memory.Places.Held(memory.Status, p.Ledger.Seq)
+		if p.answer.ResourceVersion == p.object.ResourceVersion && p.memory.Confirmed != p.object.ResourceVersion {
+			p.lookAgain(time.Millisecond) // The cache got this version while another CRD was served, and no event follows.
+		}
+		p.memory.Confirmed = p.answer.ResourceVersion
 	default:
-		c.memory.Owners.Dropped(p.key, memory.Status, p.Ledger.Seq, p.now)
+		p.memory.Places.Dropped(memory.Status, p.Ledger.Seq, p.now)
 		p.lookAgain(time.Millisecond) // No event of the object leads to the next pass.
 	}
 	return true, nil
 }
 
-// confirm notes that the API server has the ledger although the cache does not show it, because the answer to the write of the ledger is
-// the version that the cache has: its event came while another CRD was served.
-func (c *Controller) confirm(p *pass) {
-	version := p.object.ResourceVersion
-	if p.reading.InStatus || p.answer.ResourceVersion != version || c.memory.Owners.Confirmed(p.key, version) {
-		return
-	}
-	c.memory.Owners.Confirm(p.key, version)
-	p.lookAgain(time.Millisecond)
-}
-
-// historyNote returns why there is no history, with the remedy; empty if there is one. Each process makes an event of it once.
-func (c *Controller) historyNote(p *pass) string {
-	if !p.facts.NoHistory {
-		return ""
-	}
-	missing := p.facts.HistoryNote
-	if c.memory.Reports.Announce(p.key, missing) {
-		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventHistoryUnavailable, "Report", missing)
-	}
-	return missing
-}
-
-// prunedNote returns the note that the CRD is another one, which drops the ledger, and makes an event of it once. The rollout continues
-// with the copy of the ledger (R42).
-func (c *Controller) prunedNote(p *pass) string {
-	if !c.memory.Owners.Drops(p.key, memory.Status) {
-		return ""
-	}
-	const note = status.LedgerDropped + ": its CRD of ManifestWorkReplicaSet is not the one of this hub; apply the CRD that came with this hub"
-	if c.memory.Reports.Announce(p.key, note) {
-		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventOlderCRD, "Report", note)
+// announced returns a note for a condition. Each process makes an event of it once.
+func (c *Controller) announced(p *pass, reason, note string) string {
+	if note != "" && p.memory.Announce(note) {
+		c.event(p, nil, corev1.EventTypeWarning, reason, "Report", note)
 	}
 	return note
+}
+
+// prunedNote returns the note that the CRD is not the one of this hub, and drops the ledger; empty if it does not. The rollout continues with the copy
+// of the ledger (R42).
+func (p *pass) prunedNote() string {
+	if !p.memory.Places.Drops(memory.Status) {
+		return ""
+	}
+	return status.LedgerDropped + ": its CRD of ManifestWorkReplicaSet is not the one of this hub; apply the CRD that came with this hub"
 }
 
 // reportInvalid reports a spec that can't be rolled out. The conditions that need a rollout stay unchanged.
@@ -164,11 +146,13 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	status.SetPaused(&wanted.Conditions, &status.Input{
 		Object: p.object.ManifestWorkReplicaSet, TemplatePending: p.TemplatePending, Snapshot: p.known(), Plan: p.Plan, Now: p.transitionTime(),
 	})
-	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid, Paused: p.object.Spec.Paused})
+	c.Metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid, Paused: p.object.Spec.Paused})
 	written, err := c.store(ctx, p, wanted, false)
 	if err == nil && written {
-		was := c.memory.Reports.Tell(p.key, p.told, func(told *status.Told) { told.Paused = p.object.Spec.Paused })
-		c.announcePause(p, was.Paused)
+		told := p.told()
+		c.announcePause(p, told.Paused)
+		told.Paused = p.object.Spec.Paused
+		p.memory.Told = &told
 	}
 	return err
 }

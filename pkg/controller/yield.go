@@ -1,16 +1,16 @@
 package controller
 
 import (
+	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
-	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 const (
@@ -24,11 +24,11 @@ const (
 // yields returns how long a pass waits for the aborts of other objects. It waits if it would begin the rollout of a new large template,
 // because the API server's work for that would slow the aborts down (P8). A template that a revision already has does not wait, so an undo
 // does not wait either.
-func (c *Controller) yields(key string, object *replicaset.Object) time.Duration {
-	if c.laneOf(key) == queue.Aborts || !c.beginsLarge(key, object) {
+func (c *Controller) yields(key string, object *replicaset.Object, known *memory.Owner) time.Duration {
+	if c.laneOf(key) == queue.Aborts || !c.beginsLarge(key, object, known) {
 		return 0
 	}
-	wait := c.pace.Yield(key, object.Generation, c.slots.AbortingBeside(key), c.clock.Now())
+	wait := known.Pace.Yield(object.Generation, c.slots.AbortingBeside(key), c.Clock.Now())
 	if wait > 0 {
 		klog.Background().V(3).Info("A new large template waits for the aborts of other objects", "manifestWorkReplicaSet", key)
 	}
@@ -36,27 +36,18 @@ func (c *Controller) yields(key string, object *replicaset.Object) time.Duration
 }
 
 // beginsLarge reports whether a pass over an object would make a revision of a large template.
-func (c *Controller) beginsLarge(key string, object *replicaset.Object) bool {
+func (c *Controller) beginsLarge(key string, object *replicaset.Object, known *memory.Owner) bool {
 	template := &object.Spec.ManifestWorkTemplate
 	if object.Generation == object.Status.ObservedGeneration || object.Spec.Paused || !object.DeletionTimestamp.IsZero() ||
-		templateSize(template) < largeTemplate || c.history().Unavailable {
+		templateSize(template) < largeTemplate || c.History().Unavailable {
 		return false
 	}
-	digest, err := c.contents.Template(object.ManifestWorkReplicaSet)
+	digest, err := known.Template(object.ManifestWorkReplicaSet)
 	if err != nil {
 		return false // An invalid template gets no revision.
 	}
-	revisions, err := c.revisionIndex.ByIndex(workcache.ByOwner, key)
-	if err != nil {
-		return false
-	}
-	for _, found := range revisions {
-		rev := found.(*appsv1.ControllerRevision)
-		if rev.Namespace == object.Namespace && c.contents.Revision(rev).Digest == digest {
-			return false
-		}
-	}
-	return true
+	revisions, err := c.revisionsOf(key, object, known)
+	return err == nil && !slices.ContainsFunc(revisions, func(rev revision.Revision) bool { return rev.Digest == digest })
 }
 
 // templateSize returns the approximate size of a template, in bytes.

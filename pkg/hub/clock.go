@@ -12,9 +12,7 @@ import (
 // compareClocks reports when the machine's clock and that of the API server of a configuration differ.
 func (m *Manager) compareClocks(config *rest.Config) {
 	connectivity.NewDifference(m.Clock, func(ahead time.Duration) {
-		if m.Metrics != nil {
-			m.Metrics.ClockAhead(ahead)
-		}
+		m.Metrics.ClockAhead(ahead)
 		if ahead == 0 {
 			klog.Background().Info("The clock of this machine agrees with the API server's")
 			return

@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -21,7 +19,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
-	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
@@ -31,15 +28,29 @@ type works struct {
 	client workclientset.Interface
 	// metadata patches them without reading them back; nil if the driver can't.
 	metadata metadata.Interface
-	// owners knows the owners of works that agents report; nil if works go through the API server.
-	owners *cloudevents.LiveOwners
-	// broker carries them; nil if they go through the API server.
-	broker   controller.Broker
+	// owners knows the owners of works that agents report, and driver carries works; nil if works go through the API server.
+	owners   *cloudevents.Caches
+	driver   *cloudevents.Driver
 	informer workinformers.ManifestWorkInformer
 	// labelled is true if each work with LabelOwnerHash has LabelReplicaSet, too.
 	labelled bool
-	// restore returns when it is known which works there are: a broker keeps none. It comes before the informer starts.
-	restore func(context.Context) error
+}
+
+// broker returns the driver; nil if works go through the API server.
+func (w *works) broker() controller.Broker {
+	if w.driver == nil {
+		return nil
+	}
+	return w.driver
+}
+
+// restore returns when it is known which works there are: a broker keeps none. The informers of their owners have synced, and that of works
+// has not started.
+func (w *works) restore(ctx context.Context) error {
+	if err := w.driver.Start(ctx); err != nil {
+		return err
+	}
+	return w.driver.Restore(ctx, w.owners.Expected())
 }
 
 // newWorks makes the client and the informer of ManifestWorks for the driver that the flags name.
@@ -47,7 +58,7 @@ func (m *Manager) newWorks(ctx context.Context, config *rest.Config, connection 
 	if m.Options.WorkDriver == driverKube {
 		return newKubeWorks(ctx, m.Options, config, connection)
 	}
-	return m.newCloudEventsWorks(ctx, config, connection)
+	return m.newCloudEventsWorks(connection)
 }
 
 func newKubeWorks(ctx context.Context, o *Options, config *rest.Config, connection *connectivity.Connection) (*works, error) {
@@ -82,9 +93,7 @@ func newKubeWorks(ctx context.Context, o *Options, config *rest.Config, connecti
 	if err != nil {
 		return nil, fmt.Errorf("making the client that patches ManifestWorks: %w", err)
 	}
-	return &works{
-		client: client, metadata: patches, informer: informer, labelled: labelled, restore: func(context.Context) error { return nil },
-	}, nil
+	return &works{client: client, metadata: patches, informer: informer, labelled: labelled}, nil
 }
 
 // allLabelled reports whether each work with LabelOwnerHash has LabelReplicaSet, too. Only another hub writes works without it, and none
@@ -111,17 +120,9 @@ func newWorkInformer(
 }
 
 // newCloudEventsWorks makes a client that publishes works and keeps them, and an informer of what it keeps.
-func (m *Manager) newCloudEventsWorks(ctx context.Context, config *rest.Config, connection *connectivity.Connection) (*works, error) {
-	dynamicClient, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("making the client of ManifestWorkReplicaSets: %w", err)
-	}
-	kubeClient, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("making the client of ControllerRevisions: %w", err)
-	}
-	owners := cloudevents.NewLiveOwners(dynamicClient, kubeClient, m.Clock)
-	driver, err := cloudevents.New(ctx, cloudevents.Options{
+func (m *Manager) newCloudEventsWorks(connection *connectivity.Connection) (*works, error) {
+	owners := cloudevents.NewCaches()
+	driver, err := cloudevents.New(cloudevents.Options{
 		Type:        m.Options.WorkDriver,
 		ConfigFile:  m.Options.WorkDriverConfig,
 		ClientID:    m.Options.CloudEventsClientID,
@@ -129,7 +130,7 @@ func (m *Manager) newCloudEventsWorks(ctx context.Context, config *rest.Config, 
 		Connection:  connection,
 		AgentReturn: m.Options.CloudEventsAgentReturn,
 		QPS:         m.Options.CloudEventsQPS,
-		Metrics:     brokerMetrics(m.Metrics),
+		Metrics:     m.Metrics,
 		Available:   owners.Available,
 		Clock:       m.Clock,
 	})
@@ -141,25 +142,5 @@ func (m *Manager) newCloudEventsWorks(ctx context.Context, config *rest.Config, 
 	if err != nil {
 		return nil, err
 	}
-	return &works{
-		client: client, broker: driver, owners: owners, informer: informer,
-		restore: func(ctx context.Context) error {
-			if !features.HubMutableFeatureGate.Enabled(ocmfeature.ManifestWorkReplicaSet) {
-				return nil
-			}
-			expected, err := owners.Expected(ctx)
-			if err != nil {
-				return err
-			}
-			return driver.Restore(ctx, expected)
-		},
-	}, nil
-}
-
-// brokerMetrics are what a CloudEvents driver counts; nil for none.
-func brokerMetrics(m *metrics.Metrics) cloudevents.Metrics {
-	if m == nil {
-		return nil
-	}
-	return m
+	return &works{client: client, driver: driver, owners: owners, informer: informer}, nil
 }

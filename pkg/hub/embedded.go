@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +46,7 @@ func NewEmbedded() *Embedded {
 
 // Embedded is NewEmbedded with the options, the clock and the metrics of a manager. The driver has to be kube.
 func (m *Manager) Embedded() *Embedded {
+	m.Metrics = cmp.Or(m.Metrics, metrics.New())
 	return &Embedded{manager: m, connection: connectivity.New(m.Clock)}
 }
 
@@ -110,7 +112,7 @@ func (e *Embedded) NewReplicaSetController(
 	if err := h.addReplicaSets(ctx, e.config, clusters.Cluster().V1beta1()); err != nil {
 		return nil, err
 	}
-	h.shared = sets.New(worksResource, placementsResource, decisionsResource)
+	h.started = sets.New(worksResource, placementsResource, decisionsResource)
 	if err := h.noticeLosses(); err != nil {
 		return nil, err
 	}

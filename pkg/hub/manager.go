@@ -1,9 +1,12 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/openshift/library-go/pkg/controller/controllercmd"
 	appsv1 "k8s.io/api/apps/v1"
@@ -34,7 +37,6 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
-	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
@@ -51,7 +53,7 @@ const workers = 5
 type Manager struct {
 	Options *Options
 	Clock   clock.PassiveClock
-	// Metrics count the actions of the controllers; nil for no metrics.
+	// Metrics count the actions of the controllers; nil for metrics that nothing serves.
 	Metrics *metrics.Metrics
 	// Version is that of this build. Upgrade snapshots need a released one.
 	Version string
@@ -62,6 +64,7 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 	if err := m.Options.Validate(); err != nil {
 		return err
 	}
+	m.Metrics = cmp.Or(m.Metrics, metrics.New())
 	connection := connectivity.New(m.Clock)
 	config := controllerContext.KubeConfig
 	// Before the connection hears it: whether a registration can be read says nothing about collections.
@@ -90,7 +93,8 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 		}
 		go (&registration.Keeper{Client: registrations}).Run(ctx)
 	}
-	if features.HubMutableFeatureGate.Enabled(ocmfeature.CleanUpCompletedManifestWork) {
+	// A broker carries only works of ManifestWorkReplicaSets, which the collection ignores.
+	if works.driver == nil && features.HubMutableFeatureGate.Enabled(ocmfeature.CleanUpCompletedManifestWork) {
 		h.collection = manifestworkgarbagecollection.NewManifestWorkGarbageCollectionController(works.client, collectable{works.informer})
 	}
 	return h.run(ctx)
@@ -104,8 +108,8 @@ type hub struct {
 
 	// informers are filled before the controllers begin, each under the collection that it watches.
 	informers map[schema.GroupVersionResource]cache.SharedIndexInformer
-	// shared holds the collections whose informers somebody else starts.
-	shared sets.Set[schema.GroupVersionResource]
+	// started holds the collections whose informers have started, or are started by somebody else.
+	started sets.Set[schema.GroupVersionResource]
 	// replicaSets is the controller of ManifestWorkReplicaSets; nil while its gate is off.
 	replicaSets *controller.Runner
 	// other knows whether another hub is installed.
@@ -122,7 +126,7 @@ type hub struct {
 
 func newHub(m *Manager, connection *connectivity.Connection, works *works, namespace string) *hub {
 	return &hub{
-		Manager: m, connection: connection, works: works, namespace: namespace,
+		Manager: m, connection: connection, works: works, namespace: namespace, started: sets.New[schema.GroupVersionResource](),
 		informers: map[schema.GroupVersionResource]cache.SharedIndexInformer{worksResource: works.informer.Informer()},
 	}
 }
@@ -170,7 +174,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 		HubNote:            other.text,
 		History:            history,
 		Connection:         h.connection,
-		Broker:             h.works.broker,
+		Broker:             h.works.broker(),
 		Recorder:           recorder,
 		Metrics:            h.Metrics,
 		Clock:              h.Clock,
@@ -187,23 +191,24 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 		Dynamic: dynamicClient, Kube: kubeClient, Recorder: recorder, Metrics: h.Metrics, Clock: h.Clock,
 		Namespace: h.namespace, Version: h.Version,
 	})
-	h.addInformers(replicaSets, revisions.Informer(), managedClusters, clusters)
+	h.addInformers(dynamicClient, replicaSets, revisions.Informer(), managedClusters, clusters)
 	return nil
 }
 
 // addInformers adds the informers that the controller of ManifestWorkReplicaSets reads. Where works go through a broker, the owners of
 // works are looked up in them, too.
-func (h *hub) addInformers(replicaSets, revisions, managedClusters cache.SharedIndexInformer, clusters clusterv1beta1.Interface) {
+func (h *hub) addInformers(
+	dynamicClient dynamic.Interface, replicaSets, revisions, managedClusters cache.SharedIndexInformer, clusters clusterv1beta1.Interface,
+) {
 	h.informers[replicaSetsResource] = replicaSets
 	h.informers[revisionsResource] = revisions
 	h.informers[availability.Resource] = managedClusters
 	h.informers[placementsResource] = clusters.Placements().Informer()
 	h.informers[decisionsResource] = clusters.PlacementDecisions().Informer()
-	if h.works.owners != nil {
-		h.works.owners.UseCaches(cloudevents.Caches{
-			ReplicaSets: replicaSets, Revisions: revisions,
-			Placements: clusters.Placements().Informer(), Decisions: clusters.PlacementDecisions().Informer(), Clusters: managedClusters,
-		})
+	if owners := h.works.owners; owners != nil {
+		owners.ReplicaSets, owners.Revisions, owners.Clusters = replicaSets.GetIndexer(), revisions.GetIndexer(), managedClusters
+		owners.Placements, owners.Decisions = clusters.Placements().Informer().GetIndexer(), clusters.PlacementDecisions().Informer().GetIndexer()
+		owners.Client = dynamicClient
 	}
 }
 
@@ -263,17 +268,17 @@ func (h *hub) clustersNote(clusters cache.SharedIndexInformer) string {
 
 // run fills the caches before it starts the controllers. With a partial cache, a controller would treat missing objects as deleted.
 func (h *hub) run(ctx context.Context) error {
-	if err := h.works.restore(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return fmt.Errorf("restoring the ManifestWorks from the agents' reports: %w", err)
-	}
 	if err := h.noticeLosses(); err != nil {
 		return err
 	}
 	if h.collection != nil {
 		h.collect(ctx)
+	}
+	if err := h.restoreWorks(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("restoring the ManifestWorks from the agents' reports: %w", err)
 	}
 	if !h.upgraded(ctx) {
 		return nil // The context has ended.
@@ -294,26 +299,30 @@ func (h *hub) run(ctx context.Context) error {
 
 // reconcile runs the controller of ManifestWorkReplicaSets until the context ends.
 func (h *hub) reconcile(ctx context.Context, workers int) {
-	if h.Metrics != nil {
-		h.Metrics.Running(true)
-		defer h.Metrics.Running(false)
-	}
+	h.Metrics.Running(true)
+	defer h.Metrics.Running(false)
 	if h.namespace != "" {
 		go h.other.watch(ctx)
 	}
 	h.replicaSets.Run(ctx, workers)
 }
 
+// restoreWorks learns from the agents which works there are, if a broker carries them. Their owners are looked up in the other caches. It
+// comes before the upgrade, which may wait for a user: meanwhile, an agent that restarts is sent its works, and keeps its objects.
+func (h *hub) restoreWorks(ctx context.Context) error {
+	if h.works.driver == nil || h.replicaSets == nil {
+		return nil
+	}
+	others := slices.DeleteFunc(slices.Collect(maps.Keys(h.informers)), func(c schema.GroupVersionResource) bool { return c == worksResource })
+	if !h.fill(ctx, others...) {
+		return errors.New("the caches did not fill")
+	}
+	return h.works.restore(ctx)
+}
+
 // fillCaches starts the informers, and reports whether all caches have filled. The connection counts from then on.
 func (h *hub) fillCaches(ctx context.Context) bool {
-	synced := make([]cache.InformerSynced, 0, len(h.informers))
-	for collection, informer := range h.informers {
-		if !h.shared.Has(collection) {
-			go informer.RunWithContext(ctx)
-		}
-		synced = append(synced, func() bool { return informer.HasSynced() || h.connection.Refused(collection) })
-	}
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+	if !h.fill(ctx, slices.Collect(maps.Keys(h.informers))...) {
 		return false
 	}
 	h.withoutHistory = h.connection.Refused(revisionsResource)
@@ -323,11 +332,25 @@ func (h *hub) fillCaches(ctx context.Context) bool {
 	return true
 }
 
+// fill starts the informers of collections, and reports whether their caches have filled.
+func (h *hub) fill(ctx context.Context, collections ...schema.GroupVersionResource) bool {
+	synced := make([]cache.InformerSynced, 0, len(collections))
+	for _, collection := range collections {
+		informer := h.informers[collection]
+		if !h.started.Has(collection) {
+			h.started.Insert(collection)
+			go informer.RunWithContext(ctx)
+		}
+		synced = append(synced, func() bool { return informer.HasSynced() || h.connection.Refused(collection) })
+	}
+	return cache.WaitForCacheSync(ctx.Done(), synced...)
+}
+
 // collect starts the garbage collection and its informer. It reads works only, and does not wait for what else can't be read, as Placements
 // without the permission, nor for what comes before ManifestWorkReplicaSets are reconciled.
 func (h *hub) collect(ctx context.Context) {
 	informer := h.works.informer.Informer()
-	h.shared = h.shared.Union(sets.New(worksResource))
+	h.started.Insert(worksResource)
 	go informer.RunWithContext(ctx)
 	go func() {
 		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
@@ -337,7 +360,8 @@ func (h *hub) collect(ctx context.Context) {
 }
 
 // upgraded takes or restores snapshots, and reports whether ManifestWorkReplicaSets may be reconciled: it returns false when the context
-// ends. It comes before the caches fill, so that they have what it wrote.
+// ends. It comes before the caches fill, so that they have what it wrote. Over a broker, a cached status may be older for a moment. The
+// revisions are listed live (R15), and what the ledger in their copy and the status do not agree on is not acted on (R42).
 func (h *hub) upgraded(ctx context.Context) bool {
 	return h.upgrade == nil || h.upgrade.Run(ctx) == nil
 }

@@ -10,16 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/tools/pager"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
-
-// pageSize is the number of objects that a request reads. Each ManifestWorkReplicaSet may hold a template of hundreds of kilobytes.
-const pageSize = 100
 
 var (
 	works     = schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
@@ -29,51 +25,38 @@ var (
 // List reads the objects live. Of ManifestWorks it reads only the metadata.
 func List(ctx context.Context, objects dynamic.Interface, metadatas metadata.Interface) (*Objects, error) {
 	listed := &Objects{Selected: map[string][]string{}}
-	onlyHash := workv1alpha1.LabelOwnerHash + ",!" + workv1alpha1.LabelReplicaSet
-	for _, kind := range []struct {
-		name, selector string
-		page           func(metav1.ListOptions) (runtime.Object, error)
-		add            func(runtime.Object) error
-	}{
-		{"ManifestWorkReplicaSets", "", func(options metav1.ListOptions) (runtime.Object, error) {
-			return objects.Resource(workv1alpha1.ManifestWorkReplicaSetResource).List(ctx, options)
-		}, listed.addReplicaSet},
-		{"ManifestWorks", workv1alpha1.LabelReplicaSet, func(options metav1.ListOptions) (runtime.Object, error) {
+	err := replicaset.Each(ctx, metav1.ListOptions{}, func(options metav1.ListOptions) (runtime.Object, error) {
+		return objects.Resource(workv1alpha1.ManifestWorkReplicaSetResource).List(ctx, options)
+	}, listed.addReplicaSet)
+	if err != nil {
+		return nil, fmt.Errorf("listing ManifestWorkReplicaSets: %w", err)
+	}
+	for _, selector := range []string{workv1alpha1.LabelReplicaSet, workv1alpha1.LabelOwnerHash + ",!" + workv1alpha1.LabelReplicaSet} {
+		err = replicaset.Each(ctx, metav1.ListOptions{LabelSelector: selector}, func(options metav1.ListOptions) (runtime.Object, error) {
 			return metadatas.Resource(works).List(ctx, options)
-		}, listed.addWork},
-		{"ManifestWorks", onlyHash, func(options metav1.ListOptions) (runtime.Object, error) {
-			return metadatas.Resource(works).List(ctx, options)
-		}, listed.addWork},
-		{"PlacementDecisions", "", func(options metav1.ListOptions) (runtime.Object, error) {
-			return objects.Resource(decisions).List(ctx, options)
-		}, listed.addDecision},
-	} {
-		pages := pager.New(pager.SimplePageFunc(kind.page))
-		pages.PageSize, pages.PageBufferSize = pageSize, 1
-		if err := pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: kind.selector}, kind.add); err != nil {
-			return nil, fmt.Errorf("listing %s: %w", kind.name, err)
+		}, listed.addWork)
+		if err != nil {
+			return nil, fmt.Errorf("listing ManifestWorks: %w", err)
 		}
+	}
+	err = replicaset.Each(ctx, metav1.ListOptions{}, func(options metav1.ListOptions) (runtime.Object, error) {
+		return objects.Resource(decisions).List(ctx, options)
+	}, listed.addDecision)
+	if err != nil {
+		return nil, fmt.Errorf("listing PlacementDecisions: %w", err)
 	}
 	return listed, nil
 }
 
 // addReplicaSet adds an object without its template, even if the object does not fit the types.
-func (o *Objects) addReplicaSet(object runtime.Object) error {
-	u, ok := object.(*unstructured.Unstructured)
-	if !ok {
-		return fmt.Errorf("a list of ManifestWorkReplicaSets has a %T", object)
-	}
-	decoded := replicaset.Decode(u).ManifestWorkReplicaSet
+func (o *Objects) addReplicaSet(object *unstructured.Unstructured) error {
+	decoded := replicaset.Decode(object).ManifestWorkReplicaSet
 	decoded.Spec.ManifestWorkTemplate, decoded.ManagedFields = workv1.ManifestWorkSpec{}, nil
 	o.ReplicaSets = append(o.ReplicaSets, *decoded)
 	return nil
 }
 
-func (o *Objects) addWork(object runtime.Object) error {
-	work, ok := object.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return fmt.Errorf("a list of ManifestWorks has a %T", object)
-	}
+func (o *Objects) addWork(work *metav1.PartialObjectMetadata) error {
 	o.Works = append(o.Works, metav1.ObjectMeta{
 		Namespace: work.Namespace, Name: work.Name, Labels: work.Labels,
 		Annotations: map[string]string{
@@ -84,11 +67,7 @@ func (o *Objects) addWork(object runtime.Object) error {
 	return nil
 }
 
-func (o *Objects) addDecision(object runtime.Object) error {
-	u, ok := object.(*unstructured.Unstructured)
-	if !ok {
-		return fmt.Errorf("a list of PlacementDecisions has a %T", object)
-	}
+func (o *Objects) addDecision(u *unstructured.Unstructured) error {
 	decision := &clusterv1beta1.PlacementDecision{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, decision); err != nil {
 		return fmt.Errorf("reading PlacementDecision %s/%s: %w", u.GetNamespace(), u.GetName(), err)

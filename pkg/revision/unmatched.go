@@ -52,8 +52,8 @@ func Targets(manifests []workv1.Manifest) (targets []workv1.ResourceIdentifier, 
 }
 
 // Unmatched returns the places of the manifestConfigs that match none of the targets, as far as the budget of comparisons allows. Outside
-// the built-in groups, a target may have any resource. It ends early if nobody waits for the result.
-func Unmatched(configs []workv1.ManifestConfigOption, targets []workv1.ResourceIdentifier, gone func() bool) (places []int) {
+// the built-in groups, a target may have any resource.
+func Unmatched(configs []workv1.ManifestConfigOption, targets []workv1.ResourceIdentifier) (places []int) {
 	exact, ofGroup := map[workv1.ResourceIdentifier]bool{}, map[string][]workv1.ResourceIdentifier{}
 	for _, target := range targets {
 		target = withoutGuess(target)
@@ -70,7 +70,7 @@ func Unmatched(configs []workv1.ManifestConfigOption, targets []workv1.ResourceI
 				return t.Resource == id.Resource && pattern.Matches(t.Namespace, t.Name, budget)
 			})
 		}
-		if gone() || budget.Spent() {
+		if budget.Spent() {
 			return places
 		}
 		if !matches {

@@ -13,16 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/pager"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
-
-// pageSize is how many objects a list reads at a time: each may hold a template of hundreds of kilobytes.
-const pageSize = 50
 
 // objects reads and writes ManifestWorkReplicaSets and their revisions.
 type objects struct {
@@ -35,12 +31,14 @@ type objects struct {
 func (c *objects) list(ctx context.Context) ([]*plan.Object, error) {
 	found := &listed{byUID: map[types.UID]*item{}}
 	resource := c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource)
-	err := each(ctx, func(options metav1.ListOptions) (runtime.Object, error) { return resource.List(ctx, options) }, found.addReplicaSet)
+	err := replicaset.Each(ctx, metav1.ListOptions{}, func(options metav1.ListOptions) (runtime.Object, error) {
+		return resource.List(ctx, options)
+	}, found.addReplicaSet)
 	if err != nil {
 		return nil, fmt.Errorf("listing ManifestWorkReplicaSets: %w", err)
 	}
-	err = each(ctx, func(options metav1.ListOptions) (runtime.Object, error) {
-		options.LabelSelector = workv1alpha1.LabelReplicaSet
+	ours := metav1.ListOptions{LabelSelector: workv1alpha1.LabelReplicaSet}
+	err = replicaset.Each(ctx, ours, func(options metav1.ListOptions) (runtime.Object, error) {
 		return c.kube.AppsV1().ControllerRevisions("").List(ctx, options)
 	}, found.addRevision)
 	if apierrors.IsForbidden(err) {
@@ -50,13 +48,6 @@ func (c *objects) list(ctx context.Context) ([]*plan.Object, error) {
 		return nil, fmt.Errorf("listing ControllerRevisions: %w", err)
 	}
 	return found.objects(), nil
-}
-
-// each calls add for each object of a list, page by page.
-func each(ctx context.Context, page func(metav1.ListOptions) (runtime.Object, error), add func(runtime.Object) error) error {
-	pages := pager.New(pager.SimplePageFunc(page))
-	pages.PageSize, pages.PageBufferSize = pageSize, 1
-	return pages.EachListItem(ctx, metav1.ListOptions{}, add)
 }
 
 // listed are the objects that have been read so far.
@@ -71,12 +62,8 @@ type item struct {
 }
 
 // addReplicaSet keeps the metadata and the ledger of an object.
-func (l *listed) addReplicaSet(object runtime.Object) error {
-	u, ok := object.(*unstructured.Unstructured)
-	if !ok {
-		return fmt.Errorf("a list of ManifestWorkReplicaSets has a %T", object)
-	}
-	decoded := replicaset.Decode(u)
+func (l *listed) addReplicaSet(object *unstructured.Unstructured) error {
+	decoded := replicaset.Decode(object)
 	if !decoded.DeletionTimestamp.IsZero() {
 		return nil
 	}
@@ -98,11 +85,7 @@ func (l *listed) addReplicaSet(object runtime.Object) error {
 }
 
 // addRevision keeps a revision without its template.
-func (l *listed) addRevision(object runtime.Object) error {
-	found, ok := object.(*appsv1.ControllerRevision)
-	if !ok {
-		return fmt.Errorf("a list of ControllerRevisions has a %T", object)
-	}
+func (l *listed) addRevision(found *appsv1.ControllerRevision) error {
 	controller := metav1.GetControllerOf(found)
 	if controller == nil || l.byUID[controller.UID] == nil {
 		return nil

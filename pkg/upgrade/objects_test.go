@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -56,30 +55,7 @@ func TestWithoutAHistory(t *testing.T) {
 	require.EqualValues(t, 5, w.ledger("a").Seq)
 }
 
-func TestListsArePaged(t *testing.T) {
-	var asked []metav1.ListOptions
-	names := []string{"a", "b", "c"}
-	page := func(options metav1.ListOptions) (runtime.Object, error) {
-		asked = append(asked, options)
-		n := len(asked)
-		list := &appsv1.ControllerRevisionList{Items: []appsv1.ControllerRevision{{ObjectMeta: metav1.ObjectMeta{Name: names[n-1]}}}}
-		if n < len(names) {
-			list.Continue = "next"
-		}
-		return list, nil
-	}
-	var found []string
-	require.NoError(t, each(t.Context(), page, func(object runtime.Object) error {
-		found = append(found, object.(*appsv1.ControllerRevision).Name)
-		return nil
-	}))
-	require.Equal(t, names, found)
-	for i, options := range asked {
-		require.EqualValues(t, pageSize, options.Limit)
-		require.Equal(t, i > 0, options.Continue != "")
-		require.Empty(t, options.ResourceVersion, "live, not from a cache of the API server")
-	}
-
+func TestListsAreLean(t *testing.T) {
 	w := newWorld(t, "a")
 	listed, err := w.runner("v1.0.0").objects.list(t.Context())
 	require.NoError(t, err)

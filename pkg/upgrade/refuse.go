@@ -3,7 +3,6 @@ package upgrade
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,12 +47,8 @@ func (c *objects) stall(ctx context.Context, why string, now metav1.Time) error 
 	resource := c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource)
 	var errs []error
 	page := func(options metav1.ListOptions) (runtime.Object, error) { return resource.List(ctx, options) }
-	err := each(ctx, page, func(object runtime.Object) error {
-		u, ok := object.(*unstructured.Unstructured)
-		if !ok {
-			return fmt.Errorf("a list of ManifestWorkReplicaSets has a %T", object)
-		}
-		err := c.stallOne(ctx, replicaset.Decode(u).ManifestWorkReplicaSet, why, now)
+	err := replicaset.Each(ctx, metav1.ListOptions{}, page, func(object *unstructured.Unstructured) error {
+		err := c.stallOne(ctx, replicaset.Decode(object).ManifestWorkReplicaSet, why, now)
 		if err != nil && !apierrors.IsNotFound(err) && len(errs) < errorsKept {
 			errs = append(errs, err)
 		}

@@ -29,9 +29,8 @@ type Config struct {
 	Dynamic  dynamic.Interface
 	Kube     kubernetes.Interface
 	Recorder kubeevents.EventRecorder
-	// Metrics are the metrics to set; nil for none.
-	Metrics *metrics.Metrics
-	Clock   clock.PassiveClock
+	Metrics  *metrics.Metrics
+	Clock    clock.PassiveClock
 	// Namespace is the namespace of the hub; empty if it is not known.
 	Namespace string
 	// Version is the version of this build.
@@ -69,9 +68,6 @@ type Runner struct {
 
 // New returns a Runner.
 func New(config Config) *Runner {
-	if config.Metrics == nil {
-		config.Metrics = metrics.New()
-	}
 	if config.Backoff == (wait.Backoff{}) {
 		config.Backoff = DefaultBackoff
 	}

@@ -19,7 +19,7 @@ type replicaSets struct {
 }
 
 // Handle refuses as the CRD does, with one cause per field.
-func (h *replicaSets) Handle(ctx context.Context, request admission.Request) admission.Response {
+func (h *replicaSets) Handle(_ context.Context, request admission.Request) admission.Response {
 	if !concerns(&request) {
 		return admission.Allowed("")
 	}
@@ -33,12 +33,7 @@ func (h *replicaSets) Handle(ctx context.Context, request admission.Request) adm
 			return refuse(apierrors.NewBadRequest(err.Error()))
 		}
 	}
-	within := limits(ctx, h.limit)
-	within.LongNames = h.longNames
-	verdict := validate.ReplicaSet(old, object, within)
-	if ctx.Err() != nil {
-		return gone()
-	}
+	verdict := validate.ReplicaSet(old, object, validate.Limits{ManifestBytes: h.limit, LongNames: h.longNames})
 	if len(verdict.Errors) > 0 {
 		return refuse(apierrors.NewInvalid(workv1alpha1.ManifestWorkReplicaSetKind.GroupKind(), object.GetName(), verdict.Errors))
 	}

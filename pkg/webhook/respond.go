@@ -1,14 +1,11 @@
 package webhook
 
 import (
-	"context"
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
-
-	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/validate"
 )
 
 // concerns reports whether a request writes something that is checked: not a deletion, and not the status, even where a configuration
@@ -16,16 +13,6 @@ import (
 func concerns(request *admission.Request) bool {
 	written := request.Operation == admissionv1.Create || request.Operation == admissionv1.Update
 	return written && request.SubResource == ""
-}
-
-// limits returns the limits of a request: its check ends when the API server stops waiting.
-func limits(ctx context.Context, manifestBytes int) validate.Limits {
-	return validate.Limits{ManifestBytes: manifestBytes, Gone: func() bool { return ctx.Err() != nil }}
-}
-
-// gone answers an API server that has stopped waiting.
-func gone() admission.Response {
-	return refuse(apierrors.NewTimeoutError("the API server stopped waiting for this review", 1))
 }
 
 // maxMessage is how many bytes a message may have. Some of them quote the request.

@@ -39,10 +39,7 @@ func (h *works) Handle(ctx context.Context, request admission.Request) admission
 		old, _ = decodeWork(request.OldObject.Raw)
 	}
 	work.Namespace = request.Namespace
-	verdict := validate.Work(old, work, limits(ctx, h.limit))
-	if ctx.Err() != nil {
-		return gone()
-	}
+	verdict := validate.Work(old, work, validate.Limits{ManifestBytes: h.limit})
 	if len(verdict.Errors) > 0 {
 		return refuse(apierrors.NewBadRequest(verdict.Errors.ToAggregate().Error()))
 	}

@@ -12,6 +12,30 @@ type conditions struct {
 	applied, available, progressing, degraded, complete *metav1.Condition
 }
 
+// Report identifies an agent's report about a write of the hub. Two reports differ even if both report success: a condition that was lost and
+// reached again has another transition time.
+type Report struct {
+	// AppliedAt is when the hub wrote the revision, in nanoseconds; 0 if that is unknown.
+	AppliedAt                                 int64
+	applied, progressing, available, degraded conditionPrint
+}
+
+// conditionPrint is the relevant part of a condition. The API server keeps whole seconds.
+type conditionPrint struct {
+	status metav1.ConditionStatus
+	since  int64
+}
+
+func printOf(condition *metav1.Condition) conditionPrint {
+	if condition == nil {
+		return conditionPrint{}
+	}
+	return conditionPrint{status: condition.Status, since: condition.LastTransitionTime.Unix()}
+}
+
+// Report returns the report by which a work is judged.
+func (w *Work) Report() Report { return w.Judged().read().report }
+
 // readConditions finds the conditions that decide, and the latest transition of any condition.
 func readConditions(all []metav1.Condition) (found conditions, latest time.Time) {
 	for i := range all {

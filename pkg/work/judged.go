@@ -36,6 +36,7 @@ func (w *Work) Judged() *Work {
 	add(w.summed(own, workv1.WorkDegraded, w.Observed, false))
 	judged := *w
 	judged.Object, judged.Combined, judged.marks = object, nil, nil
+	judged.Read()
 	return &judged
 }
 

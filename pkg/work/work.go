@@ -23,6 +23,25 @@ type Work struct {
 	Digest revision.Digest
 	// DeletionCounts is true if the deletion of a work increments its generation, as in the API server.
 	DeletionCounts bool
+	Observations
+	// UnexpectedName is true if no hub gives this name to a work of this owner: somebody added the owner label. The work does not count if
+	// nothing selects its cluster.
+	UnexpectedName bool
+	// DeletionSeen is when this process first saw that it is being deleted; zero if it does not matter.
+	DeletionSeen time.Time
+	// AcceptedAs is the digest that the hub requested if the API server stored a different spec at this generation. Another request would not
+	// change that.
+	AcceptedAs revision.Digest
+	// Combined is the content of a work that has its revision and keeps the objects of the revision that it names as kept. It is nil if it
+	// names none, or if dropped objects are deleted at once.
+	Combined *handover.Combined
+
+	// marks were read from the object; nil if they were not.
+	marks *marks
+}
+
+// Observations are what this process has observed of a work since it began to watch it.
+type Observations struct {
 	// SucceededSince is when the current success began, if this process has seen it without interruption; zero if the work does not succeed.
 	// For a work that is being deleted, it is the last value before the deletion.
 	SucceededSince time.Time
@@ -36,11 +55,6 @@ type Work struct {
 	// ClockAhead is true if this process saw the agent's clock more than a minute ahead of the hub's at this revision. Its transitions are
 	// then ignored, even after the hub's clock has passed those times.
 	ClockAhead bool
-	// UnexpectedName is true if no hub gives this name to a work of this owner: somebody added the owner label. The work does not count if
-	// nothing selects its cluster.
-	UnexpectedName bool
-	// DeletionSeen is when this process first saw that it is being deleted; zero if it does not matter.
-	DeletionSeen time.Time
 	// UnselectedSince is when this process first saw that no ref selects its cluster; zero if one does.
 	UnselectedSince time.Time
 	// LeftSince is when this process first saw that the work's Placement no longer names its cluster, and OCM may still be writing the
@@ -48,15 +62,6 @@ type Work struct {
 	LeftSince time.Time
 	// SelectedBy are the Placements with several slices that this process last saw selecting the cluster; nil if it saw none.
 	SelectedBy []string
-	// AcceptedAs is the digest that the hub requested if the API server stored a different spec at this generation. Another request would not
-	// change that.
-	AcceptedAs revision.Digest
-	// Combined is the content of a work that has its revision and keeps the objects of the revision that it names as kept. It is nil if it
-	// names none, or if dropped objects are deleted at once.
-	Combined *handover.Combined
-
-	// marks were read from the object; nil if they were not.
-	marks *marks
 }
 
 // marks are the parts of a work's object that a decision reads many times.
@@ -71,6 +76,8 @@ type marks struct {
 	// conditions are the conditions that affect decisions, and latest is the latest transition of any condition.
 	conditions conditions
 	latest     time.Time
+	report     Report
+	group      decisionGroup
 }
 
 // Read reads the parts of the object that decisions need, once. The object must not change after that. Without Read, they are read each
@@ -91,7 +98,31 @@ func (w *Work) read() *marks {
 	at, err := time.Parse(time.RFC3339Nano, annotations[workv1alpha1.AnnotationAppliedAt])
 	m.appliedAt, m.isApplied = at, err == nil
 	m.conditions, m.latest = readConditions(w.Object.Status.Conditions)
+	m.report = Report{
+		applied: printOf(m.conditions.applied), progressing: printOf(m.conditions.progressing),
+		available: printOf(m.conditions.available), degraded: printOf(m.conditions.degraded),
+	}
+	if m.isApplied {
+		m.report.AppliedAt = at.UnixNano()
+	}
+	m.group = groupIn(annotations[workv1alpha1.AnnotationDecisionGroup])
 	return m
+}
+
+// decisionGroup is the group of a cluster when its work was written.
+type decisionGroup struct {
+	index int32
+	name  string
+	known bool
+}
+
+func groupIn(annotation string) decisionGroup {
+	number, name, found := strings.Cut(annotation, "/")
+	if !found {
+		return decisionGroup{}
+	}
+	n, err := strconv.ParseInt(number, 10, 32)
+	return decisionGroup{index: int32(n), name: name, known: err == nil}
 }
 
 // Cluster returns the managed cluster of the work.
@@ -162,12 +193,8 @@ func (w *Work) At(rev *Revision) bool {
 
 // DecisionGroup returns the group of the cluster when the revision was written.
 func (w *Work) DecisionGroup() (index int32, name string, ok bool) {
-	number, name, found := strings.Cut(w.Object.Annotations[workv1alpha1.AnnotationDecisionGroup], "/")
-	if !found {
-		return 0, "", false
-	}
-	n, err := strconv.ParseInt(number, 10, 32)
-	return int32(n), name, err == nil
+	group := &w.read().group
+	return group.index, group.name, group.known
 }
 
 // Settled reports whether this process has found a success of this rollout settled.

@@ -2,6 +2,7 @@ package workcache
 
 import (
 	"strings"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -35,15 +36,24 @@ func Trim(work *workv1.ManifestWork, digest revision.Digest) {
 	if work.Annotations == nil {
 		work.Annotations = map[string]string{}
 	}
-	work.Annotations[workpatch.AnnotationCacheDigest] = trimmedMark + string(digest)
+	work.Annotations[workpatch.AnnotationCacheDigest] = shared(trimmedMark + string(digest))
+	work.Namespace, work.Name = shared(work.Namespace), shared(work.Name)
+	for key, value := range work.Labels {
+		work.Labels[key] = shared(value)
+	}
 	work.ManagedFields = nil
 	work.Spec.Workload.Manifests = nil
 	work.Spec.ManifestConfigs = nil
 	for i := range work.Status.Conditions {
-		work.Status.Conditions[i].Message = ""
+		condition := &work.Status.Conditions[i]
+		condition.Type, condition.Status, condition.Reason = shared(condition.Type), shared(condition.Status), shared(condition.Reason)
+		condition.Message = ""
 	}
 	work.Status.ResourceStatus.Manifests = trimManifests(work)
 }
+
+// shared returns a text that all works share. The works of a fleet have the same few texts, and a pass compares them for each work.
+func shared[T ~string](text T) T { return unique.Make(text).Value() }
 
 // trimManifests keeps the conditions of manifests that a decision reads. A decision reads more of a work that keeps objects of
 // another revision.

@@ -26,6 +26,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	works "github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
 // inTime is how long an honest agent waits at most for anything while another one attacks. It is shorter than the time after which the hub
@@ -120,11 +121,12 @@ func TestMosquittoClientIDsAreNotStolen(t *testing.T) {
 		}
 	})
 
-	hub, err := works.New(ctx, works.Options{
+	hub, err := works.New(works.Options{
 		Type: "mqtt", ConfigFile: b.sourceConfig(), ClientID: "work-controller-0", Owners: noOwners{}, Connection: connectivity.New(clock.RealClock{}),
-		AgentReturn: agentReturn, Clock: clock.RealClock{},
+		AgentReturn: agentReturn, Clock: clock.RealClock{}, Metrics: metrics.New(),
 	})
 	require.NoError(t, err)
+	require.NoError(t, hub.Start(ctx))
 	create := func(name string) {
 		work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: template("v1")}
 		_, err := hub.Works().WorkV1().ManifestWorks("cluster1").Create(ctx, work, metav1.CreateOptions{})

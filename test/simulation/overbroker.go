@@ -6,7 +6,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -17,46 +16,25 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
 // connect gives a process a driver that carries works over a broker. The process makes no pass until the works are restored.
 func (p *Process) connect(n *Network) {
-	owners := p.owners()
-	p.network = n
+	p.owners = cloudevents.NewCaches()
+	p.owners.ReplicaSets, p.owners.Placements, p.owners.Decisions = p.stores.ReplicaSets, p.stores.Placements, p.stores.Decisions
+	p.owners.Revisions, p.owners.Client = p.stores.Revisions, liveClient{api: p.api}
+	p.network, p.restoring = n, true
 	n.hub.begin()
 	p.driver = newStepped(cloudevents.Options{
-		Owners: syncedOwners{owners, p}, Connection: p.connection, AgentReturn: cloudevents.DefaultAgentReturn, Clock: p.clock,
-		Available: p.api.lease,
+		Owners: p.owners, Connection: p.connection, AgentReturn: cloudevents.DefaultAgentReturn, Clock: p.clock, Available: p.api.lease,
+		Metrics: metrics.New(),
 	}, &n.hub, n.await)
-	expected, err := owners.Expected(context.Background())
-	if err != nil {
-		panic(err)
-	}
-	p.expected, p.restoring = expected, true
-}
-
-func (p *Process) owners() *cloudevents.LiveOwners {
-	return cloudevents.NewLiveOwners(liveClient{api: p.api}, kubeClient{process: p}, p.clock)
-}
-
-// syncedOwners finds owners in lists that may be a few seconds old until the works are restored, and then in the current state. From its
-// caches, a hub notices the deletion of an owner as soon as its controller does.
-type syncedOwners struct {
-	*cloudevents.LiveOwners
-	process *Process
-}
-
-// Find implements cloudevents.Owners.
-func (o syncedOwners) Find(ctx context.Context, claim cloudevents.Claim) (cloudevents.Owner, error) {
-	if o.process.restoring {
-		return o.LiveOwners.Find(ctx, claim)
-	}
-	return o.process.owners().Find(ctx, claim)
 }
 
 // restored reports whether the works of the process are restored. After that, the process makes passes.
 func (p *Process) restored() bool {
-	if p.restoring && p.driver.Knows(context.Background(), p.expected) {
+	if p.restoring && p.driver.Knows(context.Background(), p.owners.Expected()) {
 		p.restoring = false
 		p.Observe(p.Behind())
 		p.connection.Restart()
@@ -96,7 +74,6 @@ func (p *Process) seeWork(event watch.Event) {
 		if err := p.stores.Works.Delete(work); err != nil {
 			panic(err)
 		}
-		p.controller.Forget(work)
 		return
 	}
 	trimmed, err := p.trim(work)
@@ -213,18 +190,6 @@ func (c liveResource) Namespace(namespace string) dynamic.ResourceInterface {
 
 func (c liveResource) Get(_ context.Context, name string, _ metav1.GetOptions, _ ...string) (*unstructured.Unstructured, error) {
 	return copied(c.api.Get(c.kind, c.namespace, name))
-}
-
-func (c liveResource) List(_ context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	selector, err := labels.Parse(options.LabelSelector)
-	if err != nil {
-		return nil, err
-	}
-	list := &unstructured.UnstructuredList{}
-	for _, object := range c.api.List(c.kind, c.namespace, func(o *unstructured.Unstructured) bool { return selector.Matches(labels.Set(o.GetLabels())) }) {
-		list.Items = append(list.Items, *object.DeepCopy())
-	}
-	return list, nil
 }
 
 // restoreInterval is how often the simulation checks whether a new hub has restored its works.

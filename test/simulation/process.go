@@ -21,6 +21,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
@@ -86,9 +87,9 @@ type Process struct {
 	// network and driver carry works over a broker; nil if works go through the API server.
 	network *Network
 	driver  *stepped
-	// restoring is true until the works of the process are restored. expected is the number of works that each owner should have.
+	// owners are looked up in the caches. restoring is true until the works of the process are restored.
+	owners    *cloudevents.Caches
 	restoring bool
-	expected  map[string]int
 	// changes are the changes of works that the cache has not seen yet.
 	changes []watch.Event
 
@@ -198,7 +199,6 @@ func (p *Process) see(event Event) {
 	var err error
 	if event.Deleted {
 		err = store.Delete(object)
-		p.controller.Forget(object)
 	} else {
 		err = store.Update(object)
 	}

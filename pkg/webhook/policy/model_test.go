@@ -123,7 +123,7 @@ func TestPolicyIsNeverStricterThanTheWebhook(t *testing.T) {
 	})
 }
 
-// unsaid omits the problems that CEL can't see, as listed in the table (Rule.Left).
+// unsaid omits the problems that CEL can't see, as the comments in the table say.
 func unsaid(refused []string) []string {
 	return slices.DeleteFunc(slices.Clone(refused), func(text string) bool { return strings.Contains(text, "99999999999999999999h") })
 }

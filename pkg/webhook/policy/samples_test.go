@@ -70,6 +70,6 @@ func TestPolicyAndWebhookSayTheSame(t *testing.T) {
 		})
 	}
 	for _, r := range slices.Concat(rule.Refusals(), rule.Warnings()) {
-		require.Equal(t, len(r.Checks) > 0, seen[r], "%s has a sample if CEL can say it", r.Name)
+		require.Equal(t, len(r.Checks) > 0, seen[r], "%s has a sample if CEL can say it", r.Text)
 	}
 }

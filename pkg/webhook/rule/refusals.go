@@ -15,7 +15,6 @@ const MaxCompared = 100
 // LongName is about a name whose works could not be found again: the label, its value, the length of the value, and the limit. A name
 // can't change, so only creations are rejected.
 var LongName = Rule{
-	Name: "longName",
 	Text: "the label %s=%s of the ManifestWorks would have %d characters, and a label value may have at most %d: " +
 		"use a shorter name or namespace",
 	Checks: []Check{{
@@ -31,34 +30,30 @@ var LongName = Rule{
 
 // NoManifests is about a template without any manifest.
 var NoManifests = Rule{
-	Name: "noManifests", Required: true,
-	Text: "manifests should not be empty: name at least one object to apply",
+	Required: true,
+	Text:     "manifests should not be empty: name at least one object to apply",
 	Checks: []Check{{
 		Holds: "size(variables.manifests) > 0 || (oldObject != null && size(variables.oldManifests) == 0)",
 		Field: "'" + manifestsPath + "'",
 	}},
 }
 
-// Unnamed is about a manifest without a name. The text is that of OCM's validator.
+// Unnamed is about a manifest without a name. The text is that of OCM's validator. The policy admits it in updates of objects that had more
+// than maxKept such manifests: CEL compares each with each.
 var Unnamed = Rule{
-	Name:   "unnamed",
 	Text:   "name must be set in manifest",
-	Left:   leftOfManifests,
 	Checks: []Check{manifestCheck("unnamed", "m.?metadata.?name.orValue('') == ''")},
 }
 
-// Generated is about a manifest with a generated name. The text is that of OCM's validator.
+// Generated is about a manifest with a generated name. The text is that of OCM's validator. The policy admits it in the same updates as
+// Unnamed.
 var Generated = Rule{
-	Name:   "generated",
 	Text:   "generateName must not be set in manifest",
-	Left:   leftOfManifests,
 	Checks: []Check{manifestCheck("generated", "m.?metadata.?name.orValue('') != '' && m.?metadata.?generateName.orValue('') != ''")},
 }
 
 // maxKept is the maximum number of bad manifests of the older version with which CEL compares those of an update.
 const maxKept = 10
-
-var leftOfManifests = fmt.Sprintf("in updates of objects that had more than %d such manifests: CEL compares each with each", maxKept)
 
 // manifestCheck returns the check of a condition on each manifest m. A bad manifest that the older object has, at any index, is an old
 // problem.
@@ -75,10 +70,9 @@ func manifestCheck(name, bad string) Check {
 }
 
 // Twice is about a manifest that is listed again: its name, and the path of the earlier one.
+// The policy admits it in templates of more than MaxCompared manifests: CEL compares each with each.
 var Twice = Rule{
-	Name: "twice",
 	Text: "duplicate manifest: %s is already listed as %s: remove one of the two",
-	Left: fmt.Sprintf("in templates of more than %d manifests: CEL compares each with each", MaxCompared),
 	Checks: []Check{{
 		Variables: []Variable{
 			{"names", "variables.manifests.map(m, " + nameOf + ")"},
@@ -100,16 +94,15 @@ const nameOf = "[m.?metadata.?name.orValue('')].map(n, n == '' ? '' : m.kind + "
 	"(m.?metadata.?namespace.orValue('') == '' ? '' : m.metadata.namespace + '/') + n)[0]"
 
 // TooLarge is about the total size of all manifests: the message of OCM's validator.
+// The policy admits it always: CEL does not know how large an object is.
 var TooLarge = Rule{
-	Name: "tooLarge",
 	Text: "%s: put some of them into another object, or raise --manifestLimit of the webhook",
-	Left: "always: CEL does not know how large an object is",
 }
 
 // NoAccount is about an executor without a service account.
 var NoAccount = Rule{
-	Name: "noAccount", Required: true,
-	Text: "name the service account that applies the manifests",
+	Required: true,
+	Text:     "name the service account that applies the manifests",
 	Checks: []Check{{
 		Holds: "variables.template.?executor.optMap(e, e.?subject.?serviceAccount.hasValue()).orValue(true) || " +
 			"!variables.oldTemplate.?executor.optMap(e, e.?subject.?serviceAccount.hasValue()).orValue(true)",
@@ -119,7 +112,6 @@ var NoAccount = Rule{
 
 // TooManyConfigs is about the number of manifestConfigs and manifests, and the limit of their product.
 var TooManyConfigs = Rule{
-	Name: "tooManyConfigs",
 	Text: revision.TooManyConfigs,
 	Checks: []Check{{
 		Holds: fmt.Sprintf("size(variables.configs) * size(variables.manifests) <= %d || size(variables.oldConfigs) * size(variables.oldManifests) > %d",
@@ -131,7 +123,6 @@ var TooManyConfigs = Rule{
 
 // TooManyRefs is about the number of placementRefs, and the limit. The schema of the CRD refuses them before a policy could.
 var TooManyRefs = Rule{
-	Name: "tooManyRefs",
 	Text: "has %d entries, and at most %d are allowed: select more clusters with each Placement, or make several ManifestWorkReplicaSets",
 	Checks: []Check{{
 		Holds: fmt.Sprintf("size(variables.refs) <= %d || size(variables.oldRefs) > %d", workv1alpha1.MaxPlacementRefs, workv1alpha1.MaxPlacementRefs),
@@ -141,10 +132,9 @@ var TooManyRefs = Rule{
 }
 
 // SamePlacement is about a Placement that is named again: its name, and the path of the first.
+// The policy admits it in objects with more than MaxPlacementRefs placementRefs, which were stored before the CRD had that limit.
 var SamePlacement = Rule{
-	Name: "samePlacement",
 	Text: "%q is already the Placement of %s, to which all its clusters belong: remove one of the two",
-	Left: fmt.Sprintf("in objects with more than %d placementRefs, which were stored before the CRD had that limit", workv1alpha1.MaxPlacementRefs),
 	Checks: []Check{{
 		Variables: []Variable{
 			{"placements", "variables.refs.map(r, r.name)"},
@@ -160,10 +150,9 @@ var SamePlacement = Rule{
 }
 
 // BadSoak is about a minSuccessTime that can't be decoded, in any part of a strategy. It quotes the value.
+// The policy admits durations of more than 292 years.
 var BadSoak = Rule{
-	Name:   "badSoak",
 	Text:   "%q is not a valid duration: use 0s for no soak, or a duration such as 30s, 5m or 1h30m",
-	Left:   "durations of more than 292 years",
 	Checks: []Check{badSoak("all"), badSoak("progressive"), badSoak("progressivePerGroup")},
 }
 
@@ -175,28 +164,25 @@ func badSoak(part string) Check {
 }
 
 // NegativeSoak is about a minSuccessTime below zero, if the type of the strategy uses it.
+// The policy admits durations of more than 292 years.
 var NegativeSoak = Rule{
-	Name: "negativeSoak",
 	Text: placement.NegativeSoak,
-	Left: "durations of more than 292 years",
 	Checks: []Check{used("minSuccessTime", "e.config.?minSuccessTime.orValue('0')",
 		"v.startsWith('-') && v.matches("+goDuration+") && v.matches("+notZero+")", "''").check("negativeSoak")},
 }
 
 // BadDeadline is about a progressDeadline, if the type of the strategy uses it. It quotes the value.
+// The policy admits durations of more than 292 years, or below a nanosecond.
 var BadDeadline = Rule{
-	Name: "badDeadline",
 	Text: placement.BadDeadline,
-	Left: "durations of more than 292 years, or below a nanosecond",
 	Checks: []Check{used("progressDeadline", "e.config.?progressDeadline.orValue('')",
 		"v != '' && v != 'None' && (!v.matches("+goDuration+") || v.startsWith('-') || !v.matches("+notZero+"))", cut("v")).check("badDeadline", "")},
 }
 
 // BadSize is about a maxFailures or maxConcurrency that is a string without %, if the type of the strategy uses it. It quotes the value.
+// The policy admits percentages above 65535.
 var BadSize = Rule{
-	Name:   "badSize",
 	Text:   placement.BadSize,
-	Left:   "percentages above 65535",
 	Checks: []Check{badSize("maxFailures", "e.config"), badSize("maxConcurrency", "e.config")},
 }
 
@@ -206,7 +192,6 @@ func badSize(name, config string) Check {
 
 // NegativeSize is about a maxFailures or maxConcurrency below zero, if the type of the strategy uses it. It names the value.
 var NegativeSize = Rule{
-	Name:   "negativeSize",
 	Text:   placement.NegativeSize,
 	Checks: []Check{negativeSize("maxFailures"), negativeSize("maxConcurrency")},
 }

@@ -16,10 +16,9 @@ const (
 const ChangesRetry = "(" + retry + " != " + oldRetry + ")"
 
 // BadRetry is about a retry annotation that is not a time.
+// The policy admits a day that the month does not have, such as 2026-02-30.
 var BadRetry = Rule{
-	Name: "badRetry",
 	Text: "%q is not a time, so nothing would be retried: use the current time in RFC 3339, for example 2026-11-25T10:00:00Z",
-	Left: "a day that the month does not have, such as 2026-02-30",
 	Checks: []Check{{
 		Holds: retry + ".optMap(v, v.matches(" + rfc3339 + ")).orValue(true) || (oldObject != null && !" + ChangesRetry + ")",
 		Field: "'metadata.annotations[" + workv1alpha1.AnnotationRetry + "]'",

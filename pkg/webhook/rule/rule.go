@@ -14,16 +14,12 @@ import (
 
 // Rule is a requirement on an object.
 type Rule struct {
-	// Name identifies the rule, in lowerCamelCase: variables of the policy begin with it.
-	Name string
 	// Text is for fmt.Sprintf. Its verbs are %q, %s and %d.
 	Text string
 	// Required is true if the field is missing, not invalid.
 	Required bool
 	// Checks express the rule in CEL. All of them must hold. They are empty if only the webhook can check it.
 	Checks []Check
-	// Left describes the objects that the Checks admit and only the webhook rejects, and why.
-	Left string
 }
 
 // Check is one validation of a policy.

@@ -12,11 +12,10 @@ const MaxPairs = 1000
 
 // UnmatchedConfig is about a manifestConfig that is for no manifest: agents ignore it, and never report what its rules are for. It names the
 // identifier of the manifestConfig, and those that would match.
+// The policy admits it in templates with more than MaxPairs manifests times manifestConfigs, and names with a * and characters that
+// Kubernetes' names do not have: CEL compares each with each.
 var UnmatchedConfig = Rule{
-	Name: "unmatchedConfig",
 	Text: "%s matches no manifest, so its rules and settings have no effect: use one of %s, or remove the entry",
-	Left: fmt.Sprintf("in templates with more than %d manifests times manifestConfigs, and names with a * and characters that Kubernetes' names do "+
-		"not have: CEL compares each with each", MaxPairs),
 	Checks: []Check{{
 		Variables: []Variable{
 			{"targets", targetsOf("variables.manifests")},

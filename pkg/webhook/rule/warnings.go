@@ -22,7 +22,6 @@ const (
 
 // NeverFails is about AbortAll with a strategy under which no cluster ever counts as failed.
 var NeverFails = Rule{
-	Name: "neverFails",
 	Text: "AbortAll never aborts while progressDeadline is None, because no cluster ever counts as failed: " +
 		"set a progressDeadline such as 10m",
 	Checks: []Check{strategyCheck("e.aborts && " + noDeadline)},
@@ -30,7 +29,6 @@ var NeverFails = Rule{
 
 // SoakIgnored is about a soak that no batch follows.
 var SoakIgnored = Rule{
-	Name: "soakIgnored",
 	Text: "minSuccessTime has no effect with type All, because there is no next batch that could wait: " +
 		"use Progressive or ProgressivePerGroup, or remove the field",
 	Checks: []Check{strategyCheck("e.part == 'all' && " + soaks)},
@@ -38,22 +36,19 @@ var SoakIgnored = Rule{
 
 // ToleratesAllAndAborts is about AbortAll where all clusters may fail.
 var ToleratesAllAndAborts = Rule{
-	Name:   "toleratesAllAndAborts",
 	Text:   "AbortAll never aborts while maxFailures tolerates the failure of every cluster: use less than 100%%",
 	Checks: []Check{strategyCheck("e.aborts && " + toleratesIt)},
 }
 
 // ToleratesAll is about a strategy under which all clusters may fail.
 var ToleratesAll = Rule{
-	Name:   "toleratesAll",
 	Text:   "maxFailures tolerates the failure of every cluster, so nothing stops a bad rollout: use less than 100%%",
 	Checks: []Check{strategyCheck("!e.aborts && " + toleratesIt)},
 }
 
 // prevents are the rules about a pruneStrategy that keeps nothing.
-func prevents(name, problem, holds string) Rule {
+func prevents(problem, holds string) Rule {
 	return Rule{
-		Name: name,
 		Text: KeepsNothing + problem,
 		Checks: []Check{{
 			Holds: "object.spec.?pruneStrategy.orValue('') != 'WhenAvailable' || " + holds,
@@ -68,15 +63,14 @@ const KeepsNothing = "WhenAvailable keeps nothing: "
 const orphans = "variables.template.?deleteOption.?propagationPolicy.orValue('') == 'Orphan'"
 
 // OrphansPrevent is about a template whose objects are orphaned.
-var OrphansPrevent = prevents("orphansPrevent", handover.OrphansPrevent, "!("+orphans+")")
+var OrphansPrevent = prevents(handover.OrphansPrevent, "!("+orphans+")")
 
 // CompletionPrevents is about a template that runs to completion. Only the first reason is named.
-var CompletionPrevents = prevents("completionPrevents", handover.CompletionPrevents,
+var CompletionPrevents = prevents(handover.CompletionPrevents,
 	orphans+" || !variables.configs.exists(c, c.?conditionRules.orValue([]).exists(r, r.condition == 'Complete'))")
 
 // Secret is about a Secret in the template: more users can read the history than the Secret.
 var Secret = Rule{
-	Name: "secret",
 	Text: "everyone who may read ControllerRevisions, as the role view may, can read this Secret, " +
 		"even after it is removed: use an ExternalSecret, a SealedSecret or the name of a Secret that the clusters have",
 	Checks: []Check{kindCheck("secrets", "m.kind == 'Secret' && !m.apiVersion.contains('/')")},
@@ -84,7 +78,6 @@ var Secret = Rule{
 
 // NoHealth is about AbortAll without condition rules that make agents report a failing workload.
 var NoHealth = Rule{
-	Name: "noHealth",
 	Text: "without a conditionRule for Progressing or Degraded a cluster succeeds as soon as its objects exist, " +
 		"so AbortAll does not see a workload that fails",
 	Checks: []Check{{
@@ -118,7 +111,6 @@ var undecidedIndex = firstIn("variables.undecided", "u", "size(u) > 0")
 
 // ReturnsAborted warns about AbortAll if a GitOps tool writes the template.
 var ReturnsAborted = Rule{
-	Name: "returnsAborted",
 	Text: "a GitOps tool writes the template, so it may apply a template again whose rollout was aborted: " +
 		"use Hold, which keeps it aborted until a user retries it, or Retry to roll it out again without this warning",
 	Checks: []Check{{
@@ -140,7 +132,6 @@ func kindCheck(name, surprising string) Check {
 
 // AbortWhilePaused is about a pause during an abort.
 var AbortWhilePaused = Rule{
-	Name: "abortWhilePaused",
 	Text: "an abort is in progress, and the pause stops it: clusters that are not rolled back yet keep the revision " +
 		"whose rollout was aborted, until spec.paused is false",
 	Checks: []Check{{

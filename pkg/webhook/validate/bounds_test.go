@@ -6,11 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	workv1 "open-cluster-management.io/api/work/v1"
-
-	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
 )
 
 const (
@@ -29,11 +26,9 @@ func unnamed(n int, content string) []workv1.Manifest {
 // TestSizeComesFirst: what is too large is refused for that alone, and nothing in it is read.
 func TestSizeComesFirst(t *testing.T) {
 	large := unnamed(3, strings.Repeat("x", size))
-	read := 0
-	verdict := Work(nil, work(large...), Limits{ManifestBytes: size, Gone: func() bool { read++; return false }})
+	verdict := Work(nil, work(large...), Limits{ManifestBytes: size})
 	require.Len(t, verdict.Errors, 1)
 	require.ErrorContains(t, verdict.Errors[0], sizeProblem)
-	require.Zero(t, read)
 }
 
 // TestRatchetUnderTheSize: what was wrong with manifests that were too large is no new problem of those that are left.
@@ -76,46 +71,6 @@ func TestFewProblemsAreNamed(t *testing.T) {
 	require.Equal(t, []string{"1", "2"}, fewWarnings([]string{"1", "2"}))
 	warnings := strings.Split(strings.Repeat("w ", 24)+"w", " ")
 	require.Equal(t, append(warnings[:10:10], "15 more warnings are not listed here"), fewWarnings(warnings))
-}
-
-// TestCheckEndsWhenNobodyWaits: between manifests and between placementRefs, the check asks whether somebody still waits.
-func TestCheckEndsWhenNobodyWaits(t *testing.T) {
-	manifests := make([]workv1.Manifest, 1000)
-	for i := range manifests {
-		manifests[i] = configMap(fmt.Sprint(i))
-	}
-	refs := strings.Repeat(`{name: a}, `, 1000)
-	for name, check := range map[string]func(Limits){
-		"manifests":     func(limits Limits) { Work(nil, work(manifests...), limits) },
-		"placementRefs": func(limits Limits) { ReplicaSet(nil, build(t, set("spec.placementRefs", "["+refs+"]")), limits) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			for _, until := range []int{0, 5} {
-				asked := 0
-				check(Limits{ManifestBytes: 1 << 20, Gone: func() bool { asked++; return asked > until }})
-				require.Greater(t, asked, until)
-				require.Less(t, asked, until+10, "each part of the check ends at once")
-			}
-		})
-	}
-}
-
-// TestEachPartEndsWhenNobodyWaits: no part of the check goes through its list first.
-func TestEachPartEndsWhenNobodyWaits(t *testing.T) {
-	gone := Limits{ManifestBytes: 1 << 20, Gone: func() bool { return true }}
-	const abortAll = "{name: a, rolloutStrategy: {type: All, failureStrategy: AbortAll, all: {progressDeadline: None}}}"
-	secret := manifest(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"}}`)
-	object := build(t, set("spec.placementRefs", "["+abortAll+", "+abortAll+"]"))
-	mwrs, _, _ := decode(object)
-	mwrs.Spec.ManifestWorkTemplate.Workload.Manifests = []workv1.Manifest{secret}
-
-	require.Empty(t, unusable(workManifestsPath, unnamed(2, ""), gone))
-	require.Empty(t, duplicates(workManifestsPath, []workv1.Manifest{secret, secret}, gone, onCluster))
-	require.Empty(t, refProblems(mwrs.Spec.PlacementRefs, gone))
-	require.Empty(t, surprises(nil, mwrs, gone))
-	kind := schema.GroupKind{Kind: "Secret"}
-	require.Len(t, kindSurprises(&rule.Secret, &mwrs.Spec.ManifestWorkTemplate, kind, Limits{}), 1)
-	require.Empty(t, kindSurprises(&rule.Secret, &mwrs.Spec.ManifestWorkTemplate, kind, gone))
 }
 
 func TestBounded(t *testing.T) {

@@ -13,17 +13,17 @@ import (
 
 // configProblems finds too many manifestConfigs, and manifestConfigs that are for no manifest. If a manifest can't be read, the others are
 // not compared.
-func configProblems(template *workv1.ManifestWorkSpec, limits Limits) []problem {
+func configProblems(template *workv1.ManifestWorkSpec) []problem {
 	path := templatePath.Child("manifestConfigs")
 	if text := revision.ConfigProblem(template); text != "" {
 		return []problem{named("too many manifestConfigs", invalid(path, text))}
 	}
 	targets, readable := revision.Targets(template.Workload.Manifests)
-	if !readable || len(targets) == 0 || limits.gone() {
+	if !readable || len(targets) == 0 {
 		return nil
 	}
 	var problems []problem
-	for _, place := range revision.Unmatched(template.ManifestConfigs, targets, limits.gone) {
+	for _, place := range revision.Unmatched(template.ManifestConfigs, targets) {
 		id := template.ManifestConfigs[place].ResourceIdentifier
 		err := rule.UnmatchedConfig.Error(path.Index(place).Child("resourceIdentifier"), shorten(shownAs(&id)), similar(&id, targets))
 		problems = append(problems, problem{Error: err, key: func() string { return fmt.Sprintf("manifestConfig %q", id) }})

@@ -5,6 +5,5 @@
 // as it is never stands in the way, so that an object which got in before these checks did can still be labelled, corrected field by
 // field, and above all deleted.
 //
-// The cost of a check is linear in the size of the objects: the size of the manifests is compared first, few problems are named, and the
-// check ends when nobody waits for its answer.
+// The cost of a check is linear in the size of the objects: the size of the manifests is compared first, and few problems are named.
 package validate

@@ -25,7 +25,7 @@ func manifestProblems(path *field.Path, manifests []workv1.Manifest, limits Limi
 	if err := sizeError(path, manifests, limits); err != nil {
 		return []problem{inManifests(manifests, err)}
 	}
-	return append(unusable(path, manifests, limits), duplicates(path, manifests, limits, name)...)
+	return append(unusable(path, manifests), duplicates(path, manifests, name)...)
 }
 
 // manifestProblemsBefore finds the same in an older version of an object, and does not end with the size: what was wrong beside it was
@@ -54,14 +54,11 @@ func sizeError(path *field.Path, manifests []workv1.Manifest, limits Limits) *fi
 }
 
 // unusable finds the manifests that the validator of OCM's SDK refuses, each by itself.
-func unusable(path *field.Path, manifests []workv1.Manifest, limits Limits) []problem {
+func unusable(path *field.Path, manifests []workv1.Manifest) []problem {
 	var problems []problem
 	v := &validator.Validator{}
 	v.WithLimit(math.MaxInt)
 	for i := range manifests {
-		if limits.gone() {
-			break
-		}
 		one := manifests[i : i+1]
 		if err := v.ValidateManifests(one); err != nil {
 			problems = append(problems, inManifests(one, invalid(path.Index(i), shorten(err.Error()))))
@@ -93,13 +90,10 @@ func qualified(object *unstructured.Unstructured) string {
 }
 
 // duplicates finds objects that stand in a list more than once: an agent would apply the one and then the other, for ever.
-func duplicates(path *field.Path, manifests []workv1.Manifest, limits Limits, nameOf nameOf) []problem {
+func duplicates(path *field.Path, manifests []workv1.Manifest, nameOf nameOf) []problem {
 	var problems []problem
 	seen := map[string]int{}
 	for i := range manifests {
-		if limits.gone() {
-			break
-		}
 		object := &unstructured.Unstructured{}
 		if object.UnmarshalJSON(manifests[i].Raw) != nil || object.GetName() == "" {
 			continue // It is unusable, and has no name to identify it by.

@@ -12,12 +12,7 @@ type Limits struct {
 	ManifestBytes int
 	// LongNames allows names with which the ManifestWorks have no label LabelReplicaSet.
 	LongNames bool
-	// Gone reports whether nobody waits for the answer any more; nil means never. The check then ends early, and its verdict is worth
-	// nothing.
-	Gone func() bool
 }
-
-func (l Limits) gone() bool { return l.Gone != nil && l.Gone() }
 
 // Verdict is the answer of the webhook. Both lists are bounded: they name a few problems, and the number of the others.
 type Verdict struct {

@@ -53,7 +53,7 @@ func inspect(object *unstructured.Unstructured, limits Limits, manifests manifes
 		return mwrs, problems
 	}
 	problems = append(problems, templateProblems(mwrs, limits, manifests)...)
-	problems = append(problems, refProblems(mwrs.Spec.PlacementRefs, limits)...)
+	problems = append(problems, refProblems(mwrs.Spec.PlacementRefs)...)
 	return mwrs, append(problems, historyProblems(mwrs.Spec.RevisionHistoryLimit)...)
 }
 
@@ -97,7 +97,7 @@ func retryProblems(object *unstructured.Unstructured) []problem {
 func templateProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits, manifests manifestCheck) []problem {
 	template := &mwrs.Spec.ManifestWorkTemplate
 	problems := manifests(templatePath.Child("workload", "manifests"), template.Workload.Manifests, limits, onCluster)
-	problems = append(problems, configProblems(template, limits)...)
+	problems = append(problems, configProblems(template)...)
 	if template.Executor != nil {
 		if err := executorError(templatePath.Child("executor"), template.Executor); err != nil {
 			problems = append(problems, inField(err))
@@ -106,7 +106,7 @@ func templateProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits, 
 	return problems
 }
 
-func refProblems(refs []workv1alpha1.LocalPlacementReference, limits Limits) []problem {
+func refProblems(refs []workv1alpha1.LocalPlacementReference) []problem {
 	var problems []problem
 	if len(refs) > workv1alpha1.MaxPlacementRefs {
 		problems = append(problems, named("too many placementRefs", tooManyRefs(len(refs))))
@@ -114,9 +114,6 @@ func refProblems(refs []workv1alpha1.LocalPlacementReference, limits Limits) []p
 	}
 	seen := map[string]int{}
 	for i := range refs {
-		if limits.gone() {
-			break
-		}
 		ref, path := &refs[i], refsPath.Index(i)
 		if first, again := seen[ref.Name]; again {
 			problems = append(problems, named("placement "+ref.Name,

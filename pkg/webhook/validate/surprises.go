@@ -23,11 +23,8 @@ import (
 // surprises returns the warnings about content that is legal, but probably not what its author intends.
 func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []string {
 	var out []string
-	template, decides, aborts := &mwrs.Spec.ManifestWorkTemplate, false, false
+	template, before, decides, aborts := &mwrs.Spec.ManifestWorkTemplate, templateBefore(old), false, false
 	for i := range mwrs.Spec.PlacementRefs {
-		if limits.gone() {
-			break
-		}
 		traits := placement.TraitsOf(&mwrs.Spec.PlacementRefs[i].RolloutStrategy)
 		out = append(out, strategySurprises(refsPath.Index(i).Child("rolloutStrategy"), traits)...)
 		decides = decides || traits.AbortAll
@@ -37,10 +34,15 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 		if problem := handover.Prevented(template); problem != "" {
 			out = append(out, keepsNothing(problem))
 		}
-		out = append(out, droppedSurprises(old, mwrs, limits)...)
+		if before != nil {
+			exceeded := handover.Exceeded(template, before, handover.Limits{ManifestBytes: limits.ManifestBytes})
+			if exceeded != "" {
+				out = append(out, keepsNothing(exceeded))
+			}
+		}
 	}
 	// Kubernetes' view role can read ControllerRevisions, but not Secrets.
-	out = append(out, kindSurprises(&rule.Secret, template, schema.GroupKind{Kind: "Secret"}, limits)...)
+	out = append(out, kindSurprises(&rule.Secret, template, schema.GroupKind{Kind: "Secret"})...)
 	if decides && !reportsHealth(template) {
 		out = append(out, rule.NoHealth.Warning(templatePath.Child("manifestConfigs")))
 	}
@@ -50,24 +52,32 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 	if decides && mwrs.Spec.AbortedRevisionPolicy == "" && (hubwork.OfTool(mwrs.Annotations) || hubwork.OfTool(mwrs.Labels)) {
 		out = append(out, rule.ReturnsAborted.Warning(specPath.Child("abortedRevisionPolicy")))
 	}
-	return append(out, irreversibleSurprises(old, template, aborts, limits)...)
+	if before == nil {
+		return out
+	}
+	return append(out, irreversibleSurprises(before, template, aborts)...)
 }
 
-// maxWarning is the maximum length of a warning in characters: API servers cut longer ones.
-const maxWarning = 250
-
-// irreversibleSurprises returns the warnings about what an update, or the abort of its rollout, can't take back.
-func irreversibleSurprises(old *unstructured.Unstructured, template *workv1.ManifestWorkSpec, aborts bool, limits Limits) []string {
-	if old == nil || limits.gone() {
+// templateBefore returns the template of an older version; nil if there is none, or if it can't be read.
+func templateBefore(old *unstructured.Unstructured) *workv1.ManifestWorkSpec {
+	if old == nil {
 		return nil
 	}
 	before, _, readable := decode(old)
 	if !readable {
 		return nil
 	}
+	return &before.Spec.ManifestWorkTemplate
+}
+
+// maxWarning is the maximum length of a warning in characters: API servers cut longer ones.
+const maxWarning = 250
+
+// irreversibleSurprises returns the warnings about what an update, or the abort of its rollout, can't take back.
+func irreversibleSurprises(before, template *workv1.ManifestWorkSpec, aborts bool) []string {
 	var out []string
 	path := templatePath.Child("workload", "manifests")
-	for _, w := range irreversible.Warnings(&before.Spec.ManifestWorkTemplate, template, aborts) {
+	for _, w := range irreversible.Warnings(before, template, aborts) {
 		at := path
 		if w.Manifest >= 0 {
 			at = path.Index(w.Manifest)
@@ -75,23 +85,6 @@ func irreversibleSurprises(old *unstructured.Unstructured, template *workv1.Mani
 		out = append(out, cut(fmt.Sprintf("%s: %s", at, w.Text), maxWarning))
 	}
 	return out
-}
-
-// droppedSurprises returns the warnings about an update that drops more than can be kept.
-func droppedSurprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []string {
-	if old == nil || limits.gone() {
-		return nil
-	}
-	before, _, readable := decode(old)
-	if !readable {
-		return nil
-	}
-	bounds := handover.Limits{ManifestBytes: limits.ManifestBytes}
-	exceeded := handover.Exceeded(&mwrs.Spec.ManifestWorkTemplate, &before.Spec.ManifestWorkTemplate, bounds)
-	if exceeded == "" {
-		return nil
-	}
-	return []string{keepsNothing(exceeded)}
 }
 
 func keepsNothing(why string) string {
@@ -151,12 +144,9 @@ func undecidedGate(mwrs *workv1alpha1.ManifestWorkReplicaSet) (config int, gate 
 }
 
 // kindSurprises returns a rule's warning for each manifest of a kind, regardless of the manifest's content.
-func kindSurprises(about *rule.Rule, template *workv1.ManifestWorkSpec, kind schema.GroupKind, limits Limits) []string {
+func kindSurprises(about *rule.Rule, template *workv1.ManifestWorkSpec, kind schema.GroupKind) []string {
 	var out []string
 	for i := range template.Workload.Manifests {
-		if limits.gone() {
-			break
-		}
 		var meta metav1.TypeMeta
 		if json.Unmarshal(template.Workload.Manifests[i].Raw, &meta) == nil && meta.GroupVersionKind().GroupKind() == kind {
 			out = append(out, about.Warning(templatePath.Child("workload", "manifests").Index(i)))

@@ -36,21 +36,23 @@ func (c *Clusters) Note(name string, report availability.Report, now time.Time) 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before, known := c.known[name]
-	if known && before.report.Available == report.Available && before.report.Since.Equal(report.Since) && before.report.Rule == report.Rule {
+	same := known && before.report.Available == report.Available && before.report.Since.Equal(report.Since)
+	ruled = before.report.Rule != report.Rule
+	if same && !ruled {
 		return false, false
 	}
-	after := knownCluster{report: report, unavailableSince: before.unavailableSince, availableSince: now}
-	if !report.Available {
+	after := before
+	after.report, after.heldAt = report, time.Time{}
+	switch {
+	case same:
+	case report.Available:
+		after.availableSince = now
+	default:
 		after.unavailableSince, after.availableSince = report.Since, time.Time{}
-	}
-	if known && before.report.Available == report.Available && before.report.Since.Equal(report.Since) {
-		after = before // Only the rule changed.
-		after.report, after.heldAt = report, time.Time{}
 	}
 	c.count(before.report.Rule, report.Rule)
 	c.known[name] = after
-	availableChanged := before.report.Available != report.Available || !before.report.Since.Equal(report.Since)
-	return known && availableChanged && (!before.report.Available || !report.Available), before.report.Rule != report.Rule
+	return known && !same && (!before.report.Available || !report.Available), ruled
 }
 
 // Forget drops a cluster without a ManagedCluster, and reports whether it was known.

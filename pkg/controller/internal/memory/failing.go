@@ -8,7 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 )
@@ -56,28 +55,15 @@ type Outcome struct {
 }
 
 // Attempted notes the results of a pass's writes, tried or not. Other writes are no longer wanted, and are forgotten.
-func (m *Owners) Attempted(owner string, writes []Attempted, now time.Time) Outcome {
-	before := m.failing(owner)
+func (o *Owner) Attempted(writes []Attempted, now time.Time) Outcome {
 	failing := map[string]*failure{}
 	for _, w := range writes {
-		if next := before[w.What].after(w, now); next != nil {
+		if next := o.failing[w.What].after(w, now); next != nil {
 			failing[w.What] = next
 		}
 	}
-	outcome := outcomeOf(failing, now)
-	if len(before) > 0 || len(failing) > 0 {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.of(owner).failing = failing
-	}
-	return outcome
-}
-
-// failing returns the writes of an owner that failed when they were last tried. Neither the map nor its values are ever changed.
-func (m *Owners) failing(owner string) map[string]*failure {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.look(owner).failing
+	o.failing = failing
+	return outcomeOf(failing, now)
 }
 
 func outcomeOf(failing map[string]*failure, now time.Time) (o Outcome) {
@@ -140,15 +126,15 @@ func (f *failure) backoff() time.Duration {
 }
 
 // RefusedLately reports whether the API server rejected a write so recently that it is not retried yet.
-func (m *Owners) RefusedLately(owner string, a Attempt, now time.Time) bool {
-	f := m.failing(owner)[a.What]
+func (o *Owner) RefusedLately(a Attempt, now time.Time) bool {
+	f := o.failing[a.What]
 	return f != nil && f.target == a.Target && !f.refusedSince.IsZero() && lately(f.triedAt, now, f.backoff())
 }
 
 // Failures returns the writes of the desired revision that failed when they were last tried.
-func (m *Owners) Failures(owner string) []lifecycle.Failure {
+func (o *Owner) Failures() []lifecycle.Failure {
 	var found []lifecycle.Failure
-	for _, f := range m.failing(owner) {
+	for _, f := range o.failing {
 		if f.cluster != "" {
 			found = append(found, lifecycle.Failure{
 				Cluster: f.cluster, Target: f.target, Message: f.words,
@@ -160,24 +146,18 @@ func (m *Owners) Failures(owner string) []lifecycle.Failure {
 }
 
 // Answered notes the API server's answer to a request that fails in each pass, and returns its first answer.
-func (m *Owners) Answered(owner, what string, err error) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.of(owner)
-	if known.answers[what] == nil {
-		if known.answers == nil {
-			known.answers = map[string]*answer{}
-		}
-		known.answers[what] = &answer{}
+func (o *Owner) Answered(what string, err error) string {
+	if o.answers == nil {
+		o.answers = map[string]*answer{}
 	}
-	known.answers[what].hear(err)
-	return known.answers[what].words
+	if o.answers[what] == nil {
+		o.answers[what] = &answer{}
+	}
+	o.answers[what].hear(err)
+	return o.answers[what].words
 }
 
 // StillFail forgets the answers to requests that no longer fail: those that are not listed.
-func (m *Owners) StillFail(owner string, requests []string) {
-	still := sets.New(requests...)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	maps.DeleteFunc(m.look(owner).answers, func(what string, _ *answer) bool { return !still.Has(what) })
+func (o *Owner) StillFail(requests []string) {
+	maps.DeleteFunc(o.answers, func(what string, _ *answer) bool { return !slices.Contains(requests, what) })
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -22,19 +23,17 @@ func refusedBy(words string) error {
 func internal(words string) error { return apierrors.NewInternalError(errors.New(words)) }
 
 // tries is what a process remembers of the writes of two clusters.
-type tries struct{ m Owners }
-
-const owner = "demo/web"
+type tries struct{ m Owner }
 
 func (r *tries) see(at time.Duration, target string, a, b error) (refused, persisting []string) {
-	outcome := r.m.Attempted(owner, []Attempted{
+	outcome := r.m.Attempted([]Attempted{
 		{Attempt{What: "cluster a", Target: target, Cluster: "a"}, a}, {Attempt{What: "cluster b", Target: target, Cluster: "b"}, b},
 	}, rt.At(at))
 	return outcome.Refused, outcome.Persisting
 }
 
 func (r *tries) refusalsSince(at time.Duration, target string, aborted bool, heard time.Duration) map[string]rollout.Rejection {
-	notes := lifecycle.Notes{Failures: r.m.Failures(owner), Gap: rollout.UnknownGap(rt.At(heard))}
+	notes := lifecycle.Notes{Failures: r.m.Failures(), Gap: rollout.UnknownGap(rt.At(heard))}
 	return notes.Refusals(target, aborted, rt.At(at))
 }
 
@@ -57,7 +56,7 @@ func TestPersistingFailures(t *testing.T) {
 	require.Equal(t, []string{told}, see(persistsAfter, internal("three"), ErrLater))
 	require.Equal(t, []string{told}, see(time.Minute, ErrLater, internal("one")), "it was not tried")
 	require.Equal(t, []string{"cluster a: simulated"}, see(time.Minute, apierrors.NewTooManyRequests("simulated", 1), internal("one")))
-	outcome := r.m.Attempted(owner, []Attempted{{Attempt{What: "cluster b", Target: "x"}, internal("one")}}, rt.At(time.Minute+1))
+	outcome := r.m.Attempted([]Attempted{{Attempt{What: "cluster b", Target: "x"}, internal("one")}}, rt.At(time.Minute+1))
 	require.Empty(t, outcome.Persisting, "nobody wants to write a")
 	require.Equal(t, []string{"cluster b: Internal error occurred: one"}, see(2*time.Minute, internal("one"), internal("two")))
 	require.Empty(t, see(3*time.Minute, nil, nil))
@@ -91,9 +90,9 @@ func TestRefusals(t *testing.T) {
 		Since: rt.At(0), TriedAt: rt.At(6 * time.Second), Message: refusedBy("request 1").Error(),
 	}}, r.refusals(10*time.Second, "x", false))
 	a := Attempt{What: "cluster a", Target: "x"}
-	require.True(t, r.m.RefusedLately(owner, a, rt.At(11*time.Second)))
-	require.False(t, r.m.RefusedLately(owner, a, rt.At(12*time.Second)))
-	require.False(t, r.m.RefusedLately(owner, Attempt{What: "cluster a", Target: "y"}, rt.At(10*time.Second)), "another template")
+	require.True(t, r.m.RefusedLately(a, rt.At(11*time.Second)))
+	require.False(t, r.m.RefusedLately(a, rt.At(12*time.Second)))
+	require.False(t, r.m.RefusedLately(Attempt{What: "cluster a", Target: "y"}, rt.At(10*time.Second)), "another template")
 	require.Empty(t, r.refusals(10*time.Second, "y", true))
 
 	refused, _ := r.see(time.Minute, "x", apierrors.NewNotFound(workv1.Resource("namespaces"), "a"), nil)
@@ -111,15 +110,15 @@ func TestBackoff(t *testing.T) {
 	a := Attempt{What: "cluster a", Target: "x", Cluster: "a"}
 	at := time.Duration(0)
 	for _, wait := range []time.Duration{1, 1, 2, 4, 8, 16, 32, 60, 60} {
-		outcome := r.m.Attempted(owner, []Attempted{{a, refusedBy("a quota")}}, rt.At(at))
+		outcome := r.m.Attempted([]Attempted{{a, refusedBy("a quota")}}, rt.At(at))
 		require.Equal(t, rt.At(at+wait*time.Second), outcome.RetryAt)
 		at += wait * time.Second
-		require.True(t, r.m.RefusedLately(owner, a, rt.At(at-1)))
-		require.False(t, r.m.RefusedLately(owner, a, rt.At(at)))
+		require.True(t, r.m.RefusedLately(a, rt.At(at-1)))
+		require.False(t, r.m.RefusedLately(a, rt.At(at)))
 	}
-	r.m.Attempted(owner, []Attempted{{a, ErrRefusedLately}}, rt.At(at))
+	r.m.Attempted([]Attempted{{a, ErrRefusedLately}}, rt.At(at))
 	require.Contains(t, r.refusals(at, "x", false), "a")
-	r.m.Attempted(owner, nil, rt.At(at))
+	r.m.Attempted(nil, rt.At(at))
 	require.Empty(t, r.refusals(at, "x", false))
 }
 
@@ -138,33 +137,31 @@ func TestStuck(t *testing.T) {
 
 // P7: what is said of other requests is said in the same words, until they succeed.
 func TestAnswers(t *testing.T) {
-	m := &Owners{}
-	require.Equal(t, refusedBy("1").Error(), m.Answered(owner, "patching", refusedBy("1")))
-	require.Equal(t, refusedBy("1").Error(), m.Answered(owner, "patching", refusedBy("2")))
-	m.StillFail(owner, []string{"patching"})
-	require.Equal(t, refusedBy("1").Error(), m.Answered(owner, "patching", refusedBy("3")))
-	require.Equal(t, internal("4").Error(), m.Answered(owner, "patching", internal("4")))
-	require.Equal(t, "port 1", m.Answered(owner, "creating", errors.New("port 1")))
-	require.Equal(t, "port 1", m.Answered(owner, "creating", errors.New("port 2")))
-	m.StillFail(owner, nil)
-	require.Equal(t, "port 3", m.Answered(owner, "creating", errors.New("port 3")))
+	m := &Owner{}
+	require.Equal(t, refusedBy("1").Error(), m.Answered("patching", refusedBy("1")))
+	require.Equal(t, refusedBy("1").Error(), m.Answered("patching", refusedBy("2")))
+	m.StillFail([]string{"patching"})
+	require.Equal(t, refusedBy("1").Error(), m.Answered("patching", refusedBy("3")))
+	require.Equal(t, internal("4").Error(), m.Answered("patching", internal("4")))
+	require.Equal(t, "port 1", m.Answered("creating", errors.New("port 1")))
+	require.Equal(t, "port 1", m.Answered("creating", errors.New("port 2")))
+	m.StillFail(nil)
+	require.Equal(t, "port 3", m.Answered("creating", errors.New("port 3")))
 }
 
 // A user who retries a cluster has its write tried at once, and no other one. When it was first rejected stays known.
 func TestRetries(t *testing.T) {
 	r := &tries{}
 	r.see(0, "x", refusedBy("a quota"), refusedBy("a quota"))
-	before := r.m.failing(owner)
 	lately := func(cluster string) bool {
-		return r.m.RefusedLately(owner, Attempt{What: "cluster " + cluster, Target: "x"}, rt.At(0))
+		return r.m.RefusedLately(Attempt{What: "cluster " + cluster, Target: "x"}, rt.At(0))
 	}
 	require.True(t, lately("a"))
-	r.m.Retries(owner, nil)
+	r.m.Retries(nil)
 	require.True(t, lately("a"))
-	r.m.Retries(owner, []string{"a", "gone"})
+	r.m.Retries([]string{"a", "gone"})
 	require.False(t, lately("a"))
 	require.True(t, lately("b"))
-	require.Equal(t, rt.At(0), before["cluster a"].triedAt, "what was read before stays as it was")
 	require.Equal(t, rt.At(0), r.refusals(0, "x", false)["a"].Since)
 }
 
@@ -173,11 +170,11 @@ func TestSetBack(t *testing.T) {
 	r := &tries{}
 	r.see(0, "x", internal("down"), nil)
 	r.see(time.Hour, "x", internal("down"), refusedBy("a quota"))
-	r.m.SetBack(owner, rt.At(time.Minute))
-	failing := r.m.failing(owner)
+	r.m.SetBack(rt.At(time.Minute))
+	failing := maps.Clone(r.m.failing)
 	require.Equal(t, []time.Time{rt.At(0), rt.At(time.Minute)}, []time.Time{failing["cluster a"].since, failing["cluster a"].triedAt})
 	b := failing["cluster b"]
 	require.Equal(t, []time.Time{rt.At(time.Minute), rt.At(time.Minute), rt.At(time.Minute)}, []time.Time{b.since, b.refusedSince, b.triedAt})
-	r.m.SetBack(owner, rt.At(2*time.Minute))
-	require.Equal(t, failing, r.m.failing(owner))
+	r.m.SetBack(rt.At(2 * time.Minute))
+	require.Equal(t, failing, r.m.failing)
 }

@@ -11,25 +11,48 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// Memory is the state that this process keeps from one pass to the next and that can't be read from the caches. It has one part for each
-// kind of object.
-//
-// Each part has a lock of its own. No part calls another, so no holder of one part's lock waits for another part's lock, and no decision
-// uses two parts at once. Workers and their writers use all of them concurrently.
-//
-// Controller.Forget drops the entries of an object when the cache shows that the object is gone.
-type Memory struct {
-	Works   *Works
-	Owners  Owners
-	Reports Reports
-	// Releases is about objects that are being deleted and leave their workloads behind.
-	Releases Releases
+// Owners holds the state of each ManifestWorkReplicaSet, by "namespace/name".
+type Owners struct {
+	digests *workcache.Digests
+
+	mu    sync.Mutex
+	known map[string]*Owner
 }
 
-// New returns a memory that knows nothing.
-func New() *Memory { return &Memory{Works: NewWorks()} }
+// NewOwners returns Owners that know nothing.
+func NewOwners() *Owners {
+	return &Owners{digests: workcache.NewDigests(), known: map[string]*Owner{}}
+}
+
+// Of returns the state of an object. An object that was created again under the same name has a new state.
+func (o *Owners) Of(key string, uid types.UID) *Owner {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	known := o.known[key]
+	if known == nil || known.uid != uid {
+		known = newOwner(uid, o.digests)
+		o.known[key] = known
+	}
+	return known
+}
+
+// Find returns the state of the last object with a key; nil if there is none.
+func (o *Owners) Find(key string) *Owner {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.known[key]
+}
+
+// Forget drops the state of an object that is gone.
+func (o *Owners) Forget(key string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.known, key)
+}
 
 // sighting is when this process first saw a time that is stored with an object.
 type sighting struct{ stored, first time.Time }
@@ -59,50 +82,4 @@ func setBack(now time.Time, noted ...*time.Time) {
 			*at = now
 		}
 	}
-}
-
-// ForgetWork drops the state of a ManifestWork that is gone.
-func (m *Memory) ForgetWork(uid types.UID) { m.Works.Forget(uid) }
-
-// ForgetOwner drops the state and the reports of a ManifestWorkReplicaSet that is gone, by "namespace/name". Its works are dropped one by
-// one.
-func (m *Memory) ForgetOwner(owner string) {
-	m.Owners.Forget(owner)
-	m.Reports.Forget(owner)
-	m.Releases.Forget(owner)
-}
-
-// entries holds the state of a process by key. Only a holder of mu may read or change an entry.
-type entries[K comparable, V any] struct {
-	mu    sync.Mutex
-	known map[K]*V
-}
-
-// of returns an entry to change, and creates it if necessary. The caller holds mu.
-func (e *entries[K, V]) of(key K) *V {
-	found := e.known[key]
-	if found == nil {
-		if e.known == nil {
-			e.known = map[K]*V{}
-		}
-		found = new(V)
-		e.known[key] = found
-	}
-	return found
-}
-
-// look returns an entry to read, or the zero value if there is none. It does not create one. The caller holds mu.
-func (e *entries[K, V]) look(key K) V {
-	if found := e.known[key]; found != nil {
-		return *found
-	}
-	var none V
-	return none
-}
-
-// Forget drops an entry.
-func (e *entries[K, V]) Forget(key K) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.known, key)
 }

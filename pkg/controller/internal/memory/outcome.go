@@ -33,6 +33,8 @@ type Attempt struct {
 	Target string
 	// Cluster is the cluster whose work gets the desired revision; empty for any other write.
 	Cluster string
+	// Last is true if it is tried although the API server rejected it recently.
+	Last bool
 }
 
 // Attempted is a write and its result.

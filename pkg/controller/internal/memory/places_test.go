@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
-	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 )
 
 // One place is enough if the API server drops the ledger in the other place, or if all writes to the other place have failed for 10 s.
@@ -39,66 +38,38 @@ func TestPlaces(t *testing.T) {
 		"held in between":                     {tries: []try{{0, failed}, {1, ""}, {placePatience, failed}}, now: placePatience},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, last := &Owners{}, ""
+			m, last := Places{}, ""
 			for _, tried := range tc.tries {
 				switch last = tried.outcome; last {
 				case dropped:
-					m.Dropped(owner, Status, 1, rt.At(tried.at))
+					m.Dropped(Status, 1, rt.At(tried.at))
 				case rejected:
-					m.Failed(owner, Status, 1, rt.At(tried.at), request, refusedBy("a webhook"), note)
+					m.Failed(Status, 1, rt.At(tried.at), request, refusedBy("a webhook"), note)
 				case failed:
-					m.Failed(owner, Status, 1, rt.At(tried.at), request, errors.New("down"), note)
+					m.Failed(Status, 1, rt.At(tried.at), request, errors.New("down"), note)
 				default:
-					m.Held(owner, Status, 1)
+					m.Held(Status, 1)
 				}
 			}
-			require.Equal(t, tc.lost, m.Lost(owner, Status, rt.At(tc.now)))
-			require.Equal(t, tc.waits > 0, m.Waits(owner, Status, rt.At(tc.now)))
-			require.False(t, m.Waits(owner, Status, rt.At(tc.now+tc.waits)))
-			require.Equal(t, last == dropped, m.Drops(owner, Status))
+			require.Equal(t, tc.lost, m.Lost(Status, rt.At(tc.now)))
+			require.Equal(t, tc.waits > 0, m.Waits(Status, rt.At(tc.now)))
+			require.False(t, m.Waits(Status, rt.At(tc.now+tc.waits)))
+			require.Equal(t, last == dropped, m.Drops(Status))
 
-			found := m.LostPlaces(owner)
-			require.Equal(t, last != "", len(found) == 1)
+			found, known := m[Status]
+			require.Equal(t, last != "", known)
 			if tc.waits > 0 {
-				require.Equal(t, rt.At(tc.now+tc.waits), found[Status].TryAt)
+				require.Equal(t, rt.At(tc.now+tc.waits), found.TryAt())
 			}
 			if last == rejected || last == failed {
-				require.Equal(t, []string{request, note}, []string{found[Status].Request, found[Status].Note})
+				require.Equal(t, []string{request, note}, []string{found.Request, found.Note})
 			} else {
-				require.Empty(t, found[Status].Note)
+				require.Empty(t, found.Note)
 			}
-			require.False(t, m.Lost(owner, Revision, rt.At(tc.now)), "the other place")
-			require.False(t, m.Lost("demo/other", Status, rt.At(tc.now)), "another object")
-			m.Held(owner, Status, 1)
-			require.Empty(t, m.LostPlaces(owner))
-			require.False(t, m.Lost(owner, Status, rt.At(tc.now)))
+			require.False(t, m.Lost(Revision, rt.At(tc.now)), "the other place")
+			m.Held(Status, 1)
+			require.Empty(t, m)
+			require.False(t, m.Lost(Status, rt.At(tc.now)))
 		})
 	}
-}
-
-// The process remembers its last ledger until the object is deleted.
-func TestDecided(t *testing.T) {
-	m, first, second := &Owners{}, &ledger.Ledger{Seq: 1}, &ledger.Ledger{Seq: 2}
-	require.Nil(t, m.Decided(owner))
-	m.Decide(owner, first)
-	m.Decide(owner, second)
-	require.Same(t, second, m.Decided(owner))
-	require.Nil(t, m.Decided("demo/other"))
-	m.Forget(owner)
-	require.Nil(t, m.Decided(owner))
-}
-
-// A version that was confirmed to hold the ledger is the last one of its object, and no other.
-func TestConfirmed(t *testing.T) {
-	m := &Owners{}
-	require.False(t, m.Confirmed(owner, "7"))
-	m.Confirm(owner, "7")
-	require.True(t, m.Confirmed(owner, "7"))
-	require.False(t, m.Confirmed(owner, "8"), "another version")
-	require.False(t, m.Confirmed("demo/other", "7"), "another object")
-	m.Confirm(owner, "8")
-	require.False(t, m.Confirmed(owner, "7"), "an older version")
-	require.True(t, m.Confirmed(owner, "8"))
-	m.Forget(owner)
-	require.False(t, m.Confirmed(owner, "8"))
 }

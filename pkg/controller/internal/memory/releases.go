@@ -2,6 +2,7 @@ package memory
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -10,14 +11,11 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/orphan"
 )
 
-// Releases is what this process has seen of the ManifestWorks of ManifestWorkReplicaSets that are being deleted and whose workloads stay,
-// by "namespace/name". Only the live works count. This memory only saves reads of them.
-//
-// An entry is created when the works were listed live. It is dropped when the cache shows that its owner is gone, or when the workloads
-// should no longer stay.
-type Releases struct{ entries[string, releasing] }
-
-type releasing struct {
+// Releases is what this process has seen of the ManifestWorks of an object that is being deleted and whose workloads stay. Only the live
+// works count. This memory only saves reads of them.
+type Releases struct {
+	mu sync.Mutex
+	// works is nil until the works were listed live.
 	works map[types.UID]*releasedWork
 	// clusters is the largest number of works seen.
 	clusters int
@@ -33,37 +31,37 @@ type releasedWork struct {
 	writtenAt time.Time
 }
 
-// Begin notes that the works of an owner were listed live.
-func (m *Releases) Begin(owner string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if known := m.of(owner); known.works == nil {
-		known.works = map[types.UID]*releasedWork{}
-	}
+// Begin notes that the works were listed live.
+func (r *Releases) Begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.works = map[types.UID]*releasedWork{}
 }
 
-// Begun reports whether the works of an owner were listed live.
-func (m *Releases) Begun(owner string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.look(owner).works != nil
+// Begun reports whether the works were listed live.
+func (r *Releases) Begun() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.works != nil
 }
 
-// Clusters returns the largest number of works of an owner, now or earlier.
-func (m *Releases) Clusters(owner string, counted int) int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.of(owner)
-	known.clusters = max(known.clusters, counted)
-	return known.clusters
+// End forgets the works: the workloads should no longer stay.
+func (r *Releases) End() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.works, r.clusters = nil, 0
+}
+
+// Clusters returns the largest number of works, now or earlier.
+func (r *Releases) Clusters(counted int) int {
+	r.clusters = max(r.clusters, counted)
+	return r.clusters
 }
 
 // Step returns the step from the last check of a work, if it still applies; false if the work must be checked.
-func (m *Releases) Step(owner string, work *workv1.ManifestWork) (orphan.Step, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.look(owner).works[work.UID]
-	if known == nil || (known.version != work.ResourceVersion && !known.step.Final()) {
+func (r *Releases) Step(work *workv1.ManifestWork) (orphan.Step, bool) {
+	known := r.work(work.UID)
+	if known.version != work.ResourceVersion && !known.step.Final() || known.version == "" {
 		return orphan.Step{}, false
 	}
 	return known.step, true
@@ -71,13 +69,11 @@ func (m *Releases) Step(owner string, work *workv1.ManifestWork) (orphan.Step, b
 
 // Looked notes the step from a check of a version of a work, and returns it. It keeps the agent's first message about each manifest,
 // because messages with a time or an ID change with each try (P7).
-func (m *Releases) Looked(owner string, uid types.UID, version string, step orphan.Step) orphan.Step {
-	m.mu.Lock()
-	before := m.work(owner, uid).step.Unreleased // A stored step is never changed.
-	m.mu.Unlock()
-	words := make(map[string]string, len(before))
-	for i := range slices.Backward(before) {
-		words[before[i].Name] = before[i].Message
+func (r *Releases) Looked(uid types.UID, version string, step orphan.Step) orphan.Step {
+	known := r.work(uid)
+	words := make(map[string]string, len(known.step.Unreleased))
+	for _, before := range slices.Backward(known.step.Unreleased) {
+		words[before.Name] = before.Message
 	}
 	for i := range step.Unreleased {
 		if first, told := words[step.Unreleased[i].Name]; told {
@@ -85,40 +81,30 @@ func (m *Releases) Looked(owner string, uid types.UID, version string, step orph
 		}
 	}
 	step.Spec = nil
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.work(owner, uid)
 	known.version, known.step = version, step
 	return step
 }
 
 // Wrote notes the spec that was written to a work.
-func (m *Releases) Wrote(owner string, uid types.UID, spec *workv1.ManifestWorkSpec, now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.work(owner, uid)
+func (r *Releases) Wrote(uid types.UID, spec *workv1.ManifestWorkSpec, now time.Time) {
+	known := r.work(uid)
 	known.written, known.writtenAt = &workv1.ManifestWorkSpec{DeleteOption: spec.DeleteOption, ManifestConfigs: spec.ManifestConfigs}, now
 }
 
 // Repeats reports whether the same spec was written to a work less than a minute ago: the API server stored it differently.
-func (m *Releases) Repeats(owner string, uid types.UID, spec *workv1.ManifestWorkSpec, now time.Time) bool {
-	m.mu.Lock()
-	var known releasedWork
-	if found := m.look(owner).works[uid]; found != nil {
-		known = *found
-	}
-	m.mu.Unlock()
+func (r *Releases) Repeats(uid types.UID, spec *workv1.ManifestWorkSpec, now time.Time) bool {
+	known := r.work(uid)
 	return known.written != nil && lately(known.writtenAt, now, RefusedInterval) && orphan.Equivalent(known.written, spec)
 }
 
-func (m *Releases) work(owner string, uid types.UID) *releasedWork { return m.of(owner).work(uid) }
-
-func (r *releasing) work(uid types.UID) *releasedWork {
-	if r.works == nil {
-		r.works = map[types.UID]*releasedWork{}
+// work returns the knowledge about a work. A pass takes one step for each work, so nobody else uses it meanwhile.
+func (r *Releases) work(uid types.UID) *releasedWork {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.works[uid]
+	if known == nil {
+		known = &releasedWork{}
+		r.works[uid] = known
 	}
-	if r.works[uid] == nil {
-		r.works[uid] = &releasedWork{}
-	}
-	return r.works[uid]
+	return known
 }

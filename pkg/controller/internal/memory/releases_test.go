@@ -18,52 +18,53 @@ func releasedWorkAt(version string) *workv1.ManifestWork {
 // A work is looked at again when it changed, unless nothing can come of it any more.
 func TestReleases(t *testing.T) {
 	m := &Releases{}
-	const owner = "default/web"
-	require.False(t, m.Begun(owner))
-	m.Begin(owner)
-	require.True(t, m.Begun(owner))
-	_, known := m.Step(owner, releasedWorkAt("7"))
+	require.False(t, m.Begun())
+	m.Begin()
+	require.True(t, m.Begun())
+	_, known := m.Step(releasedWorkAt("7"))
 	require.False(t, known)
 
-	m.Looked(owner, "uid", "7", orphan.Step{Action: orphan.Wait})
-	step, known := m.Step(owner, releasedWorkAt("7"))
+	m.Looked("uid", "7", orphan.Step{Action: orphan.Wait})
+	step, known := m.Step(releasedWorkAt("7"))
 	require.True(t, known)
 	require.Equal(t, orphan.Wait, step.Action)
-	_, known = m.Step(owner, releasedWorkAt("8"))
+	_, known = m.Step(releasedWorkAt("8"))
 	require.False(t, known)
 
-	m.Looked(owner, "uid", "8", orphan.Step{Action: orphan.Leaving, Spec: &workv1.ManifestWorkSpec{}})
-	step, known = m.Step(owner, releasedWorkAt("9"))
+	m.Looked("uid", "8", orphan.Step{Action: orphan.Leaving, Spec: &workv1.ManifestWorkSpec{}})
+	step, known = m.Step(releasedWorkAt("9"))
 	require.True(t, known)
 	require.Equal(t, orphan.Step{Action: orphan.Leaving}, step, "no spec is kept")
 
-	require.Equal(t, 3, m.Clusters(owner, 3))
-	require.Equal(t, 3, m.Clusters(owner, 1))
-	m.Forget(owner)
-	require.False(t, m.Begun(owner))
-	require.Zero(t, m.Clusters(owner, 0))
+	require.Equal(t, 3, m.Clusters(3))
+	require.Equal(t, 3, m.Clusters(1))
+	m.End()
+	require.False(t, m.Begun())
+	require.Zero(t, m.Clusters(0))
 }
 
 // What an agent says of a manifest keeps its first words, however they change with each try (P7).
 func TestReleasesKeepTheFirstWords(t *testing.T) {
 	m := &Releases{}
+	m.Begin()
 	held := func(manifests ...orphan.Manifest) orphan.Step {
 		return orphan.Step{Action: orphan.Wait, Unreleased: manifests}
 	}
-	m.Looked("owner", "uid", "1", held(orphan.Manifest{Name: "a", Message: "request 1"}))
-	step := m.Looked("owner", "uid", "2", held(orphan.Manifest{Name: "b", Message: "request 2"}, orphan.Manifest{Name: "a", Message: "request 3"}))
+	m.Looked("uid", "1", held(orphan.Manifest{Name: "a", Message: "request 1"}))
+	step := m.Looked("uid", "2", held(orphan.Manifest{Name: "b", Message: "request 2"}, orphan.Manifest{Name: "a", Message: "request 3"}))
 	require.Equal(t, []orphan.Manifest{{Name: "b", Message: "request 2"}, {Name: "a", Message: "request 1"}}, step.Unreleased)
 }
 
 // The same spec is written once a minute: an API server that stores something else is not asked all the time.
 func TestReleasesRepeat(t *testing.T) {
 	m := &Releases{}
+	m.Begin()
 	now := time.Unix(1000, 0)
 	orphan := &workv1.ManifestWorkSpec{DeleteOption: &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}}
-	require.False(t, m.Repeats("owner", "uid", orphan, now))
-	m.Wrote("owner", "uid", orphan, now)
-	require.True(t, m.Repeats("owner", "uid", orphan, now.Add(RefusedInterval-1)))
-	require.False(t, m.Repeats("owner", "uid", &workv1.ManifestWorkSpec{}, now), "another spec")
-	require.False(t, m.Repeats("owner", "another", orphan, now))
-	require.False(t, m.Repeats("owner", "uid", orphan, now.Add(RefusedInterval)))
+	require.False(t, m.Repeats("uid", orphan, now))
+	m.Wrote("uid", orphan, now)
+	require.True(t, m.Repeats("uid", orphan, now.Add(RefusedInterval-1)))
+	require.False(t, m.Repeats("uid", &workv1.ManifestWorkSpec{}, now), "another spec")
+	require.False(t, m.Repeats("another", orphan, now))
+	require.False(t, m.Repeats("uid", orphan, now.Add(RefusedInterval)))
 }

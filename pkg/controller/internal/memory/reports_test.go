@@ -49,27 +49,27 @@ func TestProgressIsReportedOnceInAWhile(t *testing.T) {
 		}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &Reports{}
-			m.Reported("default/web", now.Add(-test.since))
+			m := &Owner{}
+			m.ReportedAt = now.Add(-test.since)
 			wanted := reportedStatus()
 			test.change(&wanted)
 			stored := reportedStatus()
-			require.Equal(t, test.later, m.ReportWait("default/web", &stored, &wanted, now))
+			require.Equal(t, test.later, m.ReportWait(&stored, &wanted, now))
 		})
 	}
-	m := &Reports{}
+	m := &Owner{}
 	wanted := reportedStatus()
 	wanted.Summary.Applied = 5
 	stored := reportedStatus()
-	require.Zero(t, m.ReportWait("default/web", &stored, &wanted, now), "a process that has told nothing yet tells at once")
+	require.Zero(t, m.ReportWait(&stored, &wanted, now), "a process that has told nothing yet tells at once")
 }
 
 // A long life has many notes: those that name revisions, say. The memory of them is bounded.
 func TestNotesAreBounded(t *testing.T) {
-	reports := &Reports{}
+	reports := &Owner{}
 	for i := range 10 * notesKept {
-		require.True(t, reports.Announce("default/web", strconv.Itoa(i)))
-		require.False(t, reports.Announce("default/web", strconv.Itoa(i)))
+		require.True(t, reports.Announce(strconv.Itoa(i)))
+		require.False(t, reports.Announce(strconv.Itoa(i)))
 	}
-	require.LessOrEqual(t, len(reports.look("default/web").notes), notesKept)
+	require.LessOrEqual(t, len(reports.notes), notesKept)
 }

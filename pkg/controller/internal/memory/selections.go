@@ -4,14 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/lru"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
-	workv1 "open-cluster-management.io/api/work/v1"
 
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	selection "github.com/open-cluster-management-io/work-rollback/pkg/placement"
-	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // selectionsKept is the maximum number of Placements whose selections are held. Each takes a string header for each cluster.
@@ -47,43 +43,4 @@ func (s *Selections) Of(placement *clusterv1beta1.Placement, decisions []*cluste
 	selected := selection.Of(placement, slices.Clone(decisions))
 	s.known.Add(key, selectionOf{placement: placement, decisions: decisions, selected: selected})
 	return selected
-}
-
-// fingerprint distinguishes two reports of an agent, even if both report success: a condition that was lost and reached again has another
-// transition time.
-type fingerprint struct {
-	generation                                int64
-	revision                                  string
-	applied, progressing, available, degraded conditionPrint
-}
-
-// conditionPrint is the relevant part of a condition. The API server keeps whole seconds.
-type conditionPrint struct {
-	status metav1.ConditionStatus
-	since  int64
-}
-
-// sameWrite reports whether the hub wrote no revision between two reports.
-func (f fingerprint) sameWrite(other fingerprint) bool {
-	return f.generation == other.generation && f.revision == other.revision
-}
-
-func fingerprintOf(w *work.Work) fingerprint {
-	work := w.Judged().Object
-	f := fingerprint{generation: w.SpecGeneration(), revision: work.Annotations[workv1alpha1.AnnotationAppliedAt]}
-	for i := range work.Status.Conditions {
-		c := &work.Status.Conditions[i]
-		print := conditionPrint{status: c.Status, since: c.LastTransitionTime.Unix()}
-		switch c.Type {
-		case workv1.WorkApplied:
-			f.applied = print
-		case workv1.WorkProgressing:
-			f.progressing = print
-		case workv1.WorkAvailable:
-			f.available = print
-		case workv1.WorkDegraded:
-			f.degraded = print
-		}
-	}
-	return f
 }

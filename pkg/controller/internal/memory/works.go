@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,49 +13,64 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// Works is this process's knowledge about single ManifestWorks: the digests of their specs, its own writes to them, and when it first saw
-// their states.
-//
-// An entry is created with the first read about a work, and dropped when the cache shows that the work is gone. It is found by UID, so a
-// recreated work of the same name has no entry. A pass that began before the work was gone may create the entry again, which is then no
-// longer used. A spec is digested once for each generation. No work whose cost an agent or a tenant decides is done while mu is held.
+// Works is this process's knowledge about the ManifestWorks of an object, by UID, so a recreated work of the same name is unknown.
 type Works struct {
-	// digests has its own lock, and may be used without holding mu.
 	digests *workcache.Digests
 
-	entries[types.UID, knownWork]
+	mu    sync.Mutex
+	known map[types.UID]*Work
 }
 
-// knownWork is the knowledge about one work. In the zero value nothing is known.
-type knownWork struct {
-	// content is the digest of the spec at a generation, so that a spec is digested once per generation (P8).
+// Of returns the knowledge about a work. It is kept until a pass no longer sees the work.
+func (m *Works) Of(uid types.UID) *Work {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found := m.known[uid]
+	if found == nil {
+		if m.known == nil {
+			m.known = map[types.UID]*Work{}
+		}
+		found = &Work{}
+		m.known[uid] = found
+	}
+	return found
+}
+
+// Read returns the works that a pass sees, with what decisions need of their objects and with what is known of them. It forgets all others.
+func (m *Works) Read(objects []*workv1.ManifestWork) (works []work.Work, known []*Work) {
+	works, known = make([]work.Work, 0, len(objects)), make([]*Work, 0, len(objects))
+	for _, object := range objects {
+		of := m.Of(object.UID)
+		works, known = append(works, of.look(object, m.digests)), append(known, of)
+	}
+	if m.mu.Lock(); len(m.known) > len(objects) {
+		m.known = make(map[types.UID]*Work, len(objects))
+		for i, object := range objects {
+			m.known[object.UID] = known[i]
+		}
+	}
+	m.mu.Unlock()
+	return works, known
+}
+
+// Shows reports whether a cached work has all deciding fields of a work that was read live. It trims the live one.
+func (m *Works) Shows(cached, live *workv1.ManifestWork) bool { return m.digests.Shows(cached, live) }
+
+// Work is the knowledge about one work. In the zero value nothing is known. It has no lock: a pass reads or writes a work once at a time.
+type Work struct {
+	// content is the digest of the spec at a generation.
 	content           revision.Digest
 	contentGeneration int64
-	// read is the work as it was last read from the cache. A cache replaces an object and never changes it, so the same object is read once.
+	// read is the work as it was last read from the cache.
 	read work.Work
 
-	// succeededSince is when this process first saw the success with this fingerprint.
-	succeededSince time.Time
-	fingerprint    fingerprint
-
-	// turnedAt is when it was seen to change from success to another state or the reverse, since the hub wrote its revision. succeeds is true
-	// if it succeeded when last seen. clockAhead is true if its agent's clock was seen ahead in that time.
-	turnedAt   time.Time
-	succeeds   bool
-	clockAhead bool
-
-	// watchedSince is when this process began to watch the result of that write, and settledAt when it first found its success settled.
-	watchedSince, settledAt time.Time
-
+	// observed is what this process has observed of the work.
+	observed work.Observations
+	// fingerprint is that of the last report, and succeeds is true if the work succeeded then.
+	fingerprint fingerprint
+	succeeds    bool
 	// deletion is when the deletion of the work was first seen.
 	deletion sighting
-
-	// unselectedSince is when it was first seen that no Placement selects the work's cluster; zero while one does.
-	unselectedSince time.Time
-	// leftSince is when it was first seen that the work's Placement no longer names its cluster; zero while it does.
-	leftSince time.Time
-	// selectedBy are the Placements with several slices that selected it last, by Placement name.
-	selectedBy []string
 
 	// asked is the content that was last written, and askedGeneration is the generation that the write made.
 	asked           revision.Digest
@@ -70,9 +86,6 @@ type knownWork struct {
 	strippedAt time.Time
 }
 
-// NewWorks returns empty Works.
-func NewWorks() *Works { return &Works{digests: workcache.NewDigests()} }
-
 // Selection is whether and how the Placements select the cluster of a work.
 type Selection struct {
 	// Selected is true if a Placement selects the cluster.
@@ -85,42 +98,62 @@ type Selection struct {
 	Sliced []string
 }
 
+// look returns a work of the cache with what decisions need of its object. A cache replaces an object and never changes it, so the same
+// object is read once. A spec is digested once per generation (P8). A spec without a digest matches no revision, and is restored under the
+// strategy.
+func (w *Work) look(object *workv1.ManifestWork, digests *workcache.Digests) work.Work {
+	if w.read.Object == object {
+		return w.read
+	}
+	if w.contentGeneration != object.Generation {
+		w.contentGeneration = object.Generation
+		if digest, trimmed := workcache.TrimmedDigest(object); trimmed {
+			w.content = digest
+		} else {
+			w.content = digests.Of(&object.Spec)
+		}
+	}
+	w.read = work.Work{Object: object, Digest: w.content}
+	w.read.Read()
+	return w.read
+}
+
 // View returns a work, which has its object and digest, in the form that Decide reads. deletionCounts is true if a deletion increments the
 // generation, as in the API server.
-func (m *Works) View(w work.Work, by Selection, deletionCounts bool, now time.Time) work.Work {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.of(w.Object.UID)
-	known.setBack(now)
+func (w *Work) View(seen work.Work, by Selection, deletionCounts bool, now time.Time) work.Work {
+	o := &w.observed
+	setBack(now, &o.SucceededSince, &o.StateChangedAt, &o.WatchedSince, &o.SettledAt, &o.UnselectedSince, &o.LeftSince)
+	setBack(now, &w.aheadAt, &w.strippedAt)
 	switch {
 	case by.Unknown:
 		// The time of being unselected begins once it is known which clusters are selected.
-		known.unselectedSince = time.Time{}
+		o.UnselectedSince = time.Time{}
 	case by.Selected:
-		known.unselectedSince, known.selectedBy = time.Time{}, by.Sliced
-	case known.unselectedSince.IsZero():
-		known.unselectedSince = now
+		o.UnselectedSince, o.SelectedBy = time.Time{}, by.Sliced
+	case o.UnselectedSince.IsZero():
+		o.UnselectedSince = now
 	}
 	switch {
 	case !by.Left:
-		known.leftSince = time.Time{}
-	case known.leftSince.IsZero():
-		known.leftSince = now
+		o.LeftSince = time.Time{}
+	case o.LeftSince.IsZero():
+		o.LeftSince = now
 	}
-	w.DeletionCounts, w.SelectedBy = deletionCounts, known.selectedBy
-	w.UnselectedSince, w.LeftSince = known.unselectedSince, known.leftSince
-	if w.Deleting() {
-		w.DeletionSeen = known.deletion.see(w.Object.DeletionTimestamp.Time, now)
+	// What was observed of a success is filled in by Settle: until then, only the agent's report counts.
+	seen.UnselectedSince, seen.LeftSince, seen.SelectedBy = o.UnselectedSince, o.LeftSince, o.SelectedBy
+	seen.DeletionCounts = deletionCounts
+	if seen.Deleting() {
+		seen.DeletionSeen = w.deletion.see(seen.Object.DeletionTimestamp.Time, now)
 	}
-	if asked := known.askedFor(&w); asked != w.Digest {
-		w.AcceptedAs = asked
+	if asked := w.askedFor(&seen); asked != seen.Digest {
+		seen.AcceptedAs = asked
 	}
-	return w
+	return seen
 }
 
 // askedFor returns the digest of the spec that the hub requested when the API server stored a work's current spec; empty if that is not
 // known. For works that this process wrote, it knows the generation. For others it reads the work's annotation, if an API server keeps it.
-func (w *knownWork) askedFor(mw *work.Work) revision.Digest {
+func (w *Work) askedFor(mw *work.Work) revision.Digest {
 	if w.askedGeneration != 0 && w.askedGeneration == mw.SpecGeneration() {
 		return w.asked
 	}
@@ -132,112 +165,62 @@ func (w *knownWork) askedFor(mw *work.Work) revision.Digest {
 	return asked
 }
 
-// Read returns a work of the cache with what decisions need of its object.
-func (m *Works) Read(object *workv1.ManifestWork) work.Work {
-	m.mu.Lock()
-	known := m.known[object.UID]
-	if known != nil && known.read.Object == object {
-		defer m.mu.Unlock()
-		return known.read
-	}
-	m.mu.Unlock()
-	w := work.Work{Object: object, Digest: m.Digest(object)}
-	w.Read()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.of(object.UID).read = w
-	return w
-}
-
-// Digest returns the digest of a work's spec.
-func (m *Works) Digest(object *workv1.ManifestWork) revision.Digest {
-	m.mu.Lock()
-	known := m.look(object.UID)
-	m.mu.Unlock()
-	if known.contentGeneration == object.Generation {
-		return known.content
-	}
-	content := m.digest(object)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	noted := m.of(object.UID)
-	noted.content, noted.contentGeneration = content, object.Generation
-	return content
-}
-
 // Settle notes whether a work is seen succeeding at a revision, and fills in when that began. The time restarts if the success was
 // interrupted, or is a success at another revision. For a work that is being deleted it stays: its agent removes the objects that
 // succeeded.
-func (m *Works) Settle(w *work.Work, succeeds bool, now time.Time) {
-	print, ahead := fingerprintOf(w), work.ClockIsAhead(w, now)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.of(w.Object.UID)
-	watched := known.fingerprint.sameWrite(print)
-	switch {
-	case w.Deleting() && watched && !known.succeededSince.IsZero():
-		known.fill(w)
-		return
-	case !succeeds:
-		known.succeededSince = time.Time{}
-	case known.succeededSince.IsZero() || known.fingerprint != print:
-		known.succeededSince = now
+func (w *Work) Settle(seen *work.Work, succeeds bool, now time.Time) {
+	print := fingerprint{generation: seen.SpecGeneration(), report: seen.Report()}
+	watched := w.fingerprint.sameWrite(&print)
+	o := &w.observed
+	if !seen.Deleting() || !watched || o.SucceededSince.IsZero() {
+		switch {
+		case !succeeds:
+			o.SucceededSince = time.Time{}
+		case o.SucceededSince.IsZero() || w.fingerprint != print:
+			o.SucceededSince = now
+		}
+		switch {
+		case !watched:
+			o.WatchedSince, o.SettledAt, o.StateChangedAt, o.ClockAhead = now, time.Time{}, time.Time{}, false
+		case succeeds != w.succeeds:
+			o.StateChangedAt = now
+		}
+		o.ClockAhead = o.ClockAhead || work.ClockIsAhead(seen, now)
+		w.fingerprint, w.succeeds = print, succeeds
 	}
-	if !watched {
-		known.watchedSince, known.settledAt = now, time.Time{}
-	}
-	known.turn(succeeds, watched, now)
-	known.clockAhead = known.clockAhead || ahead
-	known.fingerprint = print
-	known.fill(w)
+	seen.Observations = *o
 }
 
-// fill fills in this process's observations of a work.
-func (w *knownWork) fill(of *work.Work) {
-	of.SucceededSince, of.StateChangedAt, of.ClockAhead = w.succeededSince, w.turnedAt, w.clockAhead
-	of.WatchedSince, of.SettledAt = w.watchedSince, w.settledAt
+// fingerprint distinguishes two reports of an agent, even if both report success.
+type fingerprint struct {
+	generation int64
+	report     work.Report
 }
 
-// setBack sets times in the future to now: the clock was set back since this process saw them.
-func (w *knownWork) setBack(now time.Time) {
-	setBack(now, &w.succeededSince, &w.turnedAt, &w.watchedSince, &w.settledAt, &w.unselectedSince, &w.leftSince, &w.aheadAt, &w.strippedAt)
+// sameWrite reports whether the hub wrote no revision between two reports.
+func (f *fingerprint) sameWrite(other *fingerprint) bool {
+	return f.generation == other.generation && f.report.AppliedAt == other.report.AppliedAt
 }
 
-// Settled notes that works were found settled.
-func (m *Works) Settled(works []*work.Work, now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, w := range works {
-		m.of(w.Object.UID).settledAt = now
-	}
-}
+// Settled notes that a work was found settled.
+func (w *Work) Settled(now time.Time) { w.observed.SettledAt = now }
 
 // Wrote notes which revision was written to a work. If the cache shows different content at the generation of that write, the API server
 // stored it so.
-func (m *Works) Wrote(answer metav1.Object, wanted *work.Revision) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.of(answer.GetUID())
-	known.asked, known.askedGeneration, known.difference = wanted.Digest, answer.GetGeneration(), ""
+func (w *Work) Wrote(answer metav1.Object, wanted *work.Revision) {
+	w.asked, w.askedGeneration, w.difference = wanted.Digest, answer.GetGeneration(), ""
 }
 
 // Stripped notes whether the API server did not keep labels or annotations that were written to a work.
-func (m *Works) Stripped(uid types.UID, stripped bool, now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (w *Work) Stripped(stripped bool, now time.Time) {
+	w.strippedAt = time.Time{}
 	if stripped {
-		m.of(uid).strippedAt = now
-	} else if known := m.known[uid]; known != nil {
-		known.strippedAt = time.Time{}
+		w.strippedAt = now
 	}
 }
 
 // StrippedLately reports whether the API server recently did so, so that the write is not tried again yet.
-func (m *Works) StrippedLately(uid types.UID, now time.Time) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return lately(m.look(uid).strippedAt, now, PrunedInterval)
-}
+func (w *Work) StrippedLately(now time.Time) bool { return lately(w.strippedAt, now, PrunedInterval) }
 
 // StaleInterval is how soon a pass that found the cache behind the API server is repeated.
 const StaleInterval = time.Second
@@ -247,50 +230,16 @@ const aheadCounts = 5 * StaleInterval
 
 // Follows reports whether a cache that is behind the API server has since caught up with the version that it lacked the last time, a
 // moment ago. A cache with a dead watch has not.
-func (m *Works) Follows(cached *workv1.ManifestWork, live string, now time.Time) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.of(cached.UID)
-	before, at := known.ahead, known.aheadAt
-	known.ahead, known.aheadAt = live, now
+func (w *Work) Follows(cached *workv1.ManifestWork, live string, now time.Time) bool {
+	before, at := w.ahead, w.aheadAt
+	w.ahead, w.aheadAt = live, now
 	return before != "" && now.Sub(at) <= aheadCounts && notOlder(cached.ResourceVersion, before)
 }
 
-// Difference returns the field in which a work differs from the last write. It calls find until that returns a field. find may read from
-// the API server, so mu is not held meanwhile.
-func (m *Works) Difference(uid types.UID, find func() string) string {
-	m.mu.Lock()
-	known := m.of(uid).difference
-	m.mu.Unlock()
-	if known != "" {
-		return known
+// Difference returns the field in which a work differs from the last write. It calls find until that returns a field.
+func (w *Work) Difference(find func() string) string {
+	if w.difference == "" {
+		w.difference = find()
 	}
-	known = find()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.of(uid).difference = known
-	return known
-}
-
-// Shows reports whether a cached work has all deciding fields of a work that was read live. It trims the live one.
-func (m *Works) Shows(cached, live *workv1.ManifestWork) bool { return m.digests.Shows(cached, live) }
-
-// digest returns the digest of a work's spec. A spec without a digest matches no revision, and is restored under the strategy.
-func (m *Works) digest(object *workv1.ManifestWork) revision.Digest {
-	if digest, trimmed := workcache.TrimmedDigest(object); trimmed {
-		return digest
-	}
-	return m.digests.Of(&object.Spec)
-}
-
-// turn notes when a watched work changes from success to another state or the reverse. Its state before the hub's last write does not
-// count.
-func (w *knownWork) turn(succeeds, watched bool, now time.Time) {
-	switch {
-	case !watched:
-		w.turnedAt, w.clockAhead = time.Time{}, false
-	case succeeds != w.succeeds:
-		w.turnedAt = now
-	}
-	w.succeeds = succeeds
+	return w.difference
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
+func newWorks() *Works { return &Works{digests: workcache.NewDigests()} }
+
 // A cache without the transform knows the same digest, once per generation; nobody can make a work pass for one that means something else.
 func TestDigestOfAWork(t *testing.T) {
 	whole := newWork("u1", "7")
@@ -27,19 +29,20 @@ func TestDigestOfAWork(t *testing.T) {
 	trimmed := whole.DeepCopy()
 	workcache.Trim(trimmed, meant)
 	for _, object := range []*workv1.ManifestWork{whole, forged, trimmed} {
-		m := NewWorks()
-		require.Equal(t, meant, m.Digest(object))
+		m := newWorks()
+		require.Equal(t, meant, read(m, object).Digest)
+		object = object.DeepCopy()
 		object.Spec = spec(`{"kind":"X"}`)
-		require.Equal(t, meant, m.Digest(object), "once per generation")
+		require.Equal(t, meant, read(m, object).Digest, "once per generation")
 	}
 }
 
 // What this process sees turn, it remembers by the hub's clock; what another write of the hub made of a work is no turn.
 func TestTurns(t *testing.T) {
-	m := NewWorks()
+	m := newWorks()
 	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) work.Work {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
-		m.Settle(&w, succeeds, rt.At(at))
+		m.Of(w.Object.UID).Settle(&w, succeeds, rt.At(at))
 		return w
 	}
 	require.Zero(t, see(1*time.Second, false).StateChangedAt, "it begins so")
@@ -54,17 +57,17 @@ func TestTurns(t *testing.T) {
 
 // Since when a write is watched and whether it settled is known for that write, by this process.
 func TestSettledOnce(t *testing.T) {
-	m := NewWorks()
+	m := newWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) work.Work {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
-		m.Settle(&w, false, rt.At(at))
+		m.Of(w.Object.UID).Settle(&w, false, rt.At(at))
 		return w
 	}
 	require.Equal(t, rt.At(time.Second), see(time.Second).WatchedSince)
 	w := see(2 * time.Second)
 	require.Equal(t, rt.At(time.Second), w.WatchedSince)
 	require.Zero(t, w.SettledAt)
-	m.Settled([]*work.Work{&w}, rt.At(3*time.Second))
+	m.Of(w.Object.UID).Settled(rt.At(3 * time.Second))
 	require.Equal(t, rt.At(3*time.Second), see(4*time.Second).SettledAt)
 	require.Equal(t, rt.At(3*time.Second), see(5*time.Second, rt.Deleting()).SettledAt, "a deletion is no write")
 	w = see(6*time.Second, rt.WrittenAt(6*time.Second))
@@ -75,10 +78,10 @@ func TestSettledOnce(t *testing.T) {
 // What succeeded when it was deleted stays so until it is gone, though its deletion makes another generation and its agent takes it away.
 // What did not, is what its agent says.
 func TestSuccessThatIsTakenAway(t *testing.T) {
-	m := NewWorks()
+	m := newWorks()
 	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) work.Work {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
-		m.Settle(&w, succeeds, rt.At(at))
+		m.Of(w.Object.UID).Settle(&w, succeeds, rt.At(at))
 		return w
 	}
 	since := see(time.Second, true, rt.Applied(0)).SucceededSince
@@ -96,10 +99,10 @@ func TestSuccessThatIsTakenAway(t *testing.T) {
 
 // An agent whose clock was seen ahead is not believed when the hub's clock has come closer, until the hub writes the work again.
 func TestClockAhead(t *testing.T) {
-	m := NewWorks()
+	m := newWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) bool {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
-		m.Settle(&w, false, rt.At(at))
+		m.Of(w.Object.UID).Settle(&w, false, rt.At(at))
 		return w.ClockAhead
 	}
 	require.False(t, see(0, rt.Progresses(time.Minute)), "a minute is believed")
@@ -110,20 +113,21 @@ func TestClockAhead(t *testing.T) {
 
 // read is a work as a pass reads it from the cache.
 func read(m *Works, object *workv1.ManifestWork) work.Work {
-	return m.Read(object)
+	works, _ := m.Read([]*workv1.ManifestWork{object})
+	return works[0]
 }
 
 // What this process saw at a time that has not come yet, it sees now: its clock was set back. A deletion counts from when it was seen first.
 func TestClockThatIsSetBack(t *testing.T) {
-	m := NewWorks()
+	m := newWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) work.Work {
 		made := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
-		w := m.View(read(m, made.Object), Selection{Left: true}, true, rt.At(at))
-		m.Settle(&w, true, rt.At(at))
+		w := m.Of(made.Object.UID).View(read(m, made.Object), Selection{Left: true}, true, rt.At(at))
+		m.Of(w.Object.UID).Settle(&w, true, rt.At(at))
 		return w
 	}
 	first := see(time.Hour)
-	m.Settled([]*work.Work{&first}, rt.At(time.Hour))
+	m.Of(first.Object.UID).Settled(rt.At(time.Hour))
 	w := see(time.Minute)
 	for _, at := range []time.Time{w.SucceededSince, w.WatchedSince, w.SettledAt, w.UnselectedSince, w.LeftSince} {
 		require.Equal(t, rt.At(time.Minute), at)
@@ -137,9 +141,11 @@ func TestClockThatIsSetBack(t *testing.T) {
 // View remembers since when no Placement selects a work's cluster, since when the work's own Placement no longer names it, and which
 // Placements selected it last.
 func TestView(t *testing.T) {
-	m, object := NewWorks(), newWork("u1", "7")
+	m, object := newWorks(), newWork("u1", "7")
 	object.Generation, object.Spec = 1, spec(configMap)
-	see := func(at time.Duration, by Selection) work.Work { return m.View(read(m, object), by, true, rt.At(at)) }
+	see := func(at time.Duration, by Selection) work.Work {
+		return m.Of(object.UID).View(read(m, object), by, true, rt.At(at))
+	}
 	require.Equal(t, []string{"p1"}, see(0, Selection{Selected: true, Sliced: []string{"p1"}}).SelectedBy)
 	require.Equal(t, rt.At(time.Second), see(time.Second, Selection{}).UnselectedSince)
 	later := see(2*time.Second, Selection{})
@@ -155,15 +161,17 @@ func TestView(t *testing.T) {
 
 // What the API server stored with changes is known as that, and its difference is looked for until it is found.
 func TestAcceptedAs(t *testing.T) {
-	m, object := NewWorks(), newWork("u1", "7")
+	m, object := newWorks(), newWork("u1", "7")
 	object.Generation, object.Spec = 2, spec(configMap)
-	view := func() work.Work { return m.View(read(m, object), Selection{Selected: true}, true, rt.At(0)) }
+	view := func() work.Work {
+		return m.Of(object.UID).View(read(m, object), Selection{Selected: true}, true, rt.At(0))
+	}
 	require.Empty(t, view().AcceptedAs)
-	m.Wrote(object, &work.Revision{Digest: "asked"})
+	m.Of(object.UID).Wrote(object, &work.Revision{Digest: "asked"})
 	require.Equal(t, revision.Digest("asked"), view().AcceptedAs)
-	require.Empty(t, m.Difference("u1", func() string { return "" }))
-	require.Equal(t, "spec.x", m.Difference("u1", func() string { return "spec.x" }))
-	require.Equal(t, "spec.x", m.Difference("u1", func() string { panic("it is known") }))
+	require.Empty(t, m.Of("u1").Difference(func() string { return "" }))
+	require.Equal(t, "spec.x", m.Of("u1").Difference(func() string { return "spec.x" }))
+	require.Equal(t, "spec.x", m.Of("u1").Difference(func() string { panic("it is known") }))
 	object.Generation++
 	require.Empty(t, view().AcceptedAs, "somebody edited it since")
 	object.Annotations = map[string]string{workv1alpha1.AnnotationAccepted: work.AskedFor("asked", object.Generation)}
@@ -187,14 +195,14 @@ func TestAcceptedAsByAnotherProcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			object := rt.Work("c1", rt.AtRevision("bbb"), rt.Generation(2)).Object
 			object.Spec = spec(configMap)
-			writer := NewWorks()
-			writer.Wrote(object, &work.Revision{Digest: "asked"})
-			seen := writer.View(read(writer, object), Selection{}, true, rt.At(0))
+			writer := newWorks()
+			writer.Of(object.UID).Wrote(object, &work.Revision{Digest: "asked"})
+			seen := writer.Of(object.UID).View(read(writer, object), Selection{}, true, rt.At(0))
 			object.Annotations[workv1alpha1.AnnotationAccepted] = test.note(&seen)
 			if test.edited {
 				object.Spec, object.Generation = spec(`{"kind":"X"}`), 3
 			}
-			w := NewWorks().View(read(NewWorks(), object), Selection{}, !test.broker, rt.At(0))
+			w := newWorks().Of(object.UID).View(read(newWorks(), object), Selection{}, !test.broker, rt.At(0))
 			require.Equal(t, test.want, w.AcceptedAs)
 			w.Combined = &handover.Combined{Digest: "asked"}
 			require.Equal(t, test.want != "", w.InHandover())
@@ -204,26 +212,38 @@ func TestAcceptedAsByAnotherProcess(t *testing.T) {
 
 // A cache that is behind follows if it shows by now what the API server had a moment ago. One whose watch is dead does not.
 func TestFollows(t *testing.T) {
-	m := NewWorks()
-	require.False(t, m.Follows(newWork("u1", "5"), "9", rt.At(0)), "it is behind for the first time")
-	require.False(t, m.Follows(newWork("u1", "5"), "12", rt.At(time.Second)))
-	require.True(t, m.Follows(newWork("u1", "12"), "15", rt.At(2*time.Second)))
-	require.False(t, m.Follows(newWork("u1", "15"), "18", rt.At(time.Minute)), "that was long ago")
+	m := newWorks()
+	require.False(t, m.Of("u1").Follows(newWork("u1", "5"), "9", rt.At(0)), "it is behind for the first time")
+	require.False(t, m.Of("u1").Follows(newWork("u1", "5"), "12", rt.At(time.Second)))
+	require.True(t, m.Of("u1").Follows(newWork("u1", "12"), "15", rt.At(2*time.Second)))
+	require.False(t, m.Of("u1").Follows(newWork("u1", "15"), "18", rt.At(time.Minute)), "that was long ago")
 }
 
 // A webhook that takes away what is written is asked again after a while (P7).
 func TestStripped(t *testing.T) {
-	m := NewWorks()
-	m.Stripped("u1", true, rt.At(0))
-	require.True(t, m.StrippedLately("u1", rt.At(time.Minute)))
-	require.False(t, m.StrippedLately("u1", rt.At(PrunedInterval)))
-	m.Stripped("u1", false, rt.At(0))
-	require.False(t, m.StrippedLately("u1", rt.At(0)))
+	m := newWorks()
+	m.Of("u1").Stripped(true, rt.At(0))
+	require.True(t, m.Of("u1").StrippedLately(rt.At(time.Minute)))
+	require.False(t, m.Of("u1").StrippedLately(rt.At(PrunedInterval)))
+	m.Of("u1").Stripped(false, rt.At(0))
+	require.False(t, m.Of("u1").StrippedLately(rt.At(0)))
 }
 
 // A cached work shows a live one that says the same.
 func TestShows(t *testing.T) {
-	m := NewWorks()
+	m := newWorks()
 	require.True(t, m.Shows(newWork("u1", "7"), newWork("u1", "7")))
 	require.False(t, m.Shows(newWork("u1", "7"), newWork("u1", "8")))
+}
+
+// What is known of a work is kept as long as passes see it.
+func TestWorksThatAreGone(t *testing.T) {
+	m, gone, stays := newWorks(), newWork("u1", "7"), newWork("u2", "7")
+	m.Read([]*workv1.ManifestWork{gone, stays})
+	m.Of("u1").Stripped(true, rt.At(0))
+	m.Of("u2").Stripped(true, rt.At(0))
+	m.Read([]*workv1.ManifestWork{stays})
+	require.Len(t, m.known, 1)
+	require.True(t, m.Of("u2").StrippedLately(rt.At(0)))
+	require.False(t, m.Of("u1").StrippedLately(rt.At(0)))
 }

@@ -1,8 +1,9 @@
 package memory
 
 import (
-	"sync"
 	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +21,7 @@ func TestContents(t *testing.T) {
 	require.NoError(t, err)
 	other, err := revision.DigestOf(rt.Template("bbb"))
 	require.NoError(t, err)
-	c := NewContents()
+	c := newOwner("u1", nil)
 	templateOf := func() revision.Digest {
 		digest, err := c.Template(owner)
 		require.NoError(t, err)
@@ -35,48 +36,33 @@ func TestContents(t *testing.T) {
 	object, err := revision.New(owner, rt.Template("aaa"), "aaa", 1)
 	require.NoError(t, err)
 	object.UID = "u2"
-	first := c.Revision(object)
+	revisionOf := func(object *appsv1.ControllerRevision) revision.Revision {
+		return c.Revisions([]*appsv1.ControllerRevision{object})[0]
+	}
+	first := revisionOf(object)
 	require.Equal(t, meant, first.Digest)
 	renamed := object.DeepCopy()
 	renamed.Labels[workv1alpha1.LabelControllerHash] = "ccc"
 	renamed.Data.Raw = nil
-	again := c.Revision(renamed)
+	again := revisionOf(renamed)
 	require.Equal(t, meant, again.Digest, "its data never changes")
 	require.Equal(t, "ccc", again.Hash)
 	require.Same(t, renamed, again.Object)
-	c.Forget("u2")
-	require.Error(t, c.Revision(renamed).Err)
-	c.Forget("u1")
-	owner.Spec.ManifestWorkTemplate = *rt.Template("aaa")
-	require.Equal(t, meant, templateOf())
+	require.Empty(t, c.Revisions(nil))
+	require.Error(t, revisionOf(renamed).Err, "it was gone")
 }
 
-// A tenant whose content takes long to decode keeps nobody waiting who asks for another one's: every pass asks, those of aborts among them.
-func TestContentsKeepNobodyWaiting(t *testing.T) {
-	c := NewContents()
+// A tenant whose content takes long to decode keeps no other pass waiting: nothing that another pass needs is locked meanwhile.
+func TestDecodingNeedsNoLock(t *testing.T) {
 	owner := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web", UID: "u1", Generation: 1}}
 	owner.Spec.ManifestWorkTemplate = *rt.Template("aaa")
 	object, err := revision.New(owner, rt.Template("aaa"), "aaa", 1)
 	require.NoError(t, err)
-	object.UID = "u2"
-	slow, slowOwner := object.DeepCopy(), owner.DeepCopy()
-	slow.UID, slowOwner.UID = "slow", "slow"
-
-	began, end, done := make(chan struct{}, 2), make(chan struct{}), make(chan struct{}, 2)
-	wait := func() { began <- struct{}{}; <-end }
-	c.revisions["slow"] = sync.OnceValue(func() revision.Revision { wait(); return revision.Revision{Object: slow} })
-	c.templates["slow"] = templateContent{generation: 1, digest: sync.OnceValues(func() (revision.Digest, error) { wait(); return "", nil })}
-	go func() { c.Revision(slow); done <- struct{}{} }()
-	go func() { _, _ = c.Template(slowOwner); done <- struct{}{} }()
-
-	<-began
-	<-began
-	require.NoError(t, c.Revision(object).Err)
-	_, err = c.Template(owner)
+	owners := NewOwners()
+	o := owners.Of("demo/web", "u1")
+	owners.mu.Lock()
+	o.mu.Lock()
+	_, err = o.Template(owner)
 	require.NoError(t, err)
-	c.Forget("slow")
-	close(end)
-	<-done
-	<-done
-	require.NotContains(t, c.revisions, slow.UID, "what ends after its object is gone is not kept")
+	require.NoError(t, o.Revisions([]*appsv1.ControllerRevision{object})[0].Err)
 }
