@@ -16,16 +16,14 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	s, err := parse([]string{"-n=300,1000", "-sets=100x100", "-qps=default"})
+	s, err := parse([]string{"-n=300,1000", "-sets=100x100"})
 	require.NoError(t, err)
 	require.Equal(t, []int{300, 1000}, s.Clusters)
 	require.Equal(t, [2]int{100, 100}, [2]int{s.Sets, s.PerSet})
-	require.Empty(t, s.Flags)
 	require.Equal(t, []hub.Controller{hub.Ours, hub.Upstream}, s.Controllers)
 	s, err = parse([]string{"-sets=0"})
 	require.NoError(t, err)
 	require.Zero(t, s.Sets)
-	require.Equal(t, []string{"--kube-api-qps=-1", "--kube-api-burst=2"}, s.Flags)
 
 	for flag, wanted := range map[string]string{
 		"-n=":                 `-n=: "" is not a number from 2 to 50000; write for example -n=300,1000`,
@@ -34,16 +32,11 @@ func TestParse(t *testing.T) {
 		"-sets=100":           "-sets=100: write two numbers from 2 that make at most 50000 works, for example -sets=100x100, or 0 for none",
 		"-sets=1000x1000":     "-sets=1000x1000: write two numbers from 2 that make at most 50000 works, for example -sets=100x100, or 0 for none",
 		"-controllers=theirs": `-controllers=theirs: "theirs" is none of ours and upstream`,
-		"-qps=0":              "-qps=0: use -1 for no limit, a number from 1, or default",
-		"-settle=-1s":         "-settle=-1s: use 0s or more",
-		"-delay=-1s":          "-delay=-1s: use 0s or more",
 		"-repeat=0":           "-repeat=0: use 1 or more",
 		"-driver=amqp":        "-driver=amqp: use mqtt or grpc, or leave it empty for the API server",
 		"-driver=mqtt":        "-driver=mqtt: it is measured with ours only, add -controllers=ours",
 		"-mosquitto=/m":       "-mosquitto=/m: it is an MQTT broker, use it with -driver=mqtt",
 		"-greedy=-1":          "-greedy=-1: use 0 for none, or a number from 1",
-		"-events=0":           "-events=0: use 1 or more",
-		"-patience=0s":        "-patience=0s: use more than 0s",
 		"N=300":               `unexpected "N=300": every option begins with a dash, see -help`,
 	} {
 		_, err := parse([]string{flag})
@@ -56,8 +49,8 @@ func TestEveryScenario(t *testing.T) {
 	binaries, err := hub.Build(t.Context())
 	require.NoError(t, err)
 	figures, err := scenario.Run(t.Context(), scenario.Options{
-		Clusters: []int{4}, Rollouts: true, Greedy: 1, Sets: 2, PerSet: 3, Controllers: []hub.Controller{hub.Ours, hub.Upstream}, Binaries: binaries,
-		Flags: []string{"--kube-api-qps=-1"}, Settle: 100 * time.Millisecond, Delay: 50 * time.Millisecond,
+		Clusters: []int{4}, Greedy: 1, Sets: 2, PerSet: 3, Controllers: []hub.Controller{hub.Ours, hub.Upstream}, Binaries: binaries,
+		Settle: 100 * time.Millisecond, Delay: 50 * time.Millisecond,
 		Repeat: 1, Events: 1, EventTime: time.Second, Rest: 150 * time.Millisecond, Idle: 150 * time.Millisecond, Patience: time.Minute, Out: io.Discard,
 	})
 	require.NoError(t, err)
@@ -105,8 +98,8 @@ func TestEveryScenarioOverABroker(t *testing.T) {
 func everyScenarioOver(t *testing.T, driver string, binaries hub.Binaries) {
 	t.Helper()
 	figures, err := scenario.Run(t.Context(), scenario.Options{
-		Clusters: []int{4}, Rollouts: true, Driver: driver, Controllers: []hub.Controller{hub.Ours}, Binaries: binaries,
-		Flags: []string{"--kube-api-qps=-1"}, Settle: 100 * time.Millisecond, Delay: 50 * time.Millisecond,
+		Clusters: []int{4}, Driver: driver, Controllers: []hub.Controller{hub.Ours}, Binaries: binaries,
+		Settle: 100 * time.Millisecond, Delay: 50 * time.Millisecond,
 		Repeat: 1, Events: 1, EventTime: time.Second, Rest: 150 * time.Millisecond, Idle: 150 * time.Millisecond, Patience: 2 * time.Minute, Out: io.Discard,
 	})
 	require.NoError(t, err)

@@ -24,22 +24,18 @@ type settings struct {
 
 // parse reads the flags. An error names the flag and what it may be.
 func parse(args []string) (*settings, error) {
-	s := &settings{Options: scenario.Options{Rest: 500 * time.Millisecond, Idle: 3 * time.Second}}
+	s := &settings{Options: scenario.Options{
+		Settle: 3 * time.Second, Delay: time.Second, Events: 20, EventTime: 12 * time.Second,
+		Rest: 500 * time.Millisecond, Idle: 3 * time.Second, Patience: 15 * time.Minute,
+	}}
 	flags := flag.NewFlagSet("benchmark", flag.ContinueOnError)
 	clusters := flags.String("n", "300", "sizes of the fleet, separated by commas")
 	sets := flags.String("sets", "10x30", "how many ManifestWorkReplicaSets of how many clusters, for the event among many; 0 leaves it out")
-	flags.BoolVar(&s.Rollouts, "rollouts", true, "measure the rollouts of one ManifestWorkReplicaSet")
 	flags.IntVar(&s.Greedy, "greedy", 5, "how many ManifestWorkReplicaSets a greedy tenant has, beside which another one's abort is measured; 0 leaves it out")
 	controllers := flags.String("controllers", "ours,upstream", "which controllers, separated by commas")
-	qps := flags.String("qps", "-1", "--kube-api-qps of both controllers; -1 sets no limit, default leaves each its own")
 	flags.StringVar(&s.Driver, "driver", "", "what works travel by: empty for the API server, mqtt or grpc for a broker, with ours only")
 	flags.StringVar(&s.Mosquitto, "mosquitto", "", "with -driver=mqtt, the path of a mosquitto to use with its default settings, instead of the benchmark's own broker")
-	flags.DurationVar(&s.Settle, "settle", 3*time.Second, "--success-settle of ours")
-	flags.DurationVar(&s.Delay, "delay", time.Second, "after what time an agent answers")
 	flags.IntVar(&s.Repeat, "repeat", 3, "how often an update and an abort of all clusters are measured, and their floor")
-	flags.IntVar(&s.Events, "events", 20, "how many status events are measured at the most")
-	flags.DurationVar(&s.EventTime, "event-time", 12*time.Second, "for how long status events are measured, at least three")
-	flags.DurationVar(&s.Patience, "patience", 15*time.Minute, "how long one scenario may take")
 	flags.StringVar(&s.Profiles, "profiles", "", "a directory for CPU and allocation profiles, of extra rounds")
 	flags.StringVar(&s.out, "out", "", "a file for the report; empty for the standard output")
 	if err := flags.Parse(args); err != nil {
@@ -58,9 +54,6 @@ func parse(args []string) (*settings, error) {
 	if s.Controllers, err = chosen(*controllers); err != nil {
 		return nil, err
 	}
-	if s.Flags, err = limits(*qps); err != nil {
-		return nil, err
-	}
 	return s, s.validate()
 }
 
@@ -69,18 +62,10 @@ func (s *settings) validate() error {
 		return err
 	}
 	switch {
-	case s.Settle < 0:
-		return fmt.Errorf("-settle=%s: use 0s or more", s.Settle)
-	case s.Delay < 0:
-		return fmt.Errorf("-delay=%s: use 0s or more", s.Delay)
 	case s.Repeat < 1:
 		return fmt.Errorf("-repeat=%d: use 1 or more", s.Repeat)
 	case s.Greedy < 0:
 		return fmt.Errorf("-greedy=%d: use 0 for none, or a number from 1", s.Greedy)
-	case s.Events < 1:
-		return fmt.Errorf("-events=%d: use 1 or more", s.Events)
-	case s.Patience <= 0:
-		return fmt.Errorf("-patience=%s: use more than 0s", s.Patience)
 	}
 	if s.Profiles == "" {
 		return nil
@@ -157,17 +142,6 @@ func chosen(text string) ([]hub.Controller, error) {
 		}
 	}
 	return found, nil
-}
-
-func limits(qps string) ([]string, error) {
-	if qps == "default" {
-		return nil, nil
-	}
-	limit, err := strconv.Atoi(qps)
-	if err != nil || limit < -1 || limit == 0 {
-		return nil, fmt.Errorf("-qps=%s: use -1 for no limit, a number from 1, or default", qps)
-	}
-	return []string{fmt.Sprintf("--kube-api-qps=%d", limit), fmt.Sprintf("--kube-api-burst=%d", 2*max(1, limit))}, nil
 }
 
 // machine describes where this runs.

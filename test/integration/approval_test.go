@@ -1,38 +1,15 @@
 package integration
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
-
-// hasCanary makes c1 the decision group canary of the Placement p1.
-func (f *realFleet) hasCanary() {
-	f.t.Helper()
-	patch := func(value any) []byte {
-		data, err := json.Marshal(value)
-		require.NoError(f.t, err)
-		return data
-	}
-	labels := map[string]string{"ring": "canary"}
-	_, err := f.w.clusters.ClusterV1().ManagedClusters().Patch(f.t.Context(), f.cluster("c1"), types.MergePatchType,
-		patch(map[string]any{"metadata": map[string]any{"labels": labels}}), metav1.PatchOptions{})
-	require.NoError(f.t, err)
-	strategy := clusterv1beta1.DecisionStrategy{GroupStrategy: clusterv1beta1.GroupStrategy{DecisionGroups: []clusterv1beta1.DecisionGroup{{
-		GroupName:       "canary",
-		ClusterSelector: clusterv1beta1.GroupClusterSelector{LabelSelector: metav1.LabelSelector{MatchLabels: labels}},
-	}}}}
-	_, err = f.w.clusters.ClusterV1beta1().Placements(f.namespace).Patch(f.t.Context(), "p1", types.MergePatchType,
-		patch(map[string]any{"spec": map[string]any{"decisionStrategy": strategy}}), metav1.PatchOptions{})
-	require.NoError(f.t, err)
-}
 
 // awaits waits until a group waits for an approval.
 func (f *fleet) awaits(group string) {
@@ -50,8 +27,8 @@ func (f *fleet) awaits(group string) {
 func TestGateApproval(t *testing.T) {
 	t.Parallel()
 	f := newRealFleet(t, "approval")
-	f.creates(func(*workv1alpha1.ManifestWorkReplicaSetSpec) {}, ref("p1", progressive(1, "60s", 0, abortAll)))
-	f.hasCanary()
+	f.creates(ref("p1", progressive(1, "60s", 0, abortAll)))
+	f.canary("c1")
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
 		mwrs.Spec.PlacementRefs[0].RolloutStrategy.Groups = []workv1alpha1.RolloutGroup{{GroupName: "canary", Approval: workv1alpha1.ApprovalRequired}}
 	})

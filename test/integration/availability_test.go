@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -207,27 +206,12 @@ func (f *managedFleet) isBack() {
 	})
 }
 
-// confirmedBy waits until Progressing counts the clusters that confirmed the restored revision.
-func (f *managedFleet) confirmedBy(clusters string) {
-	f.t.Helper()
-	eventually(f.t, "confirmed by "+clusters, func() error {
-		if text := message(f.get(), workv1alpha1.ConditionProgressing); !strings.Contains(text, "confirmed by "+clusters) {
-			return errors.New(text)
-		}
-		return nil
-	})
-}
-
 // TestClustersThatAreCutOffKeepTheirPods: OCM's own controllers find a cluster unavailable, taint it and drop it. Its work stays, and so do its
 // Pods. A revision that cuts clusters off one after the other is aborted at the first of them.
 func TestClustersThatAreCutOffKeepTheirPods(t *testing.T) {
 	t.Parallel()
 	f := newManagedFleet(t, "c1", "c2", "c3")
-	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
-	mwrs.Spec.ManifestWorkTemplate = deploymentOf("web", "registry.example.com/web:v1")
-	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", progressive(1, "35s", 0, abortAll))}
-	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(t.Context(), mwrs, metav1.CreateOptions{})
-	require.NoError(t, err)
+	f.createOf(deploymentOf("web", "registry.example.com/web:v1"), ref("p1", progressive(1, "35s", 0, abortAll)))
 	f.complete()
 	before, generations := f.everyServed("web:v1"), f.generations()
 

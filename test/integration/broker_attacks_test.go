@@ -21,10 +21,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/utils"
-	agentcodec "open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/agent/codec"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/mqtt"
-	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	works "github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
@@ -225,11 +222,7 @@ func (a *attacker) reports(name, owner string, change func(*workv1.ManifestWork)
 		Labels: map[string]string{workv1alpha1.LabelReplicaSet: owner, common.CloudEventsOriginalSourceLabelKey: works.SourceID},
 	}}
 	change(work)
-	event, err := agentcodec.NewManifestBundleCodec().Encode("agent", eventtypes.CloudEventsType{
-		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceStatus, Action: eventtypes.UpdateRequestAction,
-	}, work)
-	require.NoError(a.t, err)
-	return event
+	return reportOf(a.t, work)
 }
 
 // One agent does everything that one agent can do: new condition types without end, reports of any size about works and owners that it

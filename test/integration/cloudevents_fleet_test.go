@@ -106,24 +106,7 @@ func (f *eventFleet) open(short, version string) {
 // start makes the ManifestWorkReplicaSet and waits until v1 is everywhere.
 func (f *eventFleet) start(strategy workv1alpha1.RolloutStrategy) {
 	f.t.Helper()
-	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
-	mwrs.Spec.ManifestWorkTemplate = realTemplate("v1", true)
-	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", strategy)}
-	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(f.t.Context(), mwrs, metav1.CreateOptions{})
-	require.NoError(f.t, err)
-	f.complete()
-	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
-}
-
-// confirmed waits until both clusters report that they are back.
-func (f *eventFleet) confirmed() {
-	f.t.Helper()
-	eventually(f.t, "both confirm", func() error {
-		if text := message(f.get(), workv1alpha1.ConditionProgressing); !strings.Contains(text, "confirmed by 2 of 2 clusters") {
-			return fmt.Errorf("%s", text)
-		}
-		return nil
-	})
+	f.creates(ref("p1", strategy))
 }
 
 // first is the cluster that a version reached first, and the other one.

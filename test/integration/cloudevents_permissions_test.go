@@ -17,7 +17,6 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/utils"
 	agentcodec "open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/agent/codec"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/mqtt"
 	resync "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/payload"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 
@@ -27,22 +26,16 @@ import (
 
 // intruder has the certificate of a cluster's agent.
 type intruder struct {
-	t       *testing.T
-	cluster string
-	client  *paho.Client
+	t      *testing.T
+	client *mqttClient
 }
 
 func newIntruder(t *testing.T, b *broker, cluster string) *intruder {
 	t.Helper()
-	options, err := mqtt.BuildMQTTOptionsFromFlags(b.agentConfig(cluster))
+	client, err := b.dial(t.Context(), b.agentConfig(cluster), "intruder", nil)
 	require.NoError(t, err)
-	conn, err := options.Dialer.Dial()
-	require.NoError(t, err)
-	i := &intruder{t: t, cluster: cluster, client: paho.NewClient(paho.ClientConfig{ClientID: "intruder", Conn: conn})}
-	_, err = i.client.Connect(t.Context(), options.GetMQTTConnectOption("intruder"))
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = i.client.Disconnect(&paho.Disconnect{}) })
-	return i
+	t.Cleanup(func() { _ = client.Disconnect(&paho.Disconnect{}) })
+	return &intruder{t: t, client: client}
 }
 
 // publish fails where the broker does not let it.
@@ -64,6 +57,12 @@ func report(t *testing.T, cluster, owner string, conditions ...metav1.Condition)
 		Labels: map[string]string{workv1alpha1.LabelReplicaSet: owner, common.CloudEventsOriginalSourceLabelKey: works.SourceID},
 	}}
 	work.Status.Conditions = conditions
+	return reportOf(t, work)
+}
+
+// reportOf encodes an agent's report of a work.
+func reportOf(t *testing.T, work *workv1.ManifestWork) *cloudevents.Event {
+	t.Helper()
 	event, err := agentcodec.NewManifestBundleCodec().Encode("agent", eventtypes.CloudEventsType{
 		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceStatus, Action: eventtypes.UpdateRequestAction,
 	}, work)

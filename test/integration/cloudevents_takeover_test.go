@@ -5,9 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
 
@@ -19,11 +17,7 @@ func TestCloudEventsTakesOverFromUpstream(t *testing.T) {
 	f.stopHub()
 	stop := f.w.start(context.WithoutCancel(t.Context()), manager.UpstreamOverBroker("mqtt", b.sourceConfig(), "upstream"))
 
-	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
-	mwrs.Spec.ManifestWorkTemplate = realTemplate("v1", true)
-	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", progressive(1, "10s", 0, abortAll))}
-	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(t.Context(), mwrs, metav1.CreateOptions{})
-	require.NoError(t, err)
+	f.createOf(realTemplate("v1", true), ref("p1", progressive(1, "10s", 0, abortAll)))
 	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
 	stop()
 
@@ -36,6 +30,6 @@ func TestCloudEventsTakesOverFromUpstream(t *testing.T) {
 
 	f.roll("v2", false)
 	f.aborted()
-	f.confirmed()
+	f.confirmedBy("2 of 2 clusters")
 	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
 }

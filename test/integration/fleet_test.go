@@ -125,9 +125,17 @@ func (f *fleet) decide(placement, name string, group int, clusters ...string) {
 // create makes the ManifestWorkReplicaSet.
 func (f *fleet) create(version string, refs ...workv1alpha1.LocalPlacementReference) {
 	f.t.Helper()
-	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
-	mwrs.Spec.ManifestWorkTemplate = template(version)
-	mwrs.Spec.PlacementRefs = refs
+	f.createOf(template(version), refs...)
+}
+
+func (f *fleet) createOf(template workv1.ManifestWorkSpec, refs ...workv1alpha1.LocalPlacementReference) {
+	f.t.Helper()
+	f.createSpec(workv1alpha1.ManifestWorkReplicaSetSpec{ManifestWorkTemplate: template, PlacementRefs: refs})
+}
+
+func (f *fleet) createSpec(spec workv1alpha1.ManifestWorkReplicaSetSpec) {
+	f.t.Helper()
+	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}, Spec: spec}
 	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(f.t.Context(), mwrs, metav1.CreateOptions{})
 	require.NoError(f.t, err)
 }
@@ -158,6 +166,12 @@ func (f *fleet) edit(change func(*workv1alpha1.ManifestWorkReplicaSet)) {
 func (f *fleet) update(version string) {
 	f.t.Helper()
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.ManifestWorkTemplate = template(version) })
+}
+
+// pause sets spec.paused.
+func (f *fleet) pause(paused bool) {
+	f.t.Helper()
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.Paused = paused })
 }
 
 // editStatus changes the status behind the hub's back.
@@ -330,6 +344,17 @@ func (f *fleet) has(short, version string) {
 	eventually(f.t, short+" has "+version, func() error {
 		if versions := f.versions(); versions[short] != version {
 			return fmt.Errorf("works: %v", versions)
+		}
+		return nil
+	})
+}
+
+// confirmedBy waits until Progressing counts the clusters that confirmed the restored revision.
+func (f *fleet) confirmedBy(clusters string) {
+	f.t.Helper()
+	eventually(f.t, "confirmed by "+clusters, func() error {
+		if text := message(f.get(), workv1alpha1.ConditionProgressing); !strings.Contains(text, "confirmed by "+clusters) {
+			return fmt.Errorf("%s", text)
 		}
 		return nil
 	})

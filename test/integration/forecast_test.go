@@ -116,32 +116,6 @@ func TestPluginPlan(t *testing.T) {
 	f.refuses(`the namespace of the file, "elsewhere", is not that of --namespace`, "plan", "-f", f.file(set))
 }
 
-// plan in the middle of a rollout shows why each cluster waits. After an abort it says what to do.
-func TestPluginPlanWhileRollingOut(t *testing.T) {
-	t.Parallel()
-	f := rolledOut(t, 4, progressive(2, "10m", 0, abortAll))
-	f.agentsReport("c2", "v2", hangs)
-	f.agentsReport("c3", "v2", degrades)
-	f.update("v2")
-	f.has("c3", "v2")
-	eventually(t, "the plan shows the halt", func() error {
-		if out := f.ok("plan", "web"); !strings.Contains(out, "Halt") {
-			return fmt.Errorf("%s", out)
-		}
-		return nil
-	})
-	out := f.ok("plan", "web")
-	require.Contains(t, out, "waves    1, if every cluster recovers and succeeds; the first one waits")
-	require.Contains(t, out, "; 0 failed and 1 may fail so far")
-	require.Regexp(t, `Degraded +\w+ +1 +`+f.cluster("c3"), out)
-	require.Regexp(t, `Waiting +Halt +1 +`+f.cluster("c4"), out)
-
-	f.ok("abort", "web", "--yes", "--reason", "test")
-	f.agentsReport("", "v2", succeeds)
-	f.aborted()
-	f.refuses("was aborted, and nothing starts until the template changes or somebody retries: see `kubectl mwrs get web", "plan", "web")
-}
-
 // file writes an object to a file, as a user would have it.
 func (f *fleet) file(set *workv1alpha1.ManifestWorkReplicaSet) string {
 	f.t.Helper()

@@ -75,11 +75,10 @@ func (f *handing) begins(template workv1.ManifestWorkSpec, of workload) {
 // beginsBy is begins with a strategy. The Placement may select a part of the clusters.
 func (f *handing) beginsBy(strategy workv1alpha1.RolloutStrategy, template workv1.ManifestWorkSpec, of workload, selected ...string) {
 	f.t.Helper()
-	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
-	mwrs.Spec.ManifestWorkTemplate, mwrs.Spec.PruneStrategy = template, workv1alpha1.PruneWhenAvailable
-	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", strategy)}
-	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(f.t.Context(), mwrs, metav1.CreateOptions{})
-	require.NoError(f.t, err)
+	f.createSpec(workv1alpha1.ManifestWorkReplicaSetSpec{
+		ManifestWorkTemplate: template, PruneStrategy: workv1alpha1.PruneWhenAvailable,
+		PlacementRefs: []workv1alpha1.LocalPlacementReference{ref("p1", strategy)},
+	})
 	f.ready(of, selected...)
 	f.complete()
 }

@@ -9,30 +9,6 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// What a handover meets, with OCM's own agents: the way back before and after the old objects went, clusters that join, and a hub that dies.
-
-// An abort before any cluster was trimmed: the workloads that were kept are those that serve on, and nothing of them was touched.
-func TestHandoverAbortBeforeTheTrim(t *testing.T) {
-	t.Parallel()
-	f := newHanding(t)
-	f.beginsBy(all("60s", 0, abortAll), f.version("v1", deployment("v1")), deployment("v1"))
-	before := map[string]string{}
-	for _, short := range f.clusters {
-		before[short] = f.uids(short)["Deployment v1"]
-	}
-	f.roll(f.version("v2", deployment("v2")))
-	f.runs("Deployment v1", "Deployment v2")
-	f.misses(all("1s", 0, abortAll), f.clusters...)
-	f.aborted()
-	f.everywhere("v1")
-	f.runs("Deployment v1")
-	for _, short := range f.clusters {
-		require.Equal(t, before[short], f.uids(short)["Deployment v1"], "%s: it is the same one", short)
-		require.NotContains(t, f.work(short).Annotations, workv1alpha1.AnnotationKeptRevision)
-	}
-	f.neverCurrent("v2")
-}
-
 // An abort after a cluster was trimmed: there the new revision served last, and its workload stays until the one of the stable revision, which is
 // made again, serves. The other cluster goes back to the workload that was kept.
 func TestHandoverAbortAfterTheTrim(t *testing.T) {

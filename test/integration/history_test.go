@@ -259,6 +259,16 @@ func (f *fleet) reached(version string) []string {
 	return clusters
 }
 
+// times returns the number of times that a work was seen with a version.
+func (f *fleet) times(version string) (n int) {
+	for _, seen := range f.w.history.ofFleet(f) {
+		if seen.version == version {
+			n++
+		}
+	}
+	return n
+}
+
 // mostInFlight is how many clusters had a version, and had not reported its success, at the same time (P4).
 func (f *fleet) mostInFlight(version string) int {
 	most := 0

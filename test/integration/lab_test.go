@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -190,11 +189,7 @@ func (f *labFleet) template(rules []workv1.ConditionRule, contents ...data) work
 // begin creates the ManifestWorkReplicaSet and waits until the first version is everywhere.
 func (f *labFleet) begin(strategy workv1alpha1.RolloutStrategy, template workv1.ManifestWorkSpec) {
 	f.t.Helper()
-	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
-	mwrs.Spec.ManifestWorkTemplate = template
-	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", strategy)}
-	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(f.t.Context(), mwrs, metav1.CreateOptions{})
-	require.NoError(f.t, err)
+	f.createOf(template, ref("p1", strategy))
 	f.complete()
 }
 
@@ -328,16 +323,4 @@ func underBoth(t *testing.T, test func(t *testing.T, way way)) {
 			test(t, way)
 		})
 	}
-}
-
-// contents are the versions that an agent wrote to its cluster.
-func (f *labFleet) contents(short string) []string {
-	var versions []string
-	for _, r := range f.agents[short].managed.accepted(func(r *request) bool { return r.method != "GET" && strings.Contains(r.path, "/configmaps") }) {
-		var object struct{ Data data }
-		if json.Unmarshal(r.body, &object) == nil && object.Data["version"] != "" {
-			versions = append(versions, object.Data["version"])
-		}
-	}
-	return versions
 }

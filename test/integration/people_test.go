@@ -103,6 +103,7 @@ func TestPersonWhoOperates(t *testing.T) {
 	operator.may("abort", "web", "--reason", "v2 hangs", "--yes")
 	mwrs := f.aborted()
 	require.Equal(t, operator.user, mwrs.Status.AbortedBy)
+	require.Equal(t, "v2 hangs", mwrs.Status.AbortReason)
 	f.everywhere("v1")
 	f.agentsReport("c1", "v2", succeeds)
 	operator.may("retry", "web")

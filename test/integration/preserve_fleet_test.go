@@ -63,11 +63,10 @@ func manifest(template *workv1.ManifestWorkSpec, object map[string]any) {
 func (f *labFleet) make(template workv1.ManifestWorkSpec) {
 	f.t.Helper()
 	preserve := true
-	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
-	mwrs.Spec.ManifestWorkTemplate, mwrs.Spec.PreserveResourcesOnDeletion = template, &preserve
-	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", all("None", 0))}
-	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(f.t.Context(), mwrs, metav1.CreateOptions{})
-	require.NoError(f.t, err)
+	f.createSpec(workv1alpha1.ManifestWorkReplicaSetSpec{
+		ManifestWorkTemplate: template, PreserveResourcesOnDeletion: &preserve,
+		PlacementRefs: []workv1alpha1.LocalPlacementReference{ref("p1", all("None", 0))},
+	})
 }
 
 // applied waits until the agents of all clusters have tried to apply everything.

@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -85,6 +84,14 @@ func realTemplate(version string, works bool) workv1.ManifestWorkSpec {
 	return spec
 }
 
+// creates creates the ManifestWorkReplicaSet of a real fleet at v1, and waits until its rollout is complete.
+func (f *realFleet) creates(refs ...workv1alpha1.LocalPlacementReference) {
+	f.t.Helper()
+	f.createOf(realTemplate("v1", true), refs...)
+	f.complete()
+	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
+}
+
 func (f *realFleet) roll(version string, works bool) {
 	f.t.Helper()
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
@@ -119,26 +126,14 @@ func (f *realFleet) deploys(versions map[string]string) {
 func TestRealAgentsAndPlacement(t *testing.T) {
 	t.Parallel()
 	f := newRealFleet(t, "real")
-
-	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
-	mwrs.Spec.ManifestWorkTemplate = realTemplate("v1", true)
-	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", progressive(1, "8s", 0, abortAll))}
-	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(t.Context(), mwrs, metav1.CreateOptions{})
-	require.NoError(t, err)
-	f.complete()
-	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
+	f.creates(ref("p1", progressive(1, "8s", 0, abortAll)))
 
 	// A broken version reaches one cluster, and goes.
 	f.roll("v2", false)
 	f.aborted()
 	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
 	require.Len(t, f.reached("v2"), 1)
-	eventually(t, "both confirm", func() error {
-		if text := message(f.get(), workv1alpha1.ConditionProgressing); !strings.Contains(text, "confirmed by 2 of 2 clusters") {
-			return fmt.Errorf("%s", text)
-		}
-		return nil
-	})
+	f.confirmedBy("2 of 2 clusters")
 	f.quiet()
 
 	// A good one completes, and is undone.
@@ -158,12 +153,7 @@ func TestRealAgentsAndPlacement(t *testing.T) {
 	f.everywhere("v1")
 	f.deploys(map[string]string{"c1": "v1"})
 	f.agents["c2"].Start()
-	eventually(t, "the agent that came back confirms", func() error {
-		if text := message(f.get(), workv1alpha1.ConditionProgressing); !strings.Contains(text, "confirmed by 2 of 2 clusters") {
-			return fmt.Errorf("%s", text)
-		}
-		return nil
-	})
+	f.confirmedBy("2 of 2 clusters") // also by the agent that came back
 	require.Equal(t, "v1", f.deployed("c2"))
 	f.quiet()
 

@@ -41,7 +41,7 @@ func TestGateRings(t *testing.T) {
 	f.canary("c2")
 	first := ref("p1", progressive(2, "20s", 0, abortAll))
 	first.RolloutStrategy.Groups = []workv1alpha1.RolloutGroup{{GroupName: "canary", BakeTime: &metav1.Duration{Duration: bake}}}
-	f.creates(func(*workv1alpha1.ManifestWorkReplicaSetSpec) {}, first)
+	f.creates(first)
 
 	f.roll("v2", true)
 	f.says(workv1alpha1.ConditionProgressing, workv1alpha1.ReasonNewRevisionCreated, "group canary of Placement p1 bakes until")

@@ -82,6 +82,24 @@ func (f *fleet) rolling(reason string) *workv1alpha1.ManifestWorkReplicaSet {
 	return f.state("AsExpected=True", "Processing=False", reason+"=True", "Progressing=False")
 }
 
+// says waits until a condition has a reason and a message that holds all of these.
+func (f *fleet) says(conditionType, reason string, words ...string) {
+	f.t.Helper()
+	eventually(f.t, conditionType+" says "+strings.Join(words, ", "), func() error {
+		mwrs := f.get()
+		condition := meta.FindStatusCondition(mwrs.Status.Conditions, conditionType)
+		if condition == nil || condition.Reason != reason || condition.ObservedGeneration != mwrs.Generation {
+			return fmt.Errorf("%s", describe(mwrs))
+		}
+		for _, word := range words {
+			if !strings.Contains(condition.Message, word) {
+				return fmt.Errorf("%q is missing in: %s", word, condition.Message)
+			}
+		}
+		return nil
+	})
+}
+
 // message is the message of a condition.
 func message(mwrs *workv1alpha1.ManifestWorkReplicaSet, conditionType string) string {
 	if condition := meta.FindStatusCondition(mwrs.Status.Conditions, conditionType); condition != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/yaml"
@@ -74,10 +73,7 @@ func TestSuccessGateSmokeTest(t *testing.T) {
 	f := newRealFleet(t, "smoke")
 	first := ref("p1", progressive(1, "10m", 0, abortAll))
 	first.RolloutStrategy.SuccessGates = []workv1alpha1.SuccessGate{{ConditionType: "SmokePassed"}}
-	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
-	mwrs.Spec.ManifestWorkTemplate, mwrs.Spec.PlacementRefs = smokeTested(t, "v1"), []workv1alpha1.LocalPlacementReference{first}
-	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(t.Context(), mwrs, metav1.CreateOptions{})
-	require.NoError(t, err)
+	f.createOf(smokeTested(t, "v1"), first)
 	f.deploys(map[string]string{"c1": "v1"})
 	f.finishes("c1", "v1", batchv1.JobComplete, "")
 	f.finishes("c2", "v1", batchv1.JobComplete, "")
@@ -97,51 +93,6 @@ func TestSuccessGateSmokeTest(t *testing.T) {
 	f.finishes("c1", "v3", batchv1.JobComplete, "")
 	f.finishes("c2", "v3", batchv1.JobComplete, "")
 	f.complete()
-}
-
-// judges sets a condition on the work of a cluster, as a user or a controller would.
-func (f *realFleet) judges(short, conditionType string, status metav1.ConditionStatus, message string) {
-	f.t.Helper()
-	eventually(f.t, conditionType+" on "+short, func() error {
-		works := f.w.works.WorkV1().ManifestWorks(f.cluster(short))
-		work, err := works.Get(f.t.Context(), f.name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		meta.SetStatusCondition(&work.Status.Conditions, metav1.Condition{
-			Type: conditionType, Status: status, Reason: "Test", Message: message, ObservedGeneration: work.Generation,
-		})
-		_, err = works.UpdateStatus(f.t.Context(), work, metav1.UpdateOptions{})
-		return err
-	})
-}
-
-// Somebody else sets the condition: OCM's agents keep it, and the rollout waits for it.
-func TestSuccessGateSetBySomebodyElse(t *testing.T) {
-	t.Parallel()
-	const checked = "example.com/Checked"
-	f := newRealFleet(t, "checked")
-	first := ref("p1", progressive(1, "10m", 0, abortAll))
-	f.creates(func(*workv1alpha1.ManifestWorkReplicaSetSpec) {}, first)
-	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
-		mwrs.Spec.PlacementRefs[0].RolloutStrategy.SuccessGates = []workv1alpha1.SuccessGate{{ConditionType: checked}}
-		mwrs.Spec.ManifestWorkTemplate = realTemplate("v2", true)
-	})
-	f.deploys(map[string]string{"c1": "v2"})
-	f.judges("c1", checked, metav1.ConditionUnknown, "no traffic yet")
-	eventually(t, "c1 is validating", func() error {
-		if text := message(f.get(), workv1alpha1.ConditionManifestworkApplied); !strings.Contains(text, "success gate "+checked+" of placement p1 is not True yet on 1 cluster") {
-			return fmt.Errorf("%s", text)
-		}
-		return nil
-	})
-	require.Equal(t, "v1", f.deployed("c2"))
-	f.judges("c1", checked, metav1.ConditionTrue, "")
-	f.deploys(map[string]string{"c2": "v2"})
-	f.judges("c2", checked, metav1.ConditionFalse, "5% of the requests fail")
-	aborted := f.aborted()
-	require.Equal(t, checked+"=False: 5% of the requests fail", aborted.Status.Failures[0].Message)
-	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
 }
 
 // fakePrometheus answers each query with the values of clusters.
@@ -170,7 +121,7 @@ func (p *fakePrometheus) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 func TestSuccessGatePrometheus(t *testing.T) {
 	t.Parallel()
 	f := newRealFleet(t, "prometheus")
-	f.creates(func(*workv1alpha1.ManifestWorkReplicaSetSpec) {}, ref("p1", progressive(1, "10m", 0, abortAll)))
+	f.creates(ref("p1", progressive(1, "10m", 0, abortAll)))
 	prometheus := &fakePrometheus{values: map[string]float64{}}
 	server := httptest.NewServer(prometheus)
 	t.Cleanup(server.Close)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -27,6 +26,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/tools"
 	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/agents"
@@ -169,11 +169,7 @@ var buildHub = sync.OnceValues(func() (string, error) {
 	if manager.Binary() != "" {
 		return "", errors.New(manager.NotWithABinary)
 	}
-	binary := env.Group.Path("bin", "work")
-	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/work").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the hub: %w\n%s", err, out)
-	}
-	return binary, nil
+	return tools.BuildWork(context.Background(), env.Group.Path("bin"))
 })
 
 // newWorld starts a hub without a manager and without agents.

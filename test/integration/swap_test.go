@@ -84,11 +84,7 @@ func ruled(version string, types ...string) workv1.ManifestWorkSpec {
 func ruling(w *world, t *testing.T, strategy workv1alpha1.RolloutStrategy, types ...string) *fleet {
 	f := newFleetIn(w, t, 2)
 	f.place("p1", f.clusters)
-	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
-	mwrs.Spec.ManifestWorkTemplate = ruled("v1", types...)
-	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", strategy)}
-	_, err := w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(t.Context(), mwrs, metav1.CreateOptions{})
-	require.NoError(t, err)
+	f.createOf(ruled("v1", types...), ref("p1", strategy))
 	return f
 }
 

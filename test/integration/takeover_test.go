@@ -41,11 +41,7 @@ func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 	ctx := context.WithoutCancel(t.Context())
 
 	stop := f.w.startUpstream(ctx)
-	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
-	mwrs.Spec.ManifestWorkTemplate = realTemplate("v1", true)
-	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", progressive(1, "60s", 0, abortAll))}
-	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(t.Context(), mwrs, metav1.CreateOptions{})
-	require.NoError(t, err)
+	f.createOf(realTemplate("v1", true), ref("p1", progressive(1, "60s", 0, abortAll)))
 	eventually(t, "upstream completes v1", func() error {
 		// Upstream's is also complete before there is any decision.
 		if found := f.get(); found.Status.Summary.Available < 2 ||
@@ -154,11 +150,7 @@ func TestTakingOverGeneratedNames(t *testing.T) {
 	t.Parallel()
 	f := newRealClusters(t, "generated")
 	ctx := context.WithoutCancel(t.Context())
-	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
-	mwrs.Spec.ManifestWorkTemplate = realTemplate("v1", true)
-	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", progressive(1, "8s", 0, abortAll))}
-	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(t.Context(), mwrs, metav1.CreateOptions{})
-	require.NoError(t, err)
+	f.createOf(realTemplate("v1", true), ref("p1", progressive(1, "8s", 0, abortAll)))
 	for _, cluster := range f.clusterNamespaces() {
 		work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{GenerateName: f.name, Labels: map[string]string{
 			workv1alpha1.LabelReplicaSet: workv1alpha1.OwnerLabelValue(f.namespace, f.name), workv1alpha1.LabelPlacement: "p1",

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,35 +21,13 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/deploy"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/tools"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
-
-// release builds the hub as a released version, once.
-func release(t *testing.T, version string) string {
-	t.Helper()
-	if manager.Binary() != "" {
-		t.Fatal(manager.NotWithABinary)
-	}
-	build, _ := releases.LoadOrStore(version, sync.OnceValues(func() (string, error) {
-		binary := env.Group.Path("bin", "work-"+version)
-		out, err := exec.Command("go", "build", "-ldflags=-X github.com/open-cluster-management-io/work-rollback/pkg/version.gitVersion="+version,
-			"-o", binary, "../../cmd/work").CombinedOutput()
-		if err != nil {
-			return "", fmt.Errorf("building %s: %w\n%s", version, err, out)
-		}
-		return binary, nil
-	}))
-	binary, err := build.(func() (string, error))()
-	require.NoError(t, err)
-	return binary
-}
-
-// releases are the functions that build them, by version.
-var releases sync.Map
 
 // recorded waits until the ConfigMap holds a version and its snapshots.
 func (w *world) recorded(t *testing.T, version, snapshots string) {
@@ -295,7 +271,12 @@ func TestDowngradeIsRefused(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: plan.ConfigMap}, Data: map[string]string{plan.KeyVersion: "v9.9.0", plan.KeySnapshots: "v9.8.0,v9.7.0"},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	process, err := sandbox.NewWorkHub(env.Group, release(t, "v9.0.0"), w.plane.APIServer, bothGates, "--success-settle=400ms")
+	if manager.Binary() != "" {
+		t.Fatal(manager.NotWithABinary)
+	}
+	binary, err := tools.BuildRelease(ctx, t.TempDir(), "v9.0.0")
+	require.NoError(t, err)
+	process, err := sandbox.NewWorkHub(env.Group, binary, w.plane.APIServer, bothGates, "--success-settle=400ms")
 	require.NoError(t, err)
 	f := newFleetIn(w, t, 2)
 	f.place("p1", f.clusters)

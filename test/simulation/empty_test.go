@@ -74,6 +74,7 @@ func TestEmptySelectionCounts(t *testing.T) {
 // for as long as OCM may take to write the decisions of the first.
 func TestFailureWhileASelectionIsEmpty(t *testing.T) {
 	for name, empty := range map[string]func(s *teller){
+		"the Placement is deleted":                      func(s *teller) { s.must(s.API.Delete(Placements, Namespace, "p1", nil)) },
 		"the Placement is created again":                func(s *teller) { s.Recreate("p1") },
 		"its decision is written again":                 func(s *teller) { s.decide("p1", 0, nil) },
 		"its decision is written again, by a new count": func(s *teller) { s.decide("p1", 0, nil); s.count("p1", 0, false) },

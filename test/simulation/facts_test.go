@@ -94,16 +94,6 @@ func (s *teller) overwrite(cluster string) {
 	s.patch(Works, cluster, Name, map[string]any{"spec": from(&template).Object}, false)
 }
 
-// TestUpgradeInAStalledRollout: a status of a release without records does not show which clusters failed. The rollout stays stalled.
-func TestUpgradeInAStalledRollout(t *testing.T) {
-	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
-	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"failures": nil, "state": nil, "placementSummary": []any{}}}, true)
-	s.Restart()
-	s.settle(10 * time.Minute)
-	s.stays(map[string]string{"c1": "v2", "c2": "v2", "c3": "v1", "c4": "v1"})
-	require.Equal(t, []string{"c1", "c2"}, s.failed())
-}
-
 // TestFormChangeTakesNoFailureBack: switching off a handover does not turn a failed cluster into a waiting one.
 func TestFormChangeTakesNoFailureBack(t *testing.T) {
 	s := stalledOn(t, func(s *teller) { s.Drops = true }, "c1", "c2", "c3", "c4")

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -146,10 +145,7 @@ func TestStoriesOfHandover(t *testing.T) {
 func handoverLife(w *World, note func(chapter string)) error {
 	w.Report("", "v3", Hangs)
 	w.Report("c2", "v5", Hangs)
-	for _, chapter := range []struct {
-		name string
-		do   func()
-	}{
+	return w.live(note, []chapter{
 		{"first rollout", func() {
 			w.Place("p1", []string{"c1", "c2"})
 			w.Create("v1", progressive("p1", 1, "30s", 0, false))
@@ -164,17 +160,7 @@ func handoverLife(w *World, note func(chapter string)) error {
 			})
 		}},
 		{"undo", func() { w.Update("v2") }},
-	} {
-		chapter.do()
-		if err := w.Settle(Forever); err != nil {
-			return fmt.Errorf("%s: %w", chapter.name, err)
-		}
-		if err := w.CheckQuiet(); err != nil {
-			return fmt.Errorf("%s: %w", chapter.name, err)
-		}
-		note(chapter.name)
-	}
-	return nil
+	})
 }
 
 // TestEveryWriteOfAHandoverMayFail: if the hub is killed at any write of a handover, or the write fails, the end is the same (P5, P10).
@@ -184,7 +170,7 @@ func TestEveryWriteOfAHandoverMayFail(t *testing.T) {
 		w := NewWorld()
 		w.Drops = true
 		return w
-	}, handoverLife)
+	}, handoverLife, checkEvents)
 }
 
 // handsOver completes v1 on two clusters, and begins to roll out v2 with an outcome on one cluster. An empty cluster stands for both.

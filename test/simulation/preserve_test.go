@@ -133,28 +133,6 @@ func (s *teller) gone() {
 	}
 }
 
-// Toggling the field writes no work and makes no revision.
-func TestTogglingPreserveWritesNoWork(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
-	versions := func() (all []string) {
-		for _, work := range s.Works() {
-			all = append(all, work.ResourceVersion)
-		}
-		for _, rev := range s.Revisions() {
-			all = append(all, rev.Name+" "+string(rev.UID)) // Its record of the spec may change.
-		}
-		return all
-	}
-	before := versions()
-	for _, preserve := range []bool{true, false, true} {
-		s.Preserve(preserve)
-		s.quiet()
-		require.Equal(t, before, versions())
-	}
-	require.Nil(t, meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionDeleting))
-}
-
 // A work in a handover also leaves the objects that it keeps on the cluster. A pause does not delay the deletion.
 func TestPreservingInHandover(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}

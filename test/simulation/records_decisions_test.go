@@ -39,28 +39,6 @@ func TestFailureWhileADecisionIsCreated(t *testing.T) {
 	require.Equal(t, "p2", s.placementOf("c2"), s.story())
 }
 
-// TestFailureWhileDecisionsAreEmpty: the same applies while the decisions are empty for a moment.
-func TestFailureWhileDecisionsAreEmpty(t *testing.T) {
-	s := checkedStory(t)
-	s.Place("p1", []string{"a1", "a2"})
-	s.Place("p2", []string{"a1", "a2", "b1", "b2"})
-	s.Create("v1", progressive("p1", 1, "30s", 1, true), progressive("p2", 1, "30s", 0, true))
-	s.quiet()
-	s.Report("a1", "v2", Hangs)
-	ref := soaking(progressive("p2", 1, "30s", 0, true), 10*time.Minute)
-	s.Edit("soaks", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PlacementRefs[1] = ref })
-	s.Update("v2")
-	s.settle(time.Minute)
-	require.Equal(t, []string{"a1"}, s.failed())
-	require.Nil(t, s.Object().Status.AbortedTime)
-	s.decide("p1", 0, nil)
-	s.Tell("p1's decisions are being written")
-	s.settle(2 * time.Second)
-	s.decide("p1", 0, []string{"a1", "a2"})
-	s.settle(10 * time.Second)
-	require.Nil(t, s.Object().Status.AbortedTime, s.story())
-}
-
 // TestPercentageWhileDecisionsAreWritten: while decisions or the Placement are missing, maxFailures is a percentage of all clusters that the
 // Placement may select.
 func TestPercentageWhileDecisionsAreWritten(t *testing.T) {

@@ -62,27 +62,6 @@ func TestFailedClusterChangesItsPlacement(t *testing.T) {
 	require.Equal(t, "v1", s.held("d2"), s.story())
 }
 
-// TestFailureWhileAPlacementIsMadeAgain: while the Placement of the first placementRef is created again, its failed cluster causes no abort
-// for the second.
-func TestFailureWhileAPlacementIsMadeAgain(t *testing.T) {
-	s := checkedStory(t)
-	s.Place("p1", []string{"c1", "c2", "c3"})
-	s.Place("p2", []string{"c1", "c2", "c3", "c4", "c5"})
-	p1, p2 := progressive("p1", 3, "30s", 1, true), soaking(progressive("p2", 1, "30s", 0, true), 10*time.Minute)
-	s.Create("v1", p1, p2)
-	s.quiet()
-	s.hangs("v2", "c1")
-	s.settle(time.Minute)
-	require.Equal(t, []string{"c1"}, s.failed(), s.story())
-	require.Nil(t, s.Object().Status.AbortedTime, s.story())
-	s.must(s.API.Delete(Placements, Namespace, "p1", nil))
-	s.Tell("placement p1 is deleted, and made again")
-	s.settle(3 * time.Second)
-	s.Place("p1", []string{"c1", "c2", "c3"})
-	s.settle(10 * time.Second)
-	require.Nil(t, s.Object().Status.AbortedTime, s.story())
-}
-
 // TestSoakWhileAPlacementIsMadeAgain: the soak of the first placementRef applies while its Placement is created again, and a later
 // placementRef selects its clusters.
 func TestSoakWhileAPlacementIsMadeAgain(t *testing.T) {
@@ -96,26 +75,6 @@ func TestSoakWhileAPlacementIsMadeAgain(t *testing.T) {
 	require.NotEmpty(t, v1)
 	s.Update("v2")
 	s.settle(time.Minute)
-	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
-	s.Recreate("p1")
-	s.settle(2 * time.Second)
-	s.Place("p1", []string{"c1", "c2"})
-	s.settle(2 * time.Second)
-	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
-}
-
-// TestStallWhileAPlacementIsMadeAgain: while the Placement of the first placementRef is created again, the rollout stays incomplete if that
-// placementRef does not tolerate a failure that the later one would.
-func TestStallWhileAPlacementIsMadeAgain(t *testing.T) {
-	s := checkedStory(t)
-	s.Place("p1", []string{"c1", "c2"})
-	s.Place("p2", []string{"c1", "c2", "c3"})
-	s.Create("v1", progressive("p1", 2, "30s", 0, false), progressive("p2", 3, "30s", 1, false))
-	s.quiet()
-	v1 := s.Object().Status.CurrentRevision
-	s.hangs("v2", "c1")
-	s.settle(5 * time.Minute)
-	require.Equal(t, []string{"c1"}, s.failed(), s.story())
 	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
 	s.Recreate("p1")
 	s.settle(2 * time.Second)

@@ -25,8 +25,8 @@ func TestZeroTimeInTheRecords(t *testing.T) {
 	require.NoError(t, s.checkSilence())
 }
 
-// TestRestoredStatusBeginsNoRolloutAgain: a status from a backup is older than the revisions. An aborted revision stays aborted, and a
-// completed one is not aborted to an earlier revision.
+// TestRestoredStatusBeginsNoRolloutAgain: a status from a backup is older than the copy of the ledger. An aborted revision stays aborted, a
+// completed one is not aborted to an earlier revision, and a stalled rollout starts no further cluster.
 func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
 		t.Run("aborted, "+name, func(t *testing.T) {
@@ -74,6 +74,29 @@ func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 			require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 			s.everywhere("v2")
 		})
+		t.Run("with a new template, "+name, func(t *testing.T) {
+			s := checkedStory(t)
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+			saved := s.status()
+			s.Update("v2")
+			s.quiet()
+			s.hangs("v3", "c1")
+			s.restore(saved, restart)
+			s.settle(5 * time.Minute)
+			require.NotNil(t, s.Object().Status.AbortedTime, s.story())
+			s.everywhere("v2")
+		})
+		t.Run("stalled, "+name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.stable(progressive("p1", 1, "30s", 0, false), "c1", "c2", "c3")
+			s.hangs("v2", "c1")
+			s.settle(10 * time.Second)
+			saved := s.status()
+			s.quiet()
+			s.restore(saved, restart)
+			s.settle(5 * time.Minute)
+			require.Equal(t, "v1", s.held("c2"), s.story())
+		})
 	}
 }
 
@@ -118,28 +141,6 @@ func abortedStory(t *testing.T) (s *teller, saved *workv1alpha1.ManifestWorkRepl
 	s.quiet()
 	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 	return s, saved
-}
-
-// TestUpgradeInTheMiddleOfARolloutWithAFailure: a release without records wrote the status while one cluster had failed and another one
-// was soaking. Nothing is started until the deadlines count again.
-func TestUpgradeInTheMiddleOfARolloutWithAFailure(t *testing.T) {
-	s := checkedStory(t)
-	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
-	ref := soaking(progressive("p1", 2, "30s", 0, false), 100*time.Second)
-	s.Create("v1", ref)
-	s.quiet()
-	s.hangs("v2", "c1")
-	s.settle(95 * time.Second)
-	require.Equal(t, []string{"c1"}, s.failed(), s.story())
-	without := map[string]any{"failures": nil, "state": nil, "placementSummary": []any{}}
-	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": without}, true)
-	s.Restart()
-	s.settle(10 * time.Minute)
-	s.stays(map[string]string{"c1": "v2", "c2": "v2", "c3": "v1", "c4": "v1"})
-	require.Equal(t, []string{"c1"}, s.failed())
-	s.Report("c1", "v2", Succeeds)
-	s.quiet()
-	s.everywhere("v2")
 }
 
 // TestErrorIsNotTheLastTryOfARejectedWrite: the API server rejects a write, and answers the retry after the deadline with a temporary

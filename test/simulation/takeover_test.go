@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -279,7 +278,7 @@ func stay(keeps bool, versions ...string) func(w *World) {
 }
 
 // TestEveryWriteOfATakeoverMayFail makes each write with which this hub takes over from another fail, and compares the end with that of a
-// takeover without faults (P5).
+// takeover without faults (P5). One write of a takeover may tell two events: the events are not compared.
 func TestEveryWriteOfATakeoverMayFail(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]func(*World){
@@ -295,36 +294,13 @@ func TestEveryWriteOfATakeoverMayFail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			calm := NewWorld()
-			before(calm)
-			writes := 0
-			calm.Fault = func(string) Fault { writes++; return NoFault }
-			calm.Upgrade()
-			require.NoError(t, calm.Settle(Forever))
-			require.NoError(t, calm.CheckQuiet(), strings.Join(calm.Story, "\n"))
-			wanted := calm.state()
-			faults := []Fault{KilledBefore, KilledAfter, Conflicted, Lost}
-			for way, fault := range faults {
-				for k := 1; k <= writes; k++ {
-					if !failsIn(k, way, len(faults)) {
-						continue
-					}
-					w := NewWorld()
-					before(w)
-					n := 0
-					w.Fault = func(string) Fault {
-						if n++; n == k {
-							return fault
-						}
-						return NoFault
-					}
-					w.Upgrade()
-					require.NoError(t, w.Settle(Forever), strings.Join(w.Story, "\n"))
-					require.NoError(t, w.CheckQuiet(), strings.Join(w.Story, "\n"))
-					require.Equal(t, wanted, w.state(), "write %d, %s\n%s\nand without the fault\n%s", k, fault, strings.Join(w.Story, "\n"), strings.Join(calm.Story, "\n"))
-				}
-			}
-			t.Logf("%d writes", writes)
+			everyWriteMayFail(t, func() *World {
+				w := NewWorld()
+				before(w)
+				return w
+			}, func(w *World, note func(string)) error {
+				return w.live(note, []chapter{{"takeover", w.Upgrade}})
+			}, func([]string, []string, Fault) error { return nil })
 		})
 	}
 }

@@ -1,27 +1,9 @@
 package report
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
-
-// find returns the figures of a controller in a scenario; nil for none. Of several rounds it is the one in the middle, by the time until the
-// last write.
-func (r *Run) find(scenario, controller string, clusters, sets int) *Figures {
-	var rounds []*Figures
-	for i := range r.Figures {
-		f := &r.Figures[i]
-		if f.Scenario == scenario && f.Controller == controller && f.Clusters == clusters && f.Sets == sets {
-			rounds = append(rounds, f)
-		}
-	}
-	if len(rounds) == 0 {
-		return nil
-	}
-	slices.SortStableFunc(rounds, func(a, b *Figures) int { return cmp.Compare(a.LastWrite, b.LastWrite) })
-	return rounds[(len(rounds)-1)/2]
-}
 
 // requests counts a controller's requests of some verbs to a resource, as "manifestworks" or "manifestworks/status".
 func (f *Figures) requests(resource string, verbs ...string) int {

@@ -28,8 +28,7 @@ func (r *Run) Markdown() string {
 			"A write is the moment at which the agent has the work. \"Messages\" are those that brought works to agents and reports to the hub. ")
 	} else {
 		b.WriteString("The floor is a loop of patches with nothing to decide, by 16 and by 64 workers; " +
-			"for Progressive it writes a tenth, waits until all of it is answered and believed, and goes on. " +
-			"\"Of upstream's\" divides the CPU time and the time until the last write by those of OCM's controller in the same run, the round in the middle of each. ")
+			"for Progressive it writes a tenth, waits until all of it is answered and believed, and goes on. ")
 	}
 	b.WriteString("\n\n")
 	r.writeFigures(&b)
@@ -40,32 +39,17 @@ func (r *Run) Markdown() string {
 
 func (r *Run) writeFigures(b *strings.Builder) {
 	table := newTable("scenario", "N", "sets", "", "CPU", "first write", "last write", "complete", "allocated", "objects", "peak memory", "held", "works", "status", "other",
-		"others wait", "messages", "API server's memory", "broker's memory", "etcd", "CPU, of upstream's", "last write, of upstream's")
+		"others wait", "messages", "API server's memory", "broker's memory", "etcd")
 	for _, scenario := range scenarios {
 		for i := range r.Figures {
 			if f := &r.Figures[i]; f.Scenario == scenario {
-				table.row(append(f.cells(), r.ratios(f)...)...)
+				table.row(f.cells()...)
 			}
 		}
 	}
 	if len(table.rows) > 2 {
 		table.dense().write(b)
 	}
-}
-
-// ratios are those of ours to upstream's in the same scenario, once for each fleet.
-func (r *Run) ratios(of *Figures) []string {
-	ours, upstream := r.find(of.Scenario, Ours, of.Clusters, of.Sets), r.find(of.Scenario, Upstream, of.Clusters, of.Sets)
-	if of != ours || upstream == nil {
-		return []string{"", ""}
-	}
-	ratio := func(ours, upstream float64) string {
-		if ours <= 0 || upstream <= 0 {
-			return ""
-		}
-		return number(ours / upstream)
-	}
-	return []string{ratio(ours.CPU, upstream.CPU), ratio(ours.LastWrite, upstream.LastWrite)}
 }
 
 func (f *Figures) cells() []string {

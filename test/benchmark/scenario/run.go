@@ -18,10 +18,8 @@ type Options struct {
 	Clusters []int
 	// Sets is how many ManifestWorkReplicaSets there are in the scenario with many, of PerSet clusters each; 0 leaves it out.
 	Sets, PerSet int
-	// Rollouts says that the rollouts of one ManifestWorkReplicaSet are measured. Greedy is how many ManifestWorkReplicaSets a greedy tenant
-	// has beside which an abort is measured; 0 leaves that out.
-	Rollouts bool
-	Greedy   int
+	// Greedy is how many ManifestWorkReplicaSets a greedy tenant has beside which an abort is measured; 0 leaves that out.
+	Greedy int
 	// Driver is what works travel by: empty for the API server, mqtt or grpc for a broker.
 	Driver string
 	// Mosquitto is the path of a mosquitto to use as the broker; empty for the benchmark's own.
@@ -30,8 +28,6 @@ type Options struct {
 	Controllers []hub.Controller
 	// Binaries are those controllers.
 	Binaries hub.Binaries
-	// Flags are given to both.
-	Flags []string
 	// Settle is given to ours as --success-settle.
 	Settle time.Duration
 	// Delay is after what time an agent answers.
@@ -53,7 +49,7 @@ type Options struct {
 }
 
 func (o *Options) flags(controller hub.Controller) []string {
-	flags := append([]string{}, o.Flags...)
+	flags := []string{"--kube-api-qps=-1"} // No limit.
 	if o.Driver != "" {
 		flags = append(flags, "--work-driver="+o.Driver, "--cloudevents-client-id=mwrsctrl-bench")
 	}
@@ -66,7 +62,6 @@ func (o *Options) flags(controller hub.Controller) []string {
 // Run measures everything, one after the other. What was measured before an error is returned with it.
 func Run(ctx context.Context, options Options) ([]report.Figures, error) {
 	type part struct {
-		wanted      bool
 		clusters    []int
 		controllers []hub.Controller
 		play        func(*world) error
@@ -75,21 +70,21 @@ func Run(ctx context.Context, options Options) ([]report.Figures, error) {
 	if slices.Contains(options.Controllers, hub.Ours) {
 		ours = []hub.Controller{hub.Ours} // Upstream's controller knows no abort.
 	}
-	var figures []report.Figures
-	for _, p := range []part{
-		{options.Rollouts, options.Clusters, options.Controllers, func(w *world) error {
-			err := w.rollouts(ctx)
-			if err == nil && options.Profiles != "" {
-				err = w.profile(ctx)
-			}
-			return err
-		}},
-		{options.Greedy > 0, options.Clusters, ours, func(w *world) error { return w.tenants(ctx) }},
-		{options.Sets > 0, []int{options.PerSet}, options.Controllers, func(w *world) error { return w.many(ctx) }},
-	} {
-		if !p.wanted {
-			continue
+	parts := []part{{options.Clusters, options.Controllers, func(w *world) error {
+		err := w.rollouts(ctx)
+		if err == nil && options.Profiles != "" {
+			err = w.profile(ctx)
 		}
+		return err
+	}}}
+	if options.Greedy > 0 {
+		parts = append(parts, part{options.Clusters, ours, func(w *world) error { return w.tenants(ctx) }})
+	}
+	if options.Sets > 0 {
+		parts = append(parts, part{[]int{options.PerSet}, options.Controllers, func(w *world) error { return w.many(ctx) }})
+	}
+	var figures []report.Figures
+	for _, p := range parts {
 		for _, n := range p.clusters {
 			for _, controller := range p.controllers {
 				measured, err := inWorld(ctx, options, controller, n, p.play)
