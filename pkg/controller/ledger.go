@@ -96,7 +96,7 @@ func (c *Controller) persist(ctx context.Context, p *pass, report func() error) 
 	}
 	if len(foreign) > 0 && p.answer != nil && p.answer.Status.Ledger != "" {
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventStatusRestored, "Observe", fmt.Sprintf(
-			"the status did not have the latest ledger, and the hub restored %s: changes there were ignored; repeat your command if you gave one",
+			"the status did not have the latest ledger, and the hub restored %s: changes there were ignored; if you gave a command, repeat it",
 			strings.Join(foreign, ", ")))
 	}
 	if err := c.persistIn(p, memory.Revision, func() error { return c.copyLedger(ctx, p) }); err != nil {

@@ -199,5 +199,5 @@ func (c *Controller) handoverOf(p *pass) *rollout.Handover {
 
 // brokerKeepsNothing is why no objects are kept if works travel over a broker. A restarted hub rebuilds its works from the agents'
 // reports, which contain the revision but not the kept objects.
-const brokerKeepsNothing = "works that travel over a broker hold one revision exactly: use the API server (--work-driver=kube), " +
+const brokerKeepsNothing = "works that travel over a broker can hold only one revision: use the API server (--work-driver=kube), " +
 	"or set spec.pruneStrategy to Immediate"

@@ -137,7 +137,7 @@ func (c *Controller) releaseAll(ctx context.Context, p *pass, works []*workv1.Ma
 	}
 	if failing := append(outcome.Refused, outcome.Persisting...); len(failing) > 0 {
 		found.progress.Problems = []string{fmt.Sprintf(
-			"%s can't be written; fix the cause, the hub retries each write at least once a minute: %s",
+			"%s can't be written; fix the cause: the hub retries each write at least once a minute: %s",
 			countOf(len(failing)), status.FirstOf(failing))}
 	}
 	found.err = utilerrors.NewAggregate(errs)

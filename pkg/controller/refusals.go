@@ -125,11 +125,11 @@ func (c *Controller) namePersistentErrors(p *pass, results []memory.Attempted) {
 		}
 		klog.Background().V(2).Info("The API server rejects ManifestWorks", "manifestWorkReplicaSet", p.key,
 			"count", len(outcome.Refused), "first", outcome.Refused[0])
-		p.problem(fmt.Sprintf("the API server rejects %s; fix the cause, each write is %s: %s",
+		p.problem(fmt.Sprintf("the API server rejects %s; fix the cause: each write is %s: %s",
 			countOf(len(outcome.Refused)), p.retried("retried "+status.RetryInterval(p.Plan)), status.FirstOf(outcome.Refused)))
 	}
 	if len(outcome.Persisting) > 0 {
-		p.problem(fmt.Sprintf("%s can't be written for some time; look at what the API server says, each write is %s: %s",
+		p.problem(fmt.Sprintf("%s can't be written for some time; check the API server's error: each write is %s: %s",
 			countOf(len(outcome.Persisting)), p.retried("retried"), status.FirstOf(outcome.Persisting)))
 	}
 }
@@ -165,7 +165,7 @@ func (c *Controller) refused(p *pass, err error) string {
 	}
 	p.failing = append(p.failing, what)
 	return p.memory.Answered(what, err) +
-		"; fix the cause (a quota, a policy, a webhook or a right may be the reason), the request is retried"
+		"; fix the cause (a quota, a policy, a webhook or a missing permission may be the reason): the request is retried"
 }
 
 // retried returns when a failed write is retried: as usual, or after a pause.

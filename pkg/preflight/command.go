@@ -47,8 +47,8 @@ func NewCommand() *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:   "preflight --leaving",
-		Short: "Find what to settle before the hub is changed",
-		Long: "Find what to settle before the hub is changed. It only reads.\n\n" +
+		Short: "Find what must be resolved before the hub is changed",
+		Long: "Find what must be resolved before the hub is changed. It only reads.\n\n" +
 			"With --leaving: before OCM's own hub takes over. The exit code is 0 if nothing has to be settled, 1 if something has to be, " +
 			"and 2 after an error.",
 		Args: func(_ *cobra.Command, args []string) error {

@@ -159,10 +159,10 @@ func rejected(plan *rollout.Plan) []string {
 	case 0:
 		return nil
 	case 1:
-		return []string{fmt.Sprintf("the API server rejects the ManifestWork of cluster %s: %s; fix the cause, the hub retries the write %s",
+		return []string{fmt.Sprintf("the API server rejects the ManifestWork of cluster %s: %s; fix the cause: the hub retries the write %s",
 			names[0], words, RetryInterval(plan))}
 	}
-	return []string{fmt.Sprintf("the API server rejects the ManifestWorks of %s, in %s: %s; fix the cause, the hub retries each write %s",
+	return []string{fmt.Sprintf("the API server rejects the ManifestWorks of %s, in %s: %s; fix the cause: the hub retries each write %s",
 		rollout.Names(names), names[0], words, RetryInterval(plan))}
 }
 

@@ -53,7 +53,7 @@ func (t *throttle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	held += beside
 	if !t.bytes.TryAcquire(held) {
-		tryAgain(w, "too many bytes of other requests are held")
+		tryAgain(w, "too much memory is in use by other requests")
 		return
 	}
 	defer t.bytes.Release(held)
@@ -61,7 +61,7 @@ func (t *throttle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tooMuch := (*http.MaxBytesError)(nil)
 	switch {
 	case errors.As(err, &tooMuch):
-		http.Error(w, fmt.Sprintf("a review may have %d bytes: send a smaller object", tooMuch.Limit), http.StatusRequestEntityTooLarge)
+		http.Error(w, fmt.Sprintf("a review is limited to %d bytes: send a smaller object", tooMuch.Limit), http.StatusRequestEntityTooLarge)
 	case err != nil:
 		http.Error(w, fmt.Sprintf("reading the request, send it within %v: %v", maxReading, err), http.StatusBadRequest)
 	default:

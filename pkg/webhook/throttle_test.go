@@ -233,7 +233,7 @@ func TestRequestsAreBounded(t *testing.T) {
 	begin(http.NoBody)
 	begin(io.MultiReader(strings.NewReader("of unknown length")))
 	for _, body := range []io.Reader{strings.NewReader("x"), http.NoBody} {
-		require.Contains(t, refused(t, throttle, body), "too many bytes of other requests are held: try again")
+		require.Contains(t, refused(t, throttle, body), "too much memory is in use by other requests: try again")
 	}
 	close(reviews.end)
 	for range 2 {

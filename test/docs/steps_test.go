@@ -62,7 +62,7 @@ func (h *hub) steps() map[string]step {
 		"retry-plugin":  {before: h.aborts("v5"), after: h.failsAgain},
 		"over":          {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v1") }},
 		"restoring":     {before: h.abortsWhileOffline, after: h.restoresOnReturn},
-		"stalled":       {before: h.stalls, after: h.shows("Stalled", "cluster1", "stays like this until somebody acts")},
+		"stalled":       {before: h.stalls, after: h.shows("Stalled", "cluster1", "does not change until a user acts")},
 		"abort-stalled": {after: h.leavesTheStall},
 		"paused":        {before: h.pauses, after: h.resumes},
 		"behind":        {before: h.fallsBehind, after: h.catchesUp},

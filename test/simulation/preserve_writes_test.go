@@ -65,7 +65,7 @@ func TestPreservingWhileAWriteIsRefused(t *testing.T) {
 	s.settle(10 * time.Second)
 	said := s.deleting()
 	require.Contains(t, said, "2 of 3 clusters are done")
-	require.Contains(t, said, "1 ManifestWork can't be written; fix the cause, the hub retries each write at least once a minute: cluster c2: ")
+	require.Contains(t, said, "1 ManifestWork can't be written; fix the cause: the hub retries each write at least once a minute: cluster c2: ")
 	version := s.Object().ResourceVersion
 	s.settle(10 * time.Minute)
 	require.Equal(t, version, s.Object().ResourceVersion, "other words are no news")

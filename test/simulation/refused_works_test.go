@@ -11,7 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-const c1Refused = "the API server rejects the ManifestWork of cluster c1: forbidden: simulated, request 1; fix the cause, the hub retries the write at least once a minute"
+const c1Refused = "the API server rejects the ManifestWork of cluster c1: forbidden: simulated, request 1; fix the cause: the hub retries the write at least once a minute"
 
 // TestStoriesOfRefusedWorks plays the effects of rejected writes on a rollout, on an abort, and on the status (P7).
 func TestStoriesOfRefusedWorks(t *testing.T) {

@@ -109,7 +109,7 @@ func Summarize(results []Result) Summary {
 func Seconds(v float64) time.Duration { return time.Duration(v * float64(time.Second)) }
 
 // errStopped marks a run that was not played to its end because the budget was spent.
-var errStopped = errors.New("the time for the simulation is over before a run has ended: give it more time, or simulate fewer clusters")
+var errStopped = errors.New("the time for the simulation ran out before a run ended: give it more time, or simulate fewer clusters")
 
 // Runs plays up to n runs on some workers, in the order of their indices. Runs after the first begin only while more is true, and each
 // asks before every pass of the hub whether alive is true, and otherwise ends without a result. The results are those of the runs 0, 1,

@@ -67,7 +67,7 @@ func newDoctor(o *options) *cobra.Command {
 		Example: `  # Check the hub
   kubectl mwrs doctor
 
-  # Check what to settle before OCM's own hub takes over
+  # Check what must be resolved before OCM's own hub takes over
   kubectl mwrs doctor --leaving`,
 		RunE: o.connected(func(ctx context.Context, c *clients, _ []string) error {
 			return (&doctor{options: o, clients: c, hub: hub}).run(ctx, to, leaving)
@@ -75,7 +75,7 @@ func newDoctor(o *options) *cobra.Command {
 	}
 	to.addFlag(cmd)
 	cmd.Flags().StringVar(&hub, "hub-namespace", hubNamespace, "The namespace of the hub's ServiceAccount and Lease")
-	cmd.Flags().BoolVar(&leaving, "leaving", false, "Check what to settle before OCM's own hub takes over, instead of the installation")
+	cmd.Flags().BoolVar(&leaving, "leaving", false, "Check what must be resolved before OCM's own hub takes over, instead of the installation")
 	return cmd
 }
 
@@ -123,7 +123,7 @@ func (o *options) printDiagnoses(all []diagnosis, to *output) error {
 	return out.err
 }
 
-// leaving checks what to settle before OCM's own hub takes over.
+// leaving checks what must be resolved before OCM's own hub takes over.
 func (d *doctor) leaving(ctx context.Context) error {
 	d.begins("leaving", "list manifestworkreplicasets, manifestworks and placementdecisions in all namespaces")
 	objects, err := preflight.List(ctx, d.objects, d.metadatas)

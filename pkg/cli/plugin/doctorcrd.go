@@ -100,7 +100,7 @@ func (d *doctor) guard(annotations map[string]string) {
 	argo := annotations["argocd.argoproj.io/sync-options"]
 	switch {
 	case err != nil || found.LessThan(version.MustParseSemantic(guardVersion)):
-		d.fail(applyDeploy, "the annotation %s is %q: the ClusterManager operator replaces the CRD by its own",
+		d.fail(applyDeploy, "the annotation %s is %q: the ClusterManager operator replaces the CRD with its own",
 			operatorVersion, annotations[operatorVersion])
 	case !strings.Contains(argo, "Prune=false"), !strings.Contains(argo, "Delete=false"),
 		annotations["kustomize.toolkit.fluxcd.io/prune"] != "disabled":

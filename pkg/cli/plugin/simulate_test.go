@@ -198,5 +198,5 @@ func TestSimulateEnds(t *testing.T) {
 	require.Empty(t, simulate(stopped, exitInterrupted))
 	var asked atomic.Int64
 	late := func(o *options) { o.now = func() time.Time { return time.Unix(asked.Add(1)*3600, 0) } }
-	require.Contains(t, simulate(t.Context(), 1, late), "the time for the simulation is over before a run has ended")
+	require.Contains(t, simulate(t.Context(), 1, late), "the time for the simulation ran out before a run ended")
 }

@@ -216,7 +216,7 @@ func (o *Objects) describe(c *Cluster, work *work.Work) {
 	switch c.State {
 	case rollout.PhaseSucceeded, rollout.PhaseSoaking, rollout.PhaseWaiting, rollout.PhaseHeld, rollout.PhaseClosed:
 	case rollout.PhaseCompleted:
-		c.Message = "ran to completion at another revision, and its agent takes no new one: " +
+		c.Message = "ran to completion at another revision, and its agent accepts no new revision: " +
 			"delete its ManifestWork to roll out revision " + c.Wrote
 	default:
 		c.Message = status.AgentMessage(work.Object)

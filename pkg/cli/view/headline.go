@@ -39,7 +39,7 @@ func headline(f *Fleet) Headline {
 	sick := len(f.Attention) > 0 && f.Attention[0].troubled()
 	switch {
 	case len(f.Alarms) > 0:
-		return says(LevelBad, "%s. What you see may be old.", sentence(f.Alarms[0].Text))
+		return says(LevelBad, "%s. This information may be out of date.", sentence(f.Alarms[0].Text))
 	case f.State == workv1alpha1.StateInvalid:
 		return says(LevelBad, "The hub can’t follow the spec, and changes nothing until the spec is corrected.")
 	}

@@ -73,7 +73,7 @@ func TestHeadline(t *testing.T) {
 		}, "The hub waits for 5 clusters to confirm revision 1; no deadline ends this.", view.LevelBad},
 		"one is left": {"6", "10m", func(o *view.Objects) { aborted(o); o.Works[3] = at(t, "c04", 0) },
 			"The hub waits for 1 cluster to confirm revision 1; no deadline ends this.", view.LevelBad},
-		"aborted": {"6", "10m", aborted, "Every cluster has revision 1 again: stays like this until the template changes or somebody retries.", view.LevelWarn},
+		"aborted": {"6", "10m", aborted, "Every cluster has revision 1 again: nothing changes until the template changes or a user retries.", view.LevelWarn},
 		"complete": {"6", "10m", func(o *view.Objects) {
 			healthy(o)
 			complete(o)
@@ -83,7 +83,7 @@ func TestHeadline(t *testing.T) {
 			}
 		}, "20 of 20 clusters confirmed revision 2.", view.LevelGood},
 		"no hub": {"6", "10m", func(o *view.Objects) { o.Lease = &coordinationv1.Lease{} },
-			"No hub runs: no work controller leads. What you see may be old.", view.LevelBad},
+			"No hub runs: no work controller leads. This information may be out of date.", view.LevelBad},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := fleet(t, c.failures, c.deadline)

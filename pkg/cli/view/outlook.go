@@ -73,13 +73,13 @@ func (l *outlook) now() (facts []Fact) {
 		if limits.Deadline == 0 && open > 0 {
 			text := fmt.Sprintf("no deadline: the hub waits for %s without end, because progressDeadline is None", countOf(open))
 			if endless = limits.Halted; endless {
-				text = "no deadline: stays like this until somebody acts, because progressDeadline is None"
+				text = "no deadline: does not change until a user acts, because progressDeadline is None"
 			}
 			facts = append(facts, Fact{Text: l.in(i) + text})
 		}
 	}
 	if l.ahead.Stalled && len(l.ahead.Failing) == 0 && !endless {
-		facts = append(facts, Fact{level: LevelBad, Text: "stays like this until somebody acts"})
+		facts = append(facts, Fact{level: LevelBad, Text: "does not change until a user acts"})
 	}
 	return facts
 }
@@ -111,7 +111,7 @@ func (l *outlook) later() (facts []Fact) {
 	first, last := &ahead.Failing[0], &ahead.Failing[len(ahead.Failing)-1]
 	at, which, effect := first.At, "first", l.tolerated(first.Ref)
 	if ahead.Stalled {
-		at, which, effect = last.At, "last", ": then the rollout stays like this until somebody acts"
+		at, which, effect = last.At, "last", ": then the rollout does not change until a user acts"
 	}
 	text := "the " + which + " of " + rollout.Names(names) + " fails"
 	switch {
@@ -310,7 +310,7 @@ func (o *Objects) restores() []Fact {
 		add(LevelBad, "the API server rejects revision %s on %s: the hub tries again at least once a minute", current, countOf(n))
 	}
 	if counts[rollout.PhaseSucceeded] == len(clusters) {
-		add(LevelWarn, "every cluster has revision %s again: stays like this until the template changes or somebody retries", current)
+		add(LevelWarn, "every cluster has revision %s again: nothing changes until the template changes or a user retries", current)
 	}
 	return facts
 }

@@ -87,7 +87,7 @@ func TestThen(t *testing.T) {
 		}},
 		"without a deadline": {"6", "None", nil, []string{
 			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
-			"now: no deadline: stays like this until somebody acts, because progressDeadline is None",
+			"now: no deadline: does not change until a user acts, because progressDeadline is None",
 		}},
 		"without a deadline, and not halted": {"10", "None", nil, []string{
 			"now: no deadline: the hub waits for 10 clusters without end, because progressDeadline is None",
@@ -96,14 +96,14 @@ func TestThen(t *testing.T) {
 			o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = ""
 		}, []string{
 			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
-			"5m6s: the last of 10 clusters (c01, c02, c03, c04, c05 and 5 more) fails: then the rollout stays like this until somebody acts",
+			"5m6s: the last of 10 clusters (c01, c02, c03, c04, c05 and 5 more) fails: then the rollout does not change until a user acts",
 		}},
 		"without AbortAll, in one wave": {"6", "10m", func(o *view.Objects) {
 			oneWave(o)
 			o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = ""
 		}, []string{
 			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
-			"5m5s: 10 clusters (c01, c02, c03, c04, c05 and 5 more) fail: then the rollout stays like this until somebody acts",
+			"5m5s: 10 clusters (c01, c02, c03, c04, c05 and 5 more) fail: then the rollout does not change until a user acts",
 		}},
 		"paused": {"6", "10m", func(o *view.Objects) { o.ReplicaSet.Spec.Paused = true }, []string{
 			"now: paused: the hub writes to no cluster, and aborts nothing, until somebody resumes the rollout",

@@ -103,7 +103,7 @@ func TestCompletedHoldsUp(t *testing.T) {
 		o.Works = []work.Work{succeeding(t, "c1", "v1"), completed(t, "c2", "v1")}
 	}
 	for revision, change := range map[string]func(*view.Objects){"2": rollingOut, "1": abort} {
-		remedy := "its agent takes no new one: delete its ManifestWork to roll out revision " + revision
+		remedy := "its agent accepts no new revision: delete its ManifestWork to roll out revision " + revision
 		o := objects(t, change)
 		f := view.Of(o)
 		require.Len(t, f.Attention, 1)

@@ -110,7 +110,7 @@ var undecidedIndex = firstIn("variables.undecided", "u", "size(u) > 0")
 
 // ReturnsAborted warns about AbortAll if a GitOps tool writes the template.
 var ReturnsAborted = Rule{
-	Text: "a GitOps tool writes the template, so it may apply a template again whose rollout was aborted: " +
+	Text: "a GitOps tool writes the template, so it may again apply a template whose rollout was aborted: " +
 		"use Hold, which keeps it aborted until a user retries it, or Retry to roll it out again without this warning",
 	Checks: []Check{{
 		Holds: "!variables.aborts || object.spec.?abortedRevisionPolicy.hasValue() || " +

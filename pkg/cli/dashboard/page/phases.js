@@ -9,7 +9,7 @@ export const phases = [
   { name: 'Restoring', letter: 'B', texture: 'down', bad: true, text: 'returns to the current revision after an abort' },
   { name: 'Degraded', letter: 'D', texture: 'down', bad: true, text: 'is degraded, and its deadline has not passed' },
   { name: 'TerminationTimedOut', letter: 'T', texture: 'down', bad: true, text: 'its ManifestWork is being deleted for too long' },
-  { name: 'Completed', letter: 'C', texture: 'down', bad: true, text: 'ran to completion at another revision, and its agent takes no new one' },
+  { name: 'Completed', letter: 'C', texture: 'down', bad: true, text: 'ran to completion at another revision, and its agent accepts no new revision' },
   { name: 'AgentUnknown', letter: '?', texture: 'dot', bad: true, text: 'its agent has not reported to this hub' },
   { name: 'Away', letter: 'A', texture: 'dot', bad: true, text: 'is unavailable, and no Placement selects it: it keeps its ManifestWork' },
   { name: 'Held', letter: 'O', texture: 'dot', text: 'is on hold: no rollout starts there' },

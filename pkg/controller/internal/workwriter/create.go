@@ -47,7 +47,7 @@ func (w *Writer) create(ctx context.Context, owner *Owner, write *rollout.Write)
 		}
 	}
 	return nil, fmt.Errorf("none of the ManifestWorks %s, %s and %s in namespace %s belongs to this ManifestWorkReplicaSet, "+
-		"and it has no other name for its own: delete one of the three: %w", names[0], names[1], names[2], write.Cluster, err)
+		"and there is no other name to use: delete one of the three: %w", names[0], names[1], names[2], write.Cluster, err)
 }
 
 // findExisting lists the works of this owner in the namespace of a write's cluster live. It returns memory.ErrUnseen if there is one, and
