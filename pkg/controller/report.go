@@ -114,8 +114,8 @@ func (c *Controller) announced(p *pass, reason, note string) string {
 	return note
 }
 
-// prunedNote returns the note that the CRD is not the one of this hub, and drops the ledger; empty if it does not. The rollout continues with the copy
-// of the ledger (R42).
+// prunedNote returns the note that the CRD is not the one of this hub, and drops the ledger; empty if it does not. The rollout continues
+// with the copy of the ledger (R42).
 func (p *pass) prunedNote() string {
 	if !p.memory.Places.Drops(memory.Status) {
 		return ""

@@ -31,15 +31,7 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 		aborts = aborts || mwrs.Spec.PlacementRefs[i].RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll
 	}
 	if mwrs.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable {
-		if problem := handover.Prevented(template); problem != "" {
-			out = append(out, keepsNothing(problem))
-		}
-		if before != nil {
-			exceeded := handover.Exceeded(template, before, handover.Limits{ManifestBytes: limits.ManifestBytes})
-			if exceeded != "" {
-				out = append(out, keepsNothing(exceeded))
-			}
-		}
+		out = append(out, handoverSurprises(template, before, limits)...)
 	}
 	// Kubernetes' view role can read ControllerRevisions, but not Secrets.
 	out = append(out, kindSurprises(&rule.Secret, template, schema.GroupKind{Kind: "Secret"})...)
@@ -56,6 +48,20 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 		return out
 	}
 	return append(out, irreversibleSurprises(before, template, aborts)...)
+}
+
+// handoverSurprises returns the warnings about a handover that keeps no objects. before is the previous template; nil for none.
+func handoverSurprises(template, before *workv1.ManifestWorkSpec, limits Limits) (out []string) {
+	if problem := handover.Prevented(template); problem != "" {
+		out = append(out, keepsNothing(problem))
+	}
+	if before == nil {
+		return out
+	}
+	if exceeded := handover.Exceeded(template, before, handover.Limits{ManifestBytes: limits.ManifestBytes}); exceeded != "" {
+		out = append(out, keepsNothing(exceeded))
+	}
+	return out
 }
 
 // templateBefore returns the template of an older version; nil if there is none, or if it can't be read.
