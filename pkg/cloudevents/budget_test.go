@@ -2,9 +2,11 @@ package cloudevents
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	workv1 "open-cluster-management.io/api/work/v1"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
@@ -307,6 +310,35 @@ func TestHigherGenerationsHaveAPace(t *testing.T) {
 	other := r.create(owned("c2", "v1"))
 	r.ahead(other, other.Generation+1000)
 	r.eventually("another work does not wait", func() bool { return count(r.wire.said(), "spec update_request c2") == 1 })
+}
+
+// Work that could not be sent again does not count for the pace: after an outage of the broker, the agent gets it at once.
+func TestFailedRenewalsDoNotCount(t *testing.T) {
+	r := newRig(t, nil)
+	work := r.create(owned("c1", "v1"))
+	r.wire.breaks(errors.New("the broker is away"))
+	for range 2 * renewalsAtOnce {
+		_, err := r.renew(t.Context(), &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+			Name: work.Name, Namespace: work.Namespace, UID: work.UID, Generation: work.Generation + 1000,
+		}})
+		require.Error(t, err)
+	}
+	require.Zero(t, r.mayRenew(work.UID))
+}
+
+// TestConnectsLater: a driver that finds no broker at its start connects when there is one.
+func TestConnectsLater(t *testing.T) {
+	pauses := reconnects
+	reconnects = wait.Backoff{Duration: time.Millisecond, Steps: 1}
+	t.Cleanup(func() { reconnects = pauses })
+	r := newRig(t, nil)
+	late := &wire{errs: make(chan error, 1), received: make(chan delivery)}
+	late.refusals.Store(3)
+	d := Assemble(Options{
+		Type: "mqtt", ClientID: "hub", Owners: fakeOwners{}, Connection: &fakeConnection{}, AgentReturn: time.Minute, Clock: r.clock, Metrics: newRefusals(),
+	}, Parts{Transport: late, Tasks: newTasks(r.clock), Mends: newTasks(r.clock), Sends: newTasks(r.clock), Await: poll})
+	start(t, d)
+	require.Eventually(t, func() bool { return slices.Contains(late.said(), "status resync_request") }, 10*time.Second, time.Millisecond)
 }
 
 // A live read of a work whose agent is ahead is not delayed by the pace.

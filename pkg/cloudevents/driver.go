@@ -109,11 +109,9 @@ func Assemble(o Options, parts Parts) *Driver {
 	return d
 }
 
-// Start connects, and works until the context ends. It fails if no broker answers. Later, the driver reconnects by itself.
-func (d *Driver) Start(ctx context.Context) error {
-	if err := d.Connect(ctx); err != nil {
-		return fmt.Errorf("connecting to the broker: %w", err)
-	}
+// Start works until the context ends. The driver connects and reconnects by itself: an abort must not wait for the restart of a process
+// that found no broker.
+func (d *Driver) Start(ctx context.Context) {
 	go d.keepConnected(ctx)
 	for _, q := range []Queue{d.tasks, d.mends, d.sends} {
 		context.AfterFunc(ctx, q.ShutDown)
@@ -124,26 +122,30 @@ func (d *Driver) Start(ctx context.Context) error {
 			}()
 		}
 	}
-	return nil
 }
 
 // reconnects has the pauses of sdk-go's clients: 5 seconds to a minute, and as at first after ten minutes without one.
 var reconnects = wait.Backoff{Duration: 5 * time.Second, Cap: time.Minute, Steps: 12, Factor: 5, Jitter: 1}
 
-// keepConnected receives events, and reconnects whenever the transport fails.
+// keepConnected connects, receives events, and connects again whenever the transport fails.
 func (d *Driver) keepConnected(ctx context.Context) {
 	pause := reconnects.DelayWithReset(clock.RealClock{}, 10*time.Minute)
-	for ctx.Err() == nil {
-		for err := d.receive(ctx); err != nil && ctx.Err() == nil; {
-			klog.FromContext(ctx).Error(err, "The connection to the broker failed and will be retried")
-			if err := d.Disconnect(ctx); err != nil {
-				klog.FromContext(ctx).V(2).Info("The failed connection was not closed", "error", err.Error())
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(pause()):
-				err = d.Connect(ctx)
-			}
+	for {
+		err := d.Connect(ctx)
+		if err == nil {
+			err = d.receive(ctx)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		klog.FromContext(ctx).Error(err, "The connection to the broker failed and will be retried")
+		if err := d.Disconnect(ctx); err != nil {
+			klog.FromContext(ctx).V(2).Info("The failed connection was not closed", "error", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause()):
 		}
 	}
 }

@@ -73,7 +73,7 @@ func TestServerThatStopsAnswering(t *testing.T) {
 		Metrics: newRefusals(),
 	})
 	require.NoError(t, err)
-	require.NoError(t, d.Start(t.Context()))
+	start(t, d)
 
 	s.stuck.Store(true)
 	failed := make(chan error, 1)

@@ -70,6 +70,9 @@ func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again 
 	if before == nil || !before.DeletionTimestamp.IsZero() {
 		return 0, nil
 	}
+	if !d.Reachable() {
+		return 0, errAway
+	}
 	if wait := d.mayRenew(report.UID); wait > 0 {
 		d.unexpectedFor(report.UID) // Its agent reports nothing new until the work is sent, so nothing waits for its reports.
 		return wait, nil
@@ -85,26 +88,36 @@ func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again 
 		return 0, err
 	}
 	d.store.put(renewed)
+	d.countRenewal(report.UID)
 	return 0, nil
 }
 
-// mayRenew returns how much longer a work has to wait before it is sent again. If that is zero, it counts the renewal.
+// mayRenew returns how much longer a work has to wait before it is sent again.
 func (d *Driver) mayRenew(uid types.UID) (wait time.Duration) {
-	now := d.clock.Now()
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	r := d.store.records[uid]
+	if r == nil || r.renewals == nil {
+		return 0
+	}
+	if missing := 1 - r.renewals.TokensAt(d.clock.Now()); missing > 0 {
+		return time.Duration(missing * float64(renewalPause))
+	}
+	return 0
+}
+
+// countRenewal counts a work that was sent again. One that could not be sent does not count.
+func (d *Driver) countRenewal(uid types.UID) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
 	r := d.store.records[uid]
 	if r == nil {
-		return 0
+		return
 	}
 	if r.renewals == nil {
 		r.renewals = rate.NewLimiter(rate.Every(renewalPause), renewalsAtOnce)
 	}
-	reservation := r.renewals.ReserveN(now, 1)
-	if wait = reservation.DelayFrom(now); wait > 0 {
-		reservation.CancelAt(now)
-	}
-	return wait
+	r.renewals.AllowN(d.clock.Now(), 1)
 }
 
 // unexpectedFor returns for how long the agent of a work has reported content that the hub does not expect.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -104,8 +105,13 @@ func (c *Caches) Find(_ context.Context, claim Claim) (Owner, error) {
 	return owner, err
 }
 
+// goneTimeout limits the question whether an owner is gone: it is asked with the lock of a work held, for which writes may wait.
+const goneTimeout = 5 * time.Second
+
 // Gone implements Owners.
 func (c *Caches) Gone(ctx context.Context, namespace, name string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, goneTimeout)
+	defer cancel()
 	_, err := c.Client.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case err == nil:

@@ -2,6 +2,7 @@ package cloudevents
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,11 +50,18 @@ type wire struct {
 	forgets bool
 	// arrived and handled count the events that came, and those that were handled.
 	arrived, handled atomic.Int64
+	// refusals is how many connections fail before one succeeds.
+	refusals atomic.Int32
 	// sequence is the last sequence ID of a report.
 	sequence int64
 }
 
-func (w *wire) Connect(context.Context) error   { return nil }
+func (w *wire) Connect(context.Context) error {
+	if w.refusals.Add(-1) >= 0 {
+		return errors.New("nobody listens")
+	}
+	return nil
+}
 func (w *wire) Subscribe(context.Context) error { return nil }
 func (w *wire) Close(context.Context) error     { return nil }
 func (w *wire) ErrorChan() <-chan error         { return w.errs }
@@ -229,9 +237,16 @@ func newRig(t testing.TB, owners fakeOwners, change ...func(*Options)) *rig {
 	r.Driver = Assemble(o, Parts{
 		Transport: r.wire, Tasks: newTasks(o.Clock), Mends: newTasks(o.Clock), Sends: newTasks(o.Clock), Await: poll,
 	})
-	require.NoError(t, r.Start(t.Context()))
+	start(t, r.Driver)
 	r.eventually("it asks all agents what they have", func() bool { return slices.Contains(r.wire.said(), "status resync_request") })
 	return r
+}
+
+// start starts a driver, and waits until it is connected.
+func start(t testing.TB, d *Driver) {
+	t.Helper()
+	d.Start(t.Context())
+	require.Eventually(t, d.Reachable, 10*time.Second, time.Millisecond, "it is connected")
 }
 
 func (r *rig) eventually(what string, check func() bool) {

@@ -96,6 +96,6 @@ topics:
 		Metrics: newRefusals(),
 	})
 	require.NoError(t, err)
-	require.NoError(t, d.Start(t.Context()))
+	start(t, d)
 	return d, connection
 }

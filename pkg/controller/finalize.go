@@ -180,7 +180,9 @@ func (c *Controller) deleteAll(ctx context.Context, p *pass, works []*workv1.Man
 	var remaining []*workv1.ManifestWork
 	for _, work := range works {
 		if work.DeletionTimestamp.IsZero() {
-			attempts, remaining = append(attempts, deletionOf(work)), append(remaining, work)
+			attempt := deletionOf(work)
+			attempt.Last = true // A rejection from before the deletion of the object must not delay it.
+			attempts, remaining = append(attempts, attempt), append(remaining, work)
 		}
 	}
 	results := c.tryAll(ctx, p, attempts, func(i int) error { return c.deleteAny(ctx, p, remaining[i]) })

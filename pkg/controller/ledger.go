@@ -34,7 +34,8 @@ func (c *Controller) readLedger(p *pass) {
 		p.facts.Commands = ledger.CommandsIn(&p.object.Status, &p.reading.Ledger)
 	}
 	if p.facts.Before.Seq > 0 {
-		p.memory.Decided = &p.reading.Ledger
+		decided := p.reading.Ledger // A pointer into the pass would keep its works alive.
+		p.memory.Decided = &decided
 		p.facts.CopyBehind = c.lacksCopy(p)
 	}
 	p.facts.BeginSeen = p.memory.BeginSeen(p.facts.Before.Begun.Last(), p.now)

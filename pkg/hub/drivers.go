@@ -47,9 +47,7 @@ func (w *works) broker() controller.Broker {
 // restore returns when it is known which works there are: a broker keeps none. The informers of their owners have synced, and that of works
 // has not started.
 func (w *works) restore(ctx context.Context) error {
-	if err := w.driver.Start(ctx); err != nil {
-		return err
-	}
+	w.driver.Start(ctx)
 	return w.driver.Restore(ctx, w.owners.Expected())
 }
 

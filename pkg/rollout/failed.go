@@ -14,7 +14,7 @@ import (
 
 // When a cluster has failed, and when a placementRef has (R11):
 //
-//  1. A cluster fails when it is in flight or degraded for progressDeadline (updatedPhase in phase.go). Without a deadline none fails.
+//  1. A cluster fails when it is in flight or degraded for progressDeadline (updatedPhase in phase.go). Without a deadline, none of these fails.
 //  2. It fails when it flaps: it has not settled within 2 * (progressDeadline + minSuccessTime) (failFlapping).
 //  3. It fails when the API server rejects its work for progressDeadline, and once more after that (rejectedPhase).
 //  4. It fails at once when no cluster can have its name (computePhase).

@@ -89,7 +89,7 @@ func (ps *placementState) why(s *Snapshot, m *member) string {
 func (p *Plan) standIn(s *Snapshot, states []*placementState) {
 	for i, ps := range states {
 		stops := p.Refs[i].Halted || p.Stalled
-		if p.Unknown() || !stops && !p.Refs[i].gated() {
+		if p.Unknown() || !stops && !p.Refs[i].gated() && p.Refs[i].gate != GroupFailed {
 			continue
 		}
 		for _, m := range ps.members {

@@ -275,7 +275,11 @@ func (p *Plan) noteGroups(s *Snapshot, ps *placementState, outcome *RefOutcome) 
 			outcome.gate = g.State
 		}
 	}
-	passedOver := func(m *member) bool { return !m.countsAtAll() && ps.ringOf[m.group] >= first }
+	from := first
+	if outcome.gate == GroupFailed {
+		from++ // Its own clusters wait for nothing.
+	}
+	passedOver := func(m *member) bool { return !m.countsAtAll() && ps.ringOf[m.group] >= from }
 	outcome.gatesPassedOver = (outcome.gated() || outcome.gate == GroupFailed) && ps.any(passedOver)
 	if until := s.Began.Add(missingFor); outcome.gate == GroupMissing && s.Now.Before(until) {
 		p.recheckAt(s.Now, until)

@@ -276,7 +276,7 @@ func limitsText(current string, l *rollout.Limits) string {
 	case l.Err != nil:
 		return l.Err.Error()
 	case l.Deadline == 0:
-		return "no cluster ever fails, because progressDeadline is None"
+		return "no late or degraded cluster fails, because progressDeadline is None"
 	}
 	consequence := "stops the rollout there"
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
@@ -68,8 +69,8 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 		says(0, fmt.Sprintf("Pause the rollout of %s?", name),
 			"The hub writes to no cluster until the rollout is resumed. Clusters that have the revision keep it."+suspended(o))
 	case verb == VerbResume:
-		n, then := o.resumed(&update, missing)
-		says(n, fmt.Sprintf("Resume the rollout of %s?", name), then)
+		n, outcome, then := o.resumed(&update, missing)
+		says(n, fmt.Sprintf("Resume %s, and %s?", name, outcome), then)
 	}
 	if o.ReplicaSet.Spec.Paused && verb != VerbPause && verb != VerbResume {
 		e.Then = "The rollout is paused: nothing happens until it is resumed. Then: " + e.Then
@@ -79,6 +80,9 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 
 // restoredBy returns the number of clusters to which the hub writes after an undo, and a description of its action.
 func (o *Objects) restoredBy(r *Revision) (clusters int, then string) {
+	if r.Hash == o.ReplicaSet.Status.UpdateRevision && o.aborted() {
+		return 0, "The rollout of this revision stays aborted. Retry it to roll it out again."
+	}
 	decided, target := o.ledger(), ledger.Named{Hash: r.Hash}
 	history := o.history()
 	if found := history.ByHash(r.Hash); found != nil {
@@ -107,27 +111,40 @@ func (o *Objects) returned(update *Revision, current, number string) string {
 		current, o.affected(update), number)
 }
 
-// resumed returns the number of clusters to which the hub writes after a pause, and a description of its action. missing is the number of
-// clusters without the update revision.
-func (o *Objects) resumed(update *Revision, missing int) (clusters int, then string) {
+// resumed returns the number of clusters to which the hub writes after a pause, and the outcome for a question and as a description. missing
+// is the number of clusters without the update revision.
+func (o *Objects) resumed(update *Revision, missing int) (clusters int, outcome, then string) {
 	outlook := o.outlook()
 	switch {
 	case o.edited():
-		return Selected(o.ReplicaSet), "The hub rolls out the template in the spec, with the rollout strategy."
+		clusters, then = o.rolledOut()
+		return clusters, "apply the template in the spec", then
 	case o.aborted() && o.having(update) == 0:
-		return 0, "The rollout stays aborted: nothing starts until the template changes or somebody retries."
+		return 0, "leave the rollout aborted", "The rollout stays aborted: nothing starts until the template changes or somebody retries."
 	case o.aborted():
 		clusters = o.having(update)
-		return clusters, fmt.Sprintf("The rollout is aborted: the hub returns %s to revision %s, and starts nothing new.",
+		return clusters, "return to revision " + CurrentNumber(o), fmt.Sprintf("The rollout is aborted: the hub returns %s to revision %s, and starts nothing new.",
 			countOf(clusters), CurrentNumber(o))
 	case outlook != nil && outlook.ahead.Abort != nil && !outlook.ahead.Abort.At.After(o.Now):
 		clusters = o.having(update)
-		return clusters, fmt.Sprintf("The rollout has failed: unless clusters recover, the hub aborts it, and returns %s to revision %s.",
+		return clusters, "abort its failed rollout", fmt.Sprintf("The rollout has failed: unless clusters recover, the hub aborts it, and returns %s to revision %s.",
 			countOf(clusters), CurrentNumber(o))
 	case missing <= 0:
-		return 0, "The hub writes to the clusters again. All of them have the revision."
+		return 0, "continue its rollout", "The hub writes to the clusters again. All of them have the revision."
 	}
-	return missing, fmt.Sprintf("The hub continues the rollout to %s, with the rollout strategy.", countOf(missing))
+	return missing, "continue its rollout", fmt.Sprintf("The hub continues the rollout to %s, with the rollout strategy.", countOf(missing))
+}
+
+// rolledOut returns the number of clusters to which the hub writes when it takes the template in the spec, and a description of its action.
+func (o *Objects) rolledOut() (clusters int, then string) {
+	history := o.history()
+	if digest, err := revision.DigestOf(&o.ReplicaSet.Spec.ManifestWorkTemplate); err == nil {
+		if found := history.ByDigest(digest); found != nil {
+			known := o.revisionAt(found.Hash)
+			return o.restoredBy(&known)
+		}
+	}
+	return Selected(o.ReplicaSet), "The hub rolls out the template in the spec, with the rollout strategy."
 }
 
 // affected describes the clusters that have a revision.

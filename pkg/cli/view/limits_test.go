@@ -33,7 +33,7 @@ func TestLimitsText(t *testing.T) {
 			rollout.Limits{Total: 10, Undo: true, Deadline: m}, "6"},
 		"no number of failures stops the rollout there; a cluster fails 1m0s after its write": {
 			rollout.Limits{Total: 10, MaxFailures: 10, Deadline: m}, "6"},
-		"no cluster ever fails, because progressDeadline is None": {rollout.Limits{Total: 10, AbortAll: true}, "6"},
+		"no late or degraded cluster fails, because progressDeadline is None": {rollout.Limits{Total: 10, AbortAll: true}, "6"},
 		"spec bad": {rollout.Limits{Err: fmt.Errorf("spec bad")}, "6"},
 	} {
 		require.Equal(t, want, limitsText(c.current, &c.limits))

@@ -12,7 +12,7 @@ func (o *Objects) overBroker() bool {
 }
 
 // onlyRecorded is what a view shows of the clusters if it can't tell where they stand.
-const onlyRecorded = "only the clusters in status.failures and status.rejections are shown"
+const onlyRecorded = "only the clusters in status.failures, status.rejections and status.away are shown"
 
 // notes returns what is missing from the view, and why.
 func (o *Objects) notes() []string {

@@ -209,6 +209,9 @@ func usable(o *Objects, r *Revision, allowed Allowed) error {
 	case !r.Stored:
 		return fmt.Errorf("revision %d can't be restored: ControllerRevision %s/%s is missing or can't be read", r.Number,
 			o.ReplicaSet.Namespace, r.Name)
+	case r.Hash == o.ReplicaSet.Status.UpdateRevision && o.aborted():
+		return fmt.Errorf("the rollout of revision %d was aborted (%s); to roll it out again, use %q", r.Number, r.AbortReason,
+			"kubectl mwrs retry "+o.ReplicaSet.Name)
 	case r.State == workv1alpha1.RevisionAborted && !allowed.Aborted:
 		return fmt.Errorf("the rollout of revision %d was aborted (%s); add --allow-aborted to roll it out again", r.Number, r.AbortReason)
 	}

@@ -35,7 +35,8 @@ type Write struct {
 	UID   types.UID
 
 	resourceVersion string
-	// created is true if the cache did not have the object when it was written, and deleted if the write deletes it.
+	// created is true if the cache did not have the object, or had another one of that name, when it was written. deleted is true if the
+	// write deletes it.
 	created, deleted bool
 	at               time.Time
 	// asked is when the API server was last asked for the object; zero for never.
@@ -54,14 +55,23 @@ func (e *Expectations) Deleted(store cache.Store, object metav1.Object, now time
 
 func (e *Expectations) note(object metav1.Object, w *Write) {
 	w.Key, w.UID = cache.MetaObjectToName(object).String(), object.GetUID()
-	_, cached, err := w.Store.GetByKey(w.Key)
-	w.created = err == nil && !cached
+	w.created = !w.isCached()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.pending == nil {
 		e.pending = map[writeKey]*Write{}
 	}
 	e.pending[w.id()] = w
+}
+
+// isCached reports whether the cache has the object, and not another one of that name.
+func (w *Write) isCached() bool {
+	cached, exists, err := w.Store.GetByKey(w.Key)
+	if err != nil || !exists {
+		return err != nil
+	}
+	object, err := meta.Accessor(cached)
+	return err != nil || object.GetUID() == w.UID
 }
 
 // Behind returns how many writes the caches don't show yet.
