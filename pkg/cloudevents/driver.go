@@ -124,16 +124,17 @@ func (d *Driver) Start(ctx context.Context) {
 	}
 }
 
-// reconnects has the pauses of sdk-go's clients: 5 seconds to a minute, and as at first after ten minutes without one.
-var reconnects = wait.Backoff{Duration: 5 * time.Second, Cap: time.Minute, Steps: 12, Factor: 5, Jitter: 1}
+// reconnects are the pauses between attempts to connect. Each outage begins with the shortest one, because an abort may wait for the broker.
+var reconnects = wait.Backoff{Duration: 2 * time.Second, Cap: 30 * time.Second, Steps: 5, Factor: 2, Jitter: 0.5}
 
 // keepConnected connects, receives events, and connects again whenever the transport fails.
 func (d *Driver) keepConnected(ctx context.Context) {
-	pause := reconnects.DelayWithReset(clock.RealClock{}, 10*time.Minute)
+	pause := reconnects.DelayFunc()
 	for {
 		err := d.Connect(ctx)
 		if err == nil {
 			err = d.receive(ctx)
+			pause = reconnects.DelayFunc()
 		}
 		if ctx.Err() != nil {
 			return

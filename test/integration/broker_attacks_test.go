@@ -126,7 +126,8 @@ func TestMosquittoClientIDsAreNotStolen(t *testing.T) {
 		AgentReturn: agentReturn, Clock: clock.RealClock{}, Metrics: metrics.New(),
 	})
 	require.NoError(t, err)
-	require.NoError(t, hub.Start(ctx))
+	hub.Start(ctx)
+	require.Eventually(t, hub.Reachable, time.Minute, 10*time.Millisecond, "the hub is connected")
 	create := func(name string) {
 		work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: template("v1")}
 		_, err := hub.Works().WorkV1().ManifestWorks("cluster1").Create(ctx, work, metav1.CreateOptions{})
