@@ -69,3 +69,28 @@ func TestCommandAway(t *testing.T) {
 	p.shows("Live · namespace " + f.namespace)
 	p.quiet()
 }
+
+// A page that gets no state is not live, whatever the reason: the command reads again after the tab was hidden, a right was revoked, or
+// another command has the port.
+func TestAnswersWithoutState(t *testing.T) {
+	browser := newBrowser(t)
+	f := newFleet(t, 2)
+	f.create("v1", progressive(2, "10m", 0, ""))
+	p := f.opens(browser, serve(t, "-n", f.namespace))
+	p.is("(() => { window.really = window.fetch; return true; })()")
+	for _, answer := range []struct {
+		status     int
+		body, says string
+	}{
+		{200, `{"now": Date.now(), "scope": "x"}`, "Reading from the hub"},
+		{200, `{"now": Date.now(), "scope": "x", "error": "not yours"}`, "Not live: the newest state can’t be shown"},
+		{401, `{"error": "wrong token"}`, "Not live: the newest state can’t be shown"},
+	} {
+		p.shows("Complete", "Live · namespace "+f.namespace)
+		p.is(fmt.Sprintf("(() => { window.fetch = async () => new Response(JSON.stringify(%s), { status: %d }); return true; })()",
+			answer.body, answer.status))
+		p.shows(answer.says, "What you see may be old: 2 of 2 clusters confirmed revision 1.")
+		p.is("(() => { window.fetch = window.really; return true; })()")
+	}
+	p.quiet()
+}

@@ -60,7 +60,7 @@ func TestWithoutRights(t *testing.T) {
 	p.shows(`cannot patch resource "manifestworkreplicasets"`)
 }
 
-// An object that is deleted while it is shown stays on the page, and the page says that it is gone.
+// An object that is deleted while it is shown stays on the page, and the page says that it is gone until it is created again.
 func TestDeletedWhileShown(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2)
@@ -71,6 +71,11 @@ func TestDeletedWhileShown(t *testing.T) {
 	require.NoError(t, sets.Delete(t.Context(), "web", metav1.DeleteOptions{}))
 	p.shows("was deleted")
 	p.is("document.querySelector('[data-verb=abort]') === null")
+	f.create("v1", progressive(2, "10m", 0, ""))
+	p.shows("Live · namespace "+f.namespace, "2 of 2 clusters confirmed revision 1.")
+	p.is("!document.body.innerText.includes('was deleted') && document.querySelector('[data-verb=abort]') !== null")
+	require.NoError(t, sets.Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	p.shows("was deleted")
 	p.click("Rollouts")
 	p.shows("There are no ManifestWorkReplicaSets in namespace " + f.namespace)
 	p.quiet()

@@ -37,6 +37,7 @@ func (g *guard) guarded(next http.Handler) http.Handler {
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Cache-Control", "no-store")
 		if status, problem := g.judge(r); problem != "" {
+			header.Set("Connection", "close") // A stranger keeps no connection.
 			refuse(w, status, problem)
 			return
 		}

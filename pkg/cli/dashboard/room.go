@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
@@ -78,10 +80,19 @@ func (b *board) now() state {
 	return b.state
 }
 
+// first returns the newest state. It waits at most readTimeout while the objects are being read.
+func (b *board) first(ctx context.Context) (now state) {
+	_ = wait.PollUntilContextTimeout(ctx, drawAfter, readTimeout, true, func(context.Context) (bool, error) {
+		now = b.now()
+		return !errors.Is(now.err, ErrNotReady), nil
+	})
+	return now
+}
+
 // room follows one rollout for all tabs that show it.
 type room struct {
 	*board
-	// idle ends the room if it is not stopped.
+	// idle ends the room when no tab has asked for it for idleAfter.
 	idle *time.Timer
 }
 
@@ -100,14 +111,16 @@ func (r *rooms) of(namespace, name string) *room {
 	defer r.mu.Unlock()
 	key := namespace + "/" + name
 	found := r.open[key]
-	if found == nil {
+	if found == nil || !found.idle.Stop() { // A timer that has fired ends its room as soon as it gets the lock.
 		ctx, end := context.WithCancel(r.root)
 		found = &room{board: setBoard(r.hub.Follow(ctx, namespace, name))}
 		found.idle = time.AfterFunc(idleAfter, func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			end()
-			delete(r.open, key)
+			if r.open[key] == found {
+				delete(r.open, key)
+			}
 		})
 		r.open[key] = found
 	}

@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,4 +40,36 @@ func TestRoomEnds(t *testing.T) {
 		defer rooms.mu.Unlock()
 		require.Empty(t, rooms.open)
 	})
+}
+
+// TestRoomWhoseTimerHasFired: a tab gets a new room, and the end of the old one does not end it.
+func TestRoomWhoseTimerHasFired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rooms := &rooms{hub: &fakeHub{err: ErrNotReady}, root: t.Context(), open: map[string]*room{}}
+		first := rooms.of("default", "web")
+		require.True(t, first.idle.Stop()) // As if it had fired, and its function waited for the lock.
+		second := rooms.of("default", "web")
+		require.NotSame(t, first, second)
+		first.idle.Reset(0)
+		<-time.After(time.Second)
+		require.Same(t, second, rooms.of("default", "web"))
+	})
+}
+
+// TestShownWaits: a request waits until the objects of a new room are read, for at most readTimeout.
+func TestShownWaits(t *testing.T) {
+	for status, ready := range map[int]time.Duration{
+		http.StatusOK:                 readTimeout / 2,
+		http.StatusServiceUnavailable: 2 * readTimeout,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			hub := &fakeHub{err: ErrNotReady}
+			time.AfterFunc(ready, func() { hub.set(fleetOf(3), nil) })
+			s := &Server{hub: hub, rooms: &rooms{hub: hub, root: t.Context(), open: map[string]*room{}}}
+			answer := httptest.NewRecorder()
+			s.shown(func(*http.Request, *view.Objects) (any, error) { return "shown", nil })(answer,
+				httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+			require.Equal(t, status, answer.Code)
+		})
+	}
 }

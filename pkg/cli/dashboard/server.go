@@ -129,7 +129,7 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 // shown returns a handler that answers with the result of a function of the objects of a rollout.
 func (s *Server) shown(of func(*http.Request, *view.Objects) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		now := s.rooms.asked(r).now()
+		now := s.rooms.asked(r).first(r.Context())
 		if now.err != nil {
 			fail(w, now.err)
 			return

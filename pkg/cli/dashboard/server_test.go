@@ -161,6 +161,7 @@ func TestForeignRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			answer := s.request(http.MethodPost, actPath, abort, test.changes...)
 			require.Equal(t, test.status, answer.StatusCode)
+			require.True(t, answer.Close, "the connection ends")
 			require.Empty(t, answer.Header.Get("Access-Control-Allow-Origin"))
 			require.Empty(t, s.hub.actions())
 		})

@@ -19,11 +19,14 @@ function on(news) {
     Object.assign(context, { scope: news.scope, readOnly: news.readOnly });
     setClock(news.now);
   }
-  context.away = Boolean(news.lost || news.since);
-  contact.classList.toggle('away', context.away);
+  const failed = Boolean(news.lost || news.since || news.error);
+  context.away = failed || !news.version; // Without a version, the command still reads: the page shows what it saw before.
+  contact.classList.toggle('away', failed);
   if (news.lost) show(contactText, 'The command has ended or can’t be reached. The page shows what it saw last.');
   else if (news.since) show(contactText, `The API server can’t be reached. The page shows what it saw last. ${news.contact}`);
-  else if (news.now) show(contactText, `Live${context.readOnly ? ', read-only' : ''} · ${context.scope}`);
+  else if (news.error) show(contactText, 'Not live: the newest state can’t be shown.');
+  else if (!news.version) show(contactText, 'Reading from the hub …');
+  else show(contactText, `Live${context.readOnly ? ', read-only' : ''} · ${context.scope}`);
   // The time is outside the live region: a screen reader would read it every second.
   show(contactSince, news.since ? `The first request failed ${since(news.since)} ago.` : '');
   if (news.error || news.data) fail(news.error ?? '');

@@ -219,7 +219,10 @@ export function setView(main, context, namespace, name) {
   const timer = setInterval(() => { if (model.head) drawTimes(); }, 1000);
   follow(pathOf(namespace, name, 'picture'), end.signal, (news) => {
     context.on(news);
-    if (news.data) update(news.data);
+    if (news.data) {
+      deleted = false;
+      update(news.data);
+    }
     if (news.deleted && model.head) {
       deleted = true;
       toolbar.replaceChildren();
