@@ -116,11 +116,15 @@ func (o *Objects) past(work *work.Work) []Fact {
 		facts = append(facts, Fact{after: wrote, Text: "the ManifestWork keeps the dropped objects of revision " + o.number(kept) +
 			" until this revision is available"})
 	}
+	var conditions []Fact
 	for i := range work.Object.Status.Conditions {
 		if condition := &work.Object.Status.Conditions[i]; work.Observed(condition) {
-			facts = append(facts, factOf(reporter(condition), condition, wrote))
+			conditions = append(conditions, factOf(reporter(condition), condition, wrote))
 		}
 	}
+	// Those that the write did not change come before those that changed in the same second.
+	slices.SortStableFunc(conditions, func(a, b Fact) int { return a.At.Compare(b.At) })
+	facts = append(facts, conditions...)
 	for i := range work.Object.Status.ResourceStatus.Manifests {
 		facts = append(facts, unsatisfied(&work.Object.Status.ResourceStatus.Manifests[i], wrote)...)
 	}
