@@ -2,7 +2,9 @@ package plugin
 
 import (
 	"context"
+	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
@@ -11,11 +13,15 @@ import (
 )
 
 // readManagedClusters reads which managed clusters are on hold, outside of their windows, or unavailable. If the user may not read
-// ManagedClusters, the status has those that the hub knows.
-func readManagedClusters(ctx context.Context, c *clients, objects *view.Objects) {
+// ManagedClusters, it prints a note: the status has those that the hub knew when it last wrote it.
+func (o *options) readManagedClusters(ctx context.Context, c *clients, objects *view.Objects) error {
 	list, err := c.clusters.ClusterV1().ManagedClusters().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-	if err != nil {
-		return
+	switch {
+	case apierrors.IsForbidden(err):
+		_, err = fmt.Fprintln(o.ErrOut, "note: no permission to list managedclusters: only the holds, windows and unavailable clusters in the status are known")
+		return err
+	case err != nil:
+		return fmt.Errorf("listing ManagedClusters: %w", err)
 	}
 	objects.Holds, objects.Unavailable = map[string]placement.Hold{}, placement.Clusters{}
 	for i := range list.Items {
@@ -31,4 +37,5 @@ func readManagedClusters(ctx context.Context, c *clients, objects *view.Objects)
 			objects.Unavailable[name] = placement.Cluster{UnavailableSince: report.Since}
 		}
 	}
+	return nil
 }

@@ -86,8 +86,7 @@ func (o *options) planned(
 		if err != nil {
 			return nil, nil, err
 		}
-		readManagedClusters(ctx, c, objects)
-		return objects, objects.ReplicaSet, nil
+		return objects, objects.ReplicaSet, o.readManagedClusters(ctx, c, objects)
 	}
 	set, err := o.manifest(file)
 	if err != nil {
@@ -108,7 +107,7 @@ func (o *options) planned(
 		objects, err = o.unborn(ctx, c, set)
 	}
 	if err == nil {
-		readManagedClusters(ctx, c, objects)
+		err = o.readManagedClusters(ctx, c, objects)
 	}
 	return objects, set, err
 }
