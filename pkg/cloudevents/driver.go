@@ -124,7 +124,8 @@ func (d *Driver) Start(ctx context.Context) {
 	}
 }
 
-// reconnects are the pauses between attempts to connect. Each outage begins with the shortest one, because an abort may wait for the broker.
+// reconnects are the pauses between attempts to connect. Each outage begins with the shortest pause, because an abort may wait for the
+// broker.
 var reconnects = wait.Backoff{Duration: 2 * time.Second, Cap: 30 * time.Second, Steps: 5, Factor: 2, Jitter: 0.5}
 
 // keepConnected connects, receives events, and connects again whenever the transport fails.

@@ -221,7 +221,8 @@ func (a *Agents) validate() error {
 		sum += share.value
 	}
 	if sum > 1+1e-9 {
-		return fmt.Errorf("--slow, --fail, --hang, --offline and --held add up to %.4g%%: each cluster counts only once: use at most 100%%", sum*100)
+		return fmt.Errorf("--slow, --fail, --hang, --offline and --held add up to %.4g%%: each cluster counts only once, so use at most 100%%",
+			sum*100)
 	}
 	return nil
 }

@@ -168,7 +168,7 @@ func ConfigOf(s *workv1alpha1.RolloutStrategy) *clusterv1alpha1.RolloutConfig {
 	return nil
 }
 
-// ShortestDeadline returns the shortest progressDeadline of the placementRefs, and its Placement; zero if no late or degraded cluster fails.
+// ShortestDeadline returns the shortest progressDeadline of the placementRefs, and its Placement; zero if no placementRef has one.
 func ShortestDeadline(refs []workv1alpha1.LocalPlacementReference) (shortest time.Duration, placement string) {
 	for i := range refs {
 		config := ConfigOf(&refs[i].RolloutStrategy)

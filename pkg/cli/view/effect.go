@@ -111,8 +111,8 @@ func (o *Objects) returned(update *Revision, current, number string) string {
 		current, o.affected(update), number)
 }
 
-// resumed returns the number of clusters to which the hub writes after a pause, and the outcome for a question and as a description. missing
-// is the number of clusters without the update revision.
+// resumed returns the number of clusters to which the hub writes after a pause, and the outcome: for a question, and as a description.
+// missing is the number of clusters without the update revision.
 func (o *Objects) resumed(update *Revision, missing int) (clusters int, outcome, then string) {
 	outlook := o.outlook()
 	switch {
@@ -120,14 +120,17 @@ func (o *Objects) resumed(update *Revision, missing int) (clusters int, outcome,
 		clusters, then = o.rolledOut()
 		return clusters, "apply the template in the spec", then
 	case o.aborted() && o.having(update) == 0:
-		return 0, "leave the rollout aborted", "The rollout stays aborted: nothing starts until the template changes or somebody retries."
+		return 0, "leave the rollout aborted",
+			"The rollout stays aborted: nothing starts until the template changes or somebody retries."
 	case o.aborted():
 		clusters = o.having(update)
-		return clusters, "return to revision " + CurrentNumber(o), fmt.Sprintf("The rollout is aborted: the hub returns %s to revision %s, and starts nothing new.",
+		return clusters, "return to revision " + CurrentNumber(o), fmt.Sprintf(
+			"The rollout is aborted: the hub returns %s to revision %s, and starts nothing new.",
 			countOf(clusters), CurrentNumber(o))
 	case outlook != nil && outlook.ahead.Abort != nil && !outlook.ahead.Abort.At.After(o.Now):
 		clusters = o.having(update)
-		return clusters, "abort its failed rollout", fmt.Sprintf("The rollout has failed: unless clusters recover, the hub aborts it, and returns %s to revision %s.",
+		return clusters, "abort its failed rollout", fmt.Sprintf(
+			"The rollout has failed: unless clusters recover, the hub aborts it, and returns %s to revision %s.",
 			countOf(clusters), CurrentNumber(o))
 	case missing <= 0:
 		return 0, "continue its rollout", "The hub writes to the clusters again. All of them have the revision."
