@@ -138,7 +138,7 @@ func TestPersonWhoOnlyAborts(t *testing.T) {
 	f.aborted()
 	f.everywhere("v1")
 	person.mayNot("pause", "web")
-	person.mayNot("undo", "web", "--to-revision", "2", "--yes", "--allow-aborted")
+	person.mayNot("undo", "web", "--to-revision", "1", "--yes")
 	f.agentsReport("c1", "v2", succeeds)
 	person.may("retry", "web")
 	f.complete()
