@@ -328,15 +328,13 @@ func TestFailedRenewalsDoNotCount(t *testing.T) {
 
 // TestConnectsLater: a driver that finds no broker at its start connects when there is one.
 func TestConnectsLater(t *testing.T) {
-	pauses := reconnects
-	reconnects = wait.Backoff{Duration: time.Millisecond, Steps: 1}
-	t.Cleanup(func() { reconnects = pauses })
 	r := newRig(t, nil)
 	late := &wire{errs: make(chan error, 1), received: make(chan delivery)}
 	late.refusals.Store(3)
 	d := Assemble(Options{
 		Type: "mqtt", ClientID: "hub", Owners: fakeOwners{}, Connection: &fakeConnection{}, AgentReturn: time.Minute, Clock: r.clock, Metrics: newRefusals(),
 	}, Parts{Transport: late, Tasks: newTasks(r.clock), Mends: newTasks(r.clock), Sends: newTasks(r.clock), Await: poll})
+	d.reconnects = wait.Backoff{Duration: time.Millisecond}
 	start(t, d)
 	require.Eventually(t, func() bool { return slices.Contains(late.said(), "status resync_request") }, 10*time.Second, time.Millisecond)
 }

@@ -55,6 +55,9 @@ type Driver struct {
 	// await waits until a condition is true, at most for patience, and reports whether it is.
 	await await
 
+	// reconnects are the pauses between attempts to connect.
+	reconnects wait.Backoff
+
 	// available is Options.Available.
 	available func(ctx context.Context, cluster string) (available, exists bool)
 
@@ -98,7 +101,7 @@ func New(o Options) (*Driver, error) {
 // Assemble returns a driver that is not connected, and that does nothing by itself: its caller connects it and calls Do.
 func Assemble(o Options, parts Parts) *Driver {
 	d := &Driver{
-		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), rush: newRush(o.Clock), locks: keymutex.NewHashed(1024),
+		reconnects: reconnects, clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), rush: newRush(o.Clock), locks: keymutex.NewHashed(1024),
 		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS),
 		metrics: o.Metrics, tasks: parts.Tasks, mends: parts.Mends, sends: parts.Sends, await: parts.Await, available: o.Available,
 	}
@@ -130,12 +133,12 @@ var reconnects = wait.Backoff{Duration: 2 * time.Second, Cap: 30 * time.Second, 
 
 // keepConnected connects, receives events, and connects again whenever the transport fails.
 func (d *Driver) keepConnected(ctx context.Context) {
-	pause := reconnects.DelayFunc()
+	pause := d.reconnects.DelayFunc()
 	for {
 		err := d.Connect(ctx)
 		if err == nil {
 			err = d.receive(ctx)
-			pause = reconnects.DelayFunc()
+			pause = d.reconnects.DelayFunc()
 		}
 		if ctx.Err() != nil {
 			return

@@ -152,7 +152,7 @@ func TestRequestsHaveASize(t *testing.T) {
 		for _, length := range []int64{maxRequest + 1, -1} {
 			code, text := answered(t, server, strings.NewReader(whole), length)
 			require.Equal(t, http.StatusRequestEntityTooLarge, code)
-			require.Contains(t, text, "a review may have 7340032 bytes")
+			require.Contains(t, text, "a review is limited to 7340032 bytes")
 		}
 		require.True(t, throttle.bytes.TryAcquire(maxBytes), "no byte is held")
 		throttle.bytes.Release(maxBytes)

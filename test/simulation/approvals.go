@@ -80,6 +80,9 @@ func (w *World) checkOpened(owner *workv1alpha1.ManifestWorkReplicaSet, started 
 	if len(rings) == 0 || !l.Ended.IsZero() || l.Begun.AtOnce || owner.Status.CurrentRevision == owner.Status.UpdateRevision {
 		return nil
 	}
+	if slices.ContainsFunc(l.Troubles, func(t ledger.Trouble) bool { return t.Cluster == started.Namespace }) {
+		return nil // It was started before, and its work is put back.
+	}
 	own := ringOf(rings, started.Annotations[workv1alpha1.AnnotationDecisionGroup])
 	for i := range rings[:min(own+1, len(rings))] {
 		label := rings[i].Label()
