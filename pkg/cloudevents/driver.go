@@ -101,8 +101,8 @@ func New(o Options) (*Driver, error) {
 // Assemble returns a driver that is not connected, and that does nothing by itself: its caller connects it and calls Do.
 func Assemble(o Options, parts Parts) *Driver {
 	d := &Driver{
-		reconnects: reconnects, clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), rush: newRush(o.Clock), locks: keymutex.NewHashed(1024),
-		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS),
+		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), rush: newRush(o.Clock), locks: keymutex.NewHashed(1024),
+		reconnects: reconnects, codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS),
 		metrics: o.Metrics, tasks: parts.Tasks, mends: parts.Mends, sends: parts.Sends, await: parts.Await, available: o.Available,
 	}
 	d.gate = &gate{clock: o.Clock, clusterOf: d.store.clusterOf}
