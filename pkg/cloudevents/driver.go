@@ -127,18 +127,20 @@ func (d *Driver) Start(ctx context.Context) {
 	}
 }
 
-// reconnects are the pauses between attempts to connect. Each outage begins with the shortest pause, because an abort may wait for the
-// broker.
+// reconnects are the pauses between attempts to connect. They are short, because an abort may wait for the broker.
 var reconnects = wait.Backoff{Duration: 2 * time.Second, Cap: 30 * time.Second, Steps: 5, Factor: 2, Jitter: 0.5}
+
+// steadyAfter is how long a connection must last before the pauses start with the shortest one again. After each connection, all agents
+// report: a broker that accepts and closes connections must not cause that every few seconds.
+const steadyAfter = 2 * time.Minute
 
 // keepConnected connects, receives events, and connects again whenever the transport fails.
 func (d *Driver) keepConnected(ctx context.Context) {
-	pause := d.reconnects.DelayFunc()
+	pause := d.reconnects.DelayWithReset(clock.RealClock{}, steadyAfter)
 	for {
 		err := d.Connect(ctx)
 		if err == nil {
 			err = d.receive(ctx)
-			pause = d.reconnects.DelayFunc()
 		}
 		if ctx.Err() != nil {
 			return

@@ -70,8 +70,8 @@ func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again 
 	if before == nil || !before.DeletionTimestamp.IsZero() {
 		return 0, nil
 	}
-	if !d.Reachable() {
-		return 0, errAway
+	if err := d.reachable(); err != nil {
+		return 0, err
 	}
 	if wait := d.mayRenew(report.UID); wait > 0 {
 		d.unexpectedFor(report.UID) // Its agent reports nothing new until the work is sent, so nothing waits for its reports.

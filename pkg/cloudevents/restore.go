@@ -3,7 +3,6 @@ package cloudevents
 import (
 	"context"
 	"maps"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,8 +29,8 @@ const (
 	// maxOfOwner is the largest number of works of one owner that are restored in a cluster. A hub makes one, but agents can report any
 	// number.
 	maxOfOwner = 4
-	// maxUnwanted is the largest number of unwanted works that are deleted from a cluster at the same time: each is kept until its agent
-	// confirms the deletion.
+	// maxUnwanted is the number of unwanted works from which on no more are deleted from a cluster: each is kept until its agent confirms
+	// the deletion. Reports that are processed at the same time may exceed it by the number of workers.
 	maxUnwanted = 100
 )
 
@@ -118,15 +117,15 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 		return unknownInterval, nil
 	}
 	ofOwner := func(w *workv1.ManifestWork) bool { return workv1alpha1.IsOwner(namespace, name, w) }
-	if d.count(report.Namespace, ofOwner) >= maxOfOwner {
-		logger.V(2).Info("An agent has more ManifestWorks of an owner than a hub ever makes", "owner", klog.KRef(namespace, name))
-		return unknownInterval, nil
-	}
 	work, sequence := restored(report)
 	if owner.Template != nil {
 		work.Spec = *owner.Template.DeepCopy()
 	}
-	d.store.restore(work, sequence)
+	// Other reports of the cluster are processed at the same time.
+	if !d.store.restore(work, sequence, func() bool { return d.store.countLocked(work.Namespace, ofOwner) < maxOfOwner }) {
+		logger.V(2).Info("An agent has more ManifestWorks of an owner than a hub ever makes", "owner", klog.KRef(namespace, name))
+		return unknownInterval, nil
+	}
 	if !settled(work) {
 		d.lookAfter(work, confirmAfter) // The process that wrote the work can no longer do this.
 	}
@@ -143,12 +142,6 @@ func ownerLabelOf(work *workv1.ManifestWork) string {
 		return ""
 	}
 	return workv1alpha1.OwnerLabelValue(namespace, name)
-}
-
-// count returns the number of works of a cluster that match.
-func (d *Driver) count(cluster string, is func(*workv1.ManifestWork) bool) (n int) {
-	works, _ := d.store.unsorted(cluster)
-	return len(slices.DeleteFunc(works, func(work *workv1.ManifestWork) bool { return !is(work) }))
 }
 
 // restored returns a reported work without the metadata that sdk-go's clients add, and without content: the content that an agent reports
@@ -187,7 +180,7 @@ func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork
 		}
 		since = k.unwanted
 	})
-	if now.Sub(since) < unwantedFor || d.count(report.Namespace, isDeleting) >= maxUnwanted {
+	if now.Sub(since) < unwantedFor || d.store.count(report.Namespace, isDeleting) >= maxUnwanted {
 		return unknownInterval, nil
 	}
 	if !ownerExists {
@@ -200,6 +193,6 @@ func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork
 	if err := d.publish(ctx, eventtypes.DeleteRequestAction, work, nil); err != nil {
 		return 0, err
 	}
-	d.store.restore(work, sequence)
+	d.store.restore(work, sequence, func() bool { return true })
 	return 0, nil
 }

@@ -266,15 +266,41 @@ func (s *store) store(r *record, work *workv1.ManifestWork, content *content) {
 	s.notify(what, work)
 }
 
-// restore stores a reported work that the store does not have.
-func (s *store) restore(work *workv1.ManifestWork, sequence string) {
+// restore stores a reported work that the store does not have, if admits returns true. It reports whether it did. admits is called with mu
+// held.
+func (s *store) restore(work *workv1.ManifestWork, sequence string, admits func() bool) bool {
 	work.Status = mergeStatus(&workv1.ManifestWorkStatus{}, &work.Status, 0, mostManifests(work))
 	content := s.contents.of(&work.Spec)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !admits() {
+		return false
+	}
 	r := s.record(work.Namespace, work.UID)
 	s.store(r, work, content)
 	r.sequence, r.reported = sequence, work.Generation
+	return true
+}
+
+// count returns the number of works of a cluster that match.
+func (s *store) count(cluster string, matches func(*workv1.ManifestWork) bool) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.countLocked(cluster, matches)
+}
+
+// countLocked is count for a caller that holds mu.
+func (s *store) countLocked(cluster string, matches func(*workv1.ManifestWork) bool) (n int) {
+	known := s.clusters[cluster]
+	if known == nil {
+		return 0
+	}
+	for _, r := range known.records {
+		if r.work != nil && matches(r.work) {
+			n++
+		}
+	}
+	return n
 }
 
 // touch gives a work a new version without changing it, so that watchers process it again. The caller holds mu.

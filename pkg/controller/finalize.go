@@ -93,7 +93,9 @@ func (c *Controller) liveWorks(ctx context.Context, p *pass) ([]*workv1.Manifest
 	if len(lost) > 0 {
 		p.lookAgain(lostInterval) // No event follows: the caches do not show these works.
 	}
-	return append(works, lost...), err
+	return append(works, slices.DeleteFunc(lost, func(w *workv1.ManifestWork) bool { // It lost its label since it was listed.
+		return slices.ContainsFunc(works, func(listed *workv1.ManifestWork) bool { return listed.UID == w.UID })
+	})...), err
 }
 
 // shows reports whether the cache shows a work of the object in any case.

@@ -83,13 +83,19 @@ func (c *Controller) pass(ctx context.Context, key string, object *replicaset.Ob
 
 // caughtUp reports whether every cache shows this process's own last writes. A write whose object was deleted before a cache saw it
 // would never show. So the API server is asked for objects that are late. A cache that lags behind lags for all objects, and asking for
-// all at once would slow down the writes of an abort. So only a few are asked for at a time.
+// all at once would slow down the writes of an abort. So only a few are asked for at a time, and more only while all of them are gone.
 func (c *Controller) caughtUp(ctx context.Context, owner *memory.Owner) bool {
 	if owner.Expectations.Behind() == 0 {
 		return true
 	}
-	for _, w := range owner.Expectations.Late(c.Clock.Now(), catchUpQuestions) {
-		if !w.Shown() && c.isGone(ctx, w) {
+	for goOn := true; goOn; {
+		late := owner.Expectations.Late(c.Clock.Now(), catchUpQuestions)
+		goOn = len(late) > 0
+		for _, w := range late {
+			if w.Shown() || !c.isGone(ctx, w) {
+				goOn = false
+				continue
+			}
 			owner.Expectations.Forget(w)
 		}
 	}

@@ -52,7 +52,8 @@ func Trim(work *workv1.ManifestWork, digest revision.Digest) {
 	work.Status.ResourceStatus.Manifests = trimManifests(work)
 }
 
-// shared returns a text that all works share. The works of a fleet have the same few texts, and a pass compares them for each work.
+// shared returns a text that works share if they were cached at about the same time. The works of a fleet have the same few texts, and a
+// pass compares them for each work.
 func shared[T ~string](text T) T { return unique.Make(text).Value() }
 
 // trimManifests keeps the conditions of manifests that a decision reads. A decision reads more of a work that keeps objects of

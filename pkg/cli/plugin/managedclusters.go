@@ -18,9 +18,8 @@ func (o *options) readManagedClusters(ctx context.Context, c *clients, objects *
 	list, err := c.clusters.ClusterV1().ManagedClusters().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	switch {
 	case apierrors.IsForbidden(err):
-		_, err = fmt.Fprintln(o.ErrOut,
-			"note: no permission to list managedclusters: only the holds, windows and unavailable clusters in the status are known")
-		return err
+		o.notef("note: no permission to list managedclusters: only the holds, windows and unavailable clusters in the status are known\n")
+		return nil
 	case err != nil:
 		return fmt.Errorf("listing ManagedClusters: %w", err)
 	}

@@ -109,6 +109,8 @@ export function setView(main, context, namespace, name) {
     const update = h.revisions.find((r) => r.update);
     const alarm = Boolean(h.alarms?.length);
     const old = deleted ? 'The ManifestWorkReplicaSet was deleted. The page shows what it saw last: ' : context.away ? 'What you see may be old: ' : '';
+    // The headline may be one of these facts: then the list does not repeat it.
+    const next = (h.then ?? []).filter((fact) => fact.at || `${fact.text}.`.toLowerCase() !== `${before}${after ?? ''}`.toLowerCase());
     const headline = [before, at ? el('b', {}, until(at)) : '', after ?? ''];
     fill(head,
       el('p', { class: 'line' }, el('span', { class: `chip ${old ? 'bad' : level}` }, old ? 'Not live' : alarm ? 'No hub acts' : words(h.state)),
@@ -116,8 +118,8 @@ export function setView(main, context, namespace, name) {
           .filter(Boolean).join(' · '))),
       el('h2', { class: 'headline', id: 'headline', 'data-level': level }, old, headline),
       (h.alarms ?? []).map((alarm, i) => el('p', { class: 'bad' }, i ? `${alarm.text}. ` : '', `Remedy: ${alarm.remedy}`)),
-      h.then?.some((fact) => fact.at) ? el('p', { class: 'soft' }, 'If no cluster reports anything new:') : null,
-      h.then?.length ? el('ul', { class: 'then', 'aria-label': 'What comes next' }, h.then.map((fact) => el('li', {}, fact.at ? [el('b', {}, `in ${until(fact.at)}`), ': '] : '', fact.text))) : null,
+      next.some((fact) => fact.at) ? el('p', { class: 'soft' }, 'If no cluster reports anything new:') : null,
+      next.length ? el('ul', { class: 'then', 'aria-label': 'What comes next' }, next.map((fact) => el('li', {}, fact.at ? [el('b', {}, `in ${until(fact.at)}`), ': '] : '', fact.text))) : null,
       h.reachedText ? el('p', {}, `Reached: ${h.reachedText}.`) : null,
       h.notes.map((note) => el('p', { class: 'warn' }, note)),
       h.why ? el('details', {}, el('summary', {}, 'In the words of the hub'), el('p', { class: 'soft' }, h.why)) : null);

@@ -61,7 +61,15 @@ func (e *Expectations) note(object metav1.Object, w *Write) {
 	if e.pending == nil {
 		e.pending = map[writeKey]*Write{}
 	}
+	if before := e.pending[w.id()]; before != nil && before.isNewer(w) {
+		return // The answers to two writes of the object came in another order.
+	}
 	e.pending[w.id()] = w
+}
+
+// isNewer reports whether a write of an object comes after another write of it.
+func (w *Write) isNewer(than *Write) bool {
+	return w.UID == than.UID && !w.deleted && !than.deleted && notOlder(w.resourceVersion, than.resourceVersion)
 }
 
 // isCached reports whether the cache has the object, and not another one of that name.

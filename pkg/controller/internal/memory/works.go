@@ -56,7 +56,8 @@ func (m *Works) Read(objects []*workv1.ManifestWork) (works []work.Work, known [
 // Shows reports whether a cached work has all deciding fields of a work that was read live. It trims the live one.
 func (m *Works) Shows(cached, live *workv1.ManifestWork) bool { return m.digests.Shows(cached, live) }
 
-// Work is the knowledge about one work. In the zero value nothing is known. It has no lock: a pass reads or writes a work once at a time.
+// Work is the knowledge about one work. In the zero value nothing is known. It has no lock: at most, a pass writes the
+// spec and the metadata of a work at the same time, and the two use different fields.
 type Work struct {
 	// content is the digest of the spec at a generation.
 	content           revision.Digest
