@@ -76,6 +76,22 @@ func TestLateCachesAreAskedForInTurn(t *testing.T) {
 	require.Equal(t, 1, total-before, "the others are shown by now")
 }
 
+// Objects that were deleted before the cache saw them hold up no pass: the API server is asked for all of them at once.
+func TestWhatIsGoneHoldsUpNothing(t *testing.T) {
+	clk := clocktesting.NewFakeClock(time.Unix(1000, 0))
+	works := worktest.Answering("get", func(action clienttesting.Action) (*workv1.ManifestWork, error) {
+		return nil, apierrors.NewNotFound(workv1.Resource("manifestworks"), action.(clienttesting.GetAction).GetName())
+	})
+	c := NewWithStores(Config{Works: works, Clock: clk}, NewStores())
+	owner := c.owners.Of("default/web", "u")
+	for i := range 10 * catchUpQuestions {
+		name := fmt.Sprintf("c%d", i)
+		owner.Expectations.Wrote(c.stores.Works, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "web", UID: types.UID(name)}}, clk.Now())
+	}
+	clk.Step(memory.CatchUpPatience + time.Millisecond)
+	require.True(t, c.caughtUp(t.Context(), owner))
+}
+
 // What is known of an object goes away with the first pass that no longer finds it.
 func TestWhatIsGoneIsForgotten(t *testing.T) {
 	c := NewWithStores(Config{}, NewStores())

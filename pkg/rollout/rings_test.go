@@ -105,6 +105,8 @@ func TestRings(t *testing.T) {
 			states: "xx dd oo", with: options(rt.Unavailable(0, "c5", "c6")), groups: "b Done, a Failed", check: stalled},
 		"nothing comes after the group that fails": {ref: ringed(progressive, tolerant, deadline, listed(rt.Ring("b"), rt.Ring("a"), rt.Ring("c"))),
 			states: "dd dd xx", check: complete},
+		"a cluster of the group that fails is on hold": {ref: ringed(progressive, tolerant, deadline, listed(rt.Ring("b"), rt.Ring("a"), rt.Ring("c"))),
+			states: "dd dd xo", with: options(func(s *rollout.Snapshot) { s.Holds = map[string]placement.Hold{"c6": {Reason: "maintenance"}} }), check: complete},
 		"a degraded cluster": {ref: ringed(progressive, tolerant, deadline, listed(rt.Ring("a"))),
 			states: "db oo oo", groups: "a Running [c2]"},
 		"a skipped cluster": {ref: ringed(progressive, skip, deadline, listed(rt.Ring("a"))),
@@ -238,6 +240,17 @@ func standsIn(cluster string) func(*testing.T, *rollout.Plan) {
 		require.Equal(t, cluster, p.Writes[0].Cluster)
 		require.True(t, p.Writes[0].StandIn)
 	}
+}
+
+// TestFailedGroupStandsIn: after a group that failed everywhere, a new cluster gets the current revision, although another placementRef keeps
+// the rollout from stalling.
+func TestFailedGroupStandsIn(t *testing.T) {
+	fails := rt.Ref("p1", rt.Progressive(6), rt.MaxFailures(6), rt.Deadline("5m"), rt.Listed(rt.Ring("a")), rt.Group("a", "c1", "c2"), rt.Group("b", "c3"))
+	waits := rt.Ref("p2", rt.Progressive(6), rt.Deadline("5m"), rt.Listed(rt.Ring("d", workv1alpha1.ApprovalRequired)), rt.Group("d", "c4"))
+	p := decide(rt.Now(10*minute), rt.Refs(fails, waits),
+		rt.Works(failed("c1", rt.InGroup("0/a")), failed("c2", rt.InGroup("0/a")), old("c4", rt.OfPlacement("p2"), rt.InGroup("0/d"))))
+	require.False(t, p.Stalled)
+	standsIn("c3")(t, p)
 }
 
 // TestRingsExplained: what the clusters wait for.

@@ -11,6 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/fleettest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // An effect counts the clusters to which the hub will write: by the works if they are known.
@@ -83,6 +84,36 @@ func TestEffectOfAResume(t *testing.T) {
 		}))
 	require.Equal(t, "The hub rolls out the template in the spec, with the rollout strategy.",
 		resumed(func(o *view.Objects) { o.ReplicaSet.Spec.ManifestWorkTemplate.Workload.Manifests = nil }))
+	require.Equal(t, "The hub writes the template at once to 9 clusters. It ignores the rollout strategy.",
+		resumed(func(o *view.Objects) {
+			o.ReplicaSet.Spec.ManifestWorkTemplate = *revision.Decode(o.Revisions[0]).Template
+		}),
+		"the spec has the current revision again")
+}
+
+// TestResumeAsksForItsOutcome: the question changes if the resume would do something else, so that nobody confirms another action.
+func TestResumeAsksForItsOutcome(t *testing.T) {
+	asked := func(change func(*view.Objects)) string {
+		o := fleet(t, "1", "10m")
+		o.ReplicaSet.Spec.Paused, o.ReplicaSet.Status.Summary.Total = true, 20
+		change(o)
+		return view.EffectOf(o, view.VerbResume, nil, nil).Question
+	}
+	require.Contains(t, asked(func(*view.Objects) {}), "and continue its rollout?")
+	require.Contains(t, asked(func(o *view.Objects) { o.Now = o.Now.Add(time.Hour) }), "and abort its failed rollout?")
+	require.Contains(t, asked(func(o *view.Objects) { o.ReplicaSet.Status.AbortedTime = ptr.To(metav1.NewTime(o.Now)) }), "and return to revision 1?")
+	require.Contains(t, asked(func(o *view.Objects) { o.ReplicaSet.Spec.ManifestWorkTemplate.Workload.Manifests = nil }), "and apply the template in the spec?")
+}
+
+// TestUndoToTheAbortedRevision: an undo to it starts no rollout, because only a retry ends an abort.
+func TestUndoToTheAbortedRevision(t *testing.T) {
+	o := fleet(t, "1", "10m")
+	o.ReplicaSet.Status.AbortedTime = ptr.To(metav1.NewTime(o.Now))
+	undo := view.EffectOf(o, view.VerbUndo, &view.Revision{Number: 2, Hash: o.ReplicaSet.Status.UpdateRevision}, nil)
+	require.Zero(t, undo.Clusters)
+	require.Contains(t, undo.Then, "stays aborted. Retry it")
+	_, err := view.UndoTarget(o, 2, view.Allowed{Aborted: true})
+	require.ErrorContains(t, err, "kubectl mwrs retry web")
 }
 
 // An effect on no cluster says so.

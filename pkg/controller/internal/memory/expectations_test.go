@@ -70,6 +70,32 @@ func TestWritesOfWhatIsGoneAreForgotten(t *testing.T) {
 	require.Zero(t, e.Behind())
 }
 
+// An object that was created again under its name is another one: the absence of the old one says nothing about it.
+func TestWritesOfWhatWasCreatedAgainAreAwaited(t *testing.T) {
+	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
+	require.NoError(t, store.Add(newWork("old", "10")))
+	e := &Expectations{}
+	e.Wrote(store, newWork("new", "12"), time.Unix(0, 0))
+	require.NoError(t, store.Delete(newWork("old", "10")))
+	require.Equal(t, 1, e.Behind(), "the cache has not seen the new one")
+	require.NoError(t, store.Add(newWork("new", "12")))
+	require.Zero(t, e.Behind())
+}
+
+// The answers to two writes of an object may come in another order.
+func TestNewestWriteIsAwaited(t *testing.T) {
+	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
+	require.NoError(t, store.Add(newWork("u1", "10")))
+	e := &Expectations{}
+	for _, version := range []string{"12", "11"} {
+		e.Wrote(store, newWork("u1", version), time.Unix(0, 0))
+	}
+	require.NoError(t, store.Update(newWork("u1", "11")))
+	require.Equal(t, 1, e.Behind())
+	require.NoError(t, store.Update(newWork("u1", "12")))
+	require.Zero(t, e.Behind())
+}
+
 // A write that no cache shows for long is asked for now and then, a few at a time, until somebody learns that its object is gone.
 func TestLateWrites(t *testing.T) {
 	store, at := cache.NewStore(cache.MetaNamespaceKeyFunc), func(d time.Duration) time.Time { return time.Unix(1000, 0).Add(d) }
