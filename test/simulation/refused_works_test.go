@@ -236,3 +236,16 @@ func TestRefusedWhileOthersHalt(t *testing.T) {
 	s.says(workv1alpha1.ConditionProgressing, "the hub retries the write at least once a minute")
 	s.idle()
 }
+
+// TestDeletionTriesAtOnce: the deletion of an object tries to delete a work although the API server rejected that a moment ago.
+func TestDeletionTriesAtOnce(t *testing.T) {
+	s := checkedStory(t)
+	s.stable(all("p1", "30s", true), "c1", "c2")
+	permit := s.refusing("delete work c2", Denied)
+	s.Place("p1", []string{"c1"})
+	s.settle(10 * time.Minute)
+	permit()
+	s.Delete()
+	s.settle(time.Second)
+	require.Empty(t, s.Works(), s.story())
+}
