@@ -113,7 +113,7 @@ func outcomesText(s *forecast.Summary) string {
 		text string
 	}{
 		{forecast.Complete, "complete"}, {forecast.Aborted, "aborted"}, {forecast.Stalled, "stalled"},
-		{forecast.Waiting, "waiting without an end"},
+		{forecast.Waiting, "waiting indefinitely"},
 	} {
 		if s.Outcomes[outcome.of] > 0 {
 			parts = append(parts, shareText(s.Share(outcome.of))+" "+outcome.text)

@@ -71,7 +71,7 @@ func (l *outlook) now() (facts []Fact) {
 		}
 		open := l.count(limits, rollout.PhaseInFlight, rollout.PhaseValidating, rollout.PhaseDegraded, StateRejected)
 		if limits.Deadline == 0 && open > 0 {
-			text := fmt.Sprintf("no deadline: the hub waits for %s without end, because progressDeadline is None", countOf(open))
+			text := fmt.Sprintf("no deadline: the hub waits for %s indefinitely, because progressDeadline is None", countOf(open))
 			if endless = limits.Halted; endless {
 				text = "no deadline: does not change until a user acts, because progressDeadline is None"
 			}

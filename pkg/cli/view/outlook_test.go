@@ -90,7 +90,7 @@ func TestThen(t *testing.T) {
 			"now: no deadline: does not change until a user acts, because progressDeadline is None",
 		}},
 		"without a deadline, and not halted": {"10", "None", nil, []string{
-			"now: no deadline: the hub waits for 10 clusters without end, because progressDeadline is None",
+			"now: no deadline: the hub waits for 10 clusters indefinitely, because progressDeadline is None",
 		}},
 		"without AbortAll": {"6", "10m", func(o *view.Objects) {
 			o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = ""
