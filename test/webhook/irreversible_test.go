@@ -40,6 +40,7 @@ var changing = map[string]string{
 // TestRejectedChanges: the API server of a cluster rejects a change if and only if Findings says so, in both directions.
 func TestRejectedChanges(t *testing.T) {
 	const claims = `[{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]`
+	// The addresses of Services are from the range that the API server allocates last: it gives none of them to another Service.
 	for name, test := range map[string]struct {
 		kind string
 		// from and to are JSON patches' worth of fields: a path, and its value; an empty value stands for no field.
@@ -56,9 +57,9 @@ func TestRejectedChanges(t *testing.T) {
 		"template of a Job":            {"Job", nil, map[string]string{"spec.template.spec.priorityClassName": "p"}, true, true},
 		"mode of a Job":                {"Job", nil, map[string]string{"spec.completionMode": "Indexed", "spec.completions": "1"}, true, true},
 		"limit of a Job":               {"Job", nil, map[string]string{"spec.backoffLimit": "1"}, false, false},
-		"no address of a Service":      {"Service", map[string]string{"spec.clusterIP": "10.0.0.77"}, map[string]string{"spec.clusterIP": "None"}, true, true},
-		"another address of a Service": {"Service", map[string]string{"spec.clusterIP": "10.0.0.78"}, map[string]string{"spec.clusterIP": "10.0.0.79"}, true, true},
-		"any address of a Service":     {"Service", map[string]string{"spec.clusterIP": "10.0.0.80"}, nil, false, true},
+		"no address of a Service":      {"Service", map[string]string{"spec.clusterIP": "10.0.0.7"}, map[string]string{"spec.clusterIP": "None"}, true, true},
+		"another address of a Service": {"Service", map[string]string{"spec.clusterIP": "10.0.0.8"}, map[string]string{"spec.clusterIP": "10.0.0.9"}, true, true},
+		"any address of a Service":     {"Service", map[string]string{"spec.clusterIP": "10.0.0.10"}, nil, false, true},
 		"data of an immutable map":     {"ConfigMap", map[string]string{"immutable": "true", "data": "{a: b}"}, map[string]string{"immutable": "true", "data": "{a: c}"}, true, true},
 		"a map that becomes immutable": {"ConfigMap", map[string]string{"data": "{a: b}"}, map[string]string{"immutable": "true", "data": "{a: c}"}, false, true},
 		"data of a map":                {"ConfigMap", map[string]string{"data": "{a: b}"}, map[string]string{"data": "{a: c}"}, false, false},
