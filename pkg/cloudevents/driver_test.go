@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -211,7 +213,7 @@ func TestUnwantedWorkGoes(t *testing.T) {
 			report := owned("c1", "v1")
 			require.True(t, r.keep(report))
 			do := func() {
-				_, err := r.restore(t.Context(), report)
+				_, err := r.mend(t.Context(), report)
 				require.NoError(t, err)
 			}
 			do()
@@ -225,6 +227,31 @@ func TestUnwantedWorkGoes(t *testing.T) {
 			require.Empty(t, r.store.get(report.UID).Spec.Workload.Manifests)
 		})
 	}
+}
+
+// TestUnwantedWorksHaveALimit: reports are processed at the same time, and no more works than maxUnwanted are deleted at once.
+func TestUnwantedWorksHaveALimit(t *testing.T) {
+	r := newRig(t, fakeOwners{})
+	reports := make([]*workv1.ManifestWork, 2*maxUnwanted)
+	for i := range reports {
+		reports[i] = owned("c1", "v1")
+		reports[i].Name = fmt.Sprintf("made-up-%d", i)
+		reports[i].UID = workUID("c1", reports[i].Name)
+		require.True(t, r.keep(reports[i]))
+	}
+	// A report waits while the deletion of another one ends, so the last turn fills the room.
+	for _, after := range []time.Duration{0, unwantedFor, unwantedFor} {
+		r.clock.SetTime(noon.Add(after))
+		var all sync.WaitGroup
+		for _, report := range reports {
+			all.Go(func() {
+				_, err := r.mend(t.Context(), report)
+				assert.NoError(t, err)
+			})
+		}
+		all.Wait()
+	}
+	require.Equal(t, maxUnwanted, r.wire.deletions())
 }
 
 // The work of a cluster that is away, or of which nobody knows whether it is, stays as long as that lasts. A cluster without a Lease is
@@ -244,7 +271,7 @@ func TestWorkOfAnAwayClusterStays(t *testing.T) {
 			require.True(t, r.keep(report))
 			for _, passed := range []time.Duration{0, unwantedFor, 2 * unwantedFor} {
 				r.clock.SetTime(noon.Add(passed))
-				_, err := r.restore(t.Context(), report)
+				_, err := r.mend(t.Context(), report)
 				require.NoError(t, err)
 			}
 			require.Equal(t, tc.goes, slices.Contains(r.wire.said(), "spec delete_request c1"))

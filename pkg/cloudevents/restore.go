@@ -29,8 +29,8 @@ const (
 	// maxOfOwner is the largest number of works of one owner that are restored in a cluster. A hub makes one, but agents can report any
 	// number.
 	maxOfOwner = 4
-	// maxUnwanted is the number of unwanted works from which on no more are deleted from a cluster: each is kept until its agent confirms
-	// the deletion. Reports that are processed at the same time may exceed it by the number of workers.
+	// maxUnwanted is the largest number of unwanted works that are deleted from a cluster at the same time: each is kept until its agent
+	// confirms the deletion.
 	maxUnwanted = 100
 )
 
@@ -180,9 +180,14 @@ func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork
 		}
 		since = k.unwanted
 	})
-	if now.Sub(since) < unwantedFor || d.store.count(report.Namespace, isDeleting) >= maxUnwanted {
+	if now.Sub(since) < unwantedFor {
 		return unknownInterval, nil
 	}
+	end, admitted := d.store.beginRemoval(report.Namespace)
+	if !admitted {
+		return unknownInterval, nil
+	}
+	defer end()
 	if !ownerExists {
 		if gone, err := d.owners.Gone(ctx, claim.Namespace, claim.Name); err != nil || !gone {
 			return unknownInterval, err

@@ -93,6 +93,8 @@ type cluster struct {
 	// given is the highest generation of its works, including those of failed writes: an agent may have seen it, so it is never used for
 	// other content.
 	given int64
+	// removals is how many deletions of unwanted works are being sent.
+	removals int
 	// heardSince is when its agent was first heard, and heardLast when last; zero for never.
 	heardSince, heardLast time.Time
 	// answered is when its agent was last sent the works that it asked for.
@@ -282,14 +284,24 @@ func (s *store) restore(work *workv1.ManifestWork, sequence string, admits func(
 	return true
 }
 
-// count returns the number of works of a cluster that match.
-func (s *store) count(cluster string, matches func(*workv1.ManifestWork) bool) int {
+// beginRemoval reports whether one more unwanted work may be deleted from a cluster. If so, the caller must call end once the deletion is
+// stored or has failed.
+func (s *store) beginRemoval(name string) (end func(), admitted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.countLocked(cluster, matches)
+	c := s.clusters[name]
+	if c == nil || s.countLocked(name, isDeleting)+c.removals >= maxUnwanted {
+		return nil, false
+	}
+	c.removals++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		c.removals--
+	}, true
 }
 
-// countLocked is count for a caller that holds mu.
+// countLocked returns the number of works of a cluster that match. The caller holds mu.
 func (s *store) countLocked(cluster string, matches func(*workv1.ManifestWork) bool) (n int) {
 	known := s.clusters[cluster]
 	if known == nil {
