@@ -38,6 +38,8 @@ type write struct {
 	looks int
 	// there is true if the agent, or its cluster, was connected when the write was last sent again.
 	there bool
+	// removed is true if the write is a deletion after which the hub forgot the work. Reports that cross it do not restore the work.
+	removed bool
 }
 
 // lookAfter starts the timer of a write, which replaces an older write of the same work.

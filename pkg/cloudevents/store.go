@@ -336,6 +336,9 @@ func (s *store) remove(uid types.UID) {
 func (s *store) forget(r *record) {
 	last := copyOf(r.work)
 	r.work, r.content, r.word = nil, nil, word{}
+	if r.write != nil {
+		r.write.removed = true
+	}
 	s.version++
 	s.lastDeletion = s.version
 	last.ResourceVersion = strconv.FormatInt(s.version, 10)

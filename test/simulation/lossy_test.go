@@ -106,3 +106,17 @@ func TestWipedStatusAndARestartKeepToTheBatch(t *testing.T) {
 		require.Empty(t, s.held(cluster), s.story())
 	}
 }
+
+// A report that crosses the deletion of its work does not bring the work back: its owner is gone, and nobody would delete it again.
+func TestReportThatCrossesADeletion(t *testing.T) {
+	s := overBroker(t)
+	s.Place("p1", []string{"c1", "c2"})
+	s.Report("", "v1", Silent)
+	s.Create("v1", all("p1", "None", false))
+	s.settle(time.Minute)
+	s.Delete()
+	clear(s.outcomes)
+	s.Network.reconsider("") // Each agent asks for its works, and is asked.
+	s.settle(Forever)
+	require.NoError(t, s.CheckQuiet(), s.story())
+}
