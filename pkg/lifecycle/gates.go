@@ -29,7 +29,11 @@ func (v *Observation) gatesOf(owners map[string]int, update *work.Revision) func
 	l := &v.Before
 	of, gated, failed := rollout.GatesOf(v.Refs, owners, update), l.Gated(), l.TroublesIn(ledger.Failed)
 	return func(w *work.Work) []work.Gate {
-		if w.Hash() != l.Update.Hash || !gated && failed[w.Cluster()].Reason != workv1alpha1.FailureGate {
+		owner, owned := owners[w.Cluster()]
+		switch {
+		case !owned, w.PlacementName() != v.Refs[owner].Name, w.Hash() != l.Update.Hash:
+			return nil
+		case !gated && failed[w.Cluster()].Reason != workv1alpha1.FailureGate:
 			return nil
 		}
 		return of(w.Cluster())

@@ -151,3 +151,20 @@ func TestGateRemovedLate(t *testing.T) {
 	require.Empty(t, s.failed(), s.story())
 	require.Nil(t, s.Object().Status.AbortedTime)
 }
+
+// TestGateOfADeletedWork: the gates of a placementRef do not count for a work that its agent still has to delete for another placementRef.
+// The hub waits for the agent without looking again and again.
+func TestGateOfADeletedWork(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"c1", "c2"})
+	s.Place("p2", []string{"c3"})
+	s.Report("c1", "v1", Hangs)
+	s.Create("v1", all("p1", "None", false), gated(all("p2", "None", false)))
+	s.settle(10 * time.Second)
+	s.Report("c2", "", Silent)
+	s.loses("c2")
+	s.Place("p1", []string{"c1"})
+	s.Place("p2", []string{"c2", "c3"})
+	s.restarts()
+	s.settle(Forever)
+}
