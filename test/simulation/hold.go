@@ -1,12 +1,12 @@
 package simulation
 
 import (
-	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
-
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -77,13 +77,17 @@ func (w *World) groupsWait() bool {
 	})
 }
 
+// unansweredFor is how long a hub believes that a write without an answer may have succeeded.
+const unansweredFor = 30 * time.Second
+
 // checkHeld checks P13: nothing is started on a cluster that is on hold, or outside its windows. again is true if the work had the
 // revision. A cluster that has failed or that a user retries is not started, and the answer to a write may be lost.
 func (w *World) checkHeld(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork, again bool) error {
 	cluster := started.Namespace
 	l := w.ledger()
 	known := slices.ContainsFunc(l.Troubles, func(t ledger.Trouble) bool { return t.Cluster == cluster })
-	if again || known || !w.keptBack(cluster) || w.Fault != nil || owner.Spec.Paused || w.heldBefore(cluster, owner.Status.UpdateRevision) {
+	lost := w.Fault != nil || w.Network != nil && w.Clock.Since(w.Network.hub.away) < unansweredFor
+	if again || known || lost || !w.keptBack(cluster) || owner.Spec.Paused || w.heldBefore(cluster, owner.Status.UpdateRevision) {
 		return nil
 	}
 	return fmt.Errorf("%s is started, and its rule is %+v", cluster, w.Hub.rules[cluster])
