@@ -9,13 +9,23 @@ import (
 )
 
 // ledger returns the valid ledger, based on both places on the API server; zero if there is none.
-func (w *World) ledger() ledger.Ledger {
+func (w *World) ledger() ledger.Ledger { return w.ledgerWith(w.history) }
+
+// ledgerOfHub returns the ledger that the hub can read: without the permission on ControllerRevisions, that of the status.
+func (w *World) ledgerOfHub() ledger.Ledger {
+	if w.API.NoHistory {
+		return w.ledgerWith(func() revision.History { return revision.History{} })
+	}
+	return w.ledger()
+}
+
+func (w *World) ledgerWith(history func() revision.History) ledger.Ledger {
 	object := w.Object()
 	if object == nil {
 		return ledger.Ledger{}
 	}
 	digest, _ := revision.DigestOf(&object.Spec.ManifestWorkTemplate)
-	return ledger.Read(&ledger.Places{Owner: object.UID, Template: digest, Status: object.Status.Ledger, History: w.history()}).Ledger
+	return ledger.Read(&ledger.Places{Owner: object.UID, Template: digest, Status: object.Status.Ledger, History: history()}).Ledger
 }
 
 // history returns the revisions on the API server.

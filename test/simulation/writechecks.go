@@ -58,7 +58,7 @@ func (w *World) CheckWrite(write string) error {
 
 // noteCurrent notes the revision that became the current one with the last write.
 func (w *World) noteCurrent() {
-	l := w.ledger()
+	l := w.ledgerOfHub()
 	name, since := revision.Name(Name, l.Current.Hash), l.Ended
 	w.becameCurrent = ""
 	w.gates.decided, w.gates.decides = w.gates.decides, l.Gated()
