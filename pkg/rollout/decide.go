@@ -31,6 +31,7 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 	p.noteAway(s, sel)
 	p.noteSkipped(s, states)
 	p.noteHeldClusters(s, states)
+	p.recheckUnheard(s, states)
 	for _, known := range sel.staying {
 		p.recheckAt(s.Now, known.until)
 	}

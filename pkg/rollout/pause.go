@@ -28,14 +28,8 @@ type Held struct {
 	Deletes []Delete
 }
 
-// hold holds back everything that the plan would do. Over a broker, the next clusters change when an agent without a work is heard. During
-// a pause nothing is written to such a cluster, so no event leads to a pass. Therefore the pass is repeated after a while (P7).
+// hold holds back everything that the plan would do.
 func (p *Plan) hold(s *Snapshot, states []*placementState) {
-	for _, ps := range states {
-		if ps.any(func(m *member) bool { return m.work == nil && m.mayBeInFlight(s) }) {
-			p.recheckAt(s.Now, s.Now.Add(unknownRecheck))
-		}
-	}
 	p.Held = &Held{Abort: p.Abort, Writes: p.Writes, Deletes: p.Deletes}
 	p.Abort, p.Writes, p.Deletes = nil, nil, nil
 	if s.Heard != nil && !p.Unknown() {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // complete begins a story over a broker. The clusters have v1, and get v2 next.
@@ -119,4 +121,20 @@ func TestReportThatCrossesADeletion(t *testing.T) {
 	s.Network.reconsider("") // Each agent asks for its works, and is asked.
 	s.settle(Forever)
 	require.NoError(t, s.CheckQuiet(), s.story())
+}
+
+// While nothing can be started, no event leads to a pass when an agent is first heard. The hub looks by itself, and names its cluster.
+func TestAgentThatIsHeardLate(t *testing.T) {
+	s := overBroker(t)
+	s.stable(progressive("p1", 1, "None", 0, false), "c1", "c2")
+	s.Network.Fate = loseOnce(map[string]int{"to c2: status resync_request": 1})
+	s.restarts()
+	s.settle(3 * time.Second)
+	s.Edit("lists a group that does not exist", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+		spec.PlacementRefs[0].RolloutStrategy.Groups = []workv1alpha1.RolloutGroup{{GroupName: "none"}}
+	})
+	s.Update("v2")
+	s.DeleteRevision("web-" + s.Object().Status.UpdateRevision)
+	s.settle(35 * time.Minute)
+	s.says(workv1alpha1.ConditionManifestworkApplied, "1 cluster (c2) without a ManifestWork")
 }
