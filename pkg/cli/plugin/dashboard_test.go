@@ -14,12 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/dashboard"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
 // Any answer of the API server, even a refusal, shows that it is reachable. An overload or a broken connection does not.
@@ -50,8 +53,11 @@ func TestDashboardContact(t *testing.T) {
 func TestDashboardRow(t *testing.T) {
 	set := newOneHub(t).set
 	set.ManagedFields = []metav1.ManagedFieldsEntry{{}}
-	row := view.RowOf(set)
-	kept, err := withoutTemplate(set)
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(set)
+	require.NoError(t, err)
+	read := &unstructured.Unstructured{Object: content}
+	row := view.RowOf(replicaset.Decode(read).ManifestWorkReplicaSet)
+	kept, err := withoutTemplate(read)
 	require.NoError(t, err)
 	after := kept.(*workv1alpha1.ManifestWorkReplicaSet)
 	require.Empty(t, after.ManagedFields)

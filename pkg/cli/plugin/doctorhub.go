@@ -45,7 +45,7 @@ func (d *doctor) surveyed(ctx context.Context) (*survey, error) {
 		return d.sets, nil
 	}
 	sets := &survey{}
-	err := eachSet(ctx, setsIn(d.objects, metav1.NamespaceAll), metav1.ListOptions{}, func(set *workv1alpha1.ManifestWorkReplicaSet) {
+	err := eachSet(ctx, d.objects, metav1.NamespaceAll, metav1.ListOptions{}, func(set *workv1alpha1.ManifestWorkReplicaSet) {
 		sets.n++
 		if !view.Observed(set) {
 			sets.behind = append(sets.behind, set.Namespace+"/"+set.Name)

@@ -10,11 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/pager"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
 // listOptions holds the flags of a list.
@@ -70,7 +73,7 @@ func (o *options) list(ctx context.Context, c *clients, flags *listOptions) erro
 	rows, names := []view.Row{}, []string{}
 	var doubtful []*workv1alpha1.ManifestWorkReplicaSet
 	selected := metav1.ListOptions{LabelSelector: flags.selector}
-	err := eachSet(ctx, c.allSets(), selected, func(set *workv1alpha1.ManifestWorkReplicaSet) {
+	err := eachSet(ctx, c.objects, c.namespace, selected, func(set *workv1alpha1.ManifestWorkReplicaSet) {
 		rows, names = append(rows, view.RowOf(set)), append(names, resourceOf(set.Name))
 		if !view.ActsOn(set, o.now()) || view.RefusalOf(set) != "" {
 			doubtful = append(doubtful, set)
@@ -103,20 +106,25 @@ func (o *options) list(ctx context.Context, c *clients, flags *listOptions) erro
 // pageOfSets is the page size for reading ManifestWorkReplicaSets. A template can be hundreds of kilobytes.
 const pageOfSets = 100
 
-// eachSet reads ManifestWorkReplicaSets page by page.
+// setsIn returns the client of the ManifestWorkReplicaSets in a namespace. In a typed list, one object that can't be decoded would hide all
+// others.
+func setsIn(objects dynamic.Interface, namespace string) dynamic.ResourceInterface {
+	return objects.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(namespace)
+}
+
+// eachSet reads ManifestWorkReplicaSets page by page, as far as each can be decoded.
 func eachSet(
-	ctx context.Context, client decodedSets, selected metav1.ListOptions, visit func(*workv1alpha1.ManifestWorkReplicaSet),
+	ctx context.Context, objects dynamic.Interface, namespace string, selected metav1.ListOptions,
+	visit func(*workv1alpha1.ManifestWorkReplicaSet),
 ) error {
 	pages := pager.New(func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {
-		return client.List(ctx, list)
+		return setsIn(objects, namespace).List(ctx, list)
 	})
 	pages.PageSize = pageOfSets
 	return pages.EachListItem(ctx, selected, func(item runtime.Object) error {
-		set, ok := item.(*workv1alpha1.ManifestWorkReplicaSet)
-		if !ok {
-			return fmt.Errorf("the API server returned a %T in a list of ManifestWorkReplicaSets", item)
+		if object, ok := item.(*unstructured.Unstructured); ok {
+			visit(replicaset.Decode(object).ManifestWorkReplicaSet)
 		}
-		visit(set)
 		return nil
 	})
 }

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
 // stateDeleted is the state of a row whose object is gone.
@@ -19,17 +21,20 @@ const stateDeleted = "Deleted"
 // followSets follows the selected ManifestWorkReplicaSets, without their templates, until the context ends.
 func followSets(ctx context.Context, c *clients, selected metav1.ListOptions) *follower {
 	f := &follower{changed: make(chan struct{}, 1)}
-	f.add(following(c.allSets(), selected), &workv1alpha1.ManifestWorkReplicaSet{}, "", withoutTemplate)
+	f.add(following(setsIn(c.objects, c.namespace), selected), &unstructured.Unstructured{}, "", withoutTemplate)
 	f.run(ctx)
 	return f
 }
 
-// withoutTemplate drops the fields that the list does not show.
+// withoutTemplate decodes an object, and drops the fields that the list does not show.
 func withoutTemplate(object any) (any, error) {
-	if set, ok := object.(*workv1alpha1.ManifestWorkReplicaSet); ok {
-		set.ManagedFields, set.Spec.ManifestWorkTemplate = nil, workv1.ManifestWorkSpec{}
+	read, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return object, nil
 	}
-	return object, nil
+	set := replicaset.Decode(read).ManifestWorkReplicaSet
+	set.ManagedFields, set.Spec.ManifestWorkTemplate = nil, workv1.ManifestWorkSpec{}
+	return set, nil
 }
 
 // rows returns the rows of the ManifestWorkReplicaSets that followSets follows.
