@@ -91,7 +91,7 @@ func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 	v, halted := ps.countFailures(), ps.haltHolds(s)
 	o := RefOutcome{
 		Name: ps.ref.Name, Err: ps.err, Failed: v.failed, Halted: v.halted || halted,
-		overSelected: ps.exceedsSelected(func(m *member) bool { return m.traits().tolerated }),
+		overSelected: ps.exceedsSelected(func(m *member) bool { return m.phase.tolerated }),
 		Unknown:      ps.selection.unknown[index], PlacementMissing: ps.ref.Placement == nil, SoakIgnored: ps.strategy.SoakIgnored, Phases: map[Phase]int{},
 	}
 	if s.abortable() {
@@ -105,9 +105,9 @@ func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 	if ps.strategy.Deadline != placement.NoDeadline {
 		o.Deadline = ps.strategy.Deadline
 	}
-	anyWaits := ps.any(func(m *member) bool { return m.traits().name == PhaseWaiting })
+	anyWaits := ps.any(func(m *member) bool { return m.phase.name == PhaseWaiting })
 	for _, m := range ps.members {
-		if ps.holds(m, m.traits().awaited, o.Halted) {
+		if ps.holds(m, m.phase.awaited, o.Halted) {
 			o.awaited++
 		}
 		o.count(m, anyWaits)
@@ -117,7 +117,7 @@ func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 
 // count counts a member. anyWaits reports whether a cluster of the placementRef waits.
 func (o *RefOutcome) count(m *member, anyWaits bool) {
-	row := m.traits()
+	row := m.phase
 	if row.name == PhaseTerminating && !o.Halted && (m.owned || anyWaits) {
 		// If nothing more is started, the deletion has no effect.
 		o.Terminating = append(o.Terminating, m.cluster)
@@ -138,7 +138,7 @@ func (o *RefOutcome) count(m *member, anyWaits bool) {
 // tally counts the members of a placementRef into the plan.
 func (p *Plan) tally(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
-		row := m.traits()
+		row := m.phase
 		if row.listed || m.rejection != nil || m.phase == overdueUnselected && m.work.Deleting() {
 			p.Failing = append(p.Failing, m.failing())
 		}
@@ -161,7 +161,7 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 
 // tallyAway counts a cluster that is away and has the update revision.
 func (p *Plan) tallyAway(m *member, awaited bool) {
-	row := m.traits()
+	row := m.phase
 	p.awayCounted++
 	if awaited {
 		p.AwaitedAway = append(p.AwaitedAway, m.cluster)
@@ -178,7 +178,7 @@ func (p *Plan) tallyAway(m *member, awaited bool) {
 }
 
 func (m *member) failing() Failing {
-	failing := Failing{Cluster: m.cluster, Phase: m.traits().name}
+	failing := Failing{Cluster: m.cluster, Phase: m.phase.name}
 	if m.rejection != nil {
 		failing.Rejected = m.rejection.Message
 	}

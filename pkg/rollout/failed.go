@@ -52,7 +52,7 @@ func (ps *placementState) hasDeadline() bool {
 }
 
 // until returns the phase before the deadline of a member and when the phase ends, or the phase after the deadline.
-func (ps *placementState) until(s *Snapshot, m *member, before, after phase) (phase, time.Time) {
+func (ps *placementState) until(s *Snapshot, m *member, before, after *phase) (*phase, time.Time) {
 	due := ps.dueAt(s, m.cluster, m.since)
 	switch {
 	case due.IsZero():
@@ -88,7 +88,7 @@ func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 	if !applies || ps.selection.anyUnknown || m.rejection != nil {
 		return
 	}
-	if m.traits().fails {
+	if m.phase.fails {
 		if m.reason == workv1alpha1.FailureGate {
 			return
 		}
@@ -121,7 +121,7 @@ func (ps *placementState) settleBy(s *Snapshot, m *member) (due time.Time, appli
 		return time.Time{}, false
 	}
 	begin := work.Later(m.watchedFrom(s), m.retriedAt)
-	return begin.Add(limit).Add(limit), m.traits().takesSlot == always || m.traits().fails
+	return begin.Add(limit).Add(limit), m.phase.takesSlot == always || m.phase.fails
 }
 
 // watchedFrom returns when this process began to watch the update revision on a member, at the earliest when the hub wrote the revision.
@@ -197,7 +197,7 @@ func (ps *placementState) countFailures() verdict {
 	}
 	return verdict{
 		failed: !ps.selection.anyUnknown && ps.fails(),
-		halted: ps.exceeds(func(m *member) bool { return m.traits().halts }),
+		halted: ps.exceeds(func(m *member) bool { return m.phase.halts }),
 	}
 }
 

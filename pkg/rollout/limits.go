@@ -76,7 +76,7 @@ func (ps *placementState) limits() Limits {
 		if m.failed() {
 			l.Failed++
 		}
-		if m.traits().halts {
+		if m.phase.halts {
 			l.Halting++
 			halting[g]++
 			if _, own := ps.ownFailures(g); !own {

@@ -76,7 +76,7 @@ func (ps *placementState) why(s *Snapshot, m *member) string {
 		return "selected by " + ps.ref.Name
 	case m.work.At(s.Update):
 		return trimmed
-	case m.traits().fails || m.work.Hash() == s.Update.Hash:
+	case m.phase.fails || m.work.Hash() == s.Update.Hash:
 		return "put back, it is not what was written"
 	default:
 		return "its turn in " + ps.ref.Name
@@ -149,7 +149,7 @@ func (ps *placementState) nextBatch(s *Snapshot) ([]*member, error) {
 // the decisions yet. OCM writes the groups one after the other and the count last, so another group may still have to come first.
 func (ps *placementState) mandatoryFirst() bool {
 	ordered := ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.Mandatory.Any()
-	return ordered && !ps.ref.Settled() || ps.any(func(m *member) bool { return !m.traits().done && ps.mandatory(m.group) })
+	return ordered && !ps.ref.Settled() || ps.any(func(m *member) bool { return !m.phase.done && ps.mandatory(m.group) })
 }
 
 // fillBatch returns the clusters for the free slots of a Progressive batch. Members that may already be in flight come first. The others
@@ -268,7 +268,7 @@ func (ps *placementState) firstOnTheWay(q question) *member {
 		return nil
 	}
 	keepsTurn := func(m *member) bool {
-		return m.takesSlot() || m.traits().keepsTurn && !q.candidate(m)
+		return m.takesSlot() || m.phase.keepsTurn && !q.candidate(m)
 	}
 	var first *member
 	for _, m := range ps.members {

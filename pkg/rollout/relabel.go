@@ -71,7 +71,7 @@ func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 func (ps *placementState) failedInAnother(m *member, group string) bool {
 	index, name, known := m.work.DecisionGroup()
 	of := placement.Group{Name: name, Index: index}
-	return known && m.traits().fails && ps.ref.Settled() && m.work.PlacementName() == ps.ref.Name && of.Key() != group
+	return known && m.phase.fails && ps.ref.Settled() && m.work.PlacementName() == ps.ref.Name && of.Key() != group
 }
 
 // placement returns the Placement with which a member's work is labelled. While a selection is unknown, no work is handed over.

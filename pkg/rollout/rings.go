@@ -132,7 +132,7 @@ func (r *ring) add(m *member, s *Snapshot) {
 	if !m.finished() {
 		r.unfinished = append(r.unfinished, m.cluster)
 	}
-	if m.traits().tolerated {
+	if m.phase.tolerated {
 		r.failed++
 	}
 	if m.phase == succeeded {
@@ -142,7 +142,7 @@ func (r *ring) add(m *member, s *Snapshot) {
 
 // finished reports whether a member does not hold back the listed groups after its own.
 func (m *member) finished() bool {
-	return m.traits().done || m.traits().tolerated || m.phase == overdueUnselected
+	return m.phase.done || m.phase.tolerated || m.phase == overdueUnselected
 }
 
 // allFailed reports whether every cluster of an entry has failed. An entry whose clusters are all passed over has not failed.
