@@ -21,7 +21,7 @@ import (
 //  5. For Progressive, as many are next as slots are free: the batch size less the clusters that take a slot. Clusters that may have the
 //     revision already, because a write had no answer, get the free slots first (fillBatch).
 //  6. sdk-go's handler, which all of OCM's controllers share, puts the candidates in order: by name for All and Progressive, and group by
-//     group for ProgressivePerGroup. It gets no times, failures or limits, because it would decide differently about those.
+//     group for mandatory groups and ProgressivePerGroup. It gets no times, failures or limits, because it would decide differently about those.
 //     TestHandlerDeviations shows each of the cases, and TestHandlerAgrees compares all others.
 
 // start adds the writes of the update revision to the clusters that are next.
@@ -112,14 +112,11 @@ func (p *Plan) standIn(s *Snapshot, states []*placementState) {
 type question struct {
 	// candidate reports whether a member may come next: it waits, and the question is about it.
 	candidate func(*member) bool
-	// among reports whether the question is about a member. mandatory: it is about the mandatory groups.
-	among     func(*member) bool
-	mandatory bool
-	// kind is the type of the strategy that the handler gets.
-	kind clusterv1alpha1.RolloutType
+	// among reports whether the question is about a member.
+	among func(*member) bool
 	// inOrder: a group waits for the groups before it.
 	inOrder bool
-	// free is the number of free slots in a Progressive batch.
+	// free is the number of free slots in a batch; zero for no batch.
 	free int
 }
 
@@ -132,9 +129,9 @@ func (ps *placementState) nextBatch(s *Snapshot) ([]*member, error) {
 	if len(ps.rings) > 0 {
 		return ps.nextInRings(s)
 	}
-	q := question{candidate: (*member).startable, mandatory: ps.mandatoryFirst(), kind: ps.strategy.Kind}
-	q.among = func(m *member) bool { return ps.mandatory(m.group) == q.mandatory }
-	q.inOrder = q.mandatory || ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup
+	mandatory := ps.mandatoryFirst()
+	q := question{candidate: (*member).startable, among: func(m *member) bool { return ps.mandatory(m.group) == mandatory }}
+	q.inOrder = mandatory || ps.perGroup()
 	switch {
 	case q.inOrder:
 		ps.limit = WaitGroup
@@ -148,7 +145,7 @@ func (ps *placementState) nextBatch(s *Snapshot) ([]*member, error) {
 // mandatoryFirst reports whether only mandatory groups may start: one of their clusters is not done, or OCM has not written its count of
 // the decisions yet. OCM writes the groups one after the other and the count last, so another group may still have to come first.
 func (ps *placementState) mandatoryFirst() bool {
-	ordered := ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.Mandatory.Any()
+	ordered := ps.perGroup() || ps.strategy.Mandatory.Any()
 	return ordered && !ps.ref.Settled() || ps.any(func(m *member) bool { return !m.phase.done && ps.mandatory(m.group) })
 }
 
@@ -239,23 +236,37 @@ func (ps *placementState) count(holds func(*member) bool) int {
 // gaps. So it gets the groups with candidates, numbered consecutively, and one cluster of the first group that later groups wait for.
 func (ps *placementState) ask(q question) ([]*member, error) {
 	groups := make([][]string, len(ps.groups))
+	first := ps.firstOnTheWay(q)
 	for _, m := range ps.members {
-		if q.among(m) && q.candidate(m) {
+		if m == first || q.among(m) && q.candidate(m) {
 			groups[m.group] = append(groups[m.group], m.cluster)
 		}
 	}
-	first := ps.firstOnTheWay(q)
-	if first != nil {
-		groups[first.group] = append(groups[first.group], first.cluster)
+	asked := tracker.ClusterGroupsMap{}
+	var states []handler.ClusterRolloutStatus
+	for g, clusters := range groups {
+		if len(clusters) == 0 {
+			continue
+		}
+		key := tracker.GroupKey{GroupIndex: int32(len(asked))} //nolint:gosec // a few groups
+		asked[key] = sets.New(clusters...)
+		if first != nil && first.group == g {
+			states = append(states, handler.ClusterRolloutStatus{ClusterName: first.cluster, GroupKey: key, Status: handler.Progressing})
+		}
 	}
-	result, err := ps.rolloutClusters(q, groups, first)
+	noStatus := func(string, struct{}) (status handler.ClusterRolloutStatus, err error) { return } // Never called.
+	rollouts, err := handler.NewRolloutHandler(tracker.NewPlacementDecisionClustersTrackerWithGroups(nil, nil, asked), noStatus)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", ps.ref.Field, err)
 	}
-	next := make([]*member, 0, len(result))
-	for i := range result {
-		if result[i].Status == handler.ToApply {
-			next = append(next, ps.selection.find(result[i].ClusterName))
+	_, result, err := rollouts.GetRolloutCluster(q.plain(), states)
+	if err != nil {
+		return nil, fmt.Errorf("%s.rolloutStrategy: %w", ps.ref.Field, err)
+	}
+	next := make([]*member, 0, len(result.ClustersToRollout))
+	for i := range result.ClustersToRollout {
+		if found := &result.ClustersToRollout[i]; found.Status == handler.ToApply {
+			next = append(next, ps.selection.find(found.ClusterName))
 		}
 	}
 	return next, nil
@@ -279,50 +290,14 @@ func (ps *placementState) firstOnTheWay(q question) *member {
 	return first
 }
 
-// rolloutClusters calls the handler with groups of clusters, at most one of which is in flight.
-func (ps *placementState) rolloutClusters(q question, groups [][]string, onTheWay *member) ([]handler.ClusterRolloutStatus, error) {
-	asked := tracker.ClusterGroupsMap{}
-	var states []handler.ClusterRolloutStatus
-	var mandatory []clusterv1alpha1.MandatoryDecisionGroup
-	for g, clusters := range groups {
-		if len(clusters) == 0 {
-			continue
-		}
-		key := tracker.GroupKey{GroupIndex: int32(len(asked))} //nolint:gosec // a few groups
-		asked[key] = sets.New(clusters...)
-		if onTheWay != nil && onTheWay.group == g {
-			states = append(states, handler.ClusterRolloutStatus{ClusterName: onTheWay.cluster, GroupKey: key, Status: handler.Progressing})
-		}
-		if q.mandatory {
-			mandatory = append(mandatory, clusterv1alpha1.MandatoryDecisionGroup{GroupIndex: key.GroupIndex})
-		}
-	}
-	noStatus := func(string, struct{}) (status handler.ClusterRolloutStatus, err error) { return } // Never called.
-	rollouts, err := handler.NewRolloutHandler(tracker.NewPlacementDecisionClustersTrackerWithGroups(nil, nil, asked), noStatus)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ps.ref.Field, err)
-	}
-	_, result, err := rollouts.GetRolloutCluster(plain(q.kind, mandatory, q.free), states)
-	if err != nil {
-		return nil, fmt.Errorf("%s.rolloutStrategy: %w", ps.ref.Field, err)
-	}
-	return result.ClustersToRollout, nil
-}
-
-// plain returns the strategy that the handler gets: type, groups and batch size, without times and limits.
-func plain(kind clusterv1alpha1.RolloutType, mandatory []clusterv1alpha1.MandatoryDecisionGroup, free int) clusterv1alpha1.RolloutStrategy {
+// plain returns the strategy that the handler gets: groups in order, or one batch, without times and limits.
+func (q *question) plain() clusterv1alpha1.RolloutStrategy {
 	config := clusterv1alpha1.RolloutConfig{ProgressDeadline: "None"}
-	groups := clusterv1alpha1.MandatoryDecisionGroups{MandatoryDecisionGroups: mandatory}
-	out := clusterv1alpha1.RolloutStrategy{Type: kind}
-	switch kind {
-	case clusterv1alpha1.Progressive:
-		out.Progressive = &clusterv1alpha1.RolloutProgressive{
-			RolloutConfig: config, MandatoryDecisionGroups: groups, MaxConcurrency: intstr.FromInt32(int32(free)), //nolint:gosec // a few thousand
-		}
-	case clusterv1alpha1.ProgressivePerGroup:
-		out.ProgressivePerGroup = &clusterv1alpha1.RolloutProgressivePerGroup{RolloutConfig: config, MandatoryDecisionGroups: groups}
-	default:
-		out.All = &clusterv1alpha1.RolloutAll{RolloutConfig: config}
+	if q.inOrder {
+		perGroup := &clusterv1alpha1.RolloutProgressivePerGroup{RolloutConfig: config}
+		return clusterv1alpha1.RolloutStrategy{Type: clusterv1alpha1.ProgressivePerGroup, ProgressivePerGroup: perGroup}
 	}
-	return out
+	free := intstr.FromInt32(int32(q.free)) //nolint:gosec // a few thousand
+	batch := &clusterv1alpha1.RolloutProgressive{RolloutConfig: config, MaxConcurrency: free}
+	return clusterv1alpha1.RolloutStrategy{Type: clusterv1alpha1.Progressive, Progressive: batch}
 }

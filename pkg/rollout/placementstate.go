@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
-
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -124,7 +122,7 @@ func (ps *placementState) addLeaving(s *Snapshot) {
 // hasTurn reports whether other groups wait for a group.
 func (ps *placementState) hasTurn(group *placement.Group) bool {
 	return ps.err == nil &&
-		(ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.IsMandatory(group) || ps.strategy.RingOf(group) < len(ps.strategy.Rings))
+		(ps.perGroup() || ps.strategy.IsMandatory(group) || ps.strategy.RingOf(group) < len(ps.strategy.Rings))
 }
 
 // findGroup returns the group of a work's cluster when the work was written, found by index and name, or by name. If that group no longer

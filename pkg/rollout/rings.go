@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
-
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -219,19 +217,19 @@ func (r *ring) bakes(s *Snapshot) bool {
 func (ps *placementState) nextInRings(s *Snapshot) ([]*member, error) {
 	var next []*member
 	for unit := range ps.open + 1 {
-		q := question{kind: ps.strategy.Kind, candidate: (*member).startable, among: func(m *member) bool { return ps.ringOf[m.group] == unit }}
+		q := question{candidate: (*member).startable, among: func(m *member) bool { return ps.ringOf[m.group] == unit }}
 		pool := sharedPool
 		if unit < len(ps.rings) && ps.rings[unit].MaxConcurrency != nil {
-			pool, q.kind = unit, clusterv1alpha1.Progressive
+			pool = unit
 		}
 		var found []*member
 		var err error
-		if q.kind == clusterv1alpha1.Progressive {
-			ps.limit = WaitSlot
-			found, err = ps.fillBatch(s, q, pool)
-		} else {
+		if pool == sharedPool && ps.perGroup() {
 			ps.limit, q.inOrder = WaitGroup, true
 			found, err = ps.ask(q)
+		} else {
+			ps.limit = WaitSlot
+			found, err = ps.fillBatch(s, q, pool)
 		}
 		if err != nil {
 			return nil, err
