@@ -42,7 +42,6 @@ func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 		}
 		p.Writes = slices.Grow(p.Writes, len(next))
 		for _, m := range next {
-			m.chosen = true
 			p.write(s, ps, m, s.Update, ps.why(s, m))
 		}
 	}
@@ -120,26 +119,41 @@ type question struct {
 	free int
 }
 
-// nextBatch returns the candidates that come next. The handler compares each state with each cluster, so it gets only the states that
-// matter: for Progressive the number of free slots is enough, and for a waiting group one cluster in flight.
-func (ps *placementState) nextBatch(s *Snapshot) ([]*member, error) {
+// nextBatch returns the candidates that come next, and marks them as chosen. Each listed group that may begin follows the strategy
+// separately, and so do the other clusters after the last one. The handler compares each state with each cluster, so it gets only the states
+// that matter: for a batch the number of free slots is enough, and for a waiting group one cluster in flight.
+func (ps *placementState) nextBatch(s *Snapshot) (next []*member, err error) {
 	if !ps.any((*member).startable) {
 		return nil, nil
 	}
-	if len(ps.rings) > 0 {
-		return ps.nextInRings(s)
+	mandatory := len(ps.rings) == 0 && ps.mandatoryFirst()
+	for unit := range ps.open + 1 {
+		q := question{candidate: (*member).startable}
+		q.among = func(m *member) bool { return ps.ringOf[m.group] == unit && ps.mandatory(m.group) == mandatory }
+		pool := sharedPool
+		if unit < len(ps.rings) && ps.rings[unit].MaxConcurrency != nil {
+			pool = unit
+		}
+		var found []*member
+		switch {
+		case mandatory, pool == sharedPool && ps.perGroup():
+			ps.limit, q.inOrder = WaitGroup, true
+			found, err = ps.ask(q)
+		case ps.strategy.Kind == clusterv1alpha1.All:
+			found, err = ps.ask(q)
+		default:
+			ps.limit = WaitSlot
+			found, err = ps.fillBatch(s, q, pool)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range found {
+			m.chosen = true // It takes a slot from the groups after it.
+		}
+		next = append(next, found...)
 	}
-	mandatory := ps.mandatoryFirst()
-	q := question{candidate: (*member).startable, among: func(m *member) bool { return ps.mandatory(m.group) == mandatory }}
-	q.inOrder = mandatory || ps.perGroup()
-	switch {
-	case q.inOrder:
-		ps.limit = WaitGroup
-	case ps.strategy.Kind == clusterv1alpha1.Progressive:
-		ps.limit = WaitSlot
-		return ps.fillBatch(s, q, sharedPool)
-	}
-	return ps.ask(q)
+	return next, nil
 }
 
 // mandatoryFirst reports whether only mandatory groups may start: one of their clusters is not done, or OCM has not written its count of

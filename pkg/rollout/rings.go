@@ -212,36 +212,6 @@ func (r *ring) bakes(s *Snapshot) bool {
 	return !r.from.IsZero() && s.Now.Before(r.from.Add(r.BakeTime))
 }
 
-// nextInRings returns the next candidates of the entries that may begin. Each entry follows the strategy separately, and so do the other
-// clusters after the last entry.
-func (ps *placementState) nextInRings(s *Snapshot) ([]*member, error) {
-	var next []*member
-	for unit := range ps.open + 1 {
-		q := question{candidate: (*member).startable, among: func(m *member) bool { return ps.ringOf[m.group] == unit }}
-		pool := sharedPool
-		if unit < len(ps.rings) && ps.rings[unit].MaxConcurrency != nil {
-			pool = unit
-		}
-		var found []*member
-		var err error
-		if pool == sharedPool && ps.perGroup() {
-			ps.limit, q.inOrder = WaitGroup, true
-			found, err = ps.ask(q)
-		} else {
-			ps.limit = WaitSlot
-			found, err = ps.fillBatch(s, q, pool)
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range found {
-			m.chosen = true // It takes a slot from the entries after it.
-		}
-		next = append(next, found...)
-	}
-	return next, nil
-}
-
 // ringWait returns the reason why the listed groups hold a member back; empty if they do not.
 func (ps *placementState) ringWait(s *Snapshot, m *member) Wait {
 	unit := ps.ringOf[m.group]
