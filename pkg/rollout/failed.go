@@ -273,11 +273,11 @@ func (ps *placementState) exceedsOf(total, missing int, holds, among func(*membe
 	}
 	perGroup := ps.perGroup()
 	for g, count := range counts {
-		if count > 0 && ps.mandatory(g) || perGroup && count > ps.strategy.FailuresAllowed(sizes[g]+missing) {
+		if count > 0 && ps.mandatory(g) || perGroup && count > placement.FailuresAllowed(&ps.strategy.MaxFailures, sizes[g]+missing) {
 			return true
 		}
 	}
-	return !perGroup && all > ps.strategy.FailuresAllowed(total)
+	return !perGroup && all > placement.FailuresAllowed(&ps.strategy.MaxFailures, total)
 }
 
 // perGroup reports whether each decision group has its own limit of failures.

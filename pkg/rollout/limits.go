@@ -3,6 +3,8 @@ package rollout
 import (
 	"slices"
 	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
 // Limits are the bounds that a placementRef's strategy sets, in clusters.
@@ -91,10 +93,10 @@ func (ps *placementState) limits() Limits {
 		}
 		group := GroupLimits{Name: ps.groups[g].Name, Index: ps.groups[g].Index, Total: size, Mandatory: ps.mandatory(g)}
 		if r, own := ps.ownFailures(g); own {
-			group.Own, group.MaxFailures = true, ps.rings[r].FailuresAllowed(size)
+			group.Own, group.MaxFailures = true, placement.FailuresAllowed(ps.rings[r].MaxFailures, size)
 			shared -= size
 		} else if l.PerGroup && !group.Mandatory {
-			group.MaxFailures = ps.strategy.FailuresAllowed(size)
+			group.MaxFailures = placement.FailuresAllowed(&ps.strategy.MaxFailures, size)
 		}
 		l.Groups = append(l.Groups, group)
 		if l.PerGroup || group.Mandatory || group.Own {
@@ -103,7 +105,7 @@ func (ps *placementState) limits() Limits {
 	}
 	l.Excess = inGroups
 	if !l.PerGroup {
-		l.MaxFailures = ps.strategy.FailuresAllowed(shared)
+		l.MaxFailures = placement.FailuresAllowed(&ps.strategy.MaxFailures, shared)
 		l.Excess = max(inGroups, others-l.MaxFailures)
 	}
 	return l

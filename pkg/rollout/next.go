@@ -9,6 +9,8 @@ import (
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	handler "open-cluster-management.io/sdk-go/pkg/apis/cluster/v1alpha1"
 	tracker "open-cluster-management.io/sdk-go/pkg/apis/cluster/v1beta1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
 // Which clusters of a placementRef get the update revision next (R10):
@@ -21,8 +23,8 @@ import (
 //  5. For Progressive, as many are next as slots are free: the batch size less the clusters that take a slot. Clusters that may have the
 //     revision already, because a write had no answer, get the free slots first (fillBatch).
 //  6. sdk-go's handler, which all of OCM's controllers share, puts the candidates in order: by name for All and Progressive, and group by
-//     group for mandatory groups and ProgressivePerGroup. It gets no times, failures or limits, because it would decide differently about those.
-//     TestHandlerDeviations shows each of the cases, and TestHandlerAgrees compares all others.
+//     group for mandatory groups and ProgressivePerGroup. It gets no times, failures or limits, because it would decide differently about
+//     those. TestHandlerDeviations shows each of the cases, and TestHandlerAgrees compares all others.
 
 // start adds the writes of the update revision to the clusters that are next.
 func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
@@ -120,8 +122,8 @@ type question struct {
 }
 
 // nextBatch returns the candidates that come next, and marks them as chosen. Each listed group that may begin follows the strategy
-// separately, and so do the other clusters after the last one. The handler compares each state with each cluster, so it gets only the states
-// that matter: for a batch the number of free slots is enough, and for a waiting group one cluster in flight.
+// separately, and so do the other clusters after the last one. The handler compares each state with each cluster, so it gets only what
+// matters: for a batch the number of free slots is enough, and for a waiting group one cluster in flight.
 func (ps *placementState) nextBatch(s *Snapshot) (next []*member, err error) {
 	if !ps.any((*member).startable) {
 		return nil, nil
@@ -218,7 +220,7 @@ func (ps *placementState) unchosen(pool int) int {
 func (ps *placementState) freeIn(pool int) int {
 	switch {
 	case pool != sharedPool:
-		return ps.rings[pool].Batch(ps.countIn(pool, (*member).countsAtAll)) - ps.countIn(pool, (*member).takesSlot)
+		return placement.Batch(ps.rings[pool].MaxConcurrency, ps.countIn(pool, (*member).countsAtAll)) - ps.countIn(pool, (*member).takesSlot)
 	case ps.strategy.Kind != clusterv1alpha1.Progressive:
 		return len(ps.members)
 	}
@@ -227,7 +229,7 @@ func (ps *placementState) freeIn(pool int) int {
 
 // batch returns how many clusters of the shared pool may be in flight at once.
 func (ps *placementState) batch() int {
-	return ps.strategy.Batch(ps.countIn(sharedPool, (*member).countsAtAll))
+	return placement.Batch(&ps.strategy.MaxConcurrency, ps.countIn(sharedPool, (*member).countsAtAll))
 }
 
 // countIn counts the members of a pool, outside of mandatory groups, for which a condition holds.

@@ -98,8 +98,10 @@ var (
 	terminationTimedOut  = &phase{name: PhaseTerminationTimedOut, halts: true, tolerated: true, listed: true, waitsFor: WaitDeletion}
 	// overdueUnselected is a cluster that nothing selects any more, that had succeeded, and whose deadline has passed since.
 	overdueUnselected = &phase{name: PhaseTerminationTimedOut, waitsFor: WaitDeletion}
-	inFlight          = &phase{name: PhaseInFlight, takesSlot: always, keepsTurn: true, mayStillFail: true, awaited: always, waitsFor: WaitAgent}
-	validating        = &phase{
+	inFlight          = &phase{
+		name: PhaseInFlight, takesSlot: always, keepsTurn: true, mayStillFail: true, awaited: always, waitsFor: WaitAgent,
+	}
+	validating = &phase{
 		name: PhaseValidating, takesSlot: always, keepsTurn: true, mayStillFail: true, awaited: always, waitsFor: WaitSuccessGate,
 	}
 	soaking     = &phase{name: PhaseSoaking, takesSlot: always, keepsTurn: true, awaited: always, updated: true, waitsFor: WaitSoak}

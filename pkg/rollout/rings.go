@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -71,7 +72,7 @@ const maxBaking = 100
 
 // ring is an entry of the list with its clusters.
 type ring struct {
-	*placement.Ring
+	*workv1alpha1.RolloutGroup
 	// exists is true if a cluster of the group belongs to the placementRef.
 	exists bool
 	// size is the number of its clusters that count, failed is the number of those that have failed within the limits, and unfinished names
@@ -107,7 +108,7 @@ func (ps *placementState) gatherRings(s *Snapshot) {
 	ps.rings = make([]ring, len(ps.strategy.Rings))
 	for i := range ps.rings {
 		r := &ps.strategy.Rings[i]
-		ps.rings[i] = ring{Ring: r, approved: !r.NeedsApproval || s.Approved[r.Label]}
+		ps.rings[i] = ring{RolloutGroup: r, approved: !r.NeedsApproval() || s.Approved[r.Label()]}
 		ps.rings[i].recorded = s.notAhead(s.Records.Baking[ps.bakingKey(&ps.rings[i])])
 	}
 	for _, m := range ps.members {
@@ -159,7 +160,7 @@ func (m *member) succeededAt(s *Snapshot, recorded time.Time) time.Time {
 // bakeFrom returns when the bakeTime of an entry began: with its last success, as recorded or according to its works, whichever is later.
 func (r *ring) bakeFrom(s *Snapshot) time.Time {
 	switch from := work.Later(r.recorded, s.notAhead(r.succeeded)); {
-	case r.BakeTime == 0 || len(r.unfinished) > 0:
+	case r.Bake() == 0 || len(r.unfinished) > 0:
 		return time.Time{}
 	case from.IsZero() && !r.succeeded.IsZero():
 		return s.Now
@@ -178,7 +179,7 @@ func (s *Snapshot) notAhead(at time.Time) time.Time {
 }
 
 // bakingKey is the key of an entry in Records.Baking. The name of a Placement has no slash.
-func (ps *placementState) bakingKey(r *ring) string { return ps.ref.Name + "/" + r.Label }
+func (ps *placementState) bakingKey(r *ring) string { return ps.ref.Name + "/" + r.Label() }
 
 // noteBaking records when the bakeTime of each entry began. An entry that is not done keeps its record.
 func (ps *placementState) noteBaking(s *Snapshot, found map[string]time.Time) {
@@ -209,7 +210,7 @@ func (ps *placementState) firstWaiting(s *Snapshot) int {
 
 // bakes reports whether the bakeTime of an entry is running.
 func (r *ring) bakes(s *Snapshot) bool {
-	return !r.from.IsZero() && s.Now.Before(r.from.Add(r.BakeTime))
+	return !r.from.IsZero() && s.Now.Before(r.from.Add(r.Bake()))
 }
 
 // ringWait returns the reason why the listed groups hold a member back; empty if they do not.
@@ -260,7 +261,7 @@ func (p *Plan) noteGroups(s *Snapshot, ps *placementState, outcome *RefOutcome) 
 func (ps *placementState) groupState(s *Snapshot, i, first int) GroupState {
 	r := &ps.rings[i]
 	g := GroupState{
-		Placement: ps.ref.Name, Group: r.Label, State: GroupDone, NeedsApproval: !r.approved, BakeTime: r.BakeTime,
+		Placement: ps.ref.Name, Group: r.Label(), State: GroupDone, NeedsApproval: !r.approved, BakeTime: r.Bake(),
 		Clusters: r.size, Unfinished: r.unfinished,
 	}
 	switch {
@@ -268,7 +269,7 @@ func (ps *placementState) groupState(s *Snapshot, i, first int) GroupState {
 	case !r.exists:
 		g.State = GroupMissing
 	case i > first:
-		g.State, g.For = GroupWaiting, ps.rings[first].Label
+		g.State, g.For = GroupWaiting, ps.rings[first].Label()
 	case !r.approved:
 		g.State = GroupUnapproved
 	case r.allFailed():
@@ -276,7 +277,7 @@ func (ps *placementState) groupState(s *Snapshot, i, first int) GroupState {
 	case len(r.unfinished) > 0 || !r.bakes(s):
 		g.State = GroupRunning
 	default:
-		g.State, g.Until = GroupBaking, r.from.Add(r.BakeTime)
+		g.State, g.Until = GroupBaking, r.from.Add(r.Bake())
 	}
 	return g
 }
@@ -296,7 +297,7 @@ func (ps *placementState) ownFailures(group int) (at int, own bool) {
 // clusters.
 func (ps *placementState) exceedsOwn(counts, sizes []int, missing int) bool {
 	for r, count := range counts {
-		if count > 0 && count > ps.rings[r].FailuresAllowed(sizes[r]+missing) {
+		if count > 0 && count > placement.FailuresAllowed(ps.rings[r].MaxFailures, sizes[r]+missing) {
 			return true
 		}
 	}
@@ -308,8 +309,8 @@ func (ps *placementState) describeRings() string {
 	for i := range ps.rings {
 		if r := &ps.rings[i]; r.MaxFailures != nil {
 			failed := ps.count(func(m *member) bool { return ps.ringOf[m.group] == i && m.failed() })
-			if failed > r.FailuresAllowed(r.size) {
-				return fmt.Sprintf("maxFailures of group %s is %s", r.Label, r.MaxFailures)
+			if failed > placement.FailuresAllowed(r.MaxFailures, r.size) {
+				return fmt.Sprintf("maxFailures of group %s is %s", r.Label(), r.MaxFailures)
 			}
 		}
 	}
