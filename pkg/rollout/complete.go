@@ -90,18 +90,14 @@ func (p *Plan) selectionsKnown() bool {
 func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 	v, halted := ps.countFailures(), ps.haltHolds(s)
 	o := RefOutcome{
-		Name: ps.ref.Name, Err: ps.err, Failed: v.failed, Halted: v.halted || halted,
+		Ref: ps.ref, Err: ps.err, Failed: v.failed, Halted: v.halted || halted,
 		overSelected: ps.exceedsSelected(func(m *member) bool { return m.phase.tolerated }),
-		Unknown:      ps.selection.unknown[index], PlacementMissing: ps.ref.Placement == nil, SoakIgnored: ps.strategy.SoakIgnored, Phases: map[Phase]int{},
+		Unknown:      ps.selection.unknown[index], SoakIgnored: ps.strategy.SoakIgnored, Phases: map[Phase]int{},
 	}
 	if s.abortable() {
 		o.Undecided = ps.undecided()
 	}
-	if placement := ps.ref.Placement; placement != nil {
-		o.Decisions, o.Groups, o.Missing = placement.Decisions, len(placement.Groups), placement.Missing()
-		o.SelectionKnown = !o.Unknown && ps.ref.Settled() && ps.selectionKnown(s)
-		o.PlacementSelected = placement.Selected
-	}
+	o.SelectionKnown = !o.Unknown && ps.ref.Settled() && ps.selectionKnown(s)
 	if ps.strategy.Deadline != placement.NoDeadline {
 		o.Deadline = ps.strategy.Deadline
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -82,23 +83,14 @@ type Abort struct {
 
 // RefOutcome is the plan's result for one placementRef.
 type RefOutcome struct {
-	Name string
+	*placement.Ref
 	// Err names the field of the ref that can't be used. Nothing new is started then.
 	Err error
-	// PlacementMissing is true if the Placement does not exist.
-	PlacementMissing bool
 	// Unknown is true if the clusters that the Placement selects are unknown: the Placement is missing, or its decisions are missing or
 	// being written. Meanwhile, no cluster of the object is started, handed over or marked as failed, and the rollout does not complete.
 	Unknown bool
 	// SelectionKnown is true if the clusters that the Placement selects are known. No rollout completes before that.
 	SelectionKnown bool
-	// Decisions is how many PlacementDecision objects were seen. Missing is how many of the clusters that the Placement counts are not
-	// named in any of them.
-	Decisions, Missing int
-	// Groups is how many decision groups there are.
-	Groups int
-	// PlacementSelected is the Placement's own count of its clusters.
-	PlacementSelected int
 	// Selected is how many clusters the ref owns.
 	Selected int
 	// invalid is how many of them are names that no cluster can have.

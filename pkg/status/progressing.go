@@ -119,7 +119,7 @@ func awaiting(plan *rollout.Plan) string {
 	for i := range plan.Refs {
 		ref := &plan.Refs[i]
 		switch {
-		case ref.PlacementMissing:
+		case ref.Placement == nil:
 			parts = append(parts, fmt.Sprintf("waiting for Placement %s", ref.Name))
 		case !ref.SelectionKnown:
 			parts = append(parts, fmt.Sprintf("waiting for the decisions of Placement %s", ref.Name))
