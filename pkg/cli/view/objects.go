@@ -108,9 +108,7 @@ func (o *Objects) observe() *rollout.Snapshot {
 	}
 	v := o.observed(l)
 	update := v.Named(l.Update.Hash)
-	v.Notes = lifecycle.Notes{
-		Works: o.Works, Clusters: o.availability(), Holds: o.holds(), Handover: o.handover(),
-	}
+	v.Notes.Fleet = rollout.Fleet{Works: o.Works, Clusters: o.availability(), Holds: o.holds(), Handover: o.handover()}
 	byHash := v.ByHash()
 	for i := range v.Notes.Works {
 		w := &v.Notes.Works[i]
