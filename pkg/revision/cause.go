@@ -30,14 +30,6 @@ func (r *Revision) LastCause() string {
 	return ptr.Deref(r.CauseSeen, r.ChangeCause())
 }
 
-// AbortReason returns why the rollout of this revision was aborted; empty if it was not aborted, or if the reason is unknown.
-func (r *Revision) AbortReason() string {
-	if r.Abort == nil {
-		return ""
-	}
-	return WhyAborted(r.Abort.Reason, r.Abort.Held)
-}
-
 // TemplateManager returns the field manager that owns the template, or parts of it, and wrote last; empty if unknown.
 func TemplateManager(managed []metav1.ManagedFieldsEntry) string {
 	var latest *metav1.ManagedFieldsEntry

@@ -41,10 +41,10 @@ func unpaused(in *Input) metav1.Condition {
 			heldNote(in), wouldAbort(in), abortBlocked(in), notKept(in.Plan)))
 	case Aborting:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
-			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.abortReason()), goingBack(in), notKept(in.Plan)))
+			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.Ledger.Abort.Why()), goingBack(in), notKept(in.Plan)))
 	case Aborted:
 		return stopped(workv1alpha1.ReasonRolloutAborted, join(
-			because(fmt.Sprintf("the rollout of revision %s was aborted", update.Name), in.abortReason()), goingBack(in), strings.Join(in.Problems, "; "), heldRetry(in), notKept(in.Plan)))
+			because(fmt.Sprintf("the rollout of revision %s was aborted", update.Name), in.Ledger.Abort.Why()), goingBack(in), strings.Join(in.Problems, "; "), heldRetry(in), notKept(in.Plan)))
 	default:
 		reason := workv1alpha1.ReasonNewRevisionCreated
 		if update.Reused {

@@ -89,14 +89,6 @@ func Build(in *Input) (workv1alpha1.ManifestWorkReplicaSetStatus, error) {
 	return out, err
 }
 
-// abortReason returns why the rollout was aborted; empty if it was not.
-func (in *Input) abortReason() string {
-	if in.Ledger.Abort == nil {
-		return ""
-	}
-	return in.Ledger.Abort.Why()
-}
-
 // Set sets a condition that observed this generation. Its transition time changes only with its status.
 func Set(conditions *[]metav1.Condition, condition metav1.Condition, generation int64, now metav1.Time) {
 	condition.ObservedGeneration = generation
