@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -88,9 +87,8 @@ func (p *Plan) selectionsKnown() bool {
 
 // outcome counts the members of a placementRef.
 func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
-	v, halted := ps.countFailures(), ps.haltHolds(s)
 	o := RefOutcome{
-		Ref: ps.ref, Err: ps.err, Failed: v.failed, Halted: v.halted || halted,
+		Ref: ps.ref, Err: ps.err, Failed: ps.fails(), Halted: ps.halts(s), Deadline: ps.deadline(),
 		overSelected: ps.exceedsSelected(func(m *member) bool { return m.phase.tolerated }),
 		Unknown:      ps.selection.unknown[index], SoakIgnored: ps.strategy.SoakIgnored, Phases: map[Phase]int{},
 	}
@@ -98,9 +96,6 @@ func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 		o.Undecided = ps.undecided()
 	}
 	o.SelectionKnown = !o.Unknown && ps.ref.Settled() && ps.selectionKnown(s)
-	if ps.strategy.Deadline != placement.NoDeadline {
-		o.Deadline = ps.strategy.Deadline
-	}
 	anyWaits := ps.any(func(m *member) bool { return m.phase.name == PhaseWaiting })
 	for _, m := range ps.members {
 		if ps.holds(m, m.phase.awaited, o.Halted) {

@@ -17,7 +17,7 @@ import (
 //
 //  1. A cluster whose work the API server rejects, or that failed and whose work somebody changed, gets the update revision again. That
 //     starts no other cluster. A cluster that failed because of the rejection needs a free slot (retryFailed).
-//  2. A placementRef with too many failures starts nothing (verdict in failed.go).
+//  2. A placementRef with too many failures starts nothing (halts in failed.go).
 //  3. Candidates are the clusters that wait.
 //  4. Mandatory groups come first. The other groups follow when each cluster of the mandatory groups is done.
 //  5. For Progressive, as many are next as slots are free: the batch size less the clusters that take a slot. Clusters that may have the

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -293,25 +292,12 @@ func (ps *placementState) ownFailures(group int) (at int, own bool) {
 	return at, at < len(ps.rings) && ps.rings[at].MaxFailures != nil
 }
 
-// exceedsOwn reports whether more clusters of a listed group count as failed than its own maxFailures allows, for its size plus the missing
-// clusters.
-func (ps *placementState) exceedsOwn(counts, sizes []int, missing int) bool {
-	for r, count := range counts {
-		if count > 0 && count > placement.FailuresAllowed(ps.rings[r].MaxFailures, sizes[r]+missing) {
-			return true
-		}
-	}
-	return false
-}
-
 // describeRings describes the failures of the listed groups that have a maxFailures of their own; empty if they are not the cause.
 func (ps *placementState) describeRings() string {
-	for i := range ps.rings {
-		if r := &ps.rings[i]; r.MaxFailures != nil {
-			failed := ps.count(func(m *member) bool { return ps.ringOf[m.group] == i && m.failed() })
-			if failed > placement.FailuresAllowed(r.MaxFailures, r.size) {
-				return fmt.Sprintf("maxFailures of group %s is %s", r.Label(), r.MaxFailures)
-			}
+	limits := ps.failureLimits(ps.size(), 0, (*member).failed, anyMember)
+	for g := range ps.groups {
+		if r, own := ps.ownFailures(g); own && limits[g].exceeded() {
+			return fmt.Sprintf("maxFailures of group %s is %s", ps.rings[r].Label(), ps.rings[r].MaxFailures)
 		}
 	}
 	return ""
