@@ -97,9 +97,8 @@ func (c *Controller) noteWorks(p *pass) {
 		}
 		w := p.seen[i].View(*read, selection, c.Broker == nil, p.now)
 		w.UnexpectedName = !work.IsName(p.object, w.Object.Name)
-		rev := revisions[w.Hash()]
-		w.Combined = cmp.Or(handover.Combined(rev, revisions[w.KeptRevision()]), handover.Presumed(&w, rev))
-		p.seen[i].Settle(&w, succeeds(&w, rev), p.now)
+		w.Combined = handover.Content(&w, revisions)
+		p.seen[i].Settle(&w, succeeds(&w, revisions[w.Hash()]), p.now)
 		seen = append(seen, w)
 	}
 	c.noteSkippable(p, clusters, remembered)

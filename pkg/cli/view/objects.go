@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -114,8 +113,7 @@ func (o *Objects) observe() *rollout.Snapshot {
 		w := &v.Notes.Works[i]
 		w.DeletionCounts = true
 		w.UnexpectedName = !work.IsName(o.ReplicaSet, w.Object.Name)
-		rev := byHash[w.Hash()]
-		w.Combined = cmp.Or(v.Notes.Handover.Combined(rev, byHash[w.KeptRevision()]), v.Notes.Handover.Presumed(w, rev))
+		w.Combined = v.Notes.Handover.Content(w, byHash)
 		w.AcceptedAs, _ = w.Noted()
 	}
 	s := v.SnapshotOf(&l, update, l.Abort != nil).AssumeSettled()
