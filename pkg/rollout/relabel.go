@@ -29,8 +29,8 @@ func (w *Write) Metadata() work.Metadata {
 	m.Labels[workv1alpha1.LabelControllerHash] = w.Revision.Hash
 	m.SetOrDrop(workv1alpha1.AnnotationKeptRevision, w.KeptRevision)
 	accepted := ""
-	if w.Work == nil || w.ChangesSpec() {
-		accepted = w.Owner.AskedFor(w.Revision.Digest, existing.Generation+1)
+	if !w.Owner.Brokered && (w.Work == nil || w.ChangesSpec()) {
+		accepted = work.AskedFor(w.Revision.Digest, existing.Generation+1)
 	}
 	m.SetOrDrop(workv1alpha1.AnnotationAccepted, accepted)
 	return m

@@ -56,7 +56,8 @@ type OwnerMetadata struct {
 	copied string
 	// wanted are the copied labels of each work. tools are the owner's labels that GitOps tools set.
 	wanted, tools []label
-	brokered      bool
+	// Brokered is true if the works travel over a broker: it is unknown how an API server stores them.
+	Brokered bool
 }
 
 type label struct{ key, value string }
@@ -68,9 +69,9 @@ func (l label) on(labels map[string]string) bool {
 }
 
 // NewOwnerMetadata returns the metadata that works get from an owner: owner is the value of their owner label, and labels are the owner's
-// own. If brokered is true, the works travel over a broker: it is unknown how an API server stores them.
+// own.
 func NewOwnerMetadata(owner string, labels map[string]string, brokered bool) *OwnerMetadata {
-	o := &OwnerMetadata{owner: owner, labels: labels, brokered: brokered}
+	o := &OwnerMetadata{owner: owner, labels: labels, Brokered: brokered}
 	keys := make([]string, 0, len(labels))
 	for key, value := range labels {
 		if isToolLabel(key) {
@@ -200,15 +201,6 @@ func hasOption(options, wanted string) bool {
 		}
 	}
 	return false
-}
-
-// AskedFor returns the value of AnnotationAccepted for a write of a spec that makes a new generation. It is empty if works travel over a
-// broker.
-func (o *OwnerMetadata) AskedFor(asked revision.Digest, generation int64) string {
-	if o.brokered {
-		return ""
-	}
-	return AskedFor(asked, generation)
 }
 
 // AskedFor returns the value of AnnotationAccepted that a write of a spec puts on a work: the requested spec, and the generation that the
