@@ -142,11 +142,24 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 		if !m.owned {
 			continue
 		}
+		p.notePassedOver(s, ps, m)
 		if row.tolerated {
 			p.tolerated++
 		}
 		p.confirm(s, m)
 		p.nameUnknownAgent(s, m)
+	}
+}
+
+// notePassedOver notes a cluster that is skipped, on hold, or outside of its windows.
+func (p *Plan) notePassedOver(s *Snapshot, ps *placementState, m *member) {
+	switch m.phase {
+	case skipped:
+		since := s.Clusters[m.cluster].UnavailableSince
+		p.Away = append(p.Away, AwayCluster{Cluster: m.cluster, Placement: ps.ref.Name, Since: since, Skipped: true})
+	case held, closed:
+		p.OnHold = append(p.OnHold, HeldCluster{Cluster: m.cluster, Placement: ps.ref.Name, Hold: s.Holds[m.cluster]})
+		p.recheckAt(s.Now, m.next)
 	}
 }
 

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -29,9 +30,9 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 	}
 	p.sortFailing()
 	p.noteAway(s, sel)
-	p.noteSkipped(s, states)
-	p.noteHeldClusters(s, states)
 	p.recheckUnheard(s, states)
+	slices.SortFunc(p.Away, func(a, b AwayCluster) int { return strings.Compare(a.Cluster, b.Cluster) })
+	slices.SortFunc(p.OnHold, func(a, b HeldCluster) int { return strings.Compare(a.Cluster, b.Cluster) })
 	for _, known := range sel.staying {
 		p.recheckAt(s.Now, known.until)
 	}

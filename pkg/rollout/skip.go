@@ -1,8 +1,6 @@
 package rollout
 
 import (
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -56,19 +54,3 @@ func (m *member) countsAtAll() bool { return m.phase != skipped && m.phase != he
 
 // size returns the number of members to which limits apply.
 func (ps *placementState) size() int { return ps.count((*member).countsAtAll) }
-
-// noteSkipped adds the skipped clusters to Away.
-func (p *Plan) noteSkipped(s *Snapshot, states []*placementState) {
-	for _, ps := range states {
-		for _, m := range ps.members {
-			if m.phase == skipped {
-				p.Away = append(p.Away, AwayCluster{
-					Cluster: m.cluster, Placement: ps.ref.Name, Since: s.Clusters[m.cluster].UnavailableSince, Skipped: true,
-				})
-			}
-		}
-	}
-	if p.Counts[PhaseSkipped] > 0 {
-		slices.SortFunc(p.Away, func(a, b AwayCluster) int { return strings.Compare(a.Cluster, b.Cluster) })
-	}
-}
