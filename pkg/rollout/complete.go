@@ -21,13 +21,13 @@ import (
 // setCompletion decides whether the rollout is complete or stalled.
 func (p *Plan) setCompletion() {
 	p.Behind = p.Counts[PhaseWaiting]
-	succeeded, awaited, undecided := p.Counts[PhaseSucceeded], 0, false
+	succeeded, awaited, undecided := p.Counts[PhaseSucceeded], 0, p.IgnoredRefs > 0
 	for i := range p.Refs {
 		ref := &p.Refs[i]
 		awaited += ref.awaited + len(ref.Terminating)
-		undecided = undecided || len(ref.Undecided) > 0 || ref.gatesPassedOver
+		undecided = undecided || !ref.SelectionKnown || len(ref.Undecided) > 0 || ref.gatesPassedOver
 	}
-	p.Complete = succeeded > 0 && p.selectionsKnown() && p.reached(succeeded, p.awaySettled) && !undecided
+	p.Complete = succeeded > 0 && p.reached(succeeded, p.awaySettled) && !undecided
 	p.Stalled = !p.Complete && !p.Unknown() && !p.RollsOut() && awaited == 0 && p.Deferred == 0 && p.stopped()
 	if p.Complete {
 		p.Groups = nil // None waits any more.
@@ -78,11 +78,6 @@ func (ps *placementState) selectionKnown(s *Snapshot) bool {
 		return !w.Deleting() && (!away || !s.leftUntil(ps.selection.first[ps.ref.Name], w).IsZero())
 	}
 	return !ps.ref.Placement.Empty() && !ps.ref.MayBeWritten() || !slices.ContainsFunc(ps.leaving, leaves)
-}
-
-// selectionsKnown reports whether every placementRef counts, and the clusters that each of them selects are known.
-func (p *Plan) selectionsKnown() bool {
-	return p.IgnoredRefs == 0 && !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return !ref.SelectionKnown })
 }
 
 // outcome counts the members of a placementRef.

@@ -224,31 +224,23 @@ type Failing struct {
 	Rejected string
 }
 
-// Selected returns how many clusters are selected, each counted once.
-func (p *Plan) Selected() int {
-	n := 0
+// sum adds up a number of each placementRef.
+func (p *Plan) sum(of func(*RefOutcome) int) (n int) {
 	for i := range p.Refs {
-		n += p.Refs[i].Selected
+		n += of(&p.Refs[i])
 	}
 	return n
 }
+
+// Selected returns how many clusters are selected, each counted once.
+func (p *Plan) Selected() int { return p.sum(func(ref *RefOutcome) int { return ref.Selected }) }
+
+// Updated returns how many selected clusters succeeded at the update revision.
+func (p *Plan) Updated() int { return p.sum(func(ref *RefOutcome) int { return ref.Updated }) }
 
 // Restorable returns how many clusters an abort can roll back: all selected clusters, except impossible names and clusters that are away.
 func (p *Plan) Restorable() int {
-	n := p.Selected() + p.awayRestorable
-	for i := range p.Refs {
-		n -= p.Refs[i].invalid
-	}
-	return n
-}
-
-// Updated returns how many selected clusters succeeded at the update revision.
-func (p *Plan) Updated() int {
-	n := 0
-	for i := range p.Refs {
-		n += p.Refs[i].Updated
-	}
-	return n
+	return p.awayRestorable + p.sum(func(ref *RefOutcome) int { return ref.Selected - ref.invalid })
 }
 
 // RollsOut reports whether the plan writes a revision for the first time, or would without a pause. Writes of metadata alone, and retries
