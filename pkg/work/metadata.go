@@ -119,14 +119,10 @@ func (o *OwnerMetadata) isMarked(w *Work) bool {
 
 // Labels returns the labels of a work that is counted under a Placement, beside its hash and its owner.
 func (o *OwnerMetadata) Labels(placement string) map[string]string {
-	labels := make(map[string]string, len(o.labels)+3)
-	for key, value := range o.labels {
-		if !isToolLabel(key) {
-			labels[key] = value
-		}
+	labels := make(map[string]string, len(o.wanted)+3)
+	for _, wanted := range o.wanted {
+		labels[wanted.key] = wanted.value
 	}
-	delete(labels, workv1alpha1.LabelControllerHash)
-	delete(labels, workv1alpha1.LabelOwnerHash)
 	if placement != "" {
 		labels[workv1alpha1.LabelPlacement] = placement
 	}
