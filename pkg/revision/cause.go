@@ -35,7 +35,7 @@ func TemplateManager(managed []metav1.ManagedFieldsEntry) string {
 	var latest *metav1.ManagedFieldsEntry
 	for i := range managed {
 		entry := &managed[i]
-		if entry.Subresource != "" || !ownsTemplate(entry) {
+		if entry.Subresource != "" || !OwnsField(entry, "f:spec", "f:manifestWorkTemplate") {
 			continue
 		}
 		if latest == nil || latest.Time == nil || latest.Time.Before(entry.Time) {
@@ -48,14 +48,13 @@ func TemplateManager(managed []metav1.ManagedFieldsEntry) string {
 	return latest.Manager
 }
 
-func ownsTemplate(entry *metav1.ManagedFieldsEntry) bool {
-	var owned struct {
-		Spec map[string]json.RawMessage `json:"f:spec"`
-	}
+// OwnsField reports whether an entry of managedFields has a field inside of one of an object's top fields.
+func OwnsField(entry *metav1.ManagedFieldsEntry, top, field string) bool {
+	var owned map[string]map[string]json.RawMessage
 	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.Raw, &owned) != nil {
 		return false
 	}
-	_, ok := owned.Spec["f:manifestWorkTemplate"]
+	_, ok := owned[top][field]
 	return ok
 }
 
