@@ -171,10 +171,11 @@ func largerHistory(object *workv1alpha1.ManifestWorkReplicaSet) string {
 // missing names the permissions and fields that are missing on this hub. If the missing history is also the reason why nothing can be
 // rolled back, the message already mentions it.
 func missing(in *Input) string {
+	history := in.HistoryNote
 	if absent := in.Snapshot.Absent; absent != nil && absent.Cause == rollout.WithoutHistory && saysAbsence(in) {
-		return join(in.PrunedNote, in.ClustersNote, in.HubNote, skipUnusable(in))
+		history = ""
 	}
-	return join(in.PrunedNote, in.HistoryNote, in.ClustersNote, in.HubNote, skipUnusable(in))
+	return join(in.PrunedNote, history, in.ClustersNote, in.HubNote, skipUnusable(in))
 }
 
 // saysAbsence reports whether Progressing gives the reason why there is no revision to roll back to.

@@ -71,6 +71,9 @@ func Build(in *Input) (workv1alpha1.ManifestWorkReplicaSetStatus, error) {
 		Conditions:         slices.Clone(in.Object.Status.Conditions),
 		Revisions:          revisions(in),
 		State:              state(in),
+		Away:               away(in.Plan.Away),
+		Held:               heldClusters(in.Plan.OnHold),
+		AwaitingApproval:   AwaitingApproval(in.Plan),
 	}
 	if in.Pending {
 		out.ObservedGeneration = in.Object.Status.ObservedGeneration
@@ -93,19 +96,20 @@ func Build(in *Input) (workv1alpha1.ManifestWorkReplicaSetStatus, error) {
 func Set(conditions *[]metav1.Condition, condition metav1.Condition, generation int64, now metav1.Time) {
 	condition.ObservedGeneration = generation
 	condition.LastTransitionTime = now
-	condition.Message = bounded(condition.Message)
+	condition.Message = bounded(condition.Message, maxMessage)
 	meta.SetStatusCondition(conditions, condition)
 }
 
 // maxMessage keeps a message well below the limit of the API server, which is 32 KiB.
 const maxMessage = 4096
 
-func bounded(message string) string {
-	if len(message) <= maxMessage {
-		return message
+// bounded returns a text, cut to a maximum number of bytes without the mark that shows the cut.
+func bounded(text string, bytes int) string {
+	if len(text) <= bytes {
+		return text
 	}
 	// The API server would store half a character at the end as another one, so the hub would write the status in each pass (P7).
-	return strings.ToValidUTF8(message[:maxMessage], "") + " …"
+	return strings.ToValidUTF8(text[:bytes], "") + " …"
 }
 
 func condition(conditionType, reason, message string, status metav1.ConditionStatus) metav1.Condition {
