@@ -13,21 +13,17 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Stage is the progress of the rollout of the update revision.
-type Stage string
+// Stage is the progress of the rollout of the update revision: one of five states.
+type Stage = workv1alpha1.State
 
-// The stages. The first three belong to a rollout, the next two to an abort.
+// The stages. The first three belong to a rollout, the next two to an abort. A complete rollout stays complete, even if clusters fail later.
+// An abort is over when every work that can be written is restored.
 const (
-	// RollingOut means that the update revision is being rolled out to the clusters.
-	RollingOut Stage = "RollingOut"
-	// Stalled means that the rollout does not continue by itself.
-	Stalled Stage = "Stalled"
-	// Complete means that every selected cluster had the revision. The rollout stays complete, even if clusters fail later.
-	Complete Stage = "Complete"
-	// Aborting means that the abort is decided, and that not every work is restored.
-	Aborting Stage = "Aborting"
-	// Aborted means that every work that can be written is restored.
-	Aborted Stage = "Aborted"
+	RollingOut = workv1alpha1.StateRollingOut
+	Stalled    = workv1alpha1.StateStalled
+	Complete   = workv1alpha1.StateComplete
+	Aborting   = workv1alpha1.StateAborting
+	Aborted    = workv1alpha1.StateAborted
 )
 
 // Input is all the information from which the status is made.
