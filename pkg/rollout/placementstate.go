@@ -102,7 +102,7 @@ func (ps *placementState) addLeaving(s *Snapshot) {
 	for _, work := range ps.leaving {
 		if work.At(s.Update) || s.hasFailed(work.Cluster()) {
 			ps.addLeft(s, work)
-		} else if _, _, known := work.DecisionGroup(); known {
+		} else if _, known := work.DecisionGroup(); known {
 			if away, _ := s.away(work.Cluster()); work.Deleting() || !away {
 				older = append(older, work)
 			}
@@ -128,14 +128,13 @@ func (ps *placementState) hasTurn(group *placement.Group) bool {
 // findGroup returns the group of a work's cluster when the work was written, found by index and name, or by name. If that group no longer
 // exists, findGroup returns a new one with the index -1.
 func (ps *placementState) findGroup(work *work.Work) (int, placement.Group) {
-	index, name, known := work.DecisionGroup()
+	wanted, known := work.DecisionGroup()
 	if !known {
-		index, name = -1, ""
+		wanted = placement.Group{Index: -1}
 	}
-	wanted := placement.Group{Name: name, Index: index}
-	found := slices.IndexFunc(ps.groups, func(group placement.Group) bool { return group.Index == index && group.Name == name })
-	if found < 0 && name != "" {
-		found = slices.IndexFunc(ps.groups, func(group placement.Group) bool { return group.Name == name })
+	found := slices.IndexFunc(ps.groups, func(group placement.Group) bool { return group.Index == wanted.Index && group.Name == wanted.Name })
+	if found < 0 && wanted.Name != "" {
+		found = slices.IndexFunc(ps.groups, func(group placement.Group) bool { return group.Name == wanted.Name })
 	}
 	if found >= 0 {
 		wanted = ps.groups[found]

@@ -4,7 +4,6 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -69,8 +68,7 @@ func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 // failedInAnother reports whether a member failed in a decision group that its work does not name. If the cluster is deselected, its
 // failure counts in the group that the work names.
 func (ps *placementState) failedInAnother(m *member, group string) bool {
-	index, name, known := m.work.DecisionGroup()
-	of := placement.Group{Name: name, Index: index}
+	of, known := m.work.DecisionGroup()
 	return known && m.phase.fails && ps.ref.Settled() && m.work.PlacementName() == ps.ref.Name && of.Key() != group
 }
 
