@@ -92,7 +92,7 @@ type Standing struct {
 func Explain(s *Snapshot) []Standing {
 	p, states := decide(s)
 	written := map[string]bool{}
-	for _, w := range p.allWrites() {
+	for _, w := range p.due().Writes {
 		if w.Revision != nil && w.Revision.Hash == p.Desired.Hash {
 			written[w.Cluster] = true
 		}

@@ -177,15 +177,3 @@ func (s *Snapshot) unknownServed(sel *selection) bool {
 	return slices.ContainsFunc(sel.members, func(m member) bool { return unknown(m.work) }) ||
 		s.Aborted && slices.ContainsFunc(sel.unselected, unknown)
 }
-
-// KeptRevisions returns the hashes of the revisions whose objects the plan's writes keep, including writes that a pause holds back. The
-// works in the cache may not name them yet.
-func (p *Plan) KeptRevisions() []string {
-	var kept []string
-	for _, w := range p.allWrites() {
-		if w.KeptRevision != "" && !slices.Contains(kept, w.KeptRevision) {
-			kept = append(kept, w.KeptRevision)
-		}
-	}
-	return kept
-}

@@ -124,24 +124,29 @@ type RefOutcome struct {
 	awaited int
 }
 
+// Actions are what a plan does.
+type Actions struct {
+	// Abort is set if the rollout is to be aborted. Then Writes and Deletes are empty: the abort is persisted first.
+	Abort *Abort
+	// Writes are the writes, in the order in which they should be made.
+	Writes []Write
+	// Deletes are the deletions of works that no ref selects, and of surplus ones.
+	Deletes []Delete
+}
+
 // Plan is the result of Decide: its findings, and the actions to take.
 type Plan struct {
 	// Desired is the revision that the works should have: the update revision, or the current one while aborted. It is nil while aborted if
 	// the current one is not available.
 	Desired *work.Revision
-	// Abort is set if the rollout is to be aborted. Then Writes and Deletes are empty: the abort is persisted first.
-	Abort *Abort
+	Actions
 	// WouldAbort is the abort that failureStrategy ReportAbort does not carry out; nil for none.
 	WouldAbort *Abort
 	// AbortBlocked is why a failed ref with AbortAll or ReportAbort decides no abort.
 	AbortBlocked AbortBlock
-	// Writes are the writes, in the order in which they should be made.
-	Writes []Write
-	// Deletes are the deletions of works that no ref selects, and of surplus ones.
-	Deletes []Delete
 	// Held contains the actions that a pause holds back; nil if the owner is not paused. Then Abort and Deletes are empty, and Writes has only
 	// works that agents have lost.
-	Held *Held
+	Held *Actions
 	// Served is a digest, for the ledger, of the clusters that have the current revision during a pause over a broker. If a pass can't
 	// compute it, it keeps Snapshot.Served.
 	Served string
@@ -246,7 +251,7 @@ func (p *Plan) Restorable() int {
 // RollsOut reports whether the plan writes a revision for the first time, or would without a pause. Writes of metadata alone, and retries
 // of rejected writes, do not advance a rollout. Nor do stand-ins.
 func (p *Plan) RollsOut() bool {
-	return slices.ContainsFunc(p.allWrites(), func(w Write) bool { return w.Action != Relabel && !w.Retry && !w.StandIn })
+	return slices.ContainsFunc(p.due().Writes, func(w Write) bool { return w.Action != Relabel && !w.Retry && !w.StandIn })
 }
 
 // namesShown limits the clusters that a message names, because the message of a condition may have at most 32 KiB.
