@@ -32,7 +32,6 @@ func (c *combiner) freed(o *object, resources []string) string {
 	return ""
 }
 
-// orphaningRules returns the rules that apply.
 func orphaningRules(option *workv1.DeleteOption) []workv1.OrphaningRule {
 	if option == nil || option.PropagationPolicy != workv1.DeletePropagationPolicyTypeSelectivelyOrphan || option.SelectivelyOrphan == nil {
 		return nil

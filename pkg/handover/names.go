@@ -91,7 +91,6 @@ func orphaned(option *workv1.DeleteOption) map[workv1.ResourceIdentifier]bool {
 	return rules
 }
 
-// name adds an identifier.
 func (x *index) name(id *workv1.ResourceIdentifier) {
 	group := x.named[id.Group]
 	if group == nil {

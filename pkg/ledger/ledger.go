@@ -178,7 +178,6 @@ func (l *Ledger) TroublesIn(state State) map[string]Trouble {
 	return found
 }
 
-// clear removes the facts about one rollout.
 func (l *Ledger) clear() {
 	l.Ended, l.Abort, l.Troubles, l.Halted, l.Counted, l.Lost = time.Time{}, nil, nil, nil, nil, false
 	l.Approvals, l.Baking, l.WouldAbort = nil, nil, nil

@@ -70,7 +70,6 @@ func (v *Observation) unapprovable(l *ledger.Ledger, group string) string {
 	return ""
 }
 
-// overBecause returns why a rollout is not in progress.
 func (v *Observation) overBecause(l *ledger.Ledger) string {
 	name, how := revision.Name(v.Object.Name, l.Update.Hash), "is complete"
 	if l.Abort != nil {

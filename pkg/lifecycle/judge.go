@@ -119,7 +119,6 @@ func (v *Observation) records(l *ledger.Ledger) rollout.Records {
 	return found
 }
 
-// retried returns the times at which users retried clusters.
 func retried(l *ledger.Ledger) map[string]time.Time {
 	found := map[string]time.Time{}
 	for cluster, t := range l.TroublesIn(ledger.TriedAgain) {
@@ -128,7 +127,6 @@ func retried(l *ledger.Ledger) map[string]time.Time {
 	return found
 }
 
-// takeRecords records the facts about the rollout in a ledger.
 func (v *Observation) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 	troubles := make([]ledger.Trouble, 0, len(records.Failures)+len(records.Rejections))
 	add := func(state ledger.State, facts map[string]rollout.Failure) {

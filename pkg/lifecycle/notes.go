@@ -108,7 +108,6 @@ func (v *Observation) began(l *ledger.Ledger) time.Time {
 	return work.Earlier(at, v.BeginSeen)
 }
 
-// approved returns the decision groups that users approved.
 func approved(l *ledger.Ledger) map[string]bool {
 	if len(l.Approvals) == 0 {
 		return nil
@@ -184,7 +183,6 @@ func (f *Failure) stuck(gap rollout.Gap, now time.Time) bool {
 	return !now.Before(work.Later(f.Since.Add(StuckAfter), gap.Over(StuckAfter)))
 }
 
-// older returns the readable revisions except the update revision.
 func (v *Observation) older(update string) []*work.Revision {
 	var older []*work.Revision
 	for _, rev := range v.readable() {
@@ -195,7 +193,6 @@ func (v *Observation) older(update string) []*work.Revision {
 	return older
 }
 
-// readable returns the revisions that can be read.
 func (v *Observation) readable() []*revision.Revision {
 	var found []*revision.Revision
 	for i := range v.History.Revisions {

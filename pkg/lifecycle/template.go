@@ -13,7 +13,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// invalidTemplate holds a template that no agent could apply.
 func (c *chain) invalidTemplate() bool {
 	problem := c.templateProblem()
 	if problem == "" {

@@ -18,7 +18,6 @@ import (
 //     could still abort it. A cluster that is away counts as if it were selected, if it has the update revision (away.go).
 //  5. It is stalled when it is not complete, no outcome is awaited, no cluster is next, and at least one cluster is in Failing (plan.go).
 
-// setCompletion decides whether the rollout is complete or stalled.
 func (p *Plan) setCompletion() {
 	p.Behind = p.Counts[PhaseWaiting]
 	succeeded, awaited, undecided := p.Counts[PhaseSucceeded], 0, p.IgnoredRefs > 0
@@ -80,7 +79,6 @@ func (ps *placementState) selectionKnown(s *Snapshot) bool {
 	return !ps.ref.Placement.Empty() && !ps.ref.MayBeWritten() || !slices.ContainsFunc(ps.leaving, leaves)
 }
 
-// outcome counts the members of a placementRef.
 func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 	o := RefOutcome{
 		Ref: ps.ref, Err: ps.err, Failed: ps.fails(), Halted: ps.halts(s), Deadline: ps.deadline(),
@@ -121,7 +119,6 @@ func (o *RefOutcome) count(m *member, anyWaits bool) {
 	}
 }
 
-// tally counts the members of a placementRef into the plan.
 func (p *Plan) tally(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
 		row := m.phase

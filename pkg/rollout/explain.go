@@ -155,7 +155,6 @@ func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m 
 	return wait
 }
 
-// turnOf returns the reason why a member is not next.
 func (p *Plan) turnOf(s *Snapshot, ps *placementState, outcome *RefOutcome, m *member) Wait {
 	switch {
 	case p.Unknown():
@@ -172,7 +171,6 @@ func (p *Plan) turnOf(s *Snapshot, ps *placementState, outcome *RefOutcome, m *m
 	return cmp.Or(ps.ringWait(s, m), ps.limit)
 }
 
-// reported reports whether the agent has reported about the spec that the work has.
 func reported(w *work.Work) bool {
 	conditions := w.Judged().Object.Status.Conditions
 	for i := range conditions {

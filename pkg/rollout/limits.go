@@ -85,7 +85,6 @@ func (ps *placementState) limits() Limits {
 	return l
 }
 
-// deadline returns the progressDeadline; zero for none.
 func (ps *placementState) deadline() time.Duration {
 	if !ps.hasDeadline() {
 		return 0

@@ -227,7 +227,6 @@ func (ps *placementState) freeIn(pool int) int {
 	return ps.batch() - ps.countIn(pool, (*member).takesSlot) - ps.returning
 }
 
-// batch returns how many clusters of the shared pool may be in flight at once.
 func (ps *placementState) batch() int {
 	return placement.Batch(&ps.strategy.MaxConcurrency, ps.countIn(sharedPool, (*member).countsAtAll))
 }
@@ -237,7 +236,6 @@ func (ps *placementState) countIn(pool int, holds func(*member) bool) int {
 	return ps.count(func(m *member) bool { return !ps.mandatory(m.group) && ps.pool(m) == pool && holds(m) })
 }
 
-// count counts the members for which a condition holds.
 func (ps *placementState) count(holds func(*member) bool) int {
 	n := 0
 	for _, m := range ps.members {

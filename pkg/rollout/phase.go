@@ -196,12 +196,10 @@ type member struct {
 
 // The exceptions, which need the work, the clock or the plan.
 
-// takesSlot reports whether a member occupies a slot.
 func (m *member) takesSlot() bool {
 	return m.phase.takesSlot == always || m.written && m.phase.takesSlot == onceWritten
 }
 
-// startable reports whether a member may be next.
 func (m *member) startable() bool { return m.phase.startable && !m.written }
 
 // failed reports whether a member counts as failed for its placementRef.
@@ -244,7 +242,6 @@ func (ps *placementState) mayFailUnselected(m *member) bool {
 	return !m.counted() && m.phase.mayStillFail && ps.hasDeadline()
 }
 
-// computePhase computes the phase of a member.
 func (ps *placementState) computePhase(s *Snapshot, m *member) {
 	m.atUpdate = m.work.At(s.Update)
 	switch {

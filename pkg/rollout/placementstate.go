@@ -71,15 +71,12 @@ func (ps *placementState) addLeft(s *Snapshot, w *work.Work) {
 	ps.members = append(ps.members, &member{cluster: w.Cluster(), group: ps.groupOf(w), work: w, away: away})
 }
 
-// mandatory reports whether a group is mandatory.
 func (ps *placementState) mandatory(group int) bool { return ps.isMandatory[group] }
 
-// any reports whether a condition holds for a member.
 func (ps *placementState) any(holds func(*member) bool) bool {
 	return slices.ContainsFunc(ps.members, holds)
 }
 
-// names returns the clusters of the members for which a condition holds.
 func (ps *placementState) names(holds func(*member) bool) []string {
 	var clusters []string
 	for _, m := range ps.members {

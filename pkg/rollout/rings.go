@@ -87,7 +87,6 @@ type ring struct {
 // ringsHold reports whether listed groups hold clusters back.
 func (s *Snapshot) ringsHold() bool { return !s.Aborted && !s.Ended && !s.returns() }
 
-// openRings decides which listed groups may begin.
 func (ps *placementState) openRings(s *Snapshot) {
 	if ps.err != nil || len(ps.strategy.Rings) == 0 {
 		return
@@ -102,7 +101,6 @@ func (ps *placementState) openRings(s *Snapshot) {
 	}
 }
 
-// gatherRings gathers the listed groups with their clusters.
 func (ps *placementState) gatherRings(s *Snapshot) {
 	ps.rings = make([]ring, len(ps.strategy.Rings))
 	for i := range ps.rings {
@@ -120,7 +118,6 @@ func (ps *placementState) gatherRings(s *Snapshot) {
 	}
 }
 
-// add counts a member.
 func (r *ring) add(m *member, s *Snapshot) {
 	r.exists = true
 	if !m.countsAtAll() {
@@ -207,7 +204,6 @@ func (ps *placementState) firstWaiting(s *Snapshot) int {
 	return len(ps.rings)
 }
 
-// bakes reports whether the bakeTime of an entry is running.
 func (r *ring) bakes(s *Snapshot) bool {
 	return !r.from.IsZero() && s.Now.Before(r.from.Add(r.Bake()))
 }

@@ -71,7 +71,6 @@ const (
 	BlockedByUndo AbortBlock = "Undo"
 )
 
-// desired returns the revision that every cluster should have in the end.
 func (s *Snapshot) desired() *work.Revision {
 	if s.Aborted {
 		return s.Current
@@ -127,7 +126,6 @@ func (p *Plan) decideAbort(s *Snapshot, states []*placementState) bool {
 	return p.Abort != nil
 }
 
-// planRollback writes the current revision to every cluster that lacks it.
 func (p *Plan) planRollback(s *Snapshot, states []*placementState, sel *selection) {
 	if s.Current == nil {
 		return

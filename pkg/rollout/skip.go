@@ -52,5 +52,4 @@ func (s *Snapshot) unavailable(cluster string) (unavailable bool, until time.Tim
 // countsAtAll reports whether limits apply to a member.
 func (m *member) countsAtAll() bool { return m.phase != skipped && m.phase != held }
 
-// size returns the number of members to which limits apply.
 func (ps *placementState) size() int { return ps.count((*member).countsAtAll) }

@@ -47,7 +47,6 @@ func words(conditions []metav1.Condition, conditionType string, status metav1.Co
 	return conditionType + "=" + string(status) + ": " + cmp.Or(found.Message, found.Reason)
 }
 
-// nameOf returns the name of a manifest's object.
 func nameOf(object *workv1.ManifestResourceMeta) string {
 	switch {
 	case object.Name == "":

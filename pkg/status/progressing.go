@@ -64,7 +64,6 @@ func heldRetry(in *Input) string {
 	return "to roll it out again: " + plain.Command("kubectl", "mwrs", "retry", in.Object.Name, "-n", in.Object.Namespace)
 }
 
-// because adds a reason; empty for none.
 func because(what, reason string) string {
 	if reason == "" {
 		return what
@@ -144,7 +143,6 @@ func awaitingDeletion(ref *rollout.RefOutcome) string {
 		ref.Name, rollout.Names(ref.Terminating), until)
 }
 
-// soakIgnored names the placements whose minSuccessTime has no effect.
 func soakIgnored(plan *rollout.Plan) string {
 	var names []string
 	for i := range plan.Refs {

@@ -88,7 +88,6 @@ func listed(in *Input, reached map[string]*reach) []*revision.Revision {
 	return slices.DeleteFunc(all, func(rev *revision.Revision) bool { return !slices.Contains(kept, rev) })
 }
 
-// revisionStatus returns the entry of one revision.
 func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.RevisionStatus {
 	created := rev.Object.CreationTimestamp.Time
 	began := slices.MaxFunc([]time.Time{created, rev.Began, rev.Retried}, time.Time.Compare)
