@@ -128,6 +128,11 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 		if row.settled && !s.Aborted && !m.work.Settled(s.Update) {
 			p.Settled = append(p.Settled, m.work)
 		}
+		if m.work == nil && m.mayBeInFlight(s) {
+			// Over a broker, the next clusters, and what the conditions say of this one, change when its agent is heard. While nothing is written to
+			// the cluster, no event leads to a pass (P7).
+			p.recheckAt(s.Now, s.Now.Add(unknownRecheck))
+		}
 		if m.away {
 			p.tallyAway(m, !s.Aborted && ps.holds(m, row.awaited, false))
 		}

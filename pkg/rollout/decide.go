@@ -30,7 +30,6 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 	}
 	p.sortFailing()
 	p.noteAway(s, sel)
-	p.recheckUnheard(s, states)
 	slices.SortFunc(p.Away, func(a, b AwayCluster) int { return strings.Compare(a.Cluster, b.Cluster) })
 	slices.SortFunc(p.OnHold, func(a, b HeldCluster) int { return strings.Compare(a.Cluster, b.Cluster) })
 	for _, known := range sel.staying {

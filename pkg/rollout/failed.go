@@ -147,16 +147,6 @@ func (s *Snapshot) heardAgent(cluster string) bool {
 	return heard
 }
 
-// recheckUnheard repeats the pass after a while if an agent without a work was not heard. Over a broker, the next clusters, and what the
-// conditions say of its cluster, change when it is heard. While nothing is written to the cluster, no event leads to a pass (P7).
-func (p *Plan) recheckUnheard(s *Snapshot, states []*placementState) {
-	for _, ps := range states {
-		if ps.any(func(m *member) bool { return m.work == nil && m.mayBeInFlight(s) }) {
-			p.recheckAt(s.Now, s.Now.Add(unknownRecheck))
-		}
-	}
-}
-
 // doubtFailure revokes a failure if this process has not heard the agent. The agent may have reported a success earlier, and a broker does
 // not keep reports. Such a cluster gives its slot back. A rejection by the API server needs no agent.
 func (m *member) doubtFailure(s *Snapshot) {
