@@ -101,8 +101,8 @@ func dropNullTimestamps(value any) {
 	}
 }
 
-// WithDefaults returns a copy of a template with the defaults of the ManifestWork CRD, as the API server stores it. A template that an older
-// CRD stored, or the data of a revision, may lack them.
+// WithDefaults returns a copy of a template with the defaults of the ManifestWork CRD, as the API server stores it. A template that an
+// older CRD stored, or the data of a revision, may lack them.
 func WithDefaults(template *workv1.ManifestWorkSpec) *workv1.ManifestWorkSpec {
 	stored := template.DeepCopy()
 	if option := stored.DeleteOption; option != nil && option.PropagationPolicy == "" {

@@ -55,8 +55,8 @@ type Abort struct {
 	// set it; records do not have it.
 	By   string `json:"by,omitempty"`
 	Said string `json:"said,omitempty"`
-	// Reason is why the rollout was aborted, for a message. Evidence holds the reports of the failed clusters, one line each; only records have
-	// it.
+	// Reason is why the rollout was aborted, for a message. Evidence holds the reports of the failed clusters, one line each; only records
+	// have it.
 	Reason   string   `json:"reason,omitempty"`
 	Evidence []string `json:"evidence,omitempty"`
 	// Restored is when every selected cluster had confirmed the revision to which the abort returned it; zero before.
