@@ -15,7 +15,7 @@ type SnapshotOption func(*rollout.Snapshot)
 
 // Snapshot returns a snapshot at Epoch, of a rollout from aaa to bbb that selects no cluster. A success counts at once.
 func Snapshot(options ...SnapshotOption) *rollout.Snapshot {
-	s := &rollout.Snapshot{Now: Epoch, Gap: rollout.UnknownGap(At(-24 * time.Hour)), Owner: Owner}
+	s := &rollout.Snapshot{Now: Epoch, Fleet: rollout.Fleet{Gap: rollout.UnknownGap(At(-24 * time.Hour))}, Owner: Owner}
 	Rolling("aaa", "bbb")(s)
 	for _, option := range options {
 		option(s)

@@ -59,7 +59,6 @@ func (s *Spec) OnlyOn() string {
 	return s.SampleWork().Cluster()
 }
 
-// clusters returns the number of clusters that have the spec.
 func (s *Spec) clusters() int {
 	seen := make(map[string]bool, len(s.works))
 	for _, w := range s.works {
@@ -103,7 +102,6 @@ func (in *Input) counted() (works []work.Work, needed int) {
 	return works, stableClusters
 }
 
-// selectionKnown reports whether the selected clusters are known.
 func (in *Input) selectionKnown() bool {
 	return in.IgnoredRefs == 0 && !slices.ContainsFunc(in.Refs, func(ref placement.Ref) bool { return !ref.Settled() })
 }

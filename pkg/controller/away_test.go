@@ -39,7 +39,7 @@ func brokerPass(writes ...rollout.Write) *pass {
 		key: "ns/web", now: rt.Epoch, memory: memory.NewOwners().Of("ns/web", ""), observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}},
 	}
 	p.Snapshot, p.Update = &rollout.Snapshot{Owner: rt.Owner}, rt.Revision("bbb")
-	p.Plan = &rollout.Plan{Desired: rt.Revision("bbb"), Writes: writes}
+	p.Plan = &rollout.Plan{Desired: rt.Revision("bbb"), Actions: rollout.Actions{Writes: writes}}
 	return p
 }
 

@@ -15,6 +15,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
@@ -40,7 +41,7 @@ func TestEventsAreLogged(t *testing.T) {
 // After an abort no cluster counts as updated: all of them go back.
 func TestObservedPlacements(t *testing.T) {
 	shown := &rollout.Plan{Refs: []rollout.RefOutcome{{
-		Name: "all", Selected: 5, Updated: 2,
+		Ref: &placement.Ref{Name: "all"}, Selected: 5, Updated: 2,
 		Phases: map[rollout.Phase]int{rollout.PhaseFailed: 2, rollout.PhaseDegraded: 1, rollout.PhaseWaiting: 2},
 	}}}
 	require.Equal(t, []metrics.Placement{{Name: "all", Selected: 5, Updated: 2, Failing: 3}}, placementsOf(shown, false))

@@ -14,7 +14,6 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
-	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -98,13 +97,12 @@ func (c *Controller) noteWorks(p *pass) {
 		}
 		w := p.seen[i].View(*read, selection, c.Broker == nil, p.now)
 		w.UnexpectedName = !work.IsName(p.object, w.Object.Name)
-		rev := revisions[w.Hash()]
-		w.Combined = cmp.Or(handover.Combined(rev, revisions[w.KeptRevision()]), handover.Presumed(&w, rev))
-		p.seen[i].Settle(&w, succeeds(&w, rev), p.now)
+		w.Combined = handover.Content(&w, revisions)
+		p.seen[i].Settle(&w, succeeds(&w, revisions[w.Hash()]), p.now)
 		seen = append(seen, w)
 	}
 	c.noteSkippable(p, clusters, remembered)
-	p.facts.Notes = lifecycle.Notes{
+	p.facts.Notes.Fleet = rollout.Fleet{
 		Works: seen, AwayUnheard: c.awayUnheard(p, clusters, remembered, owners), Clusters: clusters, Holds: c.holds(p),
 		Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), Gap: p.gap, Settle: c.SuccessSettle, Handover: handover,
 	}

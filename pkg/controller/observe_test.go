@@ -56,7 +56,7 @@ func TestAskingChangesNothing(t *testing.T) {
 	require.Equal(t, rt.At(time.Second), look(time.Second).facts.Notes.Works[0].SucceededSince)
 	p := look(2 * time.Second)
 	for _, aborted := range []bool{false, true} {
-		p.Ledger.Abort = &ledger.Abort{}
+		p.Ledger.Abort = &revision.Abort{}
 		for _, update := range []*work.Revision{rt.Revision("bbb"), p.Update} {
 			require.Equal(t, rt.At(time.Second), p.facts.SnapshotOf(&p.Ledger, update, aborted).Works[0].SucceededSince)
 		}

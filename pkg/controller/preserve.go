@@ -287,7 +287,7 @@ func (c *Controller) reportDeleting(ctx context.Context, p *pass, told *metav1.C
 			return err
 		}
 	}
-	c.Metrics.Observe(p.key, metrics.Observation{Stage: metrics.Deleting, DeletingSince: deletingSince(p.works)})
+	c.Metrics.Observe(p.key, metrics.Observation{Stage: workv1alpha1.StateDeleting, DeletingSince: deletingSince(p.works)})
 	_, err := c.store(ctx, p, wanted, !p.deciding)
 	return err
 }

@@ -146,7 +146,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	status.SetPaused(&wanted.Conditions, &status.Input{
 		Object: p.object.ManifestWorkReplicaSet, TemplatePending: p.TemplatePending, Snapshot: p.known(), Plan: p.Plan, Now: p.transitionTime(),
 	})
-	c.Metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid, Paused: p.object.Spec.Paused})
+	c.Metrics.Observe(p.key, metrics.Observation{Stage: workv1alpha1.StateInvalid, Paused: p.object.Spec.Paused})
 	written, err := c.store(ctx, p, wanted, false)
 	if err == nil && written {
 		told := p.told()

@@ -20,24 +20,18 @@ func (c *combiner) unowned(o *object) bool {
 // unownedAs reports whether an object is unowned according to the old spec, if it is of a resource.
 func (c *combiner) unownedAs(o *object, resource string) bool {
 	strategy := c.strategyOf(o, resource)
-	return strategy != nil && strategy.Type == workv1.UpdateStrategyTypeReadOnly || c.orphanedBefore[o.rule(resource)]
+	return strategy != nil && strategy.Type == workv1.UpdateStrategyTypeReadOnly || c.orphanedBefore[o.as(resource)]
 }
 
 // freed returns the reason why agents would release an object instead of deleting it when it is trimmed. It is empty if they would delete
 // it.
 func (c *combiner) freed(o *object, resources []string) string {
-	if slices.ContainsFunc(resources, func(resource string) bool { return c.orphaned[o.rule(resource)] }) {
+	if slices.ContainsFunc(resources, func(resource string) bool { return c.orphaned[o.as(resource)] }) {
 		return "deleteOption.selectivelyOrphans of the new revision names it, and an orphaned object would never be deleted"
 	}
 	return ""
 }
 
-// rule returns the rule of deleteOption that orphans an object, if it is of a resource.
-func (o *object) rule(resource string) workv1.OrphaningRule {
-	return workv1.OrphaningRule{Group: o.id.group, Resource: resource, Namespace: o.id.namespace, Name: o.id.name}
-}
-
-// orphaningRules returns the rules that apply.
 func orphaningRules(option *workv1.DeleteOption) []workv1.OrphaningRule {
 	if option == nil || option.PropagationPolicy != workv1.DeletePropagationPolicyTypeSelectivelyOrphan || option.SelectivelyOrphan == nil {
 		return nil
@@ -55,8 +49,7 @@ func (c *combiner) entriesOf(o *object, resources []string) []workv1.ManifestCon
 			strategy = byUpdate
 		}
 		entries = append(entries, workv1.ManifestConfigOption{
-			ResourceIdentifier: workv1.ResourceIdentifier{Group: o.id.group, Resource: resource, Namespace: o.id.namespace, Name: o.id.name},
-			UpdateStrategy:     strategy,
+			ResourceIdentifier: o.as(resource), UpdateStrategy: strategy,
 		})
 	}
 	return entries

@@ -44,7 +44,6 @@ func sizeOf(spec *workv1.ManifestWorkSpec, limits Limits) size {
 	return s
 }
 
-// encoded returns the size of a value as JSON, in bytes.
 func encoded(value any) int {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -28,7 +28,7 @@ type index struct {
 	// strategies finds the entry of the old revision that sets the update strategy of an object.
 	strategies *revision.ConfigIndex
 	// orphanedBefore and orphaned are the objects that rules of the old and the new revision orphan.
-	orphanedBefore, orphaned map[workv1.OrphaningRule]bool
+	orphanedBefore, orphaned map[workv1.ResourceIdentifier]bool
 	// named are the identifiers in manifestConfigs and orphaning rules of the two, by group.
 	named map[string]*namedIDs
 	// budget bounds the comparisons with patterns.
@@ -83,15 +83,14 @@ func newIndex(to, from *workv1.ManifestWorkSpec, objects, earlier []object) *ind
 	return x
 }
 
-func orphaned(option *workv1.DeleteOption) map[workv1.OrphaningRule]bool {
-	rules := map[workv1.OrphaningRule]bool{}
+func orphaned(option *workv1.DeleteOption) map[workv1.ResourceIdentifier]bool {
+	rules := map[workv1.ResourceIdentifier]bool{}
 	for _, rule := range orphaningRules(option) {
-		rules[rule] = true
+		rules[workv1.ResourceIdentifier(rule)] = true
 	}
 	return rules
 }
 
-// name adds an identifier.
 func (x *index) name(id *workv1.ResourceIdentifier) {
 	group := x.named[id.Group]
 	if group == nil {
@@ -117,7 +116,7 @@ func (x *index) ofAnotherKind(o *object, resource string) bool {
 // strategyOf returns the update strategy that an agent uses for an object of the old revision, if the object is of the resource. It is the
 // strategy of the first entry that has one; nil if no entry has one.
 func (c *combiner) strategyOf(o *object, resource string) *workv1.UpdateStrategy {
-	place, found := c.strategies.First(o.id.group, resource, o.id.namespace, o.id.name)
+	place, found := c.strategies.First(o.as(resource))
 	if !found {
 		return nil
 	}

@@ -3,11 +3,9 @@ package handover
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // identity identifies an object on a cluster: two manifests with the same identity are the same object. The version is not part of it.
@@ -26,24 +24,27 @@ type object struct {
 func objectsOf(spec *workv1.ManifestWorkSpec) ([]object, error) {
 	objects := make([]object, 0, len(spec.Workload.Manifests))
 	for i := range spec.Workload.Manifests {
-		var decoded metav1.PartialObjectMetadata
-		if err := utiljson.Unmarshal(spec.Workload.Manifests[i].Raw, &decoded); err != nil {
+		kind, id, err := revision.Identify(&spec.Workload.Manifests[i])
+		if err != nil {
 			return nil, fmt.Errorf("workload.manifests[%d]: %w", i, err)
 		}
-		kind := schema.FromAPIVersionAndKind(decoded.APIVersion, decoded.Kind)
-		plural, _ := meta.UnsafeGuessKindToResource(kind)
 		o := object{
-			id:       identity{group: kind.Group, kind: kind.Kind, namespace: decoded.Namespace, name: decoded.Name},
+			id:       identity{group: id.Group, kind: kind.Kind, namespace: id.Namespace, name: id.Name},
 			manifest: &spec.Workload.Manifests[i],
-			name:     kind.Kind + " " + decoded.Name,
-			resource: plural.Resource,
+			name:     kind.Kind + " " + id.Name,
+			resource: id.Resource,
 		}
-		if decoded.Namespace != "" {
-			o.name = fmt.Sprintf("%s %s/%s", kind.Kind, decoded.Namespace, decoded.Name)
+		if id.Namespace != "" {
+			o.name = fmt.Sprintf("%s %s/%s", kind.Kind, id.Namespace, id.Name)
 		}
 		objects = append(objects, o)
 	}
 	return objects, nil
+}
+
+// as returns the identifier of an object, if it is of a resource.
+func (o *object) as(resource string) workv1.ResourceIdentifier {
+	return workv1.ResourceIdentifier{Group: o.id.group, Resource: resource, Namespace: o.id.namespace, Name: o.id.name}
 }
 
 func (o *object) objectName() objectName { return objectName{o.id.group, o.id.namespace, o.id.name} }

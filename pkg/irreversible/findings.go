@@ -143,15 +143,16 @@ func agentsOf(template *workv1.ManifestWorkSpec) *agents {
 	return &agents{template, revision.NewConfigIndex(template.ManifestConfigs, hasStrategy, revision.NewComparisons())}
 }
 
-// resourceOf guesses the resource of an object. Only the cluster knows the real one.
-func resourceOf(o *object) string {
-	plural, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
-	return plural.Resource
+// identify returns the identifier with which templates name an object. The resource is a guess: only the cluster knows the real one.
+func identify(o *object) workv1.ResourceIdentifier {
+	kind := o.GroupVersionKind()
+	plural, _ := meta.UnsafeGuessKindToResource(kind)
+	return workv1.ResourceIdentifier{Group: kind.Group, Resource: plural.Resource, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 // strategy returns how the agents update an object.
 func (a *agents) strategy(o *object) workv1.UpdateStrategyType {
-	place, found := a.strategies.First(o.GroupVersionKind().Group, resourceOf(o), o.GetNamespace(), o.GetName())
+	place, found := a.strategies.First(identify(o))
 	if !found {
 		return workv1.UpdateStrategyTypeUpdate
 	}
@@ -169,7 +170,5 @@ func (a *agents) keep(o *object) bool {
 	case option.PropagationPolicy != workv1.DeletePropagationPolicyTypeSelectivelyOrphan || option.SelectivelyOrphan == nil:
 		return false
 	}
-	return slices.Contains(option.SelectivelyOrphan.OrphaningRules, workv1.OrphaningRule{
-		Group: o.GroupVersionKind().Group, Resource: resourceOf(o), Namespace: o.GetNamespace(), Name: o.GetName(),
-	})
+	return slices.Contains(option.SelectivelyOrphan.OrphaningRules, workv1.OrphaningRule(identify(o)))
 }

@@ -42,7 +42,7 @@ func text(l *Ledger) string {
 // full returns a ledger of the maximum size.
 func full(message string) *Ledger {
 	l := numbered(1<<40, func(l *Ledger) {
-		l.Abort = &Abort{At: at(1), By: strings.Repeat("u", 256), Said: strings.Repeat("r", 256)}
+		l.Abort = &revision.Abort{At: at(1), By: strings.Repeat("u", 256), Said: strings.Repeat("r", 256)}
 	})
 	l.Halted, l.Counted = map[string]time.Time{}, map[string]int{}
 	for i := range 20 {

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -10,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 const (
@@ -24,53 +25,33 @@ const (
 func (l *Ledger) Encode() (string, error) {
 	out := l.Clone()
 	out.inUTC()
-	text, err := encode(&out)
+	text, err := revision.Encode("the ledger", &out)
 	if err == nil && len(text) > maxBytes {
 		out = out.Short()
-		text, err = encode(&out)
+		text, err = revision.Encode("the ledger", &out)
 	}
 	for _, state := range []State{TriedAgain, Degraded, Rejected} {
 		if err == nil && len(text) > maxBytes {
 			out.Troubles = slices.DeleteFunc(out.Troubles, func(t Trouble) bool { return t.State == state })
-			text, err = encode(&out)
+			text, err = revision.Encode("the ledger", &out)
 		}
 	}
 	return text, err
 }
 
-func encode(l *Ledger) (string, error) {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(l); err != nil {
-		return "", fmt.Errorf("encoding the ledger: %w", err)
-	}
-	return string(bytes.TrimSuffix(text.Bytes(), []byte("\n"))), nil
-}
-
-// inUTC converts all times to UTC without a monotonic reading.
+// inUTC converts all times to UTC.
 func (l *Ledger) inUTC() {
-	times := []*time.Time{&l.Begun.At, &l.Begun.Retried, &l.Ended}
-	if l.Abort != nil {
-		times = append(times, &l.Abort.At, &l.Abort.Restored, &l.Abort.Held)
+	for _, at := range []*time.Time{&l.Begun.At, &l.Begun.Retried, &l.Ended} {
+		*at = at.UTC()
 	}
-	if l.WouldAbort != nil {
-		times = append(times, &l.WouldAbort.At)
-	}
+	l.Abort, l.WouldAbort, l.Approvals = l.Abort.UTC(), l.WouldAbort.UTC(), revision.ApprovalsInUTC(l.Approvals)
 	for i := range l.Troubles {
-		times = append(times, &l.Troubles[i].Since)
+		l.Troubles[i].Since = l.Troubles[i].Since.UTC()
 	}
-	for i := range l.Approvals {
-		times = append(times, &l.Approvals[i].At)
-	}
-	for _, at := range times {
-		*at = at.UTC().Round(0)
-	}
-	for placement, since := range l.Halted {
-		l.Halted[placement] = since.UTC().Round(0)
-	}
-	for group, since := range l.Baking {
-		l.Baking[group] = since.UTC().Round(0)
+	for _, times := range []map[string]time.Time{l.Halted, l.Baking} {
+		for key, at := range times {
+			times[key] = at.UTC()
+		}
 	}
 }
 

@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // Equal ledgers have equal texts, whatever the time zones of their times are. Encode does not change the ledger.
 func TestEncode(t *testing.T) {
 	east := time.FixedZone("east", 3600)
 	l := numbered(4, func(l *Ledger) {
-		l.Abort = &Abort{At: at(1).In(east), Reason: "a < b & c"}
+		l.Abort = &revision.Abort{At: at(1).In(east), Reason: "a < b & c"}
 		l.SetTroubles([]Trouble{{Cluster: "c1", State: Failed, Since: at(2).In(east)}})
 		l.Halted = map[string]time.Time{"p1": at(3).In(east)}
 		l.Counted = map[string]int{"p1": 2}

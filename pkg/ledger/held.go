@@ -13,9 +13,6 @@ func (l *Ledger) Hold(update *revision.Revision, at time.Time) {
 		return
 	}
 	earlier := update.Abort
-	l.Abort = &Abort{At: at.Truncate(time.Second), By: earlier.By, Reason: earlier.Reason, Held: cmp.Or(earlier.Held, earlier.At)}
+	l.Abort = &revision.Abort{At: at.Truncate(time.Second), By: earlier.By, Reason: earlier.Reason, Held: cmp.Or(earlier.Held, earlier.At)}
 	l.Begun.AtOnce = false
 }
-
-// Why returns the reason for the abort, for messages.
-func (a *Abort) Why() string { return revision.WhyAborted(a.Reason, a.Held) }

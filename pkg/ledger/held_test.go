@@ -13,12 +13,12 @@ import (
 func TestHold(t *testing.T) {
 	at, first := time.Unix(1000, 5).UTC(), time.Unix(500, 0).UTC()
 	aborted := &revision.Revision{Hash: "v2", Record: revision.Record{Abort: &revision.Abort{At: first, By: "ann", Reason: "it broke"}}}
-	held := &ledger.Abort{At: time.Unix(1000, 0).UTC(), By: "ann", Reason: "it broke", Held: first}
+	held := &revision.Abort{At: time.Unix(1000, 0).UTC(), By: "ann", Reason: "it broke", Held: first}
 	again := &revision.Revision{Hash: "v2", Record: revision.Record{Abort: &revision.Abort{At: at, By: "ann", Reason: "it broke", Held: first}}}
 	for name, tc := range map[string]struct {
 		update  *revision.Revision
 		current string
-		want    *ledger.Abort
+		want    *revision.Abort
 	}{
 		"aborted":      {update: aborted, current: "v1", want: held},
 		"held before":  {update: again, current: "v1", want: held},

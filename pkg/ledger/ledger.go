@@ -46,7 +46,7 @@ type Ledger struct {
 	Begun Beginning `json:"begun,omitzero"`
 	Ended time.Time `json:"ended,omitzero"`
 	// Abort is the abort of the rollout; nil if it was not aborted.
-	Abort *Abort `json:"abort,omitempty"`
+	Abort *revision.Abort `json:"abort,omitempty"`
 	// WouldAbort is the abort that failureStrategy ReportAbort did not carry out; nil for none.
 	WouldAbort *revision.WouldAbort `json:"wouldAbort,omitempty"`
 
@@ -110,20 +110,6 @@ func (b *Beginning) Last() time.Time {
 
 // Again reports whether the rollout began on works that may already have had the revision.
 func (b *Beginning) Again() bool { return b.How != New || !b.Retried.IsZero() }
-
-// Abort is the abort of a rollout.
-type Abort struct {
-	At time.Time `json:"at"`
-	// By is the user who aborted the rollout by hand, from status.abortedBy; empty if it names none.
-	By string `json:"by,omitempty"`
-	// Said is status.abortReason, as a user set it. Reason is why the rollout was aborted, for a message.
-	Said   string `json:"said,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	// Restored is when every selected cluster had confirmed the stable revision; zero before.
-	Restored time.Time `json:"restored,omitzero"`
-	// Held is when an earlier rollout of the revision was aborted for Reason, if that abort holds this rollout; zero otherwise.
-	Held time.Time `json:"held,omitzero"`
-}
 
 // State is the kind of a Trouble.
 type State string
@@ -192,7 +178,6 @@ func (l *Ledger) TroublesIn(state State) map[string]Trouble {
 	return found
 }
 
-// clear removes the facts about one rollout.
 func (l *Ledger) clear() {
 	l.Ended, l.Abort, l.Troubles, l.Halted, l.Counted, l.Lost = time.Time{}, nil, nil, nil, nil, false
 	l.Approvals, l.Baking, l.WouldAbort = nil, nil, nil

@@ -28,7 +28,7 @@ func TestTransitions(t *testing.T) {
 	require.Zero(t, l.Ended)
 	require.Equal(t, Beginning{At: at(2), How: Found, AtOnce: true}, l.Begun)
 	spoil := func() {
-		l.Abort, l.Lost = &Abort{At: at(3)}, true
+		l.Abort, l.Lost = &revision.Abort{At: at(3)}, true
 		l.SetTroubles([]Trouble{{Cluster: "c1", State: Failed}})
 		l.Halted, l.Counted = map[string]time.Time{"p": at(3)}, map[string]int{"p": 4}
 	}

@@ -102,7 +102,7 @@ func FromStatus(status *objectStatus) Ledger {
 		l.Ended = time.Unix(1, 0)
 	}
 	if at := status.AbortedTime; at != nil {
-		l.Abort = &Abort{At: at.Time, By: status.AbortedBy, Said: status.AbortReason, Reason: status.AbortReason}
+		l.Abort = &revision.Abort{At: at.Time, By: status.AbortedBy, Said: status.AbortReason, Reason: status.AbortReason}
 	}
 	var troubles []Trouble
 	for state, failures := range map[State][]workv1alpha1.ClusterFailure{Failed: status.Failures, Rejected: status.Rejections} {
@@ -135,7 +135,7 @@ func FromStatus(status *objectStatus) Ledger {
 // Commands are the commands that users gave by changing a status.
 type Commands struct {
 	// Abort is the abort that a user requested by setting status.abortedTime; nil if none did.
-	Abort *Abort
+	Abort *revision.Abort
 	// Retry is true if a user removed status.abortedTime, to retry the aborted rollout.
 	Retry bool
 	// RetryClusters are the clusters whose failures a user removed from status.failures.
@@ -160,7 +160,7 @@ func CommandsIn(status *objectStatus, own *Ledger) Commands {
 	var c Commands
 	switch aborted := status.AbortedTime != nil; {
 	case aborted && own.Abort == nil:
-		c.Abort = &Abort{
+		c.Abort = &revision.Abort{
 			At: storable(status.AbortedTime.Time), By: bounded(status.AbortedBy), Said: bounded(status.AbortReason),
 		}
 	case !aborted && own.Abort != nil:

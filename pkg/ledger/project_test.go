@@ -15,7 +15,7 @@ import (
 )
 
 func aborted(l *Ledger) {
-	l.Abort = &Abort{At: at(1), By: "alice", Said: "leaks memory", Reason: "alice set status.abortedTime: leaks memory", Restored: at(2)}
+	l.Abort = &revision.Abort{At: at(1), By: "alice", Said: "leaks memory", Reason: "alice set status.abortedTime: leaks memory", Restored: at(2)}
 }
 
 func failed(clusters ...string) func(*Ledger) {
@@ -82,12 +82,12 @@ func TestQuoted(t *testing.T) {
 func TestFromStatus(t *testing.T) {
 	l := numbered(4, failed("c1", "c2"), func(l *Ledger) {
 		l.Collisions, l.Halted, l.Counted = 2, map[string]time.Time{"p1": at(3)}, map[string]int{"p1": 5}
-		l.Abort = &Abort{At: at(1), By: "alice", Said: "leaks memory"}
+		l.Abort = &revision.Abort{At: at(1), By: "alice", Said: "leaks memory"}
 	}, approved("canary"))
 	found := FromStatus(projected(t, l))
 	require.Zero(t, found.Seq)
 	require.Equal(t, []Named{{Hash: "b"}, {Hash: "a"}}, []Named{found.Update, found.Current})
-	require.Equal(t, &Abort{At: at(1), By: "alice", Said: "leaks memory", Reason: "leaks memory"}, found.Abort)
+	require.Equal(t, &revision.Abort{At: at(1), By: "alice", Said: "leaks memory", Reason: "leaks memory"}, found.Abort)
 	require.Equal(t, l.Troubles[:3], found.Troubles, "nobody can see who was tried again")
 	require.Equal(t, l.Halted, found.Halted)
 	require.Equal(t, l.Counted, found.Counted)
@@ -137,12 +137,12 @@ func TestCommandsIn(t *testing.T) {
 			s.UpdateRevision, s.CollisionCount, s.Rejections, s.State = "z", ptr.To[int32](7), nil, workv1alpha1.StateAborted
 			s.AbortedBy, s.AbortReason, s.Failures[0].Message, s.PlacementsSummary = "alice", "leaks memory", "", nil
 		}},
-		"an abort": {ledger: numbered(4), want: Commands{Name: "a", Abort: &Abort{At: now.Time, By: "alice", Said: "leaks memory"}}, change: func(s *objectStatus) {
+		"an abort": {ledger: numbered(4), want: Commands{Name: "a", Abort: &revision.Abort{At: now.Time, By: "alice", Said: "leaks memory"}}, change: func(s *objectStatus) {
 			s.AbortedTime, s.AbortedBy, s.AbortReason = &now, "alice", "leaks memory"
 		}},
-		"an abort by nobody": {ledger: numbered(4), want: Commands{Name: "a", Abort: &Abort{At: now.Time}}, change: func(s *objectStatus) { s.AbortedTime = &now }},
+		"an abort by nobody": {ledger: numbered(4), want: Commands{Name: "a", Abort: &revision.Abort{At: now.Time}}, change: func(s *objectStatus) { s.AbortedTime = &now }},
 		"an abort, in many words": {
-			ledger: numbered(4), want: Commands{Name: "a", Abort: &Abort{At: now.Time, By: strings.Repeat("é", 126) + "…", Said: `a b\x1b`}}, change: func(s *objectStatus) {
+			ledger: numbered(4), want: Commands{Name: "a", Abort: &revision.Abort{At: now.Time, By: strings.Repeat("é", 126) + "…", Said: `a b\x1b`}}, change: func(s *objectStatus) {
 				s.AbortedTime, s.AbortedBy, s.AbortReason = &now, strings.Repeat("é", 300), "a\nb\x1b"
 			},
 		},
@@ -190,7 +190,7 @@ func TestCommandsIn(t *testing.T) {
 		"the list of approvals gone": {ledger: numbered(4, approved("canary")), want: Commands{Name: "a", WithoutApprovals: true}, change: func(s *objectStatus) { s.Approvals = nil }},
 		"no approvals":               {ledger: numbered(4), want: stays, change: func(s *objectStatus) { s.Approvals = []workv1alpha1.Approval{} }},
 		"several": {ledger: numbered(4, failed("c1")), want: Commands{
-			Name: "z", Names: true, Abort: &Abort{At: now.Time}, RetryClusters: []string{"c1"},
+			Name: "z", Names: true, Abort: &revision.Abort{At: now.Time}, RetryClusters: []string{"c1"},
 		}, change: func(s *objectStatus) {
 			s.CurrentRevision, s.AbortedTime, s.Failures = "z", &now, []workv1alpha1.ClusterFailure{}
 		}},

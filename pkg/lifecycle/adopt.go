@@ -165,7 +165,6 @@ func (c *chain) recordSpec(spec *adoption.Spec, number int64) batch {
 	return batch{wrote: true}
 }
 
-// specOf reads the spec of a work.
 func (c *chain) specOf(w *work.Work) *Answer {
 	name := w.Cluster() + "/" + w.Object.Name
 	return c.ask(Request{

@@ -70,7 +70,6 @@ func (v *Observation) unapprovable(l *ledger.Ledger, group string) string {
 	return ""
 }
 
-// overBecause returns why a rollout is not in progress.
 func (v *Observation) overBecause(l *ledger.Ledger) string {
 	name, how := revision.Name(v.Object.Name, l.Update.Hash), "is complete"
 	if l.Abort != nil {
@@ -82,7 +81,9 @@ func (v *Observation) overBecause(l *ledger.Ledger) string {
 // requiresApproval reports whether a placementRef lists a group that requires an approval.
 func (v *Observation) requiresApproval(group string) bool {
 	return slices.ContainsFunc(v.Refs, func(ref placement.Ref) bool {
-		return slices.ContainsFunc(rings(&ref).Rings, func(r placement.Ring) bool { return r.NeedsApproval && r.Label == group })
+		return slices.ContainsFunc(placement.StrategyOf(&ref.Strategy).Rings, func(r workv1alpha1.RolloutGroup) bool {
+			return r.NeedsApproval() && r.Label() == group
+		})
 	})
 }
 
@@ -107,24 +108,15 @@ func (v *Observation) hasStarted(l *ledger.Ledger, group string) bool {
 
 // clustersOf returns the clusters of a listed group of a placementRef.
 func clustersOf(ref *placement.Ref, group string) (clusters []string) {
-	strategy := rings(ref)
+	strategy := placement.StrategyOf(&ref.Strategy)
 	if ref.Placement == nil {
 		return nil
 	}
 	for i := range ref.Placement.Groups {
 		g := &ref.Placement.Groups[i]
-		if at := strategy.RingOf(g); at < len(strategy.Rings) && strategy.Rings[at].Label == group {
+		if at := strategy.RingOf(g); at < len(strategy.Rings) && strategy.Rings[at].Label() == group {
 			clusters = append(clusters, g.Clusters...)
 		}
 	}
 	return clusters
-}
-
-// rings returns the strategy of a placementRef. It lists no groups if it can't be followed.
-func rings(ref *placement.Ref) placement.Strategy {
-	strategy, err := placement.ParseStrategy(ref.Field, &ref.Strategy)
-	if err != nil {
-		return placement.Strategy{}
-	}
-	return strategy
 }

@@ -12,6 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -67,7 +68,7 @@ func TestBeginChangesNoView(t *testing.T) {
 	v := view("b", decided("a", "b"), object("a", 1), object("b", 2))
 	v.Before.SetTroubles([]ledger.Trouble{{Cluster: "c1", State: ledger.Failed, Since: rt.At(0)}})
 	before := v.Before.Clone()
-	v.Commands = ledger.Commands{RetryClusters: []string{"c1"}, Abort: &ledger.Abort{At: rt.At(time.Minute)}}
+	v.Commands = ledger.Commands{RetryClusters: []string{"c1"}, Abort: &revision.Abort{At: rt.At(time.Minute)}}
 	d := begin(v)
 	require.False(t, d.Ledger.Equal(&before))
 	require.True(t, v.Before.Equal(&before))
@@ -157,7 +158,7 @@ func TestBeginWaitsForAnAbort(t *testing.T) {
 // A new template that arrives together with an abort by hand of the previous rollout waits for that abort.
 func TestAbortByHandBeforeANewTemplate(t *testing.T) {
 	v := view("c", decided("a", "b"), object("a", 1), object("b", 2), object("c", 3))
-	v.Commands.Abort = &ledger.Abort{At: rt.At(time.Minute)}
+	v.Commands.Abort = &revision.Abort{At: rt.At(time.Minute)}
 	v.Notes.Works = []work.Work{ours("c1", "b")}
 	d := begin(v)
 	require.NotNil(t, d.Ledger.Abort)
@@ -168,7 +169,7 @@ func TestAbortByHandBeforeANewTemplate(t *testing.T) {
 
 // A user aborts the rollout by setting status.abortedTime. If there is nothing to abort, an event gives the reason.
 func TestAbortByHand(t *testing.T) {
-	command := ledger.Abort{At: rt.At(30 * time.Minute), By: "alice", Said: "leaks\nmemory"}
+	command := revision.Abort{At: rt.At(30 * time.Minute), By: "alice", Said: "leaks\nmemory"}
 	look := func(before ledger.Ledger) *lifecycle.Observation {
 		v := view("b", before, object("a", 1), object("b", 2))
 		v.Commands.Abort = &command
@@ -193,7 +194,7 @@ func TestAbortByHand(t *testing.T) {
 	byTool := look(decided("a", "b"))
 	byTool.Object.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "ui", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:abortedTime":{}}}`)}}}
 	require.Equal(t, "alice set status.abortedTime (field manager ui): leaks memory", begin(byTool).Ledger.Abort.Reason)
-	byTool.Commands.Abort = &ledger.Abort{At: now}
+	byTool.Commands.Abort = &revision.Abort{At: now}
 	require.Equal(t, "field manager ui set status.abortedTime", begin(byTool).Ledger.Abort.Reason)
 	byTool.Object.ManagedFields = nil
 	require.Equal(t, "status.abortedTime was set", begin(byTool).Ledger.Abort.Reason)
@@ -383,6 +384,6 @@ func TestRetryByAnnotationWaits(t *testing.T) {
 
 	v = view("b", decided("a", "b"), object("a", 1), object("b", 2))
 	v.Object.Annotations = map[string]string{workv1alpha1.AnnotationRetry: rt.At(30 * time.Minute).Format(time.RFC3339)}
-	v.Commands.Abort = &ledger.Abort{At: now}
+	v.Commands.Abort = &revision.Abort{At: now}
 	require.NotNil(t, begin(v).Ledger.Abort)
 }

@@ -131,7 +131,7 @@ func decided(current, update string, former ...string) ledger.Ledger {
 // aborted returns a ledger whose rollout was aborted.
 func aborted(current, update string, at time.Duration) ledger.Ledger {
 	l := decided(current, update)
-	l.Abort = &ledger.Abort{At: rt.At(at), Reason: "c1 failed"}
+	l.Abort = &revision.Abort{At: rt.At(at), Reason: "c1 failed"}
 	return l
 }
 

@@ -79,7 +79,7 @@ func (c *chain) enter() {
 	}
 	switch {
 	case plan.Abort != nil:
-		l.Abort = &ledger.Abort{At: metav1.NewTime(c.Now).Rfc3339Copy().Time, Reason: plan.Abort.Reason}
+		l.Abort = &revision.Abort{At: metav1.NewTime(c.Now).Rfc3339Copy().Time, Reason: plan.Abort.Reason}
 		l.Begun.AtOnce = false
 		c.Snapshot = c.SnapshotOf(l, c.Update, true)
 	case plan.Complete && l.Ended.IsZero() && l.Begun.Last().Equal(c.Before.Begun.Last()) && // A beginning in this pass is reported first.
@@ -119,7 +119,6 @@ func (v *Observation) records(l *ledger.Ledger) rollout.Records {
 	return found
 }
 
-// retried returns the times at which users retried clusters.
 func retried(l *ledger.Ledger) map[string]time.Time {
 	found := map[string]time.Time{}
 	for cluster, t := range l.TroublesIn(ledger.TriedAgain) {
@@ -128,7 +127,6 @@ func retried(l *ledger.Ledger) map[string]time.Time {
 	return found
 }
 
-// takeRecords records the facts about the rollout in a ledger.
 func (v *Observation) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 	troubles := make([]ledger.Trouble, 0, len(records.Failures)+len(records.Rejections))
 	add := func(state ledger.State, facts map[string]rollout.Failure) {
@@ -188,12 +186,12 @@ func (v *Observation) RecordOf(l *ledger.Ledger, rev *revision.Revision) *revisi
 			r.Ended = l.Ended
 		}
 		if l.Abort != nil {
-			r.Abort = &revision.Abort{
-				At: l.Abort.At, By: l.Abort.By, Reason: l.Abort.Reason, Restored: l.Abort.Restored, Evidence: evidence(l.Troubles), Held: l.Abort.Held,
+			abort := *l.Abort
+			abort.Said, abort.Evidence = "", evidence(l.Troubles)
+			if rev.Abort != nil && !abort.Held.IsZero() {
+				abort.Evidence = rev.Abort.Evidence
 			}
-			if rev.Abort != nil && !l.Abort.Held.IsZero() {
-				r.Abort.Evidence = rev.Abort.Evidence
-			}
+			r.Abort = &abort
 		}
 		if l.Complete() || l.Abort != nil {
 			r.Reached = ptr.To(v.reached(rev))

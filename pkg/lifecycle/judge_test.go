@@ -61,7 +61,7 @@ func TestJudge(t *testing.T) {
 	v := rolling(undo, []rt.RefOption{rt.AbortAll()}, sick("c1", "b"), well("c2", "a"), well("c3", "a"))
 	v.Now = v.Now.Add(time.Millisecond)
 	d = judge(v)
-	require.Equal(t, &ledger.Abort{At: now, Reason: d.Ledger.Abort.Reason}, d.Ledger.Abort, "in whole seconds, as the status holds it")
+	require.Equal(t, &revision.Abort{At: now, Reason: d.Ledger.Abort.Reason}, d.Ledger.Abort, "in whole seconds, as the status holds it")
 	require.Contains(t, d.Ledger.Abort.Reason, "1 of 3 clusters failed (c1)")
 	require.Len(t, d.Ledger.Troubles, 1, "what the abort rests on")
 	require.False(t, d.Ledger.Begun.AtOnce)

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
-	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -12,28 +11,11 @@ import (
 
 // Notes is this process's knowledge about the works that the works do not hold, noted once per pass. Snapshots do not change it.
 type Notes struct {
-	// Works are those of the View, with this process's observations of them.
-	Works []work.Work
-	// Clusters are the managed clusters of works that no placementRef selects, or that the placementRef they name does not select.
-	Clusters placement.Clusters
-	// Holds are the holds of selected clusters.
-	Holds map[string]placement.Hold
-	// AwayUnheard are the clusters that the status lists as away and whose works this process does not know.
-	AwayUnheard []rollout.AwayCluster
-	// Heard is when each agent was first heard; nil if works don't travel over a broker.
-	Heard map[string]time.Time
-	// Unreached names the clusters, sorted, whose agents are available but do not receive the events that are sent over a broker.
-	Unreached []string
-	// Gap is the last period in which the agents' reports did not reach this process.
-	Gap rollout.Gap
-	// Settle is how long a success must last before it is settled.
-	Settle time.Duration
+	rollout.Fleet
 	// Failures are the writes of works that failed when they were last tried.
 	Failures []Failure
 	// WrittenBack are the clusters whose works an abort has restored.
 	WrittenBack WrittenBack
-	// Handover describes how clusters pass from one revision to another; nil if the spec does not request a handover.
-	Handover *rollout.Handover
 }
 
 // Failure is a failed write of the desired revision to the work of a cluster.
@@ -80,8 +62,7 @@ func (v *Observation) SnapshotOf(l *ledger.Ledger, update *work.Revision, aborte
 	notes := &v.Notes
 	s := &rollout.Snapshot{
 		Now:          v.Now,
-		Gap:          notes.Gap,
-		Settle:       notes.Settle,
+		Fleet:        notes.Fleet,
 		Update:       v.begun(l, update),
 		Aborted:      aborted,
 		Restored:     aborted && !l.Abort.Restored.IsZero(),
@@ -96,18 +77,12 @@ func (v *Observation) SnapshotOf(l *ledger.Ledger, update *work.Revision, aborte
 		Labels:       v.Object.Labels,
 		Refs:         v.Refs,
 		IgnoredRefs:  v.IgnoredRefs,
-		Works:        notes.Works,
-		Clusters:     notes.Clusters,
-		Holds:        notes.Holds,
-		AwayUnheard:  notes.AwayUnheard,
-		Heard:        notes.Heard,
 		Records:      v.records(l),
 		Retried:      retried(l),
 		RetriedUntil: v.retryByAnnotation(l),
-		Unreached:    notes.Unreached,
 		Older:        v.older(update.Hash),
-		Handover:     v.handover(),
 	}
+	s.Handover = v.handover()
 	s.Current, s.Absent = v.current(l, update)
 	s.Undo = l.Undoes()
 	s.FastUndo = !aborted && l.Begun.AtOnce && s.Current != nil && s.Current.Hash != update.Hash
@@ -133,7 +108,6 @@ func (v *Observation) began(l *ledger.Ledger) time.Time {
 	return work.Earlier(at, v.BeginSeen)
 }
 
-// approved returns the decision groups that users approved.
 func approved(l *ledger.Ledger) map[string]bool {
 	if len(l.Approvals) == 0 {
 		return nil
@@ -209,7 +183,6 @@ func (f *Failure) stuck(gap rollout.Gap, now time.Time) bool {
 	return !now.Before(work.Later(f.Since.Add(StuckAfter), gap.Over(StuckAfter)))
 }
 
-// older returns the readable revisions except the update revision.
 func (v *Observation) older(update string) []*work.Revision {
 	var older []*work.Revision
 	for _, rev := range v.readable() {
@@ -220,7 +193,6 @@ func (v *Observation) older(update string) []*work.Revision {
 	return older
 }
 
-// readable returns the revisions that can be read.
 func (v *Observation) readable() []*revision.Revision {
 	var found []*revision.Revision
 	for i := range v.History.Revisions {

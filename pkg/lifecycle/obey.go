@@ -50,7 +50,6 @@ func (v *Observation) nothingToAbort(l *ledger.Ledger) (why string, none bool) {
 	return "", false
 }
 
-// setter names the user who set status.abortedTime, and the reason.
 func (v *Observation) setter() string {
 	manager, by, why := status.AbortSetBy(v.Object.ManagedFields), v.Commands.Abort.By, v.Commands.Abort.Said
 	set := "status.abortedTime was set"

@@ -10,6 +10,7 @@ import (
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -48,7 +49,7 @@ func TestManyRetriesFit(t *testing.T) {
 // its projection removes status.abortedTime.
 func TestCommandBesideADecision(t *testing.T) {
 	v := view("c", decided("a", "b"), object("a", 1), object("b", 2))
-	v.Commands.Abort = &ledger.Abort{At: now, By: "alice"}
+	v.Commands.Abort = &revision.Abort{At: now, By: "alice"}
 	answer(t, v, lifecycle.Answer{Result: lifecycle.Exists})
 	taken := object("c", 1, foreign)
 	bump := held(t, answer(t, v, lifecycle.Answer{Object: taken}), lifecycle.Decided)

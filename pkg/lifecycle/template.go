@@ -13,7 +13,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// invalidTemplate holds a template that no agent could apply.
 func (c *chain) invalidTemplate() bool {
 	problem := c.templateProblem()
 	if problem == "" {
@@ -177,7 +176,7 @@ func (c *chain) unusable() bool {
 	for i := range c.History.Revisions {
 		rev := &c.History.Revisions[i]
 		current := rev.Hash == c.Ledger.Current.Hash
-		if rev.Err == nil || (!current && c.worksWith(rev.Hash) == 0) {
+		if rev.Err == nil || (!current && work.Having(c.Works, rev.Hash) == 0) {
 			continue
 		}
 		broken := status.Unreadable(rev.Err.Error())
@@ -192,15 +191,4 @@ func (c *chain) unusable() bool {
 // ignore makes an event once for an object that does not count as a revision.
 func (c *chain) ignore(why string) {
 	c.Events = append(c.Events, Event{Warning: true, Reason: workv1alpha1.EventRevisionIgnored, Action: "Observe", Note: why, Once: true})
-}
-
-// worksWith returns how many works have a hash.
-func (v *Observation) worksWith(hash string) int {
-	n := 0
-	for i := range v.Works {
-		if v.Works[i].Hash() == hash {
-			n++
-		}
-	}
-	return n
 }

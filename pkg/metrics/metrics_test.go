@@ -14,6 +14,7 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/component-base/metrics/testutil"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
@@ -136,10 +137,10 @@ func TestReplicaSetsHaveSeriesOfTheirLastPass(t *testing.T) {
 		Stage: status.Aborted, Clusters: map[rollout.Phase]int{metrics.Restored: 2, metrics.Restoring: 1}, Revisions: 2, Paused: true,
 		Lost: 3, AwaitingApproval: 2,
 	})
-	m.Observe("default/bad", metrics.Observation{Stage: metrics.Invalid, Paused: true})
-	m.Observe("default/resumed", metrics.Observation{Stage: metrics.Invalid, Paused: true})
-	m.Observe("default/resumed", metrics.Observation{Stage: metrics.Invalid})
-	m.Observe("default/leaving", metrics.Observation{Stage: metrics.Deleting, DeletingSince: time.Unix(1000, 0)})
+	m.Observe("default/bad", metrics.Observation{Stage: workv1alpha1.StateInvalid, Paused: true})
+	m.Observe("default/resumed", metrics.Observation{Stage: workv1alpha1.StateInvalid, Paused: true})
+	m.Observe("default/resumed", metrics.Observation{Stage: workv1alpha1.StateInvalid})
+	m.Observe("default/leaving", metrics.Observation{Stage: workv1alpha1.StateDeleting, DeletingSince: time.Unix(1000, 0)})
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
 # HELP mwrs_stage [ALPHA] 1 for the stage of a ManifestWorkReplicaSet: RollingOut, Stalled, Complete, Aborting, Aborted, Invalid or Deleting.
 # TYPE mwrs_stage gauge

@@ -16,12 +16,6 @@ import (
 // whose labels mwrs_namespace and name are empty, so that a hub with any number of them has a bounded number of series.
 const MaxReplicaSets = 1000
 
-// Invalid is the stage of a ManifestWorkReplicaSet whose spec can't be rolled out.
-const Invalid status.Stage = "Invalid"
-
-// Deleting is the stage of a ManifestWorkReplicaSet whose deletion waits, for agents or for the API server.
-const Deleting status.Stage = "Deleting"
-
 // The states of clusters while their ManifestWorkReplicaSet is aborted; otherwise they are those of package rollout.
 const (
 	// Restoring means that the cluster has not confirmed the revision that it goes back to.

@@ -320,25 +320,6 @@ func TestAwaitsAgent(t *testing.T) {
 	}
 }
 
-func TestMatches(t *testing.T) {
-	for pattern, texts := range map[string]struct{ match, differ []string }{
-		"web":   {[]string{"web"}, []string{"", "web2", "aweb"}},
-		"*":     {[]string{"", "web"}, nil},
-		"web-*": {[]string{"web-", "web-1"}, []string{"web", "aweb-1"}},
-		"*-1":   {[]string{"-1", "web-1"}, []string{"web-12"}},
-		"a*b*c": {[]string{"abc", "a1b2c", "abbc"}, []string{"ac", "acb", "ab"}},
-		"a**c":  {[]string{"ac", "abc"}, []string{"a"}},
-		"":      {[]string{""}, []string{"a"}},
-	} {
-		for _, text := range texts.match {
-			require.True(t, matches(pattern, text), "%s %s", pattern, text)
-		}
-		for _, text := range texts.differ {
-			require.False(t, matches(pattern, text), "%s %s", pattern, text)
-		}
-	}
-}
-
 func TestFinal(t *testing.T) {
 	for action, want := range map[Action]bool{
 		DropCompletion: false, Release: false, Delete: false, Wait: false, Leaving: true, TooLate: true,

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // released returns the spec with which an agent releases every object. Manifests and executor stay the same, so the executor's permissions
@@ -132,31 +134,11 @@ func strategyOf(options []workv1.ManifestConfigOption, of *workv1.ManifestResour
 	for i := range options {
 		id := &options[i].ResourceIdentifier
 		if options[i].UpdateStrategy != nil && id.Group == of.Group && id.Resource == of.Resource &&
-			matches(id.Namespace, of.Namespace) && matches(id.Name, of.Name) {
+			revision.MatchesName(id.Namespace, of.Namespace) && revision.MatchesName(id.Name, of.Name) {
 			return options[i].UpdateStrategy.Type
 		}
 	}
 	return workv1.UpdateStrategyTypeUpdate
-}
-
-// matches reports whether a pattern, in which * stands for anything, matches a text.
-func matches(pattern, text string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == text
-	}
-	text, ok := strings.CutPrefix(text, parts[0])
-	if !ok {
-		return false
-	}
-	for _, part := range parts[1 : len(parts)-1] {
-		at := strings.Index(text, part)
-		if at < 0 {
-			return false
-		}
-		text = text[at+len(part):]
-	}
-	return strings.HasSuffix(text, parts[len(parts)-1])
 }
 
 func identify(m *workv1.ManifestResourceMeta) workv1.ResourceIdentifier {

@@ -8,30 +8,31 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// badGate returns the first error in success gates, and the path of its field. The CRD of this project reports the same errors.
-func badGate(gates []workv1alpha1.SuccessGate) (child string, err error) {
+// badGate returns the first error in success gates; nil if there is none. The CRD of this project reports the same errors.
+func badGate(path *field.Path, gates []workv1alpha1.SuccessGate) *field.Error {
 	if len(gates) > workv1alpha1.MaxSuccessGates {
-		return "successGates", fmt.Errorf("it has %d entries: use at most %d", len(gates), workv1alpha1.MaxSuccessGates)
+		return invalid(path, fmt.Errorf("it has %d entries: use at most %d", len(gates), workv1alpha1.MaxSuccessGates))
 	}
 	for i := range gates {
-		gate, path := &gates[i], fmt.Sprintf("successGates[%d].", i)
+		gate, conditionType := &gates[i], path.Index(i).Child("conditionType")
 		same := func(other workv1alpha1.SuccessGate) bool { return other.ConditionType == gate.ConditionType }
 		switch problems := validation.IsQualifiedName(gate.ConditionType); {
 		case len(problems) > 0:
-			return path + "conditionType", errors.New("it is not the type of a condition: " + strings.Join(problems, "; "))
+			return invalid(conditionType, errors.New("it is not the type of a condition: "+strings.Join(problems, "; ")))
 		case slices.Contains(workv1alpha1.JudgedByHub, gate.ConditionType):
-			return path + "conditionType", fmt.Errorf("the hub judges the condition %s itself: use a type of your own", gate.ConditionType)
+			return invalid(conditionType, fmt.Errorf("the hub judges the condition %s itself: use a type of your own", gate.ConditionType))
 		case slices.ContainsFunc(gates[:i], same):
-			return path + "conditionType", fmt.Errorf("%s is listed twice: remove one of the two", gate.ConditionType)
+			return invalid(conditionType, fmt.Errorf("%s is listed twice: remove one of the two", gate.ConditionType))
 		case gate.Mode != "" && gate.Mode != workv1alpha1.EnforceGate && gate.Mode != workv1alpha1.ReportGate:
-			return path + "mode", errors.New("use Enforce or Report")
+			return invalid(path.Index(i).Child("mode"), errors.New("use Enforce or Report"))
 		}
 	}
-	return "", nil
+	return nil
 }
 
 // GatesOf returns the condition types of the success gates that apply to a decision group: the enforced gates, or the reported ones.

@@ -3,6 +3,7 @@ package placement
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -99,6 +100,13 @@ type Group struct {
 // Key returns the name of a group in AnnotationDecisionGroup: "<index>/<name>".
 func (g *Group) Key() string {
 	return strconv.Itoa(int(g.Index)) + "/" + g.Name
+}
+
+// GroupOf returns the group with a key; false if the text is not a key.
+func GroupOf(key string) (group Group, ok bool) {
+	number, name, found := strings.Cut(key, "/")
+	index, err := strconv.ParseInt(number, 10, 32)
+	return Group{Name: name, Index: int32(index)}, found && err == nil
 }
 
 // SelectionKnown reports whether every placementRef counts, and every Placement exists and has at least one PlacementDecision. Otherwise a

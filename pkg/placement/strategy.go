@@ -1,9 +1,11 @@
 package placement
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -45,7 +48,7 @@ type Strategy struct {
 	// Skip is true if unavailable clusters are skipped.
 	Skip bool
 	// Rings are the decision groups that go before all others, in their order.
-	Rings []Ring
+	Rings []workv1alpha1.RolloutGroup
 	// Gates are the success gates.
 	Gates []workv1alpha1.SuccessGate
 }
@@ -53,75 +56,74 @@ type Strategy struct {
 // DecidesAbort reports whether a failure of the ref decides an abort, which ReportAbort does not carry out.
 func (s *Strategy) DecidesAbort() bool { return s.AbortAll || s.ReportAbort }
 
-// ParseStrategy reads a ref's strategy. The error names the field and its valid values.
-func ParseStrategy(field string, in *workv1alpha1.RolloutStrategy) (Strategy, error) {
-	field += ".rolloutStrategy"
-	s, part, config, err := takeStrategy(in)
-	if err != nil {
-		return s, fmt.Errorf("%s.type: %w", field, err)
+// ParseStrategy reads a ref's strategy. The error names the first field that Decide can't follow, and its valid values.
+func ParseStrategy(ref string, in *workv1alpha1.RolloutStrategy) (Strategy, error) {
+	s, errs := parse(field.NewPath(ref).Child("rolloutStrategy"), in)
+	errs = slices.DeleteFunc(errs, func(err *field.Error) bool { return err.Detail == NegativeSoak })
+	if len(errs) > 0 {
+		return s, fmt.Errorf("%s: %s", errs[0].Field, errs[0].Detail)
 	}
-	if s.Kind == clusterv1alpha1.All {
-		// As in OCM, the soak is the wait between two batches, and All has no batches. The webhook and the conditions warn about it.
-		s.SoakIgnored = config.MinSuccessTime.Duration
-		config.MinSuccessTime.Duration = 0
-	}
-	if child, err := badGate(s.Gates); err != nil {
-		return s, fmt.Errorf("%s.%s: %w", field, child, err)
-	}
-	if err := s.parseConfig(field+"."+part, config); err != nil {
-		return s, err
-	}
-	return s, s.parseRings(field, in)
+	s.Rings = in.Groups
+	return s, nil
 }
 
-// takeStrategy returns the fields that a strategy's type uses, and the name of the part that holds them.
-func takeStrategy(in *workv1alpha1.RolloutStrategy) (s Strategy, part string, config clusterv1alpha1.RolloutConfig, err error) {
+// StrategyOf returns a ref's strategy, without any setting if Decide can't follow it: ValidateStrategy reports that.
+func StrategyOf(in *workv1alpha1.RolloutStrategy) Strategy {
+	s, err := ParseStrategy("", in)
+	if err != nil {
+		return Strategy{}
+	}
+	return s
+}
+
+// ValidateStrategy returns an error for everything in a ref's strategy that Decide could not follow, and for a negative minSuccessTime,
+// which Decide would ignore. It checks only the fields that the strategy's type uses. Each error names the valid values.
+func ValidateStrategy(path *field.Path, in *workv1alpha1.RolloutStrategy) field.ErrorList {
+	_, errs := parse(path, in)
+	return errs
+}
+
+// parse reads the fields of a strategy that its type uses, except the groups, and checks them all.
+func parse(path *field.Path, in *workv1alpha1.RolloutStrategy) (s Strategy, errs field.ErrorList) {
 	s = Strategy{
-		Kind: in.Type, AbortAll: in.FailureStrategy == workv1alpha1.AbortAll, ReportAbort: in.FailureStrategy == workv1alpha1.ReportAbort,
-		Skip: in.SkipsUnavailable(), Gates: in.SuccessGates,
+		Kind: cmp.Or(in.Type, clusterv1alpha1.All), Gates: in.SuccessGates, Skip: in.SkipsUnavailable(),
+		AbortAll: in.FailureStrategy == workv1alpha1.AbortAll, ReportAbort: in.FailureStrategy == workv1alpha1.ReportAbort,
 	}
-	if s.Kind == "" {
-		s.Kind = clusterv1alpha1.All
-	}
+	var config clusterv1alpha1.RolloutConfig
+	var part *field.Path
 	switch s.Kind {
 	case clusterv1alpha1.All:
-		part = "all"
-		if in.All != nil {
-			config = in.All.RolloutConfig
-		}
+		part, config = path.Child("all"), ptr.Deref(in.All, clusterv1alpha1.RolloutAll{}).RolloutConfig
+		// As in OCM, the soak is the wait between two batches, and All has no batches. The webhook and the conditions warn about it.
+		s.SoakIgnored = config.MinSuccessTime.Duration
 	case clusterv1alpha1.Progressive:
-		part = "progressive"
-		if in.Progressive != nil {
-			config = in.Progressive.RolloutConfig
-			s.MaxConcurrency = in.Progressive.MaxConcurrency
-			s.Mandatory = newMandatoryGroups(in.Progressive.MandatoryDecisionGroups)
-		}
+		progressive := ptr.Deref(in.Progressive, clusterv1alpha1.RolloutProgressive{})
+		part, config, s.MaxConcurrency = path.Child("progressive"), progressive.RolloutConfig, progressive.MaxConcurrency
+		s.Mandatory, s.MinSuccessTime = newMandatoryGroups(progressive.MandatoryDecisionGroups), config.MinSuccessTime.Duration
 	case clusterv1alpha1.ProgressivePerGroup:
-		part = "progressivePerGroup"
-		if in.ProgressivePerGroup != nil {
-			config = in.ProgressivePerGroup.RolloutConfig
-			s.Mandatory = newMandatoryGroups(in.ProgressivePerGroup.MandatoryDecisionGroups)
-		}
+		perGroup := ptr.Deref(in.ProgressivePerGroup, clusterv1alpha1.RolloutProgressivePerGroup{})
+		part, config = path.Child("progressivePerGroup"), perGroup.RolloutConfig
+		s.Mandatory, s.MinSuccessTime = newMandatoryGroups(perGroup.MandatoryDecisionGroups), config.MinSuccessTime.Duration
 	default:
-		err = fmt.Errorf("%q is not a rollout type: use All, Progressive or ProgressivePerGroup", in.Type)
+		problem := fmt.Errorf("%q is not a rollout type: use All, Progressive or ProgressivePerGroup", in.Type)
+		return s, field.ErrorList{invalid(path.Child("type"), problem)}
 	}
-	return s, part, config, err
-}
-
-func (s *Strategy) parseConfig(field string, config clusterv1alpha1.RolloutConfig) error {
-	s.MinSuccessTime = config.MinSuccessTime.Duration
-	s.MaxFailures = config.MaxFailures
+	check := func(name string, err error) {
+		if err != nil {
+			errs = append(errs, invalid(part.Child(name), err))
+		}
+	}
+	if err := badGate(path.Child("successGates"), s.Gates); err != nil {
+		errs = append(errs, err)
+	}
 	var err error
-	if s.Deadline, err = parseDeadline(config.ProgressDeadline); err != nil {
-		return fmt.Errorf("%s.progressDeadline: %w", field, err)
-	}
-	if err := checkSize(s.MaxFailures); err != nil {
-		return fmt.Errorf("%s.maxFailures: %w", field, err)
-	}
-	if err := checkSize(s.MaxConcurrency); err != nil {
-		return fmt.Errorf("%s.maxConcurrency: %w", field, err)
-	}
-	return nil
+	s.Deadline, err = parseDeadline(config.ProgressDeadline)
+	check("progressDeadline", err)
+	check("minSuccessTime", checkSoak(config.MinSuccessTime.Duration))
+	s.MaxFailures = config.MaxFailures
+	check("maxFailures", checkSize(s.MaxFailures))
+	check("maxConcurrency", checkSize(s.MaxConcurrency))
+	return s, append(errs, validateRings(path.Child("groups"), &s, in.Groups)...)
 }
 
 func parseDeadline(value string) (time.Duration, error) {
@@ -163,21 +165,21 @@ func percentOf(value string, total int) int {
 	return (percent*total + 99) / 100
 }
 
-// FailuresAllowed returns how many of total clusters may fail. A percentage is rounded up. A number applies unchanged, even if it is
-// larger than the total.
-func (s *Strategy) FailuresAllowed(total int) int {
-	if s.MaxFailures.Type == intstr.Int {
-		return s.MaxFailures.IntValue()
+// FailuresAllowed returns how many of total clusters may fail under a maxFailures. A percentage is rounded up. A number applies unchanged,
+// even if it is larger than the total.
+func FailuresAllowed(maxFailures *intstr.IntOrString, total int) int {
+	if maxFailures.Type == intstr.Int {
+		return maxFailures.IntValue()
 	}
-	return percentOf(s.MaxFailures.StrVal, total)
+	return percentOf(maxFailures.StrVal, total)
 }
 
-// Batch returns how many of total clusters may be in flight at once. A percentage is rounded up. An empty or zero value, or one above the
-// total, means all, as in sdk-go's handler.
-func (s *Strategy) Batch(total int) int {
-	size := s.MaxConcurrency.IntValue()
-	if s.MaxConcurrency.Type == intstr.String {
-		size = percentOf(s.MaxConcurrency.StrVal, total)
+// Batch returns how many of total clusters may be in flight at once under a maxConcurrency. A percentage is rounded up. An empty or zero
+// value, or one above the total, means all, as in sdk-go's handler.
+func Batch(maxConcurrency *intstr.IntOrString, total int) int {
+	size := maxConcurrency.IntValue()
+	if maxConcurrency.Type == intstr.String {
+		size = percentOf(maxConcurrency.StrVal, total)
 	}
 	if size <= 0 || size > total {
 		return total
@@ -211,32 +213,6 @@ func (s *Strategy) IsMandatory(group *Group) bool {
 	return s.Mandatory.names.Has(group.Name) || s.Mandatory.indices.Has(group.Index)
 }
 
-// ValidateStrategy returns an error for everything in a ref's strategy that Decide could not follow, and for a negative minSuccessTime,
-// which Decide would ignore. It checks only the fields that the strategy's type uses. Each error names the valid values.
-func ValidateStrategy(path *field.Path, in *workv1alpha1.RolloutStrategy) field.ErrorList {
-	s, part, config, err := takeStrategy(in)
-	if err != nil {
-		return field.ErrorList{invalid(path.Child("type"), err)}
-	}
-	strategy := path
-	var errs field.ErrorList
-	if child, err := badGate(s.Gates); err != nil {
-		errs = append(errs, invalid(path.Child(child), err))
-	}
-	path = path.Child(part)
-	check := func(name string, err error) {
-		if err != nil {
-			errs = append(errs, invalid(path.Child(name), err))
-		}
-	}
-	_, err = parseDeadline(config.ProgressDeadline)
-	check("progressDeadline", err)
-	check("minSuccessTime", checkSoak(config.MinSuccessTime.Duration))
-	check("maxFailures", checkSize(config.MaxFailures))
-	check("maxConcurrency", checkSize(s.MaxConcurrency))
-	return append(errs, validateRings(strategy.Child("groups"), &s, in)...)
-}
-
 // invalid omits the value, because the error includes it.
 func invalid(path *field.Path, err error) *field.Error {
 	return field.Invalid(path, field.OmitValueType{}, err.Error())
@@ -249,30 +225,8 @@ func checkSoak(soak time.Duration) error {
 	return nil
 }
 
-// Traits describe the effect of a strategy when clusters fail.
-type Traits struct {
-	// AbortAll is true if a failure of the ref leads to an abort, or to the report of one.
-	AbortAll bool
-	// NoDeadline is true if no late or degraded cluster fails.
-	NoDeadline bool
-	// ToleratesAll is true if the ref does not fail even when all of its clusters fail.
-	ToleratesAll bool
-	// SoakIgnored is true if it has a minSuccessTime that its type ignores.
-	SoakIgnored bool
-}
-
-// TraitsOf returns the traits of a strategy. A field that can't be parsed has no trait: ValidateStrategy reports it.
-func TraitsOf(in *workv1alpha1.RolloutStrategy) Traits {
-	s, err := ParseStrategy("", in)
-	if err != nil {
-		return Traits{}
-	}
-	return Traits{
-		AbortAll:   s.DecidesAbort(),
-		NoDeadline: s.Deadline == NoDeadline,
-
-		SoakIgnored: s.SoakIgnored > 0,
-		// An absolute number can't be judged without the number of clusters, and a mandatory group tolerates no failure.
-		ToleratesAll: s.MaxFailures.Type == intstr.String && s.FailuresAllowed(1000) >= 1000 && !s.Mandatory.Any(),
-	}
+// ToleratesAll reports whether the ref does not fail even when all of its clusters fail. A number can't be judged without the number of
+// clusters, and a mandatory group tolerates no failure.
+func (s *Strategy) ToleratesAll() bool {
+	return s.MaxFailures.Type == intstr.String && FailuresAllowed(&s.MaxFailures, 1000) >= 1000 && !s.Mandatory.Any()
 }

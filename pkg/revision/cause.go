@@ -30,20 +30,12 @@ func (r *Revision) LastCause() string {
 	return ptr.Deref(r.CauseSeen, r.ChangeCause())
 }
 
-// AbortReason returns why the rollout of this revision was aborted; empty if it was not aborted, or if the reason is unknown.
-func (r *Revision) AbortReason() string {
-	if r.Abort == nil {
-		return ""
-	}
-	return WhyAborted(r.Abort.Reason, r.Abort.Held)
-}
-
 // TemplateManager returns the field manager that owns the template, or parts of it, and wrote last; empty if unknown.
 func TemplateManager(managed []metav1.ManagedFieldsEntry) string {
 	var latest *metav1.ManagedFieldsEntry
 	for i := range managed {
 		entry := &managed[i]
-		if entry.Subresource != "" || !ownsTemplate(entry) {
+		if entry.Subresource != "" || !OwnsField(entry, "f:spec", "f:manifestWorkTemplate") {
 			continue
 		}
 		if latest == nil || latest.Time == nil || latest.Time.Before(entry.Time) {
@@ -56,14 +48,13 @@ func TemplateManager(managed []metav1.ManagedFieldsEntry) string {
 	return latest.Manager
 }
 
-func ownsTemplate(entry *metav1.ManagedFieldsEntry) bool {
-	var owned struct {
-		Spec map[string]json.RawMessage `json:"f:spec"`
-	}
+// OwnsField reports whether an entry of managedFields has a field inside of one of an object's top fields.
+func OwnsField(entry *metav1.ManagedFieldsEntry, top, field string) bool {
+	var owned map[string]map[string]json.RawMessage
 	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.Raw, &owned) != nil {
 		return false
 	}
-	_, ok := owned.Spec["f:manifestWorkTemplate"]
+	_, ok := owned[top][field]
 	return ok
 }
 

@@ -85,8 +85,8 @@ func decoded(t testing.TB, value any) *workv1.ManifestWorkSpec {
 	return templateFrom(t, string(raw))
 }
 
-// TestDefaults shows that setDefaults sets exactly the defaults of the CRD. If a new CRD adds a default, a template that an older CRD
-// stored must keep its meaning: change setDefaults first.
+// TestDefaults shows that WithDefaults sets exactly the defaults of the CRD. If a new CRD adds a default, a template that an older CRD
+// stored must keep its meaning: change WithDefaults first.
 func TestDefaults(t *testing.T) {
 	schema := templateSchema(t)
 	want := []string{
@@ -98,10 +98,9 @@ func TestDefaults(t *testing.T) {
 	}
 	require.Equal(t, want, defaultsOf("", schema), "the CRD's defaults are not those that are listed here")
 	empty := skeleton(schema)
-	ours := decoded(t, empty)
-	setDefaults(ours)
+	ours := WithDefaults(decoded(t, empty))
 	defaulting.Default(empty, schema)
-	require.Equal(t, decoded(t, empty), ours, "setDefaults and the CRD make two things of an empty template")
+	require.Equal(t, decoded(t, empty), ours, "WithDefaults and the CRD make two things of an empty template")
 }
 
 // drawTemplate makes the JSON of a template in which each defaulted field is absent, the default, or something else.

@@ -1,8 +1,8 @@
 package revision
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -31,13 +31,9 @@ func FirstDifference(wanted, stored *workv1.ManifestWorkSpec) string {
 
 // digested returns the form of a template that is used for the digest. In this form, 1 and 1.0 are the same number.
 func digested(template *workv1.ManifestWorkSpec) (map[string]any, error) {
-	value, err := canonical(template)
+	data, err := canonical(template)
 	if err != nil {
 		return nil, err
-	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the template: %w", err)
 	}
 	var out map[string]any
 	err = utiljson.Unmarshal(data, &out)
@@ -50,7 +46,9 @@ func firstDifference(path string, a, b any) string {
 	}
 	if am, ok := a.(map[string]any); ok {
 		if bm, ok := b.(map[string]any); ok {
-			for _, key := range unionOfKeys(am, bm) {
+			union := maps.Clone(am)
+			maps.Copy(union, bm)
+			for _, key := range slices.Sorted(maps.Keys(union)) {
 				if found := firstDifference(path+"."+key, am[key], bm[key]); found != "" {
 					return found
 				}
@@ -67,18 +65,4 @@ func firstDifference(path string, a, b any) string {
 		}
 	}
 	return path
-}
-
-func unionOfKeys(a, b map[string]any) []string {
-	keys := make([]string, 0, len(a))
-	for key := range a {
-		keys = append(keys, key)
-	}
-	for key := range b {
-		if _, both := a[key]; !both {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return keys
 }

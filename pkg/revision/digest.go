@@ -21,21 +21,17 @@ type Digest string
 //
 // The error names the manifest that is not a JSON object.
 func DigestOf(template *workv1.ManifestWorkSpec) (Digest, error) {
-	value, err := canonical(template)
+	data, err := canonical(template)
 	if err != nil {
 		return "", err
-	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		return "", fmt.Errorf("encoding the template: %w", err)
 	}
 	sum := sha256.Sum256(data)
 	return Digest(hex.EncodeToString(sum[:])), nil
 }
 
-func canonical(template *workv1.ManifestWorkSpec) (map[string]any, error) {
-	defaulted := template.DeepCopy()
-	setDefaults(defaulted)
+// canonical returns the form of a template that is digested.
+func canonical(template *workv1.ManifestWorkSpec) ([]byte, error) {
+	defaulted := WithDefaults(template)
 	manifests, err := manifestValues(defaulted.Workload.Manifests)
 	if err != nil {
 		return nil, err
@@ -46,7 +42,11 @@ func canonical(template *workv1.ManifestWorkSpec) (map[string]any, error) {
 		return nil, fmt.Errorf("converting the template: %w", err)
 	}
 	value["workload"] = manifests
-	return value, nil
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the template: %w", err)
+	}
+	return data, nil
 }
 
 func manifestValues(manifests []workv1.Manifest) ([]any, error) {
@@ -101,21 +101,17 @@ func dropNullTimestamps(value any) {
 	}
 }
 
-// WithDefaults returns a copy of a template with the defaults of the ManifestWork CRD, as the API server stores it.
+// WithDefaults returns a copy of a template with the defaults of the ManifestWork CRD, as the API server stores it. A template that an older
+// CRD stored, or the data of a revision, may lack them.
 func WithDefaults(template *workv1.ManifestWorkSpec) *workv1.ManifestWorkSpec {
 	stored := template.DeepCopy()
-	setDefaults(stored)
-	return stored
-}
-
-// setDefaults applies the defaults of the ManifestWork CRD. A template that an older CRD stored, or the data of a revision, may lack them.
-func setDefaults(template *workv1.ManifestWorkSpec) {
-	if option := template.DeleteOption; option != nil && option.PropagationPolicy == "" {
+	if option := stored.DeleteOption; option != nil && option.PropagationPolicy == "" {
 		option.PropagationPolicy = workv1.DeletePropagationPolicyTypeForeground
 	}
-	for i := range template.ManifestConfigs {
-		setConfigDefaults(&template.ManifestConfigs[i])
+	for i := range stored.ManifestConfigs {
+		setConfigDefaults(&stored.ManifestConfigs[i])
 	}
+	return stored
 }
 
 func setConfigDefaults(config *workv1.ManifestConfigOption) {

@@ -146,14 +146,14 @@ func NewConfigIndex(
 }
 
 // First returns the place of the first config for an object; false if there is none.
-func (x *ConfigIndex) First(group, resource, namespace, name string) (place int, found bool) {
-	place, found = x.exact[workv1.ResourceIdentifier{Group: group, Resource: resource, Namespace: namespace, Name: name}]
-	all := x.starred[workv1.ResourceIdentifier{Group: group, Resource: resource}]
+func (x *ConfigIndex) First(id workv1.ResourceIdentifier) (place int, found bool) {
+	place, found = x.exact[id]
+	all := x.starred[workv1.ResourceIdentifier{Group: id.Group, Resource: id.Resource}]
 	for i := range all {
 		if found && all[i].place > place || x.budget.Spent() {
 			break
 		}
-		if all[i].Matches(namespace, name, x.budget) {
+		if all[i].Matches(id.Namespace, id.Name, x.budget) {
 			return all[i].place, true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -50,15 +51,40 @@ type Approval struct {
 type Abort struct {
 	// At is when the rollout was aborted.
 	At time.Time `json:"at"`
-	// By is the user who aborted it by hand; empty if no user did, or if the user is unknown.
-	By string `json:"by,omitempty"`
-	// Reason is why the rollout was aborted. Evidence holds the reports of the failed clusters, one line each.
+	// By is the user who aborted the rollout by hand, from status.abortedBy; empty if it names none. Said is status.abortReason, as the user
+	// set it; records do not have it.
+	By   string `json:"by,omitempty"`
+	Said string `json:"said,omitempty"`
+	// Reason is why the rollout was aborted, for a message. Evidence holds the reports of the failed clusters, one line each; only records have
+	// it.
 	Reason   string   `json:"reason,omitempty"`
 	Evidence []string `json:"evidence,omitempty"`
-	// Restored is when every selected cluster had confirmed the revision to which the abort returned it.
+	// Restored is when every selected cluster had confirmed the revision to which the abort returned it; zero before.
 	Restored time.Time `json:"restored,omitzero"`
-	// Held is when an earlier rollout was aborted for Reason, if that abort held the last rollout; zero otherwise.
+	// Held is when an earlier rollout of the revision was aborted for Reason, if that abort holds this rollout; zero otherwise.
 	Held time.Time `json:"held,omitzero"`
+}
+
+// Why returns the reason for an abort, which may be nil, for messages.
+func (a *Abort) Why() string {
+	if a == nil || a.Held.IsZero() {
+		return ptr.Deref(a, Abort{}).Reason
+	}
+	why := "abortedRevisionPolicy Hold keeps it aborted since its abort at " + a.Held.UTC().Format(time.RFC3339)
+	if a.Reason != "" {
+		why += ": " + a.Reason
+	}
+	return why
+}
+
+// UTC returns a copy with all times in UTC; nil for nil.
+func (a *Abort) UTC() *Abort {
+	if a == nil {
+		return nil
+	}
+	out := *a
+	out.At, out.Restored, out.Held = a.At.UTC(), a.Restored.UTC(), a.Held.UTC()
+	return &out
 }
 
 // WouldAbort is an abort that AbortAll would have carried out. It is not changed after it is made.
@@ -83,16 +109,23 @@ func (w *WouldAbort) Text(now int) string {
 	return text + ": " + w.Reason
 }
 
-// WhyAborted returns the reason for an abort. held is the time of the earlier abort if that abort held the rollout; zero otherwise.
-func WhyAborted(reason string, held time.Time) string {
-	if held.IsZero() {
-		return reason
+// UTC returns a copy with the time in UTC; nil for nil.
+func (w *WouldAbort) UTC() *WouldAbort {
+	if w == nil {
+		return nil
 	}
-	why := "abortedRevisionPolicy Hold keeps it aborted since its abort at " + held.UTC().Format(time.RFC3339)
-	if reason != "" {
-		why += ": " + reason
+	out := *w
+	out.At = w.At.UTC()
+	return &out
+}
+
+// ApprovalsInUTC returns a copy with all times in UTC.
+func ApprovalsInUTC(approvals []Approval) []Approval {
+	out := slices.Clone(approvals)
+	for i := range out {
+		out[i].At = out[i].At.UTC()
 	}
-	return why
+	return out
 }
 
 // RecordOf returns the record of a ControllerRevision; empty if it can't be read.
@@ -109,30 +142,22 @@ func (r *Record) inUTC() {
 	for _, at := range []*time.Time{&r.Recorded, &r.Began, &r.Retried, &r.Ended} {
 		*at = at.UTC()
 	}
-	if r.WouldAbort != nil {
-		would := *r.WouldAbort
-		would.At = would.At.UTC()
-		r.WouldAbort = &would
-	}
-	if r.Abort != nil {
-		abort := *r.Abort
-		abort.At, abort.Restored, abort.Held = abort.At.UTC(), abort.Restored.UTC(), abort.Held.UTC()
-		r.Abort = &abort
-	}
-	r.Approvals = slices.Clone(r.Approvals)
-	for i := range r.Approvals {
-		r.Approvals[i].At = r.Approvals[i].At.UTC()
-	}
+	r.Abort, r.WouldAbort, r.Approvals = r.Abort.UTC(), r.WouldAbort.UTC(), ApprovalsInUTC(r.Approvals)
 }
 
 // Encode returns the value of the annotation, with all times in UTC. Equal records give equal values.
 func (r *Record) Encode() (string, error) {
-	var text bytes.Buffer
 	r.inUTC()
+	return Encode("the record of a revision", r)
+}
+
+// Encode returns a value as JSON, without HTML escapes. what is for the error.
+func Encode(what string, value any) (string, error) {
+	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(r); err != nil {
-		return "", fmt.Errorf("encoding the record of a revision: %w", err)
+	if err := encoder.Encode(value); err != nil {
+		return "", fmt.Errorf("encoding %s: %w", what, err)
 	}
 	return string(bytes.TrimSuffix(text.Bytes(), []byte("\n"))), nil
 }

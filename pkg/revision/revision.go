@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,21 +97,4 @@ func New(
 		Data:     runtime.RawExtension{Raw: raw},
 		Revision: number,
 	}, nil
-}
-
-// AbortedAt returns the time when the rollout of this revision was aborted, and whether it was.
-func (r *Revision) AbortedAt() (time.Time, bool) {
-	if r.Abort == nil {
-		return time.Time{}, false
-	}
-	return r.Abort.At, true
-}
-
-// RestoredAt returns the time when every cluster had confirmed the revision to which the abort of this one returned; zero if the clusters
-// have not confirmed it.
-func (r *Revision) RestoredAt() time.Time {
-	if r.Abort == nil {
-		return time.Time{}
-	}
-	return r.Abort.Restored
 }

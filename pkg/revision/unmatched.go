@@ -1,12 +1,12 @@
 package revision
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
@@ -23,30 +23,37 @@ func BuiltIn(group string) bool {
 	return !strings.Contains(group, ".") || slices.Contains(BuiltInGroups, group)
 }
 
-// Targets returns the identifiers with which manifestConfigs name the manifests. The resource is derived from the kind; outside the
-// built-in groups, it is a guess. Targets returns false if a manifest can't be read.
+// Identify returns the kind of a manifest's object, and the identifier with which manifestConfigs name the object. The resource is derived
+// from the kind, because the hub can't ask the clusters: outside the built-in groups, it is a guess.
+func Identify(manifest *workv1.Manifest) (kind schema.GroupKind, id workv1.ResourceIdentifier, err error) {
+	var object struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Name      string `json:"name"`
+			Namespace string `json:"namespace"`
+		} `json:"metadata"`
+	}
+	if err := utiljson.Unmarshal(manifest.Raw, &object); err != nil {
+		return kind, id, err
+	}
+	of := schema.FromAPIVersionAndKind(object.APIVersion, object.Kind)
+	plural, _ := meta.UnsafeGuessKindToResource(of)
+	id = workv1.ResourceIdentifier{
+		Group: of.Group, Resource: plural.Resource, Namespace: object.Metadata.Namespace, Name: object.Metadata.Name,
+	}
+	return of.GroupKind(), id, nil
+}
+
+// Targets returns the identifiers of the manifests. It returns false if a manifest can't be read.
 func Targets(manifests []workv1.Manifest) (targets []workv1.ResourceIdentifier, readable bool) {
 	targets = make([]workv1.ResourceIdentifier, 0, len(manifests))
 	for i := range manifests {
-		var object struct {
-			APIVersion string `json:"apiVersion"`
-			Kind       string `json:"kind"`
-			Metadata   struct {
-				Name      string `json:"name"`
-				Namespace string `json:"namespace"`
-			} `json:"metadata"`
-		}
-		if json.Unmarshal(manifests[i].Raw, &object) != nil {
+		_, id, err := Identify(&manifests[i])
+		if err != nil {
 			return nil, false
 		}
-		group, _, hasGroup := strings.Cut(object.APIVersion, "/")
-		if !hasGroup {
-			group = ""
-		}
-		plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: object.Kind})
-		targets = append(targets, workv1.ResourceIdentifier{
-			Group: group, Resource: plural.Resource, Namespace: object.Metadata.Namespace, Name: object.Metadata.Name,
-		})
+		targets = append(targets, id)
 	}
 	return targets, true
 }

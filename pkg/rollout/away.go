@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
@@ -87,7 +86,6 @@ func (p *Plan) noteAwayUnheard(s *Snapshot) {
 			p.AwaitedAway = append(p.AwaitedAway, known.Cluster)
 		}
 	}
-	slices.SortFunc(p.Away, func(a, b AwayCluster) int { return strings.Compare(a.Cluster, b.Cluster) })
 	slices.Sort(p.AwaitedAway)
 }
 

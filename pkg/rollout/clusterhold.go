@@ -1,9 +1,6 @@
 package rollout
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
@@ -34,17 +31,4 @@ func (s *Snapshot) keepsBack(m *member) bool {
 		m.phase, m.next = closed, hold.Opens
 	}
 	return true
-}
-
-// noteHeldClusters adds to the plan the clusters that are on hold or whose windows are closed.
-func (p *Plan) noteHeldClusters(s *Snapshot, states []*placementState) {
-	for _, ps := range states {
-		for _, m := range ps.members {
-			if m.phase == held || m.phase == closed {
-				p.OnHold = append(p.OnHold, HeldCluster{Cluster: m.cluster, Placement: ps.ref.Name, Hold: s.Holds[m.cluster]})
-				p.recheckAt(s.Now, m.next)
-			}
-		}
-	}
-	slices.SortFunc(p.OnHold, func(a, b HeldCluster) int { return strings.Compare(a.Cluster, b.Cluster) })
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -19,16 +18,15 @@ import (
 //     could still abort it. A cluster that is away counts as if it were selected, if it has the update revision (away.go).
 //  5. It is stalled when it is not complete, no outcome is awaited, no cluster is next, and at least one cluster is in Failing (plan.go).
 
-// setCompletion decides whether the rollout is complete or stalled.
 func (p *Plan) setCompletion() {
 	p.Behind = p.Counts[PhaseWaiting]
-	succeeded, awaited, undecided := p.Counts[PhaseSucceeded], 0, false
+	succeeded, awaited, undecided := p.Counts[PhaseSucceeded], 0, p.IgnoredRefs > 0
 	for i := range p.Refs {
 		ref := &p.Refs[i]
 		awaited += ref.awaited + len(ref.Terminating)
-		undecided = undecided || len(ref.Undecided) > 0 || ref.gatesPassedOver
+		undecided = undecided || !ref.SelectionKnown || len(ref.Undecided) > 0 || ref.gatesPassedOver
 	}
-	p.Complete = succeeded > 0 && p.selectionsKnown() && p.reached(succeeded, p.awaySettled) && !undecided
+	p.Complete = succeeded > 0 && p.reached(succeeded, p.awaySettled) && !undecided
 	p.Stalled = !p.Complete && !p.Unknown() && !p.RollsOut() && awaited == 0 && p.Deferred == 0 && p.stopped()
 	if p.Complete {
 		p.Groups = nil // None waits any more.
@@ -81,33 +79,19 @@ func (ps *placementState) selectionKnown(s *Snapshot) bool {
 	return !ps.ref.Placement.Empty() && !ps.ref.MayBeWritten() || !slices.ContainsFunc(ps.leaving, leaves)
 }
 
-// selectionsKnown reports whether every placementRef counts, and the clusters that each of them selects are known.
-func (p *Plan) selectionsKnown() bool {
-	return p.IgnoredRefs == 0 && !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return !ref.SelectionKnown })
-}
-
-// outcome counts the members of a placementRef.
 func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
-	v, halted := ps.countFailures(), ps.haltHolds(s)
 	o := RefOutcome{
-		Name: ps.ref.Name, Err: ps.err, Failed: v.failed, Halted: v.halted || halted,
-		overSelected: ps.exceedsSelected(func(m *member) bool { return m.traits().tolerated }),
-		Unknown:      ps.selection.unknown[index], PlacementMissing: ps.ref.Placement == nil, SoakIgnored: ps.strategy.SoakIgnored, Phases: map[Phase]int{},
+		Ref: ps.ref, Err: ps.err, Failed: ps.fails(), Halted: ps.halts(s), Deadline: ps.deadline(),
+		overSelected: ps.exceedsSelected(func(m *member) bool { return m.phase.tolerated }),
+		Unknown:      ps.selection.unknown[index], SoakIgnored: ps.strategy.SoakIgnored, Phases: map[Phase]int{},
 	}
 	if s.abortable() {
 		o.Undecided = ps.undecided()
 	}
-	if placement := ps.ref.Placement; placement != nil {
-		o.Decisions, o.Groups, o.Missing = placement.Decisions, len(placement.Groups), placement.Missing()
-		o.SelectionKnown = !o.Unknown && ps.ref.Settled() && ps.selectionKnown(s)
-		o.PlacementSelected = placement.Selected
-	}
-	if ps.strategy.Deadline != placement.NoDeadline {
-		o.Deadline = ps.strategy.Deadline
-	}
-	anyWaits := ps.any(func(m *member) bool { return m.traits().name == PhaseWaiting })
+	o.SelectionKnown = !o.Unknown && ps.ref.Settled() && ps.selectionKnown(s)
+	anyWaits := ps.any(func(m *member) bool { return m.phase.name == PhaseWaiting })
 	for _, m := range ps.members {
-		if ps.holds(m, m.traits().awaited, o.Halted) {
+		if ps.holds(m, m.phase.awaited, o.Halted) {
 			o.awaited++
 		}
 		o.count(m, anyWaits)
@@ -117,7 +101,7 @@ func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 
 // count counts a member. anyWaits reports whether a cluster of the placementRef waits.
 func (o *RefOutcome) count(m *member, anyWaits bool) {
-	row := m.traits()
+	row := m.phase
 	if row.name == PhaseTerminating && !o.Halted && (m.owned || anyWaits) {
 		// If nothing more is started, the deletion has no effect.
 		o.Terminating = append(o.Terminating, m.cluster)
@@ -135,10 +119,9 @@ func (o *RefOutcome) count(m *member, anyWaits bool) {
 	}
 }
 
-// tally counts the members of a placementRef into the plan.
 func (p *Plan) tally(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
-		row := m.traits()
+		row := m.phase
 		if row.listed || m.rejection != nil || m.phase == overdueUnselected && m.work.Deleting() {
 			p.Failing = append(p.Failing, m.failing())
 		}
@@ -151,6 +134,7 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 		if !m.owned {
 			continue
 		}
+		p.notePassedOver(s, ps, m)
 		if row.tolerated {
 			p.tolerated++
 		}
@@ -159,9 +143,21 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 	}
 }
 
+// notePassedOver notes a cluster that is skipped, on hold, or outside of its windows.
+func (p *Plan) notePassedOver(s *Snapshot, ps *placementState, m *member) {
+	switch m.phase {
+	case skipped:
+		since := s.Clusters[m.cluster].UnavailableSince
+		p.Away = append(p.Away, AwayCluster{Cluster: m.cluster, Placement: ps.ref.Name, Since: since, Skipped: true})
+	case held, closed:
+		p.OnHold = append(p.OnHold, HeldCluster{Cluster: m.cluster, Placement: ps.ref.Name, Hold: s.Holds[m.cluster]})
+		p.recheckAt(s.Now, m.next)
+	}
+}
+
 // tallyAway counts a cluster that is away and has the update revision.
 func (p *Plan) tallyAway(m *member, awaited bool) {
-	row := m.traits()
+	row := m.phase
 	p.awayCounted++
 	if awaited {
 		p.AwaitedAway = append(p.AwaitedAway, m.cluster)
@@ -178,7 +174,7 @@ func (p *Plan) tallyAway(m *member, awaited bool) {
 }
 
 func (m *member) failing() Failing {
-	failing := Failing{Cluster: m.cluster, Phase: m.traits().name}
+	failing := Failing{Cluster: m.cluster, Phase: m.phase.name}
 	if m.rejection != nil {
 		failing.Rejected = m.rejection.Message
 	}

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -29,9 +30,9 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 	}
 	p.sortFailing()
 	p.noteAway(s, sel)
-	p.noteSkipped(s, states)
-	p.noteHeldClusters(s, states)
 	p.recheckUnheard(s, states)
+	slices.SortFunc(p.Away, func(a, b AwayCluster) int { return strings.Compare(a.Cluster, b.Cluster) })
+	slices.SortFunc(p.OnHold, func(a, b HeldCluster) int { return strings.Compare(a.Cluster, b.Cluster) })
 	for _, known := range sel.staying {
 		p.recheckAt(s.Now, known.until)
 	}
@@ -75,7 +76,6 @@ func (s *Snapshot) ownerMetadata() *work.OwnerMetadata {
 	return owner
 }
 
-// setOwner sets the metadata of the owner on the writes.
 func (p *Plan) setOwner(s *Snapshot) {
 	owner := s.ownerMetadata()
 	for i := range p.Writes {
@@ -98,7 +98,6 @@ func (p *Plan) rollOut(s *Snapshot, states []*placementState) {
 	}
 }
 
-// recheck notes when phases change.
 func (p *Plan) recheck(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
 		if m.next.After(s.Now) {
@@ -110,7 +109,6 @@ func (p *Plan) recheck(s *Snapshot, ps *placementState) {
 	}
 }
 
-// write adds a write of a revision to the work of a member.
 func (p *Plan) write(s *Snapshot, ps *placementState, m *member, rev *work.Revision, why string) {
 	w := Write{Action: Update, Cluster: m.cluster, Placement: m.placement(ps), Work: m.work, Why: why, Group: ps.groups[m.group].Key(),
 		Retry: m.rejection != nil || m.writtenAgain(), LastTry: m.lastTry, StandIn: !s.Aborted && rev.Hash != s.Update.Hash}

@@ -92,7 +92,7 @@ type Standing struct {
 func Explain(s *Snapshot) []Standing {
 	p, states := decide(s)
 	written := map[string]bool{}
-	for _, w := range p.allWrites() {
+	for _, w := range p.due().Writes {
 		if w.Revision != nil && w.Revision.Hash == p.Desired.Hash {
 			written[w.Cluster] = true
 		}
@@ -104,8 +104,8 @@ func Explain(s *Snapshot) []Standing {
 				continue
 			}
 			standing := Standing{
-				Cluster: m.cluster, Placement: ps.ref.Name, Phase: m.traits().name, Since: m.since, Gate: m.gate,
-				Failed: m.traits().fails, Halts: m.traits().halts,
+				Cluster: m.cluster, Placement: ps.ref.Name, Phase: m.phase.name, Since: m.since, Gate: m.gate,
+				Failed: m.phase.fails, Halts: m.phase.halts,
 			}
 			if m.rejection != nil {
 				standing.Rejection = m.rejection.Message
@@ -125,15 +125,15 @@ func (ps *placementState) forecast(s *Snapshot, m *member) (time.Time, Phase) {
 	}
 	changed := member{cluster: m.cluster, group: m.group, work: m.work, owned: m.owned}
 	ps.computePhase(s.At(m.next), &changed)
-	if changed.traits().name == m.traits().name {
+	if changed.phase.name == m.phase.name {
 		return time.Time{}, ""
 	}
-	return m.next, changed.traits().name
+	return m.next, changed.phase.name
 }
 
 // waitsFor returns what a member waits for. written is true if the plan writes to it, or would without a pause.
 func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m *member, written bool) Wait {
-	wait := m.traits().waitsFor
+	wait := m.phase.waitsFor
 	switch {
 	case written && p.Held != nil:
 		return WaitResume
@@ -143,7 +143,7 @@ func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m 
 		return WaitAcceptance
 	case written, s.Aborted && wait != WaitDeletion:
 		return WaitNothing
-	case m.traits().startable:
+	case m.phase.startable:
 		return p.turnOf(s, ps, outcome, m)
 	case m.phase == handingOver && p.Unknown():
 		return WaitPlacement
@@ -155,7 +155,6 @@ func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m 
 	return wait
 }
 
-// turnOf returns the reason why a member is not next.
 func (p *Plan) turnOf(s *Snapshot, ps *placementState, outcome *RefOutcome, m *member) Wait {
 	switch {
 	case p.Unknown():
@@ -172,7 +171,6 @@ func (p *Plan) turnOf(s *Snapshot, ps *placementState, outcome *RefOutcome, m *m
 	return cmp.Or(ps.ringWait(s, m), ps.limit)
 }
 
-// reported reports whether the agent has reported about the spec that the work has.
 func reported(w *work.Work) bool {
 	conditions := w.Judged().Object.Status.Conditions
 	for i := range conditions {

@@ -4,7 +4,7 @@ package rollout
 func (p *Plan) Phases() map[string]Phase {
 	phases := make(map[string]Phase, len(p.selection.members))
 	for i := range p.selection.members {
-		phases[p.selection.members[i].cluster] = p.selection.members[i].traits().name
+		phases[p.selection.members[i].cluster] = p.selection.members[i].phase.name
 	}
 	return phases
 }

@@ -3,6 +3,7 @@ package rollout
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
@@ -24,9 +25,9 @@ import (
 //  6. A failure counts at once, and until it is revoked: see records.go. Before the controller acts on a failure, it reads the work from
 //     the API server again (pkg/controller/examine.go), and records the failure in the ledger.
 //  7. A placementRef fails when more of its clusters failed than maxFailures allows: of all its clusters for All and Progressive, of each
-//     decision group for ProgressivePerGroup. No cluster of a mandatory group may fail (countFailures, exceeds).
+//     decision group for ProgressivePerGroup. No cluster of a mandatory group may fail (fails, exceeds).
 //  8. It is halted, and starts nothing new, when that is true of the failed clusters together with the degraded and unknown ones and
-//     those whose deletion timed out (halts in phase.go). Clusters in flight do not count.
+//     those whose deletion timed out (halts). Clusters in flight do not count.
 
 // unknownLength is the assumed length of a gap that the hub could not measure, and the maximum length of every gap.
 const unknownLength = 2 * time.Minute
@@ -52,7 +53,7 @@ func (ps *placementState) hasDeadline() bool {
 }
 
 // until returns the phase before the deadline of a member and when the phase ends, or the phase after the deadline.
-func (ps *placementState) until(s *Snapshot, m *member, before, after phase) (phase, time.Time) {
+func (ps *placementState) until(s *Snapshot, m *member, before, after *phase) (*phase, time.Time) {
 	due := ps.dueAt(s, m.cluster, m.since)
 	switch {
 	case due.IsZero():
@@ -88,7 +89,7 @@ func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 	if !applies || ps.selection.anyUnknown || m.rejection != nil {
 		return
 	}
-	if m.traits().fails {
+	if m.phase.fails {
 		if m.reason == workv1alpha1.FailureGate {
 			return
 		}
@@ -121,7 +122,7 @@ func (ps *placementState) settleBy(s *Snapshot, m *member) (due time.Time, appli
 		return time.Time{}, false
 	}
 	begin := work.Later(m.watchedFrom(s), m.retriedAt)
-	return begin.Add(limit).Add(limit), m.traits().takesSlot == always || m.traits().fails
+	return begin.Add(limit).Add(limit), m.phase.takesSlot == always || m.phase.fails
 }
 
 // watchedFrom returns when this process began to watch the update revision on a member, at the earliest when the hub wrote the revision.
@@ -181,29 +182,13 @@ func (p *Plan) nameUnknownAgent(s *Snapshot, m *member) {
 	p.recheckAt(s.Now, s.Now.Add(unknownRecheck))
 }
 
-// verdict is the judgement of a placementRef by the states of its clusters.
-type verdict struct {
-	// failed: more clusters failed than maxFailures allows.
-	failed bool
-	// halted: together with the degraded, unknown and timed-out clusters there are more than that. Nothing new is started.
-	halted bool
-}
-
-// countFailures judges a placementRef. If its strategy is unreadable, it does not fail, and no cluster starts. While the selection of any
-// placementRef is unknown, no placementRef fails.
-func (ps *placementState) countFailures() verdict {
-	if ps.err != nil {
-		return verdict{halted: true}
-	}
-	return verdict{
-		failed: !ps.selection.anyUnknown && ps.fails(),
-		halted: ps.exceeds(func(m *member) bool { return m.traits().halts }),
-	}
-}
-
 // fails reports whether more clusters failed than maxFailures allows. A percentage applies to all clusters that have counted since the
-// rollout began. Clusters that no longer count may belong to any group.
+// rollout began. Clusters that no longer count may belong to any group. While the selection of any placementRef is unknown, no placementRef
+// fails, and neither does one with an unreadable strategy.
 func (ps *placementState) fails() bool {
+	if ps.err != nil || ps.selection.anyUnknown {
+		return false
+	}
 	total, missing := ps.counted, ps.counted-ps.size()
 	if ps.uncounted {
 		total, missing = anyNumber, anyNumber
@@ -213,6 +198,12 @@ func (ps *placementState) fails() bool {
 
 // anyNumber stands for a number of clusters that was lost: more than any Placement selects.
 const anyNumber = math.MaxInt32
+
+// halts reports whether nothing new is started: the failed clusters, together with the degraded, unknown and timed-out ones, are more than
+// maxFailures allows, or the strategy is unreadable.
+func (ps *placementState) halts(s *Snapshot) bool {
+	return ps.err != nil || ps.exceeds(func(m *member) bool { return m.phase.halts }) || ps.haltHolds(s)
+}
 
 // undecided returns the deselected clusters whose deadlines have not passed, if they and the failed clusters together are too many for the
 // placementRef. The new revision may have disconnected them. They delay completion until their deadlines.
@@ -245,39 +236,51 @@ func (ps *placementState) exceedsSelected(holds func(*member) bool) bool {
 
 // exceedsOf is exceeds for some of the members. A percentage is taken of a total, or of the known and the missing clusters of a group.
 func (ps *placementState) exceedsOf(total, missing int, holds, among func(*member) bool) bool {
-	counts, sizes := make([]int, len(ps.groups)), make([]int, len(ps.groups))
-	ownCounts, ownSizes := make([]int, len(ps.rings)), make([]int, len(ps.rings))
-	all := 0
+	return slices.ContainsFunc(ps.failureLimits(total, missing, holds, among), limit.exceeded)
+}
+
+// limit is a limit of failures: the number of clusters that share it, how many of them count as failed, and how many may.
+type limit struct{ size, count, allowed int }
+
+func (l limit) exceeded() bool { return l.count > l.allowed }
+
+// failureLimits returns the limit of each decision group that has one, and last the limit of the placementRef, which the other groups share.
+// The mandatory groups enlarge the base of its percentage. The groups of a listed entry share the limit of the first of them.
+func (ps *placementState) failureLimits(total, missing int, holds, among func(*member) bool) []limit {
+	shared := len(ps.groups)
+	limits := make([]limit, shared+1)
 	for _, m := range ps.members {
 		if !among(m) || !m.countsAtAll() {
 			continue
 		}
-		if r, own := ps.ownFailures(m.group); own {
-			ownSizes[r]++
-			if holds(m) {
-				ownCounts[r]++
-			}
-			continue
-		}
-		sizes[m.group]++
+		l := &limits[ps.limitOf(m.group)]
+		l.size++
 		if holds(m) {
-			counts[m.group]++
-			all++
+			l.count++
 		}
 	}
-	if ps.exceedsOwn(ownCounts, ownSizes, missing) {
-		return true
-	}
-	for _, size := range ownSizes {
-		total -= size
-	}
-	perGroup := ps.perGroup()
-	for g, count := range counts {
-		if count > 0 && ps.mandatory(g) || perGroup && count > ps.strategy.FailuresAllowed(sizes[g]+missing) {
-			return true
+	for g := range ps.groups {
+		l := &limits[g]
+		if r, own := ps.ownFailures(g); own {
+			l.allowed = placement.FailuresAllowed(ps.rings[r].MaxFailures, l.size+missing)
+			total -= l.size
+		} else if ps.perGroup() && !ps.mandatory(g) {
+			l.allowed = placement.FailuresAllowed(&ps.strategy.MaxFailures, l.size+missing)
 		}
 	}
-	return !perGroup && all > ps.strategy.FailuresAllowed(total)
+	limits[shared].allowed = placement.FailuresAllowed(&ps.strategy.MaxFailures, total)
+	return limits
+}
+
+// limitOf returns the position of the limit that applies to a decision group.
+func (ps *placementState) limitOf(group int) int {
+	switch at, own := ps.ownFailures(group); {
+	case own:
+		return slices.Index(ps.ringOf, at)
+	case ps.perGroup() || ps.mandatory(group):
+		return group
+	}
+	return len(ps.groups)
 }
 
 // perGroup reports whether each decision group has its own limit of failures.

@@ -77,7 +77,6 @@ func FuzzStrategy(f *testing.F) {
 		if len(p.Deletes) > 0 || p.Complete {
 			t.Fatalf("deletes %v, complete %v", p.Deletes, p.Complete)
 		}
-		placement.TraitsOf(&ref.Strategy)
 	})
 }
 

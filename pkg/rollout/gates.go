@@ -100,7 +100,6 @@ func (ps *placementState) gatePhase(s *Snapshot, m *member) {
 	m.phase, m.next = ps.until(s, m, validating, failed)
 }
 
-// describeGates names the gates that made clusters fail.
 func (ps *placementState) describeGates(failed []string) string {
 	var types []string
 	for _, m := range ps.members {
@@ -124,7 +123,6 @@ type GateOutcome struct {
 	False, Open []string
 }
 
-// noteGates adds the outcomes of the success gates of a placementRef to the plan.
 func (p *Plan) noteGates(s *Snapshot, ps *placementState) {
 	if s.Aborted {
 		return

@@ -27,22 +27,23 @@ func (h *Handover) leavesAlone(w *work.Work) bool {
 	return h != nil && h.Unknown && w != nil && w.KeptRevision() != ""
 }
 
-// Presumed returns the presumed content of a work that keeps objects while the history can't be read: the manifests of its revision,
-// followed by any others. It is nil for any other work. So the cluster keeps its slot, and is judged by the manifests of the revision.
-func (h *Handover) Presumed(w *work.Work, of *work.Revision) *handover.Combined {
-	if !h.leavesAlone(w) || of == nil || of.Template == nil || w.Hash() != of.Hash || w.Digest == of.Digest {
+// Content returns the content of a work that keeps objects of another revision; nil if it keeps none, or if a revision can't be read. While
+// the history can't be read, it is the presumed content: the manifests of the work's revision, followed by any others. So the cluster keeps
+// its slot, and is judged by the manifests of the revision.
+func (h *Handover) Content(w *work.Work, byHash map[string]*work.Revision) *handover.Combined {
+	of, kept := byHash[w.Hash()], byHash[w.KeptRevision()]
+	if of == nil || of.Template == nil {
 		return nil
 	}
-	return &handover.Combined{Digest: w.Digest, Manifests: len(of.Template.Workload.Manifests)}
-}
-
-// Combined returns the content of a work that has a revision and keeps objects of another one. It is nil if one of them can't be read, or
-// if nothing is kept.
-func (h *Handover) Combined(of, kept *work.Revision) *handover.Combined {
-	if !h.keeps() || of == nil || kept == nil || of.Template == nil || kept.Template == nil {
-		return nil
+	if h.keeps() && kept != nil && kept.Template != nil {
+		if combined := h.Combine(of, kept).Combined; combined != nil {
+			return combined
+		}
 	}
-	return h.Combine(of, kept).Combined
+	if h.leavesAlone(w) && w.Digest != of.Digest {
+		return &handover.Combined{Digest: w.Digest, Manifests: len(of.Template.Workload.Manifests)}
+	}
+	return nil
 }
 
 // byHash returns the readable revision with a hash; nil if there is none.
@@ -175,16 +176,4 @@ func (s *Snapshot) unknownServed(sel *selection) bool {
 	unknown := func(w *work.Work) bool { return w != nil && !w.Deleting() && s.formOf(w, s.desired()).unknown }
 	return slices.ContainsFunc(sel.members, func(m member) bool { return unknown(m.work) }) ||
 		s.Aborted && slices.ContainsFunc(sel.unselected, unknown)
-}
-
-// KeptRevisions returns the hashes of the revisions whose objects the plan's writes keep, including writes that a pause holds back. The
-// works in the cache may not name them yet.
-func (p *Plan) KeptRevisions() []string {
-	var kept []string
-	for _, w := range p.allWrites() {
-		if w.KeptRevision != "" && !slices.Contains(kept, w.KeptRevision) {
-			kept = append(kept, w.KeptRevision)
-		}
-	}
-	return kept
 }

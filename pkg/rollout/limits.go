@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"slices"
 	"time"
 )
 
@@ -20,7 +19,7 @@ type Limits struct {
 	// Halted is true if the next clusters are not started. Excess is how many of the clusters that count have to recover before they are.
 	Halted bool
 	Excess int
-	// Groups are the decision groups with clusters, in their order.
+	// Groups are the decision groups with clusters that have a limit of their own, in their order.
 	Groups []GroupLimits
 	// PerGroup is true if each group has its own limit.
 	PerGroup bool
@@ -63,64 +62,32 @@ func LimitsOf(s *Snapshot) []Limits {
 func (ps *placementState) limits() Limits {
 	l := Limits{
 		Placement: ps.ref.Name, Total: ps.size(), Soak: ps.strategy.MinSuccessTime, AbortAll: ps.strategy.AbortAll, Err: ps.err,
-		PerGroup: ps.perGroup(),
+		PerGroup: ps.perGroup(), Failed: ps.count((*member).failed),
 	}
 	l.Batch, l.Deadline = ps.batch(), ps.deadline()
-	sizes, halting := make([]int, len(ps.groups)), make([]int, len(ps.groups))
-	others := 0 // The halting clusters that count toward the limit of the placementRef.
-	for _, m := range ps.members {
-		g := ps.limitedWith(m.group)
-		if m.countsAtAll() {
-			sizes[g]++
-		}
-		if m.failed() {
-			l.Failed++
-		}
-		if m.traits().halts {
-			l.Halting++
-			halting[g]++
-			if _, own := ps.ownFailures(g); !own {
-				others++
-			}
+	limits := ps.failureLimits(l.Total, 0, func(m *member) bool { return m.phase.halts }, anyMember)
+	for i := range limits {
+		l.Halting += limits[i].count
+		l.Excess += max(0, limits[i].count-limits[i].allowed)
+	}
+	for g := range ps.groups {
+		if limits[g].size > 0 {
+			_, own := ps.ownFailures(g)
+			l.Groups = append(l.Groups, GroupLimits{
+				Name: ps.groups[g].Name, Index: ps.groups[g].Index, Total: limits[g].size, MaxFailures: limits[g].allowed,
+				Own: own, Mandatory: ps.mandatory(g),
+			})
 		}
 	}
-	inGroups, shared := 0, l.Total
-	for g, size := range sizes {
-		if size == 0 {
-			continue
-		}
-		group := GroupLimits{Name: ps.groups[g].Name, Index: ps.groups[g].Index, Total: size, Mandatory: ps.mandatory(g)}
-		if r, own := ps.ownFailures(g); own {
-			group.Own, group.MaxFailures = true, ps.rings[r].FailuresAllowed(size)
-			shared -= size
-		} else if l.PerGroup && !group.Mandatory {
-			group.MaxFailures = ps.strategy.FailuresAllowed(size)
-		}
-		l.Groups = append(l.Groups, group)
-		if l.PerGroup || group.Mandatory || group.Own {
-			inGroups += max(0, halting[g]-group.MaxFailures)
-		}
-	}
-	l.Excess = inGroups
 	if !l.PerGroup {
-		l.MaxFailures = ps.strategy.FailuresAllowed(shared)
-		l.Excess = max(inGroups, others-l.MaxFailures)
+		l.MaxFailures = limits[len(ps.groups)].allowed
 	}
 	return l
 }
 
-// deadline returns the progressDeadline; zero for none.
 func (ps *placementState) deadline() time.Duration {
 	if !ps.hasDeadline() {
 		return 0
 	}
 	return ps.strategy.Deadline
-}
-
-// limitedWith returns the first decision group with which a group shares the maxFailures of its listed group, or the group itself.
-func (ps *placementState) limitedWith(group int) int {
-	if at, own := ps.ownFailures(group); own {
-		return slices.Index(ps.ringOf, at)
-	}
-	return group
 }

@@ -21,7 +21,7 @@ func TestLimits(t *testing.T) {
 			rt.Work("c3", rt.AtRevision("bbb"), rt.WrittenAt(59*time.Minute), rt.Degraded(59*time.Minute)))))
 	require.Equal(t, []rollout.Limits{
 		{Placement: "p1", Total: 5, Batch: 2, MaxFailures: 2, Failed: 1, Halting: 2, Deadline: 10 * time.Minute, Soak: time.Minute, AbortAll: true,
-			Groups: []rollout.GroupLimits{{Name: "canary", Index: 0, Total: 1, Mandatory: true}, {Name: "rest", Index: 1, Total: 4}}},
+			Groups: []rollout.GroupLimits{{Name: "canary", Index: 0, Total: 1, Mandatory: true}}},
 		{Placement: "p2", Total: 4, Batch: 4, PerGroup: true,
 			Groups: []rollout.GroupLimits{{Name: "a", Index: 0, Total: 3, MaxFailures: 2}, {Name: "b", Index: 1, Total: 1, MaxFailures: 1}}},
 	}, limits)

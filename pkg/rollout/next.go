@@ -9,20 +9,22 @@ import (
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	handler "open-cluster-management.io/sdk-go/pkg/apis/cluster/v1alpha1"
 	tracker "open-cluster-management.io/sdk-go/pkg/apis/cluster/v1beta1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
 // Which clusters of a placementRef get the update revision next (R10):
 //
 //  1. A cluster whose work the API server rejects, or that failed and whose work somebody changed, gets the update revision again. That
 //     starts no other cluster. A cluster that failed because of the rejection needs a free slot (retryFailed).
-//  2. A placementRef with too many failures starts nothing (verdict in failed.go).
+//  2. A placementRef with too many failures starts nothing (halts in failed.go).
 //  3. Candidates are the clusters that wait.
 //  4. Mandatory groups come first. The other groups follow when each cluster of the mandatory groups is done.
 //  5. For Progressive, as many are next as slots are free: the batch size less the clusters that take a slot. Clusters that may have the
 //     revision already, because a write had no answer, get the free slots first (fillBatch).
 //  6. sdk-go's handler, which all of OCM's controllers share, puts the candidates in order: by name for All and Progressive, and group by
-//     group for ProgressivePerGroup. It gets no times, failures or limits, because it would decide differently about those.
-//     TestHandlerDeviations shows each of the cases, and TestHandlerAgrees compares all others.
+//     group for mandatory groups and ProgressivePerGroup. It gets no times, failures or limits, because it would decide differently about
+//     those. TestHandlerDeviations shows each of the cases, and TestHandlerAgrees compares all others.
 
 // start adds the writes of the update revision to the clusters that are next.
 func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
@@ -42,7 +44,6 @@ func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 		}
 		p.Writes = slices.Grow(p.Writes, len(next))
 		for _, m := range next {
-			m.chosen = true
 			p.write(s, ps, m, s.Update, ps.why(s, m))
 		}
 	}
@@ -76,7 +77,7 @@ func (ps *placementState) why(s *Snapshot, m *member) string {
 		return "selected by " + ps.ref.Name
 	case m.work.At(s.Update):
 		return trimmed
-	case m.traits().fails || m.work.Hash() == s.Update.Hash:
+	case m.phase.fails || m.work.Hash() == s.Update.Hash:
 		return "put back, it is not what was written"
 	default:
 		return "its turn in " + ps.ref.Name
@@ -112,44 +113,56 @@ func (p *Plan) standIn(s *Snapshot, states []*placementState) {
 type question struct {
 	// candidate reports whether a member may come next: it waits, and the question is about it.
 	candidate func(*member) bool
-	// among reports whether the question is about a member. mandatory: it is about the mandatory groups.
-	among     func(*member) bool
-	mandatory bool
-	// kind is the type of the strategy that the handler gets.
-	kind clusterv1alpha1.RolloutType
+	// among reports whether the question is about a member.
+	among func(*member) bool
 	// inOrder: a group waits for the groups before it.
 	inOrder bool
-	// free is the number of free slots in a Progressive batch.
+	// free is the number of free slots in a batch; zero for no batch.
 	free int
 }
 
-// nextBatch returns the candidates that come next. The handler compares each state with each cluster, so it gets only the states that
-// matter: for Progressive the number of free slots is enough, and for a waiting group one cluster in flight.
-func (ps *placementState) nextBatch(s *Snapshot) ([]*member, error) {
+// nextBatch returns the candidates that come next, and marks them as chosen. Each listed group that may begin follows the strategy
+// separately, and so do the other clusters after the last one. The handler compares each state with each cluster, so it gets only what
+// matters: for a batch the number of free slots is enough, and for a waiting group one cluster in flight.
+func (ps *placementState) nextBatch(s *Snapshot) (next []*member, err error) {
 	if !ps.any((*member).startable) {
 		return nil, nil
 	}
-	if len(ps.rings) > 0 {
-		return ps.nextInRings(s)
+	mandatory := len(ps.rings) == 0 && ps.mandatoryFirst()
+	for unit := range ps.open + 1 {
+		q := question{candidate: (*member).startable}
+		q.among = func(m *member) bool { return ps.ringOf[m.group] == unit && ps.mandatory(m.group) == mandatory }
+		pool := sharedPool
+		if unit < len(ps.rings) && ps.rings[unit].MaxConcurrency != nil {
+			pool = unit
+		}
+		var found []*member
+		switch {
+		case mandatory, pool == sharedPool && ps.perGroup():
+			ps.limit, q.inOrder = WaitGroup, true
+			found, err = ps.ask(q)
+		case ps.strategy.Kind == clusterv1alpha1.All:
+			found, err = ps.ask(q)
+		default:
+			ps.limit = WaitSlot
+			found, err = ps.fillBatch(s, q, pool)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range found {
+			m.chosen = true // It takes a slot from the groups after it.
+		}
+		next = append(next, found...)
 	}
-	q := question{candidate: (*member).startable, mandatory: ps.mandatoryFirst(), kind: ps.strategy.Kind}
-	q.among = func(m *member) bool { return ps.mandatory(m.group) == q.mandatory }
-	q.inOrder = q.mandatory || ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup
-	switch {
-	case q.inOrder:
-		ps.limit = WaitGroup
-	case ps.strategy.Kind == clusterv1alpha1.Progressive:
-		ps.limit = WaitSlot
-		return ps.fillBatch(s, q, sharedPool)
-	}
-	return ps.ask(q)
+	return next, nil
 }
 
 // mandatoryFirst reports whether only mandatory groups may start: one of their clusters is not done, or OCM has not written its count of
 // the decisions yet. OCM writes the groups one after the other and the count last, so another group may still have to come first.
 func (ps *placementState) mandatoryFirst() bool {
-	ordered := ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.Mandatory.Any()
-	return ordered && !ps.ref.Settled() || ps.any(func(m *member) bool { return !m.traits().done && ps.mandatory(m.group) })
+	ordered := ps.perGroup() || ps.strategy.Mandatory.Any()
+	return ordered && !ps.ref.Settled() || ps.any(func(m *member) bool { return !m.phase.done && ps.mandatory(m.group) })
 }
 
 // fillBatch returns the clusters for the free slots of a Progressive batch. Members that may already be in flight come first. The others
@@ -207,16 +220,15 @@ func (ps *placementState) unchosen(pool int) int {
 func (ps *placementState) freeIn(pool int) int {
 	switch {
 	case pool != sharedPool:
-		return ps.rings[pool].Batch(ps.countIn(pool, (*member).countsAtAll)) - ps.countIn(pool, (*member).takesSlot)
+		return placement.Batch(ps.rings[pool].MaxConcurrency, ps.countIn(pool, (*member).countsAtAll)) - ps.countIn(pool, (*member).takesSlot)
 	case ps.strategy.Kind != clusterv1alpha1.Progressive:
 		return len(ps.members)
 	}
 	return ps.batch() - ps.countIn(pool, (*member).takesSlot) - ps.returning
 }
 
-// batch returns how many clusters of the shared pool may be in flight at once.
 func (ps *placementState) batch() int {
-	return ps.strategy.Batch(ps.countIn(sharedPool, (*member).countsAtAll))
+	return placement.Batch(&ps.strategy.MaxConcurrency, ps.countIn(sharedPool, (*member).countsAtAll))
 }
 
 // countIn counts the members of a pool, outside of mandatory groups, for which a condition holds.
@@ -224,7 +236,6 @@ func (ps *placementState) countIn(pool int, holds func(*member) bool) int {
 	return ps.count(func(m *member) bool { return !ps.mandatory(m.group) && ps.pool(m) == pool && holds(m) })
 }
 
-// count counts the members for which a condition holds.
 func (ps *placementState) count(holds func(*member) bool) int {
 	n := 0
 	for _, m := range ps.members {
@@ -239,23 +250,37 @@ func (ps *placementState) count(holds func(*member) bool) int {
 // gaps. So it gets the groups with candidates, numbered consecutively, and one cluster of the first group that later groups wait for.
 func (ps *placementState) ask(q question) ([]*member, error) {
 	groups := make([][]string, len(ps.groups))
+	first := ps.firstOnTheWay(q)
 	for _, m := range ps.members {
-		if q.among(m) && q.candidate(m) {
+		if m == first || q.among(m) && q.candidate(m) {
 			groups[m.group] = append(groups[m.group], m.cluster)
 		}
 	}
-	first := ps.firstOnTheWay(q)
-	if first != nil {
-		groups[first.group] = append(groups[first.group], first.cluster)
+	asked := tracker.ClusterGroupsMap{}
+	var states []handler.ClusterRolloutStatus
+	for g, clusters := range groups {
+		if len(clusters) == 0 {
+			continue
+		}
+		key := tracker.GroupKey{GroupIndex: int32(len(asked))} //nolint:gosec // a few groups
+		asked[key] = sets.New(clusters...)
+		if first != nil && first.group == g {
+			states = append(states, handler.ClusterRolloutStatus{ClusterName: first.cluster, GroupKey: key, Status: handler.Progressing})
+		}
 	}
-	result, err := ps.rolloutClusters(q, groups, first)
+	noStatus := func(string, struct{}) (status handler.ClusterRolloutStatus, err error) { return } // Never called.
+	rollouts, err := handler.NewRolloutHandler(tracker.NewPlacementDecisionClustersTrackerWithGroups(nil, nil, asked), noStatus)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", ps.ref.Field, err)
 	}
-	next := make([]*member, 0, len(result))
-	for i := range result {
-		if result[i].Status == handler.ToApply {
-			next = append(next, ps.selection.find(result[i].ClusterName))
+	_, result, err := rollouts.GetRolloutCluster(q.plain(), states)
+	if err != nil {
+		return nil, fmt.Errorf("%s.rolloutStrategy: %w", ps.ref.Field, err)
+	}
+	next := make([]*member, 0, len(result.ClustersToRollout))
+	for i := range result.ClustersToRollout {
+		if found := &result.ClustersToRollout[i]; found.Status == handler.ToApply {
+			next = append(next, ps.selection.find(found.ClusterName))
 		}
 	}
 	return next, nil
@@ -268,7 +293,7 @@ func (ps *placementState) firstOnTheWay(q question) *member {
 		return nil
 	}
 	keepsTurn := func(m *member) bool {
-		return m.takesSlot() || m.traits().keepsTurn && !q.candidate(m)
+		return m.takesSlot() || m.phase.keepsTurn && !q.candidate(m)
 	}
 	var first *member
 	for _, m := range ps.members {
@@ -279,50 +304,14 @@ func (ps *placementState) firstOnTheWay(q question) *member {
 	return first
 }
 
-// rolloutClusters calls the handler with groups of clusters, at most one of which is in flight.
-func (ps *placementState) rolloutClusters(q question, groups [][]string, onTheWay *member) ([]handler.ClusterRolloutStatus, error) {
-	asked := tracker.ClusterGroupsMap{}
-	var states []handler.ClusterRolloutStatus
-	var mandatory []clusterv1alpha1.MandatoryDecisionGroup
-	for g, clusters := range groups {
-		if len(clusters) == 0 {
-			continue
-		}
-		key := tracker.GroupKey{GroupIndex: int32(len(asked))} //nolint:gosec // a few groups
-		asked[key] = sets.New(clusters...)
-		if onTheWay != nil && onTheWay.group == g {
-			states = append(states, handler.ClusterRolloutStatus{ClusterName: onTheWay.cluster, GroupKey: key, Status: handler.Progressing})
-		}
-		if q.mandatory {
-			mandatory = append(mandatory, clusterv1alpha1.MandatoryDecisionGroup{GroupIndex: key.GroupIndex})
-		}
-	}
-	noStatus := func(string, struct{}) (status handler.ClusterRolloutStatus, err error) { return } // Never called.
-	rollouts, err := handler.NewRolloutHandler(tracker.NewPlacementDecisionClustersTrackerWithGroups(nil, nil, asked), noStatus)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ps.ref.Field, err)
-	}
-	_, result, err := rollouts.GetRolloutCluster(plain(q.kind, mandatory, q.free), states)
-	if err != nil {
-		return nil, fmt.Errorf("%s.rolloutStrategy: %w", ps.ref.Field, err)
-	}
-	return result.ClustersToRollout, nil
-}
-
-// plain returns the strategy that the handler gets: type, groups and batch size, without times and limits.
-func plain(kind clusterv1alpha1.RolloutType, mandatory []clusterv1alpha1.MandatoryDecisionGroup, free int) clusterv1alpha1.RolloutStrategy {
+// plain returns the strategy that the handler gets: groups in order, or one batch, without times and limits.
+func (q *question) plain() clusterv1alpha1.RolloutStrategy {
 	config := clusterv1alpha1.RolloutConfig{ProgressDeadline: "None"}
-	groups := clusterv1alpha1.MandatoryDecisionGroups{MandatoryDecisionGroups: mandatory}
-	out := clusterv1alpha1.RolloutStrategy{Type: kind}
-	switch kind {
-	case clusterv1alpha1.Progressive:
-		out.Progressive = &clusterv1alpha1.RolloutProgressive{
-			RolloutConfig: config, MandatoryDecisionGroups: groups, MaxConcurrency: intstr.FromInt32(int32(free)), //nolint:gosec // a few thousand
-		}
-	case clusterv1alpha1.ProgressivePerGroup:
-		out.ProgressivePerGroup = &clusterv1alpha1.RolloutProgressivePerGroup{RolloutConfig: config, MandatoryDecisionGroups: groups}
-	default:
-		out.All = &clusterv1alpha1.RolloutAll{RolloutConfig: config}
+	if q.inOrder {
+		perGroup := &clusterv1alpha1.RolloutProgressivePerGroup{RolloutConfig: config}
+		return clusterv1alpha1.RolloutStrategy{Type: clusterv1alpha1.ProgressivePerGroup, ProgressivePerGroup: perGroup}
 	}
-	return out
+	free := intstr.FromInt32(int32(q.free)) //nolint:gosec // a few thousand
+	batch := &clusterv1alpha1.RolloutProgressive{RolloutConfig: config, MaxConcurrency: free}
+	return clusterv1alpha1.RolloutStrategy{Type: clusterv1alpha1.Progressive, Progressive: batch}
 }

@@ -140,7 +140,6 @@ func (sel *selection) addRef(index int, ref *placement.Ref) {
 	}
 }
 
-// of returns the clusters that belong to a placementRef.
 func (sel *selection) of(index int) []member {
 	return sel.members[sel.begins[index]:sel.begins[index+1]]
 }
@@ -209,7 +208,6 @@ func (sel *selection) leaves(w *work.Work, owner int) {
 	}
 }
 
-// byName orders works by cluster and name.
 func byName(a, b *work.Work) int {
 	return cmp.Or(strings.Compare(a.Cluster(), b.Cluster()), strings.Compare(a.Object.Name, b.Object.Name))
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -19,19 +21,10 @@ import (
 //  5. Exception: an agent that has lost a work removes its objects after a grace period. The current revision is sent to the cluster if the
 //     ledger proves that the cluster had it (replaceLost).
 
-// Held is what a plan would do if its owner were not paused.
-type Held struct {
-	// Abort is set if the rollout would be aborted. Then Writes and Deletes are empty.
-	Abort *Abort
-	// Writes and Deletes are those of the plan, in the same order.
-	Writes  []Write
-	Deletes []Delete
-}
-
 // hold holds back everything that the plan would do.
 func (p *Plan) hold(s *Snapshot, states []*placementState) {
-	p.Held = &Held{Abort: p.Abort, Writes: p.Writes, Deletes: p.Deletes}
-	p.Abort, p.Writes, p.Deletes = nil, nil, nil
+	held := p.Actions
+	p.Held, p.Actions = &held, Actions{}
 	if s.Heard != nil && !p.Unknown() {
 		p.replaceLost(s, states)
 	}
@@ -102,29 +95,25 @@ func (p *Plan) holdAbort(s *Snapshot, states []*placementState) {
 	p.hold(s, states)
 }
 
+// due returns the actions of the plan, including those that a pause holds back.
+func (p *Plan) due() *Actions {
+	if p.Held != nil {
+		return p.Held
+	}
+	return &p.Actions
+}
+
 // AbortDue returns the abort of a failed rollout, even if a pause holds it back; nil for none.
-func (p *Plan) AbortDue() *Abort {
-	if p.Held != nil {
-		return p.Held.Abort
-	}
-	return p.Abort
-}
+func (p *Plan) AbortDue() *Abort { return p.due().Abort }
 
-// allWrites returns the plan's writes, including those that a pause holds back.
-func (p *Plan) allWrites() []Write {
-	if p.Held != nil {
-		return p.Held.Writes
-	}
-	return p.Writes
-}
-
-// Revisions returns the revisions that the plan writes, or would write without a pause. The works in the cache may not have them yet.
-func (p *Plan) Revisions() []*work.Revision {
-	var written []*work.Revision
-	for _, w := range p.allWrites() {
-		if w.Revision != nil && !slices.ContainsFunc(written, func(known *work.Revision) bool { return known.Hash == w.Revision.Hash }) {
-			written = append(written, w.Revision)
+// Hashes returns the hashes of the revisions that the plan writes, or would write without a pause, and of those whose objects it keeps. The
+// works in the cache may not name them yet.
+func (p *Plan) Hashes() sets.Set[string] {
+	hashes := sets.New[string]()
+	for _, w := range p.due().Writes {
+		if w.Revision != nil {
+			hashes.Insert(w.Revision.Hash, w.KeptRevision)
 		}
 	}
-	return written
+	return hashes.Delete("")
 }

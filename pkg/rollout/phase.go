@@ -59,41 +59,8 @@ const (
 	PhaseSucceeded Phase = "Succeeded"
 )
 
-// phase is a row of the table: a Phase, or one variant of a Phase if it has several.
-type phase uint8
-
-const (
-	waiting phase = iota
-	terminating
-	// terminatingElsewhere is terminating with a work that belongs to another placementRef, and occupies a slot there.
-	terminatingElsewhere
-	terminationTimedOut
-	// overdueUnselected is a cluster that nothing selects any more, that had succeeded, and whose deadline has passed since.
-	overdueUnselected
-	inFlight
-	// validating is a success that a success gate holds back.
-	validating
-	soaking
-	handingOver
-	degraded
-	// degradedChanged is a cluster that was degraded when the placementRef was halted, and whose work was edited or deleted since: it gets the
-	// update revision again.
-	degradedChanged
-	failed
-	// failedChanged is failed with a work that somebody edited or deleted since: it gets the update revision again.
-	failedChanged
-	agentUnknown
-	completed
-	// skipped is a selected, unavailable cluster that its placementRef skips.
-	skipped
-	// held and closed are selected clusters that a hold or a closed window keeps from the update revision.
-	held
-	closed
-	succeeded
-)
-
-// consequence holds the consequences of a phase.
-type consequence struct {
+// phase is a Phase with its consequences, or one variant of a Phase if it has several.
+type phase struct {
 	// name is the phase as the plan shows it.
 	name Phase
 	// startable: the cluster may be next.
@@ -122,30 +89,44 @@ type consequence struct {
 	waitsFor Wait
 }
 
-// table holds the consequences of each phase.
-var table = [...]consequence{
-	waiting:              {name: PhaseWaiting, startable: true, takesSlot: onceWritten, keepsTurn: true, waitsFor: WaitTurn},
-	terminating:          {name: PhaseTerminating, takesSlot: always, keepsTurn: true, waitsFor: WaitDeletion},
-	terminatingElsewhere: {name: PhaseTerminating, keepsTurn: true, waitsFor: WaitDeletion},
-	terminationTimedOut:  {name: PhaseTerminationTimedOut, halts: true, tolerated: true, listed: true, waitsFor: WaitDeletion},
-	overdueUnselected:    {name: PhaseTerminationTimedOut, waitsFor: WaitDeletion},
-	inFlight:             {name: PhaseInFlight, takesSlot: always, keepsTurn: true, mayStillFail: true, awaited: always, waitsFor: WaitAgent},
-	validating:           {name: PhaseValidating, takesSlot: always, keepsTurn: true, mayStillFail: true, awaited: always, waitsFor: WaitSuccessGate},
-	soaking:              {name: PhaseSoaking, takesSlot: always, keepsTurn: true, awaited: always, updated: true, waitsFor: WaitSoak},
-	handingOver:          {name: PhaseHandingOver, takesSlot: always, keepsTurn: true, awaited: unlessHalted, settled: true, waitsFor: WaitHandover},
-	degraded: {name: PhaseDegraded, takesSlot: always, keepsTurn: true, halts: true, mayStillFail: true, awaited: withDeadline, listed: true,
-		waitsFor: WaitManifests},
-	degradedChanged: {name: PhaseDegraded, takesSlot: always, keepsTurn: true, halts: true, awaited: withDeadline, listed: true, waitsFor: WaitManifests},
-
-	failed:        {name: PhaseFailed, halts: true, fails: true, tolerated: true, listed: true},
-	failedChanged: {name: PhaseFailed, halts: true, fails: true, listed: true},
-	agentUnknown:  {name: PhaseAgentUnknown, halts: true, listed: true, waitsFor: WaitAgent},
-	completed:     {name: PhaseCompleted, done: true, listed: true},
-	skipped:       {name: PhaseSkipped, done: true, waitsFor: WaitAvailability},
-	held:          {name: PhaseHeld, done: true, waitsFor: WaitHold},
-	closed:        {name: PhaseClosed, keepsTurn: true, awaited: unlessHalted, waitsFor: WaitWindow},
-	succeeded:     {name: PhaseSucceeded, done: true, updated: true, settled: true},
-}
+// The table of the phases.
+var (
+	waiting     = &phase{name: PhaseWaiting, startable: true, takesSlot: onceWritten, keepsTurn: true, waitsFor: WaitTurn}
+	terminating = &phase{name: PhaseTerminating, takesSlot: always, keepsTurn: true, waitsFor: WaitDeletion}
+	// terminatingElsewhere is terminating with a work that belongs to another placementRef, and occupies a slot there.
+	terminatingElsewhere = &phase{name: PhaseTerminating, keepsTurn: true, waitsFor: WaitDeletion}
+	terminationTimedOut  = &phase{name: PhaseTerminationTimedOut, halts: true, tolerated: true, listed: true, waitsFor: WaitDeletion}
+	// overdueUnselected is a cluster that nothing selects any more, that had succeeded, and whose deadline has passed since.
+	overdueUnselected = &phase{name: PhaseTerminationTimedOut, waitsFor: WaitDeletion}
+	inFlight          = &phase{
+		name: PhaseInFlight, takesSlot: always, keepsTurn: true, mayStillFail: true, awaited: always, waitsFor: WaitAgent,
+	}
+	validating = &phase{
+		name: PhaseValidating, takesSlot: always, keepsTurn: true, mayStillFail: true, awaited: always, waitsFor: WaitSuccessGate,
+	}
+	soaking     = &phase{name: PhaseSoaking, takesSlot: always, keepsTurn: true, awaited: always, updated: true, waitsFor: WaitSoak}
+	handingOver = &phase{
+		name: PhaseHandingOver, takesSlot: always, keepsTurn: true, awaited: unlessHalted, settled: true, waitsFor: WaitHandover,
+	}
+	degraded = &phase{
+		name: PhaseDegraded, takesSlot: always, keepsTurn: true, halts: true, mayStillFail: true, awaited: withDeadline, listed: true,
+		waitsFor: WaitManifests,
+	}
+	// degradedChanged is a cluster that was degraded when the placementRef was halted, and whose work was edited or deleted since: it gets the
+	// update revision again.
+	degradedChanged = &phase{
+		name: PhaseDegraded, takesSlot: always, keepsTurn: true, halts: true, awaited: withDeadline, listed: true, waitsFor: WaitManifests,
+	}
+	failed = &phase{name: PhaseFailed, halts: true, fails: true, tolerated: true, listed: true}
+	// failedChanged is failed with a work that somebody edited or deleted since: it gets the update revision again.
+	failedChanged = &phase{name: PhaseFailed, halts: true, fails: true, listed: true}
+	agentUnknown  = &phase{name: PhaseAgentUnknown, halts: true, listed: true, waitsFor: WaitAgent}
+	completed     = &phase{name: PhaseCompleted, done: true, listed: true}
+	skipped       = &phase{name: PhaseSkipped, done: true, waitsFor: WaitAvailability}
+	held          = &phase{name: PhaseHeld, done: true, waitsFor: WaitHold}
+	closed        = &phase{name: PhaseClosed, keepsTurn: true, awaited: unlessHalted, waitsFor: WaitWindow}
+	succeeded     = &phase{name: PhaseSucceeded, done: true, updated: true, settled: true}
+)
 
 // when is an answer of the table that may depend on the placementRef or on the plan.
 type when uint8
@@ -190,7 +171,7 @@ type member struct {
 	atUpdate bool
 	state    work.State
 
-	phase phase
+	phase *phase
 	// since is when the phase began. It is not meaningful for waiting and terminating clusters.
 	since time.Time
 	// next is when the phase changes or must be checked again; zero for never.
@@ -213,21 +194,16 @@ type member struct {
 	inPlan bool
 }
 
-// traits returns the consequences of a member's phase.
-func (m *member) traits() *consequence { return &table[m.phase] }
-
 // The exceptions, which need the work, the clock or the plan.
 
-// takesSlot reports whether a member occupies a slot.
 func (m *member) takesSlot() bool {
-	return m.traits().takesSlot == always || m.written && m.traits().takesSlot == onceWritten
+	return m.phase.takesSlot == always || m.written && m.phase.takesSlot == onceWritten
 }
 
-// startable reports whether a member may be next.
-func (m *member) startable() bool { return m.traits().startable && !m.written }
+func (m *member) startable() bool { return m.phase.startable && !m.written }
 
 // failed reports whether a member counts as failed for its placementRef.
-func (m *member) failed() bool { return m.traits().fails }
+func (m *member) failed() bool { return m.phase.fails }
 
 // writtenAgain reports whether a member that was started gets the update revision again: the API server rejects the write, or the member
 // failed, and somebody changed its work since. This starts no further cluster, so neither a halt nor the order of groups prevents it.
@@ -263,10 +239,9 @@ func (m *member) counted() bool { return m.owned || m.away }
 
 // mayFailUnselected reports whether a member that nothing selects any more could still fail.
 func (ps *placementState) mayFailUnselected(m *member) bool {
-	return !m.counted() && m.traits().mayStillFail && ps.hasDeadline()
+	return !m.counted() && m.phase.mayStillFail && ps.hasDeadline()
 }
 
-// computePhase computes the phase of a member.
 func (ps *placementState) computePhase(s *Snapshot, m *member) {
 	m.atUpdate = m.work.At(s.Update)
 	switch {
@@ -312,7 +287,7 @@ func (ps *placementState) updatedPhase(s *Snapshot, m *member) {
 	default:
 		m.phase, m.next = ps.until(s, m, inFlight, failed)
 	}
-	if m.traits().mayStillFail && !gateChanges.IsZero() && (m.next.IsZero() || gateChanges.Before(m.next)) {
+	if m.phase.mayStillFail && !gateChanges.IsZero() && (m.next.IsZero() || gateChanges.Before(m.next)) {
 		m.next = gateChanges
 	}
 	ps.failFlapping(s, m)
@@ -331,7 +306,7 @@ func (ps *placementState) soakedAt(s *Snapshot, m *member) time.Time {
 
 // soakPhase returns the phase of a success: settled if this process has seen it for long enough and it was soaked, and otherwise soaking,
 // with the time when it settles.
-func soakPhase(s *Snapshot, w *work.Work, soaked time.Time) (phase, time.Time) {
+func soakPhase(s *Snapshot, w *work.Work, soaked time.Time) (*phase, time.Time) {
 	if w.SucceededSince.IsZero() {
 		return soaking, s.Now.Add(s.Settle)
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
-
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -73,15 +71,12 @@ func (ps *placementState) addLeft(s *Snapshot, w *work.Work) {
 	ps.members = append(ps.members, &member{cluster: w.Cluster(), group: ps.groupOf(w), work: w, away: away})
 }
 
-// mandatory reports whether a group is mandatory.
 func (ps *placementState) mandatory(group int) bool { return ps.isMandatory[group] }
 
-// any reports whether a condition holds for a member.
 func (ps *placementState) any(holds func(*member) bool) bool {
 	return slices.ContainsFunc(ps.members, holds)
 }
 
-// names returns the clusters of the members for which a condition holds.
 func (ps *placementState) names(holds func(*member) bool) []string {
 	var clusters []string
 	for _, m := range ps.members {
@@ -104,7 +99,7 @@ func (ps *placementState) addLeaving(s *Snapshot) {
 	for _, work := range ps.leaving {
 		if work.At(s.Update) || s.hasFailed(work.Cluster()) {
 			ps.addLeft(s, work)
-		} else if _, _, known := work.DecisionGroup(); known {
+		} else if _, known := work.DecisionGroup(); known {
 			if away, _ := s.away(work.Cluster()); work.Deleting() || !away {
 				older = append(older, work)
 			}
@@ -124,20 +119,19 @@ func (ps *placementState) addLeaving(s *Snapshot) {
 // hasTurn reports whether other groups wait for a group.
 func (ps *placementState) hasTurn(group *placement.Group) bool {
 	return ps.err == nil &&
-		(ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.IsMandatory(group) || ps.strategy.RingOf(group) < len(ps.strategy.Rings))
+		(ps.perGroup() || ps.strategy.IsMandatory(group) || ps.strategy.RingOf(group) < len(ps.strategy.Rings))
 }
 
 // findGroup returns the group of a work's cluster when the work was written, found by index and name, or by name. If that group no longer
 // exists, findGroup returns a new one with the index -1.
 func (ps *placementState) findGroup(work *work.Work) (int, placement.Group) {
-	index, name, known := work.DecisionGroup()
+	wanted, known := work.DecisionGroup()
 	if !known {
-		index, name = -1, ""
+		wanted = placement.Group{Index: -1}
 	}
-	wanted := placement.Group{Name: name, Index: index}
-	found := slices.IndexFunc(ps.groups, func(group placement.Group) bool { return group.Index == index && group.Name == name })
-	if found < 0 && name != "" {
-		found = slices.IndexFunc(ps.groups, func(group placement.Group) bool { return group.Name == name })
+	found := slices.IndexFunc(ps.groups, func(group placement.Group) bool { return group.Index == wanted.Index && group.Name == wanted.Name })
+	if found < 0 && wanted.Name != "" {
+		found = slices.IndexFunc(ps.groups, func(group placement.Group) bool { return group.Name == wanted.Name })
 	}
 	if found >= 0 {
 		wanted = ps.groups[found]

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -82,23 +83,14 @@ type Abort struct {
 
 // RefOutcome is the plan's result for one placementRef.
 type RefOutcome struct {
-	Name string
+	*placement.Ref
 	// Err names the field of the ref that can't be used. Nothing new is started then.
 	Err error
-	// PlacementMissing is true if the Placement does not exist.
-	PlacementMissing bool
 	// Unknown is true if the clusters that the Placement selects are unknown: the Placement is missing, or its decisions are missing or
 	// being written. Meanwhile, no cluster of the object is started, handed over or marked as failed, and the rollout does not complete.
 	Unknown bool
 	// SelectionKnown is true if the clusters that the Placement selects are known. No rollout completes before that.
 	SelectionKnown bool
-	// Decisions is how many PlacementDecision objects were seen. Missing is how many of the clusters that the Placement counts are not
-	// named in any of them.
-	Decisions, Missing int
-	// Groups is how many decision groups there are.
-	Groups int
-	// PlacementSelected is the Placement's own count of its clusters.
-	PlacementSelected int
 	// Selected is how many clusters the ref owns.
 	Selected int
 	// invalid is how many of them are names that no cluster can have.
@@ -132,24 +124,29 @@ type RefOutcome struct {
 	awaited int
 }
 
+// Actions are what a plan does.
+type Actions struct {
+	// Abort is set if the rollout is to be aborted. Then Writes and Deletes are empty: the abort is persisted first.
+	Abort *Abort
+	// Writes are the writes, in the order in which they should be made.
+	Writes []Write
+	// Deletes are the deletions of works that no ref selects, and of surplus ones.
+	Deletes []Delete
+}
+
 // Plan is the result of Decide: its findings, and the actions to take.
 type Plan struct {
 	// Desired is the revision that the works should have: the update revision, or the current one while aborted. It is nil while aborted if
 	// the current one is not available.
 	Desired *work.Revision
-	// Abort is set if the rollout is to be aborted. Then Writes and Deletes are empty: the abort is persisted first.
-	Abort *Abort
+	Actions
 	// WouldAbort is the abort that failureStrategy ReportAbort does not carry out; nil for none.
 	WouldAbort *Abort
 	// AbortBlocked is why a failed ref with AbortAll or ReportAbort decides no abort.
 	AbortBlocked AbortBlock
-	// Writes are the writes, in the order in which they should be made.
-	Writes []Write
-	// Deletes are the deletions of works that no ref selects, and of surplus ones.
-	Deletes []Delete
 	// Held contains the actions that a pause holds back; nil if the owner is not paused. Then Abort and Deletes are empty, and Writes has only
 	// works that agents have lost.
-	Held *Held
+	Held *Actions
 	// Served is a digest, for the ledger, of the clusters that have the current revision during a pause over a broker. If a pass can't
 	// compute it, it keeps Snapshot.Served.
 	Served string
@@ -232,37 +229,29 @@ type Failing struct {
 	Rejected string
 }
 
-// Selected returns how many clusters are selected, each counted once.
-func (p *Plan) Selected() int {
-	n := 0
+// sum adds up a number of each placementRef.
+func (p *Plan) sum(of func(*RefOutcome) int) (n int) {
 	for i := range p.Refs {
-		n += p.Refs[i].Selected
+		n += of(&p.Refs[i])
 	}
 	return n
 }
+
+// Selected returns how many clusters are selected, each counted once.
+func (p *Plan) Selected() int { return p.sum(func(ref *RefOutcome) int { return ref.Selected }) }
+
+// Updated returns how many selected clusters succeeded at the update revision.
+func (p *Plan) Updated() int { return p.sum(func(ref *RefOutcome) int { return ref.Updated }) }
 
 // Restorable returns how many clusters an abort can roll back: all selected clusters, except impossible names and clusters that are away.
 func (p *Plan) Restorable() int {
-	n := p.Selected() + p.awayRestorable
-	for i := range p.Refs {
-		n -= p.Refs[i].invalid
-	}
-	return n
-}
-
-// Updated returns how many selected clusters succeeded at the update revision.
-func (p *Plan) Updated() int {
-	n := 0
-	for i := range p.Refs {
-		n += p.Refs[i].Updated
-	}
-	return n
+	return p.awayRestorable + p.sum(func(ref *RefOutcome) int { return ref.Selected - ref.invalid })
 }
 
 // RollsOut reports whether the plan writes a revision for the first time, or would without a pause. Writes of metadata alone, and retries
 // of rejected writes, do not advance a rollout. Nor do stand-ins.
 func (p *Plan) RollsOut() bool {
-	return slices.ContainsFunc(p.allWrites(), func(w Write) bool { return w.Action != Relabel && !w.Retry && !w.StandIn })
+	return slices.ContainsFunc(p.due().Writes, func(w Write) bool { return w.Action != Relabel && !w.Retry && !w.StandIn })
 }
 
 // namesShown limits the clusters that a message names, because the message of a condition may have at most 32 KiB.

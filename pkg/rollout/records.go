@@ -83,7 +83,7 @@ func (ps *placementState) recordOf(s *Snapshot, m *member) (record Failure, hold
 		return Failure{}, false
 	}
 	record, holds = s.Records.Failures[m.cluster]
-	terminates := m.traits().waitsFor == WaitDeletion
+	terminates := m.phase.waitsFor == WaitDeletion
 	switch {
 	case record.Reason == workv1alpha1.FailureTerminationTimedOut:
 		return record, holds && terminates && m.work.Deleting()
@@ -96,7 +96,7 @@ func (ps *placementState) recordOf(s *Snapshot, m *member) (record Failure, hold
 // applyRecord gives a member the phase of its recorded failure. A cluster that no placementRef selects, and that had succeeded, fails only by
 // such a record.
 func (ps *placementState) applyRecord(s *Snapshot, m *member) {
-	if m.traits().settled || m.phase == completed {
+	if m.phase.settled || m.phase == completed {
 		return
 	}
 	record, holds := ps.recordOf(s, m)
@@ -107,7 +107,7 @@ func (ps *placementState) applyRecord(s *Snapshot, m *member) {
 		}
 		return
 	}
-	if m.traits().mayStillFail {
+	if m.phase.mayStillFail {
 		m.next = time.Time{} // Its deadline no longer applies.
 	}
 	found := record // Only an existing record goes to the heap.
@@ -129,7 +129,7 @@ func (m *member) stayDegraded(s *Snapshot) {
 }
 
 // failedPhase returns the phase of a member with a recorded failure.
-func (m *member) failedPhase() phase {
+func (m *member) failedPhase() *phase {
 	switch {
 	case m.reason == workv1alpha1.FailureTerminationTimedOut:
 		return terminationTimedOut
@@ -149,7 +149,7 @@ func (m *member) failure(s *Snapshot, placement string, unknown bool) (Failure, 
 			failure.Placement = placement
 		}
 		return failure, true
-	case !m.traits().fails && (!m.owned || m.phase != terminationTimedOut):
+	case !m.phase.fails && (!m.owned || m.phase != terminationTimedOut):
 		return Failure{}, false
 	}
 	failure := Failure{Placement: placement, Since: s.Now, Reason: m.reason, Gate: m.gate}
@@ -181,7 +181,7 @@ func (m *member) degradedRecord(s *Snapshot, placement string, halted bool) (Fai
 	if !known {
 		record = Failure{Placement: placement, Since: s.Now, Reason: workv1alpha1.FailureDegraded}
 	}
-	return record, m.traits().name == PhaseDegraded && (known || halted && m.counted())
+	return record, m.phase.name == PhaseDegraded && (known || halted && m.counted())
 }
 
 // records returns the current facts. During an abort, the facts of the failed rollout are kept.

@@ -4,7 +4,6 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -29,8 +28,8 @@ func (w *Write) Metadata() work.Metadata {
 	m.Labels[workv1alpha1.LabelControllerHash] = w.Revision.Hash
 	m.SetOrDrop(workv1alpha1.AnnotationKeptRevision, w.KeptRevision)
 	accepted := ""
-	if w.Work == nil || w.ChangesSpec() {
-		accepted = w.Owner.AskedFor(w.Revision.Digest, existing.Generation+1)
+	if !w.Owner.Brokered && (w.Work == nil || w.ChangesSpec()) {
+		accepted = work.AskedFor(w.Revision.Digest, existing.Generation+1)
 	}
 	m.SetOrDrop(workv1alpha1.AnnotationAccepted, accepted)
 	return m
@@ -69,9 +68,8 @@ func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 // failedInAnother reports whether a member failed in a decision group that its work does not name. If the cluster is deselected, its
 // failure counts in the group that the work names.
 func (ps *placementState) failedInAnother(m *member, group string) bool {
-	index, name, known := m.work.DecisionGroup()
-	of := placement.Group{Name: name, Index: index}
-	return known && m.traits().fails && ps.ref.Settled() && m.work.PlacementName() == ps.ref.Name && of.Key() != group
+	of, known := m.work.DecisionGroup()
+	return known && m.phase.fails && ps.ref.Settled() && m.work.PlacementName() == ps.ref.Name && of.Key() != group
 }
 
 // placement returns the Placement with which a member's work is labelled. While a selection is unknown, no work is handed over.

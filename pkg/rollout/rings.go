@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
-
-	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -73,7 +71,7 @@ const maxBaking = 100
 
 // ring is an entry of the list with its clusters.
 type ring struct {
-	*placement.Ring
+	*workv1alpha1.RolloutGroup
 	// exists is true if a cluster of the group belongs to the placementRef.
 	exists bool
 	// size is the number of its clusters that count, failed is the number of those that have failed within the limits, and unfinished names
@@ -89,7 +87,6 @@ type ring struct {
 // ringsHold reports whether listed groups hold clusters back.
 func (s *Snapshot) ringsHold() bool { return !s.Aborted && !s.Ended && !s.returns() }
 
-// openRings decides which listed groups may begin.
 func (ps *placementState) openRings(s *Snapshot) {
 	if ps.err != nil || len(ps.strategy.Rings) == 0 {
 		return
@@ -104,12 +101,11 @@ func (ps *placementState) openRings(s *Snapshot) {
 	}
 }
 
-// gatherRings gathers the listed groups with their clusters.
 func (ps *placementState) gatherRings(s *Snapshot) {
 	ps.rings = make([]ring, len(ps.strategy.Rings))
 	for i := range ps.rings {
 		r := &ps.strategy.Rings[i]
-		ps.rings[i] = ring{Ring: r, approved: !r.NeedsApproval || s.Approved[r.Label]}
+		ps.rings[i] = ring{RolloutGroup: r, approved: !r.NeedsApproval() || s.Approved[r.Label()]}
 		ps.rings[i].recorded = s.notAhead(s.Records.Baking[ps.bakingKey(&ps.rings[i])])
 	}
 	for _, m := range ps.members {
@@ -122,7 +118,6 @@ func (ps *placementState) gatherRings(s *Snapshot) {
 	}
 }
 
-// add counts a member.
 func (r *ring) add(m *member, s *Snapshot) {
 	r.exists = true
 	if !m.countsAtAll() {
@@ -132,7 +127,7 @@ func (r *ring) add(m *member, s *Snapshot) {
 	if !m.finished() {
 		r.unfinished = append(r.unfinished, m.cluster)
 	}
-	if m.traits().tolerated {
+	if m.phase.tolerated {
 		r.failed++
 	}
 	if m.phase == succeeded {
@@ -142,7 +137,7 @@ func (r *ring) add(m *member, s *Snapshot) {
 
 // finished reports whether a member does not hold back the listed groups after its own.
 func (m *member) finished() bool {
-	return m.traits().done || m.traits().tolerated || m.phase == overdueUnselected
+	return m.phase.done || m.phase.tolerated || m.phase == overdueUnselected
 }
 
 // allFailed reports whether every cluster of an entry has failed. An entry whose clusters are all passed over has not failed.
@@ -161,7 +156,7 @@ func (m *member) succeededAt(s *Snapshot, recorded time.Time) time.Time {
 // bakeFrom returns when the bakeTime of an entry began: with its last success, as recorded or according to its works, whichever is later.
 func (r *ring) bakeFrom(s *Snapshot) time.Time {
 	switch from := work.Later(r.recorded, s.notAhead(r.succeeded)); {
-	case r.BakeTime == 0 || len(r.unfinished) > 0:
+	case r.Bake() == 0 || len(r.unfinished) > 0:
 		return time.Time{}
 	case from.IsZero() && !r.succeeded.IsZero():
 		return s.Now
@@ -180,7 +175,7 @@ func (s *Snapshot) notAhead(at time.Time) time.Time {
 }
 
 // bakingKey is the key of an entry in Records.Baking. The name of a Placement has no slash.
-func (ps *placementState) bakingKey(r *ring) string { return ps.ref.Name + "/" + r.Label }
+func (ps *placementState) bakingKey(r *ring) string { return ps.ref.Name + "/" + r.Label() }
 
 // noteBaking records when the bakeTime of each entry began. An entry that is not done keeps its record.
 func (ps *placementState) noteBaking(s *Snapshot, found map[string]time.Time) {
@@ -209,39 +204,8 @@ func (ps *placementState) firstWaiting(s *Snapshot) int {
 	return len(ps.rings)
 }
 
-// bakes reports whether the bakeTime of an entry is running.
 func (r *ring) bakes(s *Snapshot) bool {
-	return !r.from.IsZero() && s.Now.Before(r.from.Add(r.BakeTime))
-}
-
-// nextInRings returns the next candidates of the entries that may begin. Each entry follows the strategy separately, and so do the other
-// clusters after the last entry.
-func (ps *placementState) nextInRings(s *Snapshot) ([]*member, error) {
-	var next []*member
-	for unit := range ps.open + 1 {
-		q := question{kind: ps.strategy.Kind, candidate: (*member).startable, among: func(m *member) bool { return ps.ringOf[m.group] == unit }}
-		pool := sharedPool
-		if unit < len(ps.rings) && ps.rings[unit].MaxConcurrency != nil {
-			pool, q.kind = unit, clusterv1alpha1.Progressive
-		}
-		var found []*member
-		var err error
-		if q.kind == clusterv1alpha1.Progressive {
-			ps.limit = WaitSlot
-			found, err = ps.fillBatch(s, q, pool)
-		} else {
-			ps.limit, q.inOrder = WaitGroup, true
-			found, err = ps.ask(q)
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range found {
-			m.chosen = true // It takes a slot from the entries after it.
-		}
-		next = append(next, found...)
-	}
-	return next, nil
+	return !r.from.IsZero() && s.Now.Before(r.from.Add(r.Bake()))
 }
 
 // ringWait returns the reason why the listed groups hold a member back; empty if they do not.
@@ -292,7 +256,7 @@ func (p *Plan) noteGroups(s *Snapshot, ps *placementState, outcome *RefOutcome) 
 func (ps *placementState) groupState(s *Snapshot, i, first int) GroupState {
 	r := &ps.rings[i]
 	g := GroupState{
-		Placement: ps.ref.Name, Group: r.Label, State: GroupDone, NeedsApproval: !r.approved, BakeTime: r.BakeTime,
+		Placement: ps.ref.Name, Group: r.Label(), State: GroupDone, NeedsApproval: !r.approved, BakeTime: r.Bake(),
 		Clusters: r.size, Unfinished: r.unfinished,
 	}
 	switch {
@@ -300,7 +264,7 @@ func (ps *placementState) groupState(s *Snapshot, i, first int) GroupState {
 	case !r.exists:
 		g.State = GroupMissing
 	case i > first:
-		g.State, g.For = GroupWaiting, ps.rings[first].Label
+		g.State, g.For = GroupWaiting, ps.rings[first].Label()
 	case !r.approved:
 		g.State = GroupUnapproved
 	case r.allFailed():
@@ -308,7 +272,7 @@ func (ps *placementState) groupState(s *Snapshot, i, first int) GroupState {
 	case len(r.unfinished) > 0 || !r.bakes(s):
 		g.State = GroupRunning
 	default:
-		g.State, g.Until = GroupBaking, r.from.Add(r.BakeTime)
+		g.State, g.Until = GroupBaking, r.from.Add(r.Bake())
 	}
 	return g
 }
@@ -324,25 +288,12 @@ func (ps *placementState) ownFailures(group int) (at int, own bool) {
 	return at, at < len(ps.rings) && ps.rings[at].MaxFailures != nil
 }
 
-// exceedsOwn reports whether more clusters of a listed group count as failed than its own maxFailures allows, for its size plus the missing
-// clusters.
-func (ps *placementState) exceedsOwn(counts, sizes []int, missing int) bool {
-	for r, count := range counts {
-		if count > 0 && count > ps.rings[r].FailuresAllowed(sizes[r]+missing) {
-			return true
-		}
-	}
-	return false
-}
-
 // describeRings describes the failures of the listed groups that have a maxFailures of their own; empty if they are not the cause.
 func (ps *placementState) describeRings() string {
-	for i := range ps.rings {
-		if r := &ps.rings[i]; r.MaxFailures != nil {
-			failed := ps.count(func(m *member) bool { return ps.ringOf[m.group] == i && m.failed() })
-			if failed > r.FailuresAllowed(r.size) {
-				return fmt.Sprintf("maxFailures of group %s is %s", r.Label, r.MaxFailures)
-			}
+	limits := ps.failureLimits(ps.size(), 0, (*member).failed, anyMember)
+	for g := range ps.groups {
+		if r, own := ps.ownFailures(g); own && limits[g].exceeded() {
+			return fmt.Sprintf("maxFailures of group %s is %s", ps.rings[r].Label(), ps.rings[r].MaxFailures)
 		}
 	}
 	return ""

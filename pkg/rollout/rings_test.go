@@ -327,7 +327,7 @@ func TestRingFailsByItsOwnLimit(t *testing.T) {
 	require.NotNil(t, p.Abort)
 	require.Contains(t, p.Abort.Reason, "(c3, c4): not successful within progressDeadline 5m0s, maxFailures of group b is 1")
 	limits := rollout.LimitsOf(rt.Snapshot(rt.Now(10*minute), rt.Refs(ref), fleet("oo xx oo")))[0]
-	require.Equal(t, rollout.GroupLimits{Name: "b", Index: 1, Total: 2, MaxFailures: 1, Own: true}, limits.Groups[1])
+	require.Equal(t, rollout.GroupLimits{Name: "b", Index: 1, Total: 2, MaxFailures: 1, Own: true}, limits.Groups[0])
 	require.Equal(t, 1, limits.Excess)
 }
 

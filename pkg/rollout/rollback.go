@@ -71,7 +71,6 @@ const (
 	BlockedByUndo AbortBlock = "Undo"
 )
 
-// desired returns the revision that every cluster should have in the end.
 func (s *Snapshot) desired() *work.Revision {
 	if s.Aborted {
 		return s.Current
@@ -127,23 +126,12 @@ func (p *Plan) decideAbort(s *Snapshot, states []*placementState) bool {
 	return p.Abort != nil
 }
 
-// planRollback writes the current revision to every cluster that lacks it.
 func (p *Plan) planRollback(s *Snapshot, states []*placementState, sel *selection) {
 	if s.Current == nil {
 		return
 	}
-	for _, ps := range states {
-		for _, m := range ps.members {
-			if m.writable() && p.goesBack(s, m.work) {
-				p.write(s, ps, m, s.Current, s.whyBack(m.work))
-			}
-		}
-	}
-	for _, w := range sel.unselected {
-		if p.goesBack(s, w) {
-			p.writeUnselected(s, w, s.Current, s.whyBack(w))
-		}
-	}
+	// A work goes back if it does not have the restored revision, or has kept objects to trim.
+	p.writeEverywhere(s, states, sel, s.Current, "aborted", func(w *work.Work) bool { return !w.At(s.Current) || p.trims(s, w) })
 	p.Behind = p.Deferred
 	for i := range p.Writes {
 		cluster := p.Writes[i].Cluster
@@ -153,46 +141,40 @@ func (p *Plan) planRollback(s *Snapshot, states []*placementState, sel *selectio
 	}
 }
 
-// goesBack reports whether an abort writes a work, which may be nil: it does not have the restored revision, or has kept objects to trim.
-func (p *Plan) goesBack(s *Snapshot, w *work.Work) bool { return !w.At(s.Current) || p.trims(s, w) }
-
-// whyBack returns why an abort writes a work.
-func (s *Snapshot) whyBack(w *work.Work) string {
-	if w.At(s.Current) {
-		return trimmed
+// returnAtOnce writes the update revision to every cluster that left it, if the template has returned. Clusters without a work, and clusters
+// whose work was edited by hand, follow the strategy.
+func (p *Plan) returnAtOnce(s *Snapshot, states []*placementState, sel *selection) {
+	if s.returns() {
+		left := func(w *work.Work) bool { return w.HasOther(s.Update) }
+		p.writeEverywhere(s, states, sel, s.Update, "the template has returned to this revision", left)
 	}
-	return "aborted"
 }
 
-// returned is the reason for writing a work when the template has returned.
-const returned = "the template has returned to this revision"
-
-// returnAtOnce writes the update revision to every cluster that left it, regardless of strategies and halts, if the template has returned.
-// Clusters without a work, and clusters whose work was edited by hand, follow the strategy.
-func (p *Plan) returnAtOnce(s *Snapshot, states []*placementState, sel *selection) {
-	if !s.returns() {
-		return
+// writeEverywhere writes a revision to every cluster that needs it, regardless of strategies and halts. The work of a cluster may be nil.
+func (p *Plan) writeEverywhere(
+	s *Snapshot, states []*placementState, sel *selection, rev *work.Revision, why string, needs func(*work.Work) bool,
+) {
+	reason := func(w *work.Work) string {
+		if w.At(rev) {
+			return trimmed
+		}
+		return why
 	}
 	for _, ps := range states {
 		for _, m := range ps.members {
-			if m.writable() && m.work.HasOther(s.Update) {
-				p.write(s, ps, m, s.Update, returned)
+			if m.writable() && needs(m.work) {
+				p.write(s, ps, m, rev, reason(m.work))
 				m.written = true
 			}
 		}
 	}
 	for _, w := range sel.unselected {
-		if !w.HasOther(s.Update) {
+		if !needs(w) {
 			continue
 		}
-		p.writeUnselected(s, w, s.Update, returned)
+		p.add(s, Write{Action: Update, Cluster: w.Cluster(), Placement: w.PlacementName(), Work: w, Why: reason(w)}, rev)
 		if index, named := sel.first[w.PlacementName()]; named {
 			states[index].returning++
 		}
 	}
-}
-
-// writeUnselected adds a write of a revision to the work of a cluster that nothing selects.
-func (p *Plan) writeUnselected(s *Snapshot, w *work.Work, rev *work.Revision, why string) {
-	p.add(s, Write{Action: Update, Cluster: w.Cluster(), Placement: w.PlacementName(), Work: w, Why: why}, rev)
 }

@@ -1,8 +1,6 @@
 package rollout
 
 import (
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -54,21 +52,4 @@ func (s *Snapshot) unavailable(cluster string) (unavailable bool, until time.Tim
 // countsAtAll reports whether limits apply to a member.
 func (m *member) countsAtAll() bool { return m.phase != skipped && m.phase != held }
 
-// size returns the number of members to which limits apply.
 func (ps *placementState) size() int { return ps.count((*member).countsAtAll) }
-
-// noteSkipped adds the skipped clusters to Away.
-func (p *Plan) noteSkipped(s *Snapshot, states []*placementState) {
-	for _, ps := range states {
-		for _, m := range ps.members {
-			if m.phase == skipped {
-				p.Away = append(p.Away, AwayCluster{
-					Cluster: m.cluster, Placement: ps.ref.Name, Since: s.Clusters[m.cluster].UnavailableSince, Skipped: true,
-				})
-			}
-		}
-	}
-	if p.Counts[PhaseSkipped] > 0 {
-		slices.SortFunc(p.Away, func(a, b AwayCluster) int { return strings.Compare(a.Cluster, b.Cluster) })
-	}
-}

@@ -8,10 +8,18 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Snapshot is everything that Decide knows about one ManifestWorkReplicaSet.
-type Snapshot struct {
-	// Now is the hub's clock.
-	Now time.Time
+// Fleet is what this process knows about the works and their clusters.
+type Fleet struct {
+	// Works are all ManifestWorks that have the owner label.
+	Works []work.Work
+	// Clusters are the managed clusters of two kinds of works: those that no placementRef selects, and those that the placementRef in their
+	// label does not select. It is nil if the hub can't read ManagedClusters.
+	Clusters placement.Clusters
+	// Holds are the holds of selected clusters.
+	Holds map[string]placement.Hold
+	// AwayUnheard are the clusters that were away and whose works this process does not know yet, because their agents have not reported them
+	// over a broker.
+	AwayUnheard []AwayCluster
 	// Gap is the last period in which the agents' reports did not reach this process. No deadline fires until the agents have had
 	// time to report.
 	Gap Gap
@@ -23,6 +31,15 @@ type Snapshot struct {
 	Unreached []string
 	// Settle is how long this process must have seen a success without interruption before it counts.
 	Settle time.Duration
+	// Handover is set under pruneStrategy WhenAvailable: objects that a revision drops stay until it is available.
+	Handover *Handover
+}
+
+// Snapshot is everything that Decide knows about one ManifestWorkReplicaSet.
+type Snapshot struct {
+	// Now is the hub's clock.
+	Now time.Time
+	Fleet
 
 	// Update is the revision of the template in the spec. It is never nil.
 	Update *work.Revision
@@ -61,16 +78,6 @@ type Snapshot struct {
 	// select are unknown.
 	Refs        []placement.Ref
 	IgnoredRefs int
-	// Works are all ManifestWorks that have the owner label.
-	Works []work.Work
-	// Clusters are the managed clusters of two kinds of works: those that no placementRef selects, and those that the placementRef in their
-	// label does not select. It is nil if the hub can't read ManagedClusters.
-	Clusters placement.Clusters
-	// Holds are the holds of selected clusters.
-	Holds map[string]placement.Hold
-	// AwayUnheard are the clusters that were away and whose works this process does not know yet, because their agents have not reported them
-	// over a broker.
-	AwayUnheard []AwayCluster
 	// Rejected are, by cluster, the rejections of the last attempt to write the desired revision. While aborted, it includes clusters
 	// whose writes keep failing in another way: neither kind holds up the abort.
 	Rejected map[string]Rejection
@@ -86,8 +93,6 @@ type Snapshot struct {
 	Undo bool
 	// FastUndo is true if Update was within the rollback window when the undo began: it reaches every cluster at once.
 	FastUndo bool
-	// Handover is set under pruneStrategy WhenAvailable: objects that a revision drops stay until it is available.
-	Handover *Handover
 	// WrittenBack are the clusters whose works this process has restored in this abort. If somebody changes such a work afterwards, it is
 	// restored again, and does not hold up the abort.
 	WrittenBack map[string]bool

@@ -61,22 +61,25 @@ func TestValidateStrategyAgreesWithDecide(t *testing.T) {
 	})
 }
 
-func TestTraits(t *testing.T) {
+func TestStrategyOf(t *testing.T) {
 	abortAll := func(r *placement.Ref) { r.Strategy.FailureStrategy = workv1alpha1.AbortAll }
 	for name, tc := range map[string]struct {
 		ref  placement.Ref
-		want placement.Traits
+		want []bool // DecidesAbort, no deadline, ToleratesAll, an ignored soak.
 	}{
-		"plain":                 {rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures("99%")), placement.Traits{}},
-		"AbortAll":              {rt.Ref("p1", rt.Deadline("5m"), abortAll), placement.Traits{AbortAll: true}},
-		"no deadline":           {rt.Ref("p1", rt.PerGroup(), rt.Deadline("None")), placement.Traits{NoDeadline: true}},
-		"everyone may fail":     {rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures("100%")), placement.Traits{ToleratesAll: true}},
-		"a number says nothing": {rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures(1000000)), placement.Traits{}},
-		"a mandatory group":     {rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.MaxFailures("100%"), rt.Mandatory("a")), placement.Traits{}},
-		"a soak of All":         {rt.Ref("p1", rt.Deadline("5m"), rt.Soak(minute)), placement.Traits{SoakIgnored: true}},
-		"a soak":                {rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.Soak(minute)), placement.Traits{}},
-		"not readable":          {rt.Ref("p1", rt.Deadline("soon"), abortAll), placement.Traits{}},
+		"plain":                 {rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures("99%")), []bool{false, false, false, false}},
+		"AbortAll":              {rt.Ref("p1", rt.Deadline("5m"), abortAll), []bool{true, false, false, false}},
+		"no deadline":           {rt.Ref("p1", rt.PerGroup(), rt.Deadline("None")), []bool{false, true, false, false}},
+		"everyone may fail":     {rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures("100%")), []bool{false, false, true, false}},
+		"a number says nothing": {rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures(1000000)), []bool{false, false, false, false}},
+		"a mandatory group": {
+			rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.MaxFailures("100%"), rt.Mandatory("a")), []bool{false, false, false, false},
+		},
+		"a soak of All": {rt.Ref("p1", rt.Deadline("5m"), rt.Soak(minute)), []bool{false, false, false, true}},
+		"a soak":        {rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.Soak(minute)), []bool{false, false, false, false}},
+		"not readable":  {rt.Ref("p1", rt.Deadline("soon"), abortAll), []bool{false, false, false, false}},
 	} {
-		require.Equal(t, tc.want, placement.TraitsOf(&tc.ref.Strategy), name)
+		s := placement.StrategyOf(&tc.ref.Strategy)
+		require.Equal(t, tc.want, []bool{s.DecidesAbort(), s.Deadline == placement.NoDeadline, s.ToleratesAll(), s.SoakIgnored > 0}, name)
 	}
 }

@@ -16,7 +16,6 @@ import (
 // trimmed is the reason for trimming a work.
 const trimmed = "it is available, the objects that were kept go"
 
-// trim writes the exact revision to the clusters that are handing over.
 func (p *Plan) trim(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 	if ps.err != nil || outcome.Halted && !s.returns() {
 		return
@@ -39,7 +38,6 @@ func (ps *placementState) trimSlots(pool int) int {
 	return ps.freeIn(pool) + ps.countIn(pool, func(m *member) bool { return m.phase == handingOver })
 }
 
-// trims reports whether a work is to be trimmed in an abort.
 func (p *Plan) trims(s *Snapshot, w *work.Work) bool {
 	if !s.Handover.keeps() || !w.InHandover() || work.Assess(w, s.Current, s.Now).State != work.Succeeded {
 		return false

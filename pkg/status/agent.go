@@ -20,17 +20,22 @@ func AgentMessage(work *workv1.ManifestWork) string {
 		{workv1.WorkProgressing, metav1.ConditionTrue},
 		{workv1.WorkAvailable, metav1.ConditionFalse},
 	} {
-		for i := range work.Status.ResourceStatus.Manifests {
-			manifest := &work.Status.ResourceStatus.Manifests[i]
-			if words := words(manifest.Conditions, bad.conditionType, bad.status, 0); words != "" {
-				return nameOf(&manifest.ResourceMeta) + words
-			}
-		}
-		if words := words(work.Status.Conditions, bad.conditionType, bad.status, work.Generation); words != "" {
+		if words := firstWords(work, bad.conditionType, bad.status, 0); words != "" {
 			return words
 		}
 	}
 	return "the agent has not reported the outcome of this revision"
+}
+
+// firstWords returns the text of a condition with a status: that of the first manifest, for a generation, or else that of the whole work.
+func firstWords(work *workv1.ManifestWork, conditionType string, status metav1.ConditionStatus, generation int64) string {
+	for i := range work.Status.ResourceStatus.Manifests {
+		manifest := &work.Status.ResourceStatus.Manifests[i]
+		if words := words(manifest.Conditions, conditionType, status, generation); words != "" {
+			return nameOf(&manifest.ResourceMeta) + words
+		}
+	}
+	return words(work.Status.Conditions, conditionType, status, work.Generation)
 }
 
 // words returns the text of a condition, if the condition has the given status and observed the given generation.
@@ -42,7 +47,6 @@ func words(conditions []metav1.Condition, conditionType string, status metav1.Co
 	return conditionType + "=" + string(status) + ": " + cmp.Or(found.Message, found.Reason)
 }
 
-// nameOf returns the name of a manifest's object.
 func nameOf(object *workv1.ManifestResourceMeta) string {
 	switch {
 	case object.Name == "":

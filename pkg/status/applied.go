@@ -57,7 +57,6 @@ func join(parts ...string) string {
 	return strings.Join(kept, "; ")
 }
 
-// progress counts the selected clusters by phase.
 func progress(plan *rollout.Plan) string {
 	parts := []string{fmt.Sprintf("%d of %s succeeded", plan.Counts[rollout.PhaseSucceeded], clusters(plan.Selected()))}
 	for _, phase := range []struct {
@@ -111,7 +110,6 @@ func failing(plan *rollout.Plan) string {
 	return strings.Join(slices.Concat(parts, rejected(plan), bare(plan), unheard(plan)), "; ")
 }
 
-// unreached returns Unreached for the clusters of an object.
 func unreached(in *Input) string {
 	return Unreached(in.Snapshot.Unreached)
 }

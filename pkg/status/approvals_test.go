@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
@@ -18,7 +19,7 @@ func TestAwaitingApproval(t *testing.T) {
 	}}
 	require.Equal(t, []string{"canary", "stores"}, status.AwaitingApproval(plan))
 	require.Nil(t, status.AwaitingApproval(&rollout.Plan{}))
-	plan.Refs = []rollout.RefOutcome{{Name: "p1", Halted: true}, {Name: "p2"}}
+	plan.Refs = []rollout.RefOutcome{{Ref: &placement.Ref{Name: "p1"}, Halted: true}, {Ref: &placement.Ref{Name: "p2"}}}
 	plan.Groups[0].Placement, plan.Groups[2].Placement, plan.Groups[3].Placement = "p1", "p2", "p1"
 	require.Equal(t, []string{"canary"}, status.AwaitingApproval(plan))
 	plan.Refs = nil

@@ -1,9 +1,9 @@
 package status
 
 import (
-	"encoding/json"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // AbortSetBy returns the field manager that set status.abortedTime. It is empty if no user set it, if that is unknown, or if this hub set
@@ -12,10 +12,10 @@ func AbortSetBy(managed []metav1.ManagedFieldsEntry) string {
 	hub, setter := "", ""
 	for i := range managed {
 		entry := &managed[i]
-		if ownsStatus(entry, "f:updateRevision") {
+		if revision.OwnsField(entry, "f:status", "f:updateRevision") {
 			hub = entry.Manager
 		}
-		if ownsStatus(entry, "f:abortedTime") {
+		if revision.OwnsField(entry, "f:status", "f:abortedTime") {
 			setter = entry.Manager
 		}
 	}
@@ -23,15 +23,4 @@ func AbortSetBy(managed []metav1.ManagedFieldsEntry) string {
 		return ""
 	}
 	return setter
-}
-
-func ownsStatus(entry *metav1.ManagedFieldsEntry, field string) bool {
-	var owned struct {
-		Status map[string]json.RawMessage `json:"f:status"`
-	}
-	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.Raw, &owned) != nil {
-		return false
-	}
-	_, ok := owned.Status[field]
-	return ok
 }

@@ -13,13 +13,7 @@ import (
 // else the message of the work's own condition.
 func GateMessage(work *workv1.ManifestWork, gate string) string {
 	for _, status := range []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionUnknown} {
-		for i := range work.Status.ResourceStatus.Manifests {
-			manifest := &work.Status.ResourceStatus.Manifests[i]
-			if words := words(manifest.Conditions, gate, status, work.Generation); words != "" {
-				return nameOf(&manifest.ResourceMeta) + words
-			}
-		}
-		if words := words(work.Status.Conditions, gate, status, work.Generation); words != "" {
+		if words := firstWords(work, gate, status, work.Generation); words != "" {
 			return words
 		}
 	}

@@ -60,7 +60,7 @@ func Hold(status *workv1alpha1.ManifestWorkReplicaSetStatus, applied metav1.Cond
 // conditions keep their last state.
 func NotReconciled(object *workv1alpha1.ManifestWorkReplicaSet, status *workv1alpha1.ManifestWorkReplicaSetStatus, why string, now metav1.Time) bool {
 	told := meta.FindStatusCondition(status.Conditions, workv1alpha1.ConditionStalled)
-	if told != nil && told.Reason == workv1alpha1.ReasonDowngradeRefused && told.Message == bounded(why) {
+	if told != nil && told.Reason == workv1alpha1.ReasonDowngradeRefused && told.Message == bounded(why, maxMessage) {
 		return false
 	}
 	meta.RemoveStatusCondition(&status.Conditions, workv1alpha1.ConditionReconciling)

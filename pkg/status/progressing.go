@@ -41,10 +41,10 @@ func unpaused(in *Input) metav1.Condition {
 			heldNote(in), wouldAbort(in), abortBlocked(in), notKept(in.Plan)))
 	case Aborting:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
-			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.abortReason()), goingBack(in), notKept(in.Plan)))
+			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.Ledger.Abort.Why()), goingBack(in), notKept(in.Plan)))
 	case Aborted:
 		return stopped(workv1alpha1.ReasonRolloutAborted, join(
-			because(fmt.Sprintf("the rollout of revision %s was aborted", update.Name), in.abortReason()), goingBack(in), strings.Join(in.Problems, "; "), heldRetry(in), notKept(in.Plan)))
+			because(fmt.Sprintf("the rollout of revision %s was aborted", update.Name), in.Ledger.Abort.Why()), goingBack(in), strings.Join(in.Problems, "; "), heldRetry(in), notKept(in.Plan)))
 	default:
 		reason := workv1alpha1.ReasonNewRevisionCreated
 		if update.Reused {
@@ -64,7 +64,6 @@ func heldRetry(in *Input) string {
 	return "to roll it out again: " + plain.Command("kubectl", "mwrs", "retry", in.Object.Name, "-n", in.Object.Namespace)
 }
 
-// because adds a reason; empty for none.
 func because(what, reason string) string {
 	if reason == "" {
 		return what
@@ -119,7 +118,7 @@ func awaiting(plan *rollout.Plan) string {
 	for i := range plan.Refs {
 		ref := &plan.Refs[i]
 		switch {
-		case ref.PlacementMissing:
+		case ref.Placement == nil:
 			parts = append(parts, fmt.Sprintf("waiting for Placement %s", ref.Name))
 		case !ref.SelectionKnown:
 			parts = append(parts, fmt.Sprintf("waiting for the decisions of Placement %s", ref.Name))
@@ -144,7 +143,6 @@ func awaitingDeletion(ref *rollout.RefOutcome) string {
 		ref.Name, rollout.Names(ref.Terminating), until)
 }
 
-// soakIgnored names the placements whose minSuccessTime has no effect.
 func soakIgnored(plan *rollout.Plan) string {
 	var names []string
 	for i := range plan.Refs {
@@ -171,10 +169,11 @@ func largerHistory(object *workv1alpha1.ManifestWorkReplicaSet) string {
 // missing names the permissions and fields that are missing on this hub. If the missing history is also the reason why nothing can be
 // rolled back, the message already mentions it.
 func missing(in *Input) string {
+	history := in.HistoryNote
 	if absent := in.Snapshot.Absent; absent != nil && absent.Cause == rollout.WithoutHistory && saysAbsence(in) {
-		return join(in.PrunedNote, in.ClustersNote, in.HubNote, skipUnusable(in))
+		history = ""
 	}
-	return join(in.PrunedNote, in.HistoryNote, in.ClustersNote, in.HubNote, skipUnusable(in))
+	return join(in.PrunedNote, history, in.ClustersNote, in.HubNote, skipUnusable(in))
 }
 
 // saysAbsence reports whether Progressing gives the reason why there is no revision to roll back to.

@@ -6,20 +6,16 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// report writes the facts about the rollout to a status, and counts the clusters by phase.
+// report counts the clusters by phase.
 func report(in *Input, out *workv1alpha1.ManifestWorkReplicaSetStatus) {
-	out.Away, out.Held, out.AwaitingApproval = away(in.Plan.Away), heldClusters(in.Plan.OnHold), AwaitingApproval(in.Plan)
-	for i := range out.PlacementsSummary {
-		placement := &out.PlacementsSummary[i]
-		if in.Stage != Aborted && in.Stage != Aborting {
-			tally(&placement.Summary, in.Plan.Refs[i].Phases)
-		}
-	}
 	if in.Stage == Aborted || in.Stage == Aborting {
 		out.Summary.Failed = len(in.Ledger.TroublesIn(ledger.Failed))
 		return
 	}
 	tally(&out.Summary, in.Plan.Counts)
+	for i := range out.PlacementsSummary {
+		tally(&out.PlacementsSummary[i].Summary, in.Plan.Refs[i].Phases)
+	}
 }
 
 // tally sets the number of clusters in each phase. A soaking cluster counts as succeeded: after a restart, the hub waits a moment before a

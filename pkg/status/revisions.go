@@ -88,7 +88,6 @@ func listed(in *Input, reached map[string]*reach) []*revision.Revision {
 	return slices.DeleteFunc(all, func(rev *revision.Revision) bool { return !slices.Contains(kept, rev) })
 }
 
-// revisionStatus returns the entry of one revision.
 func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.RevisionStatus {
 	created := rev.Object.CreationTimestamp.Time
 	began := slices.MaxFunc([]time.Time{created, rev.Began, rev.Retried}, time.Time.Compare)
@@ -116,12 +115,8 @@ func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.R
 	default:
 		out.ReachedClusters = replacedAt(in, rev, out.Clusters)
 	}
-	if at, aborted := abortedAt(in, rev); aborted {
-		reason := rev.AbortReason()
-		if in.isUpdate(rev) {
-			reason = in.abortReason()
-		}
-		out.AbortedTime, out.AbortReason = seconds(at), revision.Shortened(reason, maxRevisionText)
+	if abort := in.abortOf(rev); abort != nil {
+		out.AbortedTime, out.AbortReason = seconds(abort.At), revision.Shortened(abort.Why(), maxRevisionText)
 	}
 	return out
 }
@@ -145,9 +140,8 @@ func replacedAt(in *Input, rev *revision.Revision, clusters int32) *int32 {
 
 // stateOf returns the state of a revision: the first that applies.
 func stateOf(in *Input, rev *revision.Revision, on *reach) workv1alpha1.RevisionState {
-	_, aborted := abortedAt(in, rev)
 	switch update := in.isUpdate(rev); {
-	case aborted:
+	case in.abortOf(rev) != nil:
 		return workv1alpha1.RevisionAborted
 	case update && in.Stage == RollingOut:
 		return workv1alpha1.RevisionProgressing
@@ -164,23 +158,19 @@ func (in *Input) endedBefore(rev *revision.Revision) bool {
 	if !in.isUpdate(rev) {
 		return false
 	}
-	_, recorded := rev.AbortedAt()
-	return in.Ledger.Complete() && !rev.Ended.Equal(in.Ledger.Ended) || in.Ledger.Abort != nil && !recorded
+	return in.Ledger.Complete() && !rev.Ended.Equal(in.Ledger.Ended) || in.Ledger.Abort != nil && rev.Abort == nil
 }
 
 func (in *Input) isUpdate(rev *revision.Revision) bool {
 	return rev.Hash == in.Ledger.Update.Hash
 }
 
-// abortedAt returns when the last rollout of a revision was aborted, and whether it was aborted.
-func abortedAt(in *Input, rev *revision.Revision) (time.Time, bool) {
-	switch {
-	case !in.isUpdate(rev):
-		return rev.AbortedAt()
-	case in.Ledger.Abort == nil:
-		return time.Time{}, false
+// abortOf returns the abort of the last rollout of a revision; nil if it was not aborted.
+func (in *Input) abortOf(rev *revision.Revision) *revision.Abort {
+	if in.isUpdate(rev) {
+		return in.Ledger.Abort
 	}
-	return in.Ledger.Abort.At, true
+	return rev.Abort
 }
 
 // seconds returns a time as the status stores it, in whole seconds: a fraction would always differ from the stored time (P7). It is nil for

@@ -97,7 +97,7 @@ func TestRevisionStates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := listing(tc.stage, tc.works, revisionOf("aaa", 1), revisionOf("bbb", 2, tc.bbb...))
 			if tc.aborted {
-				in.Ledger.Abort = &ledger.Abort{At: rt.At(minute)}
+				in.Ledger.Abort = &revision.Abort{At: rt.At(minute)}
 			}
 			require.Equal(t, tc.want, states(in))
 			in.Object.Spec.Paused, in.Snapshot.Paused = true, true
@@ -196,7 +196,7 @@ func TestRevisionTimes(t *testing.T) {
 func TestAbortOfARevision(t *testing.T) {
 	long := strings.Repeat("a", 250) + strings.Repeat("é", 100)
 	in := listing(status.Aborting, works(failed("c1")), revisionOf("bbb", 2))
-	in.Ledger.Abort = &ledger.Abort{At: rt.At(minute), Reason: long}
+	in.Ledger.Abort = &revision.Abort{At: rt.At(minute), Reason: long}
 	decided := build(in).Revisions
 	require.Equal(t, rt.At(minute), decided[0].AbortedTime.Time)
 	require.LessOrEqual(t, len(decided[0].AbortReason), 256)
@@ -233,7 +233,7 @@ func TestEvidenceInTheList(t *testing.T) {
 // The user who aborted the rollout, and the reason, stay in the status as long as the abort.
 func TestAbortKeepsItsReason(t *testing.T) {
 	in := listing(status.Aborted, nil, revisionOf("aaa", 1), revisionOf("bbb", 2))
-	in.Ledger.Abort = &ledger.Abort{At: rt.At(minute), By: "alice", Said: "leaks memory"}
+	in.Ledger.Abort = &revision.Abort{At: rt.At(minute), By: "alice", Said: "leaks memory"}
 	kept := build(in)
 	require.Equal(t, []string{"alice", "leaks memory"}, []string{kept.AbortedBy, kept.AbortReason})
 	in.Object.Status, in.Ledger.Abort = kept, nil

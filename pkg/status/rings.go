@@ -58,7 +58,6 @@ func Group(object *workv1alpha1.ManifestWorkReplicaSet, g *rollout.GroupState) s
 	return ""
 }
 
-// approveCommand returns the command that approves a group.
 func approveCommand(object *workv1alpha1.ManifestWorkReplicaSet, group string) string {
 	return plain.Command("kubectl", "mwrs", "approve", object.Name, "--group", plain.Line(group), "-n", object.Namespace)
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestGroups(t *testing.T) {
 	object := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"}}
 	plan := &rollout.Plan{
-		Refs: []rollout.RefOutcome{{Name: "p1"}, {Name: "p2", Halted: true}, {Name: "p3", Unknown: true}},
+		Refs: []rollout.RefOutcome{{Ref: &placement.Ref{Name: "p1"}}, {Ref: &placement.Ref{Name: "p2"}, Halted: true}, {Ref: &placement.Ref{Name: "p3"}, Unknown: true}},
 		Groups: []rollout.GroupState{
 			{Placement: "p1", Group: "done", State: rollout.GroupDone},
 			{Placement: "p1", Group: "canary", State: rollout.GroupRunning, Unfinished: []string{"c1"}},

@@ -16,20 +16,10 @@ func state(in *Input) workv1alpha1.State {
 		return workv1alpha1.StatePaused
 	case in.Pending && (in.Stage == Stalled || in.Stage == Complete):
 		return workv1alpha1.StateRollingOut // The template in the spec is being rolled out, as Reconciling reports.
-	}
-	if in.Stage == Stalled && in.Ledger.WouldAbort != nil {
+	case in.Stage == Stalled && in.Ledger.WouldAbort != nil:
 		return workv1alpha1.StateWouldAbort
 	}
-	return stateAt[in.Stage]
-}
-
-// stateAt maps each stage to its state.
-var stateAt = map[Stage]workv1alpha1.State{
-	RollingOut: workv1alpha1.StateRollingOut,
-	Stalled:    workv1alpha1.StateStalled,
-	Complete:   workv1alpha1.StateComplete,
-	Aborting:   workv1alpha1.StateAborting,
-	Aborted:    workv1alpha1.StateAborted,
+	return in.Stage
 }
 
 // HeldState returns the state of an object whose template is not rolled out (Hold). If pending is true, the hub retries by itself, and an

@@ -13,21 +13,17 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Stage is the progress of the rollout of the update revision.
-type Stage string
+// Stage is the progress of the rollout of the update revision: one of five states.
+type Stage = workv1alpha1.State
 
-// The stages. The first three belong to a rollout, the next two to an abort.
+// The stages. The first three belong to a rollout, the next two to an abort. A complete rollout stays complete, even if clusters fail later.
+// An abort is over when every work that can be written is restored.
 const (
-	// RollingOut means that the update revision is being rolled out to the clusters.
-	RollingOut Stage = "RollingOut"
-	// Stalled means that the rollout does not continue by itself.
-	Stalled Stage = "Stalled"
-	// Complete means that every selected cluster had the revision. The rollout stays complete, even if clusters fail later.
-	Complete Stage = "Complete"
-	// Aborting means that the abort is decided, and that not every work is restored.
-	Aborting Stage = "Aborting"
-	// Aborted means that every work that can be written is restored.
-	Aborted Stage = "Aborted"
+	RollingOut = workv1alpha1.StateRollingOut
+	Stalled    = workv1alpha1.StateStalled
+	Complete   = workv1alpha1.StateComplete
+	Aborting   = workv1alpha1.StateAborting
+	Aborted    = workv1alpha1.StateAborted
 )
 
 // Input is all the information from which the status is made.
@@ -71,6 +67,9 @@ func Build(in *Input) (workv1alpha1.ManifestWorkReplicaSetStatus, error) {
 		Conditions:         slices.Clone(in.Object.Status.Conditions),
 		Revisions:          revisions(in),
 		State:              state(in),
+		Away:               away(in.Plan.Away),
+		Held:               heldClusters(in.Plan.OnHold),
+		AwaitingApproval:   AwaitingApproval(in.Plan),
 	}
 	if in.Pending {
 		out.ObservedGeneration = in.Object.Status.ObservedGeneration
@@ -89,31 +88,24 @@ func Build(in *Input) (workv1alpha1.ManifestWorkReplicaSetStatus, error) {
 	return out, err
 }
 
-// abortReason returns why the rollout was aborted; empty if it was not.
-func (in *Input) abortReason() string {
-	if in.Ledger.Abort == nil {
-		return ""
-	}
-	return in.Ledger.Abort.Why()
-}
-
 // Set sets a condition that observed this generation. Its transition time changes only with its status.
 func Set(conditions *[]metav1.Condition, condition metav1.Condition, generation int64, now metav1.Time) {
 	condition.ObservedGeneration = generation
 	condition.LastTransitionTime = now
-	condition.Message = bounded(condition.Message)
+	condition.Message = bounded(condition.Message, maxMessage)
 	meta.SetStatusCondition(conditions, condition)
 }
 
 // maxMessage keeps a message well below the limit of the API server, which is 32 KiB.
 const maxMessage = 4096
 
-func bounded(message string) string {
-	if len(message) <= maxMessage {
-		return message
+// bounded returns a text, cut to a maximum number of bytes without the mark that shows the cut.
+func bounded(text string, bytes int) string {
+	if len(text) <= bytes {
+		return text
 	}
 	// The API server would store half a character at the end as another one, so the hub would write the status in each pass (P7).
-	return strings.ToValidUTF8(message[:maxMessage], "") + " …"
+	return strings.ToValidUTF8(text[:bytes], "") + " …"
 }
 
 func condition(conditionType, reason, message string, status metav1.ConditionStatus) metav1.Condition {

@@ -14,6 +14,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -285,7 +286,7 @@ func TestConditions(t *testing.T) {
 }
 
 func because(in *status.Input, reason string) *status.Input {
-	in.Ledger.Abort = &ledger.Abort{At: rt.At(minute), Reason: reason}
+	in.Ledger.Abort = &revision.Abort{At: rt.At(minute), Reason: reason}
 	return in
 }
 
@@ -349,7 +350,7 @@ func TestLedger(t *testing.T) {
 	in := input(status.Aborted, rt.Aborted(), p1(rt.Clusters("c1")), rt.Works(old("c1")))
 	l := &ledger.Ledger{
 		Format: ledger.Format, Owner: "u1", Seq: 4, Update: ledger.Named{Hash: "bbb"}, Current: ledger.Named{Hash: "aaa"}, Collisions: 3,
-		Abort:    &ledger.Abort{At: now.Time, By: "alice", Said: "leaks memory", Reason: "alice set status.abortedTime: leaks memory"},
+		Abort:    &revision.Abort{At: now.Time, By: "alice", Said: "leaks memory", Reason: "alice set status.abortedTime: leaks memory"},
 		Troubles: []ledger.Trouble{{Cluster: "c1", State: ledger.Failed, Since: rt.At(minute)}, {Cluster: "c2", State: ledger.TriedAgain, Since: rt.At(minute)}},
 		Halted:   map[string]time.Time{"p1": rt.At(minute), "gone": rt.At(0)}, Counted: map[string]int{"p1": 7},
 	}

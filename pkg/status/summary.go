@@ -4,9 +4,11 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -38,10 +40,10 @@ func summarize(in *Input) (workv1alpha1.ManifestWorkReplicaSetSummary, []workv1a
 	}
 	written := writtenTo(in, byName)
 	for i := range placements {
-		ref := &in.Plan.Refs[i]
+		known := ptr.Deref(in.Plan.Refs[i].Placement, placement.Placement{})
 		// The format and the count are those of upstream, because users have scripts that read them.
 		placements[i].AvailableDecisionGroups = fmt.Sprintf("%d (%d / %d clusters applied)",
-			ref.Groups, written[i], ref.PlacementSelected)
+			len(known.Groups), written[i], known.Selected)
 	}
 	return total, placements
 }

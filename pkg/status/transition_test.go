@@ -7,6 +7,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
@@ -21,7 +22,7 @@ func TestToldBy(t *testing.T) {
 		return l
 	}
 	ended := func(l *ledger.Ledger) { l.End(now.Time) }
-	aborted := func(l *ledger.Ledger) { l.Abort = &ledger.Abort{} }
+	aborted := func(l *ledger.Ledger) { l.Abort = &revision.Abort{} }
 	update := func(state workv1alpha1.RevisionState) []workv1alpha1.RevisionStatus {
 		return []workv1alpha1.RevisionStatus{{Hash: "aaa", State: workv1alpha1.RevisionArchived}, {Hash: "bbb", State: state}}
 	}

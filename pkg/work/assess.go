@@ -55,7 +55,7 @@ func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 
 // assess returns the first state whose conditions match. Conditions of an older generation count as absent.
 func assess(w *Work, rev *Revision, now time.Time) Assessment {
-	a := assessor{work: w, reported: w.reported(), appliedAt: w.Begin(rev), now: now, ahead: w.ClockAhead}
+	a := assessor{work: w, reported: w.read().conditions, appliedAt: w.Begin(rev), now: now, ahead: w.ClockAhead}
 
 	if complete := isTrue(a.reported.complete); complete != nil && !w.ranToCompletion() {
 		return a.at(Completed, complete)
@@ -97,18 +97,18 @@ func (a *assessor) outcome(rev *Revision, progressing *metav1.Condition) Assessm
 }
 
 // IsComplete reports whether the agent no longer applies a new spec of the work.
-func (w *Work) IsComplete() bool { return isTrue(w.reported().complete) != nil }
+func (w *Work) IsComplete() bool { return isTrue(w.read().conditions.complete) != nil }
 
 // IsApplied reports whether the agent has applied the spec of the work.
 func (w *Work) IsApplied() bool {
-	applied := isTrue(w.reported().applied)
+	applied := isTrue(w.read().conditions.applied)
 	return applied != nil && w.Observed(applied)
 }
 
 // ranToCompletion reports whether the agent applied this generation of the work, and completed it. The agent may have stamped the
 // generation on conditions that it read from the older object, including Complete. Only Applied proves that it applied the generation.
 func (w *Work) ranToCompletion() bool {
-	reported := w.reported()
+	reported := w.read().conditions
 	applied, complete := reported.applied, isTrue(reported.complete)
 	return complete != nil && w.Observed(complete) && applied != nil && w.Observed(applied)
 }

@@ -3,6 +3,7 @@ package work
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 )
@@ -39,34 +40,14 @@ func (w *Work) Report() Report { return w.Judged().read().report }
 // readConditions finds the conditions that decide, and the latest transition of any condition.
 func readConditions(all []metav1.Condition) (found conditions, latest time.Time) {
 	for i := range all {
-		condition := &all[i]
-		latest = Later(latest, condition.LastTransitionTime.Time)
-		if of := found.of(condition.Type); of != nil && *of == nil {
-			*of = condition
-		}
+		latest = Later(latest, all[i].LastTransitionTime.Time)
 	}
-	return found, latest
+	return conditions{
+		applied: meta.FindStatusCondition(all, workv1.WorkApplied), available: meta.FindStatusCondition(all, workv1.WorkAvailable),
+		progressing: meta.FindStatusCondition(all, workv1.WorkProgressing), degraded: meta.FindStatusCondition(all, workv1.WorkDegraded),
+		complete: meta.FindStatusCondition(all, workv1.WorkComplete),
+	}, latest
 }
-
-// of returns the field that holds the condition of a type; nil if no decision depends on the type.
-func (c *conditions) of(conditionType string) **metav1.Condition {
-	switch conditionType {
-	case workv1.WorkApplied:
-		return &c.applied
-	case workv1.WorkAvailable:
-		return &c.available
-	case workv1.WorkProgressing:
-		return &c.progressing
-	case workv1.WorkDegraded:
-		return &c.degraded
-	case workv1.WorkComplete:
-		return &c.complete
-	}
-	return nil
-}
-
-// reported returns the conditions that decide on the state of a work.
-func (w *Work) reported() conditions { return w.read().conditions }
 
 // ClockIsAhead reports whether a condition of the work's generation has a time more than a minute ahead of the hub's clock.
 func ClockIsAhead(w *Work, now time.Time) bool {

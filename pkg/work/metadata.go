@@ -56,7 +56,8 @@ type OwnerMetadata struct {
 	copied string
 	// wanted are the copied labels of each work. tools are the owner's labels that GitOps tools set.
 	wanted, tools []label
-	brokered      bool
+	// Brokered is true if the works travel over a broker: it is unknown how an API server stores them.
+	Brokered bool
 }
 
 type label struct{ key, value string }
@@ -68,9 +69,9 @@ func (l label) on(labels map[string]string) bool {
 }
 
 // NewOwnerMetadata returns the metadata that works get from an owner: owner is the value of their owner label, and labels are the owner's
-// own. If brokered is true, the works travel over a broker: it is unknown how an API server stores them.
+// own.
 func NewOwnerMetadata(owner string, labels map[string]string, brokered bool) *OwnerMetadata {
-	o := &OwnerMetadata{owner: owner, labels: labels, brokered: brokered}
+	o := &OwnerMetadata{owner: owner, labels: labels, Brokered: brokered}
 	keys := make([]string, 0, len(labels))
 	for key, value := range labels {
 		if isToolLabel(key) {
@@ -118,14 +119,10 @@ func (o *OwnerMetadata) isMarked(w *Work) bool {
 
 // Labels returns the labels of a work that is counted under a Placement, beside its hash and its owner.
 func (o *OwnerMetadata) Labels(placement string) map[string]string {
-	labels := make(map[string]string, len(o.labels)+3)
-	for key, value := range o.labels {
-		if !isToolLabel(key) {
-			labels[key] = value
-		}
+	labels := make(map[string]string, len(o.wanted)+3)
+	for _, wanted := range o.wanted {
+		labels[wanted.key] = wanted.value
 	}
-	delete(labels, workv1alpha1.LabelControllerHash)
-	delete(labels, workv1alpha1.LabelOwnerHash)
 	if placement != "" {
 		labels[workv1alpha1.LabelPlacement] = placement
 	}
@@ -200,15 +197,6 @@ func hasOption(options, wanted string) bool {
 		}
 	}
 	return false
-}
-
-// AskedFor returns the value of AnnotationAccepted for a write of a spec that makes a new generation. It is empty if works travel over a
-// broker.
-func (o *OwnerMetadata) AskedFor(asked revision.Digest, generation int64) string {
-	if o.brokered {
-		return ""
-	}
-	return AskedFor(asked, generation)
 }
 
 // AskedFor returns the value of AnnotationAccepted that a write of a spec puts on a work: the requested spec, and the generation that the

@@ -2,8 +2,6 @@ package work
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +10,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
@@ -77,7 +76,9 @@ type marks struct {
 	conditions conditions
 	latest     time.Time
 	report     Report
-	group      decisionGroup
+	// group is the group of the cluster when the work was written, if isGrouped is true.
+	group     placement.Group
+	isGrouped bool
 }
 
 // Read reads the parts of the object that decisions need, once. The object must not change after that. Without Read, they are read each
@@ -105,24 +106,8 @@ func (w *Work) read() *marks {
 	if m.isApplied {
 		m.report.AppliedAt = at.UnixNano()
 	}
-	m.group = groupIn(annotations[workv1alpha1.AnnotationDecisionGroup])
+	m.group, m.isGrouped = placement.GroupOf(annotations[workv1alpha1.AnnotationDecisionGroup])
 	return m
-}
-
-// decisionGroup is the group of a cluster when its work was written.
-type decisionGroup struct {
-	index int32
-	name  string
-	known bool
-}
-
-func groupIn(annotation string) decisionGroup {
-	number, name, found := strings.Cut(annotation, "/")
-	if !found {
-		return decisionGroup{}
-	}
-	n, err := strconv.ParseInt(number, 10, 32)
-	return decisionGroup{index: int32(n), name: name, known: err == nil}
 }
 
 // Cluster returns the managed cluster of the work.
@@ -192,9 +177,8 @@ func (w *Work) At(rev *Revision) bool {
 }
 
 // DecisionGroup returns the group of the cluster when the revision was written.
-func (w *Work) DecisionGroup() (index int32, name string, ok bool) {
-	group := &w.read().group
-	return group.index, group.name, group.known
+func (w *Work) DecisionGroup() (group placement.Group, known bool) {
+	return w.read().group, w.read().isGrouped
 }
 
 // Settled reports whether this process has found a success of this rollout settled.

@@ -67,8 +67,8 @@ func newStage(in *Input) *stage {
 // snapshot returns the snapshot with which each run begins.
 func (st *stage) snapshot(works []work.Work) rollout.Snapshot {
 	s := rollout.Snapshot{
-		Now: epoch, Settle: cmp.Or(st.in.Settle, Settle), Owner: "simulated.simulated", Update: st.update, Current: st.current, Refs: st.refs,
-		Works: works, Began: epoch, Approved: approvals(st.refs),
+		Now: epoch, Fleet: rollout.Fleet{Works: works, Settle: cmp.Or(st.in.Settle, Settle)}, Owner: "simulated.simulated",
+		Update: st.update, Current: st.current, Refs: st.refs, Began: epoch, Approved: approvals(st.refs),
 	}
 	if s.Current == nil {
 		s.Absent = &rollout.Absence{Cause: rollout.NeverComplete}

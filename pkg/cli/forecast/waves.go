@@ -4,8 +4,6 @@ import (
 	"maps"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
@@ -80,7 +78,7 @@ func newWaves(s *rollout.Snapshot) *waves {
 	w.s.Approved = approvals(s.Refs)
 	for i := range s.Refs {
 		for g := range s.Refs[i].Strategy.Groups {
-			w.step = max(w.step, ptr.Deref(s.Refs[i].Strategy.Groups[g].BakeTime, metav1.Duration{}).Duration)
+			w.step = max(w.step, s.Refs[i].Strategy.Groups[g].Bake())
 		}
 	}
 	for _, limits := range rollout.LimitsOf(s) {

@@ -97,7 +97,7 @@ func orNone(groups []string) string {
 func requiredApprovals(set *workv1alpha1.ManifestWorkReplicaSet) (groups []string) {
 	for i := range set.Spec.PlacementRefs {
 		for _, g := range set.Spec.PlacementRefs[i].RolloutStrategy.Groups {
-			if label := g.Label(); g.Approval == workv1alpha1.ApprovalRequired && !slices.Contains(groups, label) {
+			if label := g.Label(); g.NeedsApproval() && !slices.Contains(groups, label) {
 				groups = append(groups, label)
 			}
 		}

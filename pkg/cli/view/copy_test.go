@@ -10,6 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // Under a CRD that drops the ledger, the copy on a revision tells what the hub decided. Where the status has a ledger, it stays as it is.
@@ -17,7 +18,7 @@ func TestFromCopy(t *testing.T) {
 	at := now.Add(time.Minute)
 	copied := ledger.Ledger{
 		Format: ledger.Format, Owner: "uid", Seq: 3, Update: ledger.Named{Hash: hash("v2")}, Current: ledger.Named{Hash: hash("v1")},
-		Abort: &ledger.Abort{At: at, By: "alice", Said: "leaks memory"},
+		Abort: &revision.Abort{At: at, By: "alice", Said: "leaks memory"},
 	}
 	copied.SetTroubles([]ledger.Trouble{{Cluster: "c1", State: ledger.Failed, Placement: "p", Since: at, Reason: workv1alpha1.FailureDegraded}})
 	foreign := copied.Clone()

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -108,16 +107,13 @@ func (o *Objects) observe() *rollout.Snapshot {
 	}
 	v := o.observed(l)
 	update := v.Named(l.Update.Hash)
-	v.Notes = lifecycle.Notes{
-		Works: o.Works, Clusters: o.availability(), Holds: o.holds(), Handover: o.handover(),
-	}
+	v.Notes.Fleet = rollout.Fleet{Works: o.Works, Clusters: o.availability(), Holds: o.holds(), Handover: o.handover()}
 	byHash := v.ByHash()
 	for i := range v.Notes.Works {
 		w := &v.Notes.Works[i]
 		w.DeletionCounts = true
 		w.UnexpectedName = !work.IsName(o.ReplicaSet, w.Object.Name)
-		rev := byHash[w.Hash()]
-		w.Combined = cmp.Or(v.Notes.Handover.Combined(rev, byHash[w.KeptRevision()]), v.Notes.Handover.Presumed(w, rev))
+		w.Combined = v.Notes.Handover.Content(w, byHash)
 		w.AcceptedAs, _ = w.Noted()
 	}
 	s := v.SnapshotOf(&l, update, l.Abort != nil).AssumeSettled()

@@ -119,15 +119,15 @@ func (r *Revision) add(rev *revision.Revision) {
 	r.ChangeCause = cmp.Or(r.ChangeCause, rev.ChangeCause())
 	r.CreatedBy = cmp.Or(r.CreatedBy, rev.CreatedBy)
 	r.Approvals = RecordedApprovals(&rev.Record)
-	r.AbortReason = cmp.Or(rev.AbortReason(), r.AbortReason)
+	r.AbortReason = cmp.Or(rev.Abort.Why(), r.AbortReason)
 	if rev.WouldAbort != nil {
 		r.WouldAbort = rev.WouldAbort.Text(rev.WouldAbort.Clusters)
 	}
 	if r.Reached == nil {
 		r.Reached = rev.Reached
 	}
-	if at, aborted := rev.AbortedAt(); aborted {
-		r.Ended = at
+	if rev.Abort != nil {
+		r.Ended = rev.Abort.At
 		if r.State == workv1alpha1.RevisionArchived {
 			r.State = workv1alpha1.RevisionAborted
 		}

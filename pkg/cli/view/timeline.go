@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 
+	"k8s.io/utils/ptr"
+
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
@@ -43,7 +45,7 @@ func Timeline(o *Objects) []Event {
 			if would := mark.WouldAbort; would != nil {
 				add(would.At, true, "the rollout of revision %d was not aborted: %s", r.Number, would.Text(would.Clusters))
 			}
-			add(mark.RestoredAt(), false,
+			add(ptr.Deref(mark.Abort, revision.Abort{}).Restored, false,
 				"restored: every cluster had confirmed the revision to which the abort of revision %d returned", r.Number)
 		}
 	}
@@ -61,11 +63,10 @@ func Timeline(o *Objects) []Event {
 func Restored(o *Objects) bool {
 	history, at := o.history(), o.ReplicaSet.Status.AbortedTime
 	mark := history.ByHash(o.ReplicaSet.Status.UpdateRevision)
-	if mark == nil || at == nil {
+	if mark == nil || mark.Abort == nil || at == nil {
 		return false
 	}
-	restored := mark.RestoredAt()
-	return !restored.IsZero() && !restored.Before(at.Time)
+	return !mark.Abort.Restored.IsZero() && !mark.Abort.Restored.Before(at.Time)
 }
 
 // aborts returns when the last rollout of a revision was aborted, and the user who aborted it. The status is newer than the mark of the

@@ -109,7 +109,7 @@ func (h *hub) complete(minute int) { h.decide(func(l *ledger.Ledger) { l.End(at(
 
 func (h *hub) abort(minute int) {
 	h.decide(func(l *ledger.Ledger) {
-		l.Abort = &ledger.Abort{At: at(minute), Reason: "2 of 3 clusters failed"}
+		l.Abort = &revision.Abort{At: at(minute), Reason: "2 of 3 clusters failed"}
 		l.SetTroubles([]ledger.Trouble{{Cluster: "c1", State: ledger.Failed, Placement: "p1", Since: at(minute), Message: "crash loop"}})
 	})
 }

@@ -25,9 +25,9 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 	var out []string
 	template, before, decides, aborts := &mwrs.Spec.ManifestWorkTemplate, templateBefore(old), false, false
 	for i := range mwrs.Spec.PlacementRefs {
-		traits := placement.TraitsOf(&mwrs.Spec.PlacementRefs[i].RolloutStrategy)
-		out = append(out, strategySurprises(refsPath.Index(i).Child("rolloutStrategy"), traits)...)
-		decides = decides || traits.AbortAll
+		strategy := placement.StrategyOf(&mwrs.Spec.PlacementRefs[i].RolloutStrategy)
+		out = append(out, strategySurprises(refsPath.Index(i).Child("rolloutStrategy"), &strategy)...)
+		decides = decides || strategy.DecidesAbort()
 		aborts = aborts || mwrs.Spec.PlacementRefs[i].RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll
 	}
 	if mwrs.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable {
@@ -97,18 +97,18 @@ func keepsNothing(why string) string {
 	return fmt.Sprintf("%s: %s%s", field.NewPath("spec", "pruneStrategy"), rule.KeepsNothing, why)
 }
 
-func strategySurprises(path *field.Path, traits placement.Traits) []string {
+func strategySurprises(path *field.Path, strategy *placement.Strategy) []string {
 	var out []string
-	if traits.AbortAll && traits.NoDeadline {
+	if strategy.DecidesAbort() && strategy.Deadline == placement.NoDeadline {
 		out = append(out, rule.NeverFails.Warning(path))
 	}
-	if traits.SoakIgnored {
+	if strategy.SoakIgnored > 0 {
 		out = append(out, rule.SoakIgnored.Warning(path))
 	}
 	switch {
-	case traits.ToleratesAll && traits.AbortAll:
+	case strategy.ToleratesAll() && strategy.DecidesAbort():
 		out = append(out, rule.ToleratesAllAndAborts.Warning(path))
-	case traits.ToleratesAll:
+	case strategy.ToleratesAll():
 		out = append(out, rule.ToleratesAll.Warning(path))
 	}
 	return out

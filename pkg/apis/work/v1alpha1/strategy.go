@@ -1,6 +1,12 @@
 package v1alpha1
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
 
 // SkipsUnavailable reports whether rollouts pass over unavailable clusters.
 func (s *RolloutStrategy) SkipsUnavailable() bool { return s.UnavailableClusters == SkipUnavailable }
@@ -32,3 +38,9 @@ func (g *RolloutGroup) Label() string {
 	}
 	return strconv.Itoa(int(*g.GroupIndex))
 }
+
+// NeedsApproval reports whether a group waits for an approval.
+func (g *RolloutGroup) NeedsApproval() bool { return g.Approval == ApprovalRequired }
+
+// Bake returns the bakeTime of a group.
+func (g *RolloutGroup) Bake() time.Duration { return ptr.Deref(g.BakeTime, metav1.Duration{}).Duration }

@@ -33,7 +33,7 @@ func (r *tries) see(at time.Duration, target string, a, b error) (refused, persi
 }
 
 func (r *tries) refusalsSince(at time.Duration, target string, aborted bool, heard time.Duration) map[string]rollout.Rejection {
-	notes := lifecycle.Notes{Failures: r.m.Failures(), Gap: rollout.UnknownGap(rt.At(heard))}
+	notes := lifecycle.Notes{Failures: r.m.Failures(), Fleet: rollout.Fleet{Gap: rollout.UnknownGap(rt.At(heard))}}
 	return notes.Refusals(target, aborted, rt.At(at))
 }
 
