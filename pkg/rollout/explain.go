@@ -123,7 +123,7 @@ func (ps *placementState) forecast(s *Snapshot, m *member) (time.Time, Phase) {
 	if !m.next.After(s.Now) || m.phase == agentUnknown { // Only a report of its agent changes this phase.
 		return time.Time{}, ""
 	}
-	changed := member{cluster: m.cluster, group: m.group, work: m.work, owned: m.owned}
+	changed := member{phase: waiting, cluster: m.cluster, group: m.group, work: m.work, owned: m.owned}
 	ps.computePhase(s.At(m.next), &changed)
 	if changed.phase.name == m.phase.name {
 		return time.Time{}, ""

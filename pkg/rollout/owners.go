@@ -135,7 +135,7 @@ func (sel *selection) addRef(index int, ref *placement.Ref) {
 				continue
 			}
 			sel.positions[cluster] = len(sel.members)
-			sel.members = append(sel.members, member{cluster: cluster, group: g, owned: true, invalid: placement.IsInvalid(cluster)})
+			sel.members = append(sel.members, member{phase: waiting, cluster: cluster, group: g, owned: true, invalid: placement.IsInvalid(cluster)})
 		}
 	}
 }

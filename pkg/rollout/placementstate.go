@@ -68,7 +68,7 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 func (ps *placementState) addLeft(s *Snapshot, w *work.Work) {
 	away, _ := s.away(w.Cluster())
 	away = away && !w.Deleting() && ps.selection.find(w.Cluster()) == nil
-	ps.members = append(ps.members, &member{cluster: w.Cluster(), group: ps.groupOf(w), work: w, away: away})
+	ps.members = append(ps.members, &member{phase: waiting, cluster: w.Cluster(), group: ps.groupOf(w), work: w, away: away})
 }
 
 func (ps *placementState) mandatory(group int) bool { return ps.isMandatory[group] }

@@ -248,7 +248,7 @@ func (m *model) approveAll() {
 		for _, group := range waiting {
 			m.w.Approve(group, m.w.Object().Status.UpdateRevision)
 		}
-		m.settle(Forever)
+		m.rest()
 	}
 	m.t.Fatalf("groups wait for approvals that they have\n%s", m.story())
 }

@@ -197,10 +197,7 @@ func (m *model) quiet() {
 	m.w.adversaries.strike = nil
 	m.w.GiveBack()
 	defer m.calm()()
-	if m.w.Network != nil {
-		m.settle(2 * time.Hour) // Covers the longest deadline, and a clock that is set back.
-	}
-	m.settle(Forever)
+	m.rest()
 	m.approveAll()
 	m.must(m.w.CheckQuiet())
 	m.w.adversaries.strike = strike
@@ -290,6 +287,14 @@ func (m *model) handEdit(t *rapid.T) {
 }
 
 func (m *model) settle(during time.Duration) { m.must(m.w.Settle(during)) }
+
+// rest lets everything happen that happens by itself.
+func (m *model) rest() {
+	if m.w.Network != nil {
+		m.settle(2 * time.Hour) // Covers the longest deadline, and a clock that is set back.
+	}
+	m.settle(Forever)
+}
 
 func (m *model) must(err error) {
 	if err != nil {

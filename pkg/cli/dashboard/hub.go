@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
@@ -59,13 +60,9 @@ type Preview struct {
 	Generation int64 `json:"generation,omitempty"`
 }
 
-type constantError string
-
-func (e constantError) Error() string { return string(e) }
-
 // The errors of a Hub that the page handles.
-const (
-	ErrNotReady = constantError("the objects are being read")
-	ErrDeleted  = constantError("the ManifestWorkReplicaSet does not exist: it was deleted, or its name is wrong")
-	ErrChanged  = constantError("the rollout has changed since you confirmed: nothing was written; read the question again")
+var (
+	ErrNotReady = errors.New("the objects are being read")
+	ErrDeleted  = errors.New("the ManifestWorkReplicaSet does not exist: it was deleted, or its name is wrong")
+	ErrChanged  = errors.New("the rollout has changed since you confirmed: nothing was written; read the question again")
 )

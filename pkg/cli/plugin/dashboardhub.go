@@ -117,7 +117,7 @@ func (h *dashboardHub) List(ctx context.Context) dashboard.Followed[[]view.Row] 
 
 // Follow implements dashboard.Hub.
 func (h *dashboardHub) Follow(ctx context.Context, namespace, name string) dashboard.Followed[*view.Objects] {
-	f := follow(ctx, h.o, h.in(namespace), namespace, name)
+	f := follow(ctx, h.in(namespace), name)
 	return followed(f, func() (*view.Objects, error) {
 		objects, err := f.objects(h.seenAt())
 		if errors.Is(err, errDeleted) {
@@ -130,7 +130,7 @@ func (h *dashboardHub) Follow(ctx context.Context, namespace, name string) dashb
 // followed returns what a follower reads. While the informers are incomplete, it returns the last complete state.
 func followed[T any](f *follower, read func() (T, error)) dashboard.Followed[T] {
 	var last, none T
-	err := error(dashboard.ErrNotReady)
+	err := dashboard.ErrNotReady
 	return func() (T, error) {
 		switch ready, problem := f.ready(); {
 		case problem != nil:

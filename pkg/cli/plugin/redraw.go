@@ -28,7 +28,7 @@ func (o *options) watchFleet(ctx context.Context, c *clients, name string) error
 	if _, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{}); err != nil {
 		return err
 	}
-	f, show := follow(ctx, o, c, c.namespace, name), o.newCanvas()
+	f, show := follow(ctx, c, name), o.newCanvas()
 	err := errors.Join(o.redraw(ctx, f, show), show.close())
 	if errors.Is(err, errDeleted) {
 		err = o.sayf("manifestworkreplicasets %q was deleted\n", name)

@@ -29,7 +29,6 @@ import (
 
 // follower keeps the objects of a ManifestWorkReplicaSet up to date with informers.
 type follower struct {
-	*options
 	clients *clients
 	// changed receives a value after a change. It holds at most one.
 	changed chan struct{}
@@ -108,14 +107,14 @@ type keptWork struct {
 }
 
 // follow starts to follow the objects of a ManifestWorkReplicaSet until the context ends.
-func follow(ctx context.Context, o *options, c *clients, namespace, name string) *follower {
-	f := &follower{options: o, clients: c, changed: make(chan struct{}, 1)}
+func follow(ctx context.Context, c *clients, name string) *follower {
+	f := &follower{clients: c, changed: make(chan struct{}, 1)}
 	only := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
-	ours := metav1.ListOptions{LabelSelector: workv1alpha1.WorkSelector(namespace, name)}
+	ours := metav1.ListOptions{LabelSelector: workv1alpha1.WorkSelector(c.namespace, name)}
 	in := " in namespace " + c.namespace
 	cluster, all := c.clusters.ClusterV1beta1(), metav1.ListOptions{}
 	f.add(following(c.replicaSets(), only), &workv1alpha1.ManifestWorkReplicaSet{}, "", nil)
-	f.add(following(c.kube.AppsV1().ControllerRevisions(c.namespace), revisionsOf(namespace, name)), &appsv1.ControllerRevision{},
+	f.add(following(c.kube.AppsV1().ControllerRevisions(c.namespace), revisionsOf(c.namespace, name)), &appsv1.ControllerRevision{},
 		"controllerrevisions.apps"+in, nil)
 	f.add(following(cluster.Placements(c.namespace), all), &clusterv1beta1.Placement{},
 		"placements.cluster.open-cluster-management.io"+in, nil)

@@ -10,6 +10,7 @@ import (
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -131,7 +132,9 @@ func (o *Objects) ends(
 func (o *Objects) soak(placement string) time.Duration {
 	for i := range o.ReplicaSet.Spec.PlacementRefs {
 		if ref := &o.ReplicaSet.Spec.PlacementRefs[i]; ref.Name == placement {
-			return configOf(ref).MinSuccessTime.Duration
+			if config := forecast.ConfigOf(&ref.RolloutStrategy); config != nil {
+				return config.MinSuccessTime.Duration
+			}
 		}
 	}
 	return 0

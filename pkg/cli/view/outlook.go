@@ -226,9 +226,9 @@ var words = map[State]string{
 // allowed describes maxFailures of a placementRef.
 func (l *outlook) allowed(ref int) string {
 	text := fmt.Sprintf("maxFailures %d", l.limits[ref].MaxFailures)
-	config := configOf(&l.o.ReplicaSet.Spec.PlacementRefs[ref])
-	if percent := config.MaxFailures.String(); strings.HasSuffix(percent, "%") {
-		text = fmt.Sprintf("maxFailures %s (%d)", percent, l.limits[ref].MaxFailures)
+	config := forecast.ConfigOf(&l.o.ReplicaSet.Spec.PlacementRefs[ref].RolloutStrategy)
+	if config != nil && strings.HasSuffix(config.MaxFailures.String(), "%") {
+		text = fmt.Sprintf("maxFailures %s (%d)", config.MaxFailures.String(), l.limits[ref].MaxFailures)
 	}
 	return text
 }

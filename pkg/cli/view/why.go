@@ -8,11 +8,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
@@ -275,12 +273,4 @@ func (o *Objects) groupFacts(c *Cluster) (facts []Fact) {
 		}
 	}
 	return facts
-}
-
-// configOf returns the config of the strategy that the type names. The other strategies of the placementRef have no effect.
-func configOf(ref *workv1alpha1.LocalPlacementReference) clusterv1alpha1.RolloutConfig {
-	if config := forecast.ConfigOf(&ref.RolloutStrategy); config != nil {
-		return *config
-	}
-	return clusterv1alpha1.RolloutConfig{}
 }
