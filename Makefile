@@ -136,10 +136,6 @@ bench-broker: tools ## The same over a broker and sdk-go's agents, with restarts
 bench-api: tools ## This hub alone through the API server (N=10000 REPEAT=1 OUT=file)
 	go run ./test/benchmark -controllers=ours -sets=0 -greedy=0 -n=$(or $(N),10000) -repeat=$(or $(REPEAT),1) $(if $(OUT),-out=$(OUT))
 
-.PHONY: microbench
-microbench: ## Measure the decisions and the cost of one pass, with 1,000 and 10,000 clusters, and the cost of a review by the webhook
-	go test -run '^$$' -bench . -timeout 30m ./pkg/rollout ./test/simulation ./pkg/webhook
-
 .PHONY: tools
 tools: ## Build the control planes and the programs that tests run (minutes the first time, then cached)
 	CGO_ENABLED=0 go run ./cmd/sandbox tools
