@@ -124,8 +124,8 @@ patch-ocm: ## Build OCM's own work hub with this controller from a copy of OCM=c
 	hack/ocm/patch.sh $(OCM)
 
 .PHONY: bench
-bench: tools ## Measure this hub against upstream's with N clusters (N=300,1000 SETS=100x100 GREEDY=5 OUT=file PROFILES=dir)
-	go run ./test/benchmark $(if $(N),-n=$(N)) $(if $(SETS),-sets=$(SETS)) $(if $(GREEDY),-greedy=$(GREEDY)) $(if $(OUT),-out=$(OUT)) $(if $(PROFILES),-profiles=$(PROFILES))
+bench: tools ## Measure this hub against upstream's with N clusters (N=300,1000 SETS=100x100 GREEDY=5 OUT=file)
+	go run ./test/benchmark $(if $(N),-n=$(N)) $(if $(SETS),-sets=$(SETS)) $(if $(GREEDY),-greedy=$(GREEDY)) $(if $(OUT),-out=$(OUT))
 
 .PHONY: bench-broker
 bench-broker: tools ## The same over a broker and sdk-go's agents, with restarts of the hub, the broker and all agents (N=300,1000 DRIVER=mqtt|grpc MOSQUITTO=path REPEAT=3 OUT=file)
@@ -133,12 +133,8 @@ bench-broker: tools ## The same over a broker and sdk-go's agents, with restarts
 		$(if $(REPEAT),-repeat=$(REPEAT)) $(if $(OUT),-out=$(OUT))
 
 .PHONY: bench-api
-bench-api: tools ## This hub alone through the API server, beside the floor of what that can write (N=10000 REPEAT=1 OUT=file)
+bench-api: tools ## This hub alone through the API server (N=10000 REPEAT=1 OUT=file)
 	go run ./test/benchmark -controllers=ours -sets=0 -greedy=0 -n=$(or $(N),10000) -repeat=$(or $(REPEAT),1) $(if $(OUT),-out=$(OUT))
-
-.PHONY: microbench
-microbench: ## Measure the decisions and the cost of one pass, with 1,000 and 10,000 clusters, and the cost of a review by the webhook
-	go test -run '^$$' -bench . -timeout 30m ./pkg/rollout ./test/simulation ./pkg/webhook
 
 .PHONY: tools
 tools: ## Build the control planes and the programs that tests run (minutes the first time, then cached)

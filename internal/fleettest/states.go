@@ -2,11 +2,9 @@ package fleettest
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -21,9 +19,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// States are the states of a rollout that InState supports.
-var States = []string{"rolling", "failing", "halted", "aborting", "returning", "aborted", "stalled", "paused", "hub-away", "complete"}
-
 // scene builds the objects of a state.
 type scene struct {
 	*view.Objects
@@ -36,8 +31,8 @@ type scene struct {
 // deadline is the progressDeadline of the rollouts.
 const deadline = 10 * time.Minute
 
-// InState returns a fleet of at least 20 clusters in three decision groups, in one state of a rollout. Some clusters are in flight, and
-// some fail if the state requires it. It panics on an error.
+// InState returns a fleet of at least 20 clusters in three decision groups, in one state of a rollout: rolling, failing, returning, aborted
+// or paused. Some clusters are in flight, and some fail if the state requires it. It panics on an error.
 func InState(state string, n int, now time.Time) *view.Objects {
 	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "checkout", UID: "1", Generation: 7}}
 	set.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{{Name: "production"}}
@@ -49,9 +44,6 @@ func InState(state string, n int, now time.Time) *view.Objects {
 		MaxConcurrency: intstr.FromInt(n / 4),
 	}
 	s := &scene{Objects: &view.Objects{ReplicaSet: set, Now: now}, state: state, n: n}
-	if state == "stalled" || state == "halted" {
-		strategy.FailureStrategy = ""
-	}
 	s.history()
 	s.clusters()
 	s.status()
@@ -127,16 +119,14 @@ func (s *scene) clusters() {
 func (s *scene) cluster(name string, i int) {
 	const pull = "Deployment shop/checkout: 0 of 3 replicas are available: ImagePullBackOff: registry.example.com/checkout:4.2: not found"
 	slow, begun := max(3, s.n/50+2), s.n/3
-	sick := strings.Contains("failing halted aborting returning aborted stalled paused hub-away", s.state)
+	sick := s.state != "rolling"
 	bad := sick && i%s.step() == s.step()/2 && i < s.step()*slow && i < begun
 	switch {
-	case s.state == "complete":
-		s.work(name, 2, 13*time.Minute, 11*time.Minute, "")
 	case i >= begun:
 		s.work(name, 1, 26*time.Hour, 25*time.Hour, "")
-	case s.state == "aborted" || s.returns() && i%4 != 3:
+	case s.state == "aborted" || s.state == "returning" && i%4 != 3:
 		s.work(name, 1, 50*time.Second, 30*time.Second, "")
-	case s.returns():
+	case s.state == "returning":
 		s.work(name, 1, 50*time.Second, 0, "")
 	case bad && s.fails(i):
 		s.work(name, 2, 13*time.Minute, 0, pull)
@@ -152,21 +142,18 @@ func (s *scene) cluster(name string, i int) {
 	}
 }
 
-// recordFailure adds the failure of a sick cluster to the status, if it has failed while a hub acted.
+// recordFailure adds the failure of a sick cluster to the status, if it has failed.
 func (s *scene) recordFailure(name string, i int, message string) {
-	if s.fails(i) && s.state != "hub-away" {
+	if s.fails(i) {
 		s.ReplicaSet.Status.Failures = append(s.ReplicaSet.Status.Failures, workv1alpha1.ClusterFailure{
 			Cluster: name, Placement: "production", Since: s.ago(3 * time.Minute), Reason: workv1alpha1.FailureDegraded, Message: message,
 		})
 	}
 }
 
-// returns reports whether clusters return after an abort: the hub still writes to them, or waits for their agents.
-func (s *scene) returns() bool { return s.state == "aborting" || s.state == "returning" }
-
 // fails reports whether a sick cluster has failed: every second one, or all of them when the rollout has ended.
 func (s *scene) fails(i int) bool {
-	return slices.Contains([]string{"aborting", "returning", "aborted", "stalled"}, s.state) || i%(2*s.step()) == s.step()/2 && i < s.step()*max(2, s.n/100)
+	return s.state == "returning" || s.state == "aborted" || i%(2*s.step()) == s.step()/2 && i < s.step()*max(2, s.n/100)
 }
 
 // step is the distance between sick clusters.
@@ -221,11 +208,8 @@ func (s *scene) status() {
 	message := "the rollout of revision " + s.Revisions[2].Name + " is in progress"
 	status.State = workv1alpha1.StateRollingOut
 	switch aborted := s.ago(55 * time.Second); s.state {
-	case "aborting", "returning", "aborted":
-		status.State, status.AbortedTime = workv1alpha1.StateAborting, &aborted
-		if s.state != "aborting" {
-			status.State = workv1alpha1.StateAborted
-		}
+	case "returning", "aborted":
+		status.State, status.AbortedTime = workv1alpha1.StateAborted, &aborted
 		revisiontest.Amend(s.Revisions[2], func(r *revision.Record) {
 			r.Abort = &revision.Abort{At: aborted.Time}
 			if s.state == "aborted" {
@@ -235,18 +219,8 @@ func (s *scene) status() {
 		message = "placement production: too many clusters failed: not successful within progressDeadline 10m"
 		update := &status.Revisions[2]
 		update.State, update.AbortedTime, update.AbortReason = workv1alpha1.RevisionAborted, &aborted, message
-	case "stalled":
-		status.State = workv1alpha1.StateStalled
 	case "paused":
 		status.State, set.Spec.Paused = workv1alpha1.StatePaused, true
-	case "complete":
-		status.State, status.CurrentRevision = workv1alpha1.StateComplete, s.hashes[2]
-		status.Revisions[2].State = workv1alpha1.RevisionAvailable
-	case "hub-away":
-		renewed := metav1.NewMicroTime(s.Now.Add(-100 * time.Second))
-		s.Lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
-			HolderIdentity: ptr.To("work-controller-5d8f"), LeaseDurationSeconds: ptr.To(int32(60)), RenewTime: &renewed,
-		}}
 	}
 	for _, kind := range []string{workv1alpha1.ConditionProgressing, workv1alpha1.ConditionPaused, workv1alpha1.ConditionStalled} {
 		set.Status.Conditions = append(set.Status.Conditions, metav1.Condition{

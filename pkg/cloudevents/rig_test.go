@@ -46,8 +46,6 @@ type wire struct {
 	// sending is called with each event, before its sender hears that it was sent; nil for nothing.
 	sending func(event cloudevents.Event)
 	sent    []cloudevents.Event
-	// forgets says that what is sent is not kept.
-	forgets bool
 	// arrived and handled count the events that came, and those that were handled.
 	arrived, handled atomic.Int64
 	// refusals is how many connections fail before one succeeds.
@@ -73,9 +71,7 @@ func (w *wire) Send(_ context.Context, event cloudevents.Event) error {
 		defer w.mu.Unlock()
 		return w.broken
 	}
-	if !w.forgets {
-		w.sent = append(w.sent, event)
-	}
+	w.sent = append(w.sent, event)
 	w.mu.Unlock()
 	if sending != nil {
 		sending(event)
@@ -140,13 +136,6 @@ func (w *wire) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sent = nil
-}
-
-// unrecorded keeps nothing of what is sent from now on.
-func (w *wire) unrecorded() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.sent, w.forgets = nil, true
 }
 
 // deletions counts the events that delete a work.

@@ -2,12 +2,10 @@ package controller
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
@@ -16,50 +14,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
-
-// TestLaneOf: an abort has its lane from the status that reports it, or from the pass that decided it, to the one that reports that it is
-// carried out.
-func TestLaneOf(t *testing.T) {
-	stores := NewStores()
-	c := NewWithStores(Config{Clock: clocktesting.NewFakeClock(time.Unix(1000, 0))}, stores)
-	const key = "default/web"
-	seen := func(change func(*workv1alpha1.ManifestWorkReplicaSet)) queue.Lane {
-		object := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
-		object.Status.State = workv1alpha1.StateRollingOut
-		change(object)
-		require.NoError(t, stores.ReplicaSets.Add(&replicaset.Object{ManifestWorkReplicaSet: object}))
-		return c.laneOf(key)
-	}
-	now := metav1.Now()
-	aborted := func(object *workv1alpha1.ManifestWorkReplicaSet) { object.Status.AbortedTime = &now }
-	require.Equal(t, queue.Rollouts, c.laneOf(key), "it is not there")
-	require.Equal(t, queue.Rollouts, seen(func(*workv1alpha1.ManifestWorkReplicaSet) {}))
-	require.Equal(t, queue.Aborts, seen(aborted), "a person aborted it")
-	require.Equal(t, queue.Aborts, seen(func(object *workv1alpha1.ManifestWorkReplicaSet) {
-		aborted(object)
-		object.Status.State = workv1alpha1.StateAborting
-	}))
-	require.Equal(t, queue.Rollouts, seen(func(object *workv1alpha1.ManifestWorkReplicaSet) {
-		aborted(object)
-		object.Status.State = workv1alpha1.StateAborted
-	}), "it is carried out")
-	require.Equal(t, queue.Rollouts, seen(func(object *workv1alpha1.ManifestWorkReplicaSet) {
-		aborted(object)
-		object.DeletionTimestamp = &now
-	}), "deletion wins")
-	require.Equal(t, queue.Rollouts, seen(func(object *workv1alpha1.ManifestWorkReplicaSet) {
-		aborted(object)
-		object.Spec.Paused = true
-	}), "it writes nothing while it is paused")
-
-	plain := func(*workv1alpha1.ManifestWorkReplicaSet) {}
-	c.owners.Of(key, "").LeaveAbort(memory.AbortUnderWay)
-	require.Equal(t, queue.Aborts, seen(plain), "an older CRD drops what the status should tell")
-	c.owners.Of(key, "").LeaveAbort(memory.AbortStuck)
-	require.Equal(t, queue.Rollouts, seen(aborted), "there is nothing to go back to")
-	c.owners.Of(key, "").LeaveAbort(memory.NoAbort)
-	require.Equal(t, queue.Rollouts, seen(plain))
-}
 
 // A pass that is paused, or has no revision to go back to, leaves no abort to a worker that is kept for aborts: it restores nothing.
 func TestPassesThatLeaveNoAbort(t *testing.T) {

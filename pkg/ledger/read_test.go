@@ -102,12 +102,3 @@ func TestRead(t *testing.T) {
 	foreign := strings.Replace(higher, uid, "other", 1)
 	require.Equal(t, Reading{}, Read(&Places{Owner: uid, Status: foreign, History: history(foreign, foreign)}), "a higher format of another object")
 }
-
-// The update revision has the copy, or the newest revision while the update revision is missing.
-func TestHolder(t *testing.T) {
-	h := &revision.History{Revisions: []revision.Revision{copied("a", 1, ""), copied("b", 2, ""), copied("c", 3, "")}}
-	require.Equal(t, "b", Holder(h, numbered(1)).Hash)
-	require.Equal(t, "c", Holder(h, numbered(1, func(l *Ledger) { l.Update = named("z") })).Hash)
-	require.Equal(t, "c", Holder(h, &Ledger{}).Hash)
-	require.Nil(t, Holder(&revision.History{}, numbered(1)))
-}

@@ -125,36 +125,6 @@ func TestRollbackWindow(t *testing.T) {
 	}
 }
 
-// A new template waits while the abort of the previous rollout can still restore a work.
-func TestBeginWaitsForAnAbort(t *testing.T) {
-	look := func(works ...work.Work) lifecycle.Decision {
-		v := view("c", aborted("a", "b", 0), object("a", 1), object("b", 2), object("c", 3))
-		v.Works, v.Notes.Works = works, works
-		return begin(v)
-	}
-	waits := look(ours("c1", "b"), ours("c2", "a"))
-	require.True(t, waits.Pending)
-	require.Equal(t, hashOf("b"), waits.Update.Hash)
-	require.Equal(t, hashOf("a"), waits.Snapshot.Current.Hash)
-	require.True(t, waits.Snapshot.Aborted)
-	before := aborted("a", "b", 0)
-	require.True(t, waits.Ledger.Equal(&before))
-
-	begins := look(ours("c1", "a"), ours("c2", "a"), ours("c3", "a"))
-	require.False(t, begins.Pending)
-	require.Nil(t, begins.Ledger.Abort)
-	require.Equal(t, named("c"), begins.Ledger.Update)
-	require.False(t, begins.Snapshot.Aborted)
-
-	v := view("b", aborted("a", "b", 0), object("a", 1), object("b", 2))
-	goesOn := begin(v)
-	require.False(t, goesOn.Pending)
-	require.True(t, goesOn.Snapshot.Aborted)
-	require.False(t, goesOn.Snapshot.Restored)
-	v.Before.Abort.Restored = rt.At(time.Minute)
-	require.True(t, begin(v).Snapshot.Restored)
-}
-
 // A new template that arrives together with an abort by hand of the previous rollout waits for that abort.
 func TestAbortByHandBeforeANewTemplate(t *testing.T) {
 	v := view("c", decided("a", "b"), object("a", 1), object("b", 2), object("c", 3))
@@ -228,22 +198,6 @@ func TestAbortByHand(t *testing.T) {
 			require.False(t, d.Snapshot.Aborted)
 		})
 	}
-}
-
-// An aborted rollout restarts if the user removes status.abortedTime.
-func TestRetryByHand(t *testing.T) {
-	v := view("b", aborted("a", "b", time.Minute), object("a", 1), object("b", 2))
-	v.Before.SetTroubles([]ledger.Trouble{{Cluster: "c1", State: ledger.Failed, Since: rt.At(time.Minute)}})
-	v.Commands.Retry = true
-	d := begin(v)
-	require.Empty(t, d.Events)
-	require.Equal(t, ledger.Beginning{At: rt.At(0), How: ledger.New, Retried: now}, d.Ledger.Begun)
-	require.True(t, d.Ledger.Abort == nil && !d.Ledger.Complete())
-	require.Empty(t, d.Ledger.Troubles)
-	require.False(t, d.Snapshot.Aborted)
-	require.Empty(t, d.Snapshot.Records.Failures)
-	require.False(t, d.Snapshot.Update.Reused)
-	require.Equal(t, now, d.Snapshot.Update.CountsFrom)
 }
 
 // A user retries clusters by removing their failures. Such a cluster gets a new deadline. If the API server rejects its work, the cluster

@@ -10,7 +10,6 @@ import (
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -43,28 +42,6 @@ func TestManyRetriesFit(t *testing.T) {
 	require.NoError(t, err)
 	_, err = ledger.Decode(text, d.Ledger.Owner)
 	require.NoError(t, err)
-}
-
-// A command that arrives together with another decision about the ledger is obeyed or rejected with it. The pass persists this ledger, and
-// its projection removes status.abortedTime.
-func TestCommandBesideADecision(t *testing.T) {
-	v := view("c", decided("a", "b"), object("a", 1), object("b", 2))
-	v.Commands.Abort = &revision.Abort{At: now, By: "alice"}
-	answer(t, v, lifecycle.Answer{Result: lifecycle.Exists})
-	taken := object("c", 1, foreign)
-	bump := held(t, answer(t, v, lifecycle.Answer{Object: taken}), lifecycle.Decided)
-	require.NotNil(t, bump.Ledger.Abort)
-}
-
-// Without a history, the hub still keeps the ledger, but has no revision to restore.
-func TestBeginWithoutHistory(t *testing.T) {
-	v := view("b", decided("a", "b"), object("a", 1), object("b", 2))
-	v.NoHistory, v.HistoryNote = true, "no permission"
-	d := begin(v)
-	require.Equal(t, &rollout.Absence{Cause: rollout.WithoutHistory, Detail: "no permission"}, d.Snapshot.Absent)
-	require.Nil(t, d.Snapshot.Current)
-	require.Empty(t, d.Snapshot.Older)
-	require.Len(t, v.ByHash(), 1)
 }
 
 // Without a history, the rollout of the update revision continues during a pause, although the template in the spec is another one.

@@ -1,7 +1,6 @@
 package preflight_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,14 +19,4 @@ func TestLeavingUnderAnotherCRD(t *testing.T) {
 	require.Len(t, found, 1)
 	require.Equal(t, preflight.Error, found[0].Severity)
 	require.Contains(t, found[0].What, "its rollout may have been aborted")
-}
-
-// This hub ignores the placementRefs after the first 64, and OCM's hub rolls out to their clusters.
-func TestLeavingWithMorePlacementRefs(t *testing.T) {
-	found := preflight.Leaving(&preflight.Objects{ReplicaSets: []object{complete("team-a", func(o *object) {
-		for i := range workv1alpha1.MaxPlacementRefs {
-			o.Spec.PlacementRefs = append(o.Spec.PlacementRefs, workv1alpha1.LocalPlacementReference{Name: fmt.Sprintf("more-%d", i)})
-		}
-	})}})
-	require.Len(t, found, 1)
 }

@@ -126,13 +126,3 @@ func TestPassedOverClustersWaitForTheirGroup(t *testing.T) {
 	require.False(t, look(false).Complete)
 	require.True(t, look(true).Complete)
 }
-
-// TestGroupOfAnEarlierRef: a listed group whose clusters belong to an earlier placementRef is missing. Nothing after it begins.
-func TestGroupOfAnEarlierRef(t *testing.T) {
-	first := rt.Ref("p0", rt.Progressive(1), rt.Clusters("c1", "c2"))
-	p := decide(rt.Now(10*minute), rt.Refs(first, ringed(rt.Progressive(6), rt.Listed(rt.Ring("a")))), fleet("oo oo oo"))
-	require.Equal(t, "a Missing", ringStates(p))
-	for i := range p.Writes {
-		require.Contains(t, []string{"c1", "c2"}, p.Writes[i].Cluster)
-	}
-}

@@ -286,13 +286,6 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestAdoptInSpiteOfFailures: adoption starts nothing, so failures do not prevent it.
-func TestAdoptInSpiteOfFailures(t *testing.T) {
-	p := decide(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c1", "c2"))),
-		rt.Works(failed("c1"), rt.Work("c2", rt.Holds("bbb"))))
-	require.Equal(t, []string{"Adopt c2 to bbb: its spec is this revision already"}, texts(p))
-}
-
 // TestAccepted: a work that the API server stores with changes is named, and counts as written.
 func TestAccepted(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),

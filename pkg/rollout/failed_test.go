@@ -239,11 +239,3 @@ func TestConfirmed(t *testing.T) {
 		t.Errorf("confirmed %d, again after %s", p.Confirmed, p.Recheck)
 	}
 }
-
-// TestGoBackToNothing: the current revision was lost after the abort. Nothing is written, and nothing else is decided.
-func TestGoBackToNothing(t *testing.T) {
-	p := decide(rt.Now(10*minute), rt.Rolling("", "bbb"), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))), rt.Works(done("c1")))
-	if len(texts(p)) > 0 || p.Desired != nil || p.Complete {
-		t.Errorf("%v, desired %v, complete %v", texts(p), p.Desired, p.Complete)
-	}
-}

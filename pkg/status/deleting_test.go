@@ -57,12 +57,3 @@ func TestReleasingWorkloadsWithLongWords(t *testing.T) {
 	require.Contains(t, status.Conditions[0].Message, "to delete without waiting, set spec.preserveResourcesOnDeletion to false: "+
 		"the clusters that have not released their workloads lose them")
 }
-
-func TestSetDeleting(t *testing.T) {
-	status, told := &workv1alpha1.ManifestWorkReplicaSetStatus{}, PreservingNotSupported()
-	SetDeleting(status, &told, 3, metav1.Unix(5, 0))
-	require.Len(t, status.Conditions, 1)
-	require.Equal(t, int64(3), status.Conditions[0].ObservedGeneration)
-	SetDeleting(status, nil, 3, metav1.Unix(6, 0))
-	require.Empty(t, status.Conditions)
-}

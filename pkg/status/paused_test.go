@@ -76,23 +76,6 @@ func TestPausedCounts(t *testing.T) {
 	}
 }
 
-// It is removed after the pause, even if there is no plan.
-func TestPausedIsRemoved(t *testing.T) {
-	in := paused(status.RollingOut, false, p1(rt.Clusters("c1")))
-	before := build(in)
-	in.Object.Status, in.Object.Spec.Paused = before, false
-	after := build(in)
-	require.Nil(t, meta.FindStatusCondition(after.Conditions, workv1alpha1.ConditionPaused))
-
-	invalid := &status.Input{Object: in.Object, Now: now}
-	conditions := before.Conditions
-	status.SetPaused(&conditions, invalid)
-	require.Nil(t, meta.FindStatusCondition(conditions, workv1alpha1.ConditionPaused))
-	in.Object.Spec.Paused = true
-	status.SetPaused(&conditions, invalid)
-	require.Contains(t, meta.FindStatusCondition(conditions, workv1alpha1.ConditionPaused).Message, "set spec.paused to false to resume")
-}
-
 // Progressing keeps its reason, and is Unknown if it would be True without the pause. kstatus treats it like that of a paused Deployment: a
 // waiting rollout is in progress, and a failed one has failed.
 func TestPausedProgressing(t *testing.T) {

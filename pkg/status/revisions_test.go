@@ -220,16 +220,6 @@ func TestLongChangeCause(t *testing.T) {
 	require.True(t, utf8.ValidString(cause))
 }
 
-// The number of clusters that a revision reached, and its creator, come from its record.
-func TestEvidenceInTheList(t *testing.T) {
-	listed := build(listing(status.RollingOut, nil, revisionOf("aaa", 1,
-		func(r *revision.Record) { r.Reached, r.CreatedBy = ptr.To(int32(12)), "argocd" }), revisionOf("bbb", 2))).Revisions
-	require.Equal(t, ptr.To(int32(12)), listed[1].ReachedClusters)
-	require.Equal(t, "argocd", listed[1].CreatedBy)
-	require.Nil(t, listed[0].ReachedClusters)
-	require.Empty(t, listed[0].CreatedBy)
-}
-
 // The user who aborted the rollout, and the reason, stay in the status as long as the abort.
 func TestAbortKeepsItsReason(t *testing.T) {
 	in := listing(status.Aborted, nil, revisionOf("aaa", 1), revisionOf("bbb", 2))

@@ -49,14 +49,6 @@ func TestSummary(t *testing.T) {
 	require.Equal(t, placements, got.PlacementsSummary, "placementSummary")
 }
 
-// TestSummaryTwice: a placement in two placementRefs is counted once.
-func TestSummaryTwice(t *testing.T) {
-	got := build(input(status.RollingOut, rt.Works(done("c1")), rt.Refs(rt.Ref("p1", rt.Clusters("c1")), rt.Ref("p1", rt.Clusters("c1")))))
-	if got.PlacementsSummary[0].Summary.Total != 1 || got.PlacementsSummary[1].Summary.Total != 0 || got.Summary.DesiredTotal != 1 || got.Summary.Total != 1 {
-		t.Errorf("%+v %+v", got.Summary, got.PlacementsSummary)
-	}
-}
-
 // TestAvailableDecisionGroups: the field shows the progress of the template in the spec, as with upstream's hub. A work counts once it is
 // written, regardless of the agent's report, and works of the older revision do not count.
 func TestAvailableDecisionGroups(t *testing.T) {
@@ -90,17 +82,6 @@ func TestAvailableDecisionGroups(t *testing.T) {
 	} {
 		if got := build(tc.in).PlacementsSummary[0].AvailableDecisionGroups; got != tc.want {
 			t.Errorf("%s: %s, wanted %s", name, got, tc.want)
-		}
-	}
-}
-
-// TestUpdated counts clusters at the update revision, and none after an abort.
-func TestUpdated(t *testing.T) {
-	snapshot := []rt.SnapshotOption{p1(rt.Clusters("c1", "c2")), rt.Works(done("c1"), old("c2"))}
-	for stage, want := range map[status.Stage]int{status.RollingOut: 1, status.Stalled: 1, status.Aborting: 1, status.Aborted: 0} {
-		got := build(input(stage, snapshot...))
-		if got.Summary.Updated != want || got.PlacementsSummary[0].Summary.Updated != want || got.Summary.DesiredTotal != 2 {
-			t.Errorf("%s: %+v", stage, got.Summary)
 		}
 	}
 }

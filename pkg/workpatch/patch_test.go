@@ -148,22 +148,6 @@ func TestPatchOfAHandover(t *testing.T) {
 	require.NotContains(t, string(data), workv1alpha1.AnnotationKeptRevision, "Immediate writes what it always wrote")
 }
 
-// A write without a revision changes labels and annotations only, and nothing where nothing differs.
-func TestPatchOfLabels(t *testing.T) {
-	w := &rollout.Write{Owner: owner(), Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: stored()}
-	kind, data := patchOf(t, w)
-	require.Equal(t, types.MergePatchType, kind)
-	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7","labels":{"team":"web"},
-		"annotations":{"`+workv1alpha1.AnnotationCopiedLabels+`":"team"}}}`, string(data))
-	w.Work.Object = apply(t, kind, data, w.Work.Object)
-	_, data = patchOf(t, w)
-	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7"}}`, string(data))
-	require.False(t, IsStripped(w, w.Work.Object))
-	stripped := w.Work.Object.DeepCopy()
-	delete(stripped.Labels, "team")
-	require.True(t, IsStripped(w, stripped))
-}
-
 // A write of a spec says what it asks for and which generation it makes; what is stored otherwise is recorded by a write of metadata alone. The next
 // spec takes that away.
 func TestAccepted(t *testing.T) {
@@ -203,15 +187,6 @@ func TestPatchOfAnEmptyLabel(t *testing.T) {
 	require.False(t, IsStripped(w, w.Work.Object))
 	_, data = patchOf(t, w)
 	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7"}}`, string(data))
-}
-
-// A label that the owner lost goes away.
-func TestPatchDropsLabels(t *testing.T) {
-	w := &rollout.Write{Owner: owner(), Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: stored()}
-	w.Work.Object.Labels["old"] = "x"
-	w.Work.Object.Annotations[workv1alpha1.AnnotationCopiedLabels] = "old,team"
-	kind, data := patchOf(t, w)
-	require.NotContains(t, apply(t, kind, data, w.Work.Object).Labels, "old")
 }
 
 // The owner label is put back in the version that was read.

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -35,8 +34,7 @@ func parse(args []string) (*settings, error) {
 	controllers := flags.String("controllers", "ours,upstream", "which controllers, separated by commas")
 	flags.StringVar(&s.Driver, "driver", "", "what works travel by: empty for the API server, mqtt or grpc for a broker, with ours only")
 	flags.StringVar(&s.Mosquitto, "mosquitto", "", "with -driver=mqtt, the path of a mosquitto to use with its default settings, instead of the benchmark's own broker")
-	flags.IntVar(&s.Repeat, "repeat", 3, "how often an update and an abort of all clusters are measured, and their floor")
-	flags.StringVar(&s.Profiles, "profiles", "", "a directory for CPU and allocation profiles, of extra rounds")
+	flags.IntVar(&s.Repeat, "repeat", 3, "how often an update and an abort of all clusters are measured")
 	flags.StringVar(&s.out, "out", "", "a file for the report; empty for the standard output")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -67,15 +65,7 @@ func (s *settings) validate() error {
 	case s.Greedy < 0:
 		return fmt.Errorf("-greedy=%d: use 0 for none, or a number from 1", s.Greedy)
 	}
-	if s.Profiles == "" {
-		return nil
-	}
-	absolute, err := filepath.Abs(s.Profiles)
-	if err != nil {
-		return err
-	}
-	s.Profiles = absolute
-	return os.MkdirAll(absolute, 0o755)
+	return nil
 }
 
 func (s *settings) validateDriver() error {

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
-	upstream "open-cluster-management.io/api/work/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -185,35 +184,4 @@ func TestFirstSightOfOneClusterIsForThatClusterOnly(t *testing.T) {
 	s.has("v1", "c2", "c3")
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 	s.says(workv1alpha1.ConditionProgressing, "was found on cluster c1 alone")
-}
-
-// A future time that an agent writes on its work does not take a slot forever: maxFailures tolerates the cluster after its deadline.
-func TestForgedTimeHoldsNoRolloutUp(t *testing.T) {
-	s := stableFleet(t, 1)
-	s.hangs("v2", "c1")
-	s.settle(3 * time.Second)
-	s.Corrupt("c1")
-	s.patch(Works, "c1", Name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
-		workv1alpha1.AnnotationAppliedAt: s.Clock.Now().AddDate(20, 0, 0).UTC().Format(time.RFC3339Nano),
-	}}}, false)
-	s.Tell("agent of c1: sets applied-at to a time to come")
-	s.quiet()
-	s.has("v2", "c2", "c3")
-	require.Nil(t, s.Object().Status.AbortedTime, s.story())
-}
-
-// An agent gives a work of another owner this owner's label, and does not release it. The ManifestWorkReplicaSet can still be deleted.
-func TestAgentHoldsNoDeletionUp(t *testing.T) {
-	s := stableFleet(t, 0)
-	s.Edit("deletes in the foreground", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.CascadeDeletionPolicy = upstream.Foreground })
-	s.quiet()
-	s.Corrupt("c9")
-	s.patch(Works, "c9", "other", map[string]any{"metadata": map[string]any{
-		"labels": map[string]any{workv1alpha1.LabelReplicaSet: "default.web"}, "finalizers": []string{finalizer},
-	}}, false)
-	s.adversaries.hold.Insert("c9")
-	s.must(s.API.Delete(ReplicaSets, Namespace, Name, nil))
-	s.Tell("user: deletes it")
-	s.settle(Forever)
-	require.Nil(t, s.Object(), s.story())
 }

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // awaitingCanary is a fleet at v1. The rollout of v2 waits for the approval of the group g0, which contains c1. The group g1 contains c2,
@@ -40,55 +38,6 @@ func (s *teller) awaits(groups ...string) {
 	s.t.Helper()
 	require.Equal(s.t, groups, s.Object().Status.AwaitingApproval, s.story())
 	require.Equal(s.t, workv1alpha1.StateRollingOut, s.Object().Status.State, s.story())
-}
-
-// TestApprovalIsAskedForOnce: OCM writes the decisions again while a group waits for its approval. The event is not repeated.
-func TestApprovalIsAskedForOnce(t *testing.T) {
-	s := awaitingCanary(t)
-	for range 3 {
-		s.Empty("p1", false)
-		s.settle(5 * time.Second)
-		s.Place("p1", []string{"c1"}, []string{"c2"}, []string{"c3"})
-		s.settle(time.Minute)
-		s.awaits("g0")
-	}
-	require.Equal(t, 1, strings.Count(s.story(), "event: "+workv1alpha1.EventApprovalNeeded), s.story())
-}
-
-// TestApprovalOpensAGroup: each group waits for its own approval, for any length of time, and the other clusters wait for the groups. The
-// hub stops after each of its writes in turn.
-func TestApprovalOpensAGroup(t *testing.T) {
-	for write := range 6 {
-		s := awaitingCanary(t)
-		s.warned(workv1alpha1.EventApprovalNeeded, `group "g0" waits for an approval of revision web-`)
-		s.Fault = nth(write, KilledAfter)
-		s.Approve("g0", s.hashOf("v2"))
-		s.settle(30 * time.Second)
-		s.Fault = nil
-		s.settle(24 * time.Hour)
-		s.awaits("g1")
-		s.has("v2", "c1")
-		s.has("v1", "c2", "c3")
-		require.Len(t, s.Object().Status.Approvals, 1)
-
-		s.Approve("g1", s.hashOf("v2"))
-		s.quiet()
-		s.everywhere("v2")
-		require.Empty(t, s.Object().Status.AwaitingApproval)
-		for _, rev := range s.Revisions() {
-			if record := revision.RecordOf(rev); rev.Labels[workv1alpha1.LabelControllerHash] == s.hashOf("v2") {
-				require.Len(t, record.Approvals, 2, "the history keeps who approved")
-				require.Equal(t, "alice", record.Approvals[0].By)
-			}
-		}
-		began := len(s.Story)
-		s.Withdraw("g0")
-		s.Approve("g9", s.hashOf("v2"))
-		s.settle(time.Minute)
-		require.Len(t, s.Object().Status.Approvals, 2, "a rollout that is complete takes none\n%s", s.story())
-		s.warned(workv1alpha1.EventApprovalIgnored, "is complete")
-		require.Zero(t, s.wrote(began, " work "))
-	}
 }
 
 // TestApprovalBeforeItsTurn: a group can be approved before its turn. It then begins when its turn comes.
@@ -180,28 +129,6 @@ func TestForgedApproval(t *testing.T) {
 	s.restarts()
 	s.forgeApproval("g0")
 	s.settle(time.Hour)
-	s.everywhere("v1")
-}
-
-// TestRetryNeedsNewApprovals: a gate does not hold back an abort, and a retry invalidates earlier approvals.
-func TestRetryNeedsNewApprovals(t *testing.T) {
-	s := awaitingCanary(t)
-	s.Report("c1", "v2", Hangs)
-	s.Approve("g0", s.hashOf("v2"))
-	s.Approve("g1", s.hashOf("v2"))
-	s.quiet()
-	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
-	s.everywhere("v1")
-	require.Len(t, s.Object().Status.Approvals, 2, "they tell what was approved")
-	s.Approve("g2", s.hashOf("v2"))
-	s.settle(time.Minute)
-	s.warned(workv1alpha1.EventApprovalIgnored, "was aborted")
-
-	s.Report("c1", "v2", Succeeds)
-	s.Retry()
-	s.settle(time.Hour)
-	require.Empty(t, s.Object().Status.Approvals, s.story())
-	s.awaits("g0")
 	s.everywhere("v1")
 }
 

@@ -13,7 +13,6 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // cutOff makes a version cut off each cluster that gets it. OCM marks a cluster as unavailable 5 minutes after its agent fell silent. Its
@@ -229,50 +228,6 @@ func TestAwayWhileTheRightIsRevoked(t *testing.T) {
 	s.quiet()
 	require.Empty(t, s.held("c1"), "it has been available for a minute, and nothing selects it")
 	require.Empty(t, s.Object().Status.Away)
-}
-
-// restored returns when every cluster had confirmed the revision to which the abort of v2 returned; zero if they have not yet.
-func (s *teller) restored() time.Time {
-	for _, rev := range s.Revisions() {
-		if abort := revision.RecordOf(rev).Abort; abort != nil && !abort.Restored.IsZero() {
-			return abort.Restored
-		}
-	}
-	return time.Time{}
-}
-
-// TestAbortWaitsForClustersThatAreAway: a cluster that is away counts among those that confirm an abort, until its ManagedCluster is gone.
-func TestAbortWaitsForClustersThatAreAway(t *testing.T) {
-	for name, tc := range map[string]struct {
-		end       func(*teller)
-		confirmed string
-	}{
-		"it is back": {func(s *teller) {
-			s.regain("c1")
-			s.settle(30 * time.Second)
-		}, "confirmed by 3 of 3 clusters"},
-		"it is lost": {func(s *teller) { s.Detach("c1") }, "confirmed by 2 of 2 clusters"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := checkedStory(t)
-			s.Join("c1", "c2", "c3")
-			s.stable(progressive("p1", 1, "2m", 0, true), "c1", "c2", "c3")
-			s.Update("v2")
-			s.lose("c1", "c2", "c3")
-			s.settle(time.Hour)
-			require.NotNil(t, s.Object().Status.AbortedTime)
-			s.says(workv1alpha1.ConditionProgressing, "rolling back", "confirmed by 2 of 3 clusters; waiting for the result of 1 cluster (c1) that is away")
-			require.Zero(t, s.restored())
-			tc.end(s)
-			if name == "it is back" {
-				s.says(workv1alpha1.ConditionProgressing, tc.confirmed)
-				require.NotZero(t, s.restored())
-			}
-			s.settle(time.Hour)
-			s.says(workv1alpha1.ConditionProgressing, "rolled back", "confirmed by 2 of 2 clusters")
-			require.NotZero(t, s.restored())
-		})
-	}
 }
 
 // noted shows a changed ManagedCluster to the hub, and returns the objects that the hub queues.

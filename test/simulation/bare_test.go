@@ -5,9 +5,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/api/meta"
-
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // loses deletes the work of a cluster, as a user does.
@@ -43,20 +40,5 @@ func TestClusterWithoutAWorkWhileHalted(t *testing.T) {
 			s.quiet()
 			s.everywhere("v2")
 		})
-	}
-}
-
-// TestClusterWithoutAWorkInTheFirstRollout: there is no revision for a cluster without a work, and the conditions name the cluster.
-func TestClusterWithoutAWorkInTheFirstRollout(t *testing.T) {
-	s := checkedStory(t)
-	s.Place("p1", []string{"c1", "c2"})
-	s.Report("c1", "v1", Hangs)
-	s.Create("v1", progressive("p1", 1, "30s", 0, false))
-	s.settle(time.Minute)
-	require.Equal(t, []string{"c1"}, s.failed(), s.story())
-	require.Empty(t, s.held("c2"), s.story())
-	for _, condition := range []string{workv1alpha1.ConditionProgressing, workv1alpha1.ConditionManifestworkApplied} {
-		require.Contains(t, meta.FindStatusCondition(s.Object().Status.Conditions, condition).Message,
-			"1 cluster (c2) without a ManifestWork", condition)
 	}
 }

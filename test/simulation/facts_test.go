@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -94,15 +93,6 @@ func (s *teller) overwrite(cluster string) {
 	s.patch(Works, cluster, Name, map[string]any{"spec": from(&template).Object}, false)
 }
 
-// TestFormChangeTakesNoFailureBack: switching off a handover does not turn a failed cluster into a waiting one.
-func TestFormChangeTakesNoFailureBack(t *testing.T) {
-	s := stalledOn(t, func(s *teller) { s.Drops = true }, "c1", "c2", "c3", "c4")
-	s.Edit("sets pruneStrategy to Immediate", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PruneStrategy = workv1alpha1.PruneImmediate })
-	s.settle(5 * time.Minute)
-	s.stays(map[string]string{"c1": "v2", "c3": "v1", "c4": "v1"})
-	require.Equal(t, []string{"c1", "c2"}, s.failed())
-}
-
 // TestDeselectedClusterAbortsNothing: a cluster that had succeeded, and whose deletion takes a long time, does not fail the rollout.
 func TestDeselectedClusterAbortsNothing(t *testing.T) {
 	s := checkedStory(t)
@@ -129,35 +119,6 @@ func (s *teller) turns(cluster, conditionType string) {
 	condition.Status, condition.LastTransitionTime.Time, condition.ObservedGeneration = metav1.ConditionFalse, s.Clock.Now(), work.Generation
 	s.patch(Works, cluster, Name, map[string]any{"status": from(work).Object["status"]}, true)
 	s.Tell("agents: %s reports %s=False", cluster, conditionType)
-}
-
-// TestShortRejectionAbortsNothing: a rejected write is retried several times within its deadline, and once more before it leads to an abort.
-func TestShortRejectionAbortsNothing(t *testing.T) {
-	for _, rejected := range []time.Duration{10 * time.Second, 44 * time.Second} {
-		s := checkedStory(t)
-		s.stable(progressive("p1", 1, "45s", 0, true), "c1", "c2")
-		s.Refuse("c1", Denied)
-		s.Update("v2")
-		s.settle(rejected)
-		require.Len(t, s.Object().Status.Rejections, 1)
-		s.Refuse("c1", NoFault)
-		s.quiet()
-		require.Nil(t, s.Object().Status.AbortedTime, s.story())
-		s.everywhere("v2")
-		require.Empty(t, s.Object().Status.Rejections)
-	}
-}
-
-// TestLastingRejectionIsTriedFiveTimes: a lasting rejection leads to an abort after five tries.
-func TestLastingRejectionIsTriedFiveTimes(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.stable(progressive("p1", 1, "45s", 0, true), "c1", "c2")
-	s.Refuse("c1", Denied)
-	s.Update("v2")
-	s.settle(46 * time.Second)
-	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
-	require.GreaterOrEqual(t, strings.Count(s.story(), "fault: patch work c1/web"), 6)
-	require.Equal(t, workv1alpha1.FailureRejected, s.Object().Status.Failures[0].Reason)
 }
 
 // TestRevertInMidRollout: a template that returns to the current revision reaches every cluster that left it at once.

@@ -134,21 +134,3 @@ func TestDeletedStableRevision(t *testing.T) {
 		s.everywhere("v2")
 	}
 }
-
-// If all revisions are deleted, only that of the template in the spec is created again.
-func TestAllRevisionsAreDeleted(t *testing.T) {
-	s := rolling(t, 1)
-	stable := s.hashOf("v1")
-	s.deleteRevisionOf("v1")
-	s.deleteRevisionOf("v2")
-	s.forge("c2", "forged")
-	s.quiet()
-	require.Nil(t, s.Object().Status.AbortedTime, s.story())
-	require.Equal(t, stable, s.Object().Status.CurrentRevision)
-	require.NotEmpty(t, s.hashOf("v2"))
-	require.Empty(t, s.hashOf("v1"))
-	require.Empty(t, s.hashOf("forged"))
-	s.Report("", "v2", Succeeds)
-	s.quiet()
-	require.Equal(t, s.hashOf("v2"), s.Object().Status.CurrentRevision)
-}

@@ -135,23 +135,6 @@ func TestGateOverABroker(t *testing.T) {
 	s.says(workv1alpha1.ConditionPlacementVerified, "no condition rule of the template makes Tested")
 }
 
-// TestGateRemovedLate: a cluster that loses its gate long after its success gets a new deadline, as one that degrades does.
-func TestGateRemovedLate(t *testing.T) {
-	s := checkedStory(t)
-	s.Gate("", "v1", "True")
-	s.stable(gated(progressive("p1", 1, "1m", 0, true)), "c1", "c2", "c3")
-	s.Gate("c1", "v2", "True")
-	s.Update("v2")
-	s.settle(50 * time.Second)
-	s.Gate("c2", "v2", "True")
-	s.settle(30 * time.Second)
-	require.Equal(t, "v2", s.held("c3"), s.story())
-	s.Gate("c1", "v2", GateSilent)
-	s.settle(10 * time.Second)
-	require.Empty(t, s.failed(), s.story())
-	require.Nil(t, s.Object().Status.AbortedTime)
-}
-
 // TestGateOfADeletedWork: the gates of a placementRef do not count for a work that its agent still has to delete for another placementRef.
 // The hub waits for the agent without looking again and again.
 func TestGateOfADeletedWork(t *testing.T) {

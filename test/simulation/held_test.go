@@ -82,25 +82,3 @@ func TestHeldInMidRollout(t *testing.T) {
 	require.Equal(t, "v2", s.held("c1"), s.story())
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
-
-// TestRetryJustBeforeATemplate: a retry takes effect even if the hub sees it together with another template, and stops after each of its
-// writes in turn. The revision is not held when its template returns.
-func TestRetryJustBeforeATemplate(t *testing.T) {
-	for write := range 6 {
-		s := checkedAbort(t, "c1", "c2", "c3")
-		s.HoldAborted(workv1alpha1.HoldAborted)
-		s.Report("", "v2", Succeeds)
-		s.Report("", "v3", Succeeds)
-		s.Retry()
-		s.Update("v3")
-		s.Fault = nth(write, KilledAfter)
-		s.quiet()
-		s.Fault = nil
-		s.quiet()
-		s.everywhere("v3")
-		s.Update("v2")
-		s.quiet()
-		s.everywhere("v2")
-		require.Nil(t, s.Object().Status.AbortedTime, "killed after write %d\n%s", write, s.story())
-	}
-}

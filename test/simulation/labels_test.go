@@ -37,22 +37,6 @@ func TestStableRevisionThatLostItsLabels(t *testing.T) {
 	}
 }
 
-// A stable revision that was deleted, and that no work reports, is read live and not found. Nothing is written, and the message states that
-// it was deleted.
-func TestStableRevisionThatIsGone(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", all("p1", "30s", true))
-	s.settle(Forever)
-	stable := s.Revisions()[0].Name
-	s.hangs("v2", "c1")
-	s.settle(10 * time.Second)
-	s.DeleteRevision(stable)
-	s.quiet()
-	require.Nil(t, s.Object().Status.AbortedTime)
-	require.Contains(t, s.story(), "there is no ControllerRevision "+stable+" to go back to: it was deleted")
-}
-
 // A work that loses its owner label gets it back, so its cluster never gets a second work.
 func TestOwnerLabelIsPutBack(t *testing.T) {
 	strip := (*teller).stripOwner

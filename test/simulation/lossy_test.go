@@ -60,55 +60,6 @@ func TestUnreadReportLeadsToNoAbort(t *testing.T) {
 	s.quiet()
 }
 
-// A report that arrives twice, the second time after newer ones, revokes nothing.
-func TestOlderReportTakesNothingBack(t *testing.T) {
-	s := complete(t)
-	first := true
-	s.Network.Fate = func(message string) []time.Duration {
-		if message == "from c2: status update_request" && first {
-			first = false
-			return []time.Duration{0, 2500 * time.Millisecond}
-		}
-		return []time.Duration{0}
-	}
-	s.Update("v2")
-	s.settle(10 * time.Second)
-	s.reaches("v2")
-	s.quiet()
-}
-
-// A restarted hub restores the works of each cluster, and writes nothing (P5).
-func TestRestoredWorksAreTheirs(t *testing.T) {
-	s := complete(t)
-	s.restarts()
-	s.quiet()
-	s.Update("v2")
-	s.quiet()
-	s.restarts()
-	s.quiet()
-	require.Zero(t, s.Hub.written)
-	s.reaches("v2")
-}
-
-// A hub that is restarted after its status was wiped waits for the reports of its agents before it starts a cluster (P4).
-func TestWipedStatusAndARestartKeepToTheBatch(t *testing.T) {
-	s := overBroker(t)
-	s.Network.Fate = func(string) []time.Duration { return []time.Duration{500 * time.Millisecond} }
-	s.Place("p1", []string{"c3", "c4"})
-	s.Report("", "v1", Hangs)
-	s.Create("v1", progressive("p1", 2, "None", 0, false))
-	s.settle(5 * time.Second)
-	s.has("v1", "c3", "c4")
-	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
-	s.wipeStatus()
-	s.restarts()
-	s.settle(5 * time.Minute)
-	s.has("v1", "c3", "c4")
-	for _, cluster := range []string{"c1", "c2"} {
-		require.Empty(t, s.held(cluster), s.story())
-	}
-}
-
 // A report that crosses the deletion of its work does not bring the work back: its owner is gone, and nobody would delete it again.
 func TestReportThatCrossesADeletion(t *testing.T) {
 	s := overBroker(t)

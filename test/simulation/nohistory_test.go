@@ -68,48 +68,6 @@ func TestAbortedStaysAbortedWithoutHistory(t *testing.T) {
 	}
 }
 
-// R1, R2: the same applies if collisions were counted in the meantime.
-func TestAbortedStaysAbortedWithoutHistoryAfterCollisions(t *testing.T) {
-	s := rolledOut(t)
-	s.hangs("v2", "c1")
-	s.quiet()
-	update := s.Object().Status.UpdateRevision
-	s.Report("c1", "v2", Succeeds)
-	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"collisionCount": 2}}, true)
-	s.forbid()
-	s.Restart()
-	s.settle(5 * time.Minute)
-	s.aborted(update)
-	s.says(workv1alpha1.ConditionProgressing, "being aborted")
-	s.allow()
-	s.quiet()
-	s.aborted(update)
-}
-
-// R4: a retry that could not be recorded on the revision still takes effect when the history can be read again, even if the hub's clock is
-// behind that of the user who aborted the rollout.
-func TestRetryWithoutHistory(t *testing.T) {
-	s := rolledOut(t)
-	s.SetBack(20 * time.Minute)
-	s.hangs("v2", "c1")
-	s.settle(time.Second)
-	s.AbortByHand()
-	s.settle(10 * time.Second)
-	s.aborted(s.Object().Status.UpdateRevision)
-	s.Report("c1", "v2", Succeeds)
-	s.forbid()
-	s.settle(10 * time.Second)
-	s.Pause(true)
-	s.Retry()
-	s.settle(time.Minute)
-	s.allow()
-	s.settle(time.Minute)
-	require.Nil(t, s.Object().Status.AbortedTime, s.story())
-	s.Pause(false)
-	s.quiet()
-	s.everywhere("v2")
-}
-
 // R4: even without a history, a new template begins a new rollout if this process still knows that the previous one was aborted.
 func TestNewTemplateAfterAnAbortWithoutHistory(t *testing.T) {
 	s := abortedUnder(t, "older")
@@ -220,33 +178,4 @@ func TestKeptObjectsHoldTheirSlotWithoutHistory(t *testing.T) {
 	s.quiet()
 	s.hasObjects("app-v2 demo", "c0", "c1", "c2")
 	s.must(s.brokenHandover)
-}
-
-// R11: a return to an older revision begins while the history can't be read, and a cluster fails. The failure stays a fact when the
-// revision gets its new number: no further cluster is started.
-func TestFailureOutlivesAMissingHistory(t *testing.T) {
-	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
-		t.Run(name, func(t *testing.T) {
-			s := checkedStory(t)
-			s.stable(progressive("p1", 2, "30s", 0, false), "c1", "c2", "c3", "c4")
-			s.Update("v2")
-			s.quiet()
-			s.forbid()
-			s.hangs("v1", "c1", "c2")
-			s.settle(28 * time.Second)
-			s.Report("c2", "v1", Succeeds) // Its success settles after c1 has failed, and leaves a slot free.
-			s.settle(time.Hour)
-			versions := versionsOf(s.Works())
-			require.Contains(t, versions, "c4 v2", s.story())
-			failures := s.Object().Status.Failures
-			require.Len(t, failures, 1, s.story())
-			if restart {
-				s.Restart()
-			}
-			s.allow()
-			s.settle(time.Hour)
-			require.Equal(t, versions, versionsOf(s.Works()), s.story())
-			require.Equal(t, failures, s.Object().Status.Failures, s.story())
-		})
-	}
 }

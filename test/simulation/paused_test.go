@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -206,20 +205,6 @@ func TestStoriesOfPauses(t *testing.T) {
 	})
 }
 
-// A pause that begins while the hub is down takes effect from the first pass, even if a deadline has passed in the meantime.
-func TestPauseAfterAnOutage(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.stable(progressive("p1", 3, "30s", 0, true), "c1", "c2", "c3")
-	s.Away = true
-	s.Update("v2")
-	s.Place("p1", []string{"c1", "c2"})
-	s.Pause(true)
-	s.settle(time.Hour)
-	s.comesBack()
-	s.quiet()
-	s.versions("v1", "v1", "v1")
-}
-
 // The works of an older hub are recorded while the object is paused, and get their hashes after the pause.
 func TestTakeoverWhileItIsPaused(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
@@ -245,24 +230,6 @@ func TestTakeoverWhileItIsPaused(t *testing.T) {
 	s.Pause(false)
 	s.quiet()
 	s.versions("v2", "v2", "v2")
-}
-
-// The message of a pause stays the same while nothing happens, even if deadlines pass (P7), and each event is emitted once.
-func TestPauseIsToldOnce(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
-	s.Update("v2")
-	s.Pause(true)
-	s.settle(10 * time.Minute)
-	s.Pause(false)
-	s.settle(10 * time.Minute)
-	told := map[string]int{}
-	for _, reason := range s.events {
-		told[reason]++
-	}
-	require.Equal(t, 1, told[workv1alpha1.EventPaused])
-	require.Equal(t, 1, told[workv1alpha1.EventResumed])
-	require.False(t, meta.IsStatusConditionPresentAndEqual(s.Object().Status.Conditions, workv1alpha1.ConditionPaused, metav1.ConditionTrue))
 }
 
 // During a pause, an agent and the hub restart, so neither of them has the works any more. The hub sends the current revision to the

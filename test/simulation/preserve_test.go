@@ -133,23 +133,6 @@ func (s *teller) gone() {
 	}
 }
 
-// A work in a handover also leaves the objects that it keeps on the cluster. A pause does not delay the deletion.
-func TestPreservingInHandover(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.Drops = true
-	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
-	s.stable(progressive("p1", 1, "None", 0, false), "c1")
-	s.hangs("v2", "")
-	s.settle(time.Minute)
-	s.Preserve(true)
-	s.Edit("pauses", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.Paused = true })
-	before := s.objects.uids()
-	require.Len(t, before, 3, s.story())
-	s.Delete()
-	s.gone()
-	require.Equal(t, before, s.objects.uids(), s.story())
-}
-
 // Over a broker, nothing is deleted while the workloads must stay. The condition describes how to keep them.
 func TestPreservingOverBroker(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}

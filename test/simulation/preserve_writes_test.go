@@ -21,18 +21,6 @@ func leaves(t *testing.T) *teller {
 	return s
 }
 
-// A deletion that preserves the workloads writes each work once, reads it live once after its agent has answered, and deletes it once.
-func TestPreservingWritesEachWorkTwice(t *testing.T) {
-	s := leaves(t)
-	reads, began := 0, len(s.Story)
-	s.Hub.Reads = func() { reads++ }
-	s.Delete()
-	s.gone()
-	require.Equal(t, 6, s.wrote(began, "patch work")+s.wrote(began, "delete work"))
-	require.Equal(t, 3, reads)
-	require.Contains(t, s.story(), "event: "+workv1alpha1.EventWorkloadsReleased)
-}
-
 // A process that starts while the deletion waits for agents does not read the works one by one, and writes nothing (P7).
 func TestRestartWhilePreservingWaits(t *testing.T) {
 	s := leaves(t)

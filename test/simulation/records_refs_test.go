@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -10,28 +9,6 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
-
-// TestDeletionThatTimesOutReplacesNoFailure: a deletion that times out for one placementRef does not replace the failure that another one
-// recorded. Otherwise, the abort would be lost.
-func TestDeletionThatTimesOutReplacesNoFailure(t *testing.T) {
-	s := checkedStory(t)
-	s.Check = nil
-	s.Place("p1", []string{"c1", "c2", "c3"})
-	s.Place("p2", []string{"d1"})
-	p1 := soaking(progressive("p1", 1, "30s", 1, true), 4*time.Minute)
-	s.Create("v1", p1, progressive("p2", 1, "30s", 5, true))
-	s.quiet()
-	s.hangs("v2", "c1")
-	s.settle(40 * time.Second)
-	require.Equal(t, []string{"c1"}, s.failed())
-	s.adversaries.hold.Insert("c1")
-	s.Place("p1", []string{"c2", "c3"})
-	s.settle(10 * time.Second)
-	s.Place("p2", []string{"c1", "d1"})
-	s.Report("c2", "v2", Hangs)
-	s.settle(2 * time.Minute)
-	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
-}
 
 // TestFailedClusterChangesItsPlacement: a failed cluster that another placementRef selects halts both until its work is deleted.
 func TestFailedClusterChangesItsPlacement(t *testing.T) {
@@ -60,50 +37,6 @@ func TestFailedClusterChangesItsPlacement(t *testing.T) {
 	s.agentsSaw = 0
 	s.settle(5 * time.Minute)
 	require.Equal(t, "v1", s.held("d2"), s.story())
-}
-
-// TestSoakWhileAPlacementIsMadeAgain: the soak of the first placementRef applies while its Placement is created again, and a later
-// placementRef selects its clusters.
-func TestSoakWhileAPlacementIsMadeAgain(t *testing.T) {
-	s := checkedStory(t)
-	s.Place("p1", []string{"c1", "c2"})
-	s.Place("p2", []string{"c1", "c2", "c3"})
-	p1, p2 := soaking(progressive("p1", 2, "30s", 0, true), time.Hour), progressive("p2", 3, "30s", 0, true)
-	s.Create("v1", p1, p2)
-	s.settle(2 * time.Hour)
-	v1 := s.Object().Status.CurrentRevision
-	require.NotEmpty(t, v1)
-	s.Update("v2")
-	s.settle(time.Minute)
-	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
-	s.Recreate("p1")
-	s.settle(2 * time.Second)
-	s.Place("p1", []string{"c1", "c2"})
-	s.settle(2 * time.Second)
-	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
-}
-
-// TestFailureWithoutAWorkWhileAPlacementIsMissing: while an earlier Placement is missing, a failed cluster without a work does not count
-// for a later placementRef.
-func TestFailureWithoutAWorkWhileAPlacementIsMissing(t *testing.T) {
-	s := checkedStory(t)
-	s.Place("p1", []string{"c2", "c3"})
-	s.Place("p2", []string{"c2", "c3", "c4"})
-	p1, p2 := soaking(progressive("p1", 3, "30s", 1, true), 10*time.Minute), progressive("p2", 3, "30s", 0, true)
-	s.Create("v1", p1, p2)
-	s.settle(time.Hour)
-	s.Update("v2")
-	s.settle(5 * time.Second)
-	s.Refuse("c1", Denied)
-	s.Place("p1", []string{"c1", "c2", "c3"})
-	s.Place("p2", []string{"c1", "c2", "c3", "c4"})
-	s.settle(2 * time.Minute)
-	require.Equal(t, []string{"c1"}, s.failed(), s.story())
-	require.Nil(t, s.Object().Status.AbortedTime, s.story())
-	s.must(s.API.Delete(Placements, Namespace, "p1", nil))
-	s.Tell("placement p1 is deleted")
-	s.settle(3 * time.Second)
-	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
 // TestHaltWhileAPlacementIsMadeAgain: while the Placement of a halted placementRef is created again, no later placementRef starts the bad
@@ -221,45 +154,6 @@ func TestRetryAfterAClockThatWasAhead(t *testing.T) {
 	s.forgive("c1")
 	s.settle(10 * time.Second)
 	require.Equal(t, []string{"c2"}, s.failed(), s.story())
-}
-
-// TestRevertOfARejectedWork: a work that the API server rejects in a revert is tried once per pass.
-func TestRevertOfARejectedWork(t *testing.T) {
-	s := checkedStory(t)
-	s.stable(progressive("p1", 2, "30s", 0, false), "c1", "c2", "c3")
-	s.hangs("v2", "c1")
-	s.settle(time.Minute)
-	s.Refuse("c1", Denied)
-	s.Update("v1")
-	s.settle(20 * time.Second)
-	s.Refuse("c1", NoFault)
-	s.quiet()
-	s.everywhere("v1")
-	seen := map[string]bool{}
-	for _, line := range s.Story {
-		if strings.Contains(line, "work c1/web") {
-			require.False(t, seen[line], s.story())
-			seen[line] = true
-		}
-	}
-}
-
-// TestRollbackWindowCountsDeletedRevisions: a revision that a user deleted keeps its place in the rollback window.
-func TestRollbackWindowCountsDeletedRevisions(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, false))
-	s.window(1)
-	s.quiet()
-	for _, version := range []string{"v2", "v3"} {
-		s.Update(version)
-		s.quiet()
-	}
-	s.DeleteRevision(s.Revisions()[1].Name)
-	s.settle(time.Second)
-	s.Update("v1")
-	s.settle(time.Second)
-	require.Equal(t, "v3", s.held("c4"), s.story())
 }
 
 // TestDeletedRevisionDoesNotReturnAtOnce: the record of a deleted revision is gone, and so nobody knows how its last rollout ended.

@@ -100,93 +100,6 @@ func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 	}
 }
 
-// TestStatusIsNotOlderDuringAPause: a user deletes the aborted revision during a pause. The update revision stays until the pause ends.
-// A status from a backup that is restored during a pause begins no aborted rollout after the pause.
-func TestStatusIsNotOlderDuringAPause(t *testing.T) {
-	t.Run("a deleted revision", func(t *testing.T) {
-		s, _ := abortedStory(t)
-		before := s.Object().Status.UpdateRevision
-		s.Update("v1")
-		s.Pause(true)
-		s.quiet()
-		s.deleteRevisionOf("v2")
-		s.quiet()
-		require.Equal(t, before, s.Object().Status.UpdateRevision, s.story())
-		s.Pause(false)
-		s.quiet()
-		s.everywhere("v1")
-		require.Equal(t, s.Object().Status.CurrentRevision, s.Object().Status.UpdateRevision, s.story())
-	})
-	t.Run("a restored status", func(t *testing.T) {
-		s, saved := abortedStory(t)
-		update := s.Object().Status.UpdateRevision
-		s.Pause(true)
-		s.quiet()
-		s.restore(saved, false)
-		s.settle(time.Minute)
-		s.Pause(false)
-		s.settle(5 * time.Minute)
-		s.everywhere("v1")
-		require.Equal(t, update, s.Object().Status.UpdateRevision, s.story())
-		require.NotNil(t, s.Object().Status.AbortedTime, s.story())
-	})
-}
-
-// abortedStory returns a fleet at v1 after the rollout of v2 was aborted, and the status from before that rollout.
-func abortedStory(t *testing.T) (s *teller, saved *workv1alpha1.ManifestWorkReplicaSetStatus) {
-	s = &teller{World: NewWorld(), t: t}
-	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
-	saved = s.status()
-	s.hangs("v2", "c1")
-	s.quiet()
-	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
-	return s, saved
-}
-
-// TestErrorIsNotTheLastTryOfARejectedWrite: the API server rejects a write, and answers the retry after the deadline with a temporary
-// error. Only a rejection leads to an abort.
-func TestErrorIsNotTheLastTryOfARejectedWrite(t *testing.T) {
-	for _, answer := range []Fault{Refused, Throttled, Conflicted} {
-		t.Run(string(answer), func(t *testing.T) {
-			s := checkedStory(t)
-			s.stable(progressive("p1", 1, "45s", 0, true), "c1", "c2")
-			s.Refuse("c1", Denied)
-			s.Update("v2")
-			s.settle(43 * time.Second)
-			s.Refuse("c1", answer)
-			s.settle(time.Minute)
-			require.Nil(t, s.Object().Status.AbortedTime, s.story())
-			s.Refuse("c1", NoFault)
-			s.quiet()
-			s.everywhere("v2")
-			require.Nil(t, s.Object().Status.AbortedTime)
-		})
-	}
-}
-
-// TestFailureWithoutARevisionOfTheTemplate: the API server rejects the revision of a new template, and the previous rollout continues. A
-// cluster that fails in the meantime stays failed, even after the hub restarts.
-func TestFailureWithoutARevisionOfTheTemplate(t *testing.T) {
-	s := checkedStory(t)
-	clusters := []string{"c1", "c2", "c3", "c4", "c5", "c6"}
-	s.stable(progressive("p1", 2, "30s", 0, false), clusters...)
-	s.hangs("v2", "c1")
-	s.settle(6 * time.Second)
-	permit := s.refusing("create revision", Denied)
-	s.Update("v3")
-	s.settle(2 * time.Minute)
-	require.Equal(t, []string{"c1"}, s.failed(), s.story())
-	require.NoError(t, s.checkIdle(time.Hour))
-	permit()
-	s.Restart()
-	s.Update("v2")
-	s.settle(10 * time.Minute)
-	s.stays(map[string]string{"c1": "v2", "c4": "v1", "c5": "v1", "c6": "v1"})
-	s.Report("c1", "v2", Succeeds)
-	s.quiet()
-	s.everywhere("v2")
-}
-
 // TestAbortWithoutARevisionOfTheTemplateLooksLive: in this case, too, a cache whose watch is dead leads to no abort.
 func TestAbortWithoutARevisionOfTheTemplateLooksLive(t *testing.T) {
 	s := checkedStory(t)
@@ -214,22 +127,6 @@ func TestAbortWithoutARevisionOfTheTemplateLooksLive(t *testing.T) {
 	permit()
 	s.quiet()
 	s.everywhere("v3")
-}
-
-// TestStalledStatusKeepsTheRecords: a process that has just started reports a stalled rollout as if it had watched it for long. In the
-// meantime, a success that has not settled revokes no failure, and deadlines that do not apply yet cause none.
-func TestStalledStatusKeepsTheRecords(t *testing.T) {
-	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
-	s.Restart()
-	s.settle(10 * time.Second)
-	appliedAt := s.workOf("c2").Annotations[workv1alpha1.AnnotationAppliedAt]
-	s.Report("c2", "v2", Flaps)
-	for range 60 {
-		s.settle(time.Second)
-		require.Equal(t, []string{"c1", "c2"}, s.failed(), s.story())
-	}
-	require.Equal(t, appliedAt, s.workOf("c2").Annotations[workv1alpha1.AnnotationAppliedAt], "nobody retried it")
-	s.stays(map[string]string{"c3": "v1", "c4": "v1"})
 }
 
 // TestAbortInALostStatus: an abort by hand in a lost status is ignored, and does not count as a retry. The failures that this process knows

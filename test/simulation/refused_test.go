@@ -62,50 +62,6 @@ func (s *teller) idle() {
 	require.NoError(s.t, s.checkIdle(10*time.Minute), s.story())
 }
 
-// R4: an abort in progress is finished even if the revision of a newer template can't be recorded.
-func TestAbortIsFinishedWhileTheNextRevisionIsRefused(t *testing.T) {
-	for _, fault := range []Fault{Denied, Refused} {
-		t.Run(string(fault), func(t *testing.T) {
-			s := rolledOut(t)
-			s.hangs("v2", "")
-			s.Fault = failing(s.World, "patch work c2/web", Refused)
-			s.settle(32 * time.Second)
-			permit := s.refusing("create revision", fault)
-			s.Update("v3")
-			s.settle(time.Minute)
-			s.everywhere("v1")
-			s.says(workv1alpha1.ConditionProgressing, "was aborted", "ControllerRevision default/web-", "simulated")
-			s.idle()
-			permit()
-			s.quiet()
-			s.everywhere("v3")
-		})
-	}
-}
-
-// R12: a rollout that fails is aborted even if the revision of a newer template can't be recorded.
-func TestFailedRolloutIsAbortedWhileTheNextRevisionIsRefused(t *testing.T) {
-	for _, fault := range []Fault{Denied, Refused} {
-		t.Run(string(fault), func(t *testing.T) {
-			s := rolledOut(t)
-			s.hangs("v2", "c1")
-			s.settle(10 * time.Second)
-			permit := s.refusing("create revision", fault)
-			s.Update("v3")
-			s.settle(time.Second)
-			s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/web-", "simulated", "retried")
-			s.settle(time.Minute)
-			s.everywhere("v1")
-			require.NotNil(t, s.Object().Status.AbortedTime)
-			s.says(workv1alpha1.ConditionProgressing, "was aborted", "ControllerRevision default/web-", "simulated")
-			s.idle()
-			permit()
-			s.quiet()
-			s.everywhere("v3")
-		})
-	}
-}
-
 // R12: the same applies if no agent could apply the newer template.
 func TestFailedRolloutIsAbortedWhileTheTemplateIsInvalid(t *testing.T) {
 	s := rolledOut(t)
@@ -149,21 +105,6 @@ func TestRefusedRevisionIsTold(t *testing.T) {
 	}
 }
 
-// R2: the very first revision may also be rejected.
-func TestFirstRevisionIsRefused(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	permit := s.refusing("create revision", Denied)
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", all("p1", "30s", true))
-	s.settle(time.Minute)
-	s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/web-", "simulated", "retried")
-	require.Empty(t, s.Works())
-	s.idle()
-	permit()
-	s.quiet()
-	s.everywhere("v1")
-}
-
 // R12, R42: an abort that the status records is finished even if the revision can't hold the copy.
 func TestAbortIsCarriedOutWhileItsAnnotationIsRefused(t *testing.T) {
 	for _, fault := range []Fault{Denied, Refused} {
@@ -183,28 +124,6 @@ func TestAbortIsCarriedOutWhileItsAnnotationIsRefused(t *testing.T) {
 			require.NotNil(t, revision.RecordOf(s.Revisions()[1]).Abort)
 			s.says(workv1alpha1.ConditionProgressing, "was aborted", reason)
 			require.NotContains(t, s.says(workv1alpha1.ConditionProgressing).Message, "simulated")
-		})
-	}
-}
-
-// R12, R42: an abort that a user requested is finished even if the revision can't hold the copy, and keeps its reason.
-func TestAbortByHandWhileItsAnnotationIsRefused(t *testing.T) {
-	for _, fault := range []Fault{Denied, Refused} {
-		t.Run(string(fault), func(t *testing.T) {
-			s := rolledOut(t)
-			s.hangs("v2", "c1")
-			s.settle(10 * time.Second)
-			permit := s.refusing("patch revision", fault)
-			s.AbortByHand()
-			s.settle(time.Minute)
-			s.everywhere("v1")
-			s.says(workv1alpha1.ConditionProgressing, "was aborted: field manager ", "simulated", "confirmed by 2 of 2 clusters")
-			s.idle()
-			permit()
-			s.quiet()
-			s.everywhere("v1")
-			require.Contains(t, revision.RecordOf(s.Revisions()[1]).Abort.Reason, "set status.abortedTime")
-			require.Equal(t, 1, counts(s.events)[workv1alpha1.EventRolloutAborted])
 		})
 	}
 }
@@ -261,48 +180,6 @@ func TestRefusedRevisionUnderAnOlderCRD(t *testing.T) {
 	}
 	s.idle()
 	require.LessOrEqual(t, sent, 2, "it asks now and then whether the CRD has status.ledger")
-}
-
-// R43: if an older CRD drops the ledger and no revision can hold it, an abort is finished from memory, and the conditions report this.
-func TestAbortFromMemory(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.API.OlderCRD = true
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", all("p1", "30s", true))
-	s.settle(time.Minute)
-	s.hangs("v2", "c1")
-	s.settle(10 * time.Second)
-	permit := s.refusing("patch revision", Denied)
-	s.settle(2 * time.Minute)
-	s.everywhere("v1")
-	s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/web-", "simulated")
-	permit()
-	s.settle(6 * time.Minute)
-	s.everywhere("v1")
-	l := s.ledger()
-	require.NotNil(t, l.Abort)
-}
-
-// R13, R42: if the revision can't hold the copy of a completion, the status records it, the message mentions the problem, and a relapse no
-// longer leads to an abort.
-func TestCompletionWhileItsAnnotationIsRefused(t *testing.T) {
-	s := rolledOut(t)
-	s.Update("v2")
-	s.settle(time.Second)
-	permit := s.refusing("patch revision", Denied)
-	s.settle(time.Minute)
-	status := s.Object().Status
-	require.Equal(t, status.UpdateRevision, status.CurrentRevision)
-	s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/web-"+status.UpdateRevision, "simulated")
-	s.idle()
-	s.Report("c1", "v2", Hangs)
-	s.settle(2 * time.Minute)
-	require.Nil(t, s.Object().Status.AbortedTime)
-	s.Report("c1", "v2", Succeeds)
-	permit()
-	s.quiet()
-	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters up to date")
-	require.NotZero(t, revision.RecordOf(s.Revisions()[1]).Ended)
 }
 
 // R42: a retry continues with the status alone if the revision can't hold the ledger, and the conditions report this.

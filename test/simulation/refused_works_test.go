@@ -218,34 +218,3 @@ func (s *teller) hold(wanted ...string) {
 	}
 	require.Equal(s.t, wanted, found, s.story())
 }
-
-// TestRefusedWhileOthersHalt: c2 fails and halts the placement. The write of c1 is still retried, so c1 fails at its deadline. The status
-// counts c1 only when the failure is recorded, even in the first minutes of a restarted hub.
-func TestRefusedWhileOthersHalt(t *testing.T) {
-	s := checkedStory(t)
-	s.stable(all("p1", "30s", false), "c1", "c2")
-	s.refusing("patch work c1/", Denied)
-	s.hangs("v2", "c2")
-	s.settle(10 * time.Second)
-	s.Restart()
-	for range 20 {
-		s.settle(10 * time.Second)
-		require.Equal(t, s.Object().Status.Summary.Failed, len(s.Object().Status.Failures), s.story())
-	}
-	require.Equal(t, []string{"c1", "c2"}, s.failed())
-	s.says(workv1alpha1.ConditionProgressing, "the hub retries the write at least once a minute")
-	s.idle()
-}
-
-// TestDeletionTriesAtOnce: the deletion of an object tries to delete a work although the API server rejected that a moment ago.
-func TestDeletionTriesAtOnce(t *testing.T) {
-	s := checkedStory(t)
-	s.stable(all("p1", "30s", true), "c1", "c2")
-	permit := s.refusing("delete work c2", Denied)
-	s.Place("p1", []string{"c1"})
-	s.settle(10 * time.Minute)
-	permit()
-	s.Delete()
-	s.settle(time.Second)
-	require.Empty(t, s.Works(), s.story())
-}

@@ -69,44 +69,6 @@ func TestRetryByAnnotation(t *testing.T) {
 	}
 }
 
-// TestRetryByAnnotationOfAStalledRollout: each failed cluster gets one new deadline, and those that succeeded are left alone.
-func TestRetryByAnnotationOfAStalledRollout(t *testing.T) {
-	for name, during := range map[string]func(*teller){
-		"it stays":         func(*teller) {},
-		"a restart":        func(s *teller) { s.Restart() },
-		"Git takes it off": func(s *teller) { s.settle(5 * time.Second); s.annotateRetry(nil) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := checkedStory(t)
-			s.stable(progressive("p1", 2, "30s", 1, false), "c1", "c2", "c3", "c4")
-			s.Report("c2", "v2", Hangs)
-			s.Report("c3", "v2", Degrades)
-			s.Update("v2")
-			s.quiet()
-			require.Equal(t, []string{"c2", "c3"}, s.failed(), s.story())
-			s.stays(map[string]string{"c1": "v2", "c4": "v1"})
-			began := len(s.Story)
-
-			s.RetryByAnnotation(s.Clock.Now())
-			during(s)
-			s.settle(20 * time.Second)
-			require.Empty(t, s.failed(), s.story())
-			require.Equal(t, "v1", s.held("c4"), s.story())
-			s.quiet()
-			require.Equal(t, []string{"c2", "c3"}, s.failed(), "they failed again\n%s", s.story())
-			s.settle(24 * time.Hour)
-			require.Equal(t, []string{"c2", "c3"}, s.failed(), "the same value retries nothing\n%s", s.story())
-			require.Zero(t, s.wrote(began, "work c1/web"), "it had succeeded\n%s", s.story())
-
-			s.Report("c2", "v2", Succeeds)
-			s.Report("c3", "v2", Succeeds)
-			s.RetryByAnnotation(s.Clock.Now())
-			s.quiet()
-			s.everywhere("v2")
-		})
-	}
-}
-
 // TestRetryByAnnotationOfARejectedWork: the write is retried at once, with a new deadline.
 func TestRetryByAnnotationOfARejectedWork(t *testing.T) {
 	s := checkedStory(t)
@@ -169,17 +131,4 @@ func TestRetryByAnnotationThatIsNone(t *testing.T) {
 	require.Equal(t, 2, counts(s.events)[workv1alpha1.EventRetryIgnored], s.story())
 	s.settle(2 * time.Minute)
 	s.everywhere("v2")
-}
-
-// TestRetryBeforeARelapse: a retry applies to clusters that had failed by its time. A restarted hub does not know which clusters had
-// succeeded by that time. It does not renew the deadline of a cluster that relapses later.
-func TestRetryBeforeARelapse(t *testing.T) {
-	s := checkedStory(t)
-	s.stable(progressive("p1", 1, "30s", 0, false), "c1", "c2")
-	s.RetryByAnnotation(s.Clock.Now())
-	s.settle(time.Hour)
-	s.Report("", "v1", LiesThenHangs)
-	s.Restart()
-	s.settle(time.Minute)
-	require.NotContains(t, s.story(), "hub: patch work", s.story())
 }

@@ -93,17 +93,6 @@ func (s *teller) announceRevisions() {
 	}
 }
 
-// P7: if the change cause changes while the template stays the same, nothing is written, and no revision is created.
-func TestChangeCauseAlone(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
-	s.Check = func(write string) { require.Fail(t, "the hub writes", write) }
-	s.Annotate("nothing but words")
-	s.quiet()
-	require.Len(t, s.Revisions(), 1)
-	require.Empty(t, s.Object().Status.Revisions[0].ChangeCause, "it was not there yet")
-}
-
 // R25: the cause belongs to the revision. A template that returns keeps its cause, unless a user sets a new one for the return.
 func TestUndoKeepsTheCause(t *testing.T) {
 	s := rolledOut(t)

@@ -72,39 +72,6 @@ func TestRestartWhereWorksAreStoredOtherwise(t *testing.T) {
 	}
 }
 
-// R10, R11: restarts do not postpone a deadline if works are stored differently.
-func TestDeadlineWhereWorksAreStoredOtherwise(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.storesOtherwise()
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "10m", 0, true))
-	s.settle(Forever)
-	s.hangs("v2", "c1")
-	s.settle(time.Second)
-	began := s.Clock.Now()
-	for range 3 {
-		s.settle(2*time.Minute + 30*time.Second)
-		s.restarts()
-	}
-	s.settle(2*time.Minute + 40*time.Second)
-	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
-	require.WithinDuration(t, began.Add(10*time.Minute), s.Object().Status.AbortedTime.Time, 3*time.Second)
-}
-
-// R10: a later edit of such a work is not the API server's change, and is reverted.
-func TestEditWhereWorksAreStoredOtherwise(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.storesOtherwise()
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 2, "10m", 0, true))
-	s.settle(Forever)
-	edited := Template("edited")
-	s.patch(Works, "c1", Name, map[string]any{"spec": from(&edited).Object}, false)
-	s.Restart()
-	s.settle(Forever)
-	s.everywhere("v1")
-}
-
 // R10: a user who edits a work and forges the annotation about the API server's change keeps the edit on that cluster, and the condition
 // names it. The edit does not become history, and the next revision is still rolled out to the cluster.
 func TestForgedAcceptanceCountsForItsClusterOnly(t *testing.T) {

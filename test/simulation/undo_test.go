@@ -99,21 +99,3 @@ func TestUndoAfterTheClockWasSetBack(t *testing.T) {
 	require.Equal(t, []string{"c1"}, s.failed(), s.story())
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
-
-// TestCompletionAfterTheClockWasSetBack: a revision that becomes the current one after the hub's clock was set back is the latest current
-// one, even if a user deleted the previous one.
-func TestCompletionAfterTheClockWasSetBack(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
-	s.SetBack(time.Hour)
-	s.hangs("v2", "c2")
-	s.settle(10 * time.Second)
-	s.deleteRevisionOf("v1")
-	s.settle(time.Second)
-	s.Report("c2", "v2", Succeeds)
-	s.quiet()
-	require.Equal(t, s.hashOf("v2"), s.Object().Status.CurrentRevision, s.story())
-	s.hangs("v3", "c1")
-	s.quiet()
-	s.everywhere("v2")
-}

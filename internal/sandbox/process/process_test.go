@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"errors"
-	"os"
 	"testing"
 	"time"
 
@@ -25,14 +24,6 @@ func TestAProcessThatEndsShowsItsLog(t *testing.T) {
 	require.NoError(t, err)
 	err = child.WaitReady(t.Context(), time.Minute, func(context.Context) error { return errors.New("not yet") })
 	require.EqualError(t, err, "short ended: exit status 3; the end of its log:\nit broke")
-}
-
-func TestAProcessThatIsNeverReady(t *testing.T) {
-	group := newGroup(t)
-	child, err := group.Start(Command{Name: "slow", Path: "/bin/sleep", Args: []string{"1000"}, Abrupt: true})
-	require.NoError(t, err)
-	err = child.WaitReady(t.Context(), 100*time.Millisecond, func(context.Context) error { return errors.New("no answer") })
-	require.ErrorContains(t, err, "slow is not ready after 100ms: no answer")
 }
 
 func TestStopAsksFirst(t *testing.T) {
@@ -59,18 +50,4 @@ func TestStopKillsWhatDoesNotEnd(t *testing.T) {
 	require.NoError(t, child.Stop(ctx))
 	ended, _ := child.Exited()
 	require.True(t, ended)
-}
-
-func TestKeptDirectory(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	group, err := NewGroup("test")
-	require.NoError(t, err)
-	group.KeepDir()
-	child, err := group.Start(Command{Name: "sleeper", Path: "/bin/sleep", Args: []string{"1000"}, Abrupt: true})
-	require.NoError(t, err)
-	require.NoError(t, group.Stop(t.Context()))
-	require.DirExists(t, group.Dir)
-	ended, _ := child.Exited()
-	require.True(t, ended)
-	require.NoError(t, os.RemoveAll(group.Dir))
 }

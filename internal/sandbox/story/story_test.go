@@ -1,7 +1,6 @@
 package story
 
 import (
-	"encoding/json"
 	"os"
 	"testing"
 
@@ -16,7 +15,6 @@ import (
 	"open-cluster-management.io/ocm/pkg/work/spoke/conditions"
 	"sigs.k8s.io/yaml"
 
-	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
@@ -89,75 +87,4 @@ func TestSamples(t *testing.T) {
 	require.Equal(t, workv1alpha1.AbortAll, canary.Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy)
 	canary.Spec.PlacementRefs = plain.Spec.PlacementRefs
 	require.Equal(t, plain, canary)
-}
-
-func TestWorkload(t *testing.T) {
-	for _, version := range []string{version1, version2, version3} {
-		mwrs, err := replicaSet(version)
-		require.NoError(t, err)
-		require.Equal(t, version, versionOfTemplate(mwrs.Spec.ManifestWorkTemplate))
-		require.Equal(t, sandbox.Namespace, mwrs.Namespace)
-		require.Equal(t, sandbox.PlacementName, mwrs.Spec.PlacementRefs[0].Name)
-		require.Equal(t, workv1alpha1.AbortAll, mwrs.Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy)
-		require.Equal(t, minSuccessTime, mwrs.Spec.PlacementRefs[0].RolloutStrategy.Progressive.MinSuccessTime.Duration)
-	}
-}
-
-// someFacts has a revision for each version, and a cluster that runs it.
-func someFacts(t *testing.T, versions ...string) *facts {
-	t.Helper()
-	f := &facts{mwrs: &workv1alpha1.ManifestWorkReplicaSet{}}
-	for i, version := range []string{version1, version2} {
-		mwrs, err := replicaSet(version)
-		require.NoError(t, err)
-		data, err := json.Marshal(map[string]any{"spec": map[string]any{"manifestWorkTemplate": mwrs.Spec.ManifestWorkTemplate}})
-		require.NoError(t, err)
-		f.revisions = append(f.revisions, appsv1.ControllerRevision{
-			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{workv1alpha1.LabelControllerHash: "hash-" + version}},
-			Data:       runtime.RawExtension{Raw: data}, Revision: int64(i + 1),
-		})
-	}
-	for _, version := range versions {
-		f.clusters = append(f.clusters, clusterFacts{
-			name:       "on-" + version,
-			work:       &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{workv1alpha1.LabelControllerHash: "hash-" + version}}},
-			deployment: deployment(version, healthy),
-		})
-	}
-	return f
-}
-
-// TestChecksSayWhatIsThere: the errors that end a story name the expected and the actual state.
-func TestChecksSayWhatIsThere(t *testing.T) {
-	f := someFacts(t, version1, version2)
-	f.mwrs.Status.CurrentRevision, f.mwrs.Status.UpdateRevision = "hash-v1", "hash-v2-broken"
-
-	require.NoError(t, revisionsAre(version1, version2).prove(f))
-	require.EqualError(t, revisionsAre(version2, version2).prove(f), `the current revision is "hash-v1" with version "v1", expected version "v2-broken"`)
-
-	require.EqualError(t, everyClusterRuns(version1).prove(f),
-		`the ManifestWork of on-v2-broken has version "v2-broken", expected "v1"`+"\n"+
-			`the Deployment of on-v2-broken has version "v2-broken" and is healthy: true, expected healthy Pods of "v1"`)
-	require.NoError(t, everyClusterRuns(version1).prove(someFacts(t, version1, version1)))
-
-	require.NoError(t, atMostOneUnderWay(f))
-	f.clusters[1].deployment.Status = halfway
-	require.NoError(t, atMostOneUnderWay(f))
-	f.clusters = append(f.clusters, f.clusters[1])
-	require.ErrorContains(t, atMostOneUnderWay(f), "at the same time")
-
-	progressing := func(message string) []metav1.Condition {
-		return []metav1.Condition{{Type: workv1alpha1.ConditionProgressing, Message: message}}
-	}
-	f.mwrs.Status.Conditions = progressing("back to revision web-1, confirmed by 2 of 3 clusters")
-	require.EqualError(t, allConfirmed(3).prove(f),
-		`the condition Progressing says "back to revision web-1, confirmed by 2 of 3 clusters", expected "confirmed by 3 of 3 clusters"`)
-	f.mwrs.Status.Conditions = progressing("back to revision web-1, confirmed by 3 of 3 clusters")
-	require.NoError(t, allConfirmed(3).prove(f))
-	f.mwrs.Status.Conditions = nil
-
-	require.EqualError(t, complete[0].prove(f), "the condition PlacementVerified is not there, expected True AsExpected")
-	f.mwrs.Generation = 2
-	f.mwrs.Status.Conditions = []metav1.Condition{{Type: "PlacementVerified", Status: metav1.ConditionTrue, Reason: "AsExpected", ObservedGeneration: 1}}
-	require.EqualError(t, complete[0].prove(f), "the condition PlacementVerified is about generation 1, expected 2")
 }

@@ -76,16 +76,6 @@ func (p *Phase) Seen() Seen {
 	}
 }
 
-// Wait waits until so many works were written and answered.
-func (p *Phase) Wait(ctx context.Context, works int) error {
-	return Until(ctx, func() error {
-		if seen := p.Seen(); seen.Written < works || seen.Answered < works {
-			return fmt.Errorf("%d works of %d are written, %d answered", seen.Written, works, seen.Answered)
-		}
-		return nil
-	})
-}
-
 // Until polls until check returns nil, and says what it said last when the context ends.
 func Until(ctx context.Context, check func() error) error {
 	var last error

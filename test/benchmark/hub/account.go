@@ -58,14 +58,3 @@ func awaitRights(ctx context.Context, config *rest.Config) error {
 		return err == nil && answer.Status.Allowed, nil
 	})
 }
-
-// ConfigAs is the client configuration of another controller of the hub, with a connection of its own. What it asks for is not counted
-// as the manager's.
-func (p *Plane) ConfigAs(ctx context.Context, name string) (*rest.Config, error) {
-	config, err := p.account(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	config.Wrap(p.own.Wrap)
-	return config, nil
-}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -76,28 +75,6 @@ func (m *Manager) CPU() (time.Duration, error) { return measure.CPU(m.child.PID(
 // PeakMemory is the most that it had in memory so far, in bytes.
 func (m *Manager) PeakMemory() (int64, error) { return measure.PeakMemory(m.child.PID()) }
 
-// Allocations is what a process has allocated since it began.
-type Allocations struct {
-	// Bytes of all objects.
-	Bytes float64
-	// Objects is how many.
-	Objects float64
-}
-
-// Minus are the allocations since an earlier time.
-func (a Allocations) Minus(earlier Allocations) Allocations {
-	return Allocations{Bytes: a.Bytes - earlier.Bytes, Objects: a.Objects - earlier.Objects}
-}
-
-// Allocations asks it. The question allocates too: ask twice in a row to know how much.
-func (m *Manager) Allocations(ctx context.Context) (Allocations, error) {
-	values, err := m.values(ctx, "go_memstats_alloc_bytes_total", "go_memstats_mallocs_total")
-	if err != nil {
-		return Allocations{}, err
-	}
-	return Allocations{Bytes: values["go_memstats_alloc_bytes_total"], Objects: values["go_memstats_mallocs_total"]}, nil
-}
-
 // LiveHeap collects its garbage, and says how many bytes are left.
 func (m *Manager) LiveHeap(ctx context.Context) (float64, error) {
 	if _, err := measure.Get(ctx, m.pages, m.url+"/debug/pprof/heap?gc=1"); err != nil {
@@ -122,15 +99,6 @@ func (m *Manager) values(ctx context.Context, names ...string) (map[string]float
 		}
 	}
 	return values, nil
-}
-
-// Profile writes a page of /debug/pprof, such as "allocs" or "profile?seconds=5", to a file.
-func (m *Manager) Profile(ctx context.Context, page, file string) error {
-	data, err := measure.Get(ctx, m.pages, m.url+"/debug/pprof/"+page)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, data, 0o600)
 }
 
 // Stop ends it.

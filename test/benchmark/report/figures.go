@@ -37,12 +37,10 @@ const (
 	FirstOfMany = "first rollout, many sets"
 )
 
-// The controllers, and the loops that stand for what no controller can beat.
+// The controllers.
 const (
 	Ours     = "ours"
 	Upstream = "upstream"
-	// Floor is a loop of patches; Figures.Workers says by how many workers.
-	Floor = "floor"
 )
 
 // Figures are what was measured of one controller in one scenario.
@@ -52,8 +50,6 @@ type Figures struct {
 	// Clusters is N; Sets is how many ManifestWorkReplicaSets select them.
 	Clusters int
 	Sets     int
-	// Workers is how many writers a floor had.
-	Workers int
 	// Driver is what works travel by, where that is no API server.
 	Driver string
 	// Messages are the events over a broker that brought works to agents, and reports to the hub.
@@ -70,15 +66,10 @@ type Figures struct {
 	Writes int
 	// CPU seconds of the controller, user and system, until it rests.
 	CPU float64
-	// AllocatedBytes and AllocatedObjects are what it allocated.
-	AllocatedBytes   float64
-	AllocatedObjects float64
 	// Seconds from what set it off to the first and the last work that was written, and until the status says that it is over.
 	FirstWrite float64
 	LastWrite  float64
 	Complete   float64
-	// Others is how long a small read of somebody else took meanwhile: all but one of a hundred took no longer.
-	Others float64
 	// Requests of the controller by what they are about, watches aside.
 	Requests map[string]int
 	// PeakMemory is the most that the process ever had, in bytes, at the end of the scenario; LiveHeap is what its heap holds after a

@@ -26,20 +26,16 @@ func (r *Run) Markdown() string {
 	if r.Broker != "" {
 		b.WriteString("If the hub is restarted, CPU and memory are those of the new process, and for a restart at rest times run from its start. " +
 			"A write is the moment at which the agent has the work. \"Messages\" are those that brought works to agents and reports to the hub. ")
-	} else {
-		b.WriteString("The floor is a loop of patches with nothing to decide, by 16 and by 64 workers; " +
-			"for Progressive it writes a tenth, waits until all of it is answered and believed, and goes on. ")
 	}
 	b.WriteString("\n\n")
 	r.writeFigures(&b)
-	b.WriteString("\n\"Works\", \"status\" and \"other\" are requests of the controller that write ManifestWorks, the status of ManifestWorkReplicaSets, and all others but watches. " +
-		"\"Others wait\" is how long a small read of somebody else took meanwhile, at the 99th percentile.\n")
+	b.WriteString("\n\"Works\", \"status\" and \"other\" are requests of the controller that write ManifestWorks, the status of ManifestWorkReplicaSets, and all others but watches.\n")
 	return b.String()
 }
 
 func (r *Run) writeFigures(b *strings.Builder) {
-	table := newTable("scenario", "N", "sets", "", "CPU", "first write", "last write", "complete", "allocated", "objects", "peak memory", "held", "works", "status", "other",
-		"others wait", "messages", "API server's memory", "broker's memory", "etcd")
+	table := newTable("scenario", "N", "sets", "", "CPU", "first write", "last write", "complete", "peak memory", "held", "works", "status", "other",
+		"messages", "API server's memory", "broker's memory", "etcd")
 	for _, scenario := range scenarios {
 		for i := range r.Figures {
 			if f := &r.Figures[i]; f.Scenario == scenario {
@@ -53,17 +49,10 @@ func (r *Run) writeFigures(b *strings.Builder) {
 }
 
 func (f *Figures) cells() []string {
-	who := f.Controller
-	if f.Controller == Floor {
-		who = fmt.Sprintf("floor, %d workers", f.Workers)
-	}
-	cells := []string{f.Scenario, fmt.Sprint(f.Clusters), fmt.Sprint(f.Sets), who, "", "", "", "", "", "",
-		positive(f.PeakMemory, bytes), positive(f.LiveHeap, bytes), "", "", "", positive(f.Others, seconds),
+	cells := []string{f.Scenario, fmt.Sprint(f.Clusters), fmt.Sprint(f.Sets), f.Controller, seconds(f.CPU), "", "", "",
+		positive(f.PeakMemory, bytes), positive(f.LiveHeap, bytes),
+		fmt.Sprint(f.workWrites()), fmt.Sprint(f.statusWrites()), fmt.Sprint(f.otherRequests()),
 		positive(float64(f.Messages), number), positive(f.ServerMemory, bytes), positive(f.BrokerMemory, bytes), positive(f.EtcdSize, bytes)}
-	if f.Controller != Floor {
-		cells[4], cells[8], cells[9] = seconds(f.CPU), positive(f.AllocatedBytes, bytes), positive(f.AllocatedObjects, number)
-		cells[12], cells[13], cells[14] = fmt.Sprint(f.workWrites()), fmt.Sprint(f.statusWrites()), fmt.Sprint(f.otherRequests())
-	}
 	if f.Works > 0 {
 		cells[5], cells[6], cells[7] = seconds(f.FirstWrite), seconds(f.LastWrite), seconds(f.Complete)
 	}

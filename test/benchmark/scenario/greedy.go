@@ -121,12 +121,7 @@ func (g *greedy) move(ctx context.Context) error {
 		}
 	}
 	works := g.clusters * w.options.Greedy
-	return w.until(ctx, func() error {
-		if seen := phase.Seen(); seen.Written < works || seen.Answered < works {
-			return fmt.Errorf("%d works of %d are written, %d answered", seen.Written, works, seen.Answered)
-		}
-		return nil
-	})
+	return w.answered(ctx, phase, works)
 }
 
 // joins has the tenant at work from when a step is set off until it is over.

@@ -8,7 +8,6 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/fleet"
-	"github.com/open-cluster-management-io/work-rollback/test/benchmark/hub"
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/measure"
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/report"
 )
@@ -18,9 +17,8 @@ const restUse = 0.02
 
 // sample is the state of all counters at a moment.
 type sample struct {
-	cpu         time.Duration
-	allocations hub.Allocations
-	requests    measure.Requests
+	cpu      time.Duration
+	requests measure.Requests
 }
 
 // before reads the counters so that what the reading costs comes before the CPU time is read.
@@ -28,9 +26,6 @@ func (w *world) before(ctx context.Context) (sample, error) {
 	var s sample
 	var err error
 	if s.requests, err = w.plane.Requests(ctx); err != nil {
-		return s, err
-	}
-	if s.allocations, err = w.manager.Allocations(ctx); err != nil {
 		return s, err
 	}
 	if err := w.rest(ctx); err != nil {
@@ -48,9 +43,6 @@ func (w *world) after(ctx context.Context) (sample, error) {
 		return s, err
 	}
 	if s.cpu, err = w.manager.CPU(); err != nil {
-		return s, err
-	}
-	if s.allocations, err = w.manager.Allocations(ctx); err != nil {
 		return s, err
 	}
 	s.requests, err = w.plane.Requests(ctx)
@@ -81,27 +73,6 @@ func (w *world) rest(ctx context.Context) error {
 	})
 }
 
-// calibrate measures what asking the manager for its allocations allocates. The first times cost more, and garbage collections add to it
-// now and then: the least is what counts.
-func (w *world) calibrate(ctx context.Context) error {
-	earlier, err := w.manager.Allocations(ctx)
-	if err != nil {
-		return err
-	}
-	const questions = 5
-	for i := range questions {
-		now, err := w.manager.Allocations(ctx)
-		if err != nil {
-			return err
-		}
-		if cost := now.Minus(earlier); i == 0 || cost.Objects < w.scrape.Objects {
-			w.scrape = cost
-		}
-		earlier = now
-	}
-	return nil
-}
-
 // idle is how much CPU time the manager uses in a second in which nothing happens.
 func (w *world) idle(ctx context.Context) (time.Duration, error) {
 	watched := w.options.Idle
@@ -121,20 +92,15 @@ func (w *world) idle(ctx context.Context) (time.Duration, error) {
 
 // used are the figures of what happened between two samples.
 func (w *world) used(scenario string, before, after sample) report.Figures {
-	allocations := after.allocations.Minus(before.allocations).Minus(w.scrape)
 	return report.Figures{
 		Scenario: scenario, Controller: string(w.controller), Clusters: w.n, Sets: w.sets,
-		CPU:            (after.cpu - before.cpu).Seconds(),
-		AllocatedBytes: allocations.Bytes, AllocatedObjects: allocations.Objects,
+		CPU:      (after.cpu - before.cpu).Seconds(),
 		Requests: after.requests.Minus(before.requests),
 	}
 }
 
 // surroundings adds what those have in memory that carry the works. Not every system tells: what can't be read stays out.
 func (w *world) surroundings(f *report.Figures) {
-	if f.Controller == report.Floor {
-		return
-	}
 	if peak, err := w.plane.PeakMemory(); err == nil {
 		f.ServerMemory = float64(peak)
 	}
@@ -171,18 +137,12 @@ func (w *world) play(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	bystander, err := startBystander(ctx, w.bystander)
-	if err != nil {
-		return err
-	}
-	defer bystander.stop()
 	phase := w.fleet.BeginOf(s.only)
 	began, messages := time.Now().Add(s.due), w.fleet.Messages()
 	if err := s.trigger(ctx); err != nil {
 		return fmt.Errorf("%s: %w", s.scenario, err)
 	}
 	ended, err := w.outcome(ctx, phase, s)
-	others := bystander.slowest()
 	if s.ended != nil {
 		err = errors.Join(err, s.ended())
 	}
@@ -198,7 +158,7 @@ func (w *world) play(ctx context.Context, s step) error {
 	f.Works, f.Writes = s.works, seen.Writes
 	f.FirstWrite, f.LastWrite = seen.First.Sub(began).Seconds(), seen.Last.Sub(began).Seconds()
 	f.Messages = w.fleet.Messages() - messages
-	f.Complete, f.Others = ended.Sub(began).Seconds(), others.Seconds()
+	f.Complete = ended.Sub(began).Seconds()
 	peak, err := w.manager.PeakMemory()
 	f.PeakMemory = float64(peak)
 	w.tell(f)
@@ -207,12 +167,7 @@ func (w *world) play(ctx context.Context, s step) error {
 
 // outcome waits until a step is over, and says since when it is.
 func (w *world) outcome(ctx context.Context, phase *fleet.Phase, s step) (time.Time, error) {
-	err := w.until(ctx, func() error {
-		if seen := phase.Seen(); seen.Written < s.works || seen.Answered < s.works {
-			return fmt.Errorf("%d works of %d are written, %d answered", seen.Written, s.works, seen.Answered)
-		}
-		return nil
-	})
+	err := w.answered(ctx, phase, s.works)
 	if err != nil {
 		return time.Time{}, err
 	}

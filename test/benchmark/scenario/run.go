@@ -32,7 +32,7 @@ type Options struct {
 	Settle time.Duration
 	// Delay is after what time an agent answers.
 	Delay time.Duration
-	// Repeat is how often an update and an abort of all clusters are measured, and their floor.
+	// Repeat is how often an update and an abort of all clusters are measured.
 	Repeat int
 	// Events is how many status events are measured at most, and EventTime for how long: at least three.
 	Events    int
@@ -42,8 +42,6 @@ type Options struct {
 	Rest, Idle time.Duration
 	// Patience is how long a scenario may take.
 	Patience time.Duration
-	// Profiles is the directory for profiles of an extra round that is not measured; empty for none.
-	Profiles string
 	// Out is told each figure as it comes.
 	Out io.Writer
 }
@@ -70,13 +68,7 @@ func Run(ctx context.Context, options Options) ([]report.Figures, error) {
 	if slices.Contains(options.Controllers, hub.Ours) {
 		ours = []hub.Controller{hub.Ours} // Upstream's controller knows no abort.
 	}
-	parts := []part{{options.Clusters, options.Controllers, func(w *world) error {
-		err := w.rollouts(ctx)
-		if err == nil && options.Profiles != "" {
-			err = w.profile(ctx)
-		}
-		return err
-	}}}
+	parts := []part{{options.Clusters, options.Controllers, func(w *world) error { return w.rollouts(ctx) }}}
 	if options.Greedy > 0 {
 		parts = append(parts, part{options.Clusters, ours, func(w *world) error { return w.tenants(ctx) }})
 	}

@@ -3,7 +3,6 @@ package scenario
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -22,12 +21,11 @@ func (w *world) rollouts(ctx context.Context) error {
 	}
 	story := []func(context.Context) error{w.first, w.memory, w.quiet}
 	for range w.options.Repeat {
-		// One after the other, so that a machine that gets slower or faster does so to both.
-		story = append(story, w.updateAll, w.floorOfAll)
+		story = append(story, w.updateAll)
 	}
-	story = append(story, w.updateProgressive, w.floorOfProgressive, w.goBack)
+	story = append(story, w.updateProgressive, w.goBack)
 	for range w.options.Repeat {
-		story = append(story, w.abort, w.floorOfAbort)
+		story = append(story, w.abort)
 	}
 	return w.tellStory(ctx, story)
 }
@@ -61,9 +59,6 @@ func (w *world) memory(ctx context.Context) error {
 func (w *world) quiet(ctx context.Context) error { return w.quietAs(ctx, report.Quiet) }
 
 func (w *world) quietAs(ctx context.Context, scenario string) error {
-	if err := w.calibrate(ctx); err != nil {
-		return err
-	}
 	idle, err := w.idle(ctx)
 	if err != nil {
 		return err
@@ -90,8 +85,6 @@ func (w *world) quietAs(ctx context.Context, scenario string) error {
 	f := w.used(scenario, before, after)
 	f.Events = events
 	f.CPU = max(0, f.CPU-idle.Seconds()*elapsed.Seconds()) / float64(events)
-	f.AllocatedBytes /= float64(events)
-	f.AllocatedObjects /= float64(events)
 	w.tell(f)
 	return nil
 }
@@ -122,12 +115,7 @@ func (w *world) goBack(ctx context.Context) error {
 	if err := w.objects.edit(ctx, name(0), w.version, percent(50)); err != nil {
 		return err
 	}
-	if err := w.until(ctx, func() error {
-		if seen := phase.Seen(); seen.Written < half || seen.Answered < half {
-			return fmt.Errorf("%d works of %d are written, %d answered", seen.Written, half, seen.Answered)
-		}
-		return nil
-	}); err != nil {
+	if err := w.answered(ctx, phase, half); err != nil {
 		return err
 	}
 	w.fleet.Report(func(string) fleet.Outcome { return fleet.Succeeds })
@@ -160,12 +148,7 @@ func (w *world) abortAs(ctx context.Context, scenario string, beside *greedy) er
 	if err := w.objects.edit(ctx, name(0), w.version, allOrAbort(deadline)); err != nil {
 		return err
 	}
-	if err := w.until(ctx, func() error {
-		if seen := phase.Seen(); seen.Written < w.n || seen.Answered < w.n {
-			return fmt.Errorf("%d works of %d are written, %d answered", seen.Written, w.n, seen.Answered)
-		}
-		return nil
-	}); err != nil {
+	if err := w.answered(ctx, phase, w.n); err != nil {
 		return err
 	}
 	w.fleet.Report(func(string) fleet.Outcome { return fleet.Succeeds })

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -35,10 +34,6 @@ type world struct {
 
 	// version is the newest version that was ever written; stable is the one that every cluster has.
 	version, stable int
-	// scrape is what asking the manager for its allocations allocates.
-	scrape hub.Allocations
-	// bystander is the configuration of anyone else who asks the API server.
-	bystander *rest.Config
 	// emptyHeap is what the manager's heap holds when there is no work.
 	emptyHeap float64
 
@@ -76,17 +71,10 @@ func (w *world) start(ctx, inner context.Context) error {
 	if w.works, err = workclient.NewForConfig(config); err != nil {
 		return err
 	}
-	if w.bystander, err = w.plane.ConfigAs(ctx, "bystander"); err != nil {
-		return err
-	}
 	if err := w.startManager(ctx); err != nil {
 		return err
 	}
 	if err := w.rest(ctx); err != nil {
-		return err
-	}
-	err = w.calibrate(ctx)
-	if err != nil {
 		return err
 	}
 	w.emptyHeap, err = w.manager.LiveHeap(ctx)
@@ -148,6 +136,16 @@ func (w *world) until(ctx context.Context, check func() error) error {
 	return errors.Join(fatal, err)
 }
 
+// answered waits until so many works of a phase were written and answered.
+func (w *world) answered(ctx context.Context, phase *fleet.Phase, works int) error {
+	return w.until(ctx, func() error {
+		if seen := phase.Seen(); seen.Written < works || seen.Answered < works {
+			return fmt.Errorf("%d works of %d are written, %d answered", seen.Written, works, seen.Answered)
+		}
+		return nil
+	})
+}
+
 // wait waits for some time.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
@@ -198,6 +196,6 @@ func (w *world) tell(f report.Figures) {
 }
 
 func say(out io.Writer, f report.Figures) {
-	fmt.Fprintf(out, "%-8s N=%-5d sets=%-3d %-34s CPU %9.4fs  first %7.3fs  last %7.2fs  complete %7.2fs  %8.1f MB %10.0f objects  %v\n",
-		f.Controller, f.Clusters, f.Sets, f.Scenario, f.CPU, f.FirstWrite, f.LastWrite, f.Complete, f.AllocatedBytes/1e6, f.AllocatedObjects, f.Requests)
+	fmt.Fprintf(out, "%-8s N=%-5d sets=%-3d %-34s CPU %9.4fs  first %7.3fs  last %7.2fs  complete %7.2fs  %v\n",
+		f.Controller, f.Clusters, f.Sets, f.Scenario, f.CPU, f.FirstWrite, f.LastWrite, f.Complete, f.Requests)
 }

@@ -59,17 +59,6 @@ func TestCachesCatchUpWithOurWrites(t *testing.T) {
 	}
 }
 
-// What somebody else deleted before a cache saw our write will never show. If the cache had it, its absence is enough.
-func TestWritesOfWhatIsGoneAreForgotten(t *testing.T) {
-	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
-	require.NoError(t, store.Add(newWork("u2", "10")))
-	e := &Expectations{}
-	e.Wrote(store, newWork("u2", "11"), time.Unix(0, 0))
-	require.Equal(t, 1, e.Behind())
-	require.NoError(t, store.Delete(newWork("u2", "10")))
-	require.Zero(t, e.Behind())
-}
-
 // An object that was created again under its name is another one: the absence of the old one says nothing about it.
 func TestWritesOfWhatWasCreatedAgainAreAwaited(t *testing.T) {
 	store := cache.NewStore(cache.MetaNamespaceKeyFunc)

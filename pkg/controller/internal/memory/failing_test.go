@@ -62,19 +62,6 @@ func TestPersistingFailures(t *testing.T) {
 	require.Empty(t, see(3*time.Minute, nil, nil))
 }
 
-// A write that failed once, and that nobody tried since because of a pause, has not failed for some time.
-func TestFailureBeforeAPause(t *testing.T) {
-	r := &tries{}
-	for _, at := range []time.Duration{0, persistsAfter, time.Hour} {
-		failed := ErrLater
-		if at == 0 {
-			failed = internal("one")
-		}
-		_, persisting := r.see(at, "x", failed, nil)
-		require.Empty(t, persisting, at)
-	}
-}
-
 // R11, P7: a refusal begins with the first one, keeps its words, and lasts until the write succeeds or is another one.
 func TestRefusals(t *testing.T) {
 	r := &tries{}

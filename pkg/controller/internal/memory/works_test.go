@@ -37,44 +37,6 @@ func TestDigestOfAWork(t *testing.T) {
 	}
 }
 
-// What this process sees turn, it remembers by the hub's clock; what another write of the hub made of a work is no turn.
-func TestTurns(t *testing.T) {
-	m := newWorks()
-	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) work.Work {
-		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
-		m.Of(w.Object.UID).Settle(&w, succeeds, rt.At(at))
-		return w
-	}
-	require.Zero(t, see(1*time.Second, false).StateChangedAt, "it begins so")
-	require.Zero(t, see(2*time.Second, false).StateChangedAt)
-	require.Equal(t, rt.At(3*time.Second), see(3*time.Second, true).StateChangedAt, "it succeeds")
-	require.Equal(t, rt.At(3*time.Second), see(4*time.Second, true).StateChangedAt)
-	require.Equal(t, rt.At(9*time.Second), see(9*time.Second, false).StateChangedAt, "it relapses")
-	require.Zero(t, see(10*time.Second, true, rt.WrittenAt(10*time.Second)).StateChangedAt, "written anew, what it was before says nothing")
-	require.Equal(t, rt.At(11*time.Second), see(11*time.Second, false, rt.WrittenAt(10*time.Second)).StateChangedAt)
-	require.Zero(t, see(12*time.Second, true, rt.Generation(2)).StateChangedAt)
-}
-
-// Since when a write is watched and whether it settled is known for that write, by this process.
-func TestSettledOnce(t *testing.T) {
-	m := newWorks()
-	see := func(at time.Duration, options ...rt.WorkOption) work.Work {
-		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
-		m.Of(w.Object.UID).Settle(&w, false, rt.At(at))
-		return w
-	}
-	require.Equal(t, rt.At(time.Second), see(time.Second).WatchedSince)
-	w := see(2 * time.Second)
-	require.Equal(t, rt.At(time.Second), w.WatchedSince)
-	require.Zero(t, w.SettledAt)
-	m.Of(w.Object.UID).Settled(rt.At(3 * time.Second))
-	require.Equal(t, rt.At(3*time.Second), see(4*time.Second).SettledAt)
-	require.Equal(t, rt.At(3*time.Second), see(5*time.Second, rt.Deleting()).SettledAt, "a deletion is no write")
-	w = see(6*time.Second, rt.WrittenAt(6*time.Second))
-	require.Zero(t, w.SettledAt, "another write")
-	require.Equal(t, rt.At(6*time.Second), w.WatchedSince)
-}
-
 // What succeeded when it was deleted stays so until it is gone, though its deletion makes another generation and its agent takes it away.
 // What did not, is what its agent says.
 func TestSuccessThatIsTakenAway(t *testing.T) {

@@ -104,23 +104,6 @@ var manyRefs = []scene{
 	}},
 }
 
-// BenchmarkRefs measures a decision with many placementRefs, of which 64 count.
-func BenchmarkRefs(b *testing.B) {
-	for _, scene := range manyRefs {
-		for _, size := range [][2]int{{64, 1000}, {64, 10000}, {2000, 1000}} {
-			b.Run(fmt.Sprintf("%s/%dx%d", scene.name, size[0], size[1]), func(b *testing.B) {
-				s := scene.make(size[0], size[1])
-				b.ReportAllocs()
-				for b.Loop() {
-					rollout.Decide(s)
-					placement.Sliced(s.Refs)
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(size[0]+size[1]), "ns/(ref+work)")
-			})
-		}
-	}
-}
-
 // allocated returns the number of bytes that a decision allocates.
 func allocated(s *rollout.Snapshot) (bytes float64) {
 	var before, after runtime.MemStats

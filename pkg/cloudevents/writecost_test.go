@@ -93,25 +93,3 @@ func TestWritesHandleATemplateOnce(t *testing.T) {
 	t.Logf("a change of labels %.0f bytes in %.0f objects", relabelBytes, relabelObjects)
 	require.Less(t, relabelBytes, 2.0*template, "a template would be decoded and encoded in some 750 kB")
 }
-
-func BenchmarkCreate(b *testing.B) {
-	w := newWriters(b)
-	w.wire.unrecorded()
-	b.ReportAllocs()
-	i := 0
-	for b.Loop() {
-		w.create(i)
-		i++
-	}
-}
-
-func BenchmarkChange(b *testing.B) {
-	w := newWriters(b)
-	w.wire.unrecorded()
-	known := w.create(0)
-	b.ReportAllocs()
-	for b.Loop() {
-		w.template[0], w.template[1] = w.template[1], w.template[0] // Each time another one.
-		w.change(w.store.get(known.UID))
-	}
-}
