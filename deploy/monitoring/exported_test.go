@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/component-base/metrics/legacyregistry"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -31,7 +32,7 @@ func exported(t *testing.T) export {
 	t.Helper()
 	hub.NewManagerCommand() // Registers what the manager serves.
 	for _, stage := range []status.Stage{
-		status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted, metrics.Invalid, metrics.Deleting,
+		status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted, workv1alpha1.StateInvalid, workv1alpha1.StateDeleting,
 	} {
 		key := "default/" + string(stage)
 		metrics.Default().Observe(key, metrics.Observation{
