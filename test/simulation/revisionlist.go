@@ -45,8 +45,10 @@ func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bo
 	record := revision.RecordOf(rev)
 	digest := revision.Decode(rev).Digest
 	returned := w.returns(digest)
-	if l := w.ledger(); made && returned {
-		if _, former := l.Formerly(digest); !former { // Only a ledger that may be invalid records the return: both causes are allowed.
+	// A process may remember a ledger that a user wiped, or trust one that may be invalid: both causes are allowed.
+	_, again := w.causes[name]
+	if l := w.ledger(); made && (returned || again && w.Object().Status.Ledger == "") {
+		if _, former := l.Formerly(digest); !former {
 			delete(w.causes, name)
 			return
 		}
