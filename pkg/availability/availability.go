@@ -28,8 +28,8 @@ type Report struct {
 	Rule Rule
 }
 
-// Of returns the availability of a ManagedCluster. A ManagedCluster that is being deleted has none, because a user detached the cluster.
-func Of(cluster *clusterv1.ManagedCluster) (report Report, exists bool) {
+// ReportOf returns the availability of a ManagedCluster. A ManagedCluster that is being deleted has none: a user detached the cluster.
+func ReportOf(cluster *clusterv1.ManagedCluster) (report Report, exists bool) {
 	if cluster == nil || !cluster.DeletionTimestamp.IsZero() {
 		return Report{}, false
 	}
@@ -53,7 +53,7 @@ func isAbsence(taint *clusterv1.Taint) bool {
 	return taint.Key == clusterv1.ManagedClusterTaintUnreachable || taint.Key == clusterv1.ManagedClusterTaintUnavailable
 }
 
-// Trim is the transform of an informer of ManagedClusters. It keeps only the fields that Of reads.
+// Trim is the transform of an informer of ManagedClusters. It keeps only the fields that ReportOf reads.
 func Trim(obj any) (any, error) {
 	cluster, ok := obj.(*clusterv1.ManagedCluster)
 	if !ok {
@@ -76,7 +76,7 @@ func Trim(obj any) (any, error) {
 	return trimmed, nil
 }
 
-// NewInformer returns an informer of ManagedClusters that keeps only the fields that Of reads.
+// NewInformer returns an informer of ManagedClusters that keeps only the fields that ReportOf reads.
 func NewInformer(client clusterclientset.Interface) cache.SharedIndexInformer {
 	return clusterinformers.NewSharedInformerFactoryWithOptions(client, replicaset.ResyncPeriod,
 		clusterinformers.WithTweakListOptions(replicaset.FreshList), clusterinformers.WithTransform(Trim),

@@ -60,7 +60,7 @@ func TestOf(t *testing.T) {
 					}
 					cluster = trimmed.(*clusterv1.ManagedCluster)
 				}
-				report, exists := Of(cluster)
+				report, exists := ReportOf(cluster)
 				require.Equal(t, tc.gone, !exists, form)
 				require.Equal(t, tc.want, report, form)
 			}

@@ -48,7 +48,7 @@ func TestNothingIsEncodedWhileTheBrokerIsAway(t *testing.T) {
 	require.True(t, apierrors.IsServiceUnavailable(err), err)
 	require.ErrorContains(t, err, "the broker is not connected")
 	r.clock.Step(confirmAfter)
-	again, err := answerTask{"c1"}.do(t.Context(), r.Driver)
+	again, err := answerTask{"c1"}.perform(t.Context(), r.Driver)
 	require.NoError(t, err)
 	require.Equal(t, answerInterval, again)
 

@@ -49,7 +49,7 @@ func (c *client) Create(ctx context.Context, work *workv1.ManifestWork, _ metav1
 	if err := c.driver.reachable(); err != nil {
 		return nil, err
 	}
-	what := c.driver.store.contents.of(&work.Spec)
+	what := c.driver.store.contents.contentOf(&work.Spec)
 	created := &workv1.ManifestWork{ObjectMeta: *work.ObjectMeta.DeepCopy(), Spec: what.spec}
 	created.Namespace, created.UID = c.namespace, uid
 	created.Generation = c.driver.store.nextGeneration(c.namespace, 0)
@@ -111,7 +111,7 @@ func (c *client) known(name string) (*workv1.ManifestWork, error) {
 func (c *client) write(ctx context.Context, before, changed *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	// Neither identity nor deletion can be changed.
 	changed.Name, changed.Namespace, changed.DeletionTimestamp = before.Name, before.Namespace, before.DeletionTimestamp
-	was, what := c.driver.store.contents.of(&before.Spec), c.driver.store.contents.of(&changed.Spec)
+	was, what := c.driver.store.contents.contentOf(&before.Spec), c.driver.store.contents.contentOf(&changed.Spec)
 	if was != what {
 		changed.Generation = c.driver.store.nextGeneration(c.namespace, 0)
 	}

@@ -84,7 +84,7 @@ func (d *Driver) expectAnswers() {
 // the broker.
 type confirmTask struct{ uid types.UID }
 
-func (t confirmTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
+func (t confirmTask) perform(ctx context.Context, d *Driver) (again time.Duration, err error) {
 	l := d.look(t.uid)
 	switch {
 	case l.write == nil || l.wait > 0:
@@ -197,7 +197,7 @@ func (d *Driver) resend(ctx context.Context, uid types.UID) error {
 	if !work.DeletionTimestamp.IsZero() {
 		return d.resendDeletion(ctx, work)
 	}
-	if err := d.send(ctx, eventtypes.ResyncResponseAction, work, d.store.contents.of(&work.Spec)); err != nil {
+	if err := d.send(ctx, eventtypes.ResyncResponseAction, work, d.store.contents.contentOf(&work.Spec)); err != nil {
 		return err
 	}
 	if now := d.store.get(uid); now != nil && now.DeletionTimestamp.IsZero() {

@@ -43,8 +43,8 @@ type contents struct {
 
 func newContents() *contents { return &contents{known: map[work.Sum]weak.Pointer[content]{}} }
 
-// of returns the content that says what a spec says, byte by byte.
-func (c *contents) of(spec *workv1.ManifestWorkSpec) *content {
+// contentOf returns the content that says what a spec says, byte by byte.
+func (c *contents) contentOf(spec *workv1.ManifestWorkSpec) *content {
 	key, ok := work.SumOf(spec)
 	if !ok {
 		return newContent(spec)

@@ -211,8 +211,8 @@ func (d *Driver) lock(uid types.UID) (unlock func()) {
 
 // Task is an action of the driver. A queue holds only one of several equal tasks.
 type Task interface {
-	// do performs the task, and returns the time after which to perform it again; zero for never.
-	do(ctx context.Context, d *Driver) (again time.Duration, err error)
+	// perform performs the task, and returns the time after which to perform it again; zero for never.
+	perform(ctx context.Context, d *Driver) (again time.Duration, err error)
 }
 
 // Queue holds tasks until they are due.
@@ -250,7 +250,7 @@ func (d *Driver) Do(ctx context.Context, queue Queue) bool {
 		return false
 	}
 	defer queue.Done(t)
-	again, err := t.do(ctx, d)
+	again, err := t.perform(ctx, d)
 	switch {
 	case err != nil && !d.Reachable():
 		queue.AddAfter(t, answerInterval) // The log has one line for the outage, not one for each work.

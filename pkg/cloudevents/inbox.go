@@ -160,7 +160,7 @@ func (d *Driver) arrived(ctx context.Context, event cloudevents.Event) {
 // readTask reads events of a cluster, and lets other clusters have their turn.
 type readTask struct{ cluster string }
 
-func (t readTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
+func (t readTask) perform(ctx context.Context, d *Driver) (again time.Duration, err error) {
 	for events, size := 0, 0; events < turnEvents && size < turnBytes; events++ {
 		l, found := d.store.nextLetter(t.cluster)
 		if !found {

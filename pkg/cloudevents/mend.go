@@ -24,7 +24,7 @@ const (
 // mendTask processes the report of a work that could not be processed at once. It may wait for the API server or the broker.
 type mendTask struct{ uid types.UID }
 
-func (t mendTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
+func (t mendTask) perform(ctx context.Context, d *Driver) (again time.Duration, err error) {
 	var report *workv1.ManifestWork
 	d.store.onKept(t.uid, func(k *kept) { report = k.report })
 	if report == nil {
@@ -84,7 +84,7 @@ func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again 
 	if _, bears := renewed.Annotations[workv1alpha1.AnnotationAppliedAt]; bears {
 		renewed.Annotations[workv1alpha1.AnnotationAppliedAt] = d.clock.Now().UTC().Format(time.RFC3339Nano)
 	}
-	if err := d.publish(ctx, eventtypes.UpdateRequestAction, renewed, d.store.contents.of(&before.Spec)); err != nil {
+	if err := d.publish(ctx, eventtypes.UpdateRequestAction, renewed, d.store.contents.contentOf(&before.Spec)); err != nil {
 		return 0, err
 	}
 	d.store.put(renewed)

@@ -169,7 +169,7 @@ func (c *Caches) Available(_ context.Context, cluster string) (available, exists
 	if err != nil || !exists {
 		return false, err != nil
 	}
-	report, exists := availability.Of(found.(*clusterv1.ManagedCluster))
+	report, exists := availability.ReportOf(found.(*clusterv1.ManagedCluster))
 	return report.Available, exists
 }
 

@@ -151,7 +151,7 @@ func newer(report, than *workv1.ManifestWork) bool {
 // askTask asks all agents for their works once per auditInterval. If the broker is unreachable, they are asked when it is back.
 type askTask struct{}
 
-func (askTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
+func (askTask) perform(ctx context.Context, d *Driver) (again time.Duration, err error) {
 	if !d.Reachable() {
 		return auditInterval, nil
 	}
@@ -174,7 +174,7 @@ const answerInterval = 5 * time.Second
 // has is not deleted: a hub that has just restarted does not know all of its works yet.
 type answerTask struct{ cluster string }
 
-func (t answerTask) do(ctx context.Context, d *Driver) (again time.Duration, err error) {
+func (t answerTask) perform(ctx context.Context, d *Driver) (again time.Duration, err error) {
 	d.store.mu.Lock()
 	wait := remaining(&d.store.cluster(t.cluster).answered, d.clock.Now(), answerInterval)
 	d.store.mu.Unlock()

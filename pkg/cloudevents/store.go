@@ -243,7 +243,7 @@ func (s *store) nextGeneration(name string, atLeast int64) int64 {
 
 // put stores a write of this hub, and gives it its version. The status belongs to the agent: a report that arrived in between stays.
 func (s *store) put(work *workv1.ManifestWork) *workv1.ManifestWork {
-	content := s.contents.of(&work.Spec)
+	content := s.contents.contentOf(&work.Spec)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.record(work.Namespace, work.UID)
@@ -272,7 +272,7 @@ func (s *store) store(r *record, work *workv1.ManifestWork, content *content) {
 // held.
 func (s *store) restore(work *workv1.ManifestWork, sequence string, admits func() bool) bool {
 	work.Status = mergeStatus(&workv1.ManifestWorkStatus{}, &work.Status, 0, mostManifests(work))
-	content := s.contents.of(&work.Spec)
+	content := s.contents.contentOf(&work.Spec)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !admits() {

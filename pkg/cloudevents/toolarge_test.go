@@ -49,7 +49,7 @@ func TestAnswerWithAWorkThatIsTooLarge(t *testing.T) {
 	r.create(owned("c1", "v1"))
 	r.clock.Step(answerInterval)
 	r.wire.breaks(apierrors.NewRequestEntityTooLargeError("the event is too large"))
-	again, err := answerTask{"c1"}.do(t.Context(), r.Driver)
+	again, err := answerTask{"c1"}.perform(t.Context(), r.Driver)
 	require.True(t, apierrors.IsRequestEntityTooLargeError(err), "this wire does not take the question either, so that was sent: %v", err)
 	require.Zero(t, again)
 }

@@ -36,7 +36,7 @@ func workOf(cluster, hash string) *work.Work {
 
 func brokerPass(writes ...rollout.Write) *pass {
 	p := &pass{
-		key: "ns/web", now: rt.Epoch, memory: memory.NewOwners().Of("ns/web", ""), observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}},
+		key: "ns/web", now: rt.Epoch, memory: memory.NewOwners().OwnerOf("ns/web", ""), observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}},
 	}
 	p.Snapshot, p.Update = &rollout.Snapshot{Owner: rt.Owner}, rt.Revision("bbb")
 	p.Plan = &rollout.Plan{Desired: rt.Revision("bbb"), Actions: rollout.Actions{Writes: writes}}

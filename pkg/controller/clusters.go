@@ -25,7 +25,7 @@ func (c *Controller) NoteCluster(obj any) []string {
 	if !ok {
 		return nil
 	}
-	report, exists := availability.Of(cluster)
+	report, exists := availability.ReportOf(cluster)
 	if !exists {
 		return c.ForgetCluster(cluster)
 	}
@@ -134,7 +134,7 @@ func (c *Controller) rememberedAway(p *pass) placement.Clusters {
 // availabilityOf returns the availability of a cluster; false if it has no ManagedCluster, or if that is unknown. Of remembered, see
 // rememberedAway.
 func (c *Controller) availabilityOf(p *pass, cluster string, remembered placement.Clusters) (known placement.Cluster, exists bool) {
-	known, exists = c.clusters.Of(cluster, p.now)
+	known, exists = c.clusters.ClusterOf(cluster, p.now)
 	if remembered == nil || exists && !known.Available {
 		return known, exists
 	}

@@ -64,7 +64,7 @@ func laterLedger(err error) string {
 // take copies a decision into the pass, with its events and problems.
 func (c *Controller) take(p *pass, decision lifecycle.Decision) {
 	for i := range decision.Events {
-		c.say(p, &decision.Events[i])
+		c.announceEvent(p, &decision.Events[i])
 	}
 	for _, problem := range decision.Problems {
 		p.problem(c.problemMessage(p, problem))
@@ -76,8 +76,8 @@ func (c *Controller) take(p *pass, decision lifecycle.Decision) {
 	}
 }
 
-// say makes an event about a decision.
-func (c *Controller) say(p *pass, event *lifecycle.Event) {
+// announceEvent makes an event about a decision.
+func (c *Controller) announceEvent(p *pass, event *lifecycle.Event) {
 	if event.Once && !p.memory.Announce(event.Note) {
 		return
 	}

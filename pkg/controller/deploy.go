@@ -26,7 +26,7 @@ import (
 func (c *Controller) deploy(ctx context.Context, p *pass) (bool, error) {
 	c.nameLostPlaces(p)
 	for _, settled := range p.Plan.Settled {
-		p.memory.Works.Of(settled.Object.UID).Settled(p.now)
+		p.memory.Works.WorkOf(settled.Object.UID).Settled(p.now)
 	}
 	p.lookAgain(p.Plan.Recheck)
 	c.nameAcceptedChanges(ctx, p)
@@ -71,7 +71,7 @@ func (c *Controller) nameAcceptedChanges(ctx context.Context, p *pass) {
 	if first.InHandover() {
 		wanted = first.Combined.Template
 	}
-	field := p.memory.Works.Of(first.Object.UID).Difference(func() string {
+	field := p.memory.Works.WorkOf(first.Object.UID).Difference(func() string {
 		stored, err := c.writer.Spec(ctx, &p.history, first.Object, first.Digest)
 		if err != nil {
 			return ""
@@ -122,7 +122,7 @@ func (c *Controller) tryAll(ctx context.Context, p *pass, attempts []memory.Atte
 // askAgain schedules the pass that restores the metadata that a webhook or a policy removed.
 func (c *Controller) askAgain(p *pass) {
 	for i := range p.Plan.Writes {
-		if w := &p.Plan.Writes[i]; w.Action == rollout.Relabel && p.memory.Works.Of(w.Work.Object.UID).StrippedLately(p.now) {
+		if w := &p.Plan.Writes[i]; w.Action == rollout.Relabel && p.memory.Works.WorkOf(w.Work.Object.UID).StrippedLately(p.now) {
 			p.lookAgain(memory.PrunedInterval)
 			return
 		}
@@ -130,7 +130,7 @@ func (c *Controller) askAgain(p *pass) {
 }
 
 func (c *Controller) write(ctx context.Context, p *pass, w *rollout.Write) error {
-	if w.Action == rollout.Relabel && p.memory.Works.Of(w.Work.Object.UID).StrippedLately(p.now) {
+	if w.Action == rollout.Relabel && p.memory.Works.WorkOf(w.Work.Object.UID).StrippedLately(p.now) {
 		return nil // A webhook or a policy removes the written metadata. Without a limit, each pass would write it again (P7).
 	}
 	klog.FromContext(ctx).V(2).Info("Writing a ManifestWork", "action", w.Action, "cluster", w.Cluster, "why", w.Why)
@@ -141,7 +141,7 @@ func (c *Controller) write(ctx context.Context, p *pass, w *rollout.Write) error
 	}
 	c.wroteWork(p, answer)
 	if w.Revision != nil {
-		p.memory.Works.Of(answer.GetUID()).Wrote(answer, w.Revision)
+		p.memory.Works.WorkOf(answer.GetUID()).Wrote(answer, w.Revision)
 		if p.Snapshot.Aborted {
 			p.memory.WroteBack(p.abortOf(w.Revision), w.Cluster)
 		}
@@ -150,7 +150,7 @@ func (c *Controller) write(ctx context.Context, p *pass, w *rollout.Write) error
 		return apierrors.NewBadRequest("a webhook or a policy removes " + mark)
 	}
 	if w.Action == rollout.Relabel {
-		p.memory.Works.Of(answer.GetUID()).Stripped(workpatch.IsStripped(w, answer), p.now)
+		p.memory.Works.WorkOf(answer.GetUID()).Stripped(workpatch.IsStripped(w, answer), p.now)
 	}
 	return nil
 }

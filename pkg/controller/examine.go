@@ -56,5 +56,5 @@ func (c *Controller) live(
 	}
 	// An agent that writes continuously is always ahead of the cache. A cache that keeps following the API server is not stale, and the
 	// failure that it shows is real.
-	return words, !p.memory.Works.Of(cached.UID).Follows(cached, version, c.Clock.Now()), nil
+	return words, !p.memory.Works.WorkOf(cached.UID).Follows(cached, version, c.Clock.Now()), nil
 }

@@ -181,7 +181,7 @@ func (c *Controller) observePlacement(placement *clusterv1beta1.Placement) (*pla
 	for _, object := range objects {
 		decisions = append(decisions, object.(*clusterv1beta1.PlacementDecision))
 	}
-	return c.selections.Of(placement, decisions), nil
+	return c.selections.PlacementOf(placement, decisions), nil
 }
 
 // handoverOf returns how clusters change from one revision to another; nil if the spec does not ask to keep dropped objects.
@@ -192,7 +192,7 @@ func (c *Controller) handoverOf(p *pass) *rollout.Handover {
 	case c.Broker != nil:
 		return &rollout.Handover{Problem: brokerKeepsNothing}
 	}
-	return &rollout.Handover{Combine: c.combinations.Of, Unknown: p.facts.NoHistory}
+	return &rollout.Handover{Combine: c.combinations.CombinationOf, Unknown: p.facts.NoHistory}
 }
 
 // brokerKeepsNothing is why no objects are kept if works travel over a broker. A restarted hub rebuilds its works from the agents'

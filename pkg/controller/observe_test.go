@@ -40,7 +40,7 @@ func TestAskingChangesNothing(t *testing.T) {
 		digest, err := revision.DigestOf(&w.Object.Spec)
 		require.NoError(t, err)
 		p := &pass{
-			now: rt.At(at), memory: c.owners.Of("ns/web", ""), observed: observed{
+			now: rt.At(at), memory: c.owners.OwnerOf("ns/web", ""), observed: observed{
 				object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}, works: []*workv1.ManifestWork{w.Object},
 			},
 		}
@@ -49,7 +49,7 @@ func TestAskingChangesNothing(t *testing.T) {
 		p.facts.Object, p.facts.Template = p.object.ManifestWorkReplicaSet, digest
 		p.facts.Before.Update = ledger.Named{Hash: "aaa", Digest: digest}
 		p.facts.Works = []work.Work{{Object: w.Object, Digest: digest}}
-		p.seen = []*memory.Work{p.memory.Works.Of(w.Object.UID)}
+		p.seen = []*memory.Work{p.memory.Works.WorkOf(w.Object.UID)}
 		c.noteWorks(p)
 		return p
 	}

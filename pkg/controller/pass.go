@@ -36,7 +36,7 @@ func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration,
 		return 0, err
 	}
 	object := cached.(*replicaset.Object)
-	known := c.owners.Of(key, object.UID)
+	known := c.owners.OwnerOf(key, object.UID)
 	if wait := known.Pace.Wait(c.Clock.Now()); wait > 0 {
 		return wait, nil
 	}
@@ -196,7 +196,7 @@ type done struct {
 }
 
 func (c *Controller) newPass(object *replicaset.Object, key string) *pass {
-	p := &pass{key: key, memory: c.owners.Of(key, object.UID), turn: queue.Turn{Lane: c.laneOf(key), Key: key}}
+	p := &pass{key: key, memory: c.owners.OwnerOf(key, object.UID), turn: queue.Turn{Lane: c.laneOf(key), Key: key}}
 	now, gap := c.Connection.Look()
 	p.now, p.gap, p.object = now.Round(0), rollout.Gap(gap), object
 	p.facts = lifecycle.Observation{

@@ -39,7 +39,7 @@ func TestLateCachesAreAskedForInTurn(t *testing.T) {
 	})
 	c := NewWithStores(Config{Works: works, Clock: clk}, stores)
 	const pending = 50
-	owner := c.owners.Of("default/web", "u")
+	owner := c.owners.OwnerOf("default/web", "u")
 	written := func(namespace string) *workv1.ManifestWork {
 		return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web", UID: types.UID(namespace), ResourceVersion: "7"}}
 	}
@@ -83,7 +83,7 @@ func TestWhatIsGoneHoldsUpNothing(t *testing.T) {
 		return nil, apierrors.NewNotFound(workv1.Resource("manifestworks"), action.(clienttesting.GetAction).GetName())
 	})
 	c := NewWithStores(Config{Works: works, Clock: clk}, NewStores())
-	owner := c.owners.Of("default/web", "u")
+	owner := c.owners.OwnerOf("default/web", "u")
 	for i := range 10 * catchUpQuestions {
 		name := fmt.Sprintf("c%d", i)
 		owner.Expectations.Wrote(c.stores.Works, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "web", UID: types.UID(name)}}, clk.Now())
@@ -95,8 +95,8 @@ func TestWhatIsGoneHoldsUpNothing(t *testing.T) {
 // What is known of an object goes away with the first pass that no longer finds it.
 func TestWhatIsGoneIsForgotten(t *testing.T) {
 	c := NewWithStores(Config{}, NewStores())
-	c.owners.Of("demo/web", "u1")
-	c.owners.Of("demo/web2", "u2")
+	c.owners.OwnerOf("demo/web", "u1")
+	c.owners.OwnerOf("demo/web2", "u2")
 	_, err := c.Sync(t.Context(), "demo/web")
 	require.NoError(t, err)
 	require.Nil(t, c.owners.Find("demo/web"))

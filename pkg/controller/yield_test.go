@@ -74,14 +74,14 @@ func TestLargeTemplateWaitsForAborts(t *testing.T) {
 				require.NoError(t, err)
 				require.NoError(t, stores.Revisions.Add(known))
 			}
-			require.Zero(t, c.yields(key, object, c.owners.Of(key, "u")), "nothing is aborted")
+			require.Zero(t, c.yields(key, object, c.owners.OwnerOf(key, "u")), "nothing is aborted")
 			if object.Generation != object.Status.ObservedGeneration {
 				object.Generation++
 			}
 
 			c.slots.Take(abort)
 			if !test.waits {
-				require.Zero(t, c.yields(key, object, c.owners.Of(key, "u")))
+				require.Zero(t, c.yields(key, object, c.owners.OwnerOf(key, "u")))
 				return
 			}
 			waits := func() {
@@ -97,17 +97,17 @@ func TestLargeTemplateWaitsForAborts(t *testing.T) {
 				waits()
 				clk.Step(time.Second)
 			}
-			require.Zero(t, c.yields(key, object, c.owners.Of(key, "u")), "it has waited long enough")
+			require.Zero(t, c.yields(key, object, c.owners.OwnerOf(key, "u")), "it has waited long enough")
 			clk.Step(time.Hour)
-			require.Zero(t, c.yields(key, object, c.owners.Of(key, "u")), "once")
+			require.Zero(t, c.yields(key, object, c.owners.OwnerOf(key, "u")), "once")
 
 			object.Generation++
 			waits()
 			c.slots.Give(abort)
 			clk.Step(time.Minute)
-			require.Zero(t, c.yields(key, object, c.owners.Of(key, "u")), "the abort is over")
+			require.Zero(t, c.yields(key, object, c.owners.OwnerOf(key, "u")), "the abort is over")
 			c.slots.Take(abort)
-			require.Zero(t, c.yields(key, object, c.owners.Of(key, "u")), "it may go on, whatever is aborted now")
+			require.Zero(t, c.yields(key, object, c.owners.OwnerOf(key, "u")), "it may go on, whatever is aborted now")
 		})
 	}
 }

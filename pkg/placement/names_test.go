@@ -28,7 +28,7 @@ var hostile = []string{
 // TestNamesThatNoClusterCanHave: such a name is selected in a quoted form that is short and printable, and that no cluster can have.
 func TestNamesThatNoClusterCanHave(t *testing.T) {
 	names := append([]string{"c1", "a.b", strings.Repeat("a", 253)}, hostile...)
-	p := selection.Of(&clusterv1beta1.Placement{}, []*clusterv1beta1.PlacementDecision{decisionOf(0, "", names...)})
+	p := selection.FromDecisions(&clusterv1beta1.Placement{}, []*clusterv1beta1.PlacementDecision{decisionOf(0, "", names...)})
 	require.Len(t, p.Groups[0].Clusters, len(names))
 	require.Equal(t, names[:3], p.Groups[0].Clusters[:3])
 	for i, name := range hostile {
@@ -50,7 +50,7 @@ func checkQuoted(t *testing.T, name, quoted string) {
 // TestLongNamesStayApart: two long names with the same beginning are two clusters, as the Placement counts them.
 func TestLongNamesStayApart(t *testing.T) {
 	long := strings.Repeat("a", 64<<10)
-	p := selection.Of(&clusterv1beta1.Placement{}, []*clusterv1beta1.PlacementDecision{decisionOf(0, "", long+"b", long+"c", long+"b")})
+	p := selection.FromDecisions(&clusterv1beta1.Placement{}, []*clusterv1beta1.PlacementDecision{decisionOf(0, "", long+"b", long+"c", long+"b")})
 	require.Len(t, p.Groups[0].Clusters, 2)
 }
 
@@ -61,7 +61,7 @@ func TestNamesHaveABudget(t *testing.T) {
 		names[i] = fmt.Sprintf("%s%d", strings.Repeat("+", 64<<10), i)
 	}
 	decisions := []*clusterv1beta1.PlacementDecision{decisionOf(0, "", names...)}
-	budget.Within(t, 20*time.Second, 4<<20, func() { selection.Of(&clusterv1beta1.Placement{}, decisions) })
+	budget.Within(t, 20*time.Second, 4<<20, func() { selection.FromDecisions(&clusterv1beta1.Placement{}, decisions) })
 }
 
 // FuzzNames: each name in a decision is that of a cluster, or is quoted and harmless.
@@ -72,7 +72,7 @@ func FuzzNames(f *testing.F) {
 	f.Add("c1", "c1")
 	f.Fuzz(func(t *testing.T, first, second string) {
 		budget.Within(t, 20*time.Second, 1<<20+uint64(10*(len(first)+len(second))), func() {
-			p := selection.Of(&clusterv1beta1.Placement{}, []*clusterv1beta1.PlacementDecision{decisionOf(0, "", first, second)})
+			p := selection.FromDecisions(&clusterv1beta1.Placement{}, []*clusterv1beta1.PlacementDecision{decisionOf(0, "", first, second)})
 			names := map[string]bool{first: true, second: true}
 			delete(names, "")
 			require.Len(t, p.Groups[0].Clusters, len(names))

@@ -13,9 +13,9 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 )
 
-// Of groups the decisions of a Placement. A cluster that is briefly in two PlacementDecisions belongs to the group of the first. A name
-// that no cluster can have is replaced by its quoted form, so no later step checks the names of clusters. Of sorts decisions in place.
-func Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *Placement {
+// FromDecisions groups the decisions of a Placement, and sorts them in place. A cluster that is briefly in two PlacementDecisions belongs to
+// the group of the first. A name that no cluster can have is replaced by its quoted form, so no later step checks the names of clusters.
+func FromDecisions(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *Placement {
 	out := &Placement{
 		Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions),
 		Counted: meta.FindStatusCondition(placement.Status.Conditions, clusterv1beta1.PlacementConditionSatisfied) != nil,

@@ -31,7 +31,7 @@ func TestOf(t *testing.T) {
 	placement := &clusterv1beta1.Placement{Status: clusterv1beta1.PlacementStatus{NumberOfSelectedClusters: 5}}
 	require.Equal(t, &selection.Placement{Selected: 5, Decisions: 4, Groups: []selection.Group{
 		{Name: "canary", Index: 0, Clusters: []string{"c1", "c2", "c3"}}, {Name: "", Index: 1, Clusters: []string{"c4"}}, {Name: "b", Index: 2, Clusters: []string{"c5"}},
-	}}, selection.Of(placement, []*clusterv1beta1.PlacementDecision{decisionOf(2, "b", "c1", "c5"), decisionOf(1, "", "c4", ""), again, first}))
+	}}, selection.FromDecisions(placement, []*clusterv1beta1.PlacementDecision{decisionOf(2, "b", "c1", "c5"), decisionOf(1, "", "c4", ""), again, first}))
 }
 
 // TestPlacementThatClaimsManyClusters: a huge count in the status of a Placement can't make the hub reserve memory for that many clusters.
@@ -40,7 +40,7 @@ func TestPlacementThatClaimsManyClusters(t *testing.T) {
 		placement := &clusterv1beta1.Placement{Status: clusterv1beta1.PlacementStatus{NumberOfSelectedClusters: claimed}}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		require.Equal(t, int(claimed), selection.Of(placement, []*clusterv1beta1.PlacementDecision{decisionOf(0, "", "c1")}).Selected)
+		require.Equal(t, int(claimed), selection.FromDecisions(placement, []*clusterv1beta1.PlacementDecision{decisionOf(0, "", "c1")}).Selected)
 		runtime.ReadMemStats(&after)
 		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
 	}

@@ -140,7 +140,7 @@ func (sel *selection) addRef(index int, ref *placement.Ref) {
 	}
 }
 
-func (sel *selection) of(index int) []member {
+func (sel *selection) membersOf(index int) []member {
 	return sel.members[sel.begins[index]:sel.begins[index+1]]
 }
 
@@ -180,8 +180,8 @@ func (sel *selection) addWork(w *work.Work, usualName string) {
 // If nothing selects the cluster, a work with a name that no hub gives does not count: somebody added the owner label.
 func (sel *selection) assign() {
 	for owner := range sel.leaving {
-		for i := range sel.of(owner) {
-			if m := &sel.of(owner)[i]; m.work != nil && m.work.Deleting() {
+		for i := range sel.membersOf(owner) {
+			if m := &sel.membersOf(owner)[i]; m.work != nil && m.work.Deleting() {
 				sel.leaves(m.work, owner)
 			}
 		}

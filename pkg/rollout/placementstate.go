@@ -46,7 +46,7 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	if ref.Placement != nil {
 		ps.groups = slices.Clone(ref.Placement.Groups)
 	}
-	owned := sel.of(index)
+	owned := sel.membersOf(index)
 	ps.members = make([]*member, 0, len(owned)+len(ps.leaving))
 	for i := range owned {
 		ps.members = append(ps.members, &owned[i])

@@ -58,15 +58,15 @@ func assess(w *Work, rev *Revision, now time.Time) Assessment {
 	a := assessor{work: w, reported: w.read().conditions, appliedAt: w.Begin(rev), now: now, ahead: w.ClockAhead}
 
 	if complete := isTrue(a.reported.complete); complete != nil && !w.ranToCompletion() {
-		return a.at(Completed, complete)
+		return a.began(Completed, complete)
 	}
 
 	applied := a.observed(a.reported.applied)
 	switch {
 	case applied == nil:
-		return a.at(InFlight, nil)
+		return a.began(InFlight, nil)
 	case applied.Status != metav1.ConditionTrue:
-		return a.at(InFlight, applied)
+		return a.began(InFlight, applied)
 	}
 
 	progressing := a.observed(a.reported.progressing)
@@ -81,17 +81,17 @@ func (a *assessor) outcome(rev *Revision, progressing *metav1.Condition) Assessm
 	available := a.available() && a.knowsDegraded(rev)
 	switch {
 	case progressing == nil && available && !rev.reportsProgress():
-		return a.at(Succeeded, a.reported.available)
+		return a.began(Succeeded, a.reported.available)
 	case progressing == nil:
 		return a.unknown()
 	case progressing.Status != metav1.ConditionFalse:
-		return a.at(InFlight, progressing)
+		return a.began(InFlight, progressing)
 	}
 	if failing := a.unevaluated(); failing != nil {
-		return a.at(InFlight, failing)
+		return a.began(InFlight, failing)
 	}
 	if available {
-		return a.at(Succeeded, progressing)
+		return a.began(Succeeded, progressing)
 	}
 	return a.unknown()
 }
@@ -121,8 +121,8 @@ type assessor struct {
 	ahead     bool
 }
 
-// at returns a state that began with a condition's transition, or when the revision was written if there is no condition.
-func (a *assessor) at(state State, condition *metav1.Condition) Assessment {
+// began returns a state that began with a condition's transition, or when the revision was written if there is no condition.
+func (a *assessor) began(state State, condition *metav1.Condition) Assessment {
 	if condition == nil {
 		return Assessment{State: state, Since: a.appliedAt}
 	}
@@ -132,7 +132,7 @@ func (a *assessor) at(state State, condition *metav1.Condition) Assessment {
 // unknown returns the state of a work that its agent applied without reporting the outcome. The state began when the revision was written.
 // If the agent is removing the work, earlier reports are lost, and the time begins with the deletion.
 func (a *assessor) unknown() Assessment {
-	found := a.at(InFlight, nil)
+	found := a.began(InFlight, nil)
 	if a.work.ReportedSinceDeletion() {
 		found.Since = Later(found.Since, Earlier(a.work.DeletedAt(), a.now))
 	}
@@ -193,7 +193,7 @@ func isTrue(condition *metav1.Condition) *metav1.Condition {
 // degradedSince returns Degraded since the earlier transition of Degraded and, if it is True, Progressing. Each is corrected first: a
 // state that began under the older revision counts only from this one.
 func (a *assessor) degradedSince(degraded, progressing *metav1.Condition) Assessment {
-	found := a.at(Degraded, degraded)
+	found := a.began(Degraded, degraded)
 	if isTrue(progressing) != nil {
 		if since := a.since(progressing.LastTransitionTime.Time); since.Before(found.Since) {
 			found.Since = since

@@ -19,8 +19,8 @@ type Digests struct {
 // NewDigests returns one that knows nothing yet.
 func NewDigests() *Digests { return &Digests{byBytes: lru.New(digestsKept)} }
 
-// Of returns the digest of a spec. It is empty for one that can't be digested: such a spec equals no revision.
-func (d *Digests) Of(spec *workv1.ManifestWorkSpec) revision.Digest {
+// DigestOf returns the digest of a spec. It is empty for one that can't be digested: such a spec equals no revision.
+func (d *Digests) DigestOf(spec *workv1.ManifestWorkSpec) revision.Digest {
 	key, ok := work.SumOf(spec)
 	if !ok {
 		digest, _ := revision.DigestOf(spec)

@@ -55,7 +55,7 @@ func (d *Digests) Shows(cached, live *workv1.ManifestWork) bool {
 	if !IsTrimmed(cached) {
 		return false
 	}
-	Trim(live, d.Of(&live.Spec))
+	Trim(live, d.DigestOf(&live.Spec))
 	return equivalent(cached, live)
 }
 

@@ -25,7 +25,7 @@ func NewTransform() cache.TransformFunc {
 	digests := NewDigests()
 	return func(obj any) (any, error) {
 		if work, ok := obj.(*workv1.ManifestWork); ok && !IsTrimmed(work) {
-			Trim(work, digests.Of(&work.Spec))
+			Trim(work, digests.DigestOf(&work.Spec))
 		}
 		return obj, nil
 	}

@@ -100,13 +100,13 @@ func TestDigestsAreKnownByBytes(t *testing.T) {
 	object := spec("")
 	object.Workload.Manifests[0].RawExtension = runtime.RawExtension{Object: &metav1.Status{}}
 
-	require.Equal(t, d.Of(&first), d.Of(ptr.To(spec(configMap))))
-	require.Equal(t, d.Of(&first), d.Of(&spaced), "the meaning counts, not the bytes")
-	require.NotEqual(t, d.Of(&first), d.Of(&other))
-	require.NotEqual(t, d.Of(&first), d.Of(&config))
-	require.Empty(t, d.Of(&broken))
-	require.Empty(t, d.Of(&broken))
-	require.NotEmpty(t, d.Of(&object), "manifests that are no bytes are digested anyhow")
+	require.Equal(t, d.DigestOf(&first), d.DigestOf(ptr.To(spec(configMap))))
+	require.Equal(t, d.DigestOf(&first), d.DigestOf(&spaced), "the meaning counts, not the bytes")
+	require.NotEqual(t, d.DigestOf(&first), d.DigestOf(&other))
+	require.NotEqual(t, d.DigestOf(&first), d.DigestOf(&config))
+	require.Empty(t, d.DigestOf(&broken))
+	require.Empty(t, d.DigestOf(&broken))
+	require.NotEmpty(t, d.DigestOf(&object), "manifests that are no bytes are digested anyhow")
 	require.Equal(t, 5, d.byBytes.Len())
 }
 

@@ -225,7 +225,7 @@ func (p *Process) seeCluster(event Event) {
 		panic(err)
 	}
 	name := event.Object.GetName()
-	report, exists := availability.Of(cluster.(*clusterv1.ManagedCluster))
+	report, exists := availability.ReportOf(cluster.(*clusterv1.ManagedCluster))
 	p.rules[name] = report.Rule
 	if event.Deleted {
 		delete(p.clusters, name)

@@ -32,7 +32,7 @@ func pictureOf(o *view.Objects) *picture {
 	o = view.Prepared(o)
 	clusters := view.Clusters(o)
 	p := &picture{Groups: append([]view.Group{}, view.GroupsOf(o, clusters)...), Head: head{
-		Fleet: view.Of(o), Counts: map[view.State]int{}, Selected: view.Selected(o.ReplicaSet), Offers: view.Offers(o),
+		Fleet: view.FleetOf(o), Counts: map[view.State]int{}, Selected: view.Selected(o.ReplicaSet), Offers: view.Offers(o),
 		Events: append([]view.Event{}, view.Timeline(o)...),
 	}}
 	slices.Reverse(p.Head.Events)

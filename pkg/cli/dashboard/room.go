@@ -105,8 +105,8 @@ type rooms struct {
 	open map[string]*room
 }
 
-// of returns the room of a rollout. It ends when no tab has asked for it for idleAfter.
-func (r *rooms) of(namespace, name string) *room {
+// roomOf returns the room of a rollout. It ends when no tab has asked for it for idleAfter.
+func (r *rooms) roomOf(namespace, name string) *room {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := namespace + "/" + name
@@ -130,7 +130,7 @@ func (r *rooms) of(namespace, name string) *room {
 
 // asked returns the room of the rollout in the path of a request.
 func (r *rooms) asked(request *http.Request) *room {
-	return r.of(request.PathValue("namespace"), request.PathValue("name"))
+	return r.roomOf(request.PathValue("namespace"), request.PathValue("name"))
 }
 
 // news is the answer to a page that asks for the newest state of a board.

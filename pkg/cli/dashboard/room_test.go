@@ -29,9 +29,9 @@ func TestRoomEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hub := &followedHub{fakeHub: fakeHub{err: ErrNotReady}}
 		rooms := &rooms{hub: hub, root: t.Context(), open: map[string]*room{}}
-		first := rooms.of("default", "web")
+		first := rooms.roomOf("default", "web")
 		<-time.After(idleAfter / 2)
-		require.Same(t, first, rooms.of("default", "web"))
+		require.Same(t, first, rooms.roomOf("default", "web"))
 		<-time.After(idleAfter - time.Second)
 		require.NoError(t, hub.ctx.Err())
 		<-time.After(2 * time.Second)
@@ -46,13 +46,13 @@ func TestRoomEnds(t *testing.T) {
 func TestRoomWhoseTimerHasFired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rooms := &rooms{hub: &fakeHub{err: ErrNotReady}, root: t.Context(), open: map[string]*room{}}
-		first := rooms.of("default", "web")
+		first := rooms.roomOf("default", "web")
 		require.True(t, first.idle.Stop()) // As if it had fired, and its function waited for the lock.
-		second := rooms.of("default", "web")
+		second := rooms.roomOf("default", "web")
 		require.NotSame(t, first, second)
 		first.idle.Reset(0)
 		<-time.After(time.Second)
-		require.Same(t, second, rooms.of("default", "web"))
+		require.Same(t, second, rooms.roomOf("default", "web"))
 	})
 }
 

@@ -49,7 +49,7 @@ func (o *options) clusters(ctx context.Context, name string, flags *clustersOpti
 	if err != nil {
 		return err
 	}
-	for _, note := range view.Of(objects).Notes {
+	for _, note := range view.FleetOf(objects).Notes {
 		o.notef("note: %s\n", note)
 	}
 	clusters := slices.DeleteFunc(view.Clusters(objects), func(c view.Cluster) bool {

@@ -27,7 +27,7 @@ func TestPrintedCommandsRun(t *testing.T) {
 			s := newStrangers(t, state, func(any) {})
 			objects := &view.Objects{ReplicaSet: s.set}
 			s.set.Status.Failures[0].Cluster, s.set.Name, s.set.Namespace = name, "w"+name, name
-			fleet := view.Of(objects)
+			fleet := view.FleetOf(objects)
 			fleet.Next = append(fleet.Next, view.Command{Purpose: "see why", Args: []string{"kubectl", "mwrs", "why", name, "-n", name}})
 			for _, width := range []int{0, 20, 60} {
 				var out bytes.Buffer

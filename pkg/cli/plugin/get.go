@@ -46,7 +46,7 @@ func (o *options) get(ctx context.Context, c *clients, name string, to *output) 
 	if err != nil {
 		return err
 	}
-	f := view.Of(objects)
+	f := view.FleetOf(objects)
 	if to.isSet() {
 		return to.print(o, f, resourceOf(name))
 	}

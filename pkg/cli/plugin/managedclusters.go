@@ -26,7 +26,7 @@ func (o *options) readManagedClusters(ctx context.Context, c *clients, objects *
 	objects.Holds, objects.Unavailable = map[string]placement.Hold{}, placement.Clusters{}
 	for i := range list.Items {
 		name := list.Items[i].Name
-		report, exists := availability.Of(&list.Items[i])
+		report, exists := availability.ReportOf(&list.Items[i])
 		if !exists {
 			continue
 		}

@@ -73,7 +73,7 @@ func (o *options) drawNow(f *follower, show *canvas) error {
 	if err != nil {
 		return err
 	}
-	return show.draw(func(body, foot io.Writer, s screen) error { return o.drawFleet(body, foot, view.Of(objects), s) })
+	return show.draw(func(body, foot io.Writer, s screen) error { return o.drawFleet(body, foot, view.FleetOf(objects), s) })
 }
 
 // canvas shows one screen after the other: in place on a terminal, one below the other in a file. It draws each screen into a buffer

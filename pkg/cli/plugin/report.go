@@ -49,7 +49,7 @@ func (o *options) reportPage(ctx context.Context, c *clients, name string) ([]by
 		return nil, err
 	}
 	in := &report.Input{
-		Fleet: view.Of(objects), Clusters: view.Clusters(objects), Events: view.Timeline(objects), Now: objects.Now,
+		Fleet: view.FleetOf(objects), Clusters: view.Clusters(objects), Events: view.Timeline(objects), Now: objects.Now,
 	}
 	if in.Diff, in.NoDiff, err = difference(objects, in.Fleet.Revisions); err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func (s *Screen) Read(ctx context.Context) (*view.Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return view.Of(objects), nil
+	return view.FleetOf(objects), nil
 }
 
 // Draw writes the screen of a rollout. A terminal gets colors and lines that fit.

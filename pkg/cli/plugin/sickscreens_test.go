@@ -133,7 +133,7 @@ func TestSickScreens(t *testing.T) {
 			objects := change(t)
 			var out bytes.Buffer
 			o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}, now: func() time.Time { return objects.Now }, age: duration.HumanDuration}
-			require.NoError(t, o.drawFleet(&out, &out, view.Of(objects), screen{width: 80}))
+			require.NoError(t, o.drawFleet(&out, &out, view.FleetOf(objects), screen{width: 80}))
 			fmt.Fprintln(&out)
 			ahead, err := view.AheadOf(objects)
 			require.NoError(t, err)
@@ -192,7 +192,7 @@ func TestAbortedScreen(t *testing.T) {
 	var out bytes.Buffer
 	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}, now: func() time.Time { return objects.Now }, age: duration.HumanDuration}
 	fmt.Fprintln(&out, "$ kubectl mwrs get web")
-	require.NoError(t, o.drawFleet(&out, &out, view.Of(objects), screen{width: 80}))
+	require.NoError(t, o.drawFleet(&out, &out, view.FleetOf(objects), screen{width: 80}))
 	fmt.Fprintln(&out, "\n$ kubectl mwrs why web cluster01")
 	story, err := view.Why(objects, "cluster01")
 	require.NoError(t, err)

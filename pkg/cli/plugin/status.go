@@ -188,7 +188,7 @@ func (w *waiter) outlook(ctx context.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // The progress is what matters. The next look reports a missing object.
 	}
-	then, texts := view.Of(objects).Then, ""
+	then, texts := view.FleetOf(objects).Then, ""
 	for i := range then {
 		texts += then[i].Text + "\n"
 	}
@@ -251,7 +251,7 @@ func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, flags *statusOptions) (
 	if line, done, outcome = flags.outcomeBeforeUndo(set); line != "" {
 		return line, done, outcome
 	}
-	f := view.Of(&view.Objects{ReplicaSet: set})
+	f := view.FleetOf(&view.Objects{ReplicaSet: set})
 	line = fmt.Sprintf("%s: %s", f.State, f.Why)
 	for i := range f.Approvals {
 		if !f.Approvals[i].Waits { // The condition names those that wait.
@@ -295,7 +295,7 @@ func (w *waiter) restoration(ctx context.Context) (line string, done bool, err e
 	if view.Restored(objects) {
 		return "Restored: every cluster has confirmed revision " + view.CurrentNumber(objects), true, nil
 	}
-	f := view.Of(&view.Objects{ReplicaSet: set, Lease: objects.Lease, Now: w.now()})
+	f := view.FleetOf(&view.Objects{ReplicaSet: set, Lease: objects.Lease, Now: w.now()})
 	switch {
 	case len(f.Alarms) > 0:
 		return fmt.Sprintf("HUB: %s; remedy: %s", f.Alarms[0].Text, f.Alarms[0].Remedy), false, nil

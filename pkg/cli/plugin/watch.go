@@ -131,7 +131,7 @@ func keeping() cache.TransformFunc {
 	keeper := worklist.NewKeeper()
 	return func(object any) (any, error) {
 		if work, ok := object.(*workv1.ManifestWork); ok {
-			kept := keeper.Of(work)
+			kept := keeper.WorkOf(work)
 			return &keptWork{kept.Object, kept.Digest}, nil
 		}
 		return object, nil

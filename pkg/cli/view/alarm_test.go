@@ -63,7 +63,7 @@ func TestAlarms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := fleet(t, "6", "10m")
 			c.change(o)
-			f := view.Of(o)
+			f := view.FleetOf(o)
 			if c.want == "" {
 				require.Empty(t, f.Alarms)
 				return
@@ -92,13 +92,13 @@ func TestAfterAnAbort(t *testing.T) {
 			{Hash: hash("v2"), Revision: 2, ReachedClusters: ptr.To(int32(2))}, {Hash: hash("v1"), Revision: 1, Clusters: 2},
 		}
 	})
-	f := view.Of(o)
+	f := view.FleetOf(o)
 	require.EqualValues(t, 1, f.Reached.Now)
 	require.EqualValues(t, 1, f.Revisions[0].Now)
 	require.EqualValues(t, 1, f.Revisions[1].Now)
 	counts := o.ReplicaSet.Status.Revisions
 	counts[0].Clusters, counts[1].Clusters = 1, 1
-	require.EqualValues(t, 1, view.Of(o).Reached.Now, "the status counts the clusters as of before the abort")
+	require.EqualValues(t, 1, view.FleetOf(o).Reached.Now, "the status counts the clusters as of before the abort")
 	require.Equal(t, []string{"now: the hub waits for 1 cluster to confirm revision 1; no deadline ends this"}, textsOf(o, f.Then))
 	require.False(t, view.Restored(o))
 

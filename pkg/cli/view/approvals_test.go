@@ -79,7 +79,7 @@ func TestApprovable(t *testing.T) {
 // Every screen tells who approved what, which group waits, and how to approve it.
 func TestApprovalsAreShown(t *testing.T) {
 	o := approvalObjects()
-	f := view.Of(o)
+	f := view.FleetOf(o)
 	require.Equal(t, []view.Approval{{Group: "canary", By: "alice", At: now.Add(-time.Minute)}, {Group: "0", Waits: true}}, f.Approvals)
 	require.Equal(t, "group 0 waits for an approval", f.Approvals[1].Text())
 	require.Equal(t, []string{"kubectl", "mwrs", "approve", "web", "--group", "0", "-n", "default"}, f.Next[0].Args)

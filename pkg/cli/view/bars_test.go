@@ -35,7 +35,7 @@ func TestBars(t *testing.T) {
 		o.Placements["q"], o.Decisions["q"] = o.Placements["p"], o.Decisions["p"]
 	})
 	var found []string
-	for _, bar := range view.Of(o).Bars {
+	for _, bar := range view.FleetOf(o).Bars {
 		found = append(found, fmt.Sprintf("%s/%s %d/%d", bar.Placement, bar.Group, bar.Done, bar.Total))
 	}
 	require.Equal(t, []string{
@@ -59,7 +59,7 @@ func TestBarsOfAnUndo(t *testing.T) {
 			o.Works = append(o.Works, succeeding(t, "c1", "v2"))
 		})
 		require.Equal(t, rollout.PhaseSoaking, view.Clusters(o)[0].State)
-		require.Equal(t, want, view.Of(o).Summary)
+		require.Equal(t, want, view.FleetOf(o).Summary)
 	}
 }
 

@@ -19,13 +19,13 @@ func TestEstimate(t *testing.T) {
 		o.Now = now.Add(time.Minute)
 		o.Works = []work.Work{at(t, "c1", 40*time.Second), at(t, "c2", 0)}
 	})
-	found := view.Of(o).Estimate
+	found := view.FleetOf(o).Estimate
 	require.NotNil(t, found)
 	require.Equal(t, 1, found.Clusters)
 	require.Equal(t, 40*time.Second, found.Each.Duration)
 	require.Equal(t, o.Now, found.Wave, "it is late: any moment now")
 	o.Works[0] = at(t, "c1", 0)
-	require.Nil(t, view.Of(o).Estimate)
+	require.Nil(t, view.FleetOf(o).Estimate)
 }
 
 // TestEstimateOfAnUndo: a cluster that had the revision before the rollout began does not tell how long the others take.
@@ -38,7 +38,7 @@ func TestEstimateOfAnUndo(t *testing.T) {
 			Name: revision.Name("web", hash("v2")), Hash: hash("v2"), Revision: 2, LastRolledOutTime: &began,
 		}}
 	})
-	require.Nil(t, view.Of(o).Estimate)
+	require.Nil(t, view.FleetOf(o).Estimate)
 }
 
 // TestRevisionNames: messages name revisions by their numbers, and leave similar names alone.
@@ -50,7 +50,7 @@ func TestRevisionNames(t *testing.T) {
 		}}
 	})
 	name := revision.Name("web", hash("v2"))
-	require.Equal(t, "the rollout of revision 2 began; not of revision "+name+"-x, and "+name+" stays", view.Of(o).Why)
+	require.Equal(t, "the rollout of revision 2 began; not of revision "+name+"-x, and "+name+" stays", view.FleetOf(o).Why)
 }
 
 // TestEstimateIsNeverNow: agents report whole seconds. While clusters wait, the end is not now, even if the others took no time.
@@ -61,7 +61,7 @@ func TestEstimateIsNeverNow(t *testing.T) {
 		o.Works[i] = succeeding(t, o.Works[i].Cluster(), "v1")
 	}
 	o.Works[0], o.Works[1] = at(t, "c01", time.Nanosecond), at(t, "c02", 0)
-	found := view.Of(o).Estimate
+	found := view.FleetOf(o).Estimate
 	require.NotNil(t, found)
 	require.Equal(t, time.Second, found.Each.Duration)
 	require.True(t, found.Rollout.After(o.Now.Add(found.Each.Duration-time.Millisecond)), found.Rollout.Sub(o.Now))

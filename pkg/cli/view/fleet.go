@@ -115,8 +115,8 @@ func plugin(args ...string) string {
 	return plain.Command(append([]string{"kubectl", "mwrs"}, args...)...)
 }
 
-// Of returns the view of a ManifestWorkReplicaSet.
-func Of(o *Objects) *Fleet {
+// FleetOf returns the view of a ManifestWorkReplicaSet.
+func FleetOf(o *Objects) *Fleet {
 	o = Prepared(o)
 	rs := o.ReplicaSet
 	clusters, _ := o.clusters()

@@ -90,7 +90,7 @@ func TestHeadline(t *testing.T) {
 			if c.change != nil {
 				c.change(o)
 			}
-			h := view.Of(o).Headline
+			h := view.FleetOf(o).Headline
 			text := h.Before
 			if !h.At.IsZero() {
 				text += h.At.Sub(o.Now).Truncate(time.Second).String() + h.After
@@ -104,10 +104,10 @@ func TestHeadline(t *testing.T) {
 // TestLimits: the bar of a placementRef tells how many failures are one too many, and what happens then.
 func TestLimits(t *testing.T) {
 	o := fleet(t, "25%", "10m")
-	require.Equal(t, 6, view.Of(o).Bars[0].Limit)
-	require.Equal(t, "abort at the 6th failure", view.Of(o).Bars[0].LimitText)
+	require.Equal(t, 6, view.FleetOf(o).Bars[0].Limit)
+	require.Equal(t, "abort at the 6th failure", view.FleetOf(o).Bars[0].LimitText)
 	o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = ""
-	require.Equal(t, "stop at the 6th failure", view.Of(o).Bars[0].LimitText)
+	require.Equal(t, "stop at the 6th failure", view.FleetOf(o).Bars[0].LimitText)
 	o.ReplicaSet.Status.State = workv1alpha1.StateComplete
-	require.Zero(t, view.Of(o).Bars[0].Limit)
+	require.Zero(t, view.FleetOf(o).Bars[0].Limit)
 }

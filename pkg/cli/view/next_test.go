@@ -40,7 +40,7 @@ func TestManagerOf(t *testing.T) {
 // TestNextOffersUndo: the screen names the undo that works. A template that a tool manages is changed in that tool.
 func TestNextOffersUndo(t *testing.T) {
 	lines := func(changes ...func(*view.Objects)) (lines []string) {
-		for _, next := range view.Of(objects(t, changes...)).Next {
+		for _, next := range view.FleetOf(objects(t, changes...)).Next {
 			lines = append(lines, next.Line())
 		}
 		return lines
@@ -70,7 +70,7 @@ func TestNextOfClosedWindows(t *testing.T) {
 		o.ReplicaSet.Status.Held = []workv1alpha1.HeldCluster{{Cluster: "c2", Until: &metav1.Time{Time: now.Add(2 * time.Hour)}}}
 		o.Works = []work.Work{reporting(written(t, "c1", "v2"), now.Add(10*time.Minute), healthy), written(t, "c2", "v1")}
 	})
-	f := view.Of(o)
+	f := view.FleetOf(o)
 	require.Equal(t, view.Command{Purpose: "wait until the rollout ends", Args: strings.Fields("kubectl mwrs status web -n default")}, f.Next[0])
 	require.Nil(t, f.Estimate)
 }
@@ -82,5 +82,5 @@ func TestNextAfterAnAbort(t *testing.T) {
 		o.ReplicaSet.Status.AbortedTime, o.ReplicaSet.Status.State = &at, workv1alpha1.StateAborted
 		o.ReplicaSet.Status.Failures = []workv1alpha1.ClusterFailure{{Cluster: "c2", Placement: "p", Since: at, Reason: "Degraded"}}
 	})
-	require.Equal(t, view.Command{Purpose: "see why c2 failed", Args: strings.Fields("kubectl mwrs why web c2 -n default")}, view.Of(o).Next[0])
+	require.Equal(t, view.Command{Purpose: "see why c2 failed", Args: strings.Fields("kubectl mwrs why web c2 -n default")}, view.FleetOf(o).Next[0])
 }

@@ -208,7 +208,7 @@ func (o *Objects) refs() (refs []placement.Ref, ignored int) {
 	for i := range specs[:counted] {
 		ref := placement.Ref{Name: specs[i].Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: specs[i].RolloutStrategy}
 		if object := o.Placements[ref.Name]; object != nil {
-			ref.Placement = placement.Of(object, o.Decisions[ref.Name])
+			ref.Placement = placement.FromDecisions(object, o.Decisions[ref.Name])
 		}
 		refs = append(refs, ref)
 	}

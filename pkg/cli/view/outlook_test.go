@@ -117,7 +117,7 @@ func TestThen(t *testing.T) {
 			if c.change != nil {
 				c.change(o)
 			}
-			f := view.Of(o)
+			f := view.FleetOf(o)
 			require.Equal(t, c.want, textsOf(o, f.Then))
 			require.Nil(t, f.Estimate, "no end is expected")
 			ahead, err := view.AheadOf(o)
@@ -141,7 +141,7 @@ func TestCausesFromTheFirstSecond(t *testing.T) {
 	o := fleet(t, "6", "10m")
 	o.Works[15] = sick(succeeding(t, "c16", "v1"), 0)
 	var found []string
-	for _, cause := range view.Of(o).Causes {
+	for _, cause := range view.FleetOf(o).Causes {
 		found = append(found, fmt.Sprintf("%d %s %s", len(cause.Clusters), cause.Clusters[0], cause.Text()))
 	}
 	require.Equal(t, []string{

@@ -37,11 +37,11 @@ func TestRunbook(t *testing.T) {
 	} {
 		o := fleet(t, "9", "10m")
 		change(o)
-		found := view.Of(o).Runbook
+		found := view.FleetOf(o).Runbook
 		require.Equal(t, view.Runbook(section), found)
 		require.True(t, headings[section], "docs/runbook.md has no section %s", section)
 		require.Equal(t, "docs/runbook.md#"+section, found.Path())
 	}
-	require.Empty(t, view.Of(objects(t, in(workv1alpha1.StateRollingOut))).Runbook)
-	require.Empty(t, view.Of(objects(t, in(workv1alpha1.StateComplete))).Runbook)
+	require.Empty(t, view.FleetOf(objects(t, in(workv1alpha1.StateRollingOut))).Runbook)
+	require.Empty(t, view.FleetOf(objects(t, in(workv1alpha1.StateComplete))).Runbook)
 }

@@ -100,7 +100,7 @@ func TestSampleOfARollout(t *testing.T) {
 	presumed, uncounted, read := reads(o, whole, view.SampleOf(o))
 	require.Zero(t, uncounted)
 	require.Equal(t, []int{4, 3, 2}, read)
-	got, want := view.Of(presumed), view.Of(&all)
+	got, want := view.FleetOf(presumed), view.FleetOf(&all)
 	require.Equal(t, []string{"the ManifestWorks of 2 clusters were not read: these clusters count as succeeded, as in the hub's status; " +
 		"`kubectl mwrs clusters web` reads all ManifestWorks"}, got.Notes)
 	require.Equal(t, want.Rest, got.Rest)
@@ -114,12 +114,12 @@ func TestSampleOfARollout(t *testing.T) {
 	presumed, uncounted, read = reads(o, whole, view.SampleOf(o))
 	require.Equal(t, 1, uncounted)
 	require.Len(t, read, 5)
-	require.Empty(t, view.Of(presumed).Notes, "all were read")
+	require.Empty(t, view.FleetOf(presumed).Notes, "all were read")
 
 	o, _ = fleetOf(t, members, counted(2))
 	presumed, uncounted = view.SampleOf(o).Presumed()
 	require.Equal(t, 3, uncounted)
-	require.Contains(t, view.Of(presumed).Notes[0], "count as succeeded; the hub's status counts 3 fewer; ")
+	require.Contains(t, view.FleetOf(presumed).Notes[0], "count as succeeded; the hub's status counts 3 fewer; ")
 }
 
 // TestSampleOfAnAbort: the works that the abort wrote are read. The others count as succeeded only if the hub's counts prove it.
@@ -133,7 +133,7 @@ func TestSampleOfAnAbort(t *testing.T) {
 	presumed, uncounted, read := reads(o, whole, view.SampleOf(o))
 	require.Zero(t, uncounted)
 	require.Equal(t, []int{1, 2}, read)
-	require.Equal(t, "1 of 3 clusters confirmed revision 1", view.Of(presumed).Summary)
+	require.Equal(t, "1 of 3 clusters confirmed revision 1", view.FleetOf(presumed).Summary)
 
 	members[0].true = workv1.WorkApplied + workv1.WorkDegraded
 	o, whole = fleetOf(t, members, restored)

@@ -81,7 +81,7 @@ func TestClustersWithoutTheirObjects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := objects(t, c.change)
 			o.ReplicaSet.Status.Failures = []workv1alpha1.ClusterFailure{failure}
-			f := view.Of(o)
+			f := view.FleetOf(o)
 			require.Len(t, f.Attention, 1)
 			require.Equal(t, "c7", f.Attention[0].Name)
 			require.Contains(t, fmt.Sprint(f.Notes), c.note)
@@ -105,7 +105,7 @@ func TestCompletedHoldsUp(t *testing.T) {
 	for revision, change := range map[string]func(*view.Objects){"2": rollingOut, "1": abort} {
 		remedy := "its agent accepts no new revision: delete its ManifestWork to roll out revision " + revision
 		o := objects(t, change)
-		f := view.Of(o)
+		f := view.FleetOf(o)
 		require.Len(t, f.Attention, 1)
 		require.Equal(t, rollout.PhaseCompleted, f.Attention[0].State)
 		require.Equal(t, []string{"c2"}, f.Attention[0].Names)
@@ -125,7 +125,7 @@ func TestClustersOfAnAbort(t *testing.T) {
 		o.ReplicaSet.Status.AbortedTime = &at
 		o.Works = []work.Work{succeeding(t, "c1", "v1"), succeeding(t, "c2", "v2")}
 	})
-	f := view.Of(o)
+	f := view.FleetOf(o)
 	require.Equal(t, "1 of 2 clusters confirmed revision 1", f.Summary)
 	clusters := view.Clusters(o)
 	require.Equal(t, "c2", clusters[0].Name, "the cluster that has not returned comes first")
@@ -141,5 +141,5 @@ func TestClustersOfAnAbort(t *testing.T) {
 
 	o.ReplicaSet.Status.Away = []workv1alpha1.AwayCluster{{Cluster: "c8", Placement: "p"}, {Cluster: "c9", Placement: "p"}}
 	o.Works = append(o.Works, succeeding(t, "c8", "v1"), succeeding(t, "c9", "v2"))
-	require.Equal(t, "2 of 4 clusters confirmed revision 1", view.Of(o).Summary, "clusters that are away count, too")
+	require.Equal(t, "2 of 4 clusters confirmed revision 1", view.FleetOf(o).Summary, "clusters that are away count, too")
 }

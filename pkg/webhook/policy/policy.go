@@ -30,18 +30,18 @@ type Policy struct {
 
 // Refusals is the policy that rejects the objects that the webhook rejects, as far as CEL can express the rules.
 func Refusals() Policy {
-	return of(RefusalsName, rule.Refusals(), changesSpec+" || "+rule.ChangesRetry, admissionregistrationv1.Deny)
+	return policyOf(RefusalsName, rule.Refusals(), changesSpec+" || "+rule.ChangesRetry, admissionregistrationv1.Deny)
 }
 
 // Warnings is the policy that gives the warnings of the webhook, as far as CEL can express the rules.
 func Warnings() Policy {
-	return of(WarningsName, rule.Warnings(), changesSpec, admissionregistrationv1.Warn)
+	return policyOf(WarningsName, rule.Warnings(), changesSpec, admissionregistrationv1.Warn)
 }
 
 // changesSpec is a condition on requests that change the spec.
 const changesSpec = "oldObject == null || object.?spec != oldObject.?spec"
 
-func of(name string, rules []*rule.Rule, matters string, action admissionregistrationv1.ValidationAction) Policy {
+func policyOf(name string, rules []*rule.Rule, matters string, action admissionregistrationv1.ValidationAction) Policy {
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Name: name},

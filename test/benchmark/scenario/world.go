@@ -192,10 +192,10 @@ func (w *world) tell(f report.Figures) {
 	f.Driver = w.options.Driver
 	w.surroundings(&f)
 	w.figures = append(w.figures, f)
-	say(w.options.Out, f)
+	printFigures(w.options.Out, f)
 }
 
-func say(out io.Writer, f report.Figures) {
+func printFigures(out io.Writer, f report.Figures) {
 	fmt.Fprintf(out, "%-8s N=%-5d sets=%-3d %-34s CPU %9.4fs  first %7.3fs  last %7.2fs  complete %7.2fs  %v\n",
 		f.Controller, f.Clusters, f.Sets, f.Scenario, f.CPU, f.FirstWrite, f.LastWrite, f.Complete, f.Requests)
 }

@@ -65,8 +65,8 @@ func (c *Clusters) Forget(name string) (known bool) {
 	return known
 }
 
-// Of returns the availability of a cluster; false if it has no ManagedCluster.
-func (c *Clusters) Of(name string, now time.Time) (cluster placement.Cluster, exists bool) {
+// ClusterOf returns the availability of a cluster; false if it has no ManagedCluster.
+func (c *Clusters) ClusterOf(name string, now time.Time) (cluster placement.Cluster, exists bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, exists := c.known[name]

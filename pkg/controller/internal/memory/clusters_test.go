@@ -21,30 +21,30 @@ func TestClusters(t *testing.T) {
 	}
 	require.False(t, changed("c1", availability.Report{Available: true, Since: at(-60)}, at(0)), "the first sight is no change")
 	require.False(t, changed("c1", availability.Report{Available: true, Since: at(-60)}, at(1)), "nor is a heartbeat")
-	known, exists := c.Of("c1", at(1))
+	known, exists := c.ClusterOf("c1", at(1))
 	require.True(t, exists)
 	require.True(t, known.Available)
 	require.Equal(t, at(0), known.AvailableSince)
 
 	require.True(t, changed("c1", availability.Report{Since: at(2)}, at(3)))
-	known, _ = c.Of("c1", at(3))
+	known, _ = c.ClusterOf("c1", at(3))
 	require.False(t, known.Available)
 	require.Equal(t, at(2), known.UnavailableSince)
 
 	require.True(t, changed("c1", availability.Report{Available: true, Since: at(-600)}, at(5)), "the clock of its agent is behind")
-	known, _ = c.Of("c1", at(6))
+	known, _ = c.ClusterOf("c1", at(6))
 	require.Equal(t, at(5), known.AvailableSince)
 	require.Equal(t, at(2), known.UnavailableSince, "its status stays the same until the minute has passed")
 
 	require.False(t, changed("c1", availability.Report{Available: true, Since: at(6)}, at(7)), "it was away unseen: nothing ends before its new minute")
-	known, _ = c.Of("c1", at(7))
+	known, _ = c.ClusterOf("c1", at(7))
 	require.Equal(t, at(7), known.AvailableSince)
-	known, _ = c.Of("c1", at(-60))
+	known, _ = c.ClusterOf("c1", at(-60))
 	require.Equal(t, at(-60), known.AvailableSince, "the clock was set back")
 
 	require.True(t, c.Forget("c1"))
 	require.False(t, c.Forget("c1"))
-	_, exists = c.Of("c1", at(8))
+	_, exists = c.ClusterOf("c1", at(8))
 	require.False(t, exists)
 }
 
@@ -78,7 +78,7 @@ func TestHold(t *testing.T) {
 	require.True(t, held)
 	require.True(t, changes.IsZero())
 	require.Equal(t, "a b", hold.Reason)
-	known, _ := c.Of("c1", at(11))
+	known, _ := c.ClusterOf("c1", at(11))
 	require.Equal(t, at(1), known.AvailableSince)
 
 	_, ruled = note(availability.Rule{Windowed: true, Windows: "nonsense"})

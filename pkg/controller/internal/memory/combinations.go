@@ -32,8 +32,8 @@ func NewCombinations(limits handover.Limits) *Combinations {
 
 type combination struct{ to, from revision.Digest }
 
-// Of combines two revisions. If they can't be combined, nothing is kept, and the result says why.
-func (c *Combinations) Of(to, from *work.Revision) handover.Result {
+// CombinationOf combines two revisions. If they can't be combined, nothing is kept, and the result says why.
+func (c *Combinations) CombinationOf(to, from *work.Revision) handover.Result {
 	key := combination{to: to.Digest, from: from.Digest}
 	for _, cache := range []*lru.Cache{c.known, c.large} {
 		if known, ok := cache.Get(key); ok {

@@ -26,14 +26,14 @@ func dropping(hash string, names ...string) *work.Revision {
 func TestCombinations(t *testing.T) {
 	c := NewCombinations(handover.DefaultLimits())
 	a, b := dropping("a", "x"), dropping("b", "y")
-	first := c.Of(b, a).Combined
+	first := c.CombinationOf(b, a).Combined
 	require.Equal(t, []string{"ConfigMap default/x"}, first.Kept)
-	require.Same(t, first, c.Of(b, a).Combined)
-	require.Equal(t, []string{"ConfigMap default/y"}, c.Of(a, b).Combined.Kept, "the other way is another combination")
+	require.Same(t, first, c.CombinationOf(b, a).Combined)
+	require.Equal(t, []string{"ConfigMap default/y"}, c.CombinationOf(a, b).Combined.Kept, "the other way is another combination")
 
 	broken := rt.Revision("c")
 	broken.Template = &workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{{}}}}
-	result := c.Of(broken, a)
+	result := c.CombinationOf(broken, a)
 	require.Nil(t, result.Combined)
 	require.Len(t, result.NotKept, 1)
 	require.Contains(t, result.NotKept[0], "the new revision: workload.manifests[0]")

@@ -28,8 +28,8 @@ func NewOwners() *Owners {
 	return &Owners{digests: workcache.NewDigests(), known: map[string]*Owner{}}
 }
 
-// Of returns the state of an object. An object that was created again under the same name has a new state.
-func (o *Owners) Of(key string, uid types.UID) *Owner {
+// OwnerOf returns the state of an object. An object that was created again under the same name has a new state.
+func (o *Owners) OwnerOf(key string, uid types.UID) *Owner {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	known := o.known[key]

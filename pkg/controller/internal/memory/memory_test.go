@@ -17,13 +17,13 @@ import (
 func TestOwnerIsShared(t *testing.T) {
 	const notes, callers = 16, 4
 	owners, now := NewOwners(), time.Unix(1000, 0)
-	o := owners.Of("demo/web", "u1")
+	o := owners.OwnerOf("demo/web", "u1")
 	o.Releases.Begin()
 	var told atomic.Int32
 	workqueue.ParallelizeUntil(context.Background(), 16, notes*callers, func(i int) {
 		object := newWork(fmt.Sprint("u", i), "7")
-		o.Works.Of(object.UID).Wrote(object, &work.Revision{Digest: "abc"})
-		o.Works.Of(object.UID).Stripped(true, now)
+		o.Works.WorkOf(object.UID).Wrote(object, &work.Revision{Digest: "abc"})
+		o.Works.WorkOf(object.UID).Stripped(true, now)
 		o.Releases.Wrote(object.UID, &object.Spec, now)
 		o.WroteBack("an abort", object.Namespace)
 		if o.Announce(fmt.Sprint("note ", i%notes)) {
@@ -40,10 +40,10 @@ func TestForget(t *testing.T) {
 	m := NewOwners()
 	require.Nil(t, m.Find("demo/web"))
 	require.Equal(t, NoAbort, m.Find("demo/web").Abort())
-	m.Of("demo/web", "u1").LeaveAbort(AbortUnderWay)
-	m.Of("demo/web2", "u2").LeaveAbort(AbortStuck)
-	require.Equal(t, AbortUnderWay, m.Of("demo/web", "u1").Abort())
-	m.Of("demo/web", "u3")
+	m.OwnerOf("demo/web", "u1").LeaveAbort(AbortUnderWay)
+	m.OwnerOf("demo/web2", "u2").LeaveAbort(AbortStuck)
+	require.Equal(t, AbortUnderWay, m.OwnerOf("demo/web", "u1").Abort())
+	m.OwnerOf("demo/web", "u3")
 	require.Equal(t, NoAbort, m.Find("demo/web").Abort())
 	m.Forget("demo/web")
 	require.Nil(t, m.Find("demo/web"))

@@ -59,7 +59,7 @@ func TestDecodingNeedsNoLock(t *testing.T) {
 	object, err := revision.New(owner, rt.Template("aaa"), "aaa", 1)
 	require.NoError(t, err)
 	owners := NewOwners()
-	o := owners.Of("demo/web", "u1")
+	o := owners.OwnerOf("demo/web", "u1")
 	owners.mu.Lock()
 	o.mu.Lock()
 	_, err = o.Template(owner)

@@ -31,8 +31,8 @@ type selectionOf struct {
 // NewSelections returns empty Selections.
 func NewSelections() *Selections { return &Selections{known: lru.New(selectionsKept)} }
 
-// Of returns the selection of a Placement with these decisions. The result is shared between passes, and must not be changed.
-func (s *Selections) Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *selection.Placement {
+// PlacementOf returns the selection of a Placement with these decisions. The result is shared between passes, and must not be changed.
+func (s *Selections) PlacementOf(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *selection.Placement {
 	slices.SortFunc(decisions, func(a, b *clusterv1beta1.PlacementDecision) int { return strings.Compare(a.Name, b.Name) })
 	key := placement.Namespace + "/" + placement.Name
 	if found, ok := s.known.Get(key); ok {
@@ -40,7 +40,7 @@ func (s *Selections) Of(placement *clusterv1beta1.Placement, decisions []*cluste
 			return known.selected
 		}
 	}
-	selected := selection.Of(placement, slices.Clone(decisions))
+	selected := selection.FromDecisions(placement, slices.Clone(decisions))
 	s.known.Add(key, selectionOf{placement: placement, decisions: decisions, selected: selected})
 	return selected
 }

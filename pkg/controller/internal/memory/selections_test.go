@@ -29,8 +29,8 @@ func TestSelectionsAreFoundOnce(t *testing.T) {
 	first, second := decisionOf(0, "", "c1"), decisionOf(1, "", "c2")
 	placement := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}}
 	of := func(placement *clusterv1beta1.Placement, decisions ...*clusterv1beta1.PlacementDecision) *selection.Placement {
-		selected := s.Of(placement, slices.Clone(decisions))
-		require.Equal(t, selection.Of(placement, decisions), selected)
+		selected := s.PlacementOf(placement, slices.Clone(decisions))
+		require.Equal(t, selection.FromDecisions(placement, decisions), selected)
 		return selected
 	}
 	known := of(placement, first, second)

@@ -21,8 +21,8 @@ type Works struct {
 	known map[types.UID]*Work
 }
 
-// Of returns the knowledge about a work. It is kept until a pass no longer sees the work.
-func (m *Works) Of(uid types.UID) *Work {
+// WorkOf returns the knowledge about a work. It is kept until a pass no longer sees the work.
+func (m *Works) WorkOf(uid types.UID) *Work {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found := m.known[uid]
@@ -40,7 +40,7 @@ func (m *Works) Of(uid types.UID) *Work {
 func (m *Works) Read(objects []*workv1.ManifestWork) (works []work.Work, known []*Work) {
 	works, known = make([]work.Work, 0, len(objects)), make([]*Work, 0, len(objects))
 	for _, object := range objects {
-		of := m.Of(object.UID)
+		of := m.WorkOf(object.UID)
 		works, known = append(works, of.look(object, m.digests)), append(known, of)
 	}
 	if m.mu.Lock(); len(m.known) > len(objects) {
@@ -111,7 +111,7 @@ func (w *Work) look(object *workv1.ManifestWork, digests *workcache.Digests) wor
 		if digest, trimmed := workcache.TrimmedDigest(object); trimmed {
 			w.content = digest
 		} else {
-			w.content = digests.Of(&object.Spec)
+			w.content = digests.DigestOf(&object.Spec)
 		}
 	}
 	w.read = work.Work{Object: object, Digest: w.content}

@@ -43,7 +43,7 @@ func TestSuccessThatIsTakenAway(t *testing.T) {
 	m := newWorks()
 	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) work.Work {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
-		m.Of(w.Object.UID).Settle(&w, succeeds, rt.At(at))
+		m.WorkOf(w.Object.UID).Settle(&w, succeeds, rt.At(at))
 		return w
 	}
 	since := see(time.Second, true, rt.Applied(0)).SucceededSince
@@ -64,7 +64,7 @@ func TestClockAhead(t *testing.T) {
 	m := newWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) bool {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
-		m.Of(w.Object.UID).Settle(&w, false, rt.At(at))
+		m.WorkOf(w.Object.UID).Settle(&w, false, rt.At(at))
 		return w.ClockAhead
 	}
 	require.False(t, see(0, rt.Progresses(time.Minute)), "a minute is believed")
@@ -84,12 +84,12 @@ func TestClockThatIsSetBack(t *testing.T) {
 	m := newWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) work.Work {
 		made := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
-		w := m.Of(made.Object.UID).View(read(m, made.Object), Selection{Left: true}, true, rt.At(at))
-		m.Of(w.Object.UID).Settle(&w, true, rt.At(at))
+		w := m.WorkOf(made.Object.UID).View(read(m, made.Object), Selection{Left: true}, true, rt.At(at))
+		m.WorkOf(w.Object.UID).Settle(&w, true, rt.At(at))
 		return w
 	}
 	first := see(time.Hour)
-	m.Of(first.Object.UID).Settled(rt.At(time.Hour))
+	m.WorkOf(first.Object.UID).Settled(rt.At(time.Hour))
 	w := see(time.Minute)
 	for _, at := range []time.Time{w.SucceededSince, w.WatchedSince, w.SettledAt, w.UnselectedSince, w.LeftSince} {
 		require.Equal(t, rt.At(time.Minute), at)
@@ -106,7 +106,7 @@ func TestView(t *testing.T) {
 	m, object := newWorks(), newWork("u1", "7")
 	object.Generation, object.Spec = 1, spec(configMap)
 	see := func(at time.Duration, by Selection) work.Work {
-		return m.Of(object.UID).View(read(m, object), by, true, rt.At(at))
+		return m.WorkOf(object.UID).View(read(m, object), by, true, rt.At(at))
 	}
 	require.Equal(t, []string{"p1"}, see(0, Selection{Selected: true, Sliced: []string{"p1"}}).SelectedBy)
 	require.Equal(t, rt.At(time.Second), see(time.Second, Selection{}).UnselectedSince)
@@ -126,14 +126,14 @@ func TestAcceptedAs(t *testing.T) {
 	m, object := newWorks(), newWork("u1", "7")
 	object.Generation, object.Spec = 2, spec(configMap)
 	view := func() work.Work {
-		return m.Of(object.UID).View(read(m, object), Selection{Selected: true}, true, rt.At(0))
+		return m.WorkOf(object.UID).View(read(m, object), Selection{Selected: true}, true, rt.At(0))
 	}
 	require.Empty(t, view().AcceptedAs)
-	m.Of(object.UID).Wrote(object, &work.Revision{Digest: "asked"})
+	m.WorkOf(object.UID).Wrote(object, &work.Revision{Digest: "asked"})
 	require.Equal(t, revision.Digest("asked"), view().AcceptedAs)
-	require.Empty(t, m.Of("u1").Difference(func() string { return "" }))
-	require.Equal(t, "spec.x", m.Of("u1").Difference(func() string { return "spec.x" }))
-	require.Equal(t, "spec.x", m.Of("u1").Difference(func() string { panic("it is known") }))
+	require.Empty(t, m.WorkOf("u1").Difference(func() string { return "" }))
+	require.Equal(t, "spec.x", m.WorkOf("u1").Difference(func() string { return "spec.x" }))
+	require.Equal(t, "spec.x", m.WorkOf("u1").Difference(func() string { panic("it is known") }))
 	object.Generation++
 	require.Empty(t, view().AcceptedAs, "somebody edited it since")
 	object.Annotations = map[string]string{workv1alpha1.AnnotationAccepted: work.AskedFor("asked", object.Generation)}
@@ -158,13 +158,13 @@ func TestAcceptedAsByAnotherProcess(t *testing.T) {
 			object := rt.Work("c1", rt.AtRevision("bbb"), rt.Generation(2)).Object
 			object.Spec = spec(configMap)
 			writer := newWorks()
-			writer.Of(object.UID).Wrote(object, &work.Revision{Digest: "asked"})
-			seen := writer.Of(object.UID).View(read(writer, object), Selection{}, true, rt.At(0))
+			writer.WorkOf(object.UID).Wrote(object, &work.Revision{Digest: "asked"})
+			seen := writer.WorkOf(object.UID).View(read(writer, object), Selection{}, true, rt.At(0))
 			object.Annotations[workv1alpha1.AnnotationAccepted] = test.note(&seen)
 			if test.edited {
 				object.Spec, object.Generation = spec(`{"kind":"X"}`), 3
 			}
-			w := newWorks().Of(object.UID).View(read(newWorks(), object), Selection{}, !test.broker, rt.At(0))
+			w := newWorks().WorkOf(object.UID).View(read(newWorks(), object), Selection{}, !test.broker, rt.At(0))
 			require.Equal(t, test.want, w.AcceptedAs)
 			w.Combined = &handover.Combined{Digest: "asked"}
 			require.Equal(t, test.want != "", w.InHandover())
@@ -175,20 +175,20 @@ func TestAcceptedAsByAnotherProcess(t *testing.T) {
 // A cache that is behind follows if it shows by now what the API server had a moment ago. One whose watch is dead does not.
 func TestFollows(t *testing.T) {
 	m := newWorks()
-	require.False(t, m.Of("u1").Follows(newWork("u1", "5"), "9", rt.At(0)), "it is behind for the first time")
-	require.False(t, m.Of("u1").Follows(newWork("u1", "5"), "12", rt.At(time.Second)))
-	require.True(t, m.Of("u1").Follows(newWork("u1", "12"), "15", rt.At(2*time.Second)))
-	require.False(t, m.Of("u1").Follows(newWork("u1", "15"), "18", rt.At(time.Minute)), "that was long ago")
+	require.False(t, m.WorkOf("u1").Follows(newWork("u1", "5"), "9", rt.At(0)), "it is behind for the first time")
+	require.False(t, m.WorkOf("u1").Follows(newWork("u1", "5"), "12", rt.At(time.Second)))
+	require.True(t, m.WorkOf("u1").Follows(newWork("u1", "12"), "15", rt.At(2*time.Second)))
+	require.False(t, m.WorkOf("u1").Follows(newWork("u1", "15"), "18", rt.At(time.Minute)), "that was long ago")
 }
 
 // A webhook that takes away what is written is asked again after a while (P7).
 func TestStripped(t *testing.T) {
 	m := newWorks()
-	m.Of("u1").Stripped(true, rt.At(0))
-	require.True(t, m.Of("u1").StrippedLately(rt.At(time.Minute)))
-	require.False(t, m.Of("u1").StrippedLately(rt.At(PrunedInterval)))
-	m.Of("u1").Stripped(false, rt.At(0))
-	require.False(t, m.Of("u1").StrippedLately(rt.At(0)))
+	m.WorkOf("u1").Stripped(true, rt.At(0))
+	require.True(t, m.WorkOf("u1").StrippedLately(rt.At(time.Minute)))
+	require.False(t, m.WorkOf("u1").StrippedLately(rt.At(PrunedInterval)))
+	m.WorkOf("u1").Stripped(false, rt.At(0))
+	require.False(t, m.WorkOf("u1").StrippedLately(rt.At(0)))
 }
 
 // A cached work shows a live one that says the same.
@@ -202,10 +202,10 @@ func TestShows(t *testing.T) {
 func TestWorksThatAreGone(t *testing.T) {
 	m, gone, stays := newWorks(), newWork("u1", "7"), newWork("u2", "7")
 	m.Read([]*workv1.ManifestWork{gone, stays})
-	m.Of("u1").Stripped(true, rt.At(0))
-	m.Of("u2").Stripped(true, rt.At(0))
+	m.WorkOf("u1").Stripped(true, rt.At(0))
+	m.WorkOf("u2").Stripped(true, rt.At(0))
 	m.Read([]*workv1.ManifestWork{stays})
 	require.Len(t, m.known, 1)
-	require.True(t, m.Of("u2").StrippedLately(rt.At(0)))
-	require.False(t, m.Of("u1").StrippedLately(rt.At(0)))
+	require.True(t, m.WorkOf("u2").StrippedLately(rt.At(0)))
+	require.False(t, m.WorkOf("u1").StrippedLately(rt.At(0)))
 }

@@ -52,7 +52,7 @@ func Read(ctx context.Context, client workclient.Interface, selector string) (wo
 	keeper := NewKeeper()
 	err = pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(object runtime.Object) error {
 		if item, ok := object.(*workv1.ManifestWork); ok {
-			works = append(works, keeper.Of(item))
+			works = append(works, keeper.WorkOf(item))
 		}
 		return nil
 	})
@@ -96,7 +96,7 @@ func Fetch(ctx context.Context, client workclient.Interface, works []work.Work, 
 			of := works[i].Object
 			found, err := client.WorkV1().ManifestWorks(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{ResourceVersion: of.ResourceVersion})
 			if err == nil {
-				works[i] = keeper.Of(found)
+				works[i] = keeper.WorkOf(found)
 			}
 			if apierrors.IsNotFound(err) {
 				return nil
@@ -113,19 +113,19 @@ type Keeper struct{ digests *workcache.Digests }
 // NewKeeper returns a Keeper that has not seen any work.
 func NewKeeper() *Keeper { return &Keeper{digests: workcache.NewDigests()} }
 
-// Of returns the parts of a ManifestWork that a view reads:
+// WorkOf returns the parts of a ManifestWork that a view reads:
 //
 //   - its metadata without managedFields;
 //   - the digest of its spec;
 //   - its conditions;
 //   - the agent's reports about its manifests, if a condition of any of them may matter.
-func (k *Keeper) Of(of *workv1.ManifestWork) work.Work {
+func (k *Keeper) WorkOf(of *workv1.ManifestWork) work.Work {
 	object := &workv1.ManifestWork{ObjectMeta: of.ObjectMeta, Status: of.Status}
 	object.ManagedFields = nil
 	if object.Annotations[workv1alpha1.AnnotationKeptRevision] == "" && !anyMatters(object.Status.ResourceStatus.Manifests) {
 		object.Status.ResourceStatus.Manifests = nil
 	}
-	return work.Work{Object: object, Digest: k.digests.Of(&of.Spec)}
+	return work.Work{Object: object, Digest: k.digests.DigestOf(&of.Spec)}
 }
 
 // anyMatters reports whether a manifest has a condition that determines the state of its work (work.Decisive), or that explains why the

@@ -43,7 +43,7 @@ func decoded(t *testing.T, work *workv1.ManifestWork) work.Work {
 	require.NoError(t, err)
 	read := &workv1.ManifestWork{}
 	require.NoError(t, json.Unmarshal(data, read))
-	return NewKeeper().Of(read)
+	return NewKeeper().WorkOf(read)
 }
 
 // TestWork: a work keeps its metadata without managedFields, the digest of its spec, and its conditions.
