@@ -94,8 +94,8 @@ func (w *World) checkPausedStatus(seen *replicaset.Object, before decided) error
 	if now == nil || seen.Status.UpdateRevision == "" {
 		return nil
 	}
-	if w.API.NoHistory && decidedIn(now) == before {
-		return nil // The process remembers what it decided, and no revision can hold it.
+	if decidedIn(now) == before {
+		return nil // The process remembers what it decided, even if no revision holds it any more.
 	}
 	copied := ledger.Read(&ledger.Places{Owner: now.UID, History: w.history()}).Ledger
 	if copied.Update.Hash == now.Status.UpdateRevision && (copied.Abort != nil) == (now.Status.AbortedTime != nil) {
