@@ -136,6 +136,10 @@ bench-broker: tools ## The same over a broker and sdk-go's agents, with restarts
 bench-api: tools ## This hub alone through the API server (N=10000 REPEAT=1 OUT=file)
 	go run ./test/benchmark -controllers=ours -sets=0 -greedy=0 -n=$(or $(N),10000) -repeat=$(or $(REPEAT),1) $(if $(OUT),-out=$(OUT))
 
+.PHONY: microbench
+microbench: ## Measure one decision and one pass of the controller, with 1,000 and 10,000 clusters
+	go test -run '^$$' -bench . -timeout 30m ./pkg/rollout ./test/simulation
+
 .PHONY: tools
 tools: ## Build the control planes and the programs that tests run (minutes the first time, then cached)
 	CGO_ENABLED=0 go run ./cmd/sandbox tools
