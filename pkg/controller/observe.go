@@ -46,7 +46,7 @@ func (c *Controller) observe(p *pass) error {
 		p.works = append(p.works, object.(*workv1.ManifestWork))
 	}
 	slices.SortFunc(p.works, compareWorks)
-	p.facts.Works, p.seen = p.memory.Works.Read(p.works)
+	p.facts.Notes.Works, p.seen = p.memory.Works.Read(p.works)
 
 	counted := min(len(p.object.Spec.PlacementRefs), workv1alpha1.MaxPlacementRefs)
 	p.facts.IgnoredRefs = len(p.object.Spec.PlacementRefs) - counted
@@ -87,23 +87,22 @@ func (c *Controller) noteWorks(p *pass) {
 	known, left := placement.SelectionKnown(p.facts.Refs, p.facts.IgnoredRefs), placement.Left(p.facts.Refs, owners)
 	revisions, handover := p.facts.ByHash(), c.handoverOf(p)
 	succeeds := p.facts.Successes(owners, revisions[p.facts.Before.Update.Hash])
-	seen, clusters, remembered := make([]work.Work, 0, len(p.works)), placement.Clusters{}, c.rememberedAway(p)
-	for i := range p.facts.Works {
-		read := &p.facts.Works[i]
-		owner, selected := owners[read.Cluster()]
-		c.noteCluster(p, clusters, remembered, read, owner, selected)
+	works, clusters, remembered := p.facts.Notes.Works, placement.Clusters{}, c.rememberedAway(p)
+	for i := range works {
+		w := &works[i]
+		owner, selected := owners[w.Cluster()]
+		c.noteCluster(p, clusters, remembered, w, owner, selected)
 		selection := memory.Selection{
-			Selected: selected, Unknown: !known, Left: left(read.PlacementName(), read.Cluster()), Sliced: sliced[read.Cluster()],
+			Selected: selected, Unknown: !known, Left: left(w.PlacementName(), w.Cluster()), Sliced: sliced[w.Cluster()],
 		}
-		w := p.seen[i].View(*read, selection, c.Broker == nil, p.now)
+		p.seen[i].Note(w, selection, c.Broker == nil, p.now)
 		w.UnexpectedName = !work.IsName(p.object, w.Object.Name)
-		w.Combined = handover.Content(&w, revisions)
-		p.seen[i].Settle(&w, succeeds(&w, revisions[w.Hash()]), p.now)
-		seen = append(seen, w)
+		w.Combined = handover.Content(w, revisions)
+		p.seen[i].Settle(w, succeeds(w, revisions[w.Hash()]), p.now)
 	}
 	c.noteSkippable(p, clusters, remembered)
 	p.facts.Notes.Fleet = rollout.Fleet{
-		Works: seen, AwayUnheard: c.awayUnheard(p, clusters, remembered, owners), Clusters: clusters, Holds: c.holds(p),
+		Works: works, AwayUnheard: c.awayUnheard(p, clusters, remembered, owners), Clusters: clusters, Holds: c.holds(p),
 		Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), Gap: p.gap, Settle: c.SuccessSettle, Handover: handover,
 	}
 	p.memory.Retries(p.facts.Commands.RetryClusters)

@@ -48,7 +48,7 @@ func TestAskingChangesNothing(t *testing.T) {
 		p.Update.Digest = digest
 		p.facts.Object, p.facts.Template = p.object.ManifestWorkReplicaSet, digest
 		p.facts.Before.Update = ledger.Named{Hash: "aaa", Digest: digest}
-		p.facts.Works = []work.Work{{Object: w.Object, Digest: digest}}
+		p.facts.Notes.Works = []work.Work{{Object: w.Object, Digest: digest}}
 		p.seen = []*memory.Work{p.memory.Works.WorkOf(w.Object.UID)}
 		c.noteWorks(p)
 		return p

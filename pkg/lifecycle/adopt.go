@@ -17,7 +17,7 @@ import (
 // hub wrote the work.
 func (c *chain) adopt() bool {
 	unlabelled := func(w work.Work) bool { return w.Hash() == "" }
-	if c.TemplateErr != nil || !slices.ContainsFunc(c.Works, unlabelled) {
+	if c.TemplateErr != nil || !slices.ContainsFunc(c.Notes.Works, unlabelled) {
 		return true
 	}
 	update := c.History.ByDigest(c.Template)
@@ -108,7 +108,7 @@ func (v *Observation) firstSight() bool { return v.Before.Update.Hash == "" }
 
 func (c *chain) pastInput(update *revision.Revision) *adoption.Input {
 	in := &adoption.Input{
-		Owner: c.Object, Refs: c.Refs, IgnoredRefs: c.IgnoredRefs, Works: c.Works, Template: c.Template, FirstSight: c.firstSight(),
+		Owner: c.Object, Refs: c.Refs, IgnoredRefs: c.IgnoredRefs, Works: c.Notes.Works, Template: c.Template, FirstSight: c.firstSight(),
 	}
 	// An abort of the template's revision continues, regardless of which hub has written the works since.
 	resumes := c.Ledger.Abort != nil && update != nil && update.Hash == c.Ledger.Update.Hash

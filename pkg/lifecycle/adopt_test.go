@@ -17,7 +17,7 @@ import (
 // firstSight is an object that another hub rolled out.
 func firstSight(works ...work.Work) *lifecycle.Observation {
 	v := view("b", ledger.Ledger{})
-	v.Works = works
+	v.Notes.Works = works
 	return v
 }
 
@@ -34,7 +34,7 @@ func TestAdopt(t *testing.T) {
 	held(t, answer(t, v, lifecycle.Answer{}), lifecycle.Written)
 
 	v = view("b", ledger.Ledger{}, object("a", 1, amended(recorded)))
-	v.Works = works
+	v.Notes.Works = works
 	stable := held(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Decided)
 	require.Equal(t, ledger.Ledger{Format: ledger.Format, Owner: "uid-of-web", Seq: 1, Current: named("a")}, stable.Ledger)
 
@@ -56,7 +56,7 @@ func TestAdoptsSeveral(t *testing.T) {
 	held(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}), lifecycle.Refused)
 
 	v = view("b", ledger.Ledger{}, object("c", 1, amended(recorded)), object("a", 2, amended(recorded)))
-	v.Works = []work.Work{theirs("c1", "a"), theirs("c2", "a"), theirs("c3", "c")}
+	v.Notes.Works = []work.Work{theirs("c1", "a"), theirs("c2", "a"), theirs("c3", "c")}
 	answer(t, v, lifecycle.Answer{Spec: template("a")})
 	created := answer(t, v, lifecycle.Answer{Spec: template("c")})
 	step(t, created, lifecycle.Create)
@@ -88,7 +88,7 @@ func TestAdoptionFails(t *testing.T) {
 // If only one cluster had the stable revision, no other cluster returns to it.
 func TestAdoptsOfOneCluster(t *testing.T) {
 	v := selects(view("b", ledger.Ledger{}, object("a", 1, amended(recorded))), "c1")
-	v.Works = []work.Work{theirs("c1", "a")}
+	v.Notes.Works = []work.Work{theirs("c1", "a")}
 	found := held(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Decided)
 	require.Equal(t, "c1", found.Ledger.OnlyOn)
 
@@ -100,7 +100,7 @@ func TestAdoptsOfOneCluster(t *testing.T) {
 // If another hub has since rolled out a newer revision than the stable one, no revision is known to be stable.
 func TestSurpassed(t *testing.T) {
 	v := view("c", decided("a", "b", "z"), object("a", 1), object("b", 2))
-	v.Works = []work.Work{theirs("c1", "c"), theirs("c2", "c")}
+	v.Notes.Works = []work.Work{theirs("c1", "c"), theirs("c2", "c")}
 	past := held(t, lifecycle.Decide(v), lifecycle.Decided)
 	require.Zero(t, past.Ledger.Current)
 	require.Empty(t, past.Ledger.Former)
@@ -119,7 +119,7 @@ func TestSurpassed(t *testing.T) {
 func TestEndAbort(t *testing.T) {
 	look := func(works ...work.Work) *lifecycle.Observation {
 		v := view("b", aborted("a", "b", 0), object("a", 1), object("b", 2))
-		v.Works = works
+		v.Notes.Works = works
 		return v
 	}
 	v := look(theirs("c1", "b"), theirs("c2", "b"), theirs("c3", "b"))

@@ -90,8 +90,8 @@ func (v *Observation) requiresApproval(group string) bool {
 // hasStarted reports whether any cluster of a listed group has the update revision.
 func (v *Observation) hasStarted(l *ledger.Ledger, group string) bool {
 	has := map[string]bool{}
-	for i := range v.Works {
-		if w := &v.Works[i]; w.Hash() == l.Update.Hash {
+	for i := range v.Notes.Works {
+		if w := &v.Notes.Works[i]; w.Hash() == l.Update.Hash {
 			has[w.Cluster()] = true
 		}
 	}

@@ -117,7 +117,7 @@ func TestWithdrawBeforeTheGroupBegins(t *testing.T) {
 			before := decided("a", "b")
 			before.Approve(&revision.Approval{Group: tc.group, At: rt.At(0)})
 			v := grouped(before)
-			v.Works, v.Notes.Works, v.Commands.Withdraw = tc.works, tc.works, []string{tc.group}
+			v.Notes.Works, v.Commands.Withdraw = tc.works, []string{tc.group}
 			d := begin(v)
 			require.Equal(t, tc.stays, d.Ledger.Approved(tc.group))
 			if tc.stays {

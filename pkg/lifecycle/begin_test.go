@@ -90,7 +90,7 @@ func TestBeginAtFirstSight(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := view("b", tc.before, object("a", 1), object("b", 2))
-			v.Works, v.Notes.Works = tc.works, tc.works
+			v.Notes.Works = tc.works
 			d := begin(v)
 			require.Equal(t, tc.lost, d.Ledger.Lost)
 			require.Equal(t, tc.lost, d.Snapshot.Records.Lost)

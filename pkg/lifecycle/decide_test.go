@@ -157,7 +157,7 @@ func TestDeletedRevisions(t *testing.T) {
 	require.Equal(t, revision.Name(rt.OwnerName, "older"), again.Revision.Name)
 
 	v = view("b", decided("a", "b"), object("b", 2))
-	v.Works = []work.Work{ours("c1", "a"), ours("c2", "b")}
+	v.Notes.Works = []work.Work{ours("c1", "a"), ours("c2", "b")}
 	require.Equal(t, nameOf("a"), step(t, lifecycle.Decide(v), lifecycle.ReadLive).Name)
 	found := proceeds(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Missing}))
 	require.Equal(t, named("a"), found.Ledger.Current)
@@ -182,7 +182,7 @@ func TestDeletedRevisions(t *testing.T) {
 func TestUnreadableRevisions(t *testing.T) {
 	v := view("b", decided("a", "b"), object("a", 1, broken), object("b", 2), object("c", 3, broken), object("d", 4, broken), object("b", 9))
 	v.History.Ignored = []string{"ControllerRevision web-x is ignored"}
-	v.Works = []work.Work{ours("c1", "c")}
+	v.Notes.Works = []work.Work{ours("c1", "c")}
 	found := lifecycle.Decide(v)
 	require.Len(t, found.Problems, 1)
 	require.Contains(t, found.Problems[0].Text, nameOf("a"))
@@ -299,7 +299,7 @@ func TestTemplateOnWorks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := view("b", tc.before)
-			v.NoHistory, v.Works = true, tc.works
+			v.NoHistory, v.Notes.Works = true, tc.works
 			found := proceeds(t, lifecycle.Decide(v))
 			require.Equal(t, tc.hash, found.Update.Hash)
 			require.Equal(t, digestOf("b"), found.Update.Digest)
@@ -316,7 +316,7 @@ func TestTemplateOnWorks(t *testing.T) {
 func TestLiveHashes(t *testing.T) {
 	v := view("b", decided("a", "b"))
 	kept := ours("c4", "c", rt.Annotated(workv1alpha1.AnnotationKeptRevision, hashOf("d")))
-	v.Works = []work.Work{ours("c1", "b"), ours("c2", "b"), theirs("c3", "z"), kept}
+	v.Notes.Works = []work.Work{ours("c1", "b"), ours("c2", "b"), theirs("c3", "z"), kept}
 	l := v.Before
 	require.ElementsMatch(t, []string{hashOf("a"), hashOf("b"), hashOf("c")}, v.LiveHashes(&l).UnsortedList())
 	v.Object.Spec.PruneStrategy = workv1alpha1.PruneWhenAvailable

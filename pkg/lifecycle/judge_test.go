@@ -23,7 +23,7 @@ import (
 func rolling(before ledger.Ledger, strategy []rt.RefOption, works ...work.Work) *lifecycle.Observation {
 	v := view("b", before, object("a", 1, amended(began)), object("b", 2))
 	v.Refs = []placement.Ref{rt.Ref("p1", append([]rt.RefOption{rt.Progressive(1), rt.Deadline("5m"), rt.Clusters("c1", "c2", "c3")}, strategy...)...)}
-	v.Works, v.Notes.Works = works, works
+	v.Notes.Works = works
 	return v
 }
 

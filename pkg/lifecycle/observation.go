@@ -10,7 +10,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Observation is everything that a decision about a ManifestWorkReplicaSet depends on: equal observations lead to equal decisions. It does
@@ -42,8 +41,6 @@ type Observation struct {
 	HistoryNote string
 	// ClustersNote is the reason why ManagedClusters can't be read, with the remedy; empty if they can be read.
 	ClustersNote string
-	// Works are all ManifestWorks that have the owner label, sorted by namespace and name, each with the digest of its spec.
-	Works []work.Work
 	// Refs are the placementRefs that count, and IgnoredRefs is the number of other placementRefs in the spec.
 	Refs        []placement.Ref
 	IgnoredRefs int

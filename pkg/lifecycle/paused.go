@@ -44,8 +44,8 @@ func (c *chain) templateOnWorks() bool {
 // the update revision. Most of the works with the hash must hold the template, because any agent can edit the work of its cluster.
 func (v *Observation) hashOnWorks() string {
 	majority := make(map[string]int)
-	for i := range v.Works {
-		w := &v.Works[i]
+	for i := range v.Notes.Works {
+		w := &v.Notes.Works[i]
 		switch hash := w.Hash(); {
 		case hash == "":
 		case w.Digest == v.Template || w.AcceptedAs == v.Template && w.AcceptedAs != "":
@@ -69,8 +69,8 @@ func (v *Observation) hashOnWorks() string {
 
 // hasBegun reports whether any work has the revision with this hash, and this hub wrote the revision to it.
 func (v *Observation) hasBegun(hash string) bool {
-	for i := range v.Works {
-		if _, written := v.Works[i].AppliedAt(); written && v.Works[i].Hash() == hash {
+	for i := range v.Notes.Works {
+		if _, written := v.Notes.Works[i].AppliedAt(); written && v.Notes.Works[i].Hash() == hash {
 			return true
 		}
 	}

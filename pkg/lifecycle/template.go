@@ -176,7 +176,7 @@ func (c *chain) unusable() bool {
 	for i := range c.History.Revisions {
 		rev := &c.History.Revisions[i]
 		current := rev.Hash == c.Ledger.Current.Hash
-		if rev.Err == nil || (!current && work.Having(c.Works, rev.Hash) == 0) {
+		if rev.Err == nil || (!current && work.Having(c.Notes.Works, rev.Hash) == 0) {
 			continue
 		}
 		broken := status.Unreadable(rev.Err.Error())

@@ -64,12 +64,12 @@ func (c *chain) reclaim(hash string) batch {
 // and the revisions whose objects works keep.
 func (v *Observation) LiveHashes(l *ledger.Ledger) sets.Set[string] {
 	live := sets.New(l.Current.Hash, l.Update.Hash)
-	for i := range v.Works {
-		if hash := v.Works[i].Hash(); i == 0 || hash != v.Works[i-1].Hash() { // Most works have the hash of the work before.
+	for i := range v.Notes.Works {
+		if hash := v.Notes.Works[i].Hash(); i == 0 || hash != v.Notes.Works[i-1].Hash() { // Most works have the hash of the work before.
 			live.Insert(hash)
 		}
 		if v.keepsDropped() {
-			live.Insert(v.Works[i].KeptRevision()) // A restarted hub needs it to recognize the content of the work.
+			live.Insert(v.Notes.Works[i].KeptRevision()) // A restarted hub needs it to recognize the content of the work.
 		}
 	}
 	return live.Delete("")

@@ -10,7 +10,7 @@ import (
 
 // Fleet is what this process knows about the works and their clusters.
 type Fleet struct {
-	// Works are all ManifestWorks that have the owner label.
+	// Works are all ManifestWorks that have the owner label, sorted by namespace and name.
 	Works []work.Work
 	// Clusters are the managed clusters of two kinds of works: those that no placementRef selects, and those that the placementRef in their
 	// label does not select. It is nil if the hub can't read ManagedClusters.

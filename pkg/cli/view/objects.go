@@ -107,7 +107,7 @@ func (o *Objects) observe() *rollout.Snapshot {
 	}
 	v := o.observed(l)
 	update := v.Named(l.Update.Hash)
-	v.Notes.Fleet = rollout.Fleet{Works: o.Works, Clusters: o.availability(), Holds: o.holds(), Handover: o.handover()}
+	v.Notes.Clusters, v.Notes.Holds, v.Notes.Handover = o.availability(), o.holds(), o.handover()
 	byHash := v.ByHash()
 	for i := range v.Notes.Works {
 		w := &v.Notes.Works[i]
@@ -191,7 +191,7 @@ func (o *Objects) observed(l ledger.Ledger) *lifecycle.Observation {
 		Owner:     workv1alpha1.OwnerLabelValue(o.ReplicaSet.Namespace, o.ReplicaSet.Name),
 		OwnerHash: o.hasLongName(),
 		Template:  template, TemplateErr: err, Before: l, History: o.history(),
-		Works: o.Works, Refs: refs, IgnoredRefs: ignored,
+		Refs: refs, IgnoredRefs: ignored, Notes: lifecycle.Notes{Fleet: rollout.Fleet{Works: o.Works}},
 	}
 }
 

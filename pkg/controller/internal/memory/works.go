@@ -119,9 +119,9 @@ func (w *Work) look(object *workv1.ManifestWork, digests *workcache.Digests) wor
 	return w.read
 }
 
-// View returns a work, which has its object and digest, in the form that Decide reads. deletionCounts is true if a deletion increments the
+// Note adds to a work, which has its object and digest, what a decision needs. deletionCounts is true if a deletion increments the
 // generation, as in the API server.
-func (w *Work) View(seen work.Work, by Selection, deletionCounts bool, now time.Time) work.Work {
+func (w *Work) Note(seen *work.Work, by Selection, deletionCounts bool, now time.Time) {
 	o := &w.observed
 	setBack(now, &o.SucceededSince, &o.StateChangedAt, &o.WatchedSince, &o.SettledAt, &o.UnselectedSince, &o.LeftSince)
 	setBack(now, &w.aheadAt, &w.strippedAt)
@@ -146,10 +146,9 @@ func (w *Work) View(seen work.Work, by Selection, deletionCounts bool, now time.
 	if seen.Deleting() {
 		seen.DeletionSeen = w.deletion.see(seen.Object.DeletionTimestamp.Time, now)
 	}
-	if asked := w.askedFor(&seen); asked != seen.Digest {
+	if asked := w.askedFor(seen); asked != seen.Digest {
 		seen.AcceptedAs = asked
 	}
-	return seen
 }
 
 // askedFor returns the digest of the spec that the hub requested when the API server stored a work's current spec; empty if that is not

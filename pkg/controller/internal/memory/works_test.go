@@ -30,10 +30,10 @@ func TestDigestOfAWork(t *testing.T) {
 	workcache.Trim(trimmed, meant)
 	for _, object := range []*workv1.ManifestWork{whole, forged, trimmed} {
 		m := newWorks()
-		require.Equal(t, meant, read(m, object).Digest)
+		require.Equal(t, meant, note(m, object, Selection{}, true, rt.At(0)).Digest)
 		object = object.DeepCopy()
 		object.Spec = spec(`{"kind":"X"}`)
-		require.Equal(t, meant, read(m, object).Digest, "once per generation")
+		require.Equal(t, meant, note(m, object, Selection{}, true, rt.At(0)).Digest, "once per generation")
 	}
 }
 
@@ -73,9 +73,10 @@ func TestClockAhead(t *testing.T) {
 	require.False(t, see(time.Hour, rt.WrittenAt(time.Hour), rt.Progresses(time.Hour)), "another write")
 }
 
-// read is a work as a pass reads it from the cache.
-func read(m *Works, object *workv1.ManifestWork) work.Work {
-	works, _ := m.Read([]*workv1.ManifestWork{object})
+// note is a work as a pass reads it from the cache and notes it.
+func note(m *Works, object *workv1.ManifestWork, by Selection, deletionCounts bool, now time.Time) work.Work {
+	works, known := m.Read([]*workv1.ManifestWork{object})
+	known[0].Note(&works[0], by, deletionCounts, now)
 	return works[0]
 }
 
@@ -84,7 +85,7 @@ func TestClockThatIsSetBack(t *testing.T) {
 	m := newWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) work.Work {
 		made := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
-		w := m.WorkOf(made.Object.UID).View(read(m, made.Object), Selection{Left: true}, true, rt.At(at))
+		w := note(m, made.Object, Selection{Left: true}, true, rt.At(at))
 		m.WorkOf(w.Object.UID).Settle(&w, true, rt.At(at))
 		return w
 	}
@@ -100,13 +101,13 @@ func TestClockThatIsSetBack(t *testing.T) {
 	require.Equal(t, rt.At(time.Hour), see(3*time.Hour, rt.DeletedAt(2*time.Hour)).DeletionSeen)
 }
 
-// View remembers since when no Placement selects a work's cluster, since when the work's own Placement no longer names it, and which
+// A pass remembers since when no Placement selects a work's cluster, since when the work's own Placement no longer names it, and which
 // Placements selected it last.
-func TestView(t *testing.T) {
+func TestNote(t *testing.T) {
 	m, object := newWorks(), newWork("u1", "7")
 	object.Generation, object.Spec = 1, spec(configMap)
 	see := func(at time.Duration, by Selection) work.Work {
-		return m.WorkOf(object.UID).View(read(m, object), by, true, rt.At(at))
+		return note(m, object, by, true, rt.At(at))
 	}
 	require.Equal(t, []string{"p1"}, see(0, Selection{Selected: true, Sliced: []string{"p1"}}).SelectedBy)
 	require.Equal(t, rt.At(time.Second), see(time.Second, Selection{}).UnselectedSince)
@@ -126,7 +127,7 @@ func TestAcceptedAs(t *testing.T) {
 	m, object := newWorks(), newWork("u1", "7")
 	object.Generation, object.Spec = 2, spec(configMap)
 	view := func() work.Work {
-		return m.WorkOf(object.UID).View(read(m, object), Selection{Selected: true}, true, rt.At(0))
+		return note(m, object, Selection{Selected: true}, true, rt.At(0))
 	}
 	require.Empty(t, view().AcceptedAs)
 	m.WorkOf(object.UID).Wrote(object, &work.Revision{Digest: "asked"})
@@ -159,12 +160,12 @@ func TestAcceptedAsByAnotherProcess(t *testing.T) {
 			object.Spec = spec(configMap)
 			writer := newWorks()
 			writer.WorkOf(object.UID).Wrote(object, &work.Revision{Digest: "asked"})
-			seen := writer.WorkOf(object.UID).View(read(writer, object), Selection{}, true, rt.At(0))
+			seen := note(writer, object, Selection{}, true, rt.At(0))
 			object.Annotations[workv1alpha1.AnnotationAccepted] = test.note(&seen)
 			if test.edited {
 				object.Spec, object.Generation = spec(`{"kind":"X"}`), 3
 			}
-			w := newWorks().WorkOf(object.UID).View(read(newWorks(), object), Selection{}, !test.broker, rt.At(0))
+			w := note(newWorks(), object, Selection{}, !test.broker, rt.At(0))
 			require.Equal(t, test.want, w.AcceptedAs)
 			w.Combined = &handover.Combined{Digest: "asked"}
 			require.Equal(t, test.want != "", w.InHandover())
