@@ -55,6 +55,12 @@ func (w *World) forgeApproval(group string) {
 	w.Tell("status writer: forges an approval of group %s", group)
 }
 
+// gave reports whether a user approved a group in the rollout of a revision, or in an earlier one that the hub may remember.
+func (a *approvals) gave(hash, group string) bool {
+	approval := hash + "/" + group
+	return a.asked[approval] || a.lost && a.given[approval]
+}
+
 // checkApproved checks that the ledger contains only approvals that a user gave for the update revision since its rollout began.
 func (w *World) checkApproved() error {
 	l, a := w.ledger(), &w.approvals
@@ -66,7 +72,7 @@ func (w *World) checkApproved() error {
 	}
 	a.before = l
 	for i := range l.Approvals {
-		if group := l.Approvals[i].Group; !a.asked[l.Update.Hash+"/"+group] && (!a.lost || !a.given[l.Update.Hash+"/"+group]) {
+		if group := l.Approvals[i].Group; !a.gave(l.Update.Hash, group) {
 			return fmt.Errorf("group %s counts as approved for %s, and no user approved that", group, l.Update.Hash)
 		}
 	}
@@ -86,7 +92,7 @@ func (w *World) checkOpened(owner *workv1alpha1.ManifestWorkReplicaSet, started 
 	own := ringOf(rings, started.Annotations[workv1alpha1.AnnotationDecisionGroup])
 	for i := range rings[:min(own+1, len(rings))] {
 		label := rings[i].Label()
-		if rings[i].Approval == workv1alpha1.ApprovalRequired && !w.approvals.asked[owner.Status.UpdateRevision+"/"+label] {
+		if rings[i].Approval == workv1alpha1.ApprovalRequired && !w.approvals.gave(owner.Status.UpdateRevision, label) {
 			return fmt.Errorf("%s is started, and no user approved group %s", started.Namespace, label)
 		}
 	}
