@@ -41,28 +41,6 @@ func (l *Ledger) approvals() (out []workv1alpha1.Approval) {
 	return out
 }
 
-// approvalsIn adds the commands in status.approvals. An entry of a group that is already approved changes nothing. A missing list is not a
-// command, because an older CRD may have dropped it.
-func (c *Commands) approvalsIn(status *objectStatus, own *Ledger) {
-	for i := range status.Approvals {
-		switch a := &status.Approvals[i]; {
-		case own.Update.Hash == "" || a.Revision != own.Update.Hash:
-			c.ApproveOther = append(c.ApproveOther, bounded(a.Group))
-		case !own.Approved(a.Group):
-			c.Approve = append(c.Approve, revision.Approval{Group: bounded(a.Group), By: bounded(a.By), At: storable(a.At.Time)})
-		}
-	}
-	for i := range own.Approvals {
-		group := own.Approvals[i].Group
-		if !slices.ContainsFunc(status.Approvals, func(a workv1alpha1.Approval) bool { return a.Group == group }) {
-			c.Withdraw = append(c.Withdraw, group)
-		}
-	}
-	if status.Approvals == nil {
-		c.Withdraw, c.WithoutApprovals = nil, len(own.Approvals) > 0
-	}
-}
-
 // approvedIn returns the approvals of a status, for FromStatus.
 func approvedIn(status *objectStatus) (out []revision.Approval) {
 	for i := range status.Approvals {

@@ -36,7 +36,7 @@ func (c *chain) endAbort() bool {
 	if c.TemplateErr != nil || update == nil || update.Hash != c.Ledger.Update.Hash || c.Ledger.Abort == nil {
 		return true
 	}
-	everywhere, succeeded, only := c.pastInput(update).RolledOut(c.begun(&c.Ledger, work.NewRevision(update)), c.Now)
+	everywhere, succeeded, only := c.pastInput(update).RolledOut(c.withBeginning(&c.Ledger, work.NewRevision(update)), c.Now)
 	if !everywhere || !succeeded {
 		return true
 	}

@@ -63,7 +63,7 @@ func (v *Observation) SnapshotOf(l *ledger.Ledger, update *work.Revision, aborte
 	s := &rollout.Snapshot{
 		Now:          v.Now,
 		Fleet:        notes.Fleet,
-		Update:       v.begun(l, update),
+		Update:       v.withBeginning(l, update),
 		Aborted:      aborted,
 		Restored:     aborted && !l.Abort.Restored.IsZero(),
 		Began:        v.began(l),
@@ -119,8 +119,8 @@ func approved(l *ledger.Ledger) map[string]bool {
 	return found
 }
 
-// begun returns a revision with the facts from the ledger about its rollout.
-func (v *Observation) begun(l *ledger.Ledger, rev *work.Revision) *work.Revision {
+// withBeginning returns a revision with the facts from the ledger about its rollout.
+func (v *Observation) withBeginning(l *ledger.Ledger, rev *work.Revision) *work.Revision {
 	if rev.Hash != l.Update.Hash {
 		return rev
 	}

@@ -30,7 +30,7 @@ func (v *Observation) current(l *ledger.Ledger, update *work.Revision) (*work.Re
 	case v.selectsBeside(l.OnlyOn):
 		return nil, &rollout.Absence{Cause: rollout.OnOneCluster, Revision: name, Cluster: l.OnlyOn}
 	}
-	return v.begun(l, work.NewRevision(found)), nil
+	return v.withBeginning(l, work.NewRevision(found)), nil
 }
 
 // selectsBeside reports whether clusters are selected other than the only one that had a revision: its agent must not decide for them.

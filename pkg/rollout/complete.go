@@ -85,7 +85,7 @@ func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 		overSelected: ps.exceedsSelected(func(m *member) bool { return m.phase.tolerated }),
 		Unknown:      ps.selection.unknown[index], SoakIgnored: ps.strategy.SoakIgnored, Phases: map[Phase]int{},
 	}
-	if s.abortable() {
+	if s.canBeAborted() {
 		o.Undecided = ps.undecided()
 	}
 	o.SelectionKnown = !o.Unknown && ps.ref.Settled() && ps.selectionKnown(s)

@@ -21,44 +21,7 @@ import (
 //  6. If the template returns to the current revision, or to an earlier one within the rollback window, each cluster that left it gets it
 //     back at once (returnAtOnce).
 
-// AbsenceCause is why there is no revision to roll back to.
-type AbsenceCause string
-
-// The causes.
-const (
-	// WithoutHistory means that the hub may not read ControllerRevisions.
-	WithoutHistory AbsenceCause = "WithoutHistory"
-	// NeverComplete means that no rollout has completed yet.
-	NeverComplete AbsenceCause = "NeverComplete"
-	// NotAdopted means that no rollout has completed since this hub first saw the object, and that the ManifestWorks of an older hub did not
-	// show which revision was stable.
-	NotAdopted AbsenceCause = "NotAdopted"
-	// Surpassed means that another hub rolled out after the stable revision, and that no rollout has completed since.
-	Surpassed AbsenceCause = "Surpassed"
-	// Deleted means that somebody deleted it.
-	Deleted AbsenceCause = "Deleted"
-	// Disowned means that the stable revision no longer has an ownerReference to this object.
-	Disowned AbsenceCause = "Disowned"
-	// Unreadable means that its ControllerRevision cannot be read.
-	Unreadable AbsenceCause = "Unreadable"
-	// OnOneCluster means that only one cluster had it, and that others are selected.
-	OnOneCluster AbsenceCause = "OnOneCluster"
-)
-
-// Absence is why there is no revision to roll back to. Package status makes the message.
-type Absence struct {
-	Cause AbsenceCause
-	// Revision is the name of the ControllerRevision that was surpassed or deleted, or that only one cluster had.
-	Revision string
-	// Cluster is the only cluster that had the revision.
-	Cluster string
-	// Others are the hashes from which the user may name the stable revision: no rollout was complete, or another hub surpassed it.
-	Others []string
-	// Detail is the error from the API server or the decoder: why the history, or the revision, cannot be read.
-	Detail string
-}
-
-// AbortBlock is why a failed placementRef with failureStrategy AbortAll, or ReportAbort, decides no abort.
+// AbortBlock is why a failed placementRef with failureStrategy AbortAll, or ReportAbort, decides no abort. Package status makes the message.
 type AbortBlock string
 
 // The blocks.
@@ -78,8 +41,9 @@ func (s *Snapshot) desired() *work.Revision {
 	return s.Update
 }
 
-// abortable reports whether a failure aborts the rollout: there is a current revision other than the update revision, and it is not an undo.
-func (s *Snapshot) abortable() bool {
+// canBeAborted reports whether a failure can abort the rollout, at any time: there is a current revision other than the update revision, and
+// it is not an undo. The completion of such a rollout waits for outcomes that could still abort it (outcome).
+func (s *Snapshot) canBeAborted() bool {
 	return !s.Aborted && s.Current != nil && s.Current.Hash != s.Update.Hash && !s.undoes()
 }
 
@@ -97,7 +61,8 @@ func (s *Snapshot) returns() bool {
 	return s.FastUndo || s.Current.Hash == s.Update.Hash && s.Update.Underway
 }
 
-// decideAbort decides whether the rollout is aborted, and reports it.
+// decideAbort decides whether the rollout is aborted, and reports it. What only delays an abort must also call recheckAt, and keep the rollout
+// from completing and stalling (setCompletion).
 func (p *Plan) decideAbort(s *Snapshot, states []*placementState) bool {
 	var aborts, reports []string
 	for i, ps := range states {
@@ -117,7 +82,7 @@ func (p *Plan) decideAbort(s *Snapshot, states []*placementState) bool {
 		p.AbortBlocked = BlockedByAbsence
 	case s.undoes():
 		p.AbortBlocked = BlockedByUndo
-	case !s.abortable():
+	case !s.canBeAborted():
 	case len(aborts) > 0:
 		p.Abort = &Abort{Reason: strings.Join(aborts, "; ")}
 	case !s.Paused: // A pause holds an abort back.
