@@ -38,8 +38,6 @@ type write struct {
 	looks int
 	// there is true if the agent, or its cluster, was connected when the write was last sent again.
 	there bool
-	// removed is true if the write is a deletion after which the hub forgot the work. Reports that cross it do not restore the work.
-	removed bool
 }
 
 // lookAfter starts the timer of a write, which replaces an older write of the same work.
@@ -62,9 +60,15 @@ func (d *Driver) again(w *write, there bool, wait time.Duration) time.Duration {
 
 // expectAnswers starts the timers of all works, because their agents are about to be asked. A restarted agent has lost its works, and
 // answers nothing. If its own question was lost too, nothing else would reveal that.
-func (d *Driver) expectAnswers() {
+func (d *Driver) expectAnswers(ctx context.Context) error {
 	works, _ := d.store.in(metav1.NamespaceAll)
 	for _, work := range works {
+		switch gone, err := d.ownerless(ctx, work); {
+		case err != nil:
+			return err
+		case gone:
+			continue
+		}
 		d.store.mu.Lock()
 		r := d.store.records[work.UID]
 		looked := r == nil || r.write != nil
@@ -76,6 +80,7 @@ func (d *Driver) expectAnswers() {
 			d.lookAfter(work, confirmAfter+d.link.agentReturn) // An agent that is reconnecting asks by itself.
 		}
 	}
+	return nil
 }
 
 // confirmTask sends a work again if its agent has not reported its generation, or if it was deleted and is not gone: an event that a broker
@@ -196,6 +201,9 @@ func (d *Driver) resend(ctx context.Context, uid types.UID) error {
 	}
 	if !work.DeletionTimestamp.IsZero() {
 		return d.resendDeletion(ctx, work)
+	}
+	if gone, err := d.ownerless(ctx, work); gone || err != nil {
+		return err
 	}
 	if err := d.send(ctx, eventtypes.ResyncResponseAction, work, d.store.contents.contentOf(&work.Spec)); err != nil {
 		return err

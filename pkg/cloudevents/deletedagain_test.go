@@ -40,20 +40,53 @@ func TestDeletionThatIsSentAgainAfterANewCreation(t *testing.T) {
 	require.Equal(t, deletions, s.wire.deletions(), "no deletion follows the creation")
 }
 
-// A report that arrives again after the work is gone does not restore the work, even if its owner still selects the cluster.
-func TestReportAfterTheEndRestoresNothing(t *testing.T) {
+// A report that crosses the deletion of its work restores the work, because the owner is not gone yet. When the agent confirms the deletion,
+// the hub does not send the work again: no controller would delete it.
+func TestReportThatCrossesTheEndOfItsOwner(t *testing.T) {
 	s, v1 := newSteps(t), spec("v1")
 	s.owners = fakeOwners{"ns/web": nil, "ns/web/v1": &v1}
-	s.after(2 * time.Minute) // Agents count as returned.
 	work := s.create(owned("c1", "v1"))
-	s.tell(work, metav1.ConditionFalse)
 	require.NoError(t, s.Works().WorkV1().ManifestWorks("c1").Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	s.tell(work, metav1.ConditionFalse)
+	require.NotNil(t, s.store.get(work.UID))
+	s.owners = fakeOwners{}
 	gone := work.DeepCopy()
 	gone.Status.Conditions = []metav1.Condition{condition(common.ResourceDeleted, work.Generation)}
+	before := len(s.wire.said())
 	s.Receive(t.Context(), s.wire.report(t, gone))
-	s.tell(work, metav1.ConditionFalse)
+	s.after(2 * time.Minute)
 	require.Nil(t, s.store.get(work.UID))
-	s.after(confirmAfter)
+	require.NotContains(t, s.wire.said()[before:], "spec update_request c1")
+	require.NotContains(t, s.wire.said()[before:], "spec resync_response c1")
+}
+
+// The broker loses the deletion of a work that no agent had reported: its agent reports it, and it is deleted again.
+func TestLostDeletionOfAWorkThatWasNotReported(t *testing.T) {
+	s := newSteps(t)
+	s.owners = fakeOwners{}
+	work := s.create(owned("c1", "v1"))
+	require.NoError(t, s.Works().WorkV1().ManifestWorks("c1").Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	before := s.wire.deletions()
 	s.tell(work, metav1.ConditionFalse)
-	require.NotNil(t, s.store.get(work.UID), "later, the agent must have got it from another process")
+	s.after(unwantedFor)
+	require.Equal(t, before+1, s.wire.deletions())
+}
+
+// A work that is restored while the deletion of its owner ends belongs to nobody: the controller no longer sees its owner. It is deleted
+// from the cluster like any other unwanted work.
+func TestWorkIsRestoredAsItsOwnerGoes(t *testing.T) {
+	s, v1 := newSteps(t), spec("v1")
+	s.owners = fakeOwners{"ns/web": nil, "ns/web/v1": &v1}
+	report := owned("c1", "v1")
+	s.tell(report, metav1.ConditionFalse)
+	require.NotNil(t, s.store.get(report.UID))
+	s.owners = fakeOwners{}
+	s.after(auditInterval)
+	s.tell(report, metav1.ConditionFalse)
+	s.after(unwantedFor - time.Second)
+	require.Zero(t, s.wire.deletions())
+	s.after(2 * unknownInterval)
+	require.Equal(t, 1, s.wire.deletions())
+	s.after(auditInterval)
+	require.NotNil(t, s.store.get(report.UID), "its agent has not deleted it yet")
 }

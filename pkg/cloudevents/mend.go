@@ -70,6 +70,9 @@ func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again 
 	if before == nil || !before.DeletionTimestamp.IsZero() {
 		return 0, nil
 	}
+	if gone, err := d.ownerless(ctx, before); gone || err != nil {
+		return 0, err
+	}
 	if err := d.reachable(); err != nil {
 		return 0, err
 	}

@@ -55,7 +55,7 @@ func (s *store) judge(reported *workv1.ManifestWork) (verdict, *observed) {
 	defer s.mu.Unlock()
 	r := s.records[reported.UID]
 	if r == nil || r.work == nil {
-		if gone || r != nil && r.write != nil && r.write.removed {
+		if gone {
 			return noted, nil
 		}
 		return unknown, nil

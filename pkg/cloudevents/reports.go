@@ -155,7 +155,9 @@ func (askTask) perform(ctx context.Context, d *Driver) (again time.Duration, err
 	if !d.Reachable() {
 		return auditInterval, nil
 	}
-	d.expectAnswers()
+	if err := d.expectAnswers(ctx); err != nil {
+		return 0, err
+	}
 	if err := d.link.ask(ctx, eventtypes.ClusterAll); err != nil {
 		return 0, err
 	}

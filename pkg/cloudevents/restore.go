@@ -168,6 +168,18 @@ func (d *Driver) isAway(ctx context.Context, cluster string) bool {
 	return exists && !available
 }
 
+// ownerless reports whether the owner of a work is gone, and if so, forgets the work: it was restored while the deletion of the owner ended,
+// so no controller deletes it. When its agent reports it again, it is unwanted.
+func (d *Driver) ownerless(ctx context.Context, work *workv1.ManifestWork) (bool, error) {
+	namespace, name, _ := workv1alpha1.OwnerOf(work)
+	owner, err := d.owners.Find(ctx, Claim{Namespace: namespace, Name: name, Cluster: work.Namespace})
+	if err != nil || owner.Exists || isDeleting(work) {
+		return false, err
+	}
+	d.store.remove(work.UID)
+	return true, nil
+}
+
 // removeUnwanted deletes a work from its cluster if its owner was deleted, or no longer selects the cluster, while its agent or this hub
 // was disconnected. It waits for unwantedFor, and asks the API server whether the owner is gone. The wait starts again while a cluster is
 // away that its owner does not select.

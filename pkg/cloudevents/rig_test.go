@@ -212,6 +212,9 @@ type rig struct {
 }
 
 func newRig(t testing.TB, owners fakeOwners, change ...func(*Options)) *rig {
+	if owners == nil {
+		owners = fakeOwners{"ns/web": nil}
+	}
 	t.Helper()
 	r := &rig{
 		t: t, refusals: newRefusals(), clock: clocktesting.NewFakeClock(noon), connection: &fakeConnection{},

@@ -25,7 +25,9 @@ type steps struct {
 func newSteps(t *testing.T) *steps {
 	t.Helper()
 	s := &steps{t: t, clock: clocktesting.NewFakeClock(noon), wire: &wire{}, meanwhile: func() {}}
-	s.stepped = newStepped(Options{Connection: &fakeConnection{}, AgentReturn: time.Minute, Clock: s.clock, Metrics: newRefusals()}, s.wire,
+	s.stepped = newStepped(Options{
+		Connection: &fakeConnection{}, AgentReturn: time.Minute, Clock: s.clock, Owners: fakeOwners{"ns/web": nil}, Metrics: newRefusals(),
+	}, s.wire,
 		func(_ context.Context, patience time.Duration, done func() bool) bool {
 			s.meanwhile()
 			s.work()

@@ -323,7 +323,7 @@ func (s *store) touch(r *record) {
 	}
 }
 
-// remove forgets a work that no agent ever had.
+// remove forgets a work.
 func (s *store) remove(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -332,13 +332,10 @@ func (s *store) remove(uid types.UID) {
 	}
 }
 
-// forget forgets a work that is gone. The caller holds mu.
+// forget forgets a work. The caller holds mu.
 func (s *store) forget(r *record) {
 	last := copyOf(r.work)
 	r.work, r.content, r.word = nil, nil, word{}
-	if r.write != nil {
-		r.write.removed = true
-	}
 	s.version++
 	s.lastDeletion = s.version
 	last.ResourceVersion = strconv.FormatInt(s.version, 10)
