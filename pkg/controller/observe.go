@@ -86,7 +86,6 @@ func (c *Controller) noteWorks(p *pass) {
 	owners, sliced := placement.Owners(p.facts.Refs), placement.Sliced(p.facts.Refs)
 	known, left := placement.SelectionKnown(p.facts.Refs, p.facts.IgnoredRefs), placement.Left(p.facts.Refs, owners)
 	revisions, handover := p.facts.ByHash(), c.handoverOf(p)
-	succeeds := p.facts.Successes(owners, revisions[p.facts.Before.Update.Hash])
 	works, clusters, remembered := p.facts.Notes.Works, placement.Clusters{}, c.rememberedAway(p)
 	for i := range works {
 		w := &works[i]
@@ -98,12 +97,15 @@ func (c *Controller) noteWorks(p *pass) {
 		p.seen[i].Note(w, selection, c.Broker == nil, p.now)
 		w.UnexpectedName = !work.IsName(p.object, w.Object.Name)
 		w.Combined = handover.Content(w, revisions)
-		p.seen[i].Settle(w, succeeds(w, revisions[w.Hash()]), p.now)
 	}
 	c.noteSkippable(p, clusters, remembered)
 	p.facts.Notes.Fleet = rollout.Fleet{
 		Works: works, AwayUnheard: c.awayUnheard(p, clusters, remembered, owners), Clusters: clusters, Holds: c.holds(p),
 		Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), Gap: p.gap, Settle: c.SuccessSettle, Handover: handover,
+	}
+	succeeds := p.facts.Successes()
+	for i := range works {
+		p.seen[i].Settle(&works[i], succeeds(&works[i], revisions[works[i].Hash()]), p.now)
 	}
 	p.memory.Retries(p.facts.Commands.RetryClusters)
 	c.noteWrites(p)

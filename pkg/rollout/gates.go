@@ -58,36 +58,34 @@ func gatesOfGroup(strategy *placement.Strategy, group *placement.Group, rev *wor
 	return gates
 }
 
-// GatesOf returns a function that returns the success gates of a selected cluster at a revision. owners are the owners of the clusters.
-func GatesOf(refs []placement.Ref, owners map[string]int, rev *work.Revision) func(cluster string) []work.Gate {
-	gates := make(map[string][]work.Gate, len(owners))
-	for i := range refs {
-		strategy := placement.Strategy{Gates: refs[i].Strategy.SuccessGates}
-		if refs[i].Placement == nil {
-			continue
-		}
-		for g := range refs[i].Placement.Groups {
-			group := &refs[i].Placement.Groups[g]
-			of := gatesOfGroup(&strategy, group, rev)
-			for _, cluster := range group.Clusters {
-				if owners[cluster] == i {
-					gates[cluster] = of
-				}
+// GatesOf returns the success gates by which assess judges each work that has the update revision. A work that is being deleted and names
+// another placementRef than the one that selects its cluster counts for both, and has none.
+func GatesOf(s *Snapshot) map[*work.Work][]work.Gate {
+	gates, sel := map[*work.Work][]work.Gate{}, newSelection(s)
+	for i := range s.Refs {
+		ps := newStrategyState(s, i)
+		ps.gates, _ = ps.gatesOf(s)
+		for _, m := range sel.membersOf(i) {
+			if m.work != nil && m.work.Hash() == s.Update.Hash && (!m.work.Deleting() || m.work.PlacementName() == ps.ref.Name) {
+				gates[m.work] = ps.gatesOfMember(s, &m)
 			}
 		}
 	}
-	return func(cluster string) []work.Gate { return gates[cluster] }
+	return gates
 }
 
 // assess returns the state of the work of a member that has the update revision, as its success gates allow. next is when a gate changes
 // that state by itself; zero for never.
 func (ps *placementState) assess(s *Snapshot, m *member) (found work.Assessment, next time.Time) {
-	var gates []work.Gate
-	if ps.gates != nil && m.owned && (s.Gated || s.Records.Failures[m.cluster].Reason == workv1alpha1.FailureGate) {
-		gates = ps.gates[m.group]
-	}
-	found, m.gate, next = work.Gated(m.work, s.Update, gates, s.Now, s.Settle)
+	found, m.gate, next = work.Gated(m.work, s.Update, ps.gatesOfMember(s, m), s.Now, s.Settle)
 	return found, next
+}
+
+func (ps *placementState) gatesOfMember(s *Snapshot, m *member) []work.Gate {
+	if ps.gates != nil && m.owned && (s.Gated || s.Records.Failures[m.cluster].Reason == workv1alpha1.FailureGate) {
+		return ps.gates[m.group]
+	}
+	return nil
 }
 
 // gatePhase computes the phase of a member that a gate keeps from succeeding. A retry gives it time even if the gate is False.

@@ -122,14 +122,19 @@ func TestImpossibleGate(t *testing.T) {
 // TestGatesOf: the process observes the same gates as the decision uses.
 func TestGatesOf(t *testing.T) {
 	refs := []placement.Ref{
-		rt.Ref("p1", rt.Gate(tested, "a"), rt.Gate("Passed"), rt.ReportGate("Told"), rt.Group("a", "c1"), rt.Group("b", "c2")), rt.Ref("p2", rt.Clusters("c1", "c3")),
+		rt.Ref("p1", rt.Gate(tested, "a"), rt.Gate("Passed"), rt.ReportGate("Told"), rt.Group("a", "c1"), rt.Group("b", "c2", "c5", "c6")),
+		rt.Ref("p2", rt.Clusters("c1", "c3")),
 	}
-	of := rollout.GatesOf(refs, placement.Owners(refs), rt.Revision("bbb"))
-	rev := rt.Revision("bbb")
-	require.Equal(t, []work.Gate{rev.Gate(tested), rev.Gate("Passed")}, of("c1"))
-	require.Equal(t, []work.Gate{rev.Gate("Passed")}, of("c2"))
-	require.Empty(t, of("c3"))
-	require.Empty(t, of("c4"))
+	s := rt.Snapshot(rt.Now(10*minute), rt.Gated(), rt.Refs(refs...), rt.Works(
+		done("c1", rt.OfPlacement("p2")), done("c2"), done("c3"), done("c4"), done("c5", rt.OfPlacement("p2"), rt.Deleting()), old("c6")))
+	gates, rev := rollout.GatesOf(s), rt.Revision("bbb")
+	of := func(i int) []work.Gate { return gates[&s.Works[i]] }
+	require.Equal(t, []work.Gate{rev.Gate(tested), rev.Gate("Passed")}, of(0), "also before it is relabelled")
+	require.Equal(t, []work.Gate{rev.Gate("Passed")}, of(1))
+	require.Empty(t, of(2))
+	require.Empty(t, of(3))
+	require.Empty(t, of(4), "it counts for both placementRefs while it is being deleted")
+	require.Empty(t, of(5))
 }
 
 // TestGateOutcomes: an enforced gate names the clusters that it holds back. A gate that only reports covers each cluster that has the

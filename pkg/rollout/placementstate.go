@@ -38,14 +38,21 @@ type placementState struct {
 	limit Wait
 }
 
-// newPlacementState gathers the members of a placementRef, and computes the phase of each.
-func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
+// newStrategyState returns the strategy and the decision groups of a placementRef, without its members.
+func newStrategyState(s *Snapshot, index int) *placementState {
 	ref := &s.Refs[index]
-	ps := &placementState{ref: ref, selection: sel, leaving: sel.leaving[index], limit: WaitTurn}
+	ps := &placementState{ref: ref}
 	ps.strategy, ps.err = placement.ParseStrategy(ref.Field, &ref.Strategy)
 	if ref.Placement != nil {
 		ps.groups = slices.Clone(ref.Placement.Groups)
 	}
+	return ps
+}
+
+// newPlacementState gathers the members of a placementRef, and computes the phase of each.
+func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
+	ps := newStrategyState(s, index)
+	ps.selection, ps.leaving, ps.limit = sel, sel.leaving[index], WaitTurn
 	owned := sel.membersOf(index)
 	ps.members = make([]*member, 0, len(owned)+len(ps.leaving))
 	for i := range owned {
@@ -60,7 +67,7 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 		ps.computePhase(s, m)
 	}
 	ps.openRings(s)
-	ps.counted, ps.uncounted = max(ps.size(), s.Records.Counted[ref.Name]), s.Records.Uncounted
+	ps.counted, ps.uncounted = max(ps.size(), s.Records.Counted[ps.ref.Name]), s.Records.Uncounted
 	return ps
 }
 

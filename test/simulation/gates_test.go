@@ -151,3 +151,21 @@ func TestGateOfADeletedWork(t *testing.T) {
 	s.restarts()
 	s.settle(Forever)
 }
+
+// A cluster that another placementRef takes over keeps its deadline, even while a gate of both holds its success back.
+func TestTakeoverKeepsTheDeadlineOfAGate(t *testing.T) {
+	s := checkedStory(t)
+	s.Gate("", "v1", "True")
+	s.Place("p1", []string{"c1", "c2"})
+	s.Place("p2", []string{"c3"})
+	s.Create("v1", gated(all("p1", "10m", false)), gated(all("p2", "10m", false)))
+	s.quiet()
+	s.Gate("", "v2", "True")
+	s.Gate("c2", "v2", "Unknown")
+	s.Update("v2")
+	s.settle(9 * time.Minute)
+	s.Place("p1", []string{"c1"})
+	s.Place("p2", []string{"c2", "c3"})
+	s.settle(3 * time.Minute)
+	require.Equal(t, []string{"c2"}, s.failed(), s.story())
+}
