@@ -168,8 +168,8 @@ func (d *Driver) isAway(ctx context.Context, cluster string) bool {
 	return exists && !available
 }
 
-// ownerless reports whether the owner of a work is gone, and if so, forgets the work: it was restored while the deletion of the owner ended,
-// so no controller deletes it. When its agent reports it again, it is unwanted.
+// ownerless reports whether the owner of a work is gone. If so, it forgets the work, which was restored while the deletion of the owner
+// ended, so that no controller deletes it. When the agent reports the work again, the work is unwanted.
 func (d *Driver) ownerless(ctx context.Context, work *workv1.ManifestWork) (bool, error) {
 	namespace, name, _ := workv1alpha1.OwnerOf(work)
 	owner, err := d.owners.Find(ctx, Claim{Namespace: namespace, Name: name, Cluster: work.Namespace})

@@ -128,7 +128,7 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 		if row.settled && !s.Aborted && !m.work.Settled(s.Update) {
 			p.Settled = append(p.Settled, m.work)
 		}
-		if m.work == nil && !m.invalid && m.mayBeInFlight(s) {
+		if m.work == nil && m.mayBeInFlight(s) {
 			// Over a broker, the next clusters, and what the conditions say of this one, change when its agent is heard. While nothing is written to
 			// the cluster, no event leads to a pass (P7).
 			p.recheckAt(s.Now, s.Now.Add(unknownRecheck))

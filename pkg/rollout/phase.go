@@ -229,7 +229,7 @@ func (m *member) mayBeInFlight(s *Snapshot) bool {
 		return true
 	}
 	if m.work == nil {
-		return !s.heardAgent(m.cluster)
+		return !m.invalid && !s.heardAgent(m.cluster)
 	}
 	return !m.atUpdate && m.work.Hash() == s.Update.Hash && m.work.KeptRevision() != ""
 }
