@@ -157,7 +157,9 @@ func (w *World) runReports(work *workv1.ManifestWork, outcome Outcome) time.Time
 	status := work.Status.DeepCopy()
 	lies := outcome.liesAt(a.stage) && repeats(status, work.Generation)
 	more, success := report(status, work.Generation, outcome, a.stage, w.Clock.Now().Add(w.AgentsAhead[work.Namespace]))
-	w.apply(work, outcome, status)
+	if !lies {
+		w.apply(work, outcome, status)
+	}
 	w.reportObjects(work, status, lies)
 	version, sent := w.saveStatus(work, status)
 	if !sent {
