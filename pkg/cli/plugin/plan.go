@@ -190,7 +190,7 @@ func (o *options) printAhead(a *view.Ahead, change *view.Change, s screen) error
 func changeText(a *view.Ahead, change *view.Change) string {
 	switch {
 	case change.Same:
-		return "rolls out revision " + a.Revision
+		return fmt.Sprintf("%s: revision %s", a.State, a.Revision)
 	case change.Returns > 0:
 		return fmt.Sprintf("would return to the template of revision %d, as revision %d", change.Returns, change.Number)
 	}

@@ -23,10 +23,11 @@ type Ahead struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Paused    bool   `json:"paused"`
-	// Revision is the number of the revision that is rolled out. Current is the number of the revision that an abort returns to; empty if
+	// State is the state of the object. Revision is the number of the revision that is rolled out. Current is the number of the revision that an abort returns to; empty if
 	// there is none.
-	Revision string `json:"-"`
-	Current  string `json:"current,omitempty"`
+	State    workv1alpha1.State `json:"state"`
+	Revision string             `json:"-"`
+	Current  string             `json:"current,omitempty"`
 	// Waves are the sets of clusters that get the revision at the same time. Text gives their number, and when the first one begins.
 	Waves []forecast.Wave `json:"waves"`
 	Text  string          `json:"text"`
@@ -137,13 +138,15 @@ func AheadOf(o *Objects) (*Ahead, error) {
 	o = Prepared(o)
 	set := o.ReplicaSet
 	a := &Ahead{
-		Namespace: set.Namespace, Name: set.Name, Paused: set.Spec.Paused, Waiting: []Waiting{}, Notes: []string{},
+		Namespace: set.Namespace, Name: set.Name, State: StateOf(set), Paused: set.Spec.Paused, Waiting: []Waiting{}, Notes: []string{},
 	}
 	switch {
 	case len(o.Missing) > 0:
 		return nil, fmt.Errorf("no permission to %s, which plan requires", o.Missing[0])
 	case o.overBroker():
 		return nil, fmt.Errorf("the ManifestWorks of %q travel over a broker and are not on this API server: plan can't read them", set.Name)
+	case !set.DeletionTimestamp.IsZero():
+		return nil, fmt.Errorf("%q is being deleted, and nothing starts: see `%s`", set.Name, plugin("get", set.Name, "-n", set.Namespace))
 	case o.aborted():
 		return nil, fmt.Errorf("the rollout of %q was aborted, and nothing starts until the template changes or somebody retries: see `%s`",
 			set.Name, plugin("get", set.Name, "-n", set.Namespace))
