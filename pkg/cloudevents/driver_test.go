@@ -229,7 +229,7 @@ func TestUnwantedWorkGoes(t *testing.T) {
 	}
 }
 
-// TestUnwantedWorksHaveALimit: reports are processed at the same time, and no more works than maxUnwanted are deleted at once.
+// TestUnwantedWorksHaveALimit: even if many reports are processed at the same time, at most maxUnwanted works are deleted at once.
 func TestUnwantedWorksHaveALimit(t *testing.T) {
 	r := newRig(t, fakeOwners{})
 	reports := make([]*workv1.ManifestWork, 2*maxUnwanted)
@@ -239,7 +239,7 @@ func TestUnwantedWorksHaveALimit(t *testing.T) {
 		reports[i].UID = workUID("c1", reports[i].Name)
 		require.True(t, r.keep(reports[i]))
 	}
-	// A report waits while the deletion of another one ends, so the last turn fills the room.
+	// A report may wait while the deletion of another work is being stored, so the last round reaches the limit.
 	for _, after := range []time.Duration{0, unwantedFor, unwantedFor} {
 		r.clock.SetTime(noon.Add(after))
 		var all sync.WaitGroup
