@@ -31,8 +31,8 @@ type scene struct {
 // deadline is the progressDeadline of the rollouts.
 const deadline = 10 * time.Minute
 
-// InState returns a fleet of at least 20 clusters in three decision groups, in one state of a rollout: rolling, failing, returning, aborted
-// or paused. Some clusters are in flight, and some fail if the state requires it. It panics on an error.
+// InState returns a fleet of at least 20 clusters in three decision groups, in the given state of a rollout: rolling, failing, returning,
+// aborted or paused. Some clusters are in flight, and some fail if the state requires it. It panics on an error.
 func InState(state string, n int, now time.Time) *view.Objects {
 	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "checkout", UID: "1", Generation: 7}}
 	set.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{{Name: "production"}}

@@ -28,7 +28,8 @@ type Report struct {
 	Rule Rule
 }
 
-// ReportOf returns the availability of a ManagedCluster. A ManagedCluster that is being deleted has none: a user detached the cluster.
+// ReportOf returns the availability of a ManagedCluster. exists is false if the ManagedCluster is nil, or is being deleted because a user
+// detached the cluster.
 func ReportOf(cluster *clusterv1.ManagedCluster) (report Report, exists bool) {
 	if cluster == nil || !cluster.DeletionTimestamp.IsZero() {
 		return Report{}, false

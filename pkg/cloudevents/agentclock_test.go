@@ -11,7 +11,8 @@ import (
 
 // An agent derives its sequence IDs from the machine's clock at the time the agent starts. If that clock was ahead (for example, a hardware
 // clock in local time) and is right after a restart, or is behind after a restart, the new reports have lower sequence IDs than the last
-// report before the restart. They must not be dropped as duplicates: a cluster that succeeds would fail, and abort the rollout.
+// report before the restart. They must not be dropped as duplicates. Otherwise, a cluster that succeeds would count as failed, and the
+// rollout would be aborted.
 func TestAgentWithAnotherClockAfterItsRestart(t *testing.T) {
 	for name, clocks := range map[string]struct{ before, after time.Duration }{
 		"ahead before": {before: 8 * time.Hour, after: time.Hour},

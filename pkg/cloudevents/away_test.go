@@ -16,7 +16,7 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// countingCodec counts what is encoded.
+// countingCodec counts the encoded events.
 type countingCodec struct {
 	generic.Codec[*workv1.ManifestWork]
 	encoded atomic.Int64
@@ -27,7 +27,7 @@ func (c *countingCodec) Encode(source string, kind eventtypes.CloudEventsType, w
 	return c.Codec.Encode(source, kind, work)
 }
 
-// While the broker is away a write fails at once, and nothing is encoded for it.
+// While the broker is disconnected, a write fails at once, and no event is encoded for it.
 func TestNothingIsEncodedWhileTheBrokerIsAway(t *testing.T) {
 	r := newRig(t, nil)
 	created := r.create(owned("c1", "v1"))
@@ -59,7 +59,7 @@ func TestNothingIsEncodedWhileTheBrokerIsAway(t *testing.T) {
 	require.Zero(t, r.refusals.counted("reconnected"))
 }
 
-// What can't be done because the broker is away is done when it is back, and is no error of its work.
+// A task that fails because the broker is disconnected is retried after the reconnect. This failure is not an error of the work.
 func TestTaskWaitsForTheBroker(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))
@@ -79,7 +79,8 @@ func TestTaskWaitsForTheBroker(t *testing.T) {
 	require.Equal(t, 1, r.refusals.counted("reconnected"))
 }
 
-// sdk-go keeps counters with the name of each cluster, which nobody can read. The hub's own are few, and none of those is kept.
+// sdk-go's metrics have a label with the name of each cluster, and no endpoint exposes them. The hub has a few metrics of its own, and
+// drops those of sdk-go.
 func TestEventsAreCountedOnce(t *testing.T) {
 	r := newRig(t, nil)
 	const clusters = 20
@@ -111,7 +112,7 @@ func collected[M any](collect func(chan<- M)) (n int) {
 	return n
 }
 
-// Without a rate there is no limit, not sdk-go's 50 per second.
+// Without a rate there is no limit: sdk-go's default of 50 per second does not apply.
 func TestLimiter(t *testing.T) {
 	accepted := func(qps float32) int {
 		limiter, n := newLimiter(qps), 0

@@ -20,7 +20,7 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// newTypes are conditions with unknown types, about 570 kB of JSON.
+// newTypes returns conditions with unknown types, about 570 kB of JSON.
 func newTypes(event int, generation int64) []metav1.Condition {
 	conditions := make([]metav1.Condition, 0, 3001)
 	conditions = append(conditions, condition(workv1.WorkApplied, generation))
@@ -41,8 +41,8 @@ func allocated(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Merging a report with made-up condition types takes time and memory linear in the size of the report. The lock is free meanwhile, so
-// nothing waits for the merge.
+// Merging a report with made-up condition types takes time and memory linear in the size of the report. The merge does not hold the lock,
+// so nothing waits for it.
 func TestMadeUpConditionTypes(t *testing.T) {
 	const reports, patience, bytes = 12, 2 * time.Second, 64 << 20
 	s, _ := newTestStore()
@@ -174,7 +174,7 @@ func TestMadeUpReportsHaveAMemory(t *testing.T) {
 	})
 }
 
-// Many agents together also hold a bounded amount, and each agent can still hold a little beyond that bound.
+// The reports of many agents together also hold a bounded amount of memory. Beyond that bound, each agent can still hold a small amount.
 func TestMemoryOfAllClusters(t *testing.T) {
 	s, _ := newTestStore()
 	for i := 0; s.take(s.cluster(fmt.Sprint("greedy", i/16)), 1<<20); i++ {
@@ -187,7 +187,7 @@ func TestMemoryOfAllClusters(t *testing.T) {
 	require.Zero(t, c1.bytes)
 }
 
-// slowOwners take their time, as an API server may.
+// slowOwners answers slowly, as an API server may.
 type slowOwners struct {
 	fakeOwners
 	asked chan struct{}
@@ -272,7 +272,7 @@ func (r *rig) ahead(work *workv1.ManifestWork, generation int64) {
 	r.wire.tell(r.t, told)
 }
 
-// No agent can drive the generations beyond the range of an event: each event has its resource version.
+// No agent can push the generations beyond the range of the resource version in an event.
 func TestGenerationThatNoHubGives(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))
@@ -291,7 +291,7 @@ func TestGenerationThatNoHubGives(t *testing.T) {
 	require.Equal(t, r.store.get(work.UID).Generation, r.wire.last(t).Generation)
 }
 
-// An agent that keeps reporting a higher generation is answered a few times, and then once in a while.
+// An agent that keeps reporting a higher generation is answered a few times at once, and then at intervals.
 func TestHigherGenerationsHaveAPace(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))
@@ -312,7 +312,7 @@ func TestHigherGenerationsHaveAPace(t *testing.T) {
 	r.eventually("another work does not wait", func() bool { return count(r.wire.said(), "spec update_request c2") == 1 })
 }
 
-// Work that could not be sent again does not count for the pace: after an outage of the broker, the agent gets it at once.
+// A work that could not be sent again does not count toward the rate limit. After an outage of the broker, the agent gets the work at once.
 func TestFailedRenewalsDoNotCount(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))
@@ -326,7 +326,7 @@ func TestFailedRenewalsDoNotCount(t *testing.T) {
 	require.Zero(t, r.mayRenew(work.UID))
 }
 
-// TestConnectsLater: a driver that finds no broker at its start connects when there is one.
+// TestConnectsLater: a driver that starts without a broker connects when the broker is available.
 func TestConnectsLater(t *testing.T) {
 	r := newRig(t, nil)
 	late := &wire{errs: make(chan error, 1), received: make(chan delivery)}
@@ -339,7 +339,7 @@ func TestConnectsLater(t *testing.T) {
 	require.Eventually(t, func() bool { return slices.Contains(late.said(), "status resync_request") }, 10*time.Second, time.Millisecond)
 }
 
-// A live read of a work whose agent is ahead is not delayed by the pace.
+// A live read of a work whose agent is ahead is not delayed by the rate limit.
 func TestLookWaitsForNoPace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)

@@ -25,7 +25,7 @@ func count(events []string, event string) int {
 	return n
 }
 
-// looked waits until no timer looks after a work any more.
+// looked waits until no timer for a work is pending.
 func (r *rig) looked(uid types.UID) {
 	r.t.Helper()
 	r.eventually("its write is confirmed", func() bool {
@@ -36,7 +36,7 @@ func (r *rig) looked(uid types.UID) {
 	})
 }
 
-// answers is what the agent of a cluster reports of what the hub has sent it.
+// answers makes the agent of a work report it as applied and available, and waits until the hub has read the report.
 func (r *rig) answers(uid types.UID) {
 	r.t.Helper()
 	told := r.store.get(uid).DeepCopy()
@@ -45,7 +45,7 @@ func (r *rig) answers(uid types.UID) {
 	r.eventually("the report is read", func() bool { return confirmed(r.store.get(uid)) })
 }
 
-// An event that the broker lost is sent again, until its agent says anything of it.
+// An event that the broker lost is sent again until the agent reports the work.
 func TestLostEventIsSentAgain(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))
@@ -69,7 +69,7 @@ func TestLostEventIsSentAgain(t *testing.T) {
 	r.eventually("so is a deletion", func() bool { return r.wire.deletions() >= 2 })
 }
 
-// The timer of an older write resends nothing of a newer one.
+// The timer of an older write does not resend a newer write.
 func TestTimerBelongsToItsWrite(t *testing.T) {
 	r := newRig(t, nil)
 	created := r.create(owned("c1", "v1"))
@@ -83,7 +83,7 @@ func TestTimerBelongsToItsWrite(t *testing.T) {
 	require.Equal(t, []string{"status resync_request", "spec create_request c1", "spec update_request c1"}, r.wire.said())
 }
 
-// Who resends waits for no writer, and keeps none waiting: a writer may wait for the broker.
+// A resend does not wait for a writer, which may itself wait for the broker, and no writer waits for a resend.
 func TestConfirmingTakesNoWritersLock(t *testing.T) {
 	r := newRig(t, nil)
 	created := r.create(owned("c1", "v1"))
@@ -104,7 +104,7 @@ func TestConfirmingTakesNoWritersLock(t *testing.T) {
 	require.NoError(t, <-patched)
 }
 
-// A work that is deleted while it is sent again is deleted at its agent, too.
+// If a work is deleted while it is being sent again, the agent deletes it, too.
 func TestResentAndDeletedAtOnce(t *testing.T) {
 	r := newRig(t, nil)
 	r.create(owned("c1", "v1"))
@@ -119,7 +119,8 @@ func TestResentAndDeletedAtOnce(t *testing.T) {
 	r.eventually("the deletion comes last", func() bool { return r.wire.deletions() == 2 })
 }
 
-// An agent reports what it was sent before its writer hears that it was sent. It is not sent the same again (P5), and its report counts.
+// An agent reports a work before the writer learns that the work was sent. The hub does not send the same content again (P5), and the
+// report counts.
 func TestReportBeforeTheWriteHasEnded(t *testing.T) {
 	r := newRig(t, fakeOwners{"ns/web": nil})
 	work := owned("c1", "v1")
@@ -154,12 +155,12 @@ func TestReportBeforeTheWriteHasEnded(t *testing.T) {
 	require.Equal(t, []string{"status resync_request", "spec create_request c1", "spec update_request c1"}, r.wire.said())
 }
 
-// The broker took a write, and its writer was told that it did not: what the hub still holds does not take the cluster back before the
-// writer had time to try again (P5).
+// The broker accepted a write, but the writer got an error. The writer gets time to retry before the hub returns the cluster to the content
+// that it still holds (P5).
 func TestWriteThatArrivedAndFailed(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))
-	failed := r.store.nextGeneration(work.Namespace, 0) // What a patch does that fails.
+	failed := r.store.nextGeneration(work.Namespace, 0) // A failed patch uses up a generation, too.
 	told := work.DeepCopy()
 	told.Generation = failed
 	told.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied, failed)}
@@ -178,14 +179,14 @@ func TestWriteThatArrivedAndFailed(t *testing.T) {
 	require.Contains(t, r.wire.said(), "spec update_request c1")
 }
 
-// Who asks before an abort gets what has come, also where it is not read yet.
+// A live read before an abort includes the reports that have arrived, even if the hub has not read them yet.
 func TestGetReadsWhatHasCome(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))
 	told := work.DeepCopy()
 	told.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied, told.Generation)}
 	event := r.wire.report(t, told)
-	r.wire.arrived.Add(1) // The broker has brought it, and nobody has looked at it.
+	r.wire.arrived.Add(1) // The report has arrived, but the hub has not read it.
 	found := make(chan *workv1.ManifestWork)
 	go func() {
 		got, err := r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})
@@ -203,7 +204,8 @@ func TestGetReadsWhatHasCome(t *testing.T) {
 	require.True(t, confirmed(<-found))
 }
 
-// A report that the broker lost, or that an older one overtook, comes when the agent is asked again: before that no failure is one.
+// A report that the broker lost, or that an older report overtook, arrives when the hub asks the agent again. Until then, no failure
+// counts.
 func TestGetWaitsForTheAnswer(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))
@@ -221,7 +223,7 @@ func TestGetWaitsForTheAnswer(t *testing.T) {
 	require.Zero(t, r.store.records[workUID("c1", "web")].readers)
 }
 
-// An agent that is offline does not answer. What is known of its work counts.
+// An agent that is offline does not answer. The last known state of its work counts.
 func TestGetDoesNotWaitForLong(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)

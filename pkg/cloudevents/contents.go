@@ -35,7 +35,7 @@ func newContent(spec *workv1.ManifestWorkSpec) *content {
 	return c
 }
 
-// contents finds the content that says what a spec says. It keeps none alive: a content that no work holds any more goes away.
+// contents finds the content that equals a spec. It keeps no content alive: a content that no work holds any more is garbage collected.
 type contents struct {
 	mu    sync.Mutex
 	known map[work.Sum]weak.Pointer[content]
@@ -43,7 +43,7 @@ type contents struct {
 
 func newContents() *contents { return &contents{known: map[work.Sum]weak.Pointer[content]{}} }
 
-// contentOf returns the content that says what a spec says, byte by byte.
+// contentOf returns the content that equals a spec, byte for byte.
 func (c *contents) contentOf(spec *workv1.ManifestWorkSpec) *content {
 	key, ok := work.SumOf(spec)
 	if !ok {

@@ -40,7 +40,7 @@ func TestDeletionThatIsSentAgainAfterANewCreation(t *testing.T) {
 	require.Equal(t, deletions, s.wire.deletions(), "no deletion follows the creation")
 }
 
-// A report that crosses the deletion of its work restores the work, because the owner is not gone yet. When the agent confirms the deletion,
+// A report that crosses the deletion of its work restores the work, because the owner still exists. When the agent confirms the deletion,
 // the hub does not send the work again: no controller would delete it.
 func TestReportThatCrossesTheEndOfItsOwner(t *testing.T) {
 	s, v1 := newSteps(t), spec("v1")
@@ -60,7 +60,7 @@ func TestReportThatCrossesTheEndOfItsOwner(t *testing.T) {
 	require.NotContains(t, s.wire.said()[before:], "spec resync_response c1")
 }
 
-// The broker loses the deletion of a work that no agent had reported: its agent reports it, and it is deleted again.
+// If the broker loses the deletion of a work that no agent had reported, the agent reports the work later, and the hub deletes it again.
 func TestLostDeletionOfAWorkThatWasNotReported(t *testing.T) {
 	s := newSteps(t)
 	s.owners = fakeOwners{}
@@ -72,7 +72,7 @@ func TestLostDeletionOfAWorkThatWasNotReported(t *testing.T) {
 	require.Equal(t, before+1, s.wire.deletions())
 }
 
-// A work that is restored while the deletion of its owner ends belongs to nobody: the controller no longer sees its owner. It is deleted
+// If a work is restored while the deletion of its owner ends, no controller deletes the work, because the owner is gone. The hub deletes it
 // from the cluster like any other unwanted work.
 func TestWorkIsRestoredAsItsOwnerGoes(t *testing.T) {
 	s, v1 := newSteps(t), spec("v1")

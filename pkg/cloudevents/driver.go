@@ -211,7 +211,7 @@ func (d *Driver) lock(uid types.UID) (unlock func()) {
 
 // Task is an action of the driver. A queue holds only one of several equal tasks.
 type Task interface {
-	// perform performs the task, and returns the time after which to perform it again; zero for never.
+	// perform performs the task, and returns the delay until the task is repeated; zero if it is not repeated.
 	perform(ctx context.Context, d *Driver) (again time.Duration, err error)
 }
 

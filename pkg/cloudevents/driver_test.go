@@ -46,7 +46,7 @@ func TestClientIsAnAPIServer(t *testing.T) {
 	require.Greater(t, changed.Generation, created.Generation)
 	require.Equal(t, workv1.DeletePropagationPolicyTypeOrphan, r.wire.last(t).Spec.DeleteOption.PropagationPolicy)
 
-	// A JSON patch is taken literally: what a null in a manifest needs.
+	// A JSON patch is applied literally, so a null in a manifest is kept.
 	_, err = r.jsonPatch(created, fmt.Sprintf(`[{"op":"add","path":"/metadata/uid","value":%q},{"op":"add","path":"/metadata/resourceVersion","value":"1"}]`, created.UID))
 	require.True(t, apierrors.IsConflict(err), "R15: %v", err)
 	withNull := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"demo","namespace":"default"},"data":null}`
@@ -63,7 +63,7 @@ func TestClientIsAnAPIServer(t *testing.T) {
 	require.True(t, apierrors.IsNotFound(err), err)
 }
 
-// What the broker does not take has not happened, and its generation is never used for anything else.
+// A write that the broker rejects has no effect, and its generation is never used for other content.
 func TestBrokerRefuses(t *testing.T) {
 	r := newRig(t, nil)
 	created := r.create(owned("c1", "v1"))
@@ -105,7 +105,7 @@ func TestDeletionWaitsForTheAgent(t *testing.T) {
 	r.eventually("it is gone", func() bool { return r.store.get(held.UID) == nil })
 }
 
-// After a restart the agents tell what they have; the revisions tell what that is.
+// After a restart, the agents report which works they have, and the revisions provide the content of these works.
 func TestRestore(t *testing.T) {
 	v1 := spec("v1")
 	r := newRig(t, fakeOwners{"ns/web": nil, "ns/web/v1": &v1})
@@ -144,12 +144,12 @@ func TestRestore(t *testing.T) {
 	r.clock.SetTime(noon.Add(restoreQuiet))
 	require.NoError(t, <-restored)
 
-	// The controller sends the other cluster what it should have: more than its agent knows of.
+	// The controller creates the work of the other cluster again, with a higher generation than its agent knows.
 	require.Greater(t, r.create(owned("c2", "v1")).Generation, lost.Generation)
 	require.Equal(t, []string{"status resync_request", "spec create_request c2"}, r.wire.said())
 }
 
-// What an agent has told and the API server has not answered for yet may still be restored: nothing is decided without it.
+// While the API server has not returned the owner of a reported work, the work may still be restored. Nothing is decided until then.
 func TestRestoreWaitsForTheAPIServer(t *testing.T) {
 	r := newRig(t, nil)
 	r.owners = brokenOwners{}
@@ -174,7 +174,7 @@ func TestRestoreWaitsForTheAPIServer(t *testing.T) {
 	require.NoError(t, <-restored)
 }
 
-// A work that is being deleted counts until it is gone, also where nothing selects its cluster any more.
+// A work that is being deleted counts until it is gone, even if no Placement selects its cluster any more.
 func TestDeletingWorkIsRestored(t *testing.T) {
 	r := newRig(t, fakeOwners{"ns/web": nil, "ns/web!c1": nil})
 	told := owned("c1", "v1")
@@ -185,7 +185,7 @@ func TestDeletingWorkIsRestored(t *testing.T) {
 	require.NotZero(t, r.store.get(told.UID).DeletionTimestamp)
 }
 
-// Agents that are offline are not waited for.
+// The hub waits for offline agents only for a limited time.
 func TestRestoreIsPatientForAWhile(t *testing.T) {
 	r := newRig(t, nil)
 	require.NoError(t, r.Restore(t.Context(), nil), "there is nothing to wait for")
@@ -200,7 +200,7 @@ func TestRestoreIsPatientForAWhile(t *testing.T) {
 	require.NoError(t, <-restored)
 }
 
-// A work whose owner was deleted, or selects its cluster no more, while nobody could tell its agent goes, but not at once.
+// A work is deleted, but not at once, if its owner was deleted or stopped selecting its cluster while the agent was not reachable.
 func TestUnwantedWorkGoes(t *testing.T) {
 	v1 := spec("v1")
 	for name, owners := range map[string]fakeOwners{
@@ -229,7 +229,7 @@ func TestUnwantedWorkGoes(t *testing.T) {
 	}
 }
 
-// TestUnwantedWorksHaveALimit: reports are processed at the same time, and no more works than maxUnwanted are deleted at once.
+// TestUnwantedWorksHaveALimit: even if many reports are processed at the same time, at most maxUnwanted works are deleted at once.
 func TestUnwantedWorksHaveALimit(t *testing.T) {
 	r := newRig(t, fakeOwners{})
 	reports := make([]*workv1.ManifestWork, 2*maxUnwanted)
@@ -239,7 +239,7 @@ func TestUnwantedWorksHaveALimit(t *testing.T) {
 		reports[i].UID = workUID("c1", reports[i].Name)
 		require.True(t, r.keep(reports[i]))
 	}
-	// A report waits while the deletion of another one ends, so the last turn fills the room.
+	// A report may wait while the deletion of another work is being stored, so the last round reaches the limit.
 	for _, after := range []time.Duration{0, unwantedFor, unwantedFor} {
 		r.clock.SetTime(noon.Add(after))
 		var all sync.WaitGroup
@@ -254,8 +254,7 @@ func TestUnwantedWorksHaveALimit(t *testing.T) {
 	require.Equal(t, maxUnwanted, r.wire.deletions())
 }
 
-// The work of a cluster that is away, or of which nobody knows whether it is, stays as long as that lasts. A cluster without a Lease is
-// not away.
+// The work of a cluster stays while the cluster is away, or while its availability is unknown. A cluster without a Lease is not away.
 func TestWorkOfAnAwayClusterStays(t *testing.T) {
 	for name, tc := range map[string]struct {
 		available, exists, goes bool
@@ -279,7 +278,7 @@ func TestWorkOfAnAwayClusterStays(t *testing.T) {
 	}
 }
 
-// An agent that comes back asks for its works. What this hub does not know (yet) is not deleted, but asked for.
+// An agent that reconnects asks for its works. The hub does not delete works that it does not know (yet), but asks for reports about them.
 func TestAgentComesBack(t *testing.T) {
 	r := newRig(t, fakeOwners{"ns/web": nil})
 	known := r.create(owned("c1", "v1"))
@@ -288,7 +287,7 @@ func TestAgentComesBack(t *testing.T) {
 	r.eventually("it is asked", func() bool { return slices.Contains(r.wire.said(), "status resync_request c1") })
 	require.Equal(t, []string{
 		"status resync_request", "spec create_request c1",
-		"spec resync_response c1", // The one that is known. A deletion of the other one would be a second one.
+		"spec resync_response c1", // The known work. A deletion of the unknown work would be a second resync_response.
 		"status resync_request c1",
 	}, r.wire.said())
 }
@@ -352,7 +351,7 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// Any message of an agent makes it one that this process has heard, from then on.
+// This process has heard an agent since the agent's first message, of any kind.
 func TestAgentIsHeard(t *testing.T) {
 	r := newRig(t, fakeOwners{"ns/web": nil})
 	work := r.create(owned("c1", "v1"))

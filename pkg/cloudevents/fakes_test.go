@@ -52,7 +52,7 @@ func (o fakeOwners) Gone(_ context.Context, namespace, name string) (bool, error
 	return !exists, nil
 }
 
-// brokenOwners can't be asked.
+// brokenOwners returns an error for every request.
 type brokenOwners struct{}
 
 func (brokenOwners) Find(context.Context, Claim) (Owner, error) {
@@ -63,7 +63,7 @@ func (brokenOwners) Gone(context.Context, string, string) (bool, error) {
 	return false, errors.New("the API server is away")
 }
 
-// refusals counts what was dropped, by reason.
+// refusals counts the refused events by reason, and the other metrics by name.
 type refusals struct {
 	mu     sync.Mutex
 	counts map[string]int

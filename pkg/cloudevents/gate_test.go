@@ -17,7 +17,7 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// attack sends an event by the topic of c2, whose agent somebody took over, and waits until it is refused.
+// attack sends an event on the topic of c2, whose agent is compromised, and waits until the event is refused.
 func (r *rig) attack(event cloudevents.Event, why Refusal) {
 	r.t.Helper()
 	before := r.refusals.of(why)
@@ -25,7 +25,7 @@ func (r *rig) attack(event cloudevents.Event, why Refusal) {
 	r.eventually(fmt.Sprintf("it is refused: %s", why), func() bool { return r.refusals.of(why) > before })
 }
 
-// An agent can't forge, mute, delete or read anything of another cluster.
+// An agent can't forge, suppress, delete or read anything that belongs to another cluster.
 func TestAgentSpeaksForItsClusterOnly(t *testing.T) {
 	r := newRig(t, fakeOwners{"ns/web": nil})
 	work := r.create(owned("c1", "v1"))
@@ -47,7 +47,7 @@ func TestAgentSpeaksForItsClusterOnly(t *testing.T) {
 		t.Run(name+" of another cluster", func(t *testing.T) {
 			event := r.wire.report(t, report)
 			r.attack(event, RefusedCluster)
-			// The name of its own cluster on it changes nothing: the work is another's.
+			// The name of the agent's own cluster does not help: the work belongs to another cluster.
 			event.SetExtension(eventtypes.ExtensionClusterName, "c2")
 			r.attack(event, RefusedWork)
 			delete(event.Extensions(), eventtypes.ExtensionWorkMeta)
@@ -75,8 +75,8 @@ func TestAgentSpeaksForItsClusterOnly(t *testing.T) {
 	require.False(t, heard)
 }
 
-// Where the transport does not know the sender, the work must be one of the cluster that the event names: a gRPC server lets an agent
-// publish for its own cluster only.
+// If the transport does not know the sender, the work must belong to the cluster that the event names. A gRPC server lets an agent publish
+// only for its own cluster.
 func TestEventWithoutATopic(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c1", "v1"))
@@ -93,7 +93,7 @@ func TestEventWithoutATopic(t *testing.T) {
 	require.False(t, ok)
 }
 
-// The hub keeps no record and no counter for the name that an agent gives itself: an agent can make up new names without end.
+// The hub keeps no record and no counter for the name that an agent gives itself, because an agent can make up any number of names.
 func TestNamesOfAgentsAreNotKept(t *testing.T) {
 	r := newRig(t, nil)
 	event := r.wire.report(t, r.create(owned("c1", "v1")))
@@ -105,7 +105,7 @@ func TestNamesOfAgentsAreNotKept(t *testing.T) {
 	require.Equal(t, []string{"c1"}, slices.Collect(maps.Keys(r.store.clusters)))
 }
 
-// A report with a sequence ID that no clock makes would be the last one that ever counts.
+// The hub refuses a report with a sequence ID that no clock produces. Otherwise, no later report would count.
 func TestImplausibleSequence(t *testing.T) {
 	r := newRig(t, nil)
 	work := r.create(owned("c2", "v1"))
@@ -115,10 +115,10 @@ func TestImplausibleSequence(t *testing.T) {
 		r.attack(event, RefusedSequence)
 	}
 	r.clock.SetTime(noon.Add(-maxAhead + time.Minute))
-	r.answers(work.UID) // Its clock is ahead, and not that far.
+	r.answers(work.UID) // The agent's clock is ahead, but by less than maxAhead.
 }
 
-// An agent that claims a work of an owner that does not select its cluster is sent no template.
+// If an agent claims a work whose owner does not select its cluster, the hub does not send it the template.
 func TestTemplateStaysWithSelectedClusters(t *testing.T) {
 	v1 := spec("v1")
 	r := newRig(t, fakeOwners{"ns/web": nil, "ns/web/v1": &v1, "ns/web!c2": nil})
@@ -137,7 +137,7 @@ func TestTemplateStaysWithSelectedClusters(t *testing.T) {
 	require.Zero(t, count(r.wire.said(), "spec resync_response c2"))
 }
 
-// A cluster can't fill the hub's memory with works that it makes up, and others don't notice.
+// A cluster can't fill the hub's memory with made-up works, and other clusters are not affected.
 func TestUnknownWorksHaveAQuota(t *testing.T) {
 	r := newRig(t, fakeOwners{"ns/web": nil})
 	madeUp := func(cluster string, i int) *workv1.ManifestWork {
@@ -162,7 +162,7 @@ func TestUnknownWorksHaveAQuota(t *testing.T) {
 	r.answers(own.UID)
 }
 
-// An agent that asks and asks is answered once in a while.
+// An agent that asks continuously is answered only at intervals.
 func TestQuestionsHaveAPace(t *testing.T) {
 	r := newRig(t, nil)
 	r.create(owned("c1", "v1"))

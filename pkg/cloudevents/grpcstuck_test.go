@@ -21,7 +21,7 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// stuckServer is a gRPC server that sends heartbeats, and takes events. While it is stuck it does neither, and keeps its connections.
+// stuckServer is a gRPC server that sends heartbeats and accepts events. While it is stuck, it does neither, but keeps its connections.
 type stuckServer struct {
 	pbv1.UnimplementedCloudEventServiceServer
 	stuck   atomic.Bool
@@ -82,7 +82,7 @@ func TestServerThatStopsAnswering(t *testing.T) {
 		failed <- err
 	}()
 	require.Eventually(t, func() bool { return s.waiting.Load() > 0 }, 10*time.Second, 10*time.Millisecond, "the write waits")
-	// sdk-go watches the heartbeats once it receives. If the write came first, that is after sendPatience.
+	// sdk-go watches the heartbeats once it starts to receive. If the write is sent first, that happens after sendPatience.
 	require.Eventually(t, func() bool { return !d.Reachable() }, time.Minute, 10*time.Millisecond, "no heartbeat comes")
 	require.Eventually(t, func() bool { return s.ended.Load() > 0 }, time.Minute, 100*time.Millisecond, "it closes the connection, to connect again")
 	require.Error(t, <-failed)

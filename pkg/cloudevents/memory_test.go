@@ -19,21 +19,21 @@ import (
 
 const (
 	worksAtRest = 500
-	// bytesAtRest is what a work may cost that nobody writes, the informer's copy included. Its template has 20 kB.
+	// bytesAtRest is the maximum memory of a work that is not being written, including the informer's copy. The template has 20 kB.
 	bytesAtRest = 6 << 10
 )
 
-// heapInUse is what is alive after the garbage is gone.
+// heapInUse returns the size of the live heap after garbage collection.
 func heapInUse() uint64 {
 	var stats runtime.MemStats
-	for range 3 { // What a cleanup lets go is gone with the next one.
+	for range 3 { // Memory that a cleanup releases is freed by the next collection.
 		runtime.GC()
 	}
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
 }
 
-// cached has an informer fill the controller's cache, as the hub has.
+// cached returns a lister of the controller's cache. As in the hub, an informer fills the cache.
 func (r *rig) cached(ctx context.Context) worklisters.ManifestWorkLister {
 	r.t.Helper()
 	works := workfactory.NewSharedInformerFactory(r.Works(), 0).Work().V1().ManifestWorks()
@@ -43,7 +43,7 @@ func (r *rig) cached(ctx context.Context) worklisters.ManifestWorkLister {
 	return works.Lister()
 }
 
-// rollOut brings a version to all clusters, and has their agents report all that OCM's report.
+// rollOut writes a version to all clusters, and makes their agents report everything that OCM's agents report.
 func (r *rig) rollOut(lister worklisters.ManifestWorkLister, version int, write func(*workv1.ManifestWork)) {
 	r.t.Helper()
 	for i := range worksAtRest {
@@ -78,7 +78,7 @@ func (r *rig) rollOut(lister worklisters.ManifestWorkLister, version int, write 
 	})
 }
 
-// A hub holds a template once, not once for each of its works, and of a report what it reads.
+// A hub holds a template once, not once for each work. Of a report, it holds only the parts that it reads.
 func TestMemoryAtRest(t *testing.T) {
 	r := newRig(t, nil)
 	lister := r.cached(t.Context())

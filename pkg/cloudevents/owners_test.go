@@ -23,7 +23,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// replicaSet is a ManifestWorkReplicaSet in namespace ns, with the Placements p1 and p2.
+// replicaSet returns a ManifestWorkReplicaSet in namespace ns, with the Placements p1 and p2.
 func replicaSet(name string, status map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
@@ -66,7 +66,7 @@ func newOwners(t *testing.T, revisions ...*appsv1.ControllerRevision) *ownersRig
 	return o
 }
 
-// place sets a Placement that says to have selected so many clusters, and its one decision.
+// place sets a Placement whose status reports the given number of selected clusters, and its only PlacementDecision.
 func (o *ownersRig) place(name string, selected int32, clusters ...string) {
 	o.t.Helper()
 	placement := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
@@ -136,7 +136,7 @@ func TestOwnersAreFound(t *testing.T) {
 	require.Empty(t, owners.client.Actions(), "owners and revisions that agents make up cost no request")
 }
 
-// While a Placement is missing, or decisions of it are, nobody knows that a cluster is not selected.
+// While a Placement or some of its decisions are missing, the hub can't conclude that a cluster is not selected.
 func TestSelectionIsNotKnown(t *testing.T) {
 	for name, change := range map[string]func(*ownersRig) error{
 		"no Placement": func(o *ownersRig) error {
@@ -156,7 +156,7 @@ func TestSelectionIsNotKnown(t *testing.T) {
 	}
 }
 
-// If references of an owner can't be read, nobody knows which clusters it selects.
+// If the placementRefs of an owner can't be read, its selection is unknown.
 func TestReferencesThatCantBeRead(t *testing.T) {
 	owners := newOwners(t)
 	odd := replicaSet("web", nil)
@@ -165,7 +165,7 @@ func TestReferencesThatCantBeRead(t *testing.T) {
 	require.Equal(t, Owner{Exists: true, Selection: SelectionUnknown}, owners.find("web", "", "c4"))
 }
 
-// Only an API server that knows ManifestWorkReplicaSets can say that one is not there.
+// A 404 proves that a ManifestWorkReplicaSet does not exist only if the API server serves ManifestWorkReplicaSets.
 func TestAMissingCRDSaysNothingOfAnOwner(t *testing.T) {
 	owners := newOwners(t)
 	var answer error

@@ -29,8 +29,8 @@ const (
 	// maxOfOwner is the largest number of works of one owner that are restored in a cluster. A hub makes one, but agents can report any
 	// number.
 	maxOfOwner = 4
-	// maxUnwanted is the largest number of unwanted works that are deleted from a cluster at the same time: each is kept until its agent
-	// confirms the deletion.
+	// maxUnwanted is the largest number of unwanted works that are deleted from a cluster at the same time. The hub keeps each work until its
+	// agent confirms the deletion.
 	maxUnwanted = 100
 )
 
@@ -168,8 +168,8 @@ func (d *Driver) isAway(ctx context.Context, cluster string) bool {
 	return exists && !available
 }
 
-// ownerless reports whether the owner of a work is gone. If so, it forgets the work, which was restored while the deletion of the owner
-// ended, so that no controller deletes it. When the agent reports the work again, the work is unwanted.
+// ownerless reports whether the owner of a work is gone. If so, it also removes the work from the store. The work was restored while the
+// deletion of the owner ended, so no controller would delete it. When the agent reports the work again, the work is unwanted.
 func (d *Driver) ownerless(ctx context.Context, work *workv1.ManifestWork) (bool, error) {
 	namespace, name, _ := workv1alpha1.OwnerOf(work)
 	owner, err := d.owners.Find(ctx, Claim{Namespace: namespace, Name: name, Cluster: work.Namespace})

@@ -30,25 +30,25 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// delivery is an event, and the cluster of the topic that it came by.
+// delivery is an event, and the cluster of the topic on which it arrived.
 type delivery struct {
 	event   cloudevents.Event
 	cluster string
 }
 
-// wire is a transport to an agent that a test plays.
+// wire is a transport for a test that plays the agents.
 type wire struct {
 	errs     chan error
 	received chan delivery
 
 	mu     sync.Mutex
 	broken error
-	// sending is called with each event, before its sender hears that it was sent; nil for nothing.
+	// sending is called with each event, before the sender learns that it was sent. It may be nil.
 	sending func(event cloudevents.Event)
 	sent    []cloudevents.Event
-	// arrived and handled count the events that came, and those that were handled.
+	// arrived and handled count the events that arrived, and those that were handled.
 	arrived, handled atomic.Int64
-	// refusals is how many connections fail before one succeeds.
+	// refusals is the number of connections that fail before one succeeds.
 	refusals atomic.Int32
 	// sequence is the last sequence ID of a report.
 	sequence int64
@@ -79,14 +79,14 @@ func (w *wire) Send(_ context.Context, event cloudevents.Event) error {
 	return nil
 }
 
-// meanwhile has something happen while an event is being sent.
+// meanwhile sets the function that is called while an event is being sent.
 func (w *wire) meanwhile(sending func(event cloudevents.Event)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sending = sending
 }
 
-// action is what an event does.
+// action returns the action of an event.
 func action(event cloudevents.Event) eventtypes.EventAction {
 	kind, _ := eventtypes.ParseCloudEventsType(event.Type())
 	return kind.Action
@@ -106,7 +106,7 @@ func (w *wire) Receive(ctx context.Context, handle options.ReceiveHandlerFn) err
 
 func (w *wire) Progress() (arrived, handled int64) { return w.arrived.Load(), w.handled.Load() }
 
-// sends has an event come by the topic of a cluster.
+// sends delivers an event on the topic of a cluster.
 func (w *wire) sends(event cloudevents.Event, cluster string) {
 	w.arrived.Add(1)
 	w.received <- delivery{event, cluster}
@@ -118,7 +118,7 @@ func (w *wire) breaks(err error) {
 	w.broken = err
 }
 
-// said are the events that were sent: subresource, action, cluster.
+// said returns the subresource, action and cluster of each event that was sent.
 func (w *wire) said() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,14 +131,14 @@ func (w *wire) said() []string {
 	return said
 }
 
-// forget lets go of what was sent.
+// forget clears the sent events.
 func (w *wire) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sent = nil
 }
 
-// deletions counts the events that delete a work.
+// deletions returns the number of sent events that delete a work.
 func (w *wire) deletions() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,13 +161,13 @@ func (w *wire) last(t *testing.T) *workv1.ManifestWork {
 	return work
 }
 
-// tell sends what an agent has of a work.
+// tell sends an agent's report of a work.
 func (w *wire) tell(t testing.TB, work *workv1.ManifestWork) {
 	t.Helper()
 	w.sends(w.report(t, work), work.Namespace)
 }
 
-// report is what an agent sends of a work.
+// report returns an agent's report of a work.
 func (w *wire) report(t testing.TB, work *workv1.ManifestWork) cloudevents.Event {
 	t.Helper()
 	work = work.DeepCopy()
@@ -186,13 +186,13 @@ func (w *wire) report(t testing.TB, work *workv1.ManifestWork) cloudevents.Event
 	return *event
 }
 
-// asks sends what an agent that comes back says it has.
+// asks sends the question of an agent that reconnects, with the works that it has.
 func (w *wire) asks(t *testing.T, cluster string, has ...resync.ResourceVersion) {
 	t.Helper()
 	w.sends(question(t, cluster, has...), cluster)
 }
 
-// question is what an agent that comes back sends.
+// question returns the request for works that an agent sends when it reconnects.
 func question(t *testing.T, cluster string, has ...resync.ResourceVersion) cloudevents.Event {
 	t.Helper()
 	event := eventtypes.NewEventBuilder("agent", eventtypes.CloudEventsType{
@@ -256,7 +256,7 @@ func spec(version string) workv1.ManifestWorkSpec {
 	return workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{manifest}}}
 }
 
-// owned is a work of the ManifestWorkReplicaSet ns/web at a revision.
+// owned returns a work of the ManifestWorkReplicaSet ns/web at a revision.
 func owned(cluster, hash string) *workv1.ManifestWork {
 	work := testWork(cluster, 0)
 	work.Labels = map[string]string{workv1alpha1.LabelReplicaSet: "ns.web", workv1alpha1.LabelControllerHash: hash}

@@ -11,14 +11,15 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// reportTogether is a second in which the agents of some clusters send something.
+// reportTogether makes the agents of some clusters send a message within the same second.
 func reportTogether(r *rush, clusters int) {
 	for i := range clusters {
 		r.note(fmt.Sprintf("cluster-%05d", i))
 	}
 }
 
-// TestRush: many clusters that report within a second are a rush, for a minute at most. One agent makes none, however much it sends.
+// TestRush: if many clusters report within a second, that is a rush, for at most a minute. One agent alone does not cause a rush, however
+// much it sends.
 func TestRush(t *testing.T) {
 	clk := clocktesting.NewFakeClock(noon)
 	r := newRush(clk)
@@ -42,8 +43,8 @@ func TestRush(t *testing.T) {
 	require.False(t, r.excuses(), "it lasts for a minute")
 }
 
-// TestGetInARush: while many agents report at once, an agent that does not answer may not have been heard yet: nothing is decided on what the
-// hub holds. When the rush is over, silence counts again.
+// TestGetInARush: while many agents report at once, the answer of an agent may not have been read yet, so the hub decides nothing based on
+// the state that it holds. After the rush, silence counts again.
 func TestGetInARush(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An agent that reports a work with the generation that it was sent has received it, even if it has not applied it yet: it is slow, and
-// not unreached.
+// An agent that reports a work with the generation that it was sent has received it, even if it has not applied it yet: it is slow, not
+// unreached.
 func TestSlowAgentIsReached(t *testing.T) {
 	s := newSteps(t)
 	s.after(2 * time.Minute) // Agents count as returned.

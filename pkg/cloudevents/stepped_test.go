@@ -12,13 +12,13 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// steps is a rig whose driver does nothing by itself.
+// steps is a rig whose driver performs tasks only when the test requests it.
 type steps struct {
 	*stepped
 	t     *testing.T
 	clock *clocktesting.FakeClock
 	wire  *wire
-	// meanwhile happens while the driver waits for agents.
+	// meanwhile is called while the driver waits for agents.
 	meanwhile func()
 }
 
@@ -41,7 +41,7 @@ func newSteps(t *testing.T) *steps {
 	return s
 }
 
-// work does all that is due.
+// work performs all tasks that are due.
 func (s *steps) work() {
 	for s.step(s.t.Context()) {
 	}
@@ -59,7 +59,7 @@ func (s *steps) create(work *workv1.ManifestWork) *workv1.ManifestWork {
 	return created
 }
 
-// tell has the agent report a work as applied and available, under way or not.
+// tell makes the agent report a work as applied and available. underWay is the status of the condition Progressing.
 func (s *steps) tell(work *workv1.ManifestWork, underWay metav1.ConditionStatus) {
 	s.t.Helper()
 	told := work.DeepCopy()
@@ -70,7 +70,8 @@ func (s *steps) tell(work *workv1.ManifestWork, underWay metav1.ConditionStatus)
 	s.work()
 }
 
-// Where the last report of a rollout is lost, its cluster seems to be under way for ever: its agent is asked now and then until it has settled.
+// If the last report of a rollout is lost, the cluster seems to be in progress forever. The hub asks the agent at intervals until the work
+// has settled.
 func TestClusterThatIsUnderWayForLongIsAsked(t *testing.T) {
 	s := newSteps(t)
 	work := s.create(owned("c1", "v1"))
@@ -93,7 +94,7 @@ func TestClusterThatIsUnderWayForLongIsAsked(t *testing.T) {
 	require.Zero(t, count(s.wire.said(), "spec resync_response c1"), "nor is it sent again")
 }
 
-// An agent that answers for all of its works is asked once for them.
+// An agent answers for all of its works, so the hub asks it only once.
 func TestWorksOfOneClusterShareAQuestion(t *testing.T) {
 	s := newSteps(t)
 	for _, name := range []string{"one", "other"} {
@@ -106,7 +107,8 @@ func TestWorksOfOneClusterShareAQuestion(t *testing.T) {
 	require.Equal(t, 1, count(s.wire.said(), "status resync_request c1"))
 }
 
-// An agent that was restarted has lost its works. Where its own question was lost too, it is sent them because it answers nothing.
+// An agent that was restarted has lost its works. If its own question is lost, too, the hub sends the works because the agent does not
+// answer.
 func TestAgentThatHasLostItsWorks(t *testing.T) {
 	s := newSteps(t)
 	lost, kept := s.create(owned("c1", "v1")), s.create(owned("c2", "v1"))
@@ -134,7 +136,7 @@ func TestAgentThatHasLostItsWorks(t *testing.T) {
 	require.Equal(t, 2, count(s.wire.said(), "spec resync_response c1"), "the question may have come while the hub was away")
 }
 
-// A question that is lost is asked again before a failure counts as one.
+// A question that is lost is repeated before a failure counts.
 func TestGetAsksAgain(t *testing.T) {
 	s := newSteps(t)
 	work := s.create(owned("c1", "v1"))
@@ -150,7 +152,7 @@ func TestGetAsksAgain(t *testing.T) {
 	require.Equal(t, questions, count(s.wire.said(), "status resync_request c1"))
 }
 
-// A driver whose caller decides what happens next reports each change, and knows when it has something to do.
+// A driver that is controlled step by step reports each change, and the time of its next task.
 func TestStepped(t *testing.T) {
 	s := newSteps(t)
 	require.Equal(t, noon.Add(auditInterval), s.next())

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/turns"
 )
 
-// stepped is a driver whose test does what is due.
+// stepped is a driver whose test performs the due tasks.
 type stepped struct {
 	*Driver
 	queues  []*turns.Queue[Task]
@@ -27,7 +27,7 @@ func newStepped(o Options, transport options.CloudEventTransport, await await) *
 	return s
 }
 
-// step does one task that is due, and reports whether there was one.
+// step performs one task that is due, and reports whether there was one.
 func (s *stepped) step(ctx context.Context) bool {
 	for _, q := range s.queues {
 		if q.IsDue() {

@@ -93,7 +93,7 @@ type cluster struct {
 	// given is the highest generation of its works, including those of failed writes: an agent may have seen it, so it is never used for
 	// other content.
 	given int64
-	// removals is how many deletions of unwanted works are being sent.
+	// removals is the number of deletions of unwanted works that are being sent.
 	removals int
 	// heardSince is when its agent was first heard, and heardLast when last; zero for never.
 	heardSince, heardLast time.Time
@@ -323,7 +323,7 @@ func (s *store) touch(r *record) {
 	}
 }
 
-// remove forgets a work.
+// remove removes a work from the store, if the store has it.
 func (s *store) remove(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -332,7 +332,7 @@ func (s *store) remove(uid types.UID) {
 	}
 }
 
-// forget forgets a work. The caller holds mu.
+// forget removes the work of a record, and notifies the watchers. The caller holds mu.
 func (s *store) forget(r *record) {
 	last := copyOf(r.work)
 	r.work, r.content, r.word = nil, nil, word{}

@@ -28,7 +28,7 @@ func testWork(cluster string, generation int64) *workv1.ManifestWork {
 	}}
 }
 
-// sequences are snowflake IDs, which an agent counts up.
+// reported returns a report. Its sequence is that of a snowflake ID, which an agent increments.
 func reported(cluster string, generation, sequence int64, conditions ...metav1.Condition) *workv1.ManifestWork {
 	report := testWork(cluster, generation)
 	report.Annotations = map[string]string{common.CloudEventsSequenceIDAnnotationKey: fmt.Sprint(sequence << 22)}
@@ -48,7 +48,8 @@ func conditionTypes(work *workv1.ManifestWork) []string {
 	return kinds
 }
 
-// An agent ignores a generation that is less than the one that it has, and a hub forgets them when it is restarted.
+// Generations must grow over restarts: an agent ignores a generation that is lower than its own, and a hub forgets the generations when it
+// restarts.
 func TestGenerationsGrowOverRestarts(t *testing.T) {
 	s, clk := newTestStore()
 	first := s.nextGeneration("c1", 0)
@@ -117,7 +118,7 @@ func TestReportsComeInAnyOrder(t *testing.T) {
 	require.Equal(t, []string{workv1.ManifestWorkFinalizer}, s.get(uid).Finalizers, "it is on the cluster")
 }
 
-// A report that says the same in other words, or more of what decides nothing, is no event for anybody (P7).
+// A report that changes only messages, or parts that no decision uses, does not cause an event (P7).
 func TestUnchangedReportIsNoEvent(t *testing.T) {
 	s, _ := newTestStore()
 	s.put(testWork("c1", 5))
@@ -148,7 +149,7 @@ func TestUnchangedReportIsNoEvent(t *testing.T) {
 	require.Empty(t, event.Object.(*workv1.ManifestWork).Status.ResourceStatus.Manifests, "the first event is of what decides (R10)")
 }
 
-// What is handed out may be changed by whoever gets it; the store, and the other works of the revision, stay as they are.
+// A caller may change a copy of a work from the store. The store, and the other works of the revision, do not change.
 func TestWhatIsHandedOutMayBeChanged(t *testing.T) {
 	s, _ := newTestStore()
 	for _, cluster := range []string{"c1", "c2"} {
@@ -178,7 +179,7 @@ func TestWhatIsHandedOutMayBeChanged(t *testing.T) {
 	require.Nil(t, s.get(other.UID).Spec.DeleteOption)
 }
 
-// A restarted agent reports piece by piece what it had reported before.
+// A restarted agent repeats its earlier report piece by piece. The parts that are still missing stay.
 func TestRestartedAgentTakesNothingBack(t *testing.T) {
 	s, _ := newTestStore()
 	s.put(testWork("c1", 5))
@@ -199,13 +200,13 @@ func TestRestartedAgentTakesNothingBack(t *testing.T) {
 	require.Equal(t, []string{"Applied", "Available", "Progressing"}, conditionTypes(work))
 	require.NotNil(t, meta.FindStatusCondition(work.Status.ResourceStatus.Manifests[0].Conditions, "Degraded"))
 
-	// The first thing that it tells is that it knows nothing yet.
+	// The first report of a restarted agent is empty.
 	s.report(reported("c1", 5, 4))
 	work = s.get(workUID("c1", "web"))
 	require.Equal(t, []string{"Applied", "Available", "Progressing"}, conditionTypes(work))
 	require.Len(t, work.Status.ResourceStatus.Manifests, 1)
 
-	// A new generation begins with nothing.
+	// A new generation begins without conditions.
 	next := work.DeepCopy()
 	next.Generation = 6
 	s.put(next)
@@ -215,7 +216,7 @@ func TestRestartedAgentTakesNothingBack(t *testing.T) {
 	require.Empty(t, work.Status.ResourceStatus.Manifests)
 }
 
-// A report that comes in while the hub writes stays.
+// A report that arrives while the hub writes the work is kept.
 func TestAWriteLeavesTheStatusAlone(t *testing.T) {
 	s, _ := newTestStore()
 	before := s.put(testWork("c1", 5)).DeepCopy()

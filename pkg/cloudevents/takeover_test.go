@@ -13,7 +13,7 @@ import (
 
 // A hub that takes over from OCM's hub does not know the revision of any work at first. It keeps what the agents report until each work's
 // turn, and the memory for that is limited. What the agents report of works that this hub has written must still be read: a cluster that
-// succeeds would fail. So little is kept of a work with many objects.
+// succeeds would fail. So the hub keeps only a small part of a report about many objects.
 func TestReportOfAnUnknownWorkTakesLittleMemory(t *testing.T) {
 	const objects = 64
 	s := newSteps(t)

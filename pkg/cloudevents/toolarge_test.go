@@ -43,7 +43,7 @@ func TestWorkThatIsTooLargeForTheBroker(t *testing.T) {
 	}
 }
 
-// A broker whose limit was lowered does not take a work any more. Its agent is still sent the others, and asked what it has.
+// A broker whose limit was lowered rejects a work. The hub still sends the agent its other works, and asks it for its reports.
 func TestAnswerWithAWorkThatIsTooLarge(t *testing.T) {
 	r := newRig(t, nil)
 	r.create(owned("c1", "v1"))
@@ -54,7 +54,7 @@ func TestAnswerWithAWorkThatIsTooLarge(t *testing.T) {
 	require.Zero(t, again)
 }
 
-// announceLimit announces the broker's limit to its clients, as MQTT 5 requires and mochi does not.
+// announceLimit announces the broker's limit to its clients. MQTT 5 requires this, but mochi does not do it.
 type announceLimit struct {
 	mochi.HookBase
 	largest uint32

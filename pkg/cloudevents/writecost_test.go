@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/fleet"
 )
 
-// writers are the writes of a rollout: a work is created, or gets another template. They are made once for each cluster.
+// writers makes the writes of a rollout, once for each cluster: a work is created, or gets another template.
 type writers struct {
 	*rig
 	template [2]workv1.ManifestWorkSpec
@@ -23,7 +23,7 @@ type writers struct {
 
 func newWriters(t testing.TB) *writers {
 	t.Helper()
-	// Timers that are no part of a write would be counted with it: those of a clock that a test steps.
+	// A passive clock has no timers. The timers of a fake clock would count as part of a write.
 	w := &writers{rig: newRig(t, nil, func(o *Options) { o.Clock = struct{ clock.PassiveClock }{o.Clock} })}
 	for i := range w.template {
 		w.template[i] = fleet.Template(i + 1)
@@ -39,7 +39,7 @@ func (w *writers) create(i int) *workv1.ManifestWork {
 	return created
 }
 
-// change brings the second template to a work, as the controller does: it knows the work by its cache, without a spec.
+// change writes the second template to a work, as the controller does. The controller has the work from its cache, without a spec.
 func (w *writers) change(known *workv1.ManifestWork) {
 	work := &workv1.ManifestWork{ObjectMeta: *known.ObjectMeta.DeepCopy(), Spec: w.template[1]}
 	_, err := w.cluster(work.Namespace).Update(w.t.Context(), work, metav1.UpdateOptions{})
@@ -52,7 +52,7 @@ func (w *writers) relabel(known *workv1.ManifestWork) {
 	require.NoError(w.t, err)
 }
 
-// cost is what one of n writes allocates.
+// cost returns the average allocations of n writes.
 func cost(n int, write func(i int)) (bytes, objects float64) {
 	var before, after goruntime.MemStats
 	goruntime.ReadMemStats(&before)
@@ -63,15 +63,15 @@ func cost(n int, write func(i int)) (bytes, objects float64) {
 	return float64(after.TotalAlloc-before.TotalAlloc) / float64(n), float64(after.Mallocs-before.Mallocs) / float64(n)
 }
 
-// A work that gets another template costs no more than one that is created, and neither copies, encodes or checks a template that
-// the hub holds already.
+// Writing another template to a work costs no more than creating a work. Neither write copies, encodes or checks a template that the hub
+// already holds.
 func TestWritesHandleATemplateOnce(t *testing.T) {
 	const n = 200
-	// same is what two measurements may differ by.
+	// same is the factor by which two measurements may differ.
 	const same = 1.2
 	const template = 100_000
 	w := newWriters(t)
-	for i := range w.template { // Far more than what else a write allocates, with the race detector, too.
+	for i := range w.template { // Far more than all other allocations of a write, even with the race detector.
 		large := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"large","namespace":"default"},"data":{"x":"` + strings.Repeat("x", template) + `"}}`
 		manifest := workv1.Manifest{RawExtension: runtime.RawExtension{Raw: []byte(large)}}
 		w.template[i].Workload.Manifests = append(w.template[i].Workload.Manifests, manifest)

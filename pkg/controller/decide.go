@@ -76,7 +76,7 @@ func (c *Controller) take(p *pass, decision lifecycle.Decision) {
 	}
 }
 
-// announceEvent makes an event about a decision.
+// announceEvent emits an event about a decision.
 func (c *Controller) announceEvent(p *pass, event *lifecycle.Event) {
 	if event.Once && !p.memory.Announce(event.Note) {
 		return

@@ -42,7 +42,7 @@ func objectsOf(spec *workv1.ManifestWorkSpec) ([]object, error) {
 	return objects, nil
 }
 
-// as returns the identifier of an object, if it is of a resource.
+// as returns the identifier of the object, assuming that its resource is the given one.
 func (o *object) as(resource string) workv1.ResourceIdentifier {
 	return workv1.ResourceIdentifier{Group: o.id.group, Resource: resource, Namespace: o.id.namespace, Name: o.id.name}
 }

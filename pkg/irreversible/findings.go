@@ -143,7 +143,7 @@ func agentsOf(template *workv1.ManifestWorkSpec) *agents {
 	return &agents{template, revision.NewConfigIndex(template.ManifestConfigs, hasStrategy, revision.NewComparisons())}
 }
 
-// identify returns the identifier with which templates name an object. The resource is a guess: only the cluster knows the real one.
+// identify returns the identifier that templates use for an object. Its resource is a guess, because only the cluster knows the real one.
 func identify(o *object) workv1.ResourceIdentifier {
 	kind := o.GroupVersionKind()
 	plural, _ := meta.UnsafeGuessKindToResource(kind)

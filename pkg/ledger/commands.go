@@ -17,13 +17,15 @@ type Commands struct {
 	Retry bool
 	// RetryClusters are the clusters whose failures a user removed from status.failures.
 	RetryClusters []string
-	// WithoutFailures is true if the whole list of failures is missing. That retries nothing, because an older CRD may have dropped the list.
+	// WithoutFailures is true if the whole list of failures is missing. A missing list retries nothing, because an older CRD may have dropped
+	// it.
 	WithoutFailures bool
 	// Approve are the approvals that a user added to status.approvals for the update revision. ApproveOther are the groups of the entries for
 	// other revisions.
 	Approve      []revision.Approval
 	ApproveOther []string
-	// Withdraw are the groups whose approvals a user removed. WithoutApprovals is true if the whole list is missing: that withdraws nothing.
+	// Withdraw are the groups whose approvals a user removed. WithoutApprovals is true if the whole list is missing. A missing list withdraws
+	// nothing.
 	Withdraw         []string
 	WithoutApprovals bool
 	// Name is the hash in status.currentRevision. Names is true if a user changed it.
@@ -32,7 +34,7 @@ type Commands struct {
 }
 
 // CommandsIn returns the commands in a status: its differences from the projection of its own ledger. Call it only for a status whose
-// ledger counts. A missing list of failures is not a command, because an older CRD may have dropped it.
+// ledger is valid. A missing list of failures is not a command, because an older CRD may have dropped it.
 func CommandsIn(status *objectStatus, own *Ledger) Commands {
 	var c Commands
 	switch aborted := status.AbortedTime != nil; {
@@ -78,7 +80,7 @@ func (c *Commands) approvalsIn(status *objectStatus, own *Ledger) {
 	}
 }
 
-// storable returns the time, or the latest one that JSON can hold in UTC: a user may set any time.
+// storable returns the time, or the latest time that JSON can represent in UTC if that is earlier. A user may set any time.
 func storable(at time.Time) time.Time {
 	if latest := time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC); at.After(latest) {
 		return latest

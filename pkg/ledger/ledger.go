@@ -274,8 +274,8 @@ func (l *Ledger) Clone() Ledger {
 	return out
 }
 
-// Gated reports whether success gates decide about clusters: the rollout is in progress, and is neither aborted nor a return of every
-// cluster at once.
+// Gated reports whether success gates apply. They apply while the rollout is in progress, unless it is aborted or returns every cluster at
+// once.
 func (l *Ledger) Gated() bool {
 	return l.Ended.IsZero() && l.Abort == nil && l.Current.Hash != l.Update.Hash && !l.Begun.AtOnce
 }

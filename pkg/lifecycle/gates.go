@@ -6,8 +6,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Successes returns a function that reports whether a work of the notes has succeeded at a revision, as its success gates allow. Before a
-// decision, the process notes since when each success lasts.
+// Successes returns a function that reports whether a noted work has succeeded at a revision and passed its success gates. Before a
+// decision, the process notes when each success began.
 func (v *Observation) Successes() func(w *work.Work, rev *work.Revision) bool {
 	var gates map[*work.Work][]work.Gate
 	if l := &v.Before; placement.HasGates(v.Refs) && l.Update.Hash != "" {

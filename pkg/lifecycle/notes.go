@@ -119,7 +119,7 @@ func approved(l *ledger.Ledger) map[string]bool {
 	return found
 }
 
-// withBeginning returns a revision with the facts from the ledger about its rollout.
+// withBeginning returns a revision with the facts about its rollout from the ledger.
 func (v *Observation) withBeginning(l *ledger.Ledger, rev *work.Revision) *work.Revision {
 	if rev.Hash != l.Update.Hash {
 		return rev

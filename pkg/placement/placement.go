@@ -13,8 +13,9 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 )
 
-// FromDecisions groups the decisions of a Placement, and sorts them in place. A cluster that is briefly in two PlacementDecisions belongs to
-// the group of the first. A name that no cluster can have is replaced by its quoted form, so no later step checks the names of clusters.
+// FromDecisions groups the decisions of a Placement, and sorts them in place. A cluster that is briefly in two PlacementDecisions belongs
+// to the group of the first. A name that no cluster can have is replaced by its quoted form, so later steps need not check the names of
+// clusters.
 func FromDecisions(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *Placement {
 	out := &Placement{
 		Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions),

@@ -53,7 +53,7 @@ type Strategy struct {
 	Gates []workv1alpha1.SuccessGate
 }
 
-// DecidesAbort reports whether a failure of the ref decides an abort, which ReportAbort does not carry out.
+// DecidesAbort reports whether a failure of the ref leads to the decision to abort. With ReportAbort, the decision is only reported.
 func (s *Strategy) DecidesAbort() bool { return s.AbortAll || s.ReportAbort }
 
 // ParseStrategy reads a ref's strategy. The error names the first field that Decide can't follow, and its valid values.
@@ -67,7 +67,7 @@ func ParseStrategy(ref string, in *workv1alpha1.RolloutStrategy) (Strategy, erro
 	return s, nil
 }
 
-// StrategyOf returns a ref's strategy, without any setting if Decide can't follow it: ValidateStrategy reports that.
+// StrategyOf returns a ref's strategy; empty if Decide can't follow it. ValidateStrategy reports the error.
 func StrategyOf(in *workv1alpha1.RolloutStrategy) Strategy {
 	s, err := ParseStrategy("", in)
 	if err != nil {
@@ -83,7 +83,7 @@ func ValidateStrategy(path *field.Path, in *workv1alpha1.RolloutStrategy) field.
 	return errs
 }
 
-// parse reads the fields of a strategy that its type uses, except the groups, and checks them all.
+// parse reads the fields that the strategy's type uses, except the groups. It checks these fields and the groups.
 func parse(path *field.Path, in *workv1alpha1.RolloutStrategy) (s Strategy, errs field.ErrorList) {
 	s = Strategy{
 		Kind: cmp.Or(in.Type, clusterv1alpha1.All), Gates: in.SuccessGates, Skip: in.SkipsUnavailable(),
@@ -94,7 +94,8 @@ func parse(path *field.Path, in *workv1alpha1.RolloutStrategy) (s Strategy, errs
 	switch s.Kind {
 	case clusterv1alpha1.All:
 		part, config = path.Child("all"), ptr.Deref(in.All, clusterv1alpha1.RolloutAll{}).RolloutConfig
-		// As in OCM, the soak is the wait between two batches, and All has no batches. The webhook and the conditions warn about it.
+		// As in OCM, the soak is the wait between two batches, and All has no batches. The webhook and the conditions warn about the ignored
+		// setting.
 		s.SoakIgnored = config.MinSuccessTime.Duration
 	case clusterv1alpha1.Progressive:
 		progressive := ptr.Deref(in.Progressive, clusterv1alpha1.RolloutProgressive{})
@@ -165,8 +166,8 @@ func percentOf(value string, total int) int {
 	return (percent*total + 99) / 100
 }
 
-// FailuresAllowed returns how many of total clusters may fail under a maxFailures. A percentage is rounded up. A number applies unchanged,
-// even if it is larger than the total.
+// FailuresAllowed returns the number of clusters, out of total, that may fail with a maxFailures. A percentage is rounded up. A number
+// applies unchanged, even if it is larger than the total.
 func FailuresAllowed(maxFailures *intstr.IntOrString, total int) int {
 	if maxFailures.Type == intstr.Int {
 		return maxFailures.IntValue()
@@ -174,8 +175,8 @@ func FailuresAllowed(maxFailures *intstr.IntOrString, total int) int {
 	return percentOf(maxFailures.StrVal, total)
 }
 
-// Batch returns how many of total clusters may be in flight at once under a maxConcurrency. A percentage is rounded up. An empty or zero
-// value, or one above the total, means all, as in sdk-go's handler.
+// Batch returns the number of clusters, out of total, that may be in flight at once with a maxConcurrency. A percentage is rounded up. An
+// empty or zero value, or one above the total, means all clusters, as in sdk-go's handler.
 func Batch(maxConcurrency *intstr.IntOrString, total int) int {
 	size := maxConcurrency.IntValue()
 	if maxConcurrency.Type == intstr.String {
@@ -225,8 +226,8 @@ func checkSoak(soak time.Duration) error {
 	return nil
 }
 
-// ToleratesAll reports whether the ref does not fail even when all of its clusters fail. A number can't be judged without the number of
-// clusters, and a mandatory group tolerates no failure.
+// ToleratesAll reports whether the ref does not fail even when all of its clusters fail. An absolute maxFailures can't be judged without
+// the number of clusters, and a mandatory group tolerates no failure.
 func (s *Strategy) ToleratesAll() bool {
 	return s.MaxFailures.Type == intstr.String && FailuresAllowed(&s.MaxFailures, 1000) >= 1000 && !s.Mandatory.Any()
 }

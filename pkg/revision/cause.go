@@ -48,7 +48,7 @@ func TemplateManager(managed []metav1.ManagedFieldsEntry) string {
 	return latest.Manager
 }
 
-// OwnsField reports whether an entry of managedFields has a field inside of one of an object's top fields.
+// OwnsField reports whether an entry of managedFields owns a field within a top-level field of an object.
 func OwnsField(entry *metav1.ManagedFieldsEntry, top, field string) bool {
 	var owned map[string]map[string]json.RawMessage
 	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.Raw, &owned) != nil {

@@ -29,7 +29,7 @@ func DigestOf(template *workv1.ManifestWorkSpec) (Digest, error) {
 	return Digest(hex.EncodeToString(sum[:])), nil
 }
 
-// canonical returns the form of a template that is digested.
+// canonical returns the form of a template from which its digest is computed.
 func canonical(template *workv1.ManifestWorkSpec) ([]byte, error) {
 	defaulted := WithDefaults(template)
 	manifests, err := manifestValues(defaulted.Workload.Manifests)
@@ -102,7 +102,7 @@ func dropNullTimestamps(value any) {
 }
 
 // WithDefaults returns a copy of a template with the defaults of the ManifestWork CRD, as the API server stores it. A template that an
-// older CRD stored, or the data of a revision, may lack them.
+// older CRD stored, or the data of a revision, may lack the defaults.
 func WithDefaults(template *workv1.ManifestWorkSpec) *workv1.ManifestWorkSpec {
 	stored := template.DeepCopy()
 	if option := stored.DeleteOption; option != nil && option.PropagationPolicy == "" {

@@ -51,7 +51,7 @@ type Approval struct {
 type Abort struct {
 	// At is when the rollout was aborted.
 	At time.Time `json:"at"`
-	// By is the user who aborted the rollout by hand, from status.abortedBy; empty if it names none. Said is status.abortReason, as the user
+	// By is the user who aborted the rollout by hand, from status.abortedBy; it may be empty. Said is status.abortReason, as the user
 	// set it; records do not have it.
 	By   string `json:"by,omitempty"`
 	Said string `json:"said,omitempty"`
@@ -59,13 +59,13 @@ type Abort struct {
 	// have it.
 	Reason   string   `json:"reason,omitempty"`
 	Evidence []string `json:"evidence,omitempty"`
-	// Restored is when every selected cluster had confirmed the revision to which the abort returned it; zero before.
+	// Restored is when every selected cluster had confirmed the revision to which the abort returned it; zero before that.
 	Restored time.Time `json:"restored,omitzero"`
-	// Held is when an earlier rollout of the revision was aborted for Reason, if that abort holds this rollout; zero otherwise.
+	// Held is the time at which an earlier rollout of the revision was aborted for Reason, if that abort holds this rollout; zero otherwise.
 	Held time.Time `json:"held,omitzero"`
 }
 
-// Why returns the reason for an abort, which may be nil, for messages.
+// Why returns the reason for the abort, for messages. The abort may be nil.
 func (a *Abort) Why() string {
 	if a == nil || a.Held.IsZero() {
 		return ptr.Deref(a, Abort{}).Reason
@@ -151,7 +151,7 @@ func (r *Record) Encode() (string, error) {
 	return Encode("the record of a revision", r)
 }
 
-// Encode returns a value as JSON, without HTML escapes. what is for the error.
+// Encode returns a value as JSON, without HTML escapes. what names the value in the error.
 func Encode(what string, value any) (string, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

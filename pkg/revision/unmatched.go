@@ -23,7 +23,7 @@ func BuiltIn(group string) bool {
 	return !strings.Contains(group, ".") || slices.Contains(BuiltInGroups, group)
 }
 
-// Identify returns the kind of a manifest's object, and the identifier with which manifestConfigs name the object. The resource is derived
+// Identify returns the kind of a manifest's object, and the identifier that manifestConfigs use for the object. The resource is derived
 // from the kind, because the hub can't ask the clusters: outside the built-in groups, it is a guess.
 func Identify(manifest *workv1.Manifest) (kind schema.GroupKind, id workv1.ResourceIdentifier, err error) {
 	var object struct {

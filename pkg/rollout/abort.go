@@ -21,12 +21,13 @@ import (
 //  6. If the template returns to the current revision, or to an earlier one within the rollback window, each cluster that left it gets it
 //     back at once (returnAtOnce).
 
-// AbortBlock is why a failed placementRef with failureStrategy AbortAll, or ReportAbort, decides no abort. Package status makes the message.
+// AbortBlock is the reason why a failed placementRef with failureStrategy AbortAll or ReportAbort does not lead to an abort. Package status
+// writes the message.
 type AbortBlock string
 
 // The blocks.
 const (
-	// NoBlock means that nothing keeps the rollout from being aborted, or that no placementRef asks for it.
+	// NoBlock means that nothing keeps the rollout from being aborted, or that no placementRef requests an abort.
 	NoBlock AbortBlock = ""
 	// BlockedByAbsence means that there is no revision to roll back to.
 	BlockedByAbsence AbortBlock = "Absence"
@@ -41,8 +42,8 @@ func (s *Snapshot) desired() *work.Revision {
 	return s.Update
 }
 
-// canBeAborted reports whether a failure can abort the rollout, at any time: there is a current revision other than the update revision, and
-// it is not an undo. The completion of such a rollout waits for outcomes that could still abort it (outcome).
+// canBeAborted reports whether a failure can abort the rollout, now or later: there is a current revision other than the update revision,
+// and the rollout is not an undo. The completion of such a rollout waits for outcomes that could still abort it (outcome).
 func (s *Snapshot) canBeAborted() bool {
 	return !s.Aborted && s.Current != nil && s.Current.Hash != s.Update.Hash && !s.undoes()
 }
@@ -61,8 +62,8 @@ func (s *Snapshot) returns() bool {
 	return s.FastUndo || s.Current.Hash == s.Update.Hash && s.Update.Underway
 }
 
-// decideAbort decides whether the rollout is aborted, and reports it. What only delays an abort must also call recheckAt, and keep the rollout
-// from completing and stalling (setCompletion).
+// decideAbort decides whether the rollout is aborted, and reports the decision. Code that delays an abort must also call recheckAt, and
+// keep the rollout from completing or stalling (setCompletion).
 func (p *Plan) decideAbort(s *Snapshot, states []*placementState) bool {
 	var aborts, reports []string
 	for i, ps := range states {
@@ -95,7 +96,7 @@ func (p *Plan) planRollback(s *Snapshot, states []*placementState, sel *selectio
 	if s.Current == nil {
 		return
 	}
-	// A work goes back if it does not have the restored revision, or has kept objects to trim.
+	// A work is rolled back if it does not have the restored revision, or has kept objects to trim.
 	p.writeEverywhere(s, states, sel, s.Current, "aborted", func(w *work.Work) bool { return !w.At(s.Current) || p.trims(s, w) })
 	p.Behind = p.Deferred
 	for i := range p.Writes {

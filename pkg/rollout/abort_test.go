@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestAbort: a rollout is aborted or is not.
+// TestAbort: the cases in which a rollout is aborted, and those in which it is not.
 func TestAbort(t *testing.T) {
 	abort := func(name string, clusters ...string) placement.Ref {
 		return rt.Ref(name, rt.Deadline("5m"), rt.AbortAll(), rt.Clusters(clusters...))
@@ -90,7 +90,7 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-// TestAbortMessageIsBounded: a message is short enough to read.
+// TestAbortMessageIsBounded: a message names at most five failed clusters.
 func TestAbortMessageIsBounded(t *testing.T) {
 	var names []string
 	var works []work.Work
@@ -149,14 +149,15 @@ func TestGoBackIsOver(t *testing.T) {
 	}
 }
 
-// TestConfirmed: a restored cluster counts when its success does. Agents put a new generation on conditions that they read before it.
+// TestConfirmed: a restored cluster counts as confirmed when its success has settled. Agents put a new generation on conditions that they
+// read before that generation.
 func TestConfirmed(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Settle(3*second), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(old("c1"), old("c2", rt.SeenSucceeding(10*minute-second))))
 	if p.Confirmed != 1 || p.Recheck != 2*second {
 		t.Errorf("confirmed %d, again after %s", p.Confirmed, p.Recheck)
 	}
-	// A restarted hub emits nothing about an abort that all clusters had confirmed before.
+	// A restarted hub emits no events about an abort that all clusters had already confirmed.
 	p = decide(rt.Now(10*minute), rt.Settle(3*second), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(old("c1", rt.JustSeenSucceeding()), old("c2", rt.JustSeenSucceeding())), func(s *rollout.Snapshot) { s.Restored = true })
 	if p.Confirmed != 2 || p.Recheck != 0 {

@@ -1,11 +1,11 @@
 package rollout
 
-// AbsenceCause is why there is no revision to roll back to.
+// AbsenceCause is the reason why there is no revision to roll back to.
 type AbsenceCause string
 
 // The causes.
 const (
-	// WithoutHistory means that the hub may not read ControllerRevisions.
+	// WithoutHistory means that the hub is not allowed to read ControllerRevisions.
 	WithoutHistory AbsenceCause = "WithoutHistory"
 	// NeverComplete means that no rollout has completed yet.
 	NeverComplete AbsenceCause = "NeverComplete"
@@ -14,25 +14,25 @@ const (
 	NotAdopted AbsenceCause = "NotAdopted"
 	// Surpassed means that another hub rolled out after the stable revision, and that no rollout has completed since.
 	Surpassed AbsenceCause = "Surpassed"
-	// Deleted means that somebody deleted it.
+	// Deleted means that the stable revision was deleted.
 	Deleted AbsenceCause = "Deleted"
 	// Disowned means that the stable revision no longer has an ownerReference to this object.
 	Disowned AbsenceCause = "Disowned"
-	// Unreadable means that its ControllerRevision cannot be read.
+	// Unreadable means that the ControllerRevision of the stable revision can't be read.
 	Unreadable AbsenceCause = "Unreadable"
-	// OnOneCluster means that only one cluster had it, and that others are selected.
+	// OnOneCluster means that only one cluster had the stable revision, and that other clusters are selected.
 	OnOneCluster AbsenceCause = "OnOneCluster"
 )
 
-// Absence is why there is no revision to roll back to. Package status makes the message.
+// Absence describes why there is no revision to roll back to. Package status writes the message.
 type Absence struct {
 	Cause AbsenceCause
 	// Revision is the name of the ControllerRevision that was surpassed or deleted, or that only one cluster had.
 	Revision string
 	// Cluster is the only cluster that had the revision.
 	Cluster string
-	// Others are the hashes from which the user may name the stable revision: no rollout was complete, or another hub surpassed it.
+	// Others are the hashes of the revisions that the user can name as the stable one: no rollout was complete, or another hub surpassed it.
 	Others []string
-	// Detail is the error from the API server or the decoder: why the history, or the revision, cannot be read.
+	// Detail is the error from the API server or the decoder, if the history or the revision can't be read.
 	Detail string
 }

@@ -129,8 +129,8 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 			p.Settled = append(p.Settled, m.work)
 		}
 		if m.work == nil && m.mayBeInFlight(s) {
-			// Over a broker, the next clusters, and what the conditions say of this one, change when its agent is heard. While nothing is written to
-			// the cluster, no event leads to a pass (P7).
+			// Over a broker, the next clusters and the conditions change when the agent of this cluster is heard. While nothing is written to the
+			// cluster, no event leads to a pass (P7).
 			p.recheckAt(s.Now, s.Now.Add(unknownRecheck))
 		}
 		if m.away {
@@ -148,7 +148,7 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 	}
 }
 
-// notePassedOver notes a cluster that is skipped, on hold, or outside of its windows.
+// notePassedOver notes a cluster that is skipped, on hold, or outside its windows.
 func (p *Plan) notePassedOver(s *Snapshot, ps *placementState, m *member) {
 	switch m.phase {
 	case skipped:

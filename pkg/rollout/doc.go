@@ -10,7 +10,7 @@
 //	Which phase is it in, and what follows?          phase.go: one table; package work reads the conditions
 //	When has it failed, and its placementRef?        failed.go; records.go: for how long that holds
 //	Which gates must be open before it succeeds?     gates.go
-//	When is the rollout aborted, what goes back?     abort.go
+//	When is the rollout aborted? What goes back?     abort.go
 //	Which clusters are next?                         next.go; rings.go: the order of listed groups
 //	When do kept objects go?                         trim.go; handover.go: which objects a write keeps
 //	Which works are labelled, which are deleted?     adopt.go, relabel.go, remove.go

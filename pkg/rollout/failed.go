@@ -26,8 +26,8 @@ import (
 //     the API server again (pkg/controller/examine.go), and records the failure in the ledger.
 //  7. A placementRef fails when more of its clusters failed than maxFailures allows: of all its clusters for All and Progressive, of each
 //     decision group for ProgressivePerGroup. No cluster of a mandatory group may fail (fails, exceeds).
-//  8. It is halted, and starts nothing new, when that is true of the failed clusters together with the degraded and unknown ones and
-//     those whose deletion timed out (halts). Clusters in flight do not count.
+//  8. A placementRef is halted, and starts nothing new, when the failed, degraded and unknown clusters, and those whose deletion timed out,
+//     are together more than that (halts). Clusters in flight do not count.
 
 // unknownLength is the assumed length of a gap that the hub could not measure, and the maximum length of every gap.
 const unknownLength = 2 * time.Minute
@@ -173,8 +173,8 @@ func (p *Plan) nameUnknownAgent(s *Snapshot, m *member) {
 }
 
 // fails reports whether more clusters failed than maxFailures allows. A percentage applies to all clusters that have counted since the
-// rollout began. Clusters that no longer count may belong to any group. While the selection of any placementRef is unknown, no placementRef
-// fails, and neither does one with an unreadable strategy.
+// rollout began. Clusters that no longer count could belong to any group. While the selection of any placementRef is unknown, no
+// placementRef fails. A placementRef with an unreadable strategy never fails.
 func (ps *placementState) fails() bool {
 	if ps.err != nil || ps.selection.anyUnknown {
 		return false
@@ -189,8 +189,8 @@ func (ps *placementState) fails() bool {
 // anyNumber stands for a number of clusters that was lost: more than any Placement selects.
 const anyNumber = math.MaxInt32
 
-// halts reports whether nothing new is started: the failed clusters, together with the degraded, unknown and timed-out ones, are more than
-// maxFailures allows, or the strategy is unreadable.
+// halts reports whether the placementRef starts nothing new, because the failed, degraded, unknown and timed-out clusters together are more
+// than maxFailures allows, or because the strategy is unreadable.
 func (ps *placementState) halts(s *Snapshot) bool {
 	return ps.err != nil || ps.exceeds(func(m *member) bool { return m.phase.halts }) || ps.haltHolds(s)
 }
@@ -229,13 +229,14 @@ func (ps *placementState) exceedsOf(total, missing int, holds, among func(*membe
 	return slices.ContainsFunc(ps.failureLimits(total, missing, holds, among), limit.exceeded)
 }
 
-// limit is a limit of failures: the number of clusters that share it, how many of them count as failed, and how many may.
+// limit is a limit on failures: the number of clusters that share it, the number of those that count as failed, and the number that may.
 type limit struct{ size, count, allowed int }
 
 func (l limit) exceeded() bool { return l.count > l.allowed }
 
-// failureLimits returns the limit of each decision group that has one, and last the limit of the placementRef, which the other groups share.
-// The mandatory groups enlarge the base of its percentage. The groups of a listed entry share the limit of the first of them.
+// failureLimits returns the limit of each decision group that has its own, followed by the limit of the placementRef, which the other
+// groups share. The percentage of that last limit also applies to the clusters of the mandatory groups. The groups of a listed entry share
+// the limit of its first group.
 func (ps *placementState) failureLimits(total, missing int, holds, among func(*member) bool) []limit {
 	shared := len(ps.groups)
 	limits := make([]limit, shared+1)
@@ -262,7 +263,7 @@ func (ps *placementState) failureLimits(total, missing int, holds, among func(*m
 	return limits
 }
 
-// limitOf returns the position of the limit that applies to a decision group.
+// limitOf returns the index of the limit that applies to a decision group.
 func (ps *placementState) limitOf(group int) int {
 	switch at, own := ps.ownFailures(group); {
 	case own:

@@ -102,7 +102,8 @@ func TestNamedUnheardIsLookedAtAgain(t *testing.T) {
 	require.Equal(t, minute, p.Recheck)
 }
 
-// TestInvalidNameIsNotAwaited: no agent is ever heard under a name that is no namespace, so a complete rollout does not look again for one.
+// TestInvalidNameIsNotAwaited: no agent is ever heard under a name that is not a valid namespace, so a complete rollout is not rechecked
+// for one.
 func TestInvalidNameIsNotAwaited(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Heard(0, "c1"), rt.Works(done("c1")),
 		rt.Refs(rt.Ref("p1", rt.All(), rt.MaxFailures(1), rt.Group("", "c1", `"no_such"`))))

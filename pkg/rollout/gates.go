@@ -58,8 +58,8 @@ func gatesOfGroup(strategy *placement.Strategy, group *placement.Group, rev *wor
 	return gates
 }
 
-// GatesOf returns the success gates by which assess judges each work that has the update revision. A work that is being deleted and names
-// another placementRef than the one that selects its cluster counts for both, and has none.
+// GatesOf returns the success gates that assess applies to each work with the update revision. A work that is being deleted, and names a
+// placementRef other than the one that selects its cluster, counts for both placementRefs and has no gates.
 func GatesOf(s *Snapshot) map[*work.Work][]work.Gate {
 	gates, sel := map[*work.Work][]work.Gate{}, newSelection(s)
 	for i := range s.Refs {

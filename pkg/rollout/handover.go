@@ -27,9 +27,9 @@ func (h *Handover) leavesAlone(w *work.Work) bool {
 	return h != nil && h.Unknown && w != nil && w.KeptRevision() != ""
 }
 
-// Content returns the content of a work that keeps objects of another revision; nil if it keeps none, or if a revision can't be read. While
-// the history can't be read, it is the presumed content: the manifests of the work's revision, followed by any others. So the cluster keeps
-// its slot, and is judged by the manifests of the revision.
+// Content returns the content of a work that keeps objects of another revision; nil if the work keeps no objects, or if a revision can't be
+// read. While the history can't be read, Content returns the presumed content: the manifests of the work's revision, followed by any
+// others. So the cluster keeps its slot, and is judged by the manifests of the revision.
 func (h *Handover) Content(w *work.Work, byHash map[string]*work.Revision) *handover.Combined {
 	of, kept := byHash[w.Hash()], byHash[w.KeptRevision()]
 	if of == nil || of.Template == nil {

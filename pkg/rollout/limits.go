@@ -19,7 +19,7 @@ type Limits struct {
 	// Halted is true if the next clusters are not started. Excess is how many of the clusters that count have to recover before they are.
 	Halted bool
 	Excess int
-	// Groups are the decision groups with clusters that have a limit of their own, in their order.
+	// Groups are the decision groups that have clusters and their own limit, in order.
 	Groups []GroupLimits
 	// PerGroup is true if each group has its own limit.
 	PerGroup bool

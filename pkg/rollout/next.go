@@ -23,8 +23,8 @@ import (
 //  5. For Progressive, as many are next as slots are free: the batch size less the clusters that take a slot. Clusters that may have the
 //     revision already, because a write had no answer, get the free slots first (fillBatch).
 //  6. sdk-go's handler, which all of OCM's controllers share, puts the candidates in order: by name for All and Progressive, and group by
-//     group for mandatory groups and ProgressivePerGroup. It gets no times, failures or limits, because it would decide differently about
-//     those. TestHandlerDeviations shows each of the cases, and TestHandlerAgrees compares all others.
+//     group for mandatory groups and ProgressivePerGroup. It gets no times, failures or limits, because its decisions about them would
+//     differ. TestHandlerDeviations shows each of these cases, and TestHandlerAgrees compares all other cases.
 
 // start adds the writes of the update revision to the clusters that are next.
 func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
@@ -117,13 +117,13 @@ type question struct {
 	among func(*member) bool
 	// inOrder: a group waits for the groups before it.
 	inOrder bool
-	// free is the number of free slots in a batch; zero for no batch.
+	// free is the number of free slots in a batch; zero if there is no batch.
 	free int
 }
 
 // nextBatch returns the candidates that come next, and marks them as chosen. Each listed group that may begin follows the strategy
-// separately, and so do the other clusters after the last one. The handler compares each state with each cluster, so it gets only what
-// matters: for a batch the number of free slots is enough, and for a waiting group one cluster in flight.
+// separately, as do the other clusters after the last listed group. The handler compares each state with each cluster, so it gets as few
+// states as possible: for a batch, the number of free slots is enough, and for a waiting group, one cluster in flight.
 func (ps *placementState) nextBatch(s *Snapshot) (next []*member, err error) {
 	if !ps.any((*member).startable) {
 		return nil, nil

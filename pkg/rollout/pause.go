@@ -103,11 +103,11 @@ func (p *Plan) due() *Actions {
 	return &p.Actions
 }
 
-// AbortDue returns the abort of a failed rollout, even if a pause holds it back; nil for none.
+// AbortDue returns the abort of a failed rollout, even if a pause holds it back; nil if there is none.
 func (p *Plan) AbortDue() *Abort { return p.due().Abort }
 
-// Hashes returns the hashes of the revisions that the plan writes, or would write without a pause, and of those whose objects it keeps. The
-// works in the cache may not name them yet.
+// Hashes returns the hashes of the revisions that the plan writes, or would write without a pause, and of the revisions whose objects it
+// keeps. The works in the cache may not have these hashes yet.
 func (p *Plan) Hashes() sets.Set[string] {
 	hashes := sets.New[string]()
 	for _, w := range p.due().Writes {

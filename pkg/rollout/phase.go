@@ -93,10 +93,10 @@ type phase struct {
 var (
 	waiting     = &phase{name: PhaseWaiting, startable: true, takesSlot: onceWritten, keepsTurn: true, waitsFor: WaitTurn}
 	terminating = &phase{name: PhaseTerminating, takesSlot: always, keepsTurn: true, waitsFor: WaitDeletion}
-	// terminatingElsewhere is terminating with a work that belongs to another placementRef, and occupies a slot there.
+	// terminatingElsewhere is a terminating cluster whose work belongs to another placementRef, and occupies a slot there.
 	terminatingElsewhere = &phase{name: PhaseTerminating, keepsTurn: true, waitsFor: WaitDeletion}
 	terminationTimedOut  = &phase{name: PhaseTerminationTimedOut, halts: true, tolerated: true, listed: true, waitsFor: WaitDeletion}
-	// overdueUnselected is a cluster that nothing selects any more, that had succeeded, and whose deadline has passed since.
+	// overdueUnselected is a cluster that had succeeded, that no placementRef selects any more, and whose deadline has passed since.
 	overdueUnselected = &phase{name: PhaseTerminationTimedOut, waitsFor: WaitDeletion}
 	inFlight          = &phase{
 		name: PhaseInFlight, takesSlot: always, keepsTurn: true, mayStillFail: true, awaited: always, waitsFor: WaitAgent,
@@ -112,13 +112,13 @@ var (
 		name: PhaseDegraded, takesSlot: always, keepsTurn: true, halts: true, mayStillFail: true, awaited: withDeadline, listed: true,
 		waitsFor: WaitManifests,
 	}
-	// degradedChanged is a cluster that was degraded when the placementRef was halted, and whose work was edited or deleted since: it gets the
-	// update revision again.
+	// degradedChanged is a cluster that was degraded when the placementRef was halted, and whose work has been edited or deleted since then:
+	// it gets the update revision again.
 	degradedChanged = &phase{
 		name: PhaseDegraded, takesSlot: always, keepsTurn: true, halts: true, awaited: withDeadline, listed: true, waitsFor: WaitManifests,
 	}
 	failed = &phase{name: PhaseFailed, halts: true, fails: true, tolerated: true, listed: true}
-	// failedChanged is failed with a work that somebody edited or deleted since: it gets the update revision again.
+	// failedChanged is a failed cluster whose work has been edited or deleted since: it gets the update revision again.
 	failedChanged = &phase{name: PhaseFailed, halts: true, fails: true, listed: true}
 	agentUnknown  = &phase{name: PhaseAgentUnknown, halts: true, listed: true, waitsFor: WaitAgent}
 	completed     = &phase{name: PhaseCompleted, done: true, listed: true}

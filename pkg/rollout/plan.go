@@ -124,13 +124,13 @@ type RefOutcome struct {
 	awaited int
 }
 
-// Actions are what a plan does.
+// Actions are the actions of a plan.
 type Actions struct {
 	// Abort is set if the rollout is to be aborted. Then Writes and Deletes are empty: the abort is persisted first.
 	Abort *Abort
 	// Writes are the writes, in the order in which they should be made.
 	Writes []Write
-	// Deletes are the deletions of works that no ref selects, and of surplus ones.
+	// Deletes are the deletions of works that no ref selects, and of surplus works.
 	Deletes []Delete
 }
 
@@ -229,7 +229,7 @@ type Failing struct {
 	Rejected string
 }
 
-// sum adds up a number of each placementRef.
+// sum returns the sum of a number over all placementRefs.
 func (p *Plan) sum(of func(*RefOutcome) int) (n int) {
 	for i := range p.Refs {
 		n += of(&p.Refs[i])
@@ -243,7 +243,8 @@ func (p *Plan) Selected() int { return p.sum(func(ref *RefOutcome) int { return 
 // Updated returns how many selected clusters succeeded at the update revision.
 func (p *Plan) Updated() int { return p.sum(func(ref *RefOutcome) int { return ref.Updated }) }
 
-// Restorable returns how many clusters an abort can roll back: all selected clusters, except impossible names and clusters that are away.
+// Restorable returns how many clusters an abort can roll back: all selected clusters, except those that are away or have an impossible
+// name.
 func (p *Plan) Restorable() int {
 	return p.awayRestorable + p.sum(func(ref *RefOutcome) int { return ref.Selected - ref.invalid })
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Fleet is what this process knows about the works and their clusters.
+// Fleet is the information that this process has about the works and their clusters.
 type Fleet struct {
 	// Works are all ManifestWorks that have the owner label, sorted by namespace and name.
 	Works []work.Work
-	// Clusters are the managed clusters of two kinds of works: those that no placementRef selects, and those that the placementRef in their
-	// label does not select. It is nil if the hub can't read ManagedClusters.
+	// Clusters are the managed clusters of some works: those that no placementRef selects, and those that the placementRef in the work's label
+	// does not select. It is nil if the hub can't read ManagedClusters.
 	Clusters placement.Clusters
 	// Holds are the holds of selected clusters.
 	Holds map[string]placement.Hold
@@ -31,13 +31,13 @@ type Fleet struct {
 	Unreached []string
 	// Settle is how long this process must have seen a success without interruption before it counts.
 	Settle time.Duration
-	// Handover is set under pruneStrategy WhenAvailable: objects that a revision drops stay until it is available.
+	// Handover is set under pruneStrategy WhenAvailable: objects that a revision drops stay until the revision is available.
 	Handover *Handover
 }
 
-// Snapshot is everything that Decide knows about one ManifestWorkReplicaSet.
+// Snapshot is all the information that Decide has about one ManifestWorkReplicaSet.
 type Snapshot struct {
-	// Now is the hub's clock.
+	// Now is the time on the hub's clock.
 	Now time.Time
 	Fleet
 

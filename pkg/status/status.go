@@ -16,8 +16,8 @@ import (
 // Stage is the progress of the rollout of the update revision: one of five states.
 type Stage = workv1alpha1.State
 
-// The stages. The first three belong to a rollout, the next two to an abort. A complete rollout stays complete, even if clusters fail later.
-// An abort is over when every work that can be written is restored.
+// The stages. The first three belong to a rollout, the next two to an abort. A complete rollout stays complete, even if clusters fail
+// later. An abort ends when every work that can be written is restored.
 const (
 	RollingOut = workv1alpha1.StateRollingOut
 	Stalled    = workv1alpha1.StateStalled
@@ -99,7 +99,7 @@ func Set(conditions *[]metav1.Condition, condition metav1.Condition, generation 
 // maxMessage keeps a message well below the limit of the API server, which is 32 KiB.
 const maxMessage = 4096
 
-// bounded returns a text, cut to a maximum number of bytes without the mark that shows the cut.
+// bounded returns a text, cut to a maximum number of bytes. The mark that shows the cut is not counted.
 func bounded(text string, bytes int) string {
 	if len(text) <= bytes {
 		return text

@@ -121,7 +121,7 @@ type assessor struct {
 	ahead     bool
 }
 
-// began returns a state that began with a condition's transition, or when the revision was written if there is no condition.
+// began returns a state that began with the transition of a condition or, without a condition, when the revision was written.
 func (a *assessor) began(state State, condition *metav1.Condition) Assessment {
 	if condition == nil {
 		return Assessment{State: state, Since: a.appliedAt}

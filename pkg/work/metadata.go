@@ -56,7 +56,7 @@ type OwnerMetadata struct {
 	copied string
 	// wanted are the copied labels of each work. tools are the owner's labels that GitOps tools set.
 	wanted, tools []label
-	// Brokered is true if the works travel over a broker: it is unknown how an API server stores them.
+	// Brokered is true if the works travel over a broker. Then it is unknown how an API server stores them.
 	Brokered bool
 }
 

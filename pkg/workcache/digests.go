@@ -16,10 +16,10 @@ type Digests struct {
 	byBytes *lru.Cache
 }
 
-// NewDigests returns one that knows nothing yet.
+// NewDigests returns empty Digests.
 func NewDigests() *Digests { return &Digests{byBytes: lru.New(digestsKept)} }
 
-// DigestOf returns the digest of a spec. It is empty for one that can't be digested: such a spec equals no revision.
+// DigestOf returns the digest of a spec; empty if the spec can't be digested. Such a spec does not equal any revision.
 func (d *Digests) DigestOf(spec *workv1.ManifestWorkSpec) revision.Digest {
 	key, ok := work.SumOf(spec)
 	if !ok {

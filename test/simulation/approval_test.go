@@ -81,7 +81,7 @@ func TestApprovalIsWithdrawn(t *testing.T) {
 	s.warned(workv1alpha1.EventApprovalIgnored, `group "g0": it has begun`)
 }
 
-// TestApprovalIsForOneRevision: an approval for another revision, a late approval, a repeated one, and the removal of the list.
+// TestApprovalIsForOneRevision: an approval for another revision, a late or repeated approval, and the removal of the list have no effect.
 func TestApprovalIsForOneRevision(t *testing.T) {
 	s := awaitingCanary(t)
 	before := s.hashOf("v2")
@@ -94,7 +94,7 @@ func TestApprovalIsForOneRevision(t *testing.T) {
 	s.Update("v3")
 	s.settle(time.Minute)
 	s.awaits("g0")
-	s.Approve("g0", before) // It comes late.
+	s.Approve("g0", before) // The approval is late.
 	s.settle(time.Hour)
 	s.everywhere("v1")
 

@@ -55,7 +55,7 @@ func (w *World) forgeApproval(group string) {
 	w.Tell("status writer: forges an approval of group %s", group)
 }
 
-// gave reports whether a user approved a group in the rollout of a revision, or in an earlier one that the hub may remember.
+// gave reports whether a user approved a group in the rollout of a revision, or in an earlier rollout that the hub may remember.
 func (a *approvals) gave(hash, group string) bool {
 	approval := hash + "/" + group
 	return a.asked[approval] || a.lost && a.given[approval]

@@ -21,8 +21,8 @@ func (s *teller) notAborted() {
 	require.Nil(s.t, s.Object().Status.AbortedTime, s.story())
 }
 
-// R10, R11: a hub takes over in the middle of a rollout. If its clock is behind, deadlines count from when it first saw the works. If its clock is
-// ahead, no deadline fires in the grace.
+// R10, R11: a hub takes over in the middle of a rollout. If its clock is behind, deadlines count from when it first saw the works. If its
+// clock is ahead, no deadline fires in the grace period.
 func TestHubThatTakesOverWithAWrongClock(t *testing.T) {
 	for name, test := range map[string]struct{ ahead, fails time.Duration }{
 		"right":             {0, 9 * time.Minute},

@@ -18,7 +18,7 @@ type chapter struct {
 	do   func()
 }
 
-// live tells a life; note is called after each chapter.
+// live plays a life; note is called after each chapter.
 func (w *World) live(note func(chapter string), chapters []chapter) error {
 	for _, chapter := range chapters {
 		chapter.do()

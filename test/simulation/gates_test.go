@@ -135,8 +135,8 @@ func TestGateOverABroker(t *testing.T) {
 	s.says(workv1alpha1.ConditionPlacementVerified, "no condition rule of the template makes Tested")
 }
 
-// TestGateOfADeletedWork: the gates of a placementRef do not count for a work that its agent still has to delete for another placementRef.
-// The hub waits for the agent without looking again and again.
+// TestGateOfADeletedWork: the gates of a placementRef do not apply to a work of another placementRef that the agent has yet to delete. The
+// hub waits for the agent without repeated passes.
 func TestGateOfADeletedWork(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2"})
@@ -152,7 +152,7 @@ func TestGateOfADeletedWork(t *testing.T) {
 	s.settle(Forever)
 }
 
-// A cluster that another placementRef takes over keeps its deadline, even while a gate of both holds its success back.
+// A cluster that another placementRef takes over keeps its deadline, even while a gate of both placementRefs holds its success back.
 func TestTakeoverKeepsTheDeadlineOfAGate(t *testing.T) {
 	s := checkedStory(t)
 	s.Gate("", "v1", "True")

@@ -163,7 +163,8 @@ func handoverLife(w *World, note func(chapter string)) error {
 	})
 }
 
-// TestEveryWriteOfAHandoverMayFail: if the hub is killed at any write of a handover, or the write fails, the end is the same (P5, P10).
+// TestEveryWriteOfAHandoverMayFail: if the hub is killed at any write of a handover, or the write fails, the end state is the same (P5,
+// P10).
 func TestEveryWriteOfAHandoverMayFail(t *testing.T) {
 	t.Parallel()
 	everyWriteMayFail(t, func() *World {

@@ -83,7 +83,7 @@ func TestStoredHistoryLimitAboveTheBound(t *testing.T) {
 }
 
 // R12: an undo to a revision that the history limit deleted is still recognized as an undo: the revision was the current one before, and is
-// older than today's. The undo stalls, and is not aborted. The revision keeps the time of its first creation.
+// older than the present one. The undo stalls, and is not aborted. The revision keeps the time of its first creation.
 func TestUndoOfAPrunedRevision(t *testing.T) {
 	s := rolledOut(t)
 	s.keepsOlder(0)

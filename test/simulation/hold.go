@@ -77,7 +77,7 @@ func (w *World) groupsWait() bool {
 	})
 }
 
-// unansweredFor is how long a hub believes that a write without an answer may have succeeded.
+// unansweredFor is the time for which a hub assumes that a write without an answer may have succeeded.
 const unansweredFor = 30 * time.Second
 
 // checkHeld checks P13: nothing is started on a cluster that is on hold, or outside its windows. again is true if the work had the

@@ -11,7 +11,7 @@ import (
 // ledger returns the valid ledger, based on both places on the API server; zero if there is none.
 func (w *World) ledger() ledger.Ledger { return w.ledgerWith(w.history) }
 
-// ledgerOfHub returns the ledger that the hub can read: without the permission on ControllerRevisions, that of the status.
+// ledgerOfHub returns the ledger that the hub can read. Without permission to read ControllerRevisions, that is the ledger in the status.
 func (w *World) ledgerOfHub() ledger.Ledger {
 	if w.API.NoHistory {
 		return w.ledgerWith(func() revision.History { return revision.History{} })

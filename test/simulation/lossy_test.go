@@ -60,7 +60,8 @@ func TestUnreadReportLeadsToNoAbort(t *testing.T) {
 	s.quiet()
 }
 
-// A report that crosses the deletion of its work does not bring the work back: its owner is gone, and nobody would delete it again.
+// A report that crosses the deletion of its work does not restore the work: its owner is gone, and no controller would delete the work
+// again.
 func TestReportThatCrossesADeletion(t *testing.T) {
 	s := overBroker(t)
 	s.Place("p1", []string{"c1", "c2"})
@@ -69,12 +70,13 @@ func TestReportThatCrossesADeletion(t *testing.T) {
 	s.settle(time.Minute)
 	s.Delete()
 	clear(s.outcomes)
-	s.Network.reconsider("") // Each agent asks for its works, and is asked.
+	s.Network.reconsider("") // Each agent requests its works, and the hub requests its reports.
 	s.settle(Forever)
 	require.NoError(t, s.CheckQuiet(), s.story())
 }
 
-// While nothing can be started, no event leads to a pass when an agent is first heard. The hub looks by itself, and names its cluster.
+// While nothing can be started, no event leads to a pass when an agent is first heard. The hub checks without an event, and names the
+// agent's cluster.
 func TestAgentThatIsHeardLate(t *testing.T) {
 	s := overBroker(t)
 	s.stable(progressive("p1", 1, "None", 0, false), "c1", "c2")

@@ -13,8 +13,8 @@ func (s *teller) wipeStatus() {
 	s.Tell("user: wipes the status")
 }
 
-// R11, R40: the write that restores a lost status records no failure that was not read live. The network lost the report of the success of
-// c1, and the hub learns of it when it requests the work before it records a failure.
+// R11, R40: the write that restores a lost status records only failures that were read live. The network lost c1's report of its success.
+// The hub learns of the success when it requests the work, before it records a failure.
 func TestLostStatusRecordsNoFailureThatWasNotReadLive(t *testing.T) {
 	s := overBroker(t)
 	s.stable(progressive("p1", 2, "10s", 0, true), "c1", "c2")

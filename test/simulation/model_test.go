@@ -288,7 +288,7 @@ func (m *model) handEdit(t *rapid.T) {
 
 func (m *model) settle(during time.Duration) { m.must(m.w.Settle(during)) }
 
-// rest lets everything happen that happens by itself.
+// rest runs the world until nothing more happens by itself.
 func (m *model) rest() {
 	if m.w.Network != nil {
 		m.settle(2 * time.Hour) // Covers the longest deadline, and a clock that is set back.

@@ -95,11 +95,11 @@ func (w *World) checkPausedStatus(seen *replicaset.Object, before decided) error
 		return nil
 	}
 	if decidedIn(now) == before {
-		return nil // The process remembers what it decided, even if no revision holds it any more.
+		return nil // The process remembers its decisions, even if no revision holds them any more.
 	}
 	copied := ledger.Read(&ledger.Places{Owner: now.UID, History: w.history()}).Ledger
 	if copied.Update.Hash == now.Status.UpdateRevision && (copied.Abort != nil || now.Status.AbortedTime == nil) {
-		return nil // It was decided before, or a user retries it: a status from a backup is corrected at once.
+		return nil // The hub decided this before, or a user retries: a status from a backup is corrected at once.
 	}
 	if now.Status.UpdateRevision != seen.Status.UpdateRevision && w.hasRevision(seen.Status.UpdateRevision) {
 		return fmt.Errorf("R23: paused, and the update revision becomes %s", now.Status.UpdateRevision)

@@ -39,7 +39,7 @@ func TestFailedClusterChangesItsPlacement(t *testing.T) {
 	require.Equal(t, "v1", s.held("d2"), s.story())
 }
 
-// TestHaltWhileAPlacementIsMadeAgain: while the Placement of a halted placementRef is created again, no later placementRef starts the bad
+// TestHaltWhileAPlacementIsMadeAgain: while the Placement of a halted placementRef is being recreated, no later placementRef starts the bad
 // revision on the clusters that the halted one has not reached.
 func TestHaltWhileAPlacementIsMadeAgain(t *testing.T) {
 	s := checkedStory(t)
@@ -57,7 +57,7 @@ func TestHaltWhileAPlacementIsMadeAgain(t *testing.T) {
 	require.Empty(t, s.held("a2")+s.held("a3")+s.held("a4"), s.story())
 }
 
-// TestWorkCreatedAgainFromACopy: a work that a user creates again from a copy gets the full deadline.
+// TestWorkCreatedAgainFromACopy: a work that a user recreates from a copy gets the full deadline.
 func TestWorkCreatedAgainFromACopy(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2", "c3"})
@@ -156,7 +156,7 @@ func TestRetryAfterAClockThatWasAhead(t *testing.T) {
 	require.Equal(t, []string{"c2"}, s.failed(), s.story())
 }
 
-// TestDeletedRevisionDoesNotReturnAtOnce: the record of a deleted revision is gone, and so nobody knows how its last rollout ended.
+// TestDeletedRevisionDoesNotReturnAtOnce: the record of a deleted revision is gone, so it is unknown how its last rollout ended.
 func TestDeletedRevisionDoesNotReturnAtOnce(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})

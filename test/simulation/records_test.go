@@ -100,7 +100,8 @@ func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 	}
 }
 
-// TestAbortWithoutARevisionOfTheTemplateLooksLive: in this case, too, a cache whose watch is dead leads to no abort.
+// TestAbortWithoutARevisionOfTheTemplateLooksLive: even if the template has no revision, a cache whose watch is dead does not lead to an
+// abort.
 func TestAbortWithoutARevisionOfTheTemplateLooksLive(t *testing.T) {
 	s := checkedStory(t)
 	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")

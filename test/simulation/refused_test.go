@@ -62,7 +62,7 @@ func (s *teller) idle() {
 	require.NoError(s.t, s.checkIdle(10*time.Minute), s.story())
 }
 
-// R12: the same applies if no agent could apply the newer template.
+// R12: a failed rollout is aborted even if no agent could apply the newer template in the spec.
 func TestFailedRolloutIsAbortedWhileTheTemplateIsInvalid(t *testing.T) {
 	s := rolledOut(t)
 	s.hangs("v2", "c1")

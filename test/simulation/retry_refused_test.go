@@ -11,8 +11,9 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestRefusedRetry: the API server refuses every write of a ControllerRevision, and a user retries an aborted rollout, with or without an edit
-// of the template. The conditions report the refusal, no cluster changes, and the hub continues when the API server accepts writes again.
+// TestRefusedRetry: the API server rejects every write of a ControllerRevision, and a user retries an aborted rollout, with or without an
+// edit of the template. The conditions report the rejection, no cluster changes, and the hub continues when the API server accepts writes
+// again.
 func TestRefusedRetry(t *testing.T) {
 	byHand := func(s *teller) { s.Retry() }
 	fromGit := func(s *teller) { s.RetryByAnnotation(s.Clock.Now()) }

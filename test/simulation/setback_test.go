@@ -13,8 +13,8 @@ import (
 // statesOfAStory is the number of states of a story in which the clock is set back. With -every-fault, it is set back in all of them.
 const statesOfAStory = 4
 
-// ownTimes are the stories that act or check at fixed times, or check that nothing is written. The grace after a clock was set back changes
-// both.
+// ownTimes are the stories that act or check at fixed times, or check that nothing is written. The grace period after a clock is set back
+// changes both.
 var ownTimes = sets.New(
 	"a new version while an abort is being carried out", "paused in the middle of a rollout", "paused in the middle of an abort",
 	"an abort falls due and heals while it is paused", "clusters join and leave while it is paused", "deleted while it is paused",
@@ -29,7 +29,7 @@ var ownTimes = sets.New(
 )
 
 // setBackEverywhere repeats a story with a hub whose clock is an hour ahead, and corrects the clock in one state of the story at a time.
-// The end of the story is the same, and comes no later than the grace of a clock allows.
+// The end of the story is the same, and is delayed by at most the grace period of a clock.
 func setBackEverywhere(told *teller, name string, play []func(*teller)) {
 	if ownTimes.Has(name) {
 		return

@@ -278,7 +278,7 @@ func stay(keeps bool, versions ...string) func(w *World) {
 }
 
 // TestEveryWriteOfATakeoverMayFail makes each write with which this hub takes over from another fail, and compares the end with that of a
-// takeover without faults (P5). One write of a takeover may tell two events: the events are not compared.
+// takeover without faults (P5). One write of a takeover may emit two events, so the events are not compared.
 func TestEveryWriteOfATakeoverMayFail(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]func(*World){

@@ -37,10 +37,10 @@ var changing = map[string]string{
 		names: {kind: %[1]s, plural: %[1]ss}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`,
 }
 
-// TestRejectedChanges: the API server of a cluster rejects a change if and only if Findings says so, in both directions.
+// TestRejectedChanges: the API server of a cluster rejects a change if and only if Findings reports it, in both directions.
 func TestRejectedChanges(t *testing.T) {
 	const claims = `[{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]`
-	// The addresses of Services are from the range that the API server allocates last: it gives none of them to another Service.
+	// The addresses of Services are from the range that the API server allocates last, so it does not give them to other Services.
 	for name, test := range map[string]struct {
 		kind string
 		// from and to are JSON patches' worth of fields: a path, and its value; an empty value stands for no field.

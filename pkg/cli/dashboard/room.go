@@ -105,7 +105,7 @@ type rooms struct {
 	open map[string]*room
 }
 
-// roomOf returns the room of a rollout. It ends when no tab has asked for it for idleAfter.
+// roomOf returns the room of a rollout. The room closes when no tab has requested it for idleAfter.
 func (r *rooms) roomOf(namespace, name string) *room {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -106,13 +106,13 @@ func (o *options) list(ctx context.Context, c *clients, flags *listOptions) erro
 // pageOfSets is the page size for reading ManifestWorkReplicaSets. A template can be hundreds of kilobytes.
 const pageOfSets = 100
 
-// setsIn returns the client of the ManifestWorkReplicaSets in a namespace. In a typed list, one object that can't be decoded would hide all
-// others.
+// setsIn returns a dynamic client for the ManifestWorkReplicaSets in a namespace. With a typed client, one object that can't be decoded
+// would make the whole list fail.
 func setsIn(objects dynamic.Interface, namespace string) dynamic.ResourceInterface {
 	return objects.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(namespace)
 }
 
-// eachSet reads ManifestWorkReplicaSets page by page, as far as each can be decoded.
+// eachSet reads ManifestWorkReplicaSets page by page, and visits each of them. The fields that can't be decoded are empty.
 func eachSet(
 	ctx context.Context, objects dynamic.Interface, namespace string, selected metav1.ListOptions,
 	visit func(*workv1alpha1.ManifestWorkReplicaSet),

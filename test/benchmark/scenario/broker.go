@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/report"
 )
 
-// overBroker plays the same rollouts over a broker, and what only happens there.
+// overBroker plays the same rollouts over a broker, and the scenarios that only occur there.
 func (w *world) overBroker(ctx context.Context) error {
 	story := []func(context.Context) error{w.first, w.memory, w.quiet}
 	for range w.options.Repeat {

@@ -30,9 +30,9 @@ type Options struct {
 	Binaries hub.Binaries
 	// Settle is given to ours as --success-settle.
 	Settle time.Duration
-	// Delay is after what time an agent answers.
+	// Delay is the time after which an agent answers.
 	Delay time.Duration
-	// Repeat is how often an update and an abort of all clusters are measured.
+	// Repeat is the number of times that an update and an abort of all clusters are measured.
 	Repeat int
 	// Events is how many status events are measured at most, and EventTime for how long: at least three.
 	Events    int

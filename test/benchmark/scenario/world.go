@@ -136,7 +136,7 @@ func (w *world) until(ctx context.Context, check func() error) error {
 	return errors.Join(fatal, err)
 }
 
-// answered waits until so many works of a phase were written and answered.
+// answered waits until the given number of works have been written and answered in a phase.
 func (w *world) answered(ctx context.Context, phase *fleet.Phase, works int) error {
 	return w.until(ctx, func() error {
 		if seen := phase.Seen(); seen.Written < works || seen.Answered < works {

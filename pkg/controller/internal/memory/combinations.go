@@ -32,7 +32,7 @@ func NewCombinations(limits handover.Limits) *Combinations {
 
 type combination struct{ to, from revision.Digest }
 
-// CombinationOf combines two revisions. If they can't be combined, nothing is kept, and the result says why.
+// CombinationOf combines two revisions. If they can't be combined, nothing is kept, and the result gives the reason.
 func (c *Combinations) CombinationOf(to, from *work.Revision) handover.Result {
 	key := combination{to: to.Digest, from: from.Digest}
 	for _, cache := range []*lru.Cache{c.known, c.large} {

@@ -28,7 +28,7 @@ func NewOwners() *Owners {
 	return &Owners{digests: workcache.NewDigests(), known: map[string]*Owner{}}
 }
 
-// OwnerOf returns the state of an object. An object that was created again under the same name has a new state.
+// OwnerOf returns the state of an object. A recreated object has a new state.
 func (o *Owners) OwnerOf(key string, uid types.UID) *Owner {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -21,7 +21,7 @@ type Works struct {
 	known map[types.UID]*Work
 }
 
-// WorkOf returns the knowledge about a work. It is kept until a pass no longer sees the work.
+// WorkOf returns the state that this process remembers for a work. The state is kept until a pass no longer sees the work.
 func (m *Works) WorkOf(uid types.UID) *Work {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,8 +119,8 @@ func (w *Work) look(object *workv1.ManifestWork, digests *workcache.Digests) wor
 	return w.read
 }
 
-// Note adds to a work, which has its object and digest, what a decision needs. deletionCounts is true if a deletion increments the
-// generation, as in the API server.
+// Note adds the information that a decision needs to a work that already has its object and digest. deletionCounts is true if a deletion
+// increments the generation, as in the API server.
 func (w *Work) Note(seen *work.Work, by Selection, deletionCounts bool, now time.Time) {
 	o := &w.observed
 	setBack(now, &o.SucceededSince, &o.StateChangedAt, &o.WatchedSince, &o.SettledAt, &o.UnselectedSince, &o.LeftSince)

@@ -73,14 +73,14 @@ func TestClockAhead(t *testing.T) {
 	require.False(t, see(time.Hour, rt.WrittenAt(time.Hour), rt.Progresses(time.Hour)), "another write")
 }
 
-// note is a work as a pass reads it from the cache and notes it.
+// note reads a work from the cache and notes it, as a pass does.
 func note(m *Works, object *workv1.ManifestWork, by Selection, deletionCounts bool, now time.Time) work.Work {
 	works, known := m.Read([]*workv1.ManifestWork{object})
 	known[0].Note(&works[0], by, deletionCounts, now)
 	return works[0]
 }
 
-// What this process saw at a time that has not come yet, it sees now: its clock was set back. A deletion counts from when it was seen first.
+// After the clock is set back, a time in the future becomes the current time. A deletion counts from when it was first seen.
 func TestClockThatIsSetBack(t *testing.T) {
 	m := newWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) work.Work {
@@ -101,7 +101,7 @@ func TestClockThatIsSetBack(t *testing.T) {
 	require.Equal(t, rt.At(time.Hour), see(3*time.Hour, rt.DeletedAt(2*time.Hour)).DeletionSeen)
 }
 
-// A pass remembers since when no Placement selects a work's cluster, since when the work's own Placement no longer names it, and which
+// A pass remembers when the Placements stopped selecting a work's cluster, when the work's own Placement stopped naming it, and which
 // Placements selected it last.
 func TestNote(t *testing.T) {
 	m, object := newWorks(), newWork("u1", "7")
