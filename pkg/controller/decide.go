@@ -57,7 +57,7 @@ func (c *Controller) answer(ctx context.Context, p *pass, request *lifecycle.Req
 
 // laterLedger returns the message about an object whose ledger a later release of the hub wrote.
 func laterLedger(err error) string {
-	return fmt.Sprintf("a later release of the hub wrote the ledger of this object: %v; "+
+	return fmt.Sprintf("a newer release of the hub wrote the ledger of this object: %v; "+
 		"the hub leaves the object alone until that release runs again", err)
 }
 

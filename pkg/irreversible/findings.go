@@ -82,7 +82,7 @@ func Warnings(from, to *workv1.ManifestWorkSpec, aborts bool) []Warning {
 		case f.Consequence == Rejected:
 			rejected[f.Object] = true
 		case f.Consequence == Lost && aborts:
-			text += "; an abort does not bring them back"
+			text += "; an abort does not restore them"
 		}
 		add(&f, text)
 	}

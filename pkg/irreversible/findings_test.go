@@ -143,7 +143,7 @@ func TestWarnings(t *testing.T) {
 func TestWarningsNameTheManifest(t *testing.T) {
 	got := Warnings(templateOf(t, []string{namespace, fixedMap}), templateOf(t, []string{volume, fixedOne}), true)
 	require.Equal(t, []Warning{
-		{-1, "the rollout deletes Namespace shop with all objects in it; an abort does not bring them back"},
+		{-1, "the rollout deletes Namespace shop with all objects in it; an abort does not restore them"},
 		{1, "the rollout changes the immutable field data of ConfigMap shop/settings: the API server rejects it"},
 		{0, "an abort deletes PersistentVolumeClaim shop/data with its data, unless the reclaim policy of the volume is Retain"},
 	}, got)

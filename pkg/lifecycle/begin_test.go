@@ -174,8 +174,8 @@ func TestAbortByHand(t *testing.T) {
 		change func(*lifecycle.Observation)
 		why    string
 	}{
-		"it is complete":            {before: decided("b", "b", "a"), why: "revision " + nameOf("b") + " is the current one already"},
-		"it goes back to that":      {before: func() ledger.Ledger { l := decided("b", "b"); l.Ended = time.Time{}; return l }(), why: "is the current one already"},
+		"it is complete":            {before: decided("b", "b", "a"), why: "revision " + nameOf("b") + " is already the current revision"},
+		"it goes back to that":      {before: func() ledger.Ledger { l := decided("b", "b"); l.Ended = time.Time{}; return l }(), why: "is already the current revision"},
 		"nothing was complete":      {before: decided("", "b"), why: "no rollout has completed yet"},
 		"the stable one is deleted": {before: decided("z", "b"), why: "no ControllerRevision " + nameOf("z")},
 		"there is no history": {before: decided("a", "b"), why: "no permission", change: func(v *lifecycle.Observation) {
@@ -243,7 +243,7 @@ func TestNameTheStableRevision(t *testing.T) {
 		"one that was stable":             {before: decided("c", "b", "a"), name: hashOf("a")},
 		"any, where none is stable":       {before: decided("", "b"), name: hashOf("c")},
 		"in an abort":                     {before: func() ledger.Ledger { l := aborted("c", "b", 0); l.Former = []ledger.Named{named("a")}; return l }(), name: hashOf("a")},
-		"one that never was stable":       {before: decided("a", "b"), name: hashOf("c"), why: "revision " + nameOf("c") + " never was the current one"},
+		"one that never was stable":       {before: decided("a", "b"), name: hashOf("c"), why: "revision " + nameOf("c") + " was never the current revision"},
 		"none":                            {before: decided("a", "b"), why: "it was the current one when the field was removed"},
 		"one that is not of the history":  {before: decided("a", "b"), name: "zzz", why: "no revision of the history has the hash zzz"},
 		"one that can't be read":          {before: decided("", "b"), name: hashOf("d"), why: "no revision of the history has the hash " + hashOf("d")},

@@ -42,7 +42,7 @@ func (v *Observation) obeyAbort(d *Decision) {
 // nothingToAbort reports whether there is no rollout that can be aborted, and returns the reason for users.
 func (v *Observation) nothingToAbort(l *ledger.Ledger) (why string, none bool) {
 	if l.Current.Hash != "" && l.Current.Hash == l.Update.Hash {
-		return fmt.Sprintf("revision %s is the current one already, so no rollout can be aborted", revision.Name(v.Object.Name, l.Current.Hash)), true
+		return fmt.Sprintf("revision %s is already the current revision, so no rollout can be aborted", revision.Name(v.Object.Name, l.Current.Hash)), true
 	}
 	if _, absent := v.current(l, v.Named(l.Update.Hash)); absent != nil {
 		return status.NoCurrent(absent), true
@@ -110,7 +110,7 @@ func (v *Observation) obeyName(d *Decision) {
 	case l.Complete():
 		problem = "the rollout of revision " + revision.Name(v.Object.Name, l.Update.Hash) + " is complete"
 	case l.Current.Hash != "" && !l.WasCurrent(named):
-		problem = "revision " + rev.Object.Name + " never was the current one"
+		problem = "revision " + rev.Object.Name + " was never the current revision"
 	default:
 		l.MakeCurrent(ledger.Named{Hash: named, Digest: rev.Digest}, "")
 		if l.Abort != nil {

@@ -27,7 +27,7 @@ func (c *chain) templateProblem() string {
 	case c.TemplateErr != nil:
 		return fmt.Sprintf("spec.manifestWorkTemplate.%v: write each manifest as a Kubernetes object", c.TemplateErr)
 	case len(c.Object.Spec.ManifestWorkTemplate.Workload.Manifests) == 0:
-		return "spec.manifestWorkTemplate.workload.manifests is empty: put at least one manifest there, or delete the ManifestWorkReplicaSet to remove everything from the clusters"
+		return "spec.manifestWorkTemplate.workload.manifests is empty: add at least one manifest, or delete the ManifestWorkReplicaSet to remove everything from the clusters"
 	}
 	if problem := revision.ConfigProblem(&c.Object.Spec.ManifestWorkTemplate); problem != "" {
 		return "spec.manifestWorkTemplate.manifestConfigs: " + problem

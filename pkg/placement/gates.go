@@ -23,7 +23,7 @@ func badGate(path *field.Path, gates []workv1alpha1.SuccessGate) *field.Error {
 		same := func(other workv1alpha1.SuccessGate) bool { return other.ConditionType == gate.ConditionType }
 		switch problems := validation.IsQualifiedName(gate.ConditionType); {
 		case len(problems) > 0:
-			return invalid(conditionType, errors.New("it is not the type of a condition: "+strings.Join(problems, "; ")))
+			return invalid(conditionType, errors.New("it is not a valid condition type: "+strings.Join(problems, "; ")))
 		case slices.Contains(workv1alpha1.JudgedByHub, gate.ConditionType):
 			return invalid(conditionType, fmt.Errorf("the hub judges the condition %s itself: use a type of your own", gate.ConditionType))
 		case slices.ContainsFunc(gates[:i], same):

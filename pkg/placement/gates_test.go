@@ -26,9 +26,9 @@ func TestBadGates(t *testing.T) {
 	}{
 		"none":         {},
 		"fine":         {gates: []workv1alpha1.SuccessGate{gate("Tested"), gate("example.com/Tested"), {ConditionType: "Told", Mode: workv1alpha1.ReportGate}}},
-		"no type":      {gates: []workv1alpha1.SuccessGate{gate("")}, bad: "successGates[0].conditionType: it is not the type of a condition"},
-		"spaces":       {gates: []workv1alpha1.SuccessGate{gate("a b")}, bad: "successGates[0].conditionType: it is not the type of a condition"},
-		"too long":     {gates: []workv1alpha1.SuccessGate{gate(strings.Repeat("a", 64))}, bad: "successGates[0].conditionType: it is not the type of a condition"},
+		"no type":      {gates: []workv1alpha1.SuccessGate{gate("")}, bad: "successGates[0].conditionType: it is not a valid condition type"},
+		"spaces":       {gates: []workv1alpha1.SuccessGate{gate("a b")}, bad: "successGates[0].conditionType: it is not a valid condition type"},
+		"too long":     {gates: []workv1alpha1.SuccessGate{gate(strings.Repeat("a", 64))}, bad: "successGates[0].conditionType: it is not a valid condition type"},
 		"judged":       {gates: []workv1alpha1.SuccessGate{gate("Tested"), gate("Available")}, bad: "successGates[1].conditionType: the hub judges the condition Available itself"},
 		"twice":        {gates: []workv1alpha1.SuccessGate{gate("Tested"), gate("Tested")}, bad: "successGates[1].conditionType: Tested is listed twice"},
 		"a wrong mode": {gates: []workv1alpha1.SuccessGate{{ConditionType: "Tested", Mode: "Warn"}}, bad: "successGates[0].mode: use Enforce or Report"},

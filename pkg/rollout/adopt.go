@@ -31,7 +31,7 @@ func (p *Plan) adoptOlder(s *Snapshot, ps *placementState) {
 }
 
 // alreadyThis is the reason for adopting a work.
-const alreadyThis = "its spec is this revision already"
+const alreadyThis = "its spec already matches this revision"
 
 // adopt adds a write that changes only metadata: it adds the hash of a revision, and the time.
 func (p *Plan) adopt(ps *placementState, m *member, w Write) {

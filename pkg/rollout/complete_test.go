@@ -201,7 +201,7 @@ func TestLabels(t *testing.T) {
 		"the owner's don't win over": {options: []rt.SnapshotOption{rt.OwnerLabel(workv1alpha1.LabelPlacement, "p9"), rt.OwnerLabel(workv1alpha1.LabelControllerHash, "zzz")}, want: relabel},
 		"another placement":          {work: []rt.WorkOption{rt.OfPlacement("p0")}, want: []string{"Relabel c1: its cluster belongs to p1 now"}},
 		"a work that goes":           {options: []rt.SnapshotOption{team}, work: []rt.WorkOption{rt.Deleting()}},
-		"a work that is written":     {options: []rt.SnapshotOption{team}, work: []rt.WorkOption{rt.Edited()}, want: []string{"Update c1 to bbb: put back, it is not what was written"}},
+		"a work that is written":     {options: []rt.SnapshotOption{team}, work: []rt.WorkOption{rt.Edited()}, want: []string{"Update c1 to bbb: restored: the content differs from what was written"}},
 		"while aborted":              {options: []rt.SnapshotOption{team, rt.Aborted(), rt.Rolling("bbb", "ccc")}, want: relabel},
 
 		"a GitOps tool's is not copied": {options: []rt.SnapshotOption{argo, rt.OwnerLabel("kustomize.toolkit.fluxcd.io/name", "web")}},
@@ -228,7 +228,7 @@ func TestLabels(t *testing.T) {
 			options: []rt.SnapshotOption{rt.Aborted(), rt.Rolling("bbb", "ccc")}, work: []rt.WorkOption{rt.Annotated("argocd.argoproj.io/sync-options", "")}, want: keep,
 		},
 		"pruning is not forbidden, of a work that is written": {
-			work: []rt.WorkOption{rt.Annotated("argocd.argoproj.io/sync-options", ""), rt.Edited()}, want: []string{"Update c1 to bbb: put back, it is not what was written"},
+			work: []rt.WorkOption{rt.Annotated("argocd.argoproj.io/sync-options", ""), rt.Edited()}, want: []string{"Update c1 to bbb: restored: the content differs from what was written"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -275,7 +275,7 @@ func TestAdopt(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Rolling("", "bbb"), rt.Refs(rt.Ref("p1", rt.Progressive(2), rt.Clusters("c1", "c2", "c3", "c4", "c5"))),
 		rt.Works(unlabelled("c1", "bbb"), unlabelled("c2", "bbb"), unlabelled("c3", "bbb"), unlabelled("c4", "aaa"),
 			unlabelled("c5", "bbb", rt.Deleting()), unlabelled("c6", "bbb")))
-	const why = "its spec is this revision already"
+	const why = "its spec already matches this revision"
 	want := []string{"Adopt c1 to bbb: " + why, "Adopt c2 to bbb: " + why, "Adopt c3 to bbb: " + why}
 	require.Equal(t, want, texts(p))
 	if p.Complete || p.Stalled {
@@ -301,7 +301,7 @@ func TestAdoptOlder(t *testing.T) {
 		rt.Refs(rt.Ref("p1", rt.Progressive(2), rt.Clusters("c1", "c2", "c3", "c4", "c5"))),
 		rt.Works(rt.Work("c1", rt.Holds("aaa")), rt.Work("c2", rt.Holds("aaa")), rt.Work("c3", rt.Holds("zzz")),
 			rt.Work("c4", rt.Edited()), rt.Work("c5", rt.Holds("aaa"), rt.Deleting())))
-	const why = "its spec is this revision already"
+	const why = "its spec already matches this revision"
 	want := []string{"Update c1 to bbb: its turn in p1", "Adopt c2 to aaa: " + why, "Adopt c3 to zzz: " + why}
 	require.Equal(t, want, texts(p))
 }

@@ -53,13 +53,13 @@ func TestServedLast(t *testing.T) {
 		"one that may be available":             {rt.Work("c1", rt.AtRevision("bbb"), keeping("aaa"), reporting(succeeding, minute), rt.SeenSucceeding(10*minute-second)), nil},
 		"edited by hand in a handover":          {rt.Work("c1", rt.AtRevision("bbb"), keeping("aaa"), rt.Edited()), []string{"Update c1 to ccc keeping aaa: its turn in p1"}},
 		"edited by hand":                        {rt.Work("c1", rt.AtRevision("bbb"), rt.Edited()), []string{"Update c1 to ccc keeping bbb: its turn in p1"}},
-		"edited by hand at the update revision": {rt.Work("c1", rt.AtRevision("ccc"), rt.Edited()), []string{"Update c1 to ccc: put back, it is not what was written"}},
+		"edited by hand at the update revision": {rt.Work("c1", rt.AtRevision("ccc"), rt.Edited()), []string{"Update c1 to ccc: restored: the content differs from what was written"}},
 		"back to what is kept":                  {rt.Work("c1", rt.AtRevision("bbb"), keeping("ccc")), []string{"Update c1 to ccc: its turn in p1"}},
 		"back to what is kept from what may be": {rt.Work("c1", rt.AtRevision("bbb"), keeping("ccc"), reporting(succeeding, minute), rt.SeenSucceeding(10*minute-second)), []string{"Update c1 to ccc keeping bbb: its turn in p1"}},
 		"a revision that is gone":               {rt.Work("c1", rt.AtRevision("ddd")), []string{"Update c1 to ccc: its turn in p1"}},
 		"somebody removed when it was written": {
 			rt.Work("c1", rt.AtRevision("ccc"), keeping("aaa"), reporting(succeeding, minute), rt.NeverWritten()),
-			[]string{"Update c1 to ccc keeping aaa: put back, it is not what was written"},
+			[]string{"Update c1 to ccc keeping aaa: restored: the content differs from what was written"},
 		},
 		"somebody removed when an older revision was written": {
 			rt.Work("c1", rt.AtRevision("bbb"), keeping("aaa"), reporting(succeeding, minute), rt.NeverWritten()),
@@ -130,7 +130,7 @@ func TestTrim(t *testing.T) {
 	ref := func(options ...rt.RefOption) rt.SnapshotOption {
 		return rt.Refs(rt.Ref("p1", append(append([]rt.RefOption{rt.Progressive(1), rt.Deadline("5m")}, options...), rt.Clusters("c1", "c2"))...))
 	}
-	const trim = "Update c1 to bbb: it is available, the objects that were kept go"
+	const trim = "Update c1 to bbb: it is available: the kept objects are removed"
 
 	p := decide(rt.Now(10*minute), ref(), rt.Works(ready("c1", "bbb", "aaa"), old("c2")), whenAvailable)
 	require.Equal(t, []string{trim}, texts(p), "it keeps its slot")
@@ -158,7 +158,7 @@ func TestTrim(t *testing.T) {
 	require.False(t, complete.Complete, "only the exact revision is complete")
 
 	aborted := decide(rt.Now(10*minute), rt.Aborted(), ref(), rt.Works(ready("c1", "aaa", "bbb"), failing), whenAvailable)
-	require.Equal(t, []string{"Update c1 to aaa: it is available, the objects that were kept go", "Update c2 to aaa: aborted"}, texts(aborted))
+	require.Equal(t, []string{"Update c1 to aaa: it is available: the kept objects are removed", "Update c2 to aaa: aborted"}, texts(aborted))
 	require.Equal(t, []int{1, 0}, []int{aborted.Behind, aborted.Confirmed}, "carried out is written in either form, restored is exact")
 }
 

@@ -78,7 +78,7 @@ func (ps *placementState) why(s *Snapshot, m *member) string {
 	case m.work.At(s.Update):
 		return trimmed
 	case m.phase.fails || m.work.Hash() == s.Update.Hash:
-		return "put back, it is not what was written"
+		return "restored: the content differs from what was written"
 	default:
 		return "its turn in " + ps.ref.Name
 	}

@@ -71,7 +71,7 @@ func TestPauseHoldsBack(t *testing.T) {
 		},
 		"an adoption": {
 			options: []rt.SnapshotOption{rolling, rt.Works(done("c1"), rt.Work("c2", rt.Holds("bbb")))},
-			held:    []string{"Adopt c2 to bbb: its spec is this revision already"},
+			held:    []string{"Adopt c2 to bbb: its spec already matches this revision"},
 		},
 		"an abort": {
 			options: []rt.SnapshotOption{rolling, rt.Works(failed("c1"), old("c2"))},

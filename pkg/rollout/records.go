@@ -325,7 +325,7 @@ func (p *Plan) renewRetried(s *Snapshot, ps *placementState) {
 		if m.work.InHandover() {
 			rev.Template, rev.Digest, kept = m.work.Combined.Template, m.work.Combined.Digest, m.work.KeptRevision()
 		}
-		p.adopt(ps, m, Write{Revision: &rev, KeptRevision: kept, Why: "somebody retries the cluster", Retry: true})
+		p.adopt(ps, m, Write{Revision: &rev, KeptRevision: kept, Why: "a user retries the cluster", Retry: true})
 		m.written = true
 	}
 }

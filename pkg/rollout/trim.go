@@ -14,7 +14,7 @@ import (
 //  4. In an abort each cluster is trimmed independently, once its success at the restored revision is settled.
 
 // trimmed is the reason for trimming a work.
-const trimmed = "it is available, the objects that were kept go"
+const trimmed = "it is available: the kept objects are removed"
 
 func (p *Plan) trim(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 	if ps.err != nil || outcome.Halted && !s.returns() {

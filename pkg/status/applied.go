@@ -76,7 +76,7 @@ func progress(plan *rollout.Plan) string {
 		{rollout.PhaseCompleted, "completed at an older revision"},
 		{rollout.PhaseSkipped, "skipped"},
 		{rollout.PhaseHeld, "on hold"},
-		{rollout.PhaseClosed, "outside of their windows"},
+		{rollout.PhaseClosed, "outside their windows"},
 	} {
 		if n := plan.Counts[phase.phase]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, phase.words))
@@ -120,7 +120,7 @@ func Unreached(clusters []string) string {
 		return ""
 	}
 	return rollout.Names(clusters) + " not reached: the agent is connected or its cluster is available, but it does not report what the hub sent; " +
-		"restart the work agent there, and see that no other client of the broker has its client ID"
+		"restart the work agent there, and check that no other client of the broker has its client ID"
 }
 
 // bare names the clusters that have no work while the rollout starts nothing.
@@ -168,7 +168,7 @@ func rejected(plan *rollout.Plan) []string {
 func RetryInterval(plan *rollout.Plan) string {
 	failed := func(f rollout.Failing) bool { return f.Rejected != "" && f.Phase == rollout.PhaseFailed }
 	if slices.ContainsFunc(plan.Failing, failed) { // A failed cluster has no slot, and needs one for each retry.
-		return "at least once a minute, as far as maxConcurrency allows"
+		return "at least once per minute, within maxConcurrency"
 	}
 	return "at least once a minute"
 }

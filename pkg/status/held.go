@@ -54,7 +54,7 @@ func heldNote(in *Input) string {
 		hold = "on hold: " + rollout.Names(onHold) + "; each gets the revision after the hold is removed from its ManagedCluster"
 	}
 	if len(closed) > 0 {
-		windows = "outside of their windows: " + rollout.Names(closed) + "; the next window opens at " + first.UTC().Format(time.RFC3339)
+		windows = "outside their windows: " + rollout.Names(closed) + "; the next window opens at " + first.UTC().Format(time.RFC3339)
 	}
 	return join(hold, windows)
 }

@@ -50,7 +50,7 @@ func TestPlacementVerifiedNamesAll(t *testing.T) {
 // complete rollout stays complete.
 func TestIgnoredRefsAreNamed(t *testing.T) {
 	const said = "spec.placementRefs has 7 entries, but only the first 1 count: clusters that are selected only by the others keep their ManifestWorks and get no new revision, " +
-		"no ManifestWork is deleted, and no rollout completes; select more clusters with each Placement, or make several ManifestWorkReplicaSets"
+		"no ManifestWork is deleted, and no rollout completes; select more clusters with each Placement, or create several ManifestWorkReplicaSets"
 	for stage, want := range map[status.Stage]string{status.RollingOut: "NewRevisionCreated True", status.Complete: "NewManifestWorkAvailable False"} {
 		heads, messages := told(build(input(stage, p1(rt.Clusters("c1")), rt.Works(done("c1")), rt.IgnoredRefs(6))))
 		if heads[verified] != "NotAsExpected False" || messages[verified] != said || heads[progressing] != want {
@@ -116,7 +116,7 @@ func TestUnheardClustersAreNamed(t *testing.T) {
 // TestUnreachedClustersAreNamed: agents that are available but do not receive the hub's events are named with the remedy, in every stage.
 func TestUnreachedClustersAreNamed(t *testing.T) {
 	const want = "2 clusters (c1, c2) not reached: the agent is connected or its cluster is available, but it does not report what the hub sent; " +
-		"restart the work agent there, and see that no other client of the broker has its client ID"
+		"restart the work agent there, and check that no other client of the broker has its client ID"
 	for _, in := range []*status.Input{
 		input(status.RollingOut, p1(rt.Clusters("c1", "c2")), rt.Works(inFlight("c1"))),
 		input(status.Stalled, p1(rt.Clusters("c1", "c2")), rt.Works(inFlight("c1"))),

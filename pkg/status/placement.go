@@ -38,7 +38,7 @@ func ignoredRefs(plan *rollout.Plan) []string {
 	}
 	return []string{fmt.Sprintf("spec.placementRefs has %d entries, but only the first %d count: clusters that are selected only by the others "+
 		"keep their ManifestWorks and get no new revision, no ManifestWork is deleted, and no rollout completes; "+
-		"select more clusters with each Placement, or make several ManifestWorkReplicaSets",
+		"select more clusters with each Placement, or create several ManifestWorkReplicaSets",
 		len(plan.Refs)+plan.IgnoredRefs, len(plan.Refs))}
 }
 

@@ -69,7 +69,7 @@ func TestWorkHandler(t *testing.T) {
 			request: request(create, "", executed), allowed: true, code: 200, asked: "ann c1 system:serviceaccount:default:admin",
 		},
 		"an executor one may not use": {
-			request: request(update, good, executed), code: 400, message: "spec.executor: Forbidden: the user ann may not use the executor",
+			request: request(update, good, executed), code: 400, message: "spec.executor: Forbidden: the user ann is not allowed to use the executor",
 			asked: "ann c1 system:serviceaccount:default:admin",
 		},
 		"no answer": {

@@ -63,7 +63,7 @@ func (h *hub) runsTheWebhook(t *testing.T) {
 	answer = h.ask(t, theirs, "manifestworks", "v1", "ManifestWork",
 		work(manifest, `,"executor":{"subject":{"type":"ServiceAccount","serviceAccount":{"namespace":"default","name":"admin"}}}`))
 	require.False(t, answer.Allowed)
-	require.Contains(t, answer.Result.Message, "jane may not use the executor system:serviceaccount:default:admin")
+	require.Contains(t, answer.Result.Message, "jane is not allowed to use the executor system:serviceaccount:default:admin")
 
 	good := web(t, "v1", true)
 	answer = h.ask(t, ours, "manifestworkreplicasets", "v1alpha1", "ManifestWorkReplicaSet", encode(t, good))

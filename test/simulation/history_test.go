@@ -100,7 +100,7 @@ func TestUndoOfAPrunedRevision(t *testing.T) {
 	s.everywhere("v1")
 	s.says(workv1alpha1.ConditionProgressing, "does not apply to an undo")
 
-	// A revision that never was the current one is not an undo.
+	// A revision that was never the current revision is not an undo.
 	s.hangs("v5", "")
 	s.settle(10 * time.Second)
 	s.Report("c1", "v1", Succeeds)

@@ -55,7 +55,7 @@ func TestClosedWindow(t *testing.T) {
 		status := s.Object().Status
 		require.Equal(t, workv1alpha1.StateRollingOut, status.State, s.story())
 		require.True(t, opens.Equal(status.Held[0].Until.Time))
-		s.says(workv1alpha1.ConditionProgressing, "outside of their windows: 1 cluster (c1 until 2026-01-02T21:00:00Z)",
+		s.says(workv1alpha1.ConditionProgressing, "outside their windows: 1 cluster (c1 until 2026-01-02T21:00:00Z)",
 			"the next window opens at 2026-01-02T21:00:00Z")
 		if write%2 == 0 {
 			s.Restart()

@@ -48,7 +48,7 @@ func TestReplacedRevisionIsWhatAnAbortWrites(t *testing.T) {
 }
 
 // A status writer who names the update revision, and forges the condition of a complete rollout, does not prevent an abort: this hub
-// decided that the rollout is not complete, and the revision never was the current one.
+// decided that the rollout is not complete, and the revision was never the current revision.
 func TestForgedCompletionHoldsNoAbortUp(t *testing.T) {
 	s := rolling(t, 1)
 	stable, update := s.hashOf("v1"), s.hashOf("v2")

@@ -56,7 +56,7 @@ func author(t *testing.T, namespace, user string) *client {
 func mayNot(t *testing.T, err error, account string) {
 	t.Helper()
 	require.True(t, apierrors.IsBadRequest(err), "%v", err)
-	require.ErrorContains(t, err, "may not use the executor "+account)
+	require.ErrorContains(t, err, "is not allowed to use the executor "+account)
 }
 
 // TestExecutor: who names an executor must have been given that account; who leaves it alone need not.

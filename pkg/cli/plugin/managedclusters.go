@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// readManagedClusters reads which managed clusters are on hold, outside of their windows, or unavailable. If the user may not read
+// readManagedClusters reads which managed clusters are on hold, outside their windows, or unavailable. If the user may not read
 // ManagedClusters, it prints a note: the status has those that the hub knew when it last wrote it.
 func (o *options) readManagedClusters(ctx context.Context, c *clients, objects *view.Objects) error {
 	list, err := c.clusters.ClusterV1().ManagedClusters().List(ctx, metav1.ListOptions{ResourceVersion: "0"})

@@ -23,8 +23,8 @@ type Ahead struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Paused    bool   `json:"paused"`
-	// State is the state of the object. Revision is the number of the revision that is rolled out. Current is the number of the revision that an abort returns to; empty if
-	// there is none.
+	// State is the state of the object. Revision is the number of the revision that is rolled out. Current is the number of the revision that
+	// an abort returns to; empty if there is none.
 	State    workv1alpha1.State `json:"state"`
 	Revision string             `json:"-"`
 	Current  string             `json:"current,omitempty"`
@@ -148,7 +148,7 @@ func AheadOf(o *Objects) (*Ahead, error) {
 	case !set.DeletionTimestamp.IsZero():
 		return nil, fmt.Errorf("%q is being deleted, and nothing starts: see `%s`", set.Name, plugin("get", set.Name, "-n", set.Namespace))
 	case o.aborted():
-		return nil, fmt.Errorf("the rollout of %q was aborted, and nothing starts until the template changes or somebody retries: see `%s`",
+		return nil, fmt.Errorf("the rollout of %q was aborted, and nothing starts until the template changes or a user retries: see `%s`",
 			set.Name, plugin("get", set.Name, "-n", set.Namespace))
 	}
 	s := o.snapshot()

@@ -121,7 +121,7 @@ func (o *Objects) resumed(update *Revision, missing int) (clusters int, outcome,
 		return clusters, "apply the template in the spec", then
 	case o.aborted() && o.having(update) == 0:
 		return 0, "leave the rollout aborted",
-			"The rollout stays aborted: nothing starts until the template changes or somebody retries."
+			"The rollout stays aborted: nothing starts until the template changes or a user retries."
 	case o.aborted():
 		clusters = o.having(update)
 		return clusters, "return to revision " + CurrentNumber(o), fmt.Sprintf(

@@ -78,7 +78,7 @@ func TestEffectOfAResume(t *testing.T) {
 		resumed(func(o *view.Objects) { o.Now = o.Now.Add(time.Hour) }))
 	require.Equal(t, "The rollout is aborted: the hub returns 9 clusters to revision 1, and starts nothing new.",
 		resumed(func(o *view.Objects) { o.ReplicaSet.Status.AbortedTime = ptr.To(metav1.NewTime(o.Now)) }))
-	require.Equal(t, "The rollout stays aborted: nothing starts until the template changes or somebody retries.",
+	require.Equal(t, "The rollout stays aborted: nothing starts until the template changes or a user retries.",
 		resumed(func(o *view.Objects) {
 			o.ReplicaSet.Status.AbortedTime, o.Works = ptr.To(metav1.NewTime(o.Now)), o.Works[9:]
 		}))

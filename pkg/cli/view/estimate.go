@@ -28,7 +28,7 @@ type Estimate struct {
 const resolution = time.Second
 
 // estimate returns the expected end of a rollout. It is nil if nothing is in progress, if no cluster has succeeded with the revision, if a
-// cluster may not succeed, so that the rollout need not end, or if clusters are on hold or outside of their windows, or listed groups bake
+// cluster may not succeed, so that the rollout need not end, or if clusters are on hold or outside their windows, or listed groups bake
 // or wait for approvals.
 func (o *Objects) estimate() *Estimate {
 	clusters, known := o.clusters()

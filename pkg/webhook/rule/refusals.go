@@ -123,7 +123,7 @@ var TooManyConfigs = Rule{
 
 // TooManyRefs is about the number of placementRefs, and the limit. The schema of the CRD refuses them before a policy could.
 var TooManyRefs = Rule{
-	Text: "has %d entries, and at most %d are allowed: select more clusters with each Placement, or make several ManifestWorkReplicaSets",
+	Text: "has %d entries, and at most %d are allowed: select more clusters with each Placement, or create several ManifestWorkReplicaSets",
 	Checks: []Check{{
 		Holds: fmt.Sprintf("size(variables.refs) <= %d || size(variables.oldRefs) > %d", workv1alpha1.MaxPlacementRefs, workv1alpha1.MaxPlacementRefs),
 		Field: "'" + refsPath + "'",

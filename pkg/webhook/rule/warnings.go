@@ -91,7 +91,7 @@ var NoHealth = Rule{
 // UndecidedGate is about a success gate whose condition comes from a condition rule, without a rule for Progressing in the same
 // manifestConfig: work.Gate does not decide. It names the condition.
 var UndecidedGate = Rule{
-	Text: "the success gate %s fails no cluster before its progressDeadline, because False may mean that there is no result yet: " +
+	Text: "the success gate %s does not fail a cluster before the progressDeadline, because False may mean that there is no result yet: " +
 		"add a rule for Progressing to this entry that is False once the result is known",
 	Checks: []Check{{
 		Variables: []Variable{

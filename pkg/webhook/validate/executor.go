@@ -55,7 +55,7 @@ func ExecutorReview(
 func ExecutorRefused(review *authorizationv1.SubjectAccessReviewSpec) *field.Error {
 	asked := review.ResourceAttributes
 	return field.Forbidden(field.NewPath("spec", "executor"), fmt.Sprintf(
-		"the user %s may not use the executor %s: this requires the verb %s on the resource %s.%s with that resource name "+
+		"the user %s is not allowed to use the executor %s: this requires the verb %s on the resource %s.%s with that resource name "+
 			"in the namespace %s",
 		review.User, asked.Name, asked.Verb, asked.Resource, asked.Group, asked.Namespace))
 }

@@ -129,7 +129,7 @@ var broken = map[string]struct {
 	"65 placementRefs": {
 		[]edit{set("spec.placementRefs", refsTo(65))},
 		[]string{"spec.placementRefs: Invalid value: has 65 entries, and at most 64 are allowed: " +
-			"select more clusters with each Placement, or make several ManifestWorkReplicaSets"},
+			"select more clusters with each Placement, or create several ManifestWorkReplicaSets"},
 	},
 	"a name that is too long for the label": {
 		[]edit{longName("n")},

@@ -125,7 +125,7 @@ func TestExecutorReview(t *testing.T) {
 					Group: "work.open-cluster-management.io", Resource: "manifestworks", Verb: "execute-as", Namespace: "c1", Name: tc.want,
 				},
 			}, review)
-			require.EqualError(t, ExecutorRefused(review), "spec.executor: Forbidden: the user ann may not use the executor "+tc.want+
+			require.EqualError(t, ExecutorRefused(review), "spec.executor: Forbidden: the user ann is not allowed to use the executor "+tc.want+
 				": this requires the verb execute-as on the resource manifestworks.work.open-cluster-management.io with that resource name in the namespace c1")
 		})
 	}
