@@ -2,6 +2,7 @@ package irreversible
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -125,11 +126,7 @@ func (o *object) identity() identity {
 }
 
 func (o *object) String() string {
-	name := o.GetName()
-	if o.GetNamespace() != "" {
-		name = o.GetNamespace() + "/" + name
-	}
-	return o.GetKind() + " " + name
+	return o.GetKind() + " " + strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
 }
 
 // identify returns the identifier with which templates name an object. The resource is a guess: only the cluster knows the real one.
