@@ -19,8 +19,8 @@ func (c *combiner) unowned(o *object) bool {
 
 // unownedAs reports whether an object is unowned according to the old spec, if it is of a resource.
 func (c *combiner) unownedAs(o *object, resource string) bool {
-	strategy := c.strategyOf(o, resource)
-	return strategy != nil && strategy.Type == workv1.UpdateStrategyTypeReadOnly || c.orphanedBefore[o.as(resource)]
+	id := o.as(resource)
+	return c.strategies.Strategy(id).Type == workv1.UpdateStrategyTypeReadOnly || c.orphanedBefore[id]
 }
 
 // freed returns the reason why agents would release an object instead of deleting it when it is trimmed. It is empty if they would delete
@@ -44,19 +44,11 @@ func orphaningRules(option *workv1.DeleteOption) []workv1.OrphaningRule {
 func (c *combiner) entriesOf(o *object, resources []string) []workv1.ManifestConfigOption {
 	entries := make([]workv1.ManifestConfigOption, 0, len(resources))
 	for _, resource := range resources {
-		strategy := c.strategyOf(o, resource)
-		if strategy == nil {
-			strategy = byUpdate
-		}
-		entries = append(entries, workv1.ManifestConfigOption{
-			ResourceIdentifier: o.as(resource), UpdateStrategy: strategy,
-		})
+		id := o.as(resource)
+		entries = append(entries, workv1.ManifestConfigOption{ResourceIdentifier: id, UpdateStrategy: c.strategies.Strategy(id)})
 	}
 	return entries
 }
-
-// byUpdate is the strategy of objects without an entry that sets one.
-var byUpdate = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeUpdate}
 
 // resources returns the resources (plurals) of which an object may be. The hub knows the kind of an object, but agents look up entries by
 // resource: an entry for each resource that a manifestConfig names is right in any case. problem is the reason why the object can't be

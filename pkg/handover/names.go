@@ -25,7 +25,7 @@ type index struct {
 	byName map[objectName]string
 	// kinds are the kinds that suggest a resource, at most two of them.
 	kinds map[groupResource][]string
-	// strategies finds the entry of the old revision that sets the update strategy of an object.
+	// strategies finds the update strategy of an object of the old revision.
 	strategies *revision.ConfigIndex
 	// orphanedBefore and orphaned are the objects that rules of the old and the new revision orphan.
 	orphanedBefore, orphaned map[workv1.ResourceIdentifier]bool
@@ -55,8 +55,7 @@ func newIndex(to, from *workv1.ManifestWorkSpec, objects, earlier []object) *ind
 		ids: map[identity]bool{}, byName: map[objectName]string{}, kinds: map[groupResource][]string{}, named: map[string]*namedIDs{},
 		orphanedBefore: orphaned(from.DeleteOption), orphaned: orphaned(to.DeleteOption), budget: revision.NewComparisons(),
 	}
-	hasStrategy := func(config *workv1.ManifestConfigOption) bool { return config.UpdateStrategy != nil }
-	x.strategies = revision.NewConfigIndex(from.ManifestConfigs, hasStrategy, x.budget)
+	x.strategies = revision.NewStrategyIndex(from.ManifestConfigs, x.budget)
 	for i := range objects {
 		x.ids[objects[i].id] = true
 		if _, earlier := x.byName[objects[i].objectName()]; !earlier {
@@ -111,16 +110,6 @@ func (x *index) name(id *workv1.ResourceIdentifier) {
 // ofAnotherKind reports whether the kind of another object of the two revisions suggests a resource.
 func (x *index) ofAnotherKind(o *object, resource string) bool {
 	return slices.ContainsFunc(x.kinds[groupResource{o.id.group, resource}], func(kind string) bool { return kind != o.id.kind })
-}
-
-// strategyOf returns the update strategy that an agent uses for an object of the old revision, if the object is of the resource. It is the
-// strategy of the first entry that has one; nil if no entry has one.
-func (c *combiner) strategyOf(o *object, resource string) *workv1.UpdateStrategy {
-	place, found := c.strategies.First(o.as(resource))
-	if !found {
-		return nil
-	}
-	return c.from.ManifestConfigs[place].UpdateStrategy
 }
 
 // candidates returns the resource that an object's kind suggests first. If no entry or rule names that resource, it also returns the

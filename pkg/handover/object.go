@@ -2,6 +2,7 @@ package handover
 
 import (
 	"fmt"
+	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -28,16 +29,12 @@ func objectsOf(spec *workv1.ManifestWorkSpec) ([]object, error) {
 		if err != nil {
 			return nil, fmt.Errorf("workload.manifests[%d]: %w", i, err)
 		}
-		o := object{
+		objects = append(objects, object{
 			id:       identity{group: id.Group, kind: kind.Kind, namespace: id.Namespace, name: id.Name},
 			manifest: &spec.Workload.Manifests[i],
-			name:     kind.Kind + " " + id.Name,
+			name:     kind.Kind + " " + strings.TrimPrefix(id.Namespace+"/"+id.Name, "/"),
 			resource: id.Resource,
-		}
-		if id.Namespace != "" {
-			o.name = fmt.Sprintf("%s %s/%s", kind.Kind, id.Namespace, id.Name)
-		}
-		objects = append(objects, o)
+		})
 	}
 	return objects, nil
 }

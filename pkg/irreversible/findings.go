@@ -2,6 +2,7 @@ package irreversible
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -42,11 +43,11 @@ func Findings(from, to *workv1.ManifestWorkSpec) []Finding {
 	for _, o := range objectsOf(to) {
 		after[o.identity()] = o
 	}
-	agents := agentsOf(to)
+	strategies := revision.NewStrategyIndex(to.ManifestConfigs, revision.NewComparisons())
 	for _, old := range objectsOf(from) {
 		if now := after[old.identity()]; now != nil {
-			found = append(found, old.changed(now, agents.strategy(now))...)
-		} else if !agents.keep(old) {
+			found = append(found, old.changed(now, strategies.Strategy(identify(now)).Type)...)
+		} else if !keeps(to.DeleteOption, old) {
 			found = append(found, old.deleted()...)
 		}
 	}
@@ -125,22 +126,7 @@ func (o *object) identity() identity {
 }
 
 func (o *object) String() string {
-	name := o.GetName()
-	if o.GetNamespace() != "" {
-		name = o.GetNamespace() + "/" + name
-	}
-	return o.GetKind() + " " + name
-}
-
-// agents describes how the agents handle the objects of a template.
-type agents struct {
-	template   *workv1.ManifestWorkSpec
-	strategies *revision.ConfigIndex
-}
-
-func agentsOf(template *workv1.ManifestWorkSpec) *agents {
-	hasStrategy := func(config *workv1.ManifestConfigOption) bool { return config.UpdateStrategy != nil }
-	return &agents{template, revision.NewConfigIndex(template.ManifestConfigs, hasStrategy, revision.NewComparisons())}
+	return o.GetKind() + " " + strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
 }
 
 // identify returns the identifier that templates use for an object. Its resource is a guess, because only the cluster knows the real one.
@@ -150,18 +136,8 @@ func identify(o *object) workv1.ResourceIdentifier {
 	return workv1.ResourceIdentifier{Group: kind.Group, Resource: plural.Resource, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// strategy returns how the agents update an object.
-func (a *agents) strategy(o *object) workv1.UpdateStrategyType {
-	place, found := a.strategies.First(identify(o))
-	if !found {
-		return workv1.UpdateStrategyTypeUpdate
-	}
-	return a.template.ManifestConfigs[place].UpdateStrategy.Type
-}
-
-// keep reports whether the agents leave an object on the cluster that the template does not have.
-func (a *agents) keep(o *object) bool {
-	option := a.template.DeleteOption
+// keeps reports whether the agents leave an object on the cluster that the template with this deleteOption does not have.
+func keeps(option *workv1.DeleteOption, o *object) bool {
 	switch {
 	case option == nil:
 		return false

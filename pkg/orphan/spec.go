@@ -1,7 +1,6 @@
 package orphan
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -110,11 +109,8 @@ func describes(manifests []workv1.Manifest, of *workv1.ManifestResourceMeta) boo
 	if of.Ordinal < 0 || int(of.Ordinal) >= len(manifests) {
 		return false
 	}
-	var object struct {
-		Metadata struct{ Name string }
-	}
-	err := json.Unmarshal(manifests[of.Ordinal].Raw, &object)
-	return err == nil && object.Metadata.Name != "" && object.Metadata.Name == of.Name
+	_, id, err := revision.Identify(&manifests[of.Ordinal])
+	return err == nil && id.Name != "" && id.Name == of.Name
 }
 
 // strategyFor returns the strategy with which an object is released. CreateOnly creates a missing object. So an object that is read-only

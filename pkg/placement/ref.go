@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -126,36 +127,19 @@ func SelectionKnown(refs []Ref, ignored int) bool {
 // Left returns a function that reports whether the Placement with a name no longer names a cluster, and OCM may still be writing its
 // decisions: they name no cluster, or there are several slices. owners are the owners of the clusters.
 func Left(refs []Ref, owners map[string]int) func(name, cluster string) bool {
-	named := map[string]map[string]bool{}
+	named := map[string]func() map[string]bool{}
 	for i := range refs {
 		if refs[i].Settled() && (refs[i].Placement.Empty() || refs[i].MayBeWritten()) {
-			named[refs[i].Name] = nil
+			named[refs[i].Name] = sync.OnceValue(refs[i].Placement.Clusters) // Only works that were handed over, or are to be, need it.
 		}
 	}
 	return func(name, cluster string) bool {
 		clusters, unsure := named[name]
-		if !unsure {
+		if owner, selected := owners[cluster]; !unsure || selected && refs[owner].Name == name {
 			return false
 		}
-		if owner, selected := owners[cluster]; selected && refs[owner].Name == name {
-			return false
-		}
-		if clusters == nil { // Only works that were handed over, or are to be, need it.
-			clusters = selectedBy(refs, name)
-			named[name] = clusters
-		}
-		return !clusters[cluster]
+		return !clusters()[cluster]
 	}
-}
-
-// selectedBy returns the clusters in the decisions of the Placement with a name.
-func selectedBy(refs []Ref, name string) map[string]bool {
-	for i := range refs {
-		if refs[i].Name == name && refs[i].Placement != nil {
-			return refs[i].Placement.Clusters()
-		}
-	}
-	return map[string]bool{}
 }
 
 // Clusters returns the clusters that the decisions of the Placement name.

@@ -113,6 +113,7 @@ func MatchesName(pattern, name string) bool {
 
 // ConfigIndex finds the first manifestConfig for an object.
 type ConfigIndex struct {
+	configs []workv1.ManifestConfigOption
 	// exact are the configs that name one object, by their place in the list.
 	exact map[workv1.ResourceIdentifier]int
 	// starred are the other configs of a group and resource, in order.
@@ -129,7 +130,9 @@ type starred struct {
 func NewConfigIndex(
 	configs []workv1.ManifestConfigOption, counts func(*workv1.ManifestConfigOption) bool, budget *Comparisons,
 ) *ConfigIndex {
-	index := &ConfigIndex{exact: map[workv1.ResourceIdentifier]int{}, starred: map[workv1.ResourceIdentifier][]starred{}, budget: budget}
+	index := &ConfigIndex{
+		configs: configs, exact: map[workv1.ResourceIdentifier]int{}, starred: map[workv1.ResourceIdentifier][]starred{}, budget: budget,
+	}
 	for i := range configs {
 		if !counts(&configs[i]) {
 			continue
@@ -143,6 +146,22 @@ func NewConfigIndex(
 		}
 	}
 	return index
+}
+
+// byUpdate is the strategy of objects without a config that sets one.
+var byUpdate = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeUpdate}
+
+// NewStrategyIndex returns an index of the configs with an update strategy.
+func NewStrategyIndex(configs []workv1.ManifestConfigOption, budget *Comparisons) *ConfigIndex {
+	return NewConfigIndex(configs, func(config *workv1.ManifestConfigOption) bool { return config.UpdateStrategy != nil }, budget)
+}
+
+// Strategy returns the update strategy that an agent uses for an object, not copied. The index is one of NewStrategyIndex.
+func (x *ConfigIndex) Strategy(id workv1.ResourceIdentifier) *workv1.UpdateStrategy {
+	if place, found := x.First(id); found {
+		return x.configs[place].UpdateStrategy
+	}
+	return byUpdate
 }
 
 // First returns the place of the first config for an object; false if there is none.

@@ -179,11 +179,11 @@ func (ps *placementState) fails() bool {
 	if ps.err != nil || ps.selection.anyUnknown {
 		return false
 	}
-	total, missing := ps.counted, ps.counted-ps.size()
+	missing := ps.counted - ps.size()
 	if ps.uncounted {
-		total, missing = anyNumber, anyNumber
+		missing = anyNumber
 	}
-	return ps.exceedsOf(total, missing, (*member).failed, anyMember)
+	return ps.exceeds(missing, (*member).failed, (*member).countsAtAll)
 }
 
 // anyNumber stands for a number of clusters that was lost: more than any Placement selects.
@@ -192,41 +192,30 @@ const anyNumber = math.MaxInt32
 // halts reports whether the placementRef starts nothing new, because the failed, degraded, unknown and timed-out clusters together are more
 // than maxFailures allows, or because the strategy is unreadable.
 func (ps *placementState) halts(s *Snapshot) bool {
-	return ps.err != nil || ps.exceeds(func(m *member) bool { return m.phase.halts }) || ps.haltHolds(s)
+	return ps.err != nil || ps.exceeds(0, func(m *member) bool { return m.phase.halts }, (*member).countsAtAll) || ps.haltHolds(s)
 }
 
 // undecided returns the deselected clusters whose deadlines have not passed, if they and the failed clusters together are too many for the
 // placementRef. The new revision may have disconnected them. They delay completion until their deadlines.
 func (ps *placementState) undecided() []string {
-	if !ps.strategy.DecidesAbort() || !ps.exceeds(func(m *member) bool { return m.failed() || ps.mayFailUnselected(m) }) {
+	fails := func(m *member) bool { return m.failed() || ps.mayFailUnselected(m) }
+	if !ps.strategy.DecidesAbort() || !ps.exceeds(0, fails, (*member).countsAtAll) {
 		return nil
 	}
 	return ps.names(ps.mayFailUnselected)
 }
 
-// exceeds reports whether a condition holds for more members than maxFailures allows.
-func (ps *placementState) exceeds(holds func(*member) bool) bool {
-	return ps.exceedsOf(ps.size(), 0, holds, anyMember)
-}
-
-func anyMember(*member) bool { return true }
-
 // exceedsSelected reports whether a condition holds for more selected clusters than maxFailures allows of the selected clusters. Clusters
 // that are away count as selected. Clusters that are leaving enlarge the base of a percentage only until their works are gone, and no
 // revision may become current because of them.
 func (ps *placementState) exceedsSelected(holds func(*member) bool) bool {
-	total := 0
-	for _, m := range ps.members {
-		if m.counted() && m.countsAtAll() {
-			total++
-		}
-	}
-	return ps.exceedsOf(total, 0, holds, (*member).counted)
+	return ps.exceeds(0, holds, func(m *member) bool { return m.counted() && m.countsAtAll() })
 }
 
-// exceedsOf is exceeds for some of the members. A percentage is taken of a total, or of the known and the missing clusters of a group.
-func (ps *placementState) exceedsOf(total, missing int, holds, among func(*member) bool) bool {
-	return slices.ContainsFunc(ps.failureLimits(total, missing, holds, among), limit.exceeded)
+// exceeds reports whether a condition holds for more of some members than maxFailures allows. A percentage is taken of them and of the
+// missing clusters.
+func (ps *placementState) exceeds(missing int, holds, among func(*member) bool) bool {
+	return slices.ContainsFunc(ps.failureLimits(missing, holds, among), limit.exceeded)
 }
 
 // limit is a limit on failures: the number of clusters that share it, the number of those that count as failed, and the number that may.
@@ -235,15 +224,16 @@ type limit struct{ size, count, allowed int }
 func (l limit) exceeded() bool { return l.count > l.allowed }
 
 // failureLimits returns the limit of each decision group that has its own, followed by the limit of the placementRef, which the other
-// groups share. The percentage of that last limit also applies to the clusters of the mandatory groups. The groups of a listed entry share
+// groups share. The percentage of that last limit is also of the clusters of the mandatory groups. The groups of a listed entry share
 // the limit of its first group.
-func (ps *placementState) failureLimits(total, missing int, holds, among func(*member) bool) []limit {
-	shared := len(ps.groups)
+func (ps *placementState) failureLimits(missing int, holds, among func(*member) bool) []limit {
+	shared, total := len(ps.groups), missing
 	limits := make([]limit, shared+1)
 	for _, m := range ps.members {
-		if !among(m) || !m.countsAtAll() {
+		if !among(m) {
 			continue
 		}
+		total++
 		l := &limits[ps.limitOf(m.group)]
 		l.size++
 		if holds(m) {

@@ -65,7 +65,7 @@ func (ps *placementState) limits() Limits {
 		PerGroup: ps.perGroup(), Failed: ps.count((*member).failed),
 	}
 	l.Batch, l.Deadline = ps.batch(), ps.deadline()
-	limits := ps.failureLimits(l.Total, 0, func(m *member) bool { return m.phase.halts }, anyMember)
+	limits := ps.failureLimits(0, func(m *member) bool { return m.phase.halts }, (*member).countsAtAll)
 	for i := range limits {
 		l.Halting += limits[i].count
 		l.Excess += max(0, limits[i].count-limits[i].allowed)

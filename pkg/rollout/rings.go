@@ -17,7 +17,7 @@ import (
 //     relapses there, holds back the clusters after the entry that have not begun (finished).
 //  3. The bakeTime runs from the last success in the entry. That time is recorded in the ledger when the entry is done, because works do
 //     not always show it (bakeFrom).
-//  4. An entry with a maxConcurrency or maxFailures of its own does not count toward those of the strategy (pool, exceedsOf).
+//  4. An entry with a maxConcurrency or maxFailures of its own does not count toward those of the strategy (pool, failureLimits).
 //  5. An undo at once is not held back, nor is a cluster that joins after the completion (ringsHold).
 //  6. A rollout that waits for a bakeTime or an approval is in progress. It is stalled if a group is still missing when missingFor has
 //     passed since the beginning (noteGroups), or if every cluster of a group has failed and other clusters follow.
@@ -290,7 +290,7 @@ func (ps *placementState) ownFailures(group int) (at int, own bool) {
 
 // describeRings describes the failures of the listed groups that have a maxFailures of their own; empty if they are not the cause.
 func (ps *placementState) describeRings() string {
-	limits := ps.failureLimits(ps.size(), 0, (*member).failed, anyMember)
+	limits := ps.failureLimits(0, (*member).failed, (*member).countsAtAll)
 	for g := range ps.groups {
 		if r, own := ps.ownFailures(g); own && limits[g].exceeded() {
 			return fmt.Sprintf("maxFailures of group %s is %s", ps.rings[r].Label(), ps.rings[r].MaxFailures)

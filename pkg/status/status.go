@@ -75,7 +75,6 @@ func Build(in *Input) (workv1alpha1.ManifestWorkReplicaSetStatus, error) {
 		out.ObservedGeneration = in.Object.Status.ObservedGeneration
 	}
 	out.Summary, out.PlacementsSummary = summarize(in)
-	report(in, &out)
 	for _, condition := range []metav1.Condition{
 		PlacementVerified(in), manifestworkApplied(in), progressing(in), placementRolledOut(in),
 	} {

@@ -8,12 +8,14 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// summarize counts every work of the owner by its conditions, in total and for the Placement in its label. Updated counts clusters, and is
-// 0 after an abort.
+// summarize counts every work of the owner by its conditions, in total and for the Placement in its label, and the clusters by phase.
+// Updated counts clusters, and is 0 after an abort.
 func summarize(in *Input) (workv1alpha1.ManifestWorkReplicaSetSummary, []workv1alpha1.PlacementSummary) {
 	var total workv1alpha1.ManifestWorkReplicaSetSummary
 	placements := make([]workv1alpha1.PlacementSummary, len(in.Plan.Refs))
@@ -38,8 +40,17 @@ func summarize(in *Input) (workv1alpha1.ManifestWorkReplicaSetSummary, []workv1a
 			count(&placements[ref].Summary, w)
 		}
 	}
+	aborting := in.Stage == Aborted || in.Stage == Aborting
+	if aborting {
+		total.Failed = len(in.Ledger.TroublesIn(ledger.Failed))
+	} else {
+		tally(&total, in.Plan.Counts)
+	}
 	written := writtenTo(in, byName)
 	for i := range placements {
+		if !aborting {
+			tally(&placements[i].Summary, in.Plan.Refs[i].Phases)
+		}
 		known := ptr.Deref(in.Plan.Refs[i].Placement, placement.Placement{})
 		// The format and the count are those of upstream, because users have scripts that read them.
 		placements[i].AvailableDecisionGroups = fmt.Sprintf("%d (%d / %d clusters applied)",
@@ -66,6 +77,16 @@ func count(summary *workv1alpha1.ManifestWorkReplicaSetSummary, work *work.Work)
 			summary.Progressing++
 		}
 	}
+}
+
+// tally sets the number of clusters in each phase. A soaking cluster counts as succeeded: after a restart, the hub waits a moment before a
+// success is settled, and must not write the status because of that (P7).
+func tally(summary *workv1alpha1.ManifestWorkReplicaSetSummary, clusters map[rollout.Phase]int) {
+	summary.Failed = clusters[rollout.PhaseFailed] + clusters[rollout.PhaseTerminationTimedOut]
+	summary.Waiting = clusters[rollout.PhaseWaiting] + clusters[rollout.PhaseTerminating]
+	summary.Held = clusters[rollout.PhaseHeld] + clusters[rollout.PhaseClosed]
+	summary.InFlight = clusters[rollout.PhaseInFlight] + clusters[rollout.PhaseValidating] + clusters[rollout.PhaseHandingOver] +
+		clusters[rollout.PhaseDegraded] + clusters[rollout.PhaseAgentUnknown]
 }
 
 // observed also accepts an Available condition without a generation, as the rollout does.

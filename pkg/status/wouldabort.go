@@ -1,8 +1,6 @@
 package status
 
 import (
-	"slices"
-
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -17,12 +15,7 @@ func wouldAbort(in *Input) string {
 
 // deciding returns the failureStrategy that decides aborts: ReportAbort if only that is set.
 func deciding(object *workv1alpha1.ManifestWorkReplicaSet) string {
-	has := func(strategy workv1alpha1.FailureStrategy) bool {
-		return slices.ContainsFunc(object.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
-			return ref.RolloutStrategy.FailureStrategy == strategy
-		})
-	}
-	if has(workv1alpha1.ReportAbort) && !has(workv1alpha1.AbortAll) {
+	if object.Spec.HasFailureStrategy(workv1alpha1.ReportAbort) && !object.Spec.HasFailureStrategy(workv1alpha1.AbortAll) {
 		return string(workv1alpha1.ReportAbort)
 	}
 	return string(workv1alpha1.AbortAll)

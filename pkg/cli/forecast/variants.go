@@ -119,11 +119,7 @@ func halveConcurrency(in *Input) string {
 			continue
 		}
 		total := in.Placements[ref.Name].Selected
-		size, err := intstr.GetScaledValueFromIntOrPercent(&s.MaxConcurrency, total, true)
-		if err != nil || size <= 0 || size > total {
-			size = total
-		}
-		if half := size / 2; half > 0 {
+		if half := placement.Batch(&s.MaxConcurrency, total) / 2; half > 0 {
 			s.MaxConcurrency = intstr.FromInt32(int32(half)) //nolint:gosec // bounded by MaxClusters
 			changed = fmt.Sprintf("half the concurrency (maxConcurrency %d)", half)
 		}
@@ -169,15 +165,11 @@ func ConfigOf(s *workv1alpha1.RolloutStrategy) *clusterv1alpha1.RolloutConfig {
 }
 
 // ShortestDeadline returns the shortest progressDeadline of the placementRefs, and its Placement; zero if no placementRef has one.
-func ShortestDeadline(refs []workv1alpha1.LocalPlacementReference) (shortest time.Duration, placement string) {
+func ShortestDeadline(refs []workv1alpha1.LocalPlacementReference) (shortest time.Duration, name string) {
 	for i := range refs {
-		config := ConfigOf(&refs[i].RolloutStrategy)
-		if config == nil {
-			continue
-		}
-		if d, err := time.ParseDuration(config.ProgressDeadline); err == nil && d > 0 && (shortest == 0 || d < shortest) {
-			shortest, placement = d, refs[i].Name
+		if d := placement.StrategyOf(&refs[i].RolloutStrategy).Deadline; d > 0 && d != placement.NoDeadline && (shortest == 0 || d < shortest) {
+			shortest, name = d, refs[i].Name
 		}
 	}
-	return shortest, placement
+	return shortest, name
 }

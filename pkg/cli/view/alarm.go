@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Alarm is a reason why the hub does not act, and the remedy. A screen shows it first.
@@ -133,7 +134,7 @@ func changedAt(set *workv1alpha1.ManifestWorkReplicaSet) (last time.Time) {
 	for i := range set.ManagedFields {
 		entry := &set.ManagedFields[i]
 		if entry.Subresource == "" && entry.Time != nil && entry.FieldsV1 != nil && strings.Contains(string(entry.FieldsV1.Raw), `"f:spec"`) {
-			last = later(last, entry.Time.Time)
+			last = work.Later(last, entry.Time.Time)
 		}
 	}
 	return last

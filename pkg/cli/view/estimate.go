@@ -12,6 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Estimate is the expected end of a rollout, if the next clusters take as long as those that have succeeded.
@@ -49,12 +50,12 @@ func (o *Objects) estimate() *Estimate {
 	found := &Estimate{Each: metav1.Duration{Duration: each}, Clusters: len(took)}
 	for i := range o.ReplicaSet.Spec.PlacementRefs {
 		wave, end := o.ends(&o.ReplicaSet.Spec.PlacementRefs[i], clusters, wrote, each)
-		found.Wave, found.Rollout = later(found.Wave, wave), later(found.Rollout, end)
+		found.Wave, found.Rollout = work.Later(found.Wave, wave), work.Later(found.Rollout, end)
 	}
 	if found.Wave.IsZero() || o.Now.Sub(found.Wave) > each { // It takes much longer than the others, so the end is unknown.
 		return nil
 	}
-	found.Wave, found.Rollout = later(found.Wave, o.Now), later(found.Rollout, o.Now)
+	found.Wave, found.Rollout = work.Later(found.Wave, o.Now), work.Later(found.Rollout, o.Now)
 	return found
 }
 
@@ -114,7 +115,7 @@ func (o *Objects) ends(
 			waiting++
 		case ok && !c.done() && c.State != rollout.PhaseFailed && c.State != rollout.PhaseCompleted:
 			busy++
-			wave = later(wave, at.Add(each))
+			wave = work.Later(wave, at.Add(each))
 		}
 	}
 	if busy == 0 || waiting == 0 {
@@ -125,7 +126,7 @@ func (o *Objects) ends(
 		size, _ = intstr.GetScaledValueFromIntOrPercent(&ref.RolloutStrategy.Progressive.MaxConcurrency, total, true) // Zero if it is invalid.
 	}
 	waves := math.Ceil(float64(waiting) / float64(max(busy, size)))
-	return wave, later(wave, o.Now).Add(time.Duration(waves) * each)
+	return wave, work.Later(wave, o.Now).Add(time.Duration(waves) * each)
 }
 
 // soak returns minSuccessTime of a placementRef: a cluster holds its slot for that time after its success.
@@ -138,11 +139,4 @@ func (o *Objects) soak(placement string) time.Duration {
 		}
 	}
 	return 0
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

@@ -68,16 +68,10 @@ func (o *Objects) next(f *Fleet) []Command {
 	return c.list
 }
 
-// abortsAll reports whether a placementRef has AbortAll.
-func abortsAll(set *workv1alpha1.ManifestWorkReplicaSet) bool {
-	return slices.ContainsFunc(set.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
-		return ref.RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll
-	})
-}
-
 // Irreversible returns what a rollout of set, or its abort, can't take back if clusters have an older template.
 func Irreversible(older *workv1.ManifestWorkSpec, set *workv1alpha1.ManifestWorkReplicaSet) (texts []string) {
-	for _, warning := range irreversible.Warnings(older, &set.Spec.ManifestWorkTemplate, abortsAll(set)) {
+	aborts := set.Spec.HasFailureStrategy(workv1alpha1.AbortAll)
+	for _, warning := range irreversible.Warnings(older, &set.Spec.ManifestWorkTemplate, aborts) {
 		texts = append(texts, warning.Text)
 	}
 	return texts
@@ -139,7 +133,7 @@ func (c *commands) undo(purpose string) {
 // pause adds the command that pauses the rollout. If the hub aborts automatically, it warns that a pause suspends aborts.
 func (c *commands) pause() {
 	purpose := "pause the rollout"
-	if abortsAll(c.o.ReplicaSet) {
+	if c.o.ReplicaSet.Spec.HasFailureStrategy(workv1alpha1.AbortAll) {
 		purpose += "; until you resume it, the hub aborts nothing"
 	}
 	c.add(purpose, "pause")

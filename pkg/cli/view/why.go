@@ -161,10 +161,7 @@ func unsatisfied(manifest *workv1.ManifestCondition, wrote time.Time) []Fact {
 		if wanted, counts := Good[condition.Type]; !counts || condition.Status == wanted {
 			continue
 		}
-		name := manifest.ResourceMeta.Name
-		if manifest.ResourceMeta.Namespace != "" {
-			name = manifest.ResourceMeta.Namespace + "/" + name
-		}
+		name := strings.TrimPrefix(manifest.ResourceMeta.Namespace+"/"+manifest.ResourceMeta.Name, "/")
 		facts = append(facts, factOf(fmt.Sprintf("%s %s: ", manifest.ResourceMeta.Kind, name), condition, wrote))
 	}
 	if values := feedback(manifest.StatusFeedbacks.Values); len(facts) > 0 && values != "" {

@@ -23,12 +23,11 @@ import (
 // surprises returns the warnings about content that is legal, but probably not what its author intends.
 func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []string {
 	var out []string
-	template, before, decides, aborts := &mwrs.Spec.ManifestWorkTemplate, templateBefore(old), false, false
+	template, before, decides := &mwrs.Spec.ManifestWorkTemplate, templateBefore(old), false
 	for i := range mwrs.Spec.PlacementRefs {
 		strategy := placement.StrategyOf(&mwrs.Spec.PlacementRefs[i].RolloutStrategy)
 		out = append(out, strategySurprises(refsPath.Index(i).Child("rolloutStrategy"), &strategy)...)
 		decides = decides || strategy.DecidesAbort()
-		aborts = aborts || mwrs.Spec.PlacementRefs[i].RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll
 	}
 	if mwrs.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable {
 		out = append(out, handoverSurprises(template, before, limits)...)
@@ -47,7 +46,7 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 	if before == nil {
 		return out
 	}
-	return append(out, irreversibleSurprises(before, template, aborts)...)
+	return append(out, irreversibleSurprises(before, template, mwrs.Spec.HasFailureStrategy(workv1alpha1.AbortAll))...)
 }
 
 // handoverSurprises returns the warnings about a handover that keeps no objects. before is the previous template; nil for none.

@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,6 +30,11 @@ func (s *ManifestWorkReplicaSetSpec) ListsGroups() bool {
 		}
 	}
 	return false
+}
+
+// HasFailureStrategy reports whether a placementRef has a failureStrategy.
+func (s *ManifestWorkReplicaSetSpec) HasFailureStrategy(strategy FailureStrategy) bool {
+	return slices.ContainsFunc(s.PlacementRefs, func(ref LocalPlacementReference) bool { return ref.RolloutStrategy.FailureStrategy == strategy })
 }
 
 // Label returns the name of a group, or its index as text, as in status.approvals. It is empty if it has neither.
