@@ -168,7 +168,7 @@ func rejected(plan *rollout.Plan) []string {
 func RetryInterval(plan *rollout.Plan) string {
 	failed := func(f rollout.Failing) bool { return f.Rejected != "" && f.Phase == rollout.PhaseFailed }
 	if slices.ContainsFunc(plan.Failing, failed) { // A failed cluster has no slot, and needs one for each retry.
-		return "at least once per minute, within maxConcurrency"
+		return "at least once a minute, within maxConcurrency"
 	}
 	return "at least once a minute"
 }

@@ -180,5 +180,5 @@ func (w *World) undoes(current, update string) bool {
 	}
 	name := func(hash string) string { return revision.Name(Name, hash) }
 	made, known := w.made[name(update)]
-	return known && !w.currentSince[name(update)].IsZero() && made < w.made[name(current)]
+	return known && w.currentSince[name(update)].Len() > 0 && made < w.made[name(current)]
 }

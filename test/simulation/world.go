@@ -80,8 +80,8 @@ type World struct {
 	lastErr     string
 	// started holds the time of the last write of each work.
 	started map[string]string
-	// currentSince holds when each revision last became the current one.
-	currentSince map[string]time.Time
+	// currentSince holds when each revision became the current one: a ledger that the hub had may count again.
+	currentSince map[string]sets.Set[time.Time]
 	// becameCurrent is the hash of the revision that became the current one with the last write; empty for none.
 	becameCurrent string
 	// made holds the order in which the revisions were created, by name.
@@ -134,7 +134,7 @@ func NewWorld() *World {
 		outcomes: map[string]Outcome{},
 		started:  map[string]string{},
 
-		currentSince: map[string]time.Time{},
+		currentSince: map[string]sets.Set[time.Time]{},
 		made:         map[string]int{},
 		causes:       map[string]cause{},
 		refusedSince: map[string]time.Time{}, refusedIn: map[string]string{},

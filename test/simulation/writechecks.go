@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -65,11 +66,11 @@ func (w *World) noteCurrent() {
 	switch {
 	case l.Current.Hash == "":
 	case since.IsZero() || l.Current.Hash != l.Update.Hash:
-		if w.currentSince[name].IsZero() {
-			w.currentSince[name] = w.hubNow() // A user named it, or the works showed it.
+		if w.currentSince[name].Len() == 0 {
+			w.currentSince[name] = sets.New(w.hubNow().UTC()) // A user named it, or the works showed it.
 		}
-	case !since.Equal(w.currentSince[name]):
-		w.currentSince[name] = since
+	case !w.currentSince[name].Has(since.UTC()):
+		w.currentSince[name] = w.currentSince[name].Union(sets.New(since.UTC()))
 		if !w.hadHashless() {
 			w.becameCurrent = l.Current.Hash
 		}
