@@ -6,11 +6,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -85,6 +84,11 @@ func (o *Objects) wrote() map[string]time.Time {
 // took returns how long each cluster that has succeeded held its slot. A cluster that had the revision before the rollout began, as in an
 // undo, tells nothing, and neither does one whose work was not read.
 func (o *Objects) took(clusters []Cluster, wrote map[string]time.Time) []time.Duration {
+	soaks := map[string]time.Duration{} // A cluster holds its slot for minSuccessTime after its success.
+	for i := range o.ReplicaSet.Spec.PlacementRefs {
+		ref := &o.ReplicaSet.Spec.PlacementRefs[i]
+		soaks[ref.Name] = placement.StrategyOf(&ref.RolloutStrategy).MinSuccessTime
+	}
 	var took []time.Duration
 	began := o.revisionAt(o.ReplicaSet.Status.UpdateRevision).Started
 	for i := range clusters {
@@ -93,7 +97,7 @@ func (o *Objects) took(clusters []Cluster, wrote map[string]time.Time) []time.Du
 			continue
 		}
 		if at, ok := wrote[c.Name]; ok && c.done() && !c.Since.Before(at.Truncate(time.Second)) { // Agents report whole seconds.
-			took = append(took, max(0, c.Since.Sub(at))+o.soak(c.Placement))
+			took = append(took, max(0, c.Since.Sub(at))+soaks[c.Placement])
 		}
 	}
 	return took
@@ -121,22 +125,10 @@ func (o *Objects) ends(
 	if busy == 0 || waiting == 0 {
 		return wave, wave
 	}
-	size := 0
-	if ref.RolloutStrategy.Type == clusterv1alpha1.Progressive && ref.RolloutStrategy.Progressive != nil {
-		size, _ = intstr.GetScaledValueFromIntOrPercent(&ref.RolloutStrategy.Progressive.MaxConcurrency, total, true) // Zero if it is invalid.
+	size, strategy := 0, placement.StrategyOf(&ref.RolloutStrategy)
+	if strategy.Kind == clusterv1alpha1.Progressive {
+		size = placement.Batch(&strategy.MaxConcurrency, total)
 	}
 	waves := math.Ceil(float64(waiting) / float64(max(busy, size)))
 	return wave, work.Later(wave, o.Now).Add(time.Duration(waves) * each)
-}
-
-// soak returns minSuccessTime of a placementRef: a cluster holds its slot for that time after its success.
-func (o *Objects) soak(placement string) time.Duration {
-	for i := range o.ReplicaSet.Spec.PlacementRefs {
-		if ref := &o.ReplicaSet.Spec.PlacementRefs[i]; ref.Name == placement {
-			if config := forecast.ConfigOf(&ref.RolloutStrategy); config != nil {
-				return config.MinSuccessTime.Duration
-			}
-		}
-	}
-	return 0
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
@@ -26,6 +27,18 @@ func TestEstimate(t *testing.T) {
 	require.Equal(t, o.Now, found.Wave, "it is late: any moment now")
 	o.Works[0] = at(t, "c1", 0)
 	require.Nil(t, view.FleetOf(o).Estimate)
+}
+
+// TestEstimateWithTypeAll: a rollout of the type All ignores minSuccessTime.
+func TestEstimateWithTypeAll(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		o.Now = now.Add(time.Minute)
+		o.Works = []work.Work{at(t, "c1", 40*time.Second), at(t, "c2", 0)}
+		strategy := &o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy
+		strategy.Type, strategy.All = clusterv1alpha1.All, &clusterv1alpha1.RolloutAll{}
+		strategy.All.MinSuccessTime.Duration = time.Hour
+	})
+	require.Equal(t, 40*time.Second, view.FleetOf(o).Estimate.Each.Duration)
 }
 
 // TestEstimateOfAnUndo: a cluster that had the revision before the rollout began does not tell how long the others take.
