@@ -40,14 +40,20 @@ func (w *World) noteCause(write string) {
 	w.noteCauseOf(name, as[appsv1.ControllerRevision](w.API, object), strings.HasPrefix(write, "create "), owner.Annotations[workv1alpha1.AnnotationChangeCause])
 }
 
+// statusHasLedger reports whether the status has a ledger of the object.
+func (w *World) statusHasLedger() bool {
+	told, err := ledger.Decode(w.Object().Status.Ledger, w.Object().UID)
+	return err == nil && told.Seq > 0
+}
+
 // noteCauseOf is noteCause for a revision that was created or changed while the hub saw the owner's change cause.
 func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bool, seen string) {
 	record := revision.RecordOf(rev)
 	digest := revision.Decode(rev).Digest
 	returned := w.returns(digest)
-	// A process may remember a ledger that a user wiped, or trust one that may be invalid: both causes are allowed.
+	// A process may remember a ledger that a user wiped or overwrote, or trust one that may be invalid: both causes are allowed.
 	_, again := w.causes[name]
-	if l := w.ledger(); made && (returned || again && w.Object().Status.Ledger == "") {
+	if l := w.ledger(); made && (returned || again && !w.statusHasLedger()) {
 		if _, former := l.Formerly(digest); !former {
 			delete(w.causes, name)
 			return
