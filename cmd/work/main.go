@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// arguments removes a leading "/work" from the arguments. The Deployments of OCM's operator begin with it, because OCM's own image has no
+// arguments removes a leading "/work" from the arguments. The Deployments of OCM's operator pass it first, because OCM's own image has no
 // entrypoint. This hub's image has one.
 func arguments(given []string) []string {
 	if len(given) > 0 && given[0] == "/work" {

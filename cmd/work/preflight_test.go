@@ -16,7 +16,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// lists is an API server that has lists only, by the last part of their paths. Nothing but a GET reaches them.
+// lists starts an API server that serves only lists. The keys are the last parts of their paths. Any request except a GET fails the test.
 func lists(t *testing.T, items map[string]string) (kubeconfig string) {
 	t.Helper()
 	kinds := map[string]string{
@@ -59,7 +59,7 @@ func runPreflight(t *testing.T, args ...string) (out string, code int) {
 	return string(printed), 0
 }
 
-// The exit code tells a script whether OCM's hub may take over: 0 that it may, 1 that something has to be settled, 2 that it is not known.
+// The exit code tells a script whether OCM's hub may take over: 0 if it may, 1 if something must be resolved first, 2 if that is unknown.
 func TestPreflight(t *testing.T) {
 	const paused = `{"apiVersion":"work.open-cluster-management.io/v1alpha1","kind":"ManifestWorkReplicaSet",` +
 		`"metadata":{"namespace":"team-a","name":"web"},"spec":{"paused":true}}`

@@ -22,8 +22,8 @@ const (
 	upstreamFile    = "work/v1alpha1/0000_00_work.open-cluster-management.io_manifestworkreplicasets.crd.yaml"
 )
 
-// added is everything that our CRD has and upstream's does not. What is added here is what an administrator gets
-// by replacing upstream's CRD, and loses by going back to it.
+// added is everything that our CRD has and upstream's does not. An administrator gains these by replacing upstream's
+// CRD, and loses them by going back to it.
 var added = []string{
 	`additionalPrinterColumns[10]: {"jsonPath":".metadata.creationTimestamp","name":"Age","type":"date"}`,
 	`additionalPrinterColumns[4]: {"description":"Hash of the stable revision","jsonPath":".status.currentRevision","name":"Current","type":"string"}`,
@@ -260,7 +260,7 @@ func TestAcceptedByAPIServer(t *testing.T) {
 }
 
 // TestUpstreamObjects shows that the two CRDs treat an object alike: accepted or rejected by both, and stored with the
-// same defaults and the same fields pruned, but for the two defaults that we add.
+// same defaults and the same fields pruned, except for the two defaults that we add.
 func TestUpstreamObjects(t *testing.T) {
 	ours, theirs := newServer(t, parse(t, ManifestWorkReplicaSet)), newServer(t, upstreamCRD(t))
 

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// server does to an object what an API server with that CRD does when the object is created.
+// server treats an object as an API server with the CRD does when the object is created.
 type server struct {
 	schema    *structuralschema.Structural
 	validator validation.SchemaValidator
@@ -60,7 +60,7 @@ func (s *server) admit(t *testing.T, raw []byte) (map[string]any, field.ErrorLis
 	return obj, errs
 }
 
-// decode reads numbers as an API server does, as int64 where they are whole.
+// decode reads whole numbers as int64, as an API server does.
 func decode(t *testing.T, raw []byte) map[string]any {
 	t.Helper()
 	raw, err := yaml.YAMLToJSONStrict(raw)

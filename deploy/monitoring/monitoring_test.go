@@ -59,7 +59,7 @@ func TestAlertsReadWhatIsExported(t *testing.T) {
 	require.NotEmpty(t, seen)
 }
 
-// The alerts fire when they should, by Prometheus's own tool, and each of them has such a test.
+// The alerts fire when they should, as Prometheus's own tool confirms, and each alert has such a test.
 func TestAlertsFire(t *testing.T) {
 	tests, err := os.ReadFile("testdata/rules_test.yaml")
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestAlertsFire(t *testing.T) {
 	}
 }
 
-// What the kustomization names is there, and everything that is there is named.
+// The kustomization names every other file of its directory.
 func TestKustomizationNamesEveryFile(t *testing.T) {
 	content, err := Files.ReadFile("kustomization.yaml")
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-// Package budget measures what a call costs, for the tests of what the input of a stranger may cost.
+// Package budget measures the cost of a call, for tests that limit the cost of untrusted input.
 package budget
 
 import (

@@ -18,7 +18,7 @@ import (
 // ClusterSet is the ManagedClusterSet that holds every managed cluster.
 const ClusterSet = "global"
 
-// Fleet creates the objects on a hub that OCM's registration creates there: this sandbox does not run it.
+// Fleet creates the objects that OCM's registration would create on a hub. The sandbox does not run the registration.
 type Fleet struct {
 	kube     kubernetes.Interface
 	clusters clusterclient.Interface

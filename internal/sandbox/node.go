@@ -28,7 +28,7 @@ const (
 	readyAfter = time.Second
 	// brokenImage is the word in the name of an image that can't be pulled.
 	brokenImage = "broken"
-	// resyncPods bounds how long a Pod waits whose status update failed.
+	// resyncPods is the maximum time that a Pod waits after its status update has failed.
 	resyncPods = 10 * time.Second
 )
 

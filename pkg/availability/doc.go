@@ -1,2 +1,2 @@
-// Package availability reads from ManagedClusters whether OCM hears the agents of a cluster.
+// Package availability reads from ManagedClusters whether OCM hears from the agents of a cluster.
 package availability

@@ -8,7 +8,7 @@
 //     as many works as the ManifestWorkReplicaSets had, or until a timeout (Driver.Restore).
 //   - It reports to the Connection when the broker is unreachable, and when it is reachable again.
 //
-// The store has a record for each work, and a cluster for each cluster. A broker loses events, so the driver looks after each write until
+// The store has a record for each work, and an entry for each cluster. A broker loses events, so the driver looks after each write until
 // its work has settled (confirmTask). These are the states of a work:
 //
 //	                report of its             available, not
@@ -22,7 +22,7 @@
 //
 //   - written: without a report for 15 seconds, the work is sent again and its agent is asked. Each pause is twice as long as the last. A
 //     deleted work stays in this state until its agent reports that it is gone.
-//   - confirmed: if the cluster is in progress for long, its agent is asked.
+//   - confirmed: if the cluster is in progress for a long time, its agent is asked.
 //   - settled: nothing is done. The record has no write.
 //   - unanswered: if the agent does not report, it has lost the work or is offline. The work is sent again, like a written one.
 //   - unreached: the work is sent again, and a condition and a metric name its cluster.

@@ -360,8 +360,8 @@ func (s *store) hear(name string) {
 	}
 }
 
-// HeardSince returns when this process first heard the agent of a cluster; false if it has not. A broker keeps no reports: a cluster that
-// was not heard may have succeeded long ago.
+// HeardSince returns when this process first heard from the agent of a cluster; false if it has not. A broker keeps no reports: a cluster
+// that this process has not heard from may have succeeded long ago.
 func (d *Driver) HeardSince(cluster string) (time.Time, bool) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()

@@ -117,7 +117,7 @@ func (c *Controller) noteWrites(p *pass) {
 	p.facts.Notes.WrittenBack = p.memory.WrittenBack()
 }
 
-// heard returns when each agent that matters to a pass was first heard; nil if works don't travel over a broker.
+// heard returns the time when the hub first heard from each agent that matters to a pass; nil if works don't travel over a broker.
 func (c *Controller) heard(owners map[string]int, works []*workv1.ManifestWork) map[string]time.Time {
 	if c.Broker == nil {
 		return nil

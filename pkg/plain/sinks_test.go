@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sinks are the files beside this package that write control sequences: the program's own.
+// sinks are the files outside this package that write control sequences. They write only the program's own.
 var sinks = []string{"pkg/cli/plugin/printer.go", "pkg/cli/plugin/redraw.go"}
 
 // TestOnlySinksKnowControlCharacters: all other code passes texts on as they are, and no command line is put together without quotes.

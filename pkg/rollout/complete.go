@@ -129,8 +129,8 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 			p.Settled = append(p.Settled, m.work)
 		}
 		if m.work == nil && m.mayBeInFlight(s) {
-			// Over a broker, the next clusters and the conditions change when the agent of this cluster is heard. While nothing is written to the
-			// cluster, no event leads to a pass (P7).
+			// Over a broker, the next clusters and the conditions change when the hub first hears from the agent of this cluster. While
+			// nothing is written to the cluster, no event leads to a pass (P7).
 			p.recheckAt(s.Now, s.Now.Add(unknownRecheck))
 		}
 		if m.away {

@@ -17,15 +17,15 @@ const (
 	flagCipherSuites = "tls-cipher-suites"
 )
 
-// versions are the values of --tls-min-version that OCM's help names. sdk-go also takes OpenSSL's names, as TLSv1.2.
+// versions are the values of --tls-min-version that OCM's help names. sdk-go also takes OpenSSL's names, such as TLSv1.2.
 var versions = []string{"VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"}
 
-// TLS are the flags that bound what a TLS client may use. They count for every TLS port of the process.
+// TLS holds the flags that restrict the TLS versions and cipher suites of clients. They apply to every TLS port of the process.
 type TLS struct {
 	// MinVersion is the lowest version that a client may use; empty for the default, TLS 1.2.
 	MinVersion string
-	// CipherSuites are the names of those that a client may use, separated by commas; empty for the default. They count up to TLS 1.2:
-	// Go lets nobody choose among those of TLS 1.3.
+	// CipherSuites are the names of the cipher suites that a client may use, separated by commas; empty for the default. They apply up to
+	// TLS 1.2: Go does not allow a choice among those of TLS 1.3.
 	CipherSuites string
 }
 

@@ -24,7 +24,7 @@ func TestWrite(t *testing.T) {
 	require.ErrorContains(t, write(&out, info, "yaml"), `"yaml" is not a format of this command: use json`)
 }
 
-// The command prints what the metric of the build and the upgrade of the hub use.
+// The command prints the version that the build metric and the upgrade of the hub use.
 func TestCommandPrintsThisBuild(t *testing.T) {
 	cmd := NewCommand()
 	var out bytes.Buffer

@@ -139,7 +139,7 @@ func answered(t *testing.T, server *httptest.Server, body io.Reader, length int6
 	return answer.StatusCode, string(content)
 }
 
-// TestRequestsHaveASize: more than an API server can send is not read to its end.
+// TestRequestsHaveASize: a request that is larger than an API server can send is not read to its end.
 func TestRequestsHaveASize(t *testing.T) {
 	throttle := newTestThrottle(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
@@ -178,7 +178,8 @@ func TestSlowRequestHoldsNoSlot(t *testing.T) {
 	})
 }
 
-// TestSlowConnectionsRefuseNoReview: 100 clients that send half of a request keep nobody out who sends a whole one, from the same address neither.
+// TestSlowConnectionsRefuseNoReview: 100 clients that send half of a request do not keep out a client that sends a whole one, even from the
+// same address.
 func TestSlowConnectionsRefuseNoReview(t *testing.T) {
 	throttle := newTestThrottle(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	throttle.patience = time.Millisecond

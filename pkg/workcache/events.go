@@ -47,7 +47,7 @@ func UnwrapTombstone(obj any) any {
 	return obj
 }
 
-// Shows reports whether a cached work holds what decides of a work that was read live. It trims the live one.
+// Shows reports whether a cached work holds everything that the decisions about the live work depend on. It trims the live work.
 func (d *Digests) Shows(cached, live *workv1.ManifestWork) bool {
 	if live.ResourceVersion == cached.ResourceVersion {
 		return true
@@ -59,8 +59,8 @@ func (d *Digests) Shows(cached, live *workv1.ManifestWork) bool {
 	return equivalent(cached, live)
 }
 
-// equivalent reports whether two versions of a trimmed work differ in their version only. A resync hands out the same version: that one
-// leads to a pass, should any event have been missed.
+// equivalent reports whether two versions of a trimmed work differ only in their resource version. A resync delivers the same version
+// again. This leads to a pass, in case an event was missed.
 func equivalent(before, after any) bool {
 	a, ok := before.(*workv1.ManifestWork)
 	if !ok || !IsTrimmed(a) {

@@ -46,7 +46,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// play runs a block, and the checks of its name.
+// play runs a block, and the checks that belong to its name.
 func (h *hub) play(t *testing.T, block *docs.Block, steps map[string]step) {
 	var s step
 	if name := block.Name(); name != "" {
@@ -68,7 +68,7 @@ func (h *hub) play(t *testing.T, block *docs.Block, steps map[string]step) {
 	}
 }
 
-// acceptsYAML has the API server decide, without storing anything, on every whole object in the pages.
+// acceptsYAML checks that the API server accepts every complete object in the pages. Nothing is stored.
 func (h *hub) acceptsYAML(t *testing.T) {
 	blocks, err := docs.Fenced(root)
 	require.NoError(t, err)

@@ -54,7 +54,7 @@ func (f *fleet) forbid(short string) (clear func()) {
 		},
 	}, metav1.CreateOptions{})
 	require.NoError(f.t, err)
-	// The API server takes a moment to enforce it, and to stop.
+	// The API server takes a moment to start to enforce the policy, and to stop.
 	f.writable(short, false)
 	return func() {
 		require.NoError(f.t, client.ValidatingAdmissionPolicyBindings().Delete(f.t.Context(), name, metav1.DeleteOptions{}))

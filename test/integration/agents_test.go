@@ -9,13 +9,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/testwork"
 )
 
-// outcome is what a simulated agent reports of a version.
+// outcome is the report of a simulated agent about a version.
 type outcome = agents.Outcome
 
 var (
 	succeeds, hangs, degrades, silent = agents.Succeeds, agents.Hangs, agents.Degrades, agents.Silent
 
-	// These degrade and refuse in the words of a real agent.
+	// These report a degradation and a refusal in the words of a real agent.
 	notPulled = outcome{Terse: true, Progressing: true, Degraded: true, Message: "Deployment shop/web: 0 of 3 replicas are available: ImagePullBackOff"}
 	overQuota = outcome{Terse: true, Refused: true, Message: `Deployment shop/web: admission webhook "quota" denied the request: exceeded quota`}
 )

@@ -104,8 +104,8 @@ func ttl(seconds int64) *workv1.DeleteOption {
 	return &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground, TTLSecondsAfterFinished: ptr.To(seconds)}
 }
 
-// collects waits until, of the works of a new cluster that no ManifestWorkReplicaSet owns, those are gone that completed as long ago as
-// they say, and no others.
+// collects creates works on a new cluster that no ManifestWorkReplicaSet owns. It waits until the works whose time to live after completion
+// has passed are gone, and the others remain.
 func (w *world) collects(t *testing.T, cluster string) {
 	t.Helper()
 	require.NoError(t, w.fleet.Namespace(t.Context(), cluster))
@@ -147,7 +147,7 @@ func (w *world) collects(t *testing.T, cluster string) {
 	always(t, "nothing else goes", time.Second, left)
 }
 
-// completes makes a work complete, as its agent does; one that is gone by then is.
+// completes makes a work complete, as its agent does. If the work is already gone, it does nothing.
 func (w *world) completes(t *testing.T, cluster, name string, at time.Time) {
 	t.Helper()
 	works := w.works.WorkV1().ManifestWorks(cluster)
@@ -156,7 +156,7 @@ func (w *world) completes(t *testing.T, cluster, name string, at time.Time) {
 		if err != nil {
 			return err
 		}
-		// SetStatusCondition keeps the time that it is given for what is new.
+		// SetStatusCondition keeps the given time if the condition is new.
 		meta.SetStatusCondition(&work.Status.Conditions, metav1.Condition{
 			Type: workv1.WorkComplete, Status: metav1.ConditionTrue, Reason: "Simulated", ObservedGeneration: work.Generation,
 			LastTransitionTime: metav1.NewTime(at),

@@ -29,8 +29,8 @@ func (f *fleet) tellsOfTwoHubs(wanted bool) {
 	f.complete()
 }
 
-// While the ServiceAccounts of OCM's hub and of the chart's are both there, the hub that leads says so, with the rights of deploy/. Without
-// these rights, it says nothing and rolls out.
+// While the ServiceAccounts of OCM's hub and of the chart's hub both exist, the leading hub reports this if it has the permissions of
+// deploy/. Without these permissions, it reports nothing and rolls out.
 func TestTwoHubs(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "twohubs")

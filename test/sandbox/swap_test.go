@@ -46,7 +46,7 @@ func (s *runningSandbox) waitFor(expression string) []string {
 	}
 }
 
-// startSandbox runs `bin/sandbox up` of a reader, in a process group of its own.
+// startSandbox runs `bin/sandbox up` as a reader does, in a process group of its own.
 func startSandbox(t *testing.T, r *reader, args ...string) *runningSandbox {
 	t.Helper()
 	s := &runningSandbox{
@@ -69,7 +69,7 @@ func startSandbox(t *testing.T, r *reader, args ...string) *runningSandbox {
 	return s
 }
 
-// isReady waits until the commands of another terminal find the sandbox.
+// isReady waits until commands in another terminal find the sandbox.
 func (s *runningSandbox) isReady() {
 	s.t.Helper()
 	await.Eventually(s.t, patience, "the sandbox says where it is", func() error {

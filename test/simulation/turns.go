@@ -10,9 +10,9 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// checkTurn checks R8 when a write starts a cluster of a decision group. If the only works that are left in an earlier group are being
-// deleted, and their deadline has not passed, that group would be a canary that is passed over. The check uses the state that the hub has
-// seen.
+// checkTurn checks R8 when a write starts a cluster of a decision group. It fails if all remaining works of an earlier group are being
+// deleted and their deadline has not passed: the hub would skip that group, which may be a canary. The check uses the state that the hub
+// has seen.
 func (w *World) checkTurn(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork, placement string, deadline time.Duration) error {
 	groups := w.groupsSeen(placement)
 	key := started.Annotations[workv1alpha1.AnnotationDecisionGroup]

@@ -39,7 +39,7 @@ func (h *oneHub) lists(t *testing.T) {
 		set.APIVersion, item)
 }
 
-// TestNoHubRuns: each command says so first. A user who may not read the Lease is told nothing of the hub.
+// TestNoHubRuns: each command says so first. A user who may not read the Lease is told nothing about the hub.
 func TestNoHubRuns(t *testing.T) {
 	h := newOneHub(t)
 	h.set.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionProgressing, Message: "successfully progressed"}}

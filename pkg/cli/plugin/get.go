@@ -136,7 +136,7 @@ func (o *options) printThen(out *printer, then []view.Fact) {
 	}
 }
 
-// once returns a label before the first of several texts, and its indent before the others.
+// once returns the label for the first of several texts, and spaces of the same width for the others.
 func once(i int, label string) string {
 	if i > 0 {
 		return strings.Repeat(" ", len(label))

@@ -47,7 +47,7 @@ type finding struct {
 	uri string
 }
 
-// The types of the findings that are no field errors.
+// The types of the findings that are not field errors.
 const (
 	typeWarning = "Warning"
 	typeBroken  = "BrokenDocument"

@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// Under a CRD that drops the ledger, the copy on a revision tells what the hub decided. Where the status has a ledger, it stays as it is.
+// If the CRD drops the ledger, the copy on a revision holds the hub's decisions. A ledger in the status stays as it is.
 func TestFromCopy(t *testing.T) {
 	at := now.Add(time.Minute)
 	copied := ledger.Ledger{
@@ -59,7 +59,7 @@ func TestFromCopy(t *testing.T) {
 	}
 }
 
-// A hub whose ledger the API server drops takes no command from the status. The plugin refuses an abort and a retry, and offers neither.
+// A hub whose ledger the API server drops accepts no commands from the status. The plugin refuses an abort and a retry, and offers neither.
 func TestNoCommandsWithoutALedger(t *testing.T) {
 	o := objects(t)
 	set := o.ReplicaSet

@@ -24,8 +24,8 @@ func canary(part clusterv1alpha1.RolloutProgressive) workv1alpha1.RolloutStrateg
 	}}
 }
 
-// told returns the consequence of a failure of c1 that Why predicts one minute after the write, and what c2 waits for by the hub's own code
-// after the deadline of c1.
+// told returns the consequence of a failure of c1 that Why predicts one minute after the write, and the reason for which c2 waits after the
+// deadline of c1 according to the hub's own code.
 func told(t *testing.T, o *view.Objects) (says string, hub rollout.Wait) {
 	t.Helper()
 	o.Now = now.Add(time.Minute)
@@ -64,7 +64,7 @@ func TestWhyInAMandatoryGroup(t *testing.T) {
 	require.NotContains(t, says, "the rollout continues")
 }
 
-// TestWhyReadsThePartOfTheType: only the part that the type names counts.
+// TestWhyReadsThePartOfTheType: only the part of the strategy that matches its type applies.
 func TestWhyReadsThePartOfTheType(t *testing.T) {
 	o := objects(t)
 	o.Works = append(o.Works, written(t, "c1", "v2"))

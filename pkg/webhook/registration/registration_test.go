@@ -31,7 +31,7 @@ func service(namespace, path, ca string) admissionregistrationv1.WebhookClientCo
 	}
 }
 
-// hub has both configurations, and lets the hub write ours or not.
+// hub returns a client of a hub with these configurations. If may is true, the hub may write ours.
 func hub(may bool, configurations ...runtime.Object) *fake.Clientset {
 	client := fake.NewClientset(configurations...)
 	client.PrependReactor("create", "selfsubjectaccessreviews", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -46,7 +46,7 @@ func TestKeepsTheCA(t *testing.T) {
 	require.Equal(t, registration.Ours, ours.Name)
 	ours.ResourceVersion = "1"
 	require.Equal(t, webhook.ReplicaSetPath, *ours.Webhooks[0].ClientConfig.Service.Path)
-	// In Hosted mode the namespace is another one too.
+	// In Hosted mode, the namespace differs too.
 	client := hub(true, ours, configuration(registration.Theirs, service("my-hosted-hub", webhook.WorkPath, "first")))
 	keeper := &registration.Keeper{Client: client}
 	configurations := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()

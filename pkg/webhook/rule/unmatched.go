@@ -57,8 +57,8 @@ var unmatched = fmt.Sprintf("(size(ts) == 0 || size(ts) * size(ids) > %d ? [] : 
 	"(t.resource == i.resource || i.group.contains('.') && !(i.group in ['%s'])) && %s && %s)))",
 	MaxPairs, strings.Join(revision.BuiltInGroups, "', '"), like("i.namespace", "t.namespace"), like("i.name", "t.name"))
 
-// like is a condition on a name and a pattern in which a star stands for anything. A pattern with a character that has a meaning in a regular
-// expression matches everything.
+// like is a condition on a name and a pattern in which a star stands for anything. A pattern with a character that has a special meaning in
+// a regular expression matches everything.
 func like(pattern, name string) string {
 	return fmt.Sprintf("(%[1]s == %[2]s || %[1]s.contains('*') && (size(%[1]s) > 253 || !%[1]s.matches('^[-A-Za-z0-9.:*]*$') || "+
 		"%[2]s.matches('(?s)^' + %[1]s.replace('.', '[.]').replace('*', '.*') + '$')))", pattern, name)

@@ -22,8 +22,8 @@ func decisionOf(group int, name string, clusters ...string) *clusterv1beta1.Plac
 	return decision
 }
 
-// TestSelectionsAreFoundOnce: what a Placement selects is worked out again when the Placement or one of its decisions was replaced in the
-// cache, and when a decision came or went.
+// TestSelectionsAreFoundOnce: the selection of a Placement is computed again only when the Placement or one of its decisions is replaced in
+// the cache, or when a decision is added or removed.
 func TestSelectionsAreFoundOnce(t *testing.T) {
 	s := NewSelections()
 	first, second := decisionOf(0, "", "c1"), decisionOf(1, "", "c2")

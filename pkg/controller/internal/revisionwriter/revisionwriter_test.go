@@ -21,7 +21,7 @@ func revisionOf(name string) *appsv1.ControllerRevision {
 	return &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "uid", ResourceVersion: "7"}, Revision: 1}
 }
 
-// Each step is one request, or none; a patch says what it decided on.
+// Each step makes at most one request. A patch contains the UID and the version of the object that it was decided on.
 func TestWrite(t *testing.T) {
 	kube := fake.NewClientset(revisionOf("old"))
 	l := New(kube)
@@ -54,7 +54,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A request that fails says which one it was, and what the plan can make of it.
+// The error of a failed request names the request, and gives the result that the plan acts on.
 func TestFailures(t *testing.T) {
 	revisions := appsv1.Resource("controllerrevisions")
 	kube := fake.NewClientset()
