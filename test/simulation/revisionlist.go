@@ -59,17 +59,22 @@ func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bo
 			return
 		}
 	}
+	newest, sure := w.newestBeside(rev)
+	if !sure {
+		delete(w.causes, name)
+		return
+	}
 	recorded := !record.Recorded.IsZero()
 	switch before, known := w.causes[name]; {
 	case made && recorded:
 		w.causes[name] = cause{number: rev.Revision} // Nothing gives its cause.
 	case made:
 		w.causes[name] = cause{number: rev.Revision, text: seen, seen: seen}
-		if returned && seen == w.newestBeside(rev).seen {
+		if returned && seen == newest.seen {
 			w.causes[name] = cause{number: rev.Revision, seen: seen}
 		}
 	case known && rev.Revision > before.number:
-		if seen != "" && seen != w.newestBeside(rev).seen {
+		if seen != "" && seen != newest.seen {
 			before.text = seen
 		}
 		before.number, before.seen = rev.Revision, seen
@@ -77,16 +82,18 @@ func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bo
 	}
 }
 
-// newestBeside returns the known data of the newest revision other than the given one, among the revisions that the hub has seen: a
-// deletion may not have reached its cache.
-func (w *World) newestBeside(rev *appsv1.ControllerRevision) (newest cause) {
+// newestBeside returns the change cause of the newest revision other than the given one, among the revisions that the hub has seen: a
+// deletion may not have reached its cache. sure is false if that revision may have one of two causes.
+func (w *World) newestBeside(rev *appsv1.ControllerRevision) (newest cause, sure bool) {
 	number := int64(-1)
+	sure = true
 	for _, cached := range w.Hub.stores.Revisions.List() {
 		if other := cached.(*appsv1.ControllerRevision); other.Name != rev.Name && other.Revision > number {
-			number, newest = other.Revision, w.causes[other.Name]
+			number = other.Revision
+			newest, sure = w.causes[other.Name]
 		}
 	}
-	return newest
+	return newest, sure
 }
 
 // cause is the number of a revision and its change cause. seen is the owner's change cause when the revision got that number.
