@@ -54,7 +54,7 @@ func (r *reader) handsOverAfterAnOutage() {
 		}
 		return nil
 	})
-	require.Contains(r.t, r.must("kubectl mwrs why web cluster2"), "waits for a report of the agent about this revision")
+	require.Contains(r.t, r.must("kubectl mwrs why web cluster2"), "waits for a report from the agent on this revision")
 	r.must(`bin/sandbox online cluster2
 		kubectl mwrs status web`)
 	require.Equal(r.t, "web-3 web-3 ", r.must(`kubectl get manifestworks -A `+

@@ -174,7 +174,7 @@ func plannedRetry(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) (
 	}
 	switch {
 	case len(clusters) > 0 && set.Status.AbortedTime != nil:
-		return "", nil, fmt.Errorf("the rollout of %q was aborted: single clusters can't be retried; use `%s`",
+		return "", nil, fmt.Errorf("the rollout of %q was aborted: individual clusters can't be retried; use `%s`",
 			set.Name, plain.Command("kubectl", "mwrs", "retry", set.Name))
 	case len(clusters) > 0:
 		patch, err := withoutFailures(set, clusters)

@@ -48,16 +48,16 @@ func TestNoHubRuns(t *testing.T) {
 	require.NotContains(t, out+failed, "HUB")
 	h.lease = lateLease()
 	_, out, _ = h.run(t, "get", "web")
-	require.True(t, strings.HasPrefix(out, "HUB      no hub runs: hub-1 has not renewed its lease for 1h0m0s\n         remedy: "), out)
+	require.True(t, strings.HasPrefix(out, "HUB      no hub is running: hub-1 has not renewed its lease for 1h0m0s\n         remedy: "), out)
 	require.Contains(t, out, "before that: successfully progressed")
 	_, _, failed = h.run(t, "list")
-	require.Contains(t, failed, "no hub runs")
+	require.Contains(t, failed, "no hub is running")
 	_, _, failed = h.run(t, "status", "web")
-	require.Contains(t, failed, "no hub runs")
+	require.Contains(t, failed, "no hub is running")
 	code, out, failed := h.run(t, "pause", "web")
 	require.Zero(t, code, failed)
 	require.Contains(t, out, "web pause requested\nThe hub writes to no cluster")
-	require.Contains(t, failed, "no hub runs")
+	require.Contains(t, failed, "no hub is running")
 }
 
 // TestRefusedHub: a hub that refuses to run is a failure, with the remedy.

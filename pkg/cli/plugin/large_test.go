@@ -196,7 +196,7 @@ func TestLargeFleet(t *testing.T) {
 		json.RawMessage(bytes.Replace(fleet.work, fleet.mark, []byte(fleet.cluster(7)), 1))
 	screen = run("why", "web", fleet.cluster(7))
 	require.Equal(t, []string{""}, fleet.limits)
-	require.Contains(t, screen, "the agent reports Applied=True: as expected")
+	require.Contains(t, screen, "the agent reported Applied=True: as expected")
 	require.Contains(t, screen, fmt.Sprintf("note: the ManifestWorks of %d clusters were not read", n-1))
 }
 

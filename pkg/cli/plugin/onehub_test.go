@@ -327,7 +327,7 @@ func TestPauseSuspendsAborts(t *testing.T) {
 		})
 	}
 	_, out, failed := h.run(t, "pause", "web")
-	require.Contains(t, out, "Aborts are suspended: the deadlines continue, and an abort that is due on resume then takes place at once.", failed)
+	require.Contains(t, out, "Aborts are suspended: deadlines keep running, and an abort that is due on resume happens at once.", failed)
 	shown, err := h.dashboard(t).Preview(t.Context(), &dashboard.Action{Namespace: "default", Name: "web", Verb: view.VerbPause}, &view.Objects{})
 	require.NoError(t, err)
 	require.Contains(t, shown.Then, "Aborts are suspended")

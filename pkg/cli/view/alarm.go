@@ -50,7 +50,7 @@ func AlarmsOf(sets []*workv1alpha1.ManifestWorkReplicaSet, lease *coordinationv1
 	}
 	if lease != nil {
 		if text := LateLease(lease, now); text != "" {
-			alarms = append(alarms, Alarm{Text: "no hub runs: " + text, Remedy: readLogs})
+			alarms = append(alarms, Alarm{Text: "no hub is running: " + text, Remedy: readLogs})
 		}
 	}
 	if len(behind) > 0 {

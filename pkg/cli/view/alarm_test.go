@@ -43,8 +43,8 @@ func TestAlarms(t *testing.T) {
 	}{
 		"nothing is known":          {func(*view.Objects) {}, ""},
 		"a hub leads":               {func(o *view.Objects) { o.Lease = lease(o.Now, time.Minute) }, ""},
-		"the Lease is late":         {func(o *view.Objects) { o.Lease = lease(o.Now, 5*time.Minute) }, "no hub runs: hub-1 has not renewed its lease for 5m0s"},
-		"nobody leads":              {func(o *view.Objects) { o.Lease = &coordinationv1.Lease{} }, "no hub runs: no work controller leads"},
+		"the Lease is late":         {func(o *view.Objects) { o.Lease = lease(o.Now, 5*time.Minute) }, "no hub is running: hub-1 has not renewed its lease for 5m0s"},
+		"nobody leads":              {func(o *view.Objects) { o.Lease = &coordinationv1.Lease{} }, "no hub is running: no work controller leads"},
 		"a spec that was just seen": {func(o *view.Objects) { changedBefore(o, 14*time.Second) }, ""},
 		"a spec that nobody observed": {func(o *view.Objects) { changedBefore(o, 16*time.Second) },
 			"no hub has acted on the latest change of default/web within 15s"},

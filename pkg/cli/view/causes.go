@@ -63,7 +63,7 @@ func (o *Objects) sickAt(w *work.Work) string {
 			continue
 		}
 		if state := work.Assess(w, rev, o.Now).State; state == work.Degraded || state == work.InFlight {
-			return "sick at revision " + o.number(rev.Hash) + ": " + status.AgentMessage(w.Object)
+			return "unhealthy at revision " + o.number(rev.Hash) + ": " + status.AgentMessage(w.Object)
 		}
 	}
 	return ""

@@ -210,7 +210,7 @@ func (o *Objects) describe(c *Cluster, work *work.Work) {
 	c.Wrote = o.number(work.Hash())
 	c.Confirmed = confirmed(work)
 	if c.State == rollout.PhaseInFlight && c.WaitsFor == rollout.WaitAgent {
-		c.Message = "the agent has not reported about revision " + c.Wrote
+		c.Message = "the agent has not reported on revision " + c.Wrote
 		return
 	}
 	switch c.State {

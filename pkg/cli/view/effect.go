@@ -105,7 +105,7 @@ func (o *Objects) restoredBy(r *Revision) (clusters int, then string) {
 // returned describes the hub's action after an abort: it returns the clusters of a revision to the current one.
 func (o *Objects) returned(update *Revision, current, number string) string {
 	if known := len(o.Works) > 0 || update.Now >= 0; known && o.having(update) == 0 {
-		return fmt.Sprintf("The hub keeps revision %s, and returns any cluster that already has revision %s.", current, number)
+		return fmt.Sprintf("The hub keeps revision %s, and any cluster that already has revision %s returns to it.", current, number)
 	}
 	return fmt.Sprintf("The hub writes revision %s at once to %s revision %s. It ignores the rollout strategy.",
 		current, o.affected(update), number)
@@ -170,7 +170,7 @@ func suspended(o *Objects) string {
 	case o.aborted():
 		return ""
 	}
-	return " Aborts are suspended: the deadlines continue, and an abort that is due on resume then takes place at once."
+	return " Aborts are suspended: deadlines keep running, and an abort that is due on resume happens at once."
 }
 
 // revisionAt returns a revision. If the status does not list it, it is not known how many clusters have it.

@@ -83,7 +83,7 @@ func TestHeadline(t *testing.T) {
 			}
 		}, "20 of 20 clusters confirmed revision 2.", view.LevelGood},
 		"no hub": {"6", "10m", func(o *view.Objects) { o.Lease = &coordinationv1.Lease{} },
-			"No hub runs: no work controller leads. This information may be out of date.", view.LevelBad},
+			"No hub is running: no work controller leads. This information may be out of date.", view.LevelBad},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := fleet(t, c.failures, c.deadline)

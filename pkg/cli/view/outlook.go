@@ -163,7 +163,7 @@ func (l *outlook) urgency(turn *forecast.Turn) Level {
 func (l *outlook) failure(turn *forecast.Turn) string {
 	limits := &l.limits[turn.Ref]
 	if limits.PerGroup || turn.Failed <= limits.MaxFailures { // A decision group has its own limit.
-		return l.in(turn.Ref) + fmt.Sprintf("failure %d, too many for a decision group", turn.Failed)
+		return l.in(turn.Ref) + fmt.Sprintf("failure %d exceeds the limit of a decision group", turn.Failed)
 	}
 	return l.in(turn.Ref) + ordinal(limits.MaxFailures+1) + " failure, " + l.allowed(turn.Ref)
 }

@@ -147,8 +147,8 @@ func TestCausesFromTheFirstSecond(t *testing.T) {
 	require.Equal(t, []string{
 		`1 c10 Rejected: admission webhook "images" denied the request: v2 is not signed`,
 		"7 c01 Degraded: ImagePullBackOff",
-		"2 c08 InFlight: the agent has not reported about revision 2",
-		"1 c16 Waiting: sick at revision 1: Degraded=True: ImagePullBackOff",
+		"2 c08 InFlight: the agent has not reported on revision 2",
+		"1 c16 Waiting: unhealthy at revision 1: Degraded=True: ImagePullBackOff",
 	}, found)
 }
 

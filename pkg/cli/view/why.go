@@ -136,7 +136,7 @@ func (o *Objects) past(work *work.Work) []Fact {
 // reporter says who set a condition of a work: its agent, or anybody.
 func reporter(condition *metav1.Condition) string {
 	if slices.Contains(workv1alpha1.JudgedByHub, condition.Type) || work.ByRule(condition) {
-		return "the agent reports "
+		return "the agent reported "
 	}
 	return "the ManifestWork has "
 }
@@ -192,18 +192,18 @@ func feedback(values []workv1.FeedbackValue) string {
 var waits = map[rollout.Wait]string{
 	rollout.WaitTurn:        "its turn",
 	rollout.WaitSlot:        "a free slot: maxConcurrency clusters are in progress",
-	rollout.WaitGroup:       "the decision groups before its own",
-	rollout.WaitBake:        "the bakeTime of the decision group before its own",
+	rollout.WaitGroup:       "earlier decision groups",
+	rollout.WaitBake:        "the bakeTime of the previous decision group",
 	rollout.WaitApproval:    "the approval of its decision group",
-	rollout.WaitAgent:       "a report of the agent about this revision",
-	rollout.WaitManifests:   "the manifests and condition rules that are not satisfied",
+	rollout.WaitAgent:       "a report from the agent on this revision",
+	rollout.WaitManifests:   "the manifests that are not ready and the condition rules that are not satisfied",
 	rollout.WaitSoak:        "minSuccessTime: the success has to last",
 	rollout.WaitAcceptance:  "the API server, which rejects the ManifestWork",
 	rollout.WaitHandover:    "objects of another revision, which have to be kept or deleted first",
 	rollout.WaitDeletion:    "the deletion of its ManifestWork by the agent",
 	rollout.WaitPlacement:   "a Placement that is missing, or whose decisions are missing or being written",
 	rollout.WaitStrategy:    "a correction of the rollout strategy of its placementRef, which is invalid",
-	rollout.WaitHalt:        "the clusters that failed or may fail: they are too many, so the hub starts no further cluster",
+	rollout.WaitHalt:        "the clusters that failed or may fail: there are too many, so the hub starts no more clusters",
 	rollout.WaitRollback:    "the abort, which is about to begin",
 	rollout.WaitResume:      "the end of the pause",
 	rollout.WaitSuccessGate: "a success gate: a condition of its ManifestWork is not True",
