@@ -78,8 +78,8 @@ func (v *Observation) inRollbackWindow(l *ledger.Ledger, to ledger.Named) bool {
 }
 
 // The annotation for a retry is a time: aborts and failures up to that time are retried once, when that time is reached. A failure or an
-// abort after the retry is later than that time, so no value takes effect twice, and nothing has to be recorded. A value has no effect on
-// a rollout that began after that time, even if the value stays in Git for months.
+// abort after the retry is later than that time, so no value takes effect twice, and no record is needed. A value has no effect on a
+// rollout that began after that time, even if the value stays in Git for months.
 
 // retryByAnnotation returns the time before which failures of the rollout are retried; zero if no retry of this rollout is requested. It
 // is the start of the second after the annotation's time, and may be in the future.

@@ -145,7 +145,7 @@ func view(value string, before ledger.Ledger, objects ...*appsv1.ControllerRevis
 	return v
 }
 
-// selects makes a view select other clusters.
+// selects sets the clusters that a view selects.
 func selects(v *lifecycle.Observation, clusters ...string) *lifecycle.Observation {
 	v.Refs[0].Placement.Groups[0].Clusters, v.Refs[0].Placement.Selected = clusters, len(clusters)
 	return v
@@ -164,7 +164,7 @@ func answer(t *testing.T, v *lifecycle.Observation, is lifecycle.Answer) lifecyc
 	return lifecycle.Decide(v)
 }
 
-// step requires that a decision makes a request.
+// step requires that a decision has a request.
 func step(t *testing.T, d lifecycle.Decision, action lifecycle.Action) lifecycle.Request {
 	t.Helper()
 	require.NotNil(t, d.Request, "%s: %s", d.End, d.Why)

@@ -10,9 +10,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Decide makes the decision of one pass. Each part sees the results of the previous parts: the commands, the revision of the template, the
-// beginning of its rollout, the plan, and the results of the plan. If the decision has a Request, the caller performs it, adds the answer
-// to the Observation, and calls Decide again.
+// Decide returns the decision for one pass. Each part sees the results of the previous parts: the commands, the revision of the template,
+// the beginning of its rollout, the plan, and the results of the plan. If the decision has a Request, the caller performs it, adds the
+// answer to the Observation, and calls Decide again.
 func Decide(o *Observation) Decision {
 	c := &chain{Observation: o, Decision: Obey(o)}
 	if c.findUpdate(); c.Update != nil {

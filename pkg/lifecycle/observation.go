@@ -31,7 +31,7 @@ type Observation struct {
 	// Before is the ledger that counts before this pass decides; its Seq is 0 if there is none. Commands are the commands in the status.
 	Before   ledger.Ledger
 	Commands ledger.Commands
-	// CopyBehind is true if the hub still has to write the copy of that ledger to a revision.
+	// CopyBehind is true if the hub must still write the copy of that ledger to a revision.
 	CopyBehind bool
 
 	// History holds the revisions. If NoHistory is true, it is the last history that was read.

@@ -52,8 +52,8 @@ type Approval struct {
 type Abort struct {
 	// At is when the rollout was aborted.
 	At time.Time `json:"at"`
-	// By is the user who aborted the rollout by hand, from status.abortedBy; it may be empty. Said is status.abortReason, as the user set it;
-	// records omit it.
+	// By is the user who aborted the rollout, from status.abortedBy; it may be empty. Said is status.abortReason, as the user set it; records
+	// omit it.
 	By   string `json:"by,omitempty"`
 	Said string `json:"said,omitempty"`
 	// Reason is why the rollout was aborted, for a message. Evidence holds the reports of the failed clusters, one line each; it occurs only

@@ -330,7 +330,7 @@ func (ps *placementState) mustTerminate(m *member) bool {
 	return !m.atUpdate
 }
 
-// terminationPhase computes the phase of a member whose work has to be deleted. Its deadline runs from the deletion, or from a retry.
+// terminationPhase computes the phase of a member whose work must be deleted. Its deadline runs from the deletion, or from a retry.
 func (ps *placementState) terminationPhase(s *Snapshot, m *member) {
 	m.phase, m.reason = terminating, workv1alpha1.FailureTerminationTimedOut
 	if m.work.PlacementName() != ps.ref.Name {

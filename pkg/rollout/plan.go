@@ -127,7 +127,7 @@ type RefOutcome struct {
 
 // Actions are the actions of a plan.
 type Actions struct {
-	// Abort is set if the rollout is to be aborted. Then Writes and Deletes are empty: the abort is persisted first.
+	// Abort is set if the rollout must be aborted. Then Writes and Deletes are empty: the abort is persisted first.
 	Abort *Abort
 	// Writes are the writes, in the order in which to make them.
 	Writes []Write
@@ -208,7 +208,7 @@ type Plan struct {
 	NotKept []string
 	// Records are the facts about this rollout that the status must hold.
 	Records Records
-	// Exceeded is the exceeded bound because of which no object is kept; empty for none.
+	// Exceeded is the bound that was exceeded, so that no object is kept; empty for none.
 	Exceeded string
 	// Settled are works whose success has settled since the last plan. The next snapshot must include this fact.
 	Settled []*work.Work

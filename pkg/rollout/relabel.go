@@ -40,9 +40,9 @@ func (w *Write) ChangesSpec() bool {
 	return w.Work != nil && w.Revision != nil && w.Work.Digest != w.Revision.Digest
 }
 
-// relabel updates the labels and annotations of works that the plan does not otherwise write, or whose write the API server rejects. They
-// are outdated if the owner's labels changed, another placementRef took over a cluster, or an older release wrote the work. The strategies
-// do not apply.
+// relabel updates the labels and annotations of works that the plan does not otherwise write, or whose write the API server rejects.
+// Labels and annotations are outdated if the owner's labels changed, another placementRef took over a cluster, or an older release wrote
+// the work. The strategies do not apply.
 func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 	for _, ps := range states {
 		for _, m := range ps.members {

@@ -63,7 +63,7 @@ const (
 	Stopped Transition = "Stopped"
 	// Completed means that the rollout is complete.
 	Completed Transition = "Completed"
-	// AbortDecided means that the rollout is to be aborted.
+	// AbortDecided means that the rollout will be aborted.
 	AbortDecided Transition = "AbortDecided"
 	// AbortCarriedOut means that every work that can be written is restored.
 	AbortCarriedOut Transition = "AbortCarriedOut"

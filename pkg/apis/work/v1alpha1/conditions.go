@@ -87,7 +87,7 @@ const (
 	// ReasonDowngradeRefused means that this version of the hub does not reconcile the object, because a newer version ran last.
 	ReasonDowngradeRefused = "DowngradeRefused"
 
-	// ReasonReleasingWorkloads means that agents have yet to release the objects that stay on their clusters.
+	// ReasonReleasingWorkloads means that agents have not yet released all objects that stay on their clusters.
 	ReasonReleasingWorkloads = "ReleasingWorkloads"
 	// ReasonPreservingNotSupported means that ManifestWorks travel over a broker, where workloads can't be preserved.
 	ReasonPreservingNotSupported = "PreservingNotSupported"
