@@ -16,20 +16,20 @@ import (
 // MaxSpecs is the maximum number of another hub's specs that become revisions.
 const MaxSpecs = 10
 
-// stableClusters is how many clusters must have a spec before it counts as the stable one. It is also how many must have lost this hub's
-// hash and time before another hub is assumed to have run. An agent can edit the works of its own cluster, and must not decide for the
-// others.
+// stableClusters is how many clusters must have a spec before it counts as the stable one. It is also how many clusters must have lost
+// this hub's hash and time before another hub is assumed to have run. An agent can edit the works of its own cluster, and must not decide
+// for other clusters.
 const stableClusters = 2
 
-// History is the history of rollouts by other hubs, as read from the works: before this hub knew the object, or while another hub
-// ran in its place.
+// History is the history of rollouts by other hubs, as read from the works: before this hub knew the object, or while another hub ran in
+// place of this hub.
 type History struct {
-	// Specs are the specs of another hub's works, except the template's. Specs on more clusters come first. There are none if this hub knows
-	// the object and no other hub has run since.
+	// Specs are the specs of another hub's works, except that of the template. Specs on more clusters come first. Specs is empty if this hub
+	// knows the object and no other hub has run since.
 	Specs []Spec
-	// Replaced is true if another hub has run since this one knew the object: it wrote every work.
+	// Replaced is true if another hub has run since this hub knew the object: that hub wrote every work.
 	Replaced bool
-	// Surpassed is true if another hub has rolled out since the current revision was the stable one here. Only the works can show which
+	// Surpassed is true if another hub has rolled out since this hub recorded the current revision as stable. Only the works can show which
 	// revision was stable after that.
 	Surpassed bool
 
@@ -51,7 +51,7 @@ type Spec struct {
 // SampleWork returns the first work that has the spec.
 func (s *Spec) SampleWork() *work.Work { return s.works[0] }
 
-// OnlyOn returns the cluster that has the spec if only one has it; empty otherwise.
+// OnlyOn returns the cluster that has the spec if it is the only one; empty otherwise.
 func (s *Spec) OnlyOn() string {
 	if s.clusters() != 1 {
 		return ""
@@ -71,21 +71,21 @@ func (s *Spec) clusters() int {
 type Input struct {
 	// Owner is the ManifestWorkReplicaSet.
 	Owner metav1.Object
-	// Refs are the placementRefs that are not ignored, in spec order. IgnoredRefs is the number of ignored ones.
+	// Refs are the placementRefs that are not ignored, in spec order. IgnoredRefs is the number of ignored placementRefs.
 	Refs        []placement.Ref
 	IgnoredRefs int
-	// Works are all works that have its owner label.
+	// Works are all works with the object's owner label.
 	Works []work.Work
 	// Template is the digest of the template in the spec.
 	Template revision.Digest
 	// Current is the current revision; nil if there is none.
 	Current *work.Revision
-	// FirstSight is true if this hub never rolled the object out: every work without a hash is another hub's.
+	// FirstSight is true if this hub never rolled out the object: every work without a hash is another hub's.
 	FirstSight bool
 }
 
-// counted returns the works that count as history: those of selected clusters, with a name that a hub uses. A work without a hash that is
-// older than its owner was not created for it: somebody added the owner label.
+// counted returns the works that count as history: those of selected clusters with a name that a hub uses. A work without a hash that is
+// older than its owner was not created for that owner: a user added the owner label.
 func (in *Input) counted() (works []work.Work, needed int) {
 	owners := placement.Owners(in.Refs)
 	created := in.Owner.GetCreationTimestamp()
@@ -108,11 +108,11 @@ func (in *Input) selectionKnown() bool {
 
 // ReadHistory returns the history that the works show: which hub wrote them, and their specs.
 //
-// Another hub ran if it wrote every work. As long as one work has this hub's hash or time, no later revision has reached all clusters, and
-// the agents may have removed them from the other works. The current revision is surpassed if another hub ran and no cluster has the
-// revision any more.
+// Another hub is assumed to have run if it wrote every work. As long as one work has this hub's hash or time, no later revision has
+// reached all clusters, and the agents may have removed the hash and time from the other works. The current revision is surpassed if
+// another hub ran and no cluster has that revision any more.
 //
-// If only one cluster is selected, its agent may have removed the hash and the time. So its work does not become history. The current
+// If only one cluster is selected, its agent may have removed the hash and the time, so its work does not become history. The current
 // revision still counts as surpassed: a missing abort does less harm than an abort to a revision that the cluster left long ago.
 func ReadHistory(in *Input) History {
 	works, needed := in.counted()
@@ -137,8 +137,8 @@ func ReadHistory(in *Input) History {
 	return past
 }
 
-// RolledOut reports whether another hub wrote the revision to the works of all selected clusters, on enough clusters to be believed, and
-// whether all of them succeeded with it. If only one cluster has the revision, only names that cluster.
+// RolledOut reports whether another hub wrote the revision to the works of all selected clusters, if these are enough, and whether all of
+// them succeeded with it. If only one cluster has the revision, only is the name of that cluster.
 func (in *Input) RolledOut(rev *work.Revision, now time.Time) (everywhere, succeeded bool, only string) {
 	works, needed := in.counted()
 	foreign, all := foreignClusters(works)
@@ -163,7 +163,7 @@ func (in *Input) anotherHubs(w *work.Work) bool {
 	return w.Digest != "" && (w.Foreign() || in.FirstSight && w.Hash() == "")
 }
 
-// foreignClusters returns the number of clusters with works of another hub, and whether another hub wrote all works.
+// foreignClusters returns the number of clusters with works from another hub, and whether another hub wrote all works.
 func foreignClusters(works []work.Work) (n int, all bool) {
 	foreign := map[string]bool{}
 	for i := range works {
@@ -197,8 +197,8 @@ func (p *History) add(w *work.Work) {
 	p.Specs[known].works = append(p.Specs[known].works, w)
 }
 
-// Stable returns the spec that was the stable one: the only one beside the template's, on at least two clusters if that many are selected,
-// one of which succeeded with it. It is empty if the works don't show one.
+// Stable returns the digest of the spec that was stable: the only spec other than the template's. At least two clusters must have it, if
+// that many are selected, and at least one of them must have succeeded with it. It is empty if the works do not show such a spec.
 func (p *History) Stable(now time.Time) revision.Digest {
 	if p.mixed || len(p.Specs) != 1 || p.Specs[0].clusters() < p.needed {
 		return ""

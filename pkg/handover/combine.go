@@ -9,13 +9,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// Combined is the spec of a revision with the objects that it drops.
+// Combined is the spec of a revision together with the objects that it drops.
 type Combined struct {
-	// Template is the combined spec. It is never changed.
+	// Template is the combined spec. It must not be changed.
 	Template *workv1.ManifestWorkSpec
 	// Digest is the digest of Template.
 	Digest revision.Digest
-	// Manifests is the number of manifests of the revision. The kept ones follow them.
+	// Manifests is the number of manifests of the revision. The kept manifests follow them.
 	Manifests int
 	// Kept names the kept objects, in the order of their manifests.
 	Kept []string
@@ -28,15 +28,15 @@ type Combined struct {
 type Result struct {
 	// Combined is nil if no object is kept.
 	Combined *Combined
-	// NotKept gives, for each object that would be deleted at once, the reason why it can't be kept, for a user. It omits objects that the
+	// NotKept has, for each object that will be deleted at once, a message with the reason why it can't be kept. It omits objects that the
 	// agent does not delete.
 	NotKept []string
-	// Exceeded names the field that exceeds a bound, and the bound; empty if none does. Nothing is kept then.
+	// Exceeded names the field that exceeds a bound, and the bound; empty if no bound is exceeded. If it is set, no object is kept.
 	Exceeded string
 }
 
 // Combine returns the content of a work while its cluster passes from one revision to another: the new spec, and the objects of the old
-// spec that the new one drops. The error is the reason why the two can't be combined.
+// spec that the new spec drops. The error is the reason why the two specs can't be combined.
 func Combine(to, from *workv1.ManifestWorkSpec, limits Limits) (Result, error) {
 	c, result, err := combine(to, from, limits)
 	if err != nil || len(c.kept) == 0 {
@@ -55,7 +55,8 @@ func Combine(to, from *workv1.ManifestWorkSpec, limits Limits) (Result, error) {
 	return result, combined.verify(to)
 }
 
-// Exceeded returns the bound that two revisions exceed, so that no object is kept. It is empty if they exceed none, or can't be read.
+// Exceeded returns the bound that two revisions exceed, in which case no object is kept. It is empty if they exceed no bound, or can't be
+// read.
 func Exceeded(to, from *workv1.ManifestWorkSpec, limits Limits) string {
 	_, result, err := combine(to, from, limits)
 	if err != nil {
@@ -89,8 +90,8 @@ func combine(to, from *workv1.ManifestWorkSpec, limits Limits) (*combiner, Resul
 	return c, result, nil
 }
 
-// keep adds an object to the kept ones. problem is the reason why it can't be kept. exceeded is the bound that the combined work would
-// exceed.
+// keep adds an object to the kept objects. problem is the reason why the object can't be kept. exceeded is the bound that the combined
+// work would exceed.
 func (c *combiner) keep(o *object) (problem, exceeded string) {
 	resources, problem, exceeded := c.resources(o)
 	if problem == "" && exceeded == "" {
@@ -106,7 +107,7 @@ func (c *combiner) keep(o *object) (problem, exceeded string) {
 	return "", exceeded
 }
 
-// verify computes the digest, and checks that the trimmed spec is that of the revision.
+// verify computes the digest, and checks that the trimmed spec equals that of the revision.
 func (c *Combined) verify(to *workv1.ManifestWorkSpec) (err error) {
 	if c.Digest, err = revision.DigestOf(c.Template); err != nil {
 		return err
@@ -143,7 +144,7 @@ const (
 	CompletionPrevents = "the new revision has a condition rule for Complete, and agents apply no new spec of a completed work"
 )
 
-// Prevented returns why no object can be kept in addition to a spec; empty if objects can be.
+// Prevented returns why no object can be kept in addition to a spec; empty if objects can be kept.
 func Prevented(to *workv1.ManifestWorkSpec) string {
 	if option := to.DeleteOption; option != nil && option.PropagationPolicy == workv1.DeletePropagationPolicyTypeOrphan {
 		return OrphansPrevent
@@ -166,7 +167,7 @@ func refuse(dropped []*object, problem string) []string {
 	return refused
 }
 
-// combiner contains the objects of two revisions, and collects the kept ones.
+// combiner holds the objects of two revisions, and collects the kept objects.
 type combiner struct {
 	*index
 	to, from *workv1.ManifestWorkSpec
@@ -188,8 +189,8 @@ func newCombiner(to, from *workv1.ManifestWorkSpec, limits Limits) (*combiner, e
 	return &combiner{index: newIndex(to, from, objects, earlier), to: to, from: from, earlier: earlier, size: sizeOf(to, limits)}, nil
 }
 
-// dropped returns the objects that agents delete when the new spec replaces the old one: those of the old spec that the new one does not
-// have, except objects that no agent owns.
+// dropped returns the objects that agents delete when the new spec replaces the old spec: the objects that only the old spec has, except
+// those that no agent owns.
 func (c *combiner) dropped() []*object {
 	var dropped []*object
 	for i := range c.earlier {

@@ -10,7 +10,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// spec returns a spec with objects that are written "group/Kind name" or "group/Kind namespace/name". The version distinguishes two specs.
+// spec returns a spec with objects, each written as "group/Kind name" or "group/Kind namespace/name". The version distinguishes two specs.
 func spec(version string, objects ...string) *workv1.ManifestWorkSpec {
 	s := &workv1.ManifestWorkSpec{}
 	for _, o := range objects {
@@ -94,7 +94,7 @@ type combineTest struct {
 	notKept       string
 }
 
-// keepsY is a test in which ConfigMap a/y of an old revision is kept beside a new revision that contains only ConfigMap a/x.
+// keepsY is a test in which ConfigMap a/y of an old revision is kept beside a new revision that has only ConfigMap a/x.
 func keepsY(from *workv1.ManifestWorkSpec) combineTest {
 	return combineTest{to: spec("2", "/ConfigMap a/x"), from: from, kept: []string{"ConfigMap a/y"}, entries: []string{"/configmaps a/y: Update"}}
 }

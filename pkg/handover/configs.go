@@ -8,8 +8,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// unowned reports whether agents do not own an object of the old spec: it is read-only, or orphaned. If such an object were kept, the agent
-// would take it over, and finally delete it.
+// unowned reports whether agents do not own an object of the old spec: it is read-only, or orphaned. If such an object were kept, the
+// agent would take it over, and eventually delete it.
 func (c *combiner) unowned(o *object) bool {
 	if option := c.from.DeleteOption; option != nil && option.PropagationPolicy == workv1.DeletePropagationPolicyTypeOrphan {
 		return true
@@ -17,14 +17,14 @@ func (c *combiner) unowned(o *object) bool {
 	return c.unownedAs(o, o.resource)
 }
 
-// unownedAs reports whether an object is unowned according to the old spec, if it is of a resource.
+// unownedAs reports whether an object is unowned according to the old spec, assuming that its resource is the given one.
 func (c *combiner) unownedAs(o *object, resource string) bool {
 	id := o.as(resource)
 	return c.strategies.Strategy(id).Type == workv1.UpdateStrategyTypeReadOnly || c.orphanedBefore[id]
 }
 
 // freed returns the reason why agents would release an object instead of deleting it when it is trimmed. It is empty if they would delete
-// it.
+// the object.
 func (c *combiner) freed(o *object, resources []string) string {
 	if slices.ContainsFunc(resources, func(resource string) bool { return c.orphaned[o.as(resource)] }) {
 		return "deleteOption.selectivelyOrphans of the new revision names it, and an orphaned object would never be deleted"
@@ -39,8 +39,8 @@ func orphaningRules(option *workv1.DeleteOption) []workv1.OrphaningRule {
 	return option.SelectivelyOrphan.OrphaningRules
 }
 
-// entriesOf returns the manifestConfigs of a kept object, which keeps its update strategy. They come first, and name the object exactly, so
-// that no entry of the new revision sets another strategy. The strategies are those of the old spec, not yet copied.
+// entriesOf returns the manifestConfigs of a kept object, which keep its update strategy. They come first, and name the object exactly, so
+// that no entry of the new revision sets another strategy. The strategies are shared with the old spec.
 func (c *combiner) entriesOf(o *object, resources []string) []workv1.ManifestConfigOption {
 	entries := make([]workv1.ManifestConfigOption, 0, len(resources))
 	for _, resource := range resources {
@@ -50,9 +50,9 @@ func (c *combiner) entriesOf(o *object, resources []string) []workv1.ManifestCon
 	return entries
 }
 
-// resources returns the resources (plurals) of which an object may be. The hub knows the kind of an object, but agents look up entries by
-// resource: an entry for each resource that a manifestConfig names is right in any case. problem is the reason why the object can't be
-// kept. exceeded is the bound that the manifestConfigs exceed.
+// resources returns the possible resources (plurals) of an object. The hub knows the kind of an object, but agents look up entries by
+// resource. An entry for each resource that a manifestConfig names is always correct. problem is the reason why the object can't be kept.
+// exceeded is the bound that the manifestConfigs exceed.
 func (c *combiner) resources(o *object) (resources []string, problem, exceeded string) {
 	if strings.Contains(o.id.name, "*") {
 		return nil, "its name contains a *, which stands for any name in manifestConfigs", ""

@@ -25,11 +25,11 @@ type Limits struct {
 // DefaultLimits are the limits of a webhook without flags.
 func DefaultLimits() Limits { return Limits{ManifestBytes: 500 * 1024} }
 
-// size is the size of a combined spec so far in bytes: of its manifests, and in total.
+// size is the current size of a combined spec in bytes: the size of its manifests, and the total size.
 type size struct {
 	limits          Limits
 	manifests, work int
-	// strategies are the bytes of update strategies: all kept objects may share one strategy.
+	// strategies has the size of each update strategy in bytes: all kept objects may share one strategy.
 	strategies map[*workv1.UpdateStrategy]int
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/budget"
 )
 
-// named returns n strings made from a format.
+// named returns n strings in the given format.
 func named(n int, format string) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -31,7 +31,8 @@ func dropping(n int, config func(i int) workv1.ManifestConfigOption) (to, from *
 	return to, from
 }
 
-// TestCombineHasABudget: for revisions of any shape, combining two costs little more than reading them, and the result can be written.
+// TestCombineHasABudget: for revisions of any shape, combining two of them costs little more than reading them, and the result can be
+// written.
 func TestCombineHasABudget(t *testing.T) {
 	starred := func(i int) workv1.ManifestConfigOption { return config(fmt.Sprintf("e.io/r%d a/*", i), create) }
 	other := func(i int) workv1.ManifestConfigOption {

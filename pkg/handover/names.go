@@ -9,7 +9,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// maxResources is the maximum number of resources that the kind of one kept object may stand for: each adds an entry to manifestConfigs.
+// maxResources is the maximum number of possible resources of one kept object: each adds an entry to manifestConfigs.
 const maxResources = 8
 
 // groupResource is a resource of a group.
@@ -18,18 +18,18 @@ type groupResource struct{ group, resource string }
 // objectName is the name of an object of any kind.
 type objectName struct{ group, namespace, name string }
 
-// index holds the entries of two revisions about objects, so that the lists are not searched for each object.
+// index is an index of the entries of two revisions, so that their lists are not searched for each object.
 type index struct {
-	// ids are the objects of the new revision. byName has the first of them with each name.
+	// ids are the objects of the new revision. byName has the first object with each name.
 	ids    map[identity]bool
 	byName map[objectName]string
-	// kinds are the kinds that suggest a resource, at most two of them.
+	// kinds has the kinds that suggest each resource, at most two of them.
 	kinds map[groupResource][]string
 	// strategies finds the update strategy of an object of the old revision.
 	strategies *revision.ConfigIndex
 	// orphanedBefore and orphaned are the objects that rules of the old and the new revision orphan.
 	orphanedBefore, orphaned map[workv1.ResourceIdentifier]bool
-	// named are the identifiers in manifestConfigs and orphaning rules of the two, by group.
+	// named are the identifiers in manifestConfigs and orphaning rules of the two revisions, by group.
 	named map[string]*namedIDs
 	// budget bounds the comparisons with patterns.
 	budget *revision.Comparisons
@@ -38,8 +38,8 @@ type index struct {
 // namedIDs are the identifiers of a group.
 type namedIDs struct {
 	resources map[string]bool
-	// exact are the resources by which identifiers without a star name an object. Each occurs once, and there is at most one more than an
-	// object may have.
+	// exact has the resources with which identifiers without a star name an object. Each occurs once, and an object has at most
+	// maxResources+1 of them.
 	exact map[objectName][]string
 	// starred are the identifiers with a star, in their original order.
 	starred []starredID
@@ -113,7 +113,7 @@ func (x *index) ofAnotherKind(o *object, resource string) bool {
 }
 
 // candidates returns the resource that an object's kind suggests first. If no entry or rule names that resource, it also returns the
-// resources that matching entries and rules name. There is at most one more than an object may have.
+// resources that matching entries and rules name, at most maxResources+1 in total.
 func (c *combiner) candidates(o *object) []string {
 	found := []string{o.resource}
 	group := c.named[o.id.group]
@@ -132,7 +132,7 @@ func (c *combiner) candidates(o *object) []string {
 	return found
 }
 
-// eachNamed calls add with each resource that is named by entries and rules of a group that match an object. It stops when add returns
+// eachNamed calls add with each resource that is named by a group's entries and rules that match an object. It stops when add returns
 // false or the budget is spent, and reports whether it reached the end.
 func (c *combiner) eachNamed(o *object, group *namedIDs, add func(resource string) bool) bool {
 	for _, resource := range group.exact[o.objectName()] {
@@ -148,7 +148,7 @@ func (c *combiner) eachNamed(o *object, group *namedIDs, add func(resource strin
 	return true
 }
 
-// exceeded returns why the manifestConfigs of the two revisions are too many for an object that might be kept; empty if they are not.
+// exceeded returns why the two revisions have too many manifestConfigs for an object that might be kept; empty if they do not.
 func (c *combiner) exceeded(o *object, resources []string) string {
 	switch {
 	case c.budget.Spent():

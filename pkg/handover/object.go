@@ -9,7 +9,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// identity identifies an object on a cluster: two manifests with the same identity are the same object. The version is not part of it.
+// identity identifies an object on a cluster: two manifests with the same identity are the same object. It does not include the version.
 type identity struct{ group, kind, namespace, name string }
 
 // object is a manifest of a revision.

@@ -54,7 +54,7 @@ func TestTrimOfCombine(t *testing.T) {
 			names[o.id] = true
 		}
 		require.Len(t, objects, got.Combined.Manifests+len(got.Combined.Kept))
-		// The cluster passes to the combined spec first, and then to the exact one. The first step drops nothing that is kept.
+		// The cluster passes to the combined spec first, and then to the exact spec. The first step drops no kept object.
 		twice, err := Combine(got.Combined.Template, from, DefaultLimits())
 		require.NoError(t, err)
 		require.Nil(t, twice.Combined)

@@ -16,7 +16,7 @@ import (
 type Finding struct {
 	// Object is the kind, namespace and name of the object.
 	Object string `json:"object"`
-	// Effect is what the change does, as a phrase that follows "the rollout", such as "deletes Namespace shop with all objects in it".
+	// Effect is the effect of the change, as a phrase that follows "the rollout", such as "deletes Namespace shop with all objects in it".
 	Effect      string      `json:"effect"`
 	Consequence Consequence `json:"consequence"`
 	// Manifest is the index of the object in the newer template, or in the older one if the newer template does not have it.
@@ -29,14 +29,14 @@ type Consequence string
 const (
 	// Lost means that the opposite change does not restore the data.
 	Lost Consequence = "Lost"
-	// Interrupted means that the object is gone for a while, or until the newer template is no longer rolled out.
+	// Interrupted means that the object does not exist for a while, or until the newer template is no longer rolled out.
 	Interrupted Consequence = "Interrupted"
 	// Rejected means that an API server rejects the change: nothing is lost, but the cluster does not succeed.
 	Rejected Consequence = "Rejected"
 )
 
 // Findings returns the losses that a change from one template to another causes, and the changes that API servers reject, in the order of
-// the older template. It omits objects that the agents neither delete nor update, and manifests that can't be read.
+// the older template. It omits objects that the agents neither delete nor update, and unreadable manifests.
 func Findings(from, to *workv1.ManifestWorkSpec) []Finding {
 	var found []Finding
 	after := map[identity]*object{}
@@ -61,8 +61,8 @@ type Warning struct {
 	Text     string
 }
 
-// Warnings returns sentences about a rollout from one template to another. If the rollout can be aborted, they include the losses that the
-// abort, which is the opposite change, causes. An abort need not restore objects that the rollout can't change.
+// Warnings returns sentences about a rollout from one template to another. If the rollout can be aborted, they include the losses from an
+// abort, which is the opposite change. An abort does not have to restore objects that the rollout can't change.
 func Warnings(from, to *workv1.ManifestWorkSpec, aborts bool) []Warning {
 	var warnings []Warning
 	rejected := map[string]bool{}
@@ -136,7 +136,8 @@ func identify(o *object) workv1.ResourceIdentifier {
 	return workv1.ResourceIdentifier{Group: kind.Group, Resource: plural.Resource, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// keeps reports whether the agents leave an object on the cluster that the template with this deleteOption does not have.
+// keeps reports whether, under the given deleteOption of a template, the agents leave an object on the cluster that the template no longer
+// has.
 func keeps(option *workv1.DeleteOption, o *object) bool {
 	switch {
 	case option == nil:

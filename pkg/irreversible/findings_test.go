@@ -34,7 +34,7 @@ func version(name, schema string) string {
 	return `{name: ` + name + `, schema: {openAPIV3Schema: ` + schema + `}}`
 }
 
-// TestWarnings: a rollout warns of the losses that it causes. If it can be aborted, it also warns of those that the abort causes.
+// TestWarnings: the warnings name the losses that a rollout causes. If it can be aborted, they also name the losses from the abort.
 func TestWarnings(t *testing.T) {
 	const (
 		full  = `{properties: {spec: {properties: {a: {}, b: {items: {properties: {c: {}}}}, d: {additionalProperties: {properties: {e: {}}}}}}}}`
@@ -44,7 +44,7 @@ func TestWarnings(t *testing.T) {
 	for name, test := range map[string]struct {
 		from, to []string
 		options  func(template *workv1.ManifestWorkSpec)
-		// rollout and abort are the warnings about the rollout alone, and those that AbortAll adds.
+		// rollout has the warnings about the rollout alone, and abort has those that AbortAll adds.
 		rollout, abort []string
 	}{
 		"the same":                              {from: []string{namespace, volume}, to: []string{volume, namespace}},
@@ -139,7 +139,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestWarningsNameTheManifest: a warning has the index of the manifest in the newer template, if that has the object.
+// TestWarningsNameTheManifest: a warning has the index of the manifest in the newer template, if that template has the object.
 func TestWarningsNameTheManifest(t *testing.T) {
 	got := Warnings(templateOf(t, []string{namespace, fixedMap}), templateOf(t, []string{volume, fixedOne}), true)
 	require.Equal(t, []Warning{

@@ -33,7 +33,7 @@ var lost = map[string]string{
 // fixed lists the fields that can't be changed while the object exists.
 var fixed = []struct {
 	kinds, fields []string
-	// applies reports whether the rule is about a change; nil stands for every change.
+	// applies reports whether the rule applies to a change; nil means every change.
 	applies func(from, to *object) bool
 }{
 	{kinds: []string{"Deployment.apps", "DaemonSet.apps", "ReplicaSet.apps", statefulSet}, fields: []string{"spec.selector"}},
@@ -50,7 +50,7 @@ var fixed = []struct {
 	{kinds: []string{definition}, fields: []string{"spec.scope", "spec.names.kind"}},
 }
 
-// defaults are the values that an API server sets if a manifest does not set a field. The API server computes a value that is nil here, so
+// defaults are the values that an API server sets if a manifest does not set a field. If the value is nil, the API server computes it, so
 // a manifest without the field changes nothing.
 var defaults = map[string]any{
 	"type":                     "Opaque",
@@ -62,7 +62,7 @@ var defaults = map[string]any{
 	"spec.selector":            nil,
 }
 
-// runs reports whether a Job is not suspended. Parts of the template of a suspended Job may change.
+// runs reports whether a Job is not suspended. Parts of a suspended Job's template can be changed.
 func runs(from, _ *object) bool {
 	suspended, _, _ := unstructured.NestedBool(from.Object, "spec", "suspend")
 	return !suspended
@@ -71,7 +71,8 @@ func runs(from, _ *object) bool {
 // immutable reports whether a ConfigMap or Secret is marked as immutable.
 func immutable(from, _ *object) bool { return from.Object["immutable"] == true }
 
-// asksForAddress reports whether a Service that has an address requests a specific one, which can't be the one that the API server chose.
+// asksForAddress reports whether a Service that has an address requests a specific address, which can't be the address that the API server
+// chose.
 func asksForAddress(from, to *object) bool {
 	return from.text("spec.type") != "ExternalName" && to.text("spec.type") != "ExternalName" && to.text("spec.clusterIP") != ""
 }
@@ -138,7 +139,7 @@ func (o *object) changed(to *object, by workv1.UpdateStrategyType) []Finding {
 	return found
 }
 
-// differ reports whether two values of a field are different for an API server, given its defaults.
+// differ reports whether two values of a field differ for an API server, given its defaults.
 func differ(from, to any, path string) bool {
 	if value, known := defaults[path]; known {
 		if from == nil {
@@ -154,7 +155,7 @@ func differ(from, to any, path string) bool {
 	return !equality.Semantic.DeepEqual(from, to)
 }
 
-// shrunk finds a claim for less storage than before.
+// shrunk finds a PersistentVolumeClaim that requests less storage than before.
 func (o *object) shrunk(to *object) []Finding {
 	before, errBefore := o.storage()
 	after, errAfter := to.storage()
@@ -169,7 +170,7 @@ func (o *object) storage() (resource.Quantity, error) {
 	return resource.ParseQuantity(o.text("spec.resources.requests.storage"))
 }
 
-// narrowed finds the versions of a CustomResourceDefinition, and the fields of a version, that are gone.
+// narrowed finds the versions, and the fields of a version, that a CustomResourceDefinition no longer has.
 func (o *object) narrowed(to *object) []Finding {
 	var found []Finding
 	after := to.versions()
@@ -228,7 +229,7 @@ func child(schema map[string]any, key string) map[string]any {
 	return value
 }
 
-// shortened names the first fields of a list.
+// shortened returns the names of the first fields in a list.
 func shortened(fields []string) string {
 	const most = 3
 	if len(fields) <= most {

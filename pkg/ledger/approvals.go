@@ -14,7 +14,7 @@ const MaxApprovals = 100
 // MaxGroup is the maximum length of a decision group's name in bytes: OCM stores it as the value of a label.
 const MaxGroup = 63
 
-// Approve adds an approval. It changes nothing if the group is already approved.
+// Approve adds an approval. It has no effect if the group is already approved.
 func (l *Ledger) Approve(approval *revision.Approval) {
 	if l.Approved(approval.Group) {
 		return

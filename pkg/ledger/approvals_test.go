@@ -35,7 +35,7 @@ func TestApprove(t *testing.T) {
 	require.Len(t, before.Approvals, 2)
 }
 
-// Differing names the list, for the warning that a status whose ledger does not count was restored.
+// Differing includes the list, for the warning that a status whose ledger does not count was restored.
 func TestDifferingApprovals(t *testing.T) {
 	l := numbered(4, approved("canary"))
 	status := projected(t, l)

@@ -17,7 +17,7 @@ func TestAdoptedRevisionIsBelieved(t *testing.T) {
 	require.Equal(t, int64(5), Read(&Places{Owner: uid, Status: text(l), History: h}).Ledger.Seq)
 }
 
-// Whatever number a ledger has, the next decision can be read.
+// The next decision can be read, regardless of the ledger's number.
 func TestNextNumberCanBeRead(t *testing.T) {
 	forged := numbered(maxSeq, func(l *Ledger) { l.Current = Named{} })
 	found := Read(&Places{Owner: uid, Status: text(forged), History: revision.History{Revisions: []revision.Revision{copied("b", 1, text(numbered(3)))}}})

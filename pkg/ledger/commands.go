@@ -11,7 +11,7 @@ import (
 
 // Commands are the commands that users gave by changing a status.
 type Commands struct {
-	// Abort is the abort that a user requested by setting status.abortedTime; nil if none did.
+	// Abort is the abort that a user requested by setting status.abortedTime; nil if there is no such request.
 	Abort *revision.Abort
 	// Retry is true if a user removed status.abortedTime, to retry the aborted rollout.
 	Retry bool
@@ -28,7 +28,7 @@ type Commands struct {
 	// nothing.
 	Withdraw         []string
 	WithoutApprovals bool
-	// Name is the hash in status.currentRevision. Names is true if a user changed it.
+	// Name is the hash in status.currentRevision. Names is true if a user changed that field.
 	Name  string
 	Names bool
 }
@@ -80,7 +80,7 @@ func (c *Commands) approvalsIn(status *objectStatus, own *Ledger) {
 	}
 }
 
-// storable returns the time, or the latest time that JSON can represent in UTC if that is earlier. A user may set any time.
+// storable returns the given time, or the latest time that JSON can represent in UTC if that is earlier. A user may set any time.
 func storable(at time.Time) time.Time {
 	if latest := time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC); at.After(latest) {
 		return latest

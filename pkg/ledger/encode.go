@@ -21,7 +21,7 @@ const (
 )
 
 // Encode returns the text of a ledger. Equal ledgers have equal texts. If the text is too long, Encode omits the messages of the troubles
-// and who approved groups, and then the troubles that are not failures.
+// and the users who approved groups. If it is still too long, Encode also omits the troubles that are not failures.
 func (l *Ledger) Encode() (string, error) {
 	out := l.Clone()
 	out.inUTC()

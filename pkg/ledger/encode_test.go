@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// Equal ledgers have equal texts, whatever the time zones of their times are. Encode does not change the ledger.
+// Equal ledgers have equal texts, regardless of the time zones of their times. Encode does not change the ledger.
 func TestEncode(t *testing.T) {
 	east := time.FixedZone("east", 3600)
 	l := numbered(4, func(l *Ledger) {
@@ -135,7 +135,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		written, err := l.Encode()
 		if err != nil || len(written) > maxBytes {
-			return // JSON can't hold years after 9999, and needs more room for some characters.
+			return // JSON can't hold years after 9999, and takes more bytes for some characters.
 		}
 		again, err := Decode(written, uid)
 		if err != nil || text(again) != written {

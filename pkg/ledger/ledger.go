@@ -1,10 +1,9 @@
-// Package ledger holds all decisions about one ManifestWorkReplicaSet as one value, the Ledger: which revision is rolled out, which one is
-// stable, whether the rollout was aborted, and which clusters failed.
+// Package ledger holds all decisions about one ManifestWorkReplicaSet as one value, the Ledger: which revision is rolled out, which
+// revision is stable, whether the rollout was aborted, and which clusters failed.
 //
-// The ledger has two places, status.ledger and a copy in an annotation of a ControllerRevision, and one number, Seq, which grows by one
-// with each decision. Read returns the ledger that counts (R40). The fields of the status that people read are its projection, which the
-// hub writes in the same request. A field that differs from the projection of the ledger in the same status is a command: see CommandsIn
-// (R41).
+// The ledger is stored in two places: status.ledger, and a copy in an annotation of a ControllerRevision. Its number, Seq, increases by
+// one with each decision. Read returns the ledger that counts (R40). The status fields for users are its projection, which the hub writes
+// in the same request. A field that differs from the projection of the ledger in the same status is a command: see CommandsIn (R41).
 //
 // The package is pure. It makes no decisions about clusters.
 package ledger
@@ -21,13 +20,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// Format is the format of the ledgers that this build writes. This build leaves an object whose ledger has a higher format alone.
+// Format is the format of the ledgers that this build writes. This build does not touch an object whose ledger has a higher format.
 const Format = 1
 
 // Ledger holds the decisions about one ManifestWorkReplicaSet. Its maps and slices are shared: replace them, do not modify them in place.
 type Ledger struct {
 	// Format, Owner and Seq keep their names in every format. Owner is the UID of the object: a ledger that came with a copied manifest, or
-	// with a backup of another object, does not count. Seq grows by one with each decision; 0 if nothing was decided.
+	// with a backup of another object, does not count. Seq increases by one with each decision; 0 if nothing was decided.
 	Format int       `json:"format"`
 	Owner  types.UID `json:"owner"`
 	Seq    int64     `json:"seq"`
@@ -42,7 +41,7 @@ type Ledger struct {
 	// Former are the previous stable revisions that are older than the stable one, the latest first. They may have been deleted.
 	Former []Named `json:"former,omitempty"`
 
-	// Begun is when and how the rollout of Update began. Ended is when it was completed; zero before that.
+	// Begun is when and how the rollout of Update began. Ended is when it was completed; zero until then.
 	Begun Beginning `json:"begun,omitzero"`
 	Ended time.Time `json:"ended,omitzero"`
 	// Abort is the abort of the rollout; nil if it was not aborted.
@@ -77,12 +76,12 @@ type Named struct {
 	Digest revision.Digest `json:"digest,omitempty"`
 }
 
-// How is the way in which a rollout began.
+// How describes how a rollout began.
 type How string
 
 // The ways in which a rollout begins.
 const (
-	// New means that the template got a revision.
+	// New means that the template got a new revision.
 	New How = "New"
 	// Found means that the template returned to a revision that was never the stable one.
 	Found How = "Found"
@@ -100,7 +99,7 @@ type Beginning struct {
 	Retried time.Time `json:"retried,omitzero"`
 }
 
-// Last returns when the rollout last began: the time of its last retry, or of its beginning if it was not retried.
+// Last returns when the rollout last began: the time of its last retry, or of its start if it was not retried.
 func (b *Beginning) Last() time.Time {
 	if b.Retried.After(b.At) {
 		return b.Retried
@@ -108,7 +107,7 @@ func (b *Beginning) Last() time.Time {
 	return b.At
 }
 
-// Again reports whether the rollout began on works that may already have had the revision.
+// Again reports whether works may already have had the revision when the rollout began.
 func (b *Beginning) Again() bool { return b.How != New || !b.Retried.IsZero() }
 
 // State is the kind of a Trouble.
@@ -144,7 +143,7 @@ func (l *Ledger) Approved(group string) bool {
 // Complete reports whether the rollout of Update is complete.
 func (l *Ledger) Complete() bool { return l.Update.Hash != "" && !l.Ended.IsZero() }
 
-// Formerly returns the position of a template: 0 for the stable revision, and then its position in Former, starting at 1.
+// Formerly returns the position of a template: 0 for the stable revision, or its position in Former, starting at 1.
 func (l *Ledger) Formerly(digest revision.Digest) (place int, known bool) {
 	if digest == "" {
 		return 0, false
@@ -156,7 +155,7 @@ func (l *Ledger) Formerly(digest revision.Digest) (place int, known bool) {
 	return at + 1, at >= 0
 }
 
-// WasCurrent reports whether a revision is the stable one, or was, and no older revision has become the stable one since.
+// WasCurrent reports whether a revision is the stable one, or was stable and no older revision has become stable since.
 func (l *Ledger) WasCurrent(hash string) bool {
 	return hash != "" && (hash == l.Current.Hash || slices.ContainsFunc(l.Former, func(f Named) bool { return f.Hash == hash }))
 }
@@ -183,7 +182,7 @@ func (l *Ledger) clear() {
 	l.Approvals, l.Baking, l.WouldAbort = nil, nil, nil
 }
 
-// Begin begins the rollout of a revision.
+// Begin starts the rollout of a revision.
 func (l *Ledger) Begin(update Named, how How, at time.Time, atOnce bool) {
 	l.clear()
 	l.Update, l.Begun = update, Beginning{At: at, How: how, AtOnce: atOnce}
@@ -207,7 +206,7 @@ func (l *Ledger) End(at time.Time) {
 // maxFormer is the number of former stable revisions that the ledger names.
 const maxFormer = 20
 
-// MakeCurrent makes a revision the stable one. It drops former revisions that are not older than this revision.
+// MakeCurrent makes a revision the stable one. It drops former revisions that are not older than this one.
 func (l *Ledger) MakeCurrent(current Named, onlyOn string) {
 	former := l.Former
 	if l.Current.Hash != "" && l.Current.Digest != current.Digest {
@@ -238,11 +237,11 @@ func (l *Ledger) SetTroubles(troubles []Trouble) {
 	}
 }
 
-// Preserves reports whether the workloads of a terminating object stay, given spec.preserveResourcesOnDeletion. After the decision to
-// preserve, only the value false ends it: if the field is missing, an older CRD may have dropped it.
+// Preserves reports whether the workloads of a terminating object stay, given spec.preserveResourcesOnDeletion. Only the value false
+// reverses an earlier decision to preserve: if the field is missing, an older CRD may have dropped it.
 func (l *Ledger) Preserves(asked *bool) bool { return ptr.Deref(asked, l.Preserve) }
 
-// Follow makes the ledger the one of an object that follows another ledger, with the next number if it holds other decisions.
+// Follow makes the ledger the successor of another ledger of the object. It gets the next number if its decisions differ.
 func (l *Ledger) Follow(before *Ledger, owner types.UID) {
 	l.Format, l.Owner, l.Seq = Format, owner, before.Seq
 	if before.Seq == 0 || !l.Equal(before) {

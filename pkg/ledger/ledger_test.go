@@ -67,7 +67,7 @@ func roll(hashes string) *Ledger {
 	return l
 }
 
-// Former revisions are those that are older than the stable one: an undo drops the revision that the user left, and a redo is not an undo.
+// Former revisions are older than the stable one: an undo drops the revision that the user rolled back, and a redo is not an undo.
 func TestFormer(t *testing.T) {
 	for name, tc := range map[string]struct {
 		rolled, former string
@@ -114,7 +114,7 @@ func TestFormer(t *testing.T) {
 	}
 }
 
-// The ledger has at most 20 former revisions, the latest ones.
+// The ledger has at most the 20 latest former revisions.
 func TestFormerIsBounded(t *testing.T) {
 	var all []string
 	for i := range 30 {
@@ -140,7 +140,7 @@ func TestFormerByContent(t *testing.T) {
 	require.Equal(t, "c1", l.OnlyOn)
 }
 
-// A return to the stable revision in the middle of a rollout is not an undo.
+// A return to the stable revision during a rollout is not an undo.
 func TestReturnToTheStableRevision(t *testing.T) {
 	l := roll("a b")
 	l.Begin(named("c"), New, at(2), false)

@@ -14,7 +14,7 @@ import (
 
 type objectStatus = workv1alpha1.ManifestWorkReplicaSetStatus
 
-// Project writes the ledger to a status, with the fields that people read: the revisions, the abort, and the troubles.
+// Project writes the ledger to a status, with the fields for users: the revisions, the abort, and the troubles.
 func (l *Ledger) Project(to *objectStatus) error {
 	text, err := l.Encode()
 	if err != nil {
@@ -41,7 +41,7 @@ func (l *Ledger) Project(to *objectStatus) error {
 	return nil
 }
 
-// Differing names the fields of a status that differ from the projection of the ledger, for messages.
+// Differing returns the names of the status fields that differ from the projection of the ledger, for messages.
 func (l *Ledger) Differing(status *objectStatus) (fields []string) {
 	wanted := status.DeepCopy()
 	if l.Project(wanted) != nil {
@@ -90,7 +90,7 @@ func Quoted(message string) string {
 	return revision.Shortened(plain.Line(message), workv1alpha1.MaxFailureMessage)
 }
 
-// FromStatus derives a ledger from the fields of a status, for readers of an object whose ledger can't be read. It has no number.
+// FromStatus derives a ledger, without a number, from the fields of a status. It is for readers of an object whose ledger can't be read.
 func FromStatus(status *objectStatus) Ledger {
 	l := Ledger{
 		Update: Named{Hash: status.UpdateRevision}, Current: Named{Hash: status.CurrentRevision}, Collisions: ptr.Deref(status.CollisionCount, 0),

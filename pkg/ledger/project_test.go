@@ -78,7 +78,7 @@ func TestQuoted(t *testing.T) {
 	require.Equal(t, Quoted(long), long, "what is stored is not shortened again (P7)")
 }
 
-// A reader without the ledger derives it from the fields.
+// A reader that can't read the ledger derives it from the fields.
 func TestFromStatus(t *testing.T) {
 	l := numbered(4, failed("c1", "c2"), func(l *Ledger) {
 		l.Collisions, l.Halted, l.Counted = 2, map[string]time.Time{"p1": at(3)}, map[string]int{"p1": 5}
@@ -123,7 +123,7 @@ func entry(group, revision, by string) workv1alpha1.Approval {
 	return workv1alpha1.Approval{Group: group, Revision: revision, By: by, At: metav1.NewTime(at(9))}
 }
 
-// A field that differs from the projection of the ledger in the same status is a command, and nothing else is (R41).
+// Only a field that differs from the projection of the ledger in the same status is a command (R41).
 func TestCommandsIn(t *testing.T) {
 	now := metav1.NewTime(at(9))
 	stays := Commands{Name: "a"}

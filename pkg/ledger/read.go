@@ -15,7 +15,7 @@ type Places struct {
 	// Owner is the UID of the object, and Template is the digest of its template; empty if unknown.
 	Owner    types.UID
 	Template revision.Digest
-	// Status is status.ledger, and History holds the revisions, one of which has the copy; empty if they can't be read.
+	// Status is status.ledger. History holds the revisions, one of which has the copy; empty if they can't be read.
 	Status  string
 	History revision.History
 	// Remembered is the ledger that this process last decided or found; nil for none. It counts if both places lost the ledger.
@@ -26,15 +26,15 @@ type Places struct {
 type Reading struct {
 	// Ledger is the ledger; its Seq is 0 if there is none.
 	Ledger Ledger
-	// InStatus is true if the status holds the ledger. InCopy is true if its Holder has the copy.
+	// InStatus is true if the status holds the ledger. InCopy is true if the revision from Holder has the copy.
 	InStatus, InCopy bool
-	// Later is the error for a ledger of a higher format in either place; nil if there is none. The hub leaves such an object alone.
+	// Later is the error for a ledger of a higher format in either place; nil if there is none. The hub does not touch such an object.
 	Later error
 }
 
-// Read returns the ledger that counts: the one with the highest number, or the copy if the numbers are equal, because works may follow the
-// copy. If the ledger of the status is more than one ahead of all others, it may be forged, or its revisions were deleted. It then counts
-// only if it names no stable revision, or one that was stable before.
+// Read returns the ledger that counts: the ledger with the highest number, or the copy if the numbers are equal, because works may follow
+// the copy. If the ledger of the status is more than one ahead of all others, it may be forged, or its revisions were deleted. It then
+// counts only if it names no stable revision, or a revision that was stable before.
 func Read(p *Places) Reading {
 	var r Reading
 	copied := p.newestCopy(&r)
@@ -83,7 +83,8 @@ func (p *Places) latest(stored, copied *Ledger) (latest *Ledger) {
 	return latest
 }
 
-// newestCopy returns the copy with the highest number; nil if there is none. If numbers are equal, it prefers the newest revision's copy.
+// newestCopy returns the copy with the highest number; nil if there is none. If numbers are equal, it prefers the copy of the newest
+// revision.
 func (p *Places) newestCopy(r *Reading) (newest *Ledger) {
 	for i := range slices.Backward(p.History.Revisions) {
 		text := p.History.Revisions[i].Object.Annotations[workv1alpha1.AnnotationLedger]
@@ -104,7 +105,7 @@ func (p *Places) newestCopy(r *Reading) (newest *Ledger) {
 	return newest
 }
 
-// believes reports whether the ledger of a status may count, given the newest copy, which may be nil.
+// believes reports whether the ledger of a status can count, given the newest copy, which may be nil.
 func (p *Places) believes(stored, copied *Ledger) bool {
 	known := int64(0)
 	for _, other := range []*Ledger{copied, p.Remembered} {
@@ -120,7 +121,7 @@ func (p *Places) believes(stored, copied *Ledger) bool {
 		return true // It only claims that the template in the spec is the stable one.
 	}
 	if len(p.History.Revisions) == 0 {
-		return true // The status is the only place, and there is no revision that a forged ledger could restore.
+		return true // The status is the only place, and a forged ledger has no revision to restore.
 	}
 	rev := p.History.ByHash(current.Hash)
 	return rev != nil && (!rev.Ended.IsZero() || !rev.Recorded.IsZero() || copied != nil && copied.WasCurrent(current.Hash))

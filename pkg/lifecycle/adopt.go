@@ -11,10 +11,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// adopt records the templates that another hub rolled out before this hub knew the object, or while the other hub ran in its place.
-// Every spec of the works becomes a revision before the template in the spec does: until the template has a revision, a restarted process
-// knows that the adoption is not complete. The current revision is decided before the first work gets a hash, because a hash hides which
-// hub wrote the work.
+// adopt records the templates that another hub rolled out before this hub knew the object, or while the other hub ran in place of this
+// hub. Every spec of the works becomes a revision before the template in the spec does. So while the template has no revision, a restarted
+// process knows that the adoption is not complete. The current revision is decided before the first work gets a hash, because a hash hides
+// which hub wrote the work.
 func (c *chain) adopt() bool {
 	unlabelled := func(w work.Work) bool { return w.Hash() == "" }
 	if c.TemplateErr != nil || !slices.ContainsFunc(c.Notes.Works, unlabelled) {
@@ -50,7 +50,7 @@ func (c *chain) endAbort() bool {
 	return c.end(Decided, "another hub rolled out the template whose rollout was aborted")
 }
 
-// recordPast records the specs of the works as revisions, and the one that was stable.
+// recordPast records the specs of the works as revisions, and which of them was stable.
 func (c *chain) recordPast(in *adoption.Input, past *adoption.History) bool {
 	recorded := past.Specs[:min(len(past.Specs), adoption.MaxSpecs)]
 	if read := c.readSpecs(recorded); read != (batch{}) {
@@ -88,7 +88,7 @@ func (c *chain) afterAdoption(done batch) bool {
 	return c.end(Written, "the templates that another hub rolled out are recorded")
 }
 
-// readSpecs fills in the content of the specs, each from the first work that has it.
+// readSpecs fills in the content of each spec from the first work that has it.
 func (c *chain) readSpecs(specs []adoption.Spec) batch {
 	for i := range specs {
 		switch read := c.specOf(specs[i].SampleWork()); {
@@ -123,7 +123,7 @@ func (c *chain) pastInput(update *revision.Revision) *adoption.Input {
 func (c *chain) record(specs []adoption.Spec) (all batch) {
 	number, next := c.History.LowerNumber(), int64(-1)
 	if c.firstSight() {
-		// The revision of the template comes after them. Among them, the spec on the most clusters comes last.
+		// The revision of the template comes after these. Among these, the spec on the most clusters comes last.
 		number, next = c.History.NextNumber(), 1
 		slices.Reverse(specs)
 	}
@@ -172,7 +172,7 @@ func (c *chain) specOf(w *work.Work) *Answer {
 	})
 }
 
-// batch is the outcome of several requests. over is true if another request must come first, or if the pass ends.
+// batch is the outcome of several requests. over is true if another request must come first, or if the pass has ended.
 type batch struct {
 	wrote  bool
 	failed *Answer

@@ -21,8 +21,8 @@ func firstSight(works ...work.Work) *lifecycle.Observation {
 	return v
 }
 
-// A template that another hub rolled out becomes a revision. Then the ledger names it as the stable one. Only then does the template in the
-// spec get its revision.
+// A template that another hub rolled out becomes a revision. The ledger then names it as the stable revision. Only then does the template
+// in the spec get its revision.
 func TestAdopt(t *testing.T) {
 	works := []work.Work{theirs("c1", "a"), theirs("c2", "a"), theirs("c3", "b")}
 	v := firstSight(works...)
@@ -44,7 +44,7 @@ func TestAdopt(t *testing.T) {
 	require.Equal(t, named("a"), created.Ledger.Current)
 }
 
-// Several specs become older revisions, the one on the most clusters last; none of them is the stable one.
+// Several specs become older revisions, the spec on the most clusters last; none of them is stable.
 func TestAdoptsSeveral(t *testing.T) {
 	v := firstSight(theirs("c1", "a"), theirs("c2", "a"), theirs("c3", "c"))
 	answer(t, v, lifecycle.Answer{Spec: template("a")})

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// obeyApprovals approves decision groups for the update revision, and withdraws approvals. It emits one event for all commands that it
+// obeyApprovals approves decision groups for the update revision, and withdraws approvals. It adds one event for all commands that it
 // can't obey.
 func (v *Observation) obeyApprovals(d *Decision) {
 	l, problems := &d.Ledger, []string(nil)
@@ -43,7 +43,7 @@ func (v *Observation) obeyApprovals(d *Decision) {
 	}
 	if len(problems) > 0 {
 		ignored := approvalIgnored(problems)
-		ignored.Once = v.Commands.WithoutApprovals // An older CRD removes the list again and again.
+		ignored.Once = v.Commands.WithoutApprovals // An older CRD removes the list on every write.
 		d.Events = append(d.Events, ignored)
 	}
 }
@@ -57,7 +57,7 @@ func approvalIgnored(problems []string) Event {
 	return Event{Warning: true, Reason: workv1alpha1.EventApprovalIgnored, Action: "Approve", Note: note}
 }
 
-// unapprovable returns the reason why a group can't be approved; empty if it can.
+// unapprovable returns the reason why a group can't be approved; empty if it can be.
 func (v *Observation) unapprovable(l *ledger.Ledger, group string) string {
 	switch {
 	case l.Abort != nil || l.Complete():

@@ -12,15 +12,15 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// begin retries an aborted rollout if the annotation requests it, and begins the rollout of the revision that was found.
+// begin retries an aborted rollout if the annotation requests it, and starts the rollout of the revision that was found.
 func (c *chain) begin() {
 	c.retryAborted(&c.Decision)
 	c.beginRollout()
 	c.Snapshot = c.SnapshotOf(&c.Ledger, c.Update, !c.TemplateHeld && c.Ledger.Abort != nil)
 }
 
-// beginRollout begins the rollout of another revision. An abort in progress finishes first. A command is first stored with the rollout to
-// which it applies, so that the record of that revision shows it later.
+// beginRollout starts the rollout of another revision. An abort in progress finishes first. A command is first stored with the rollout to
+// which it applies, so that the record of that revision shows the command later.
 func (c *chain) beginRollout() {
 	l := &c.Ledger
 	if l.Update.Hash == c.Update.Hash {
@@ -32,7 +32,7 @@ func (c *chain) beginRollout() {
 	}
 	if l.Abort != nil {
 		before := c.Named(l.Update.Hash)
-		if abort := rollout.Decide(c.SnapshotOf(l, before, true)); abort.Behind > 0 { // A work that can be written is not restored yet.
+		if abort := rollout.Decide(c.SnapshotOf(l, before, true)); abort.Behind > 0 { // A writable work is not restored yet.
 			c.Pending, c.Update = true, before
 			return
 		}
@@ -42,7 +42,7 @@ func (c *chain) beginRollout() {
 	l.Lost = first && c.hasBegun(c.Update.Hash)
 }
 
-// Begin begins the rollout of a revision.
+// Begin starts the rollout of a revision.
 func (v *Observation) Begin(l *ledger.Ledger, update ledger.Named) {
 	l.Begin(update, v.howBegins(l, update), v.Now, v.inRollbackWindow(l, update))
 	if v.Object.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
@@ -50,7 +50,8 @@ func (v *Observation) Begin(l *ledger.Ledger, update ledger.Named) {
 	}
 }
 
-// howBegins returns how the rollout of a revision begins. At first sight, no rollout is Returned: earlier reports of the clusters count.
+// howBegins returns how the rollout of a revision begins. When the hub first sees an object, its rollout is never Returned: earlier
+// reports of the clusters count.
 func (v *Observation) howBegins(l *ledger.Ledger, update ledger.Named) ledger.How {
 	_, former := l.Formerly(update.Digest)
 	rev := v.revisionOf(update.Hash)
@@ -65,9 +66,9 @@ func (v *Observation) howBegins(l *ledger.Ledger, update ledger.Named) ledger.Ho
 	return ledger.New
 }
 
-// inRollbackWindow reports whether an undo that begins goes to one of the last N revisions that were current, where N is set by
-// spec.rollbackWindow. Such an undo reaches every cluster at once. A revision whose rollout was aborted last does not qualify.
-// Nor does one that was deleted, because its record is lost.
+// inRollbackWindow reports whether an undo that begins returns to one of the last N current revisions. N is spec.rollbackWindow. Such an
+// undo reaches every cluster at once. A revision whose last rollout was aborted does not qualify. Nor does a deleted revision, because its
+// record is lost.
 func (v *Observation) inRollbackWindow(l *ledger.Ledger, to ledger.Named) bool {
 	window := ptr.Deref(v.Object.Spec.RollbackWindow, workv1alpha1.RollbackWindow{})
 	place, former := l.Formerly(to.Digest)
@@ -77,11 +78,11 @@ func (v *Observation) inRollbackWindow(l *ledger.Ledger, to ledger.Named) bool {
 }
 
 // The annotation for a retry is a time: aborts and failures up to that time are retried once, when that time is reached. A failure or an
-// abort after a retry is later than that time, so no value is acted on twice, and nothing has to be recorded. A value has no effect on a
-// rollout that began later, even if the value stays in Git for months.
+// abort after the retry is later than that time, so no value takes effect twice, and no record is needed. A value has no effect on a
+// rollout that began after that time, even if the value stays in Git for months.
 
-// retryByAnnotation returns the time before which failures of the rollout are retried; zero if no retry of this rollout is requested. It is
-// the beginning of the second after the annotation's, and may be in the future.
+// retryByAnnotation returns the time before which failures of the rollout are retried; zero if no retry of this rollout is requested. It
+// is the start of the second after the annotation's time, and may be in the future.
 func (v *Observation) retryByAnnotation(l *ledger.Ledger) time.Time {
 	at, err := v.annotatedRetry()
 	if at.IsZero() || err != nil {
@@ -106,7 +107,7 @@ func (v *Observation) annotatedRetry() (time.Time, error) {
 // retrySkew is how far the clock of a user may be ahead before an event reports that the hub waits.
 const retrySkew = time.Minute
 
-// retryAborted retries an aborted rollout if the annotation requests it. It makes an event for an annotation that retries nothing.
+// retryAborted retries an aborted rollout if the annotation requests it. It adds an event if the annotation retries nothing.
 func (v *Observation) retryAborted(d *Decision) {
 	l := &d.Ledger
 	switch at, err := v.annotatedRetry(); {
@@ -125,7 +126,7 @@ func (v *Observation) retryAborted(d *Decision) {
 	}
 }
 
-// ignoreRetry makes one event with the reason why the annotation retries nothing.
+// ignoreRetry adds one event with the reason why the annotation retries nothing.
 func (v *Observation) ignoreRetry(d *Decision, why string) {
 	note := fmt.Sprintf("annotation %s: %q: %s", workv1alpha1.AnnotationRetry, v.Object.Annotations[workv1alpha1.AnnotationRetry], why)
 	d.Events = append(d.Events, Event{

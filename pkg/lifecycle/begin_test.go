@@ -74,7 +74,7 @@ func TestBeginChangesNoView(t *testing.T) {
 	require.True(t, v.Before.Equal(&before))
 }
 
-// At first sight of a rollout in progress, the hub does not know which clusters have failed.
+// When the hub first sees a rollout in progress, it does not know which clusters have failed.
 func TestBeginAtFirstSight(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before ledger.Ledger
@@ -98,7 +98,7 @@ func TestBeginAtFirstSight(t *testing.T) {
 	}
 }
 
-// An undo within the rollback window reaches every cluster at once, unless the rollout of its revision was aborted last.
+// An undo within the rollback window reaches every cluster at once, unless the last rollout of its revision was aborted.
 func TestRollbackWindow(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before ledger.Ledger
@@ -125,7 +125,7 @@ func TestRollbackWindow(t *testing.T) {
 	}
 }
 
-// A new template that arrives together with an abort by hand of the previous rollout waits for that abort.
+// A new template that arrives together with a user's abort of the previous rollout waits for that abort.
 func TestAbortByHandBeforeANewTemplate(t *testing.T) {
 	v := view("c", decided("a", "b"), object("a", 1), object("b", 2), object("c", 3))
 	v.Commands.Abort = &revision.Abort{At: rt.At(time.Minute)}
@@ -232,7 +232,8 @@ func TestRetryOfClusters(t *testing.T) {
 	require.True(t, d.Events[0].Once)
 }
 
-// A user may name the stable revision while the rollout is not complete: one that was stable before or, if none was, any in the history.
+// A user can name the stable revision while the rollout is not complete: a revision that was stable before or, if no revision was stable,
+// any revision in the history.
 func TestNameTheStableRevision(t *testing.T) {
 	complete := decided("b", "b", "a")
 	for name, tc := range map[string]struct {
@@ -327,7 +328,7 @@ func TestRetryByAnnotation(t *testing.T) {
 	}
 }
 
-// An annotation does not retry a later abort by hand, or the rollout of a template that waits for an abort.
+// An annotation does not retry a user's later abort, or the rollout of a template that waits for an abort.
 func TestRetryByAnnotationWaits(t *testing.T) {
 	v := view("c", aborted("a", "b", time.Minute), object("a", 1), object("b", 2), object("c", 3))
 	v.Object.Annotations = map[string]string{workv1alpha1.AnnotationRetry: rt.At(30 * time.Minute).Format(time.RFC3339)}

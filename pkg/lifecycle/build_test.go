@@ -25,7 +25,7 @@ import (
 
 var errQuota = errors.New("quota exceeded")
 
-// template returns a template with this value.
+// template returns a template with the given value.
 func template(value string) *workv1.ManifestWorkSpec {
 	spec := &workv1.ManifestWorkSpec{}
 	if value != "" {
@@ -114,7 +114,7 @@ func holds(value string) rt.WorkOption {
 	return func(w *work.Work) { w.Digest = digestOf(value) }
 }
 
-// decided returns a ledger with a stable revision, the revision that has been rolled out since Epoch, and the former ones, the latest
+// decided returns a ledger with a stable revision, the revision that has been rolled out since Epoch, and the former revisions, the latest
 // first.
 func decided(current, update string, former ...string) ledger.Ledger {
 	l := ledger.Ledger{Format: ledger.Format, Owner: "uid-of-web", Seq: 4, Current: named(current), Update: named(update)}
@@ -145,13 +145,13 @@ func view(value string, before ledger.Ledger, objects ...*appsv1.ControllerRevis
 	return v
 }
 
-// selects makes a view select other clusters.
+// selects sets the clusters that a view selects.
 func selects(v *lifecycle.Observation, clusters ...string) *lifecycle.Observation {
 	v.Refs[0].Placement.Groups[0].Clusters, v.Refs[0].Placement.Selected = clusters, len(clusters)
 	return v
 }
 
-// answer gives an observation the answer to its next request, and returns the decision after it.
+// answer gives an observation the answer to its next request, and returns the next decision.
 func answer(t *testing.T, v *lifecycle.Observation, is lifecycle.Answer) lifecycle.Decision {
 	t.Helper()
 	asked := lifecycle.Decide(v)
@@ -164,7 +164,7 @@ func answer(t *testing.T, v *lifecycle.Observation, is lifecycle.Answer) lifecyc
 	return lifecycle.Decide(v)
 }
 
-// step requires that a decision makes a request.
+// step requires that a decision has a request.
 func step(t *testing.T, d lifecycle.Decision, action lifecycle.Action) lifecycle.Request {
 	t.Helper()
 	require.NotNil(t, d.Request, "%s: %s", d.End, d.Why)
@@ -191,7 +191,7 @@ func held(t *testing.T, d lifecycle.Decision, reason lifecycle.Reason) lifecycle
 	return d
 }
 
-// begin begins the rollout of the revision of the template, which was found.
+// begin starts the rollout of the template's revision, which was found.
 func begin(v *lifecycle.Observation) lifecycle.Decision {
 	hash := hashOf("")
 	if rev := v.History.ByDigest(v.Template); rev != nil {

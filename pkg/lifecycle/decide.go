@@ -10,9 +10,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Decide makes the decision of one pass. Each part sees the results of the previous parts: the commands, the revision of the template, the
-// beginning of its rollout, the plan, and the results of the plan. If the decision has a Request, the caller performs it, adds the answer
-// to the Observation, and calls Decide again.
+// Decide returns the decision for one pass. Each part sees the results of the previous parts: the commands, the revision of the template,
+// the beginning of its rollout, the plan, and the results of the plan. If the decision has a Request, the caller performs it, adds the
+// answer to the Observation, and calls Decide again.
 func Decide(o *Observation) Decision {
 	c := &chain{Observation: o, Decision: Obey(o)}
 	if c.findUpdate(); c.Update != nil {
@@ -29,7 +29,7 @@ type chain struct {
 	Decision
 }
 
-// number gives a changed ledger its number. Nothing is decided about an object that was never rolled out and whose spec is invalid.
+// number gives a changed ledger its number. It decides nothing about an object that was never rolled out and whose spec is invalid.
 func (c *chain) number() {
 	if c.Before.Seq > 0 || c.End == "" || c.End == Decided {
 		c.Ledger.Follow(&c.Before, c.Object.UID)
@@ -45,7 +45,7 @@ func (c *chain) findUpdate() {
 	}
 }
 
-// links returns the links in the order in which they decide. A link returns true if the next one decides.
+// links returns the links in the order in which they decide. A link returns true if the next link decides.
 func (c *chain) links() []func(*chain) bool {
 	if c.NoHistory {
 		return []func(*chain) bool{
@@ -66,8 +66,8 @@ func (c *chain) links() []func(*chain) bool {
 	}
 }
 
-// ask returns the answer to a request. It returns nil if the request has to be made first, or if the request met a newer object, which ends
-// the pass.
+// ask returns the answer to a request. It returns nil if the request must be made first, or if the object has changed, which ends the
+// pass.
 func (c *chain) ask(request Request) *Answer {
 	for i := range c.Answers {
 		switch answer := &c.Answers[i]; {
@@ -89,7 +89,7 @@ func (c *chain) end(reason Reason, why string) bool {
 	return false
 }
 
-// fail ends the pass after a failed request, which is then retried.
+// fail ends the pass after a failed request, which will be retried.
 func (c *chain) fail(answer *Answer) bool {
 	c.Failed = answer
 	return c.end(Refused, answer.Key)
@@ -112,7 +112,7 @@ func (c *chain) invalid(problem Problem) bool {
 	return c.end(InvalidSpec, "the spec can't be rolled out")
 }
 
-// unrecorded continues although the revision of the template could not be written. Under a new hash, it would be another rollout.
+// unrecorded continues although the revision of the template could not be written. A new hash would start another rollout.
 func (c *chain) unrecorded(failed *Answer) bool {
 	c.Pending = true
 	return c.withoutRevision(Problem{Failed: failed, Text: "; until then nothing new is rolled out"})
@@ -120,7 +120,7 @@ func (c *chain) unrecorded(failed *Answer) bool {
 
 // withoutRevision continues although the template in the spec has no revision, because no agent could apply the template or the API server
 // rejects the revision. Such a template can't be rolled out. No cluster is started, because the status no longer names the template. An
-// abort in progress is finished. A previous rollout that fails is aborted, because no newer rollout replaces it yet.
+// abort in progress is finished. If the previous rollout fails, it is aborted, because no newer rollout replaces it yet.
 func (c *chain) withoutRevision(problem Problem) bool {
 	aborted := c.Ledger.Abort != nil
 	if !aborted && (c.NoHistory || c.Ledger.Update.Hash == "") {
@@ -132,8 +132,8 @@ func (c *chain) withoutRevision(problem Problem) bool {
 	return false
 }
 
-// Named finds a revision by its hash. It also returns a revision that was deleted or is unreadable: with the content of the template in the
-// spec if that template is rolled out, and otherwise with a digest that no work has.
+// Named finds a revision by its hash. It also returns a deleted or unreadable revision: with the content of the template in the spec if
+// that template is rolled out, and otherwise with a digest that no work has.
 func (v *Observation) Named(hash string) *work.Revision {
 	found := v.revisionOf(hash)
 	switch {
@@ -154,7 +154,7 @@ func (v *Observation) ofTemplate(hash string) *work.Revision {
 	}
 }
 
-// revisionOf finds a revision by its hash; nil if there is none, or no history.
+// revisionOf finds a revision by its hash; nil if there is no such revision, or no history.
 func (v *Observation) revisionOf(hash string) *revision.Revision {
 	if v.NoHistory {
 		return nil
@@ -175,8 +175,8 @@ func (v *Observation) canLabel() bool {
 	return v.OwnerHash || len(v.Owner) <= workv1alpha1.MaxOwnerLabelLength
 }
 
-// unreadableSpec reports a spec that can't be read. Nothing is written, except for an abort in progress: from the spec, it needs only the
-// Placements, and no strategy.
+// unreadableSpec reports a spec that can't be read. Nothing is written, except for an abort in progress, which needs only the Placements
+// from the spec, and no strategy.
 func (c *chain) unreadableSpec() bool {
 	if c.Unreadable == nil {
 		return true
@@ -190,7 +190,7 @@ func (c *chain) unreadableSpec() bool {
 	return c.invalid(problem)
 }
 
-// patch returns a request that changes a revision, if it has not changed since it was seen.
+// patch returns a request that changes a revision if it has not changed since this process saw it.
 func patch(action Action, key string, object *appsv1.ControllerRevision, change Patch, why string) Request {
 	return Request{Action: action, Key: key + " " + object.Name, Verb: "patching", Revision: object, Patch: change, Why: why}
 }

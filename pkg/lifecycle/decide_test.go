@@ -16,8 +16,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// A template without a revision gets one, with the number after the largest. Its record says nothing about a rollout: a crash after this
-// write does not turn its rollout into an undo.
+// A template without a revision gets one, with the next higher number. The record does not mention a rollout: a crash after this write
+// does not turn the rollout into an undo.
 func TestNewTemplate(t *testing.T) {
 	first := step(t, lifecycle.Decide(view("a", ledger.Ledger{})), lifecycle.Create)
 	require.EqualValues(t, 1, first.Revision.Revision)
@@ -147,7 +147,7 @@ func TestPrunedRevisionReturns(t *testing.T) {
 	require.Equal(t, ledger.Returned, begin(v).Ledger.Begun.How)
 }
 
-// The revision that is rolled out keeps its hash if it is created again, and its rollout continues. A deleted stable one stays deleted.
+// The revision that is rolled out keeps its hash if it is recreated, and its rollout continues. A deleted stable revision stays deleted.
 func TestDeletedRevisions(t *testing.T) {
 	before := decided("a", "b")
 	before.Update.Hash = "older" // Another binary computed it.
@@ -178,7 +178,7 @@ func TestDeletedRevisions(t *testing.T) {
 	proceeds(t, answer(t, v, lifecycle.Answer{Object: object("a", 1, foreign)}))
 }
 
-// An unreadable revision is reported. An unreadable stable revision is a problem, because nothing can be aborted.
+// An unreadable revision is reported. An unreadable stable revision is a problem, because no rollout can be aborted.
 func TestUnreadableRevisions(t *testing.T) {
 	v := view("b", decided("a", "b"), object("a", 1, broken), object("b", 2), object("c", 3, broken), object("d", 4, broken), object("b", 9))
 	v.History.Ignored = []string{"ControllerRevision web-x is ignored"}
@@ -278,7 +278,7 @@ func TestPausedTemplateWaits(t *testing.T) {
 }
 
 // Without a history, the works have the template's hash: the hash in the ledger, the hash of the works that hold the template, or a new
-// one. A single agent, which can edit the work of its cluster, does not decide the hash.
+// one. A single agent, which can edit the work of its cluster, can't determine the hash.
 func TestTemplateOnWorks(t *testing.T) {
 	claims := func(cluster, hash, value string) work.Work {
 		return rt.Work(cluster, rt.AtRevision(hash), holds(value))

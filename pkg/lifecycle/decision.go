@@ -22,7 +22,8 @@ type Decision struct {
 	Failed  *Answer
 	Problem Problem
 
-	// Ledger is the new ledger. If its number differs from that of the ledger in the Observation, the hub persists it before it acts on it.
+	// Ledger is the new ledger. If its number differs from that of the ledger in the Observation, the hub persists the new ledger before it
+	// acts on it.
 	Ledger ledger.Ledger
 	// Update is the revision that is rolled out. It is the template's, except while an earlier abort finishes first.
 	Update *work.Revision
@@ -31,7 +32,7 @@ type Decision struct {
 	// Pending is true if the template waits for an abort to finish, or for its revision to be written. The hub continues by itself. The
 	// status does not observe this generation yet.
 	Pending bool
-	// TemplatePending is true if the template is not Update's, and waits for the end of a pause.
+	// TemplatePending is true if the template is not that of Update, and waits for the end of a pause.
 	TemplatePending bool
 	// Snapshot is the snapshot of the rollout, and Plan is the plan for it.
 	Snapshot *rollout.Snapshot
@@ -48,13 +49,13 @@ type Reason string
 
 // The reasons.
 const (
-	// Written means that the hub wrote an object: the next pass begins when the caches show it.
+	// Written means that the hub wrote an object: the next pass begins when the caches show the write.
 	Written Reason = "Written"
-	// Refused means that a request failed, and is retried.
+	// Refused means that a request failed, and will be retried.
 	Refused Reason = "Refused"
 	// InvalidSpec means that the spec can't be rolled out. The conditions report this.
 	InvalidSpec Reason = "InvalidSpec"
-	// Decided means that the ledger changed in a way that has to be persisted before anything else is decided.
+	// Decided means that the ledger changed in a way that must be persisted before any other decision.
 	Decided Reason = "Decided"
 	// InvalidOwnerLabel means that no ManifestWork can have the owner label. The conditions report this.
 	InvalidOwnerLabel Reason = "InvalidOwnerLabel"
@@ -79,7 +80,7 @@ const (
 	ReadLive Action = "ReadLive"
 	// ReadSpec reads the spec of a ManifestWork.
 	ReadSpec Action = "ReadSpec"
-	// ReadWorks reads the ManifestWorks of clusters whose failures are new. The pass ends if the cache shows an older version of one.
+	// ReadWorks reads the ManifestWorks of clusters whose failures are new. The pass ends if the cache has an older version of any of them.
 	ReadWorks Action = "ReadWorks"
 	// Await waits until the cache shows a revision that was read.
 	Await Action = "Await"
@@ -95,7 +96,7 @@ type Request struct {
 	// Verb describes the request in the error if it fails.
 	Verb string
 
-	// Revision is the ControllerRevision to create, or to patch if it has not changed since it was seen.
+	// Revision is the ControllerRevision to create, or to patch if it has not changed since this process saw it.
 	Revision *appsv1.ControllerRevision
 	// Patch is the change of Revision.
 	Patch Patch
@@ -127,11 +128,11 @@ type Patch struct {
 
 // Event is a Kubernetes event about a decision.
 type Event struct {
-	// Warning is true if a user should look at it.
+	// Warning is true if the event needs a user's attention.
 	Warning bool
 	// Reason and Action are those of the event. Note is its text.
 	Reason, Action, Note string
-	// Once is true if each process makes the event only once.
+	// Once is true if each process emits the event only once.
 	Once bool
 }
 

@@ -1,15 +1,15 @@
 // Package lifecycle makes the decisions about a ManifestWorkReplicaSet: the revision to roll out, the commands to obey, and whether the
 // rollout is complete, aborted or restored. The result is a ledger (package ledger).
 //
-// It is pure: Decide takes one Observation, and equal observations lead to equal decisions. It makes the decision in this order:
+// It is pure: Decide takes one Observation, and equal observations lead to equal decisions. Decide makes the decision in this order:
 //
 //	Obey        the commands in the status
 //	findUpdate  the revision of the template in the spec
 //	begin       the retry annotation, and the beginning of the rollout of that revision
 //	judge       the plan of package rollout, and its results: failures, halts, an abort, the completion
 //
-// If the decision needs a read or a write, it names it as a Request. The caller performs the request, adds the answer to the Observation,
-// and calls Decide again. If the ledger changed, the hub persists it before it acts on it (R42).
+// If the decision needs a read or a write, it contains a Request. The caller performs the request, adds the answer to the Observation, and
+// calls Decide again. If the ledger changed, the hub persists the ledger before it acts on the decision (R42).
 //
 // The links of findUpdate, in the order in which they decide:
 //

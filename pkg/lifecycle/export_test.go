@@ -5,7 +5,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Begin obeys the commands, and begins the rollout of a revision.
+// Begin obeys the commands, and starts the rollout of a revision.
 func Begin(o *Observation, update *work.Revision) Decision {
 	c := &chain{Observation: o, Decision: Obey(o)}
 	c.Update = update

@@ -6,8 +6,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Successes returns a function that reports whether a noted work has succeeded at a revision and passed its success gates. Before a
-// decision, the process notes when each success began.
+// Successes returns a function that reports whether a noted work has succeeded at a revision and passed its success gates. The process
+// notes when each success began before it makes a decision.
 func (v *Observation) Successes() func(w *work.Work, rev *work.Revision) bool {
 	var gates map[*work.Work][]work.Gate
 	if l := &v.Before; placement.HasGates(v.Refs) && l.Update.Hash != "" {

@@ -5,7 +5,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// keepsDropped reports whether the spec requests to keep objects that a revision drops until that revision is available.
+// keepsDropped reports whether the spec requests that objects that a revision drops are kept until that revision is available.
 func (v *Observation) keepsDropped() bool {
 	return v.Object.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable
 }

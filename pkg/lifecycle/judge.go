@@ -18,7 +18,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// judge plans the rollout, and records the results in the ledger. If they end or abort the rollout, the decision has the plan after that.
+// judge plans the rollout, and records the results in the ledger. If the results end or abort the rollout, the decision has the plan that
+// follows.
 func (c *chain) judge() {
 	c.Plan = rollout.Decide(c.Snapshot)
 	if !c.examine() {
@@ -33,7 +34,7 @@ func (c *chain) judge() {
 }
 
 // examine requests the reports of the clusters that have newly failed. It omits clusters whose write the API server rejects, because
-// nothing was applied there.
+// nothing was applied on them.
 func (c *chain) examine() bool {
 	var failed []*workv1.ManifestWork
 	for i := range c.Notes.Works {
@@ -60,8 +61,8 @@ func (c *chain) examine() bool {
 	return true
 }
 
-// enter records the results of the plan in the ledger: the failed clusters, and whether the rollout is complete or aborted, or the clusters
-// of an abort are restored.
+// enter records the results of the plan in the ledger: the failed clusters, and whether the rollout is complete or aborted, or an abort
+// has restored its clusters.
 func (c *chain) enter() {
 	plan, l := c.Plan, &c.Ledger
 	l.Served = plan.Served
@@ -162,7 +163,7 @@ func (v *Observation) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 	}
 }
 
-// writtenSince reports whether the retry of a cluster has ended: its work was written since, or it has no work.
+// writtenSince reports whether the retry of a cluster has ended: its work was written since then, or it has no work.
 func (v *Observation) writtenSince(cluster string, at time.Time) bool {
 	for i := range v.Notes.Works {
 		if w := &v.Notes.Works[i]; w.Cluster() == cluster && w.WrittenAt().Before(at) {
@@ -175,7 +176,7 @@ func (v *Observation) writtenSince(cluster string, at time.Time) bool {
 // maxEvidence is the number of failed clusters whose reports the revision records.
 const maxEvidence = 10
 
-// RecordOf returns the record of the update revision. Users can read it to learn about the rollout after another rollout has begun.
+// RecordOf returns the record of the update revision. It keeps the history of the rollout for users after another rollout has begun.
 func (v *Observation) RecordOf(l *ledger.Ledger, rev *revision.Revision) *revision.Record {
 	return rev.Changed(func(r *revision.Record) {
 		if rev.Hash != l.Update.Hash {
@@ -221,7 +222,7 @@ func evidence(troubles []ledger.Trouble) (lines []string) {
 	return lines
 }
 
-// reached returns the largest number of clusters that had a revision when a rollout of it ended.
+// reached returns the largest number of clusters that had a revision when one of its rollouts ended.
 func (v *Observation) reached(rev *revision.Revision) int32 {
 	return max(ptr.Deref(rev.Reached, 0), int32(work.Having(v.Notes.Works, rev.Hash))) //nolint:gosec // No hub has two billion clusters.
 }

@@ -133,8 +133,8 @@ func TestJudgeAnAbort(t *testing.T) {
 	require.Zero(t, judge(nobody).Ledger.Abort.Restored, "there is nobody to confirm it")
 }
 
-// The troubles of the ledger are those that the plan found, with messages that are bounded, and the clusters that a user retries, until
-// the retries have ended.
+// The troubles of the ledger are those from the plan, with bounded messages, and the clusters that a user retries, until the retries have
+// ended.
 func TestTroublesOfAPlan(t *testing.T) {
 	before := decided("a", "b")
 	tried := func(cluster string, at time.Duration) ledger.Trouble {
@@ -185,7 +185,7 @@ func TestRetriedClusterGetsItsDeadline(t *testing.T) {
 	require.Empty(t, over.TroublesIn(ledger.TriedAgain))
 }
 
-// Users can read about a rollout in the record of its revision after another rollout has begun.
+// The record of a revision keeps the history of its rollout for users after another rollout has begun.
 func TestRecordOf(t *testing.T) {
 	works := []work.Work{well("c1", "b"), sick("c2", "b"), well("c3", "a"), ours("c4", "b", func(w *work.Work) { w.UnexpectedName = true })}
 	rev := func(v *lifecycle.Observation, record revision.Record) *revision.Revision {

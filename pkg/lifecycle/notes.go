@@ -9,7 +9,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Notes is this process's knowledge about the works that the works do not hold, noted once per pass. Snapshots do not change it.
+// Notes is the information about the works that this process has but the works do not hold. It is noted once per pass. Snapshots do not
+// change it.
 type Notes struct {
 	rollout.Fleet
 	// Failures are the writes of works that failed when they were last tried.
@@ -24,22 +25,23 @@ type Failure struct {
 	Cluster, Target string
 	// Message is the answer of the API server.
 	Message string
-	// Since is when the write first failed, and RefusedSince is when the API server first rejected it; the latter is zero if it did not.
+	// Since is when the write first failed. RefusedSince is when the API server first rejected the write; zero if it did not reject the
+	// write.
 	Since, RefusedSince time.Time
 	// TriedAt is when the write was last tried.
 	TriedAt time.Time
 }
 
-// WrittenBack holds clusters, by the revision that their works were to get and the start of the abort.
+// WrittenBack holds clusters for one abort, which is identified by the revision that their works get and by its start.
 type WrittenBack struct {
 	Abort    string
 	Clusters map[string]bool
 }
 
-// StuckAfter is how long every try to restore a work must have failed before an abort continues without it.
+// StuckAfter is how long every try to restore a work must have failed before an abort continues without that work.
 const StuckAfter = 2 * time.Minute
 
-// Target identifies a revision that works are to get, in a rollout, in a retry of it, or in an abort.
+// Target identifies a revision that works get in a rollout, in a retry of the rollout, or in an abort.
 func Target(s *rollout.Snapshot, rev *work.Revision) string {
 	switch {
 	case s.Aborted:
@@ -99,7 +101,8 @@ func (v *Observation) SnapshotOf(l *ledger.Ledger, update *work.Revision, aborte
 	return s
 }
 
-// began returns when the rollout last began, at the latest when this process saw it: the clock may have been set back since.
+// began returns when the rollout last began, or when this process first saw its beginning if that is earlier: the clock may have been set
+// back since.
 func (v *Observation) began(l *ledger.Ledger) time.Time {
 	at := l.Begun.Last()
 	if v.BeginSeen.IsZero() || !v.Before.Begun.Last().Equal(at) {
@@ -135,11 +138,11 @@ func (v *Observation) withBeginning(l *ledger.Ledger, rev *work.Revision) *work.
 	return &out
 }
 
-// unansweredFor is the time during which a write without an answer may still have arrived. After this time, a cluster whose writes keep
-// failing holds up no other cluster.
+// unansweredFor is how long a write without an answer counts as possibly successful. After this time, a cluster whose writes keep failing
+// delays no other cluster.
 const unansweredFor = 30 * time.Second
 
-// unanswered returns the clusters whose writes for a target failed recently without a rejection: they may have arrived (P4).
+// unanswered returns the clusters whose writes for a target failed recently without a rejection: these writes may have succeeded (P4).
 func (n *Notes) unanswered(target string, now time.Time) map[string]bool {
 	var found map[string]bool
 	for i := range n.Failures {
@@ -178,7 +181,7 @@ func (n *Notes) Refusals(target string, aborted bool, now time.Time) map[string]
 	return found
 }
 
-// stuck reports whether a write has failed for StuckAfter, and the agents have had time to report again since the last gap.
+// stuck reports whether a write has failed for StuckAfter and the agents have had time to report again since the last gap.
 func (f *Failure) stuck(gap rollout.Gap, now time.Time) bool {
 	return !now.Before(work.Later(f.Since.Add(StuckAfter), gap.Over(StuckAfter)))
 }
@@ -203,7 +206,7 @@ func (v *Observation) readable() []*revision.Revision {
 	return found
 }
 
-// ByHash returns the readable revisions and, if the template in the spec is rolled out without one, the template.
+// ByHash returns the readable revisions and, if the template in the spec is rolled out without a revision, the template.
 func (v *Observation) ByHash() map[string]*work.Revision {
 	readable := v.readable()
 	found := make(map[string]*work.Revision, len(readable)+1)

@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// Obey enters the commands in the status in the ledger. If it can't obey a command, it makes an event, and the hub reverts the field.
+// Obey applies the commands in the status to the ledger. If it can't obey a command, it adds an event, and the hub reverts the field.
 func Obey(v *Observation) Decision {
 	d := Decision{Ledger: v.Before.Clone()}
 	v.obeyAbort(&d)
@@ -93,7 +93,8 @@ func (v *Observation) obeyRetry(d *Decision) {
 }
 
 // obeyName makes a revision the stable one if a user named it in status.currentRevision. It must be a revision of the history that was
-// stable before or, if none was, any revision of the history. Anyone who can write the status may have set any other value.
+// stable before or, if no revision was stable, any revision of the history. Other values are not trusted, because anyone who can write the
+// status can set them.
 func (v *Observation) obeyName(d *Decision) {
 	if !v.Commands.Names {
 		return

@@ -26,7 +26,7 @@ func TestNameInAnAbortThatIsRestored(t *testing.T) {
 	require.False(t, d.Snapshot.Restored)
 }
 
-// The ledger stays readable, however many clusters a user retries.
+// The ledger stays readable, regardless of how many clusters a user retries.
 func TestManyRetriesFit(t *testing.T) {
 	l := decided("a", "b")
 	var works []work.Work

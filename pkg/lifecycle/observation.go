@@ -31,10 +31,10 @@ type Observation struct {
 	// Before is the ledger that counts before this pass decides; its Seq is 0 if there is none. Commands are the commands in the status.
 	Before   ledger.Ledger
 	Commands ledger.Commands
-	// CopyBehind is true if the hub still has to write the copy of that ledger to a revision.
+	// CopyBehind is true if the hub must still write the copy of that ledger to a revision.
 	CopyBehind bool
 
-	// History holds the revisions. If NoHistory is true, it is the history as it was last read.
+	// History holds the revisions. If NoHistory is true, it is the last history that was read.
 	History revision.History
 	// NoHistory is true if the hub may not read ControllerRevisions. HistoryNote gives the reason and the remedy. It is only for messages.
 	NoHistory   bool
@@ -45,7 +45,7 @@ type Observation struct {
 	Refs        []placement.Ref
 	IgnoredRefs int
 
-	// Notes are the notes about the works.
+	// Notes is the information that this process noted about the works.
 	Notes Notes
 	// BeginSeen is when this process first saw the beginning of the rollout that the ledger names.
 	BeginSeen time.Time
@@ -64,7 +64,7 @@ const (
 	Exists Result = "Exists"
 	// Missing means that there is no object with the name.
 	Missing Result = "Missing"
-	// Conflicted means that the object has changed since it was seen.
+	// Conflicted means that the object has changed since this process saw it.
 	Conflicted Result = "Conflicted"
 	// Rejected means that the API server rejects the request: a retry alone does not help.
 	Rejected Result = "Rejected"

@@ -15,7 +15,7 @@ func (c *chain) pausedTemplate() bool {
 	return false
 }
 
-// rollsOutTemplate reports whether the template in the spec requires no write of a revision.
+// rollsOutTemplate reports whether the template in the spec can be rolled out without a write of a revision.
 func (v *Observation) rollsOutTemplate() bool {
 	if v.NoHistory {
 		return v.Before.Update.Digest == v.Template
@@ -24,7 +24,7 @@ func (v *Observation) rollsOutTemplate() bool {
 	return found != nil && found.Hash == v.Before.Update.Hash && found.Object == v.History.Newest().Object
 }
 
-// updateOf returns the update revision of the ledger, as it was last read. See Named for a revision that could never be read.
+// updateOf returns the update revision of the ledger as it was last read. For a revision that could never be read, see Named.
 func (v *Observation) updateOf() *work.Revision {
 	hash := v.Before.Update.Hash
 	if found := v.History.ByHash(hash); found != nil && found.Err == nil {
@@ -33,15 +33,15 @@ func (v *Observation) updateOf() *work.Revision {
 	return v.Named(hash)
 }
 
-// templateOnWorks makes a pass roll out like a hub without revisions: the revision of the template exists only in the ledger and on the
-// works, under its later name.
+// templateOnWorks makes a pass roll out as a hub without revisions does: the revision of the template exists only in the ledger and on the
+// works, under the name that it gets later.
 func (c *chain) templateOnWorks() bool {
 	c.Update = c.ofTemplate(c.hashOfTemplate())
 	return false
 }
 
 // hashOnWorks returns the hash of the works that hold the template, even if this binary would compute another one. It prefers the hash of
-// the update revision. Most of the works with the hash must hold the template, because any agent can edit the work of its cluster.
+// the update revision. Most works with the hash must hold the template, because any agent can edit the work of its cluster.
 func (v *Observation) hashOnWorks() string {
 	majority := make(map[string]int)
 	for i := range v.Notes.Works {
@@ -67,7 +67,7 @@ func (v *Observation) hashOnWorks() string {
 	return found
 }
 
-// hasBegun reports whether any work has the revision with this hash, and this hub wrote the revision to it.
+// hasBegun reports whether this hub wrote the revision with this hash to any work that still has it.
 func (v *Observation) hasBegun(hash string) bool {
 	for i := range v.Notes.Works {
 		if _, written := v.Notes.Works[i].AppliedAt(); written && v.Notes.Works[i].Hash() == hash {

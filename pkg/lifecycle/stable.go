@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// current returns the stable revision for a rollout of update, which may be nil, or why there is none.
+// current returns the stable revision for a rollout of update, or the reason why there is none. update may be nil.
 func (v *Observation) current(l *ledger.Ledger, update *work.Revision) (*work.Revision, *rollout.Absence) {
 	if v.NoHistory {
 		return nil, &rollout.Absence{Cause: rollout.WithoutHistory, Detail: v.HistoryNote}
@@ -33,7 +33,8 @@ func (v *Observation) current(l *ledger.Ledger, update *work.Revision) (*work.Re
 	return v.withBeginning(l, work.NewRevision(found)), nil
 }
 
-// selectsBeside reports whether clusters are selected other than the only one that had a revision: its agent must not decide for them.
+// selectsBeside reports whether any cluster is selected in addition to the only cluster that had a revision. The agent of that cluster
+// must not decide for the others.
 func (v *Observation) selectsBeside(only string) bool {
 	if only == "" {
 		return false
@@ -46,7 +47,7 @@ func (v *Observation) selectsBeside(only string) bool {
 	return false
 }
 
-// neverComplete returns why no revision is the stable one, and the revisions that a user may name.
+// neverComplete returns why no revision is stable, and the revisions that a user can name as the stable one.
 func (v *Observation) neverComplete(l *ledger.Ledger, update *work.Revision) *rollout.Absence {
 	found := &rollout.Absence{Cause: rollout.NeverComplete}
 	for i := range v.History.Revisions {

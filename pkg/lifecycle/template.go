@@ -101,7 +101,7 @@ func (c *chain) causeChanged(cause string) bool {
 }
 
 // nameTaken reads the object that already has the name of the new revision. It is either our own revision from before a restart, which may
-// have lost its labels, or another object; then the revision needs another name.
+// have lost its labels, or another object. In the latter case, the revision needs another name.
 func (c *chain) nameTaken(wanted *appsv1.ControllerRevision) bool {
 	found := c.ask(Request{
 		Action: ReadLive, Key: "read " + wanted.Name, Verb: "reading", Name: wanted.Name, Why: "something has the name of the template's revision",
@@ -133,7 +133,7 @@ func (c *chain) bumpCollision(live *appsv1.ControllerRevision) bool {
 	return c.end(Decided, "the name of the template's revision is taken")
 }
 
-// taken returns the reason why the template's revision can't have the first name that its hash gives it.
+// taken returns the reason why the template's revision can't have the first name derived from its hash.
 func (c *chain) taken(live *appsv1.ControllerRevision) string {
 	why := fmt.Sprintf("ControllerRevision %s/%s holds another template with the same hash", live.Namespace, live.Name)
 	if !metav1.IsControlledBy(live, c.Object) {
@@ -144,7 +144,7 @@ func (c *chain) taken(live *appsv1.ControllerRevision) string {
 	return why + "; the revision of the template in the spec gets another name"
 }
 
-// undo makes an older revision the newest if its template returned, and ends the pass.
+// undo makes an older revision the newest one if its template returned, and ends the pass.
 func (c *chain) undo() bool {
 	found := c.History.ByDigest(c.Template)
 	if found.Object == c.History.Newest().Object {
@@ -166,8 +166,8 @@ func (c *chain) undo() bool {
 	return c.write(request, c.unrecorded)
 }
 
-// unusable reports objects that seem to be revisions but do not count, and live revisions that can't be read. An unreadable stable revision
-// is a problem at once, because nothing can be aborted. If the revision of the template in the spec is unreadable, the template gets
+// unusable reports objects that look like revisions but do not count, and live revisions that can't be read. An unreadable stable revision
+// is an immediate problem, because no rollout can be aborted. If the revision of the template in the spec is unreadable, the template gets
 // another revision, as if the name were taken.
 func (c *chain) unusable() bool {
 	for _, ignored := range c.History.Ignored {
@@ -188,7 +188,7 @@ func (c *chain) unusable() bool {
 	return true
 }
 
-// ignore makes an event once for an object that does not count as a revision.
+// ignore adds one event for an object that does not count as a revision.
 func (c *chain) ignore(why string) {
 	c.Events = append(c.Events, Event{Warning: true, Reason: workv1alpha1.EventRevisionIgnored, Action: "Observe", Note: why, Once: true})
 }

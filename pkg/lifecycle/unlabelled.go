@@ -9,8 +9,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// unlabelled looks for the current and the update revision if the history lacks them: a user may have removed the labels by which the cache
-// finds them. A deleted revision stays deleted, except that of the template in the spec, which is created again.
+// unlabelled looks for the current and the update revision if the history lacks them: a user may have removed the labels by which the
+// cache finds them. A deleted revision stays deleted, except the revision of the template in the spec, which is recreated.
 func (c *chain) unlabelled() bool {
 	for _, hash := range sets.List(sets.New(c.Ledger.Current.Hash, c.Ledger.Update.Hash).Delete("")) {
 		if c.History.ByHash(hash) != nil {
@@ -65,7 +65,7 @@ func (c *chain) reclaim(hash string) batch {
 func (v *Observation) LiveHashes(l *ledger.Ledger) sets.Set[string] {
 	live := sets.New(l.Current.Hash, l.Update.Hash)
 	for i := range v.Notes.Works {
-		if hash := v.Notes.Works[i].Hash(); i == 0 || hash != v.Notes.Works[i-1].Hash() { // Most works have the hash of the work before.
+		if hash := v.Notes.Works[i].Hash(); i == 0 || hash != v.Notes.Works[i-1].Hash() { // Most works have the same hash as the previous work.
 			live.Insert(hash)
 		}
 		if v.keepsDropped() {

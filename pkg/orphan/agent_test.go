@@ -16,12 +16,12 @@ import (
 // object is the object of a manifest on a cluster.
 type object struct {
 	there, owned, refuses, finished bool
-	// unknown is true if the cluster does not know the kind at the moment.
+	// unknown is true if the cluster does not currently know the kind.
 	unknown bool
 }
 
-// cluster is a ManifestWork and an agent that works as OCM's does: one controller applies the manifests, and another one checks the
-// objects.
+// cluster is a ManifestWork and an agent that works like OCM's agent: one controller applies the manifests, and another controller checks
+// the objects.
 type cluster struct {
 	work    *workv1.ManifestWork
 	objects []object
@@ -171,8 +171,8 @@ func newCluster(t *rapid.T) *cluster {
 	return c
 }
 
-// P11, for one cluster: in any order of events, no ManifestWork is deleted while its agent owns an existing object. If the agent can do its
-// part, the ManifestWork is deleted in the end.
+// P11, for one cluster: in any order of events, no ManifestWork is deleted while its agent owns an existing object. If the agent can do
+// its part, the ManifestWork is eventually deleted.
 func TestNoObjectIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newCluster(t)

@@ -40,7 +40,7 @@ func holds(work *workv1.ManifestWork, m *workv1.ManifestCondition, generation in
 	switch {
 	case m.ResourceMeta.Resource == "":
 		if !knownBefore(work, &m.ResourceMeta) {
-			return "" // The cluster does not have the kind, and did not have it at the release.
+			return "" // The cluster does not know the kind, and did not know it at the release.
 		}
 		return messageOf(result)
 	case result == nil || result.ObservedGeneration != generation:
@@ -55,15 +55,15 @@ func holds(work *workv1.ManifestWork, m *workv1.ManifestCondition, generation in
 	return ""
 }
 
-// missing reports whether the agent looked for the object of a manifest, after it saw a generation, and did not find the object. The
-// conditions of a manifest have no generation, so the generation in the condition of the ManifestWork counts.
+// missing reports whether the agent saw a generation, then looked for the object of a manifest, and did not find it. The conditions of a
+// manifest have no generation, so the generation in the condition of the ManifestWork counts.
 func missing(work *workv1.ManifestWork, m *workv1.ManifestCondition, generation int64) bool {
 	looked := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkAvailable)
 	return looked != nil && looked.ObservedGeneration >= generation && isMissing(m)
 }
 
-// nothingLeft reports whether a ManifestWork is complete, and its agent found none of its objects after it saw, at a generation, that it
-// must not create them again. The entries of existing objects differ: objects that are deleted with the ManifestWork do not count.
+// nothingLeft reports whether a ManifestWork is complete, and its agent found none of its objects after it saw the generation that forbids
+// it to recreate them. The entries of existing objects differ, so objects that are deleted with the ManifestWork do not count.
 func nothingLeft(work *workv1.ManifestWork, generation int64) bool {
 	reported := work.Status.ResourceStatus.Manifests
 	if len(reported) == 0 || !completed(work) || !Equivalent(&work.Spec, uncompleted(work)) {
@@ -84,7 +84,7 @@ func isMissing(m *workv1.ManifestCondition) bool {
 }
 
 // knownBefore reports whether the cluster knew the kind of a manifest when the ManifestWork was released. If it did, the release has an
-// entry for the object that no other manifest explains. A temporary failure of the discovery must not look like a kind that never existed.
+// entry for the object that no other manifest explains. A temporary discovery failure must not look like a kind that never existed.
 func knownBefore(work *workv1.ManifestWork, of *workv1.ManifestResourceMeta) bool {
 	for i := range work.Spec.ManifestConfigs {
 		option := &work.Spec.ManifestConfigs[i]

@@ -8,11 +8,11 @@
 //	Release         deleteOption Orphan, and CreateOnly for every object: the agent removes its ownerReference and changes nothing else
 //	Delete          once every object is given up, or if nothing was ever applied
 //
-// If the object of a completed manifest is gone, the agent never removes the completion. Then the other objects get a rule that makes them,
-// and therefore the ManifestWork, incomplete.
+// If the object of a completed manifest has been deleted, the agent never removes the completion. In that case, the other objects get a
+// rule that makes them, and therefore the ManifestWork, incomplete.
 //
-// Each step depends only on a live ManifestWork. If a process is killed after any write, its successor has all the information.
+// Each step depends only on a live ManifestWork, so if a process is killed after any write, its successor can continue.
 //
-// The package contains only pure functions. It imports types and functions of objects; it must not import a client, a cache, a logger or a
-// clock. The linter has the list. The package controller/internal/workwriter performs the writes.
+// The package contains only pure functions. It must not import a client, a cache, a logger or a clock; the linter enforces this. The
+// package controller/internal/workwriter performs the writes.
 package orphan

@@ -246,7 +246,7 @@ func TestUncompletedSpec(t *testing.T) {
 		"orphan": {&workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// A Job that ran to completion and is gone is not created again.
+			// A Job that ran to completion and was deleted is not recreated.
 			before := work(workComplete, entry(0, "", completion), absent(1), func(w *workv1.ManifestWork) { w.Spec.DeleteOption = test.before })
 			step := Next(before)
 			require.Equal(t, DropCompletion, step.Action)
@@ -279,7 +279,7 @@ func TestUncompletedSpecOfAnObjectThatIsGone(t *testing.T) {
 	}
 }
 
-// Reports of an agent about objects that are not in the manifests lead to no entries, so the number of entries does not grow.
+// An agent's reports about objects that are not in the manifests add no entries, so the number of entries does not grow.
 func TestReportsOfOtherObjects(t *testing.T) {
 	w := work()
 	for round := range 20 {

@@ -12,7 +12,7 @@ import (
 )
 
 // released returns the spec with which an agent releases every object. Manifests and executor stay the same, so the executor's permissions
-// are reviewed as before, except the permission to delete.
+// are checked as before, except the permission to delete.
 func released(work *workv1.ManifestWork) *workv1.ManifestWorkSpec {
 	spec := work.Spec
 	spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
@@ -20,8 +20,8 @@ func released(work *workv1.ManifestWork) *workv1.ManifestWorkSpec {
 	return &spec
 }
 
-// uncompleted returns the spec with which an agent forgets that a ManifestWork ran to completion. Its deleteOption differs from that of the
-// release: an agent applies a ManifestWork that was complete only when its spec changes again.
+// uncompleted returns the spec that makes an agent forget that a ManifestWork ran to completion. Its deleteOption differs from that of the
+// release, because an agent applies a previously complete ManifestWork only when its spec changes again.
 func uncompleted(work *workv1.ManifestWork) *workv1.ManifestWorkSpec {
 	spec := work.Spec
 	spec.ManifestConfigs = configs(work)
@@ -35,12 +35,12 @@ func uncompleted(work *workv1.ManifestWork) *workv1.ManifestWorkSpec {
 	return &spec
 }
 
-// configs returns an exact entry for each object that the agent reports, followed by the ManifestWork's entries for other objects. An agent
-// that updates an object keeps its ownerReference if the update is rejected; with CreateOnly, it patches only the ownerReferences.
+// configs returns an exact entry for each object that the agent reports, followed by the ManifestWork's entries for other objects. An
+// agent that updates an object keeps the ownerReference if the update is rejected. With CreateOnly, it patches only the ownerReferences.
 // Condition rules are removed: an object that completes in the meantime would not be released.
 //
-// An agent removes a completion only while it checks the object. The completion of a deleted object stays, and the ManifestWork is complete
-// while no other object is incomplete. In this case, all other objects get a rule that keeps them from completing.
+// An agent removes a completion only when it checks the object. So the completion of a deleted object stays, and the ManifestWork is
+// complete unless another object is incomplete. In this case, all other objects get a rule that keeps them from completing.
 func configs(work *workv1.ManifestWork) []workv1.ManifestConfigOption {
 	manifests := work.Spec.Workload.Manifests
 	options := make([]workv1.ManifestConfigOption, 0, len(manifests)+len(work.Spec.ManifestConfigs))
@@ -65,11 +65,11 @@ func configs(work *workv1.ManifestWork) []workv1.ManifestConfigOption {
 	return append(options, otherConfigs(work, named)...)
 }
 
-// otherConfigs returns the ManifestWork's entries for objects that the agent does not report at the moment.
+// otherConfigs returns the ManifestWork's entries for objects that the agent does not currently report.
 func otherConfigs(work *workv1.ManifestWork, named map[workv1.ResourceIdentifier]bool) []workv1.ManifestConfigOption {
 	var options []workv1.ManifestConfigOption
-	// An object that is not reported at the moment has an entry of an earlier release. An agent that reports other objects each time can't add
-	// more.
+	// An object that is currently not reported has an entry of an earlier release. The limit keeps an agent that reports different objects
+	// each time from adding more entries.
 	spare := len(work.Spec.Workload.Manifests)
 	for i := range work.Spec.ManifestConfigs {
 		option := work.Spec.ManifestConfigs[i]
@@ -95,8 +95,9 @@ func neverComplete() []workv1.ConditionRule {
 	}}
 }
 
-// ofTemplate returns the identifier of an entry of the template, for an object whose resource the agent does not report. It is a pattern,
-// so that it is not mistaken for an entry of the release (knownBefore). The exact entries of all reported objects come before it.
+// ofTemplate returns the identifier of an entry of the template, for an object whose resource the agent does not report. The identifier is
+// a pattern, so that the entry is not mistaken for an entry of the release (knownBefore). The exact entries of all reported objects come
+// before it.
 func ofTemplate(work *workv1.ManifestWork, id workv1.ResourceIdentifier) workv1.ResourceIdentifier {
 	if !orphans(&work.Spec) && !strings.Contains(id.Name, "*") {
 		id.Name += "*"
@@ -113,8 +114,8 @@ func describes(manifests []workv1.Manifest, of *workv1.ManifestResourceMeta) boo
 	return err == nil && id.Name != "" && id.Name == of.Name
 }
 
-// strategyFor returns the strategy with which an object is released. CreateOnly creates a missing object. So an object that is read-only
-// stays read-only unless it exists, and an object that ran to completion and is gone becomes read-only: otherwise, a Job would run again.
+// strategyFor returns the strategy with which an object is released. CreateOnly creates a missing object. So a read-only object stays
+// read-only unless it exists, and an object that ran to completion and was deleted becomes read-only: otherwise, a Job would run again.
 func strategyFor(work *workv1.ManifestWork, m *workv1.ManifestCondition) workv1.UpdateStrategyType {
 	readOnly := strategyOf(work.Spec.ManifestConfigs, &m.ResourceMeta) == workv1.UpdateStrategyTypeReadOnly
 	over := workCompleted(work) || isComplete(m)

@@ -11,7 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestBadGates: a gate that the CRD of this project rejects is an error of the strategy if another CRD accepts it.
+// TestBadGates: a gate that the CRD of this project rejects is an error in the strategy if another CRD accepts it.
 func TestBadGates(t *testing.T) {
 	gate := func(conditionType string) workv1alpha1.SuccessGate {
 		return workv1alpha1.SuccessGate{ConditionType: conditionType}

@@ -54,7 +54,7 @@ func TestLongNamesStayApart(t *testing.T) {
 	require.Len(t, p.Groups[0].Clusters, 2)
 }
 
-// TestNamesHaveABudget: the cost of names of 64 KiB is that of reading them.
+// TestNamesHaveABudget: names of 64 KiB cost no more than reading them.
 func TestNamesHaveABudget(t *testing.T) {
 	names := make([]string, 24) // As many as fit into an object of 1.5 MB.
 	for i := range names {
@@ -64,7 +64,7 @@ func TestNamesHaveABudget(t *testing.T) {
 	budget.Within(t, 20*time.Second, 4<<20, func() { selection.FromDecisions(&clusterv1beta1.Placement{}, decisions) })
 }
 
-// FuzzNames: each name in a decision is that of a cluster, or is quoted and harmless.
+// FuzzNames: each name in a decision is a valid cluster name, or is quoted and harmless.
 func FuzzNames(f *testing.F) {
 	for i := range hostile {
 		f.Add(hostile[i], hostile[(i+1)%len(hostile)])

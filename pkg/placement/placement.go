@@ -14,8 +14,8 @@ import (
 )
 
 // FromDecisions groups the decisions of a Placement, and sorts them in place. A cluster that is briefly in two PlacementDecisions belongs
-// to the group of the first. A name that no cluster can have is replaced by its quoted form, so later steps need not check the names of
-// clusters.
+// to the group of the first one. A name that no cluster can have is replaced by its quoted form, so later steps do not need to check
+// cluster names.
 func FromDecisions(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *Placement {
 	out := &Placement{
 		Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions),
@@ -41,11 +41,11 @@ func FromDecisions(placement *clusterv1beta1.Placement, decisions []*clusterv1be
 	return out
 }
 
-// longestName is the length in bytes up to which the quoted form holds the whole name.
+// longestName is the maximum length in bytes of a name that the quoted form holds in full.
 const longestName = 40
 
-// clusterOf returns the name of a cluster. The OCM API accepts any text as a name in a decision, but a cluster is a DNS-1123 subdomain. Any
-// other name is quoted: in this form it is short and printable, and cannot be mistaken for a cluster.
+// clusterOf returns the name of a cluster. The OCM API accepts any text as a name in a decision, but a cluster is a DNS-1123 subdomain.
+// Any other name is quoted: in this form, it is short and printable, and cannot be mistaken for a cluster.
 func clusterOf(name string) string {
 	if name == "" || IsClusterName(name) {
 		return name
@@ -57,8 +57,8 @@ func clusterOf(name string) string {
 	return fmt.Sprintf("%s... (%d bytes, SHA-256 %x)", strconv.QuoteToASCII(name[:longestName]), len(name), digest[:4])
 }
 
-// IsClusterName reports whether a cluster can have a name. It checks the length first, so that the pattern is not matched against a longer
-// name.
+// IsClusterName reports whether a cluster can have the given name. It checks the length first, so that an overlong name is not matched
+// against the pattern.
 func IsClusterName(name string) bool {
 	return len(name) <= validation.DNS1123SubdomainMaxLength && len(validation.IsDNS1123Subdomain(name)) == 0
 }
@@ -66,7 +66,7 @@ func IsClusterName(name string) bool {
 // IsInvalid reports whether a cluster of a Placement is the quoted form of a name that no cluster can have.
 func IsInvalid(cluster string) bool { return strings.HasPrefix(cluster, `"`) }
 
-// groupIndex returns the group index of a decision. It is 0 if the decision has no valid index, as with older placement controllers.
+// groupIndex returns the group index of a decision. It is 0 if the decision has no valid index, as older placement controllers write it.
 func groupIndex(decision *clusterv1beta1.PlacementDecision) int32 {
 	index, err := strconv.ParseInt(decision.Labels[clusterv1beta1.DecisionGroupIndexLabel], 10, 32)
 	if err != nil || index < 0 {
@@ -75,7 +75,7 @@ func groupIndex(decision *clusterv1beta1.PlacementDecision) int32 {
 	return int32(index)
 }
 
-// groupOf returns the wanted group, and adds it if it does not exist. known holds the indices of the existing groups, by key.
+// groupOf returns the wanted group, and adds it if necessary. known holds the indices of the existing groups, by key.
 func groupOf(placement *Placement, known map[string]int, wanted Group) *Group {
 	at, there := known[wanted.Key()]
 	if !there {

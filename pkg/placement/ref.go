@@ -36,8 +36,8 @@ func (r *Ref) Decided() bool {
 const sliceSize = 100
 
 // MayBeWritten reports whether OCM may be writing the decisions of the ref's Placement although its count matches. OCM writes several
-// slices one after the other, and may be about to begin a second one when the first is full. Before it writes the only slice, it creates an
-// empty decision.
+// slices one after the other, and may be about to begin a second slice when the first is full. Before it writes a single slice, it creates
+// an empty decision.
 func (r *Ref) MayBeWritten() bool {
 	switch p := r.Placement; {
 	case p == nil:
@@ -49,15 +49,15 @@ func (r *Ref) MayBeWritten() bool {
 	}
 }
 
-// Placement is the content of the PlacementDecisions of a Placement.
+// Placement holds the content of a Placement's PlacementDecisions.
 type Placement struct {
 	// Selected is the Placement's own count of the clusters that it selected.
 	Selected int
-	// Counted is true if OCM has written that count. Before that, the count is zero in any case.
+	// Counted is true if OCM has written that count. Until then, Selected is zero.
 	Counted bool
-	// Decisions is how many PlacementDecision objects were seen.
+	// Decisions is the number of PlacementDecision objects that were seen.
 	Decisions int
-	// Groups are the decision groups, by index, each cluster in one of them.
+	// Groups are the decision groups, by index. Each cluster is in exactly one group.
 	Groups []Group
 }
 
@@ -80,12 +80,12 @@ func (p *Placement) Empty() bool {
 	return p.seen() == 0
 }
 
-// SelectsNothing reports whether the Placement's own status shows that it selects no cluster. OCM writes this after the decisions.
+// SelectsNothing reports whether the Placement's own status shows that it selects no cluster. OCM writes that status after the decisions.
 func (p *Placement) SelectsNothing() bool {
 	return p.Counted && p.Selected == 0
 }
 
-// Missing returns how many clusters the Placement counts beyond those that its decisions name.
+// Missing returns how many clusters the Placement counts in addition to those that its decisions name.
 func (p *Placement) Missing() int {
 	return max(0, p.Selected-p.seen())
 }
@@ -110,8 +110,8 @@ func GroupOf(key string) (group Group, ok bool) {
 	return Group{Name: name, Index: int32(index)}, found && err == nil
 }
 
-// SelectionKnown reports whether every placementRef counts, and every Placement exists and has at least one PlacementDecision. Otherwise a
-// cluster that seems unselected may be selected.
+// SelectionKnown reports whether no placementRef is ignored, and every Placement exists and has at least one PlacementDecision. Otherwise,
+// a cluster that seems unselected may be selected.
 func SelectionKnown(refs []Ref, ignored int) bool {
 	if ignored > 0 {
 		return false
@@ -124,13 +124,13 @@ func SelectionKnown(refs []Ref, ignored int) bool {
 	return true
 }
 
-// Left returns a function that reports whether the Placement with a name no longer names a cluster, and OCM may still be writing its
-// decisions: they name no cluster, or there are several slices. owners are the owners of the clusters.
+// Left returns a function that reports whether the named Placement no longer names a cluster while OCM may still be writing its decisions:
+// they name no cluster, or there are several slices. owners has the index of the placementRef that owns each cluster.
 func Left(refs []Ref, owners map[string]int) func(name, cluster string) bool {
 	named := map[string]func() map[string]bool{}
 	for i := range refs {
 		if refs[i].Settled() && (refs[i].Placement.Empty() || refs[i].MayBeWritten()) {
-			named[refs[i].Name] = sync.OnceValue(refs[i].Placement.Clusters) // Only works that were handed over, or are to be, need it.
+			named[refs[i].Name] = sync.OnceValue(refs[i].Placement.Clusters) // Only works that change their placementRef need it.
 		}
 	}
 	return func(name, cluster string) bool {
@@ -182,7 +182,7 @@ func Owners(refs []Ref) map[string]int {
 	return owners
 }
 
-// Sliced returns for each cluster the Placements with several slices that select it. It is nil if no Placement has several slices.
+// Sliced returns, for each cluster, the Placements with several slices that select it. It is nil if no Placement has several slices.
 // Clusters that the same Placements select share one list.
 func Sliced(refs []Ref) map[string][]string {
 	type list struct {

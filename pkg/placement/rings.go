@@ -16,8 +16,8 @@ import (
 // maxBakeTime is the maximum bakeTime of a group.
 const maxBakeTime = 30 * 24 * time.Hour
 
-// RingOf returns the index of the first entry in rolloutStrategy.groups that names a decision group, or the number of entries if none does.
-// OCM splits a large group into several groups with the same name.
+// RingOf returns the index of the first entry in rolloutStrategy.groups that names a decision group, or the number of entries if no entry
+// names it. OCM splits a large group into several groups with the same name.
 func (s *Strategy) RingOf(group *Group) int {
 	for i := range s.Rings {
 		ring := &s.Rings[i]
@@ -28,8 +28,8 @@ func (s *Strategy) RingOf(group *Group) int {
 	return len(s.Rings)
 }
 
-// validateRings returns an error for each setting in the groups of a strategy that Decide could not follow. The schema of the CRD contains
-// most of these rules, too. s holds the other fields of the strategy.
+// validateRings returns an error for each setting in a strategy's groups that Decide could not follow. The CRD's schema also contains most
+// of these rules. s holds the other fields of the strategy.
 func validateRings(path *field.Path, s *Strategy, groups []workv1alpha1.RolloutGroup) (errs field.ErrorList) {
 	switch {
 	case len(groups) == 0:

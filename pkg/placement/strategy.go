@@ -19,7 +19,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// The texts about fields of a strategy that Decide could not follow, for fmt.Sprintf. The admission policy of deploy/ uses the same texts.
+// The messages about strategy fields that Decide could not follow, for fmt.Sprintf. The admission policy in deploy/ uses the same
+// messages.
 const (
 	// BadDeadline is about a progressDeadline. It quotes the value.
 	BadDeadline = "%q is not a valid deadline: use None, or a duration above zero such as 90s, 10m or 2h"
@@ -43,11 +44,11 @@ type Strategy struct {
 	MaxFailures    intstr.IntOrString
 	MaxConcurrency intstr.IntOrString
 	Mandatory      MandatoryGroups
-	// AbortAll and ReportAbort are true for these values of failureStrategy.
+	// AbortAll and ReportAbort are true if failureStrategy has that value.
 	AbortAll, ReportAbort bool
 	// Skip is true if unavailable clusters are skipped.
 	Skip bool
-	// Rings are the decision groups that go before all others, in their order.
+	// Rings are the decision groups that roll out before all others, in their order.
 	Rings []workv1alpha1.RolloutGroup
 	// Gates are the success gates.
 	Gates []workv1alpha1.SuccessGate
@@ -76,7 +77,7 @@ func StrategyOf(in *workv1alpha1.RolloutStrategy) Strategy {
 	return s
 }
 
-// ValidateStrategy returns an error for everything in a ref's strategy that Decide could not follow, and for a negative minSuccessTime,
+// ValidateStrategy returns an error for each field of a ref's strategy that Decide could not follow, and for a negative minSuccessTime,
 // which Decide would ignore. It checks only the fields that the strategy's type uses. Each error names the valid values.
 func ValidateStrategy(path *field.Path, in *workv1alpha1.RolloutStrategy) field.ErrorList {
 	_, errs := parse(path, in)
@@ -160,14 +161,14 @@ func percentage(value string) (int, error) {
 	return int(percent), err //nolint:gosec // 16 bits
 }
 
-// percentOf returns a percentage of total, rounded up. In floating point 7% of 100 would be 8.
+// percentOf returns a percentage of total, rounded up. In floating point, 7% of 100 would be 8.
 func percentOf(value string, total int) int {
 	percent, _ := percentage(value)
 	return (percent*total + 99) / 100
 }
 
-// FailuresAllowed returns the number of clusters, out of total, that may fail with a maxFailures. A percentage is rounded up. A number
-// applies unchanged, even if it is larger than the total.
+// FailuresAllowed returns the number of clusters, out of total, that may fail under the given maxFailures. A percentage is rounded up. A
+// number applies unchanged, even if it is larger than the total.
 func FailuresAllowed(maxFailures *intstr.IntOrString, total int) int {
 	if maxFailures.Type == intstr.Int {
 		return maxFailures.IntValue()
@@ -175,8 +176,8 @@ func FailuresAllowed(maxFailures *intstr.IntOrString, total int) int {
 	return percentOf(maxFailures.StrVal, total)
 }
 
-// Batch returns the number of clusters, out of total, that may be in flight at once with a maxConcurrency. A percentage is rounded up. An
-// empty or zero value, or one above the total, means all clusters, as in sdk-go's handler.
+// Batch returns the number of clusters, out of total, that may be in flight at once under the given maxConcurrency. A percentage is
+// rounded up. An empty or zero value, or a value above the total, means all clusters, as in sdk-go's handler.
 func Batch(maxConcurrency *intstr.IntOrString, total int) int {
 	size := maxConcurrency.IntValue()
 	if maxConcurrency.Type == intstr.String {
@@ -206,7 +207,7 @@ func newMandatoryGroups(in clusterv1alpha1.MandatoryDecisionGroups) MandatoryGro
 	return groups
 }
 
-// Any reports whether there are any.
+// Any reports whether there are any mandatory groups.
 func (g MandatoryGroups) Any() bool { return len(g.names)+len(g.indices) > 0 }
 
 // IsMandatory reports whether a decision group must succeed before the others begin. A name takes precedence over an index.

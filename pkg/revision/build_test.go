@@ -15,7 +15,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// template returns a template with these manifests.
+// template returns a template with the given manifests.
 func template(manifests ...string) *workv1.ManifestWorkSpec {
 	spec := &workv1.ManifestWorkSpec{}
 	for _, manifest := range manifests {

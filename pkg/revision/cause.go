@@ -11,7 +11,7 @@ import (
 )
 
 // maxChangeCause is the maximum number of bytes of the owner's change cause that a revision stores. All annotations of an object share 256
-// KiB: without room for the hub's own annotations, the API server rejects the revision.
+// KiB. If the hub's own annotations do not fit, the API server rejects the revision.
 const maxChangeCause = 1024
 
 // ChangeCauseOf returns the change cause for a new revision of an owner; empty for none.
@@ -30,7 +30,7 @@ func (r *Revision) LastCause() string {
 	return ptr.Deref(r.CauseSeen, r.ChangeCause())
 }
 
-// TemplateManager returns the field manager that owns the template, or parts of it, and wrote last; empty if unknown.
+// TemplateManager returns the field manager that wrote last among those that own the template or parts of it; empty if unknown.
 func TemplateManager(managed []metav1.ManagedFieldsEntry) string {
 	var latest *metav1.ManagedFieldsEntry
 	for i := range managed {
@@ -61,8 +61,8 @@ func OwnsField(entry *metav1.ManagedFieldsEntry, top, field string) bool {
 // cut marks the end of a shortened text.
 const cut = "…"
 
-// Shortened returns a text, cut to a maximum number of bytes. The result is valid UTF-8: the API server would store half a character at the
-// end as another character, and the hub would write the text again in each pass (P7).
+// Shortened returns a text, cut to a maximum number of bytes. The result is valid UTF-8. The API server would replace a partial character
+// at the end, and the hub would write the text again in each pass (P7).
 func Shortened(text string, bytes int) string {
 	text = strings.ToValidUTF8(text, "")
 	if len(text) <= bytes {

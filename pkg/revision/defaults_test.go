@@ -57,8 +57,8 @@ func defaultsOf(path string, schema *structuralschema.Structural) []string {
 	return found
 }
 
-// skeleton makes an object with every nested object and one entry in every list, and no other values. So every field that has a default
-// gets it.
+// skeleton returns an object with every nested object and one entry in every list, and no other values. So every field with a default gets
+// the default.
 func skeleton(schema *structuralschema.Structural) any {
 	switch schema.Type {
 	case "array":
@@ -103,7 +103,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, decoded(t, empty), ours, "WithDefaults and the CRD make two things of an empty template")
 }
 
-// drawTemplate makes the JSON of a template in which each defaulted field is absent, the default, or something else.
+// drawTemplate returns the JSON of a template in which each defaulted field is absent, the default, or another value.
 func drawTemplate(t *rapid.T) map[string]any {
 	maybe := func(object map[string]any, key string, values ...any) {
 		if value := rapid.SampledFrom(append([]any{nil}, values...)).Draw(t, key); value != nil {
@@ -169,7 +169,8 @@ func TestDefaultedMeansTheSame(t *testing.T) {
 	})
 }
 
-// TestEachDefault: a template without a field means the same as one with the default, and something else than one with another value.
+// TestEachDefault: a template without a field means the same as a template with the default, but differs from a template with another
+// value.
 func TestEachDefault(t *testing.T) {
 	const text = `{"workload":{"manifests":[` + configMap + `]},"deleteOption":{"propagationPolicy":"Foreground"},
 		"manifestConfigs":[{"resourceIdentifier":{"resource":"configmaps","name":"web"},"feedbackScrapeType":"Poll",

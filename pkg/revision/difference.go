@@ -10,8 +10,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// FirstDifference returns the first field, in alphabetical order, in which two templates differ, in a readable form. It is empty if they
-// mean the same, or if one of the two is unknown.
+// FirstDifference returns, in a readable form, the first field in alphabetical order in which two templates differ. It is empty if the
+// templates mean the same, or if either is unknown.
 func FirstDifference(wanted, stored *workv1.ManifestWorkSpec) string {
 	if wanted == nil || stored == nil {
 		return ""

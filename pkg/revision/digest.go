@@ -15,9 +15,9 @@ import (
 // Digest identifies the meaning of a template. Two templates with equal digests are the same revision, even if their hashes differ.
 type Digest string
 
-// DigestOf digests a template that its caller has decoded into this binary's types. It sets the defaults of the CRD, and compares manifests
-// as JSON values. The order of keys, the notation of numbers, and a null creationTimestamp, which serialisers add and drop, make no
-// difference.
+// DigestOf returns the digest of a template that the caller has decoded into this binary's types. It sets the defaults of the CRD, and
+// compares manifests as JSON values. The order of keys, the notation of numbers, and a null creationTimestamp, which serialisers add and
+// drop, make no difference.
 //
 // The error names the manifest that is not a JSON object.
 func DigestOf(template *workv1.ManifestWorkSpec) (Digest, error) {
@@ -101,8 +101,8 @@ func dropNullTimestamps(value any) {
 	}
 }
 
-// WithDefaults returns a copy of a template with the defaults of the ManifestWork CRD, as the API server stores it. A template that an
-// older CRD stored, or the data of a revision, may lack the defaults.
+// WithDefaults returns a copy of a template with the defaults of the ManifestWork CRD, as the API server stores it. A template that was
+// stored under an older CRD, or the data of a revision, may lack the defaults.
 func WithDefaults(template *workv1.ManifestWorkSpec) *workv1.ManifestWorkSpec {
 	stored := template.DeepCopy()
 	if option := stored.DeleteOption; option != nil && option.PropagationPolicy == "" {

@@ -99,7 +99,7 @@ func TestDigestOfObject(t *testing.T) {
 	}
 }
 
-// TestDigestChangesNothing: digesting does not change a template, because caches share it.
+// TestDigestChangesNothing: DigestOf must not change a template, because caches share it.
 func TestDigestChangesNothing(t *testing.T) {
 	text := `{"deleteOption":{"propagationPolicy":""},"manifestConfigs":[{"resourceIdentifier":{},"updateStrategy":{}}],` +
 		`"workload":{"manifests":[{"metadata":{"creationTimestamp":null}}]}}`

@@ -9,7 +9,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// FuzzDecode: a revision with any content is read, or the error gives the reason.
+// FuzzDecode: a revision with any content can be read, or the error gives the reason.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		``, `null`, `{`, `[]`, `{"spec":null}`, `{"spec":{"manifestWorkTemplate":{}}}`,
@@ -42,7 +42,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzOwnerLabel: a value that can be parsed is the one that would be made for the result.
+// FuzzOwnerLabel: a value that can be parsed is the value that OwnerLabelValue returns for the result.
 func FuzzOwnerLabel(f *testing.F) {
 	for _, seed := range []string{"", ".", "default.web", "default.web.of.dots", "default", ".web", "default.", "a..b"} {
 		f.Add(seed)
@@ -55,7 +55,7 @@ func FuzzOwnerLabel(f *testing.F) {
 	})
 }
 
-// FuzzRecord: an unreadable record counts as none, and a readable one is written back unchanged.
+// FuzzRecord: an unreadable record counts as missing, and a readable record is written back unchanged.
 func FuzzRecord(f *testing.F) {
 	for _, seed := range []string{
 		"", "{", `{"began":"yesterday"}`, `{"ended":"2030-01-01T12:00:00.000000001+02:00"}`, `{"reached":-1,"others":{}}`, `{"abort":{"at":"2030-01-01T12:00:00Z"}}`,

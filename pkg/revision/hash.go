@@ -13,7 +13,7 @@ import (
 // ComputeHash returns the short name of a template: the 32-bit FNV-1a hash that the apps/v1 controllers use for pod templates, over the
 // template and, if set, the collision count.
 //
-// The hash only names a revision. The Digest decides whether two templates are the same revision, so a hash that differs in a later release
+// The hash only names a revision. The Digest decides whether two templates are the same revision, so a different hash in a later release
 // does not start a rollout.
 func ComputeHash(template *workv1.ManifestWorkSpec, collisionCount *int32) string {
 	hasher := fnv.New32a()

@@ -19,8 +19,7 @@ type History struct {
 	Revisions []Revision
 	// Ignored lists the objects that claim to be revisions of this owner but don't count, with the reason.
 	Ignored []string
-	// Disowned are the names of objects that could be revisions of this owner, but that have no controller: somebody removed their
-	// ownerReference.
+	// Disowned are the names of objects that could be revisions of this owner, but have no controller: a user removed their ownerReference.
 	Disowned []string
 }
 
@@ -105,14 +104,14 @@ func (h *History) LowerNumber() int64 {
 	return max(0, h.Revisions[0].Object.Revision-1)
 }
 
-// Limit returns how many revisions are kept in addition to the live ones, according to spec.revisionHistoryLimit. A number above the bound,
-// which an older CRD stored, counts as the bound.
+// Limit returns how many revisions are kept in addition to the live ones, according to spec.revisionHistoryLimit. A number above the
+// bound, stored under an older CRD, counts as the bound.
 func Limit(spec *int32) int {
 	return min(max(0, int(ptr.Deref(spec, workv1alpha1.DefaultRevisionHistoryLimit))), workv1alpha1.MaxRevisionHistoryLimit)
 }
 
-// Surplus returns the revisions to prune under a limit, the oldest first. It never returns a live revision, or one of the newest others up
-// to the limit.
+// Surplus returns the revisions to prune under a limit, the oldest first. It never returns a live revision, or any of the newest other
+// revisions up to the limit.
 func (h *History) Surplus(live sets.Set[string], limit int) []*appsv1.ControllerRevision {
 	var others []*appsv1.ControllerRevision
 	for i := range h.Revisions {

@@ -60,7 +60,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestDecodeErrors: data that can't be read is named, with the remedy, and does no other harm.
+// TestDecodeErrors: unreadable data is reported with the remedy, and has no other effect.
 func TestDecodeErrors(t *testing.T) {
 	for name, data := range map[string]string{
 		"nothing": ``, "no JSON": `{`, "null": `null`, "a list": `[]`, "empty": `{}`, "no template": `{"spec":{}}`,
@@ -190,7 +190,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestSurplusProperty checks P6: live revisions stay, and at most limit others. No older revision stays if a newer one is pruned.
+// TestSurplusProperty checks P6: live revisions stay, and at most limit others. No older revision stays if a newer revision is pruned.
 func TestSurplusProperty(t *testing.T) {
 	pool := make([]Revision, 15)
 	for i := range pool {
@@ -229,7 +229,7 @@ func TestSurplusProperty(t *testing.T) {
 	})
 }
 
-// If the content of a revision is unknown, no field can be named as the difference.
+// If the content of a revision is unknown, the difference can't be named.
 func TestDifferenceToNothing(t *testing.T) {
 	spec := &workv1.ManifestWorkSpec{}
 	for _, pair := range [][2]*workv1.ManifestWorkSpec{{nil, spec}, {spec, nil}, {nil, nil}} {

@@ -11,7 +11,7 @@ const (
 	// MaxConfigPairs is the maximum number of manifests times manifestConfigs of a template, for example 500 of each. The hub and every agent
 	// look up the configs of each manifest.
 	MaxConfigPairs = 250_000
-	// maxComparisons is the maximum number of comparisons of names with patterns for one template. Comparisons of long ones count as
+	// maxComparisons is the maximum number of comparisons of names with patterns for one template. A comparison of long texts counts as
 	// several.
 	maxComparisons = MaxConfigPairs
 	// comparedBytes is the number of bytes of names and patterns that count as one comparison.
@@ -20,8 +20,8 @@ const (
 	maxStarredName = 1024
 )
 
-// TooManyConfigs is the text about a template with too many manifestConfigs, for fmt.Sprintf: their number, the number of manifests, and
-// the limit of the product.
+// TooManyConfigs is the message about a template with too many manifestConfigs, for fmt.Sprintf: their number, the number of manifests,
+// and the limit on the product.
 const TooManyConfigs = "%d manifestConfigs for %d manifests are more than are compared: their product is limited to %d; " +
 	"let one entry with a * in its name stand for several objects, or split the template"
 
@@ -35,8 +35,8 @@ func ConfigProblem(template *workv1.ManifestWorkSpec) string {
 	return fmt.Sprintf(TooManyConfigs, configs, manifests, MaxConfigPairs)
 }
 
-// Comparisons is the number of comparisons of names with patterns that are left. Below zero, there were too many, and the results of the
-// rest are unknown.
+// Comparisons is the remaining number of comparisons of names with patterns. If it is negative, there were too many, and the results of
+// the rest are unknown.
 type Comparisons int
 
 // NewComparisons returns the budget for one or two templates.
@@ -59,7 +59,7 @@ func (c *Comparisons) spend(bytes int) bool {
 // Pattern is a namespace and a name in which a star matches any text.
 type Pattern struct{ namespace, name string }
 
-// NewPattern returns the pattern of an identifier. Consecutive stars mean the same as one.
+// NewPattern returns the pattern of an identifier. Consecutive stars mean the same as one star.
 func NewPattern(namespace, name string) Pattern {
 	return Pattern{namespace: oneStar(namespace), name: oneStar(name)}
 }
@@ -93,8 +93,8 @@ func oneStar(pattern string) string {
 	return out.String()
 }
 
-// MatchesName reports whether a name matches a pattern in which a star matches any text. The time is proportional to the length of both,
-// and it allocates no memory.
+// MatchesName reports whether a name matches a pattern in which a star matches any text. It takes time proportional to the lengths of
+// both, and allocates no memory.
 func MatchesName(pattern, name string) bool {
 	prefix, rest, starred := strings.Cut(pattern, "*")
 	if !starred {
@@ -156,7 +156,7 @@ func NewStrategyIndex(configs []workv1.ManifestConfigOption, budget *Comparisons
 	return NewConfigIndex(configs, func(config *workv1.ManifestConfigOption) bool { return config.UpdateStrategy != nil }, budget)
 }
 
-// Strategy returns the update strategy that an agent uses for an object, not copied. The index is one of NewStrategyIndex.
+// Strategy returns the update strategy that an agent uses for an object, without a copy. The index must come from NewStrategyIndex.
 func (x *ConfigIndex) Strategy(id workv1.ResourceIdentifier) *workv1.UpdateStrategy {
 	if place, found := x.First(id); found {
 		return x.configs[place].UpdateStrategy
@@ -164,7 +164,7 @@ func (x *ConfigIndex) Strategy(id workv1.ResourceIdentifier) *workv1.UpdateStrat
 	return byUpdate
 }
 
-// First returns the place of the first config for an object; false if there is none.
+// First returns the place of the first config for an object; false if there is no such config.
 func (x *ConfigIndex) First(id workv1.ResourceIdentifier) (place int, found bool) {
 	place, found = x.exact[id]
 	all := x.starred[workv1.ResourceIdentifier{Group: id.Group, Resource: id.Resource}]

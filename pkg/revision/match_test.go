@@ -56,7 +56,7 @@ func TestConfigProblem(t *testing.T) {
 	require.Contains(t, ConfigProblem(crowded(501, 500, "b", "b")), "500 manifestConfigs for 501 manifests are more than are compared: their product is limited to 250000")
 }
 
-// TestMatchesName: a star stands for any text, including none.
+// TestMatchesName: a star matches any text, including the empty text.
 func TestMatchesName(t *testing.T) {
 	for pattern, names := range map[string][]string{
 		"": {""}, "*": {"", "a", "a-b"}, "**": {"", "ab"}, "a*": {"a", "ab"}, "*a": {"a", "ba"}, "a*a": {"aa", "aba"}, "a**b": {"ab", "axb"}, "*a*b*": {"ab", "xaxbx"}, "a": {"a"},

@@ -18,7 +18,7 @@ import (
 type Record struct {
 	// CreatedBy is the field manager that owned the template when the revision was created.
 	CreatedBy string `json:"createdBy,omitempty"`
-	// CauseSeen is the owner's change cause when the template returned to the revision; nil if it is also the revision's own.
+	// CauseSeen is the owner's change cause when the template returned to the revision; nil if it equals the revision's own change cause.
 	CauseSeen *string `json:"causeSeen,omitempty"`
 	// Reached is the largest number of clusters that had the revision when its rollout was aborted or complete.
 	Reached *int32 `json:"reached,omitempty"`
@@ -29,7 +29,8 @@ type Record struct {
 	// Began is when the last rollout of the revision began; zero if none has begun. Retried is when a user last retried it after an abort.
 	Began   time.Time `json:"began,omitzero"`
 	Retried time.Time `json:"retried,omitzero"`
-	// Ended is when a rollout of the revision was last completed: every selected cluster had it. It is zero if none was.
+	// Ended is when a rollout of the revision was last completed: every selected cluster had the revision. It is zero if no rollout was
+	// completed.
 	Ended time.Time `json:"ended,omitzero"`
 	// Abort is the abort of the last rollout; nil if it was not aborted.
 	Abort *Abort `json:"abort,omitempty"`
@@ -51,17 +52,18 @@ type Approval struct {
 type Abort struct {
 	// At is when the rollout was aborted.
 	At time.Time `json:"at"`
-	// By is the user who aborted the rollout by hand, from status.abortedBy; it may be empty. Said is status.abortReason, as the user
-	// set it; records do not have it.
+	// By is the user who aborted the rollout, from status.abortedBy; it may be empty. Said is status.abortReason, as the user set it; records
+	// omit it.
 	By   string `json:"by,omitempty"`
 	Said string `json:"said,omitempty"`
-	// Reason is why the rollout was aborted, for a message. Evidence holds the reports of the failed clusters, one line each; only records
-	// have it.
+	// Reason is why the rollout was aborted, for a message. Evidence holds the reports of the failed clusters, one line each; it occurs only
+	// in records.
 	Reason   string   `json:"reason,omitempty"`
 	Evidence []string `json:"evidence,omitempty"`
 	// Restored is when every selected cluster had confirmed the revision to which the abort returned it; zero before that.
 	Restored time.Time `json:"restored,omitzero"`
-	// Held is the time at which an earlier rollout of the revision was aborted for Reason, if that abort holds this rollout; zero otherwise.
+	// Held is the time at which an earlier rollout of the revision was aborted for Reason, if that abort still holds back this rollout; zero
+	// otherwise.
 	Held time.Time `json:"held,omitzero"`
 }
 
@@ -87,16 +89,16 @@ func (a *Abort) UTC() *Abort {
 	return &out
 }
 
-// WouldAbort is an abort that AbortAll would have carried out. It is not changed after it is made.
+// WouldAbort is an abort that AbortAll would have carried out. It is immutable.
 type WouldAbort struct {
 	// At is when AbortAll would have aborted the rollout, for Reason.
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason,omitempty"`
-	// Clusters is how many clusters had the revision then.
+	// Clusters is how many clusters had the revision at that time.
 	Clusters int `json:"clusters"`
 }
 
-// Text returns when and why AbortAll would have aborted the rollout of a revision that now clusters have now, for messages.
+// Text returns when and why AbortAll would have aborted the rollout, for messages. now is how many clusters have the revision now.
 func (w *WouldAbort) Text(now int) string {
 	clusters := fmt.Sprintf("%d clusters", w.Clusters)
 	if w.Clusters == 1 {
@@ -151,7 +153,7 @@ func (r *Record) Encode() (string, error) {
 	return Encode("the record of a revision", r)
 }
 
-// Encode returns a value as JSON, without HTML escapes. what names the value in the error.
+// Encode returns a value as JSON, without HTML escapes. what is the name of the value in the error.
 func Encode(what string, value any) (string, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

@@ -5,10 +5,10 @@ import (
 )
 
 // ReportsDegraded reports whether a rule of the template makes every agent report Degraded, True or False, with each of its reports. The
-// agent evaluates the rules of the first manifestConfig with rules that matches a manifest. Some rules make the agent report nothing: a
-// rule that matches no manifest, that follows another manifestConfig, or that names only a condition for which OCM has no rule. A cluster
-// must not fail because the hub waits for such a report. If the resource of a manifest was guessed wrong, or if there are too many patterns
-// to compare, the hub waits for nothing.
+// agent evaluates the rules of the first manifestConfig with rules that matches a manifest. An agent reports nothing for a rule that
+// matches no manifest, that comes after another matching manifestConfig, or that names only a condition for which OCM has no rule. A
+// cluster must not fail because the hub waits for such a report. If the resource of a manifest was guessed wrong, or if there are too many
+// patterns to compare, the hub does not wait for a report.
 func ReportsDegraded(template *workv1.ManifestWorkSpec) bool {
 	degraded := make([]bool, len(template.ManifestConfigs))
 	some := false

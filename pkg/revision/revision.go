@@ -22,7 +22,7 @@ type Revision struct {
 	Hash string
 	// Record is the hub's record of the revision; empty if there is no readable record.
 	Record
-	// Template is the template that it holds; nil if Err is set.
+	// Template is the template in the data; nil if Err is set.
 	Template *workv1.ManifestWorkSpec
 	// Digest identifies the content of the template; empty if Err is set.
 	Digest Digest
@@ -39,7 +39,7 @@ type data struct {
 	} `json:"spec"`
 }
 
-// Decode reads a ControllerRevision. If it can't be read, Err has the reason, in terms of the object.
+// Decode reads a ControllerRevision. If it can't be read, Err has the reason.
 func Decode(object *appsv1.ControllerRevision) Revision {
 	rev := Revision{Object: object, Hash: object.Labels[workv1alpha1.LabelControllerHash], Record: RecordOf(object)}
 	template, err := templateOf(object.Data.Raw)

@@ -10,7 +10,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// BuiltInGroups are the groups with a dot whose kinds Kubernetes itself defines.
+// BuiltInGroups are the API groups with a dot in their name whose kinds Kubernetes itself defines.
 var BuiltInGroups = []string{
 	"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io", "coordination.k8s.io",
 	"discovery.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io", "rbac.authorization.k8s.io",
@@ -87,7 +87,7 @@ func Unmatched(configs []workv1.ManifestConfigOption, targets []workv1.ResourceI
 	return places
 }
 
-// withoutGuess returns an identifier without a resource that can only be guessed.
+// withoutGuess returns an identifier without its resource if the resource can only be guessed.
 func withoutGuess(id workv1.ResourceIdentifier) workv1.ResourceIdentifier {
 	if !BuiltIn(id.Group) {
 		id.Resource = ""

@@ -49,7 +49,7 @@ func TestUnmatched(t *testing.T) {
 	require.False(t, readable)
 }
 
-// TestUnmatchedHasABudget: patterns that are too many to compare count as matched.
+// TestUnmatchedHasABudget: if there are too many patterns to compare, the rest count as matched.
 func TestUnmatchedHasABudget(t *testing.T) {
 	template := crowded(500, 500, strings.Repeat("b", 500), strings.Repeat("*b", 250)+"*z")
 	targets, _ := Targets(template.Workload.Manifests)

@@ -7,31 +7,30 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// When a rollout is aborted, and how clusters are restored (R12):
+// When a rollout is aborted, and how its clusters are restored (R12):
 //
-//  1. A rollout in progress is aborted when a placementRef with failureStrategy AbortAll has failed (decideAbort; failed.go tells when it
-//     has), when a user aborts it (obeyAbort in package lifecycle), or when it begins with an aborted revision that is held (Hold in
-//     package ledger).
-//  2. It is not aborted if there is no revision to go back to (Absence), nor if it is an undo: one silent cluster would return all others
-//     to the revision that the user left.
-//  3. The abort is persisted first (R42). A pause holds it back.
+//  1. A rollout in progress is aborted when a placementRef with failureStrategy AbortAll has failed (decideAbort; see failed.go), when a
+//     user aborts it (obeyAbort in package lifecycle), or when the last rollout of the same revision was aborted (Hold in package ledger).
+//  2. It is not aborted if there is no revision to return to (Absence), or if it is an undo: otherwise one silent cluster would return all
+//     others to the revision that the user rolled back.
+//  3. The abort is persisted first (R42). A pause delays it.
 //  4. While aborted, the current revision is written to every cluster at once, regardless of the strategies. This includes clusters whose
 //     Placement is missing and clusters that no placementRef selects (planRollback).
-//  5. failureStrategy ReportAbort only reports what AbortAll would decide: nothing goes back.
-//  6. If the template returns to the current revision, or to an earlier one within the rollback window, each cluster that left it gets it
-//     back at once (returnAtOnce).
+//  5. failureStrategy ReportAbort only reports what AbortAll would decide: no cluster is restored.
+//  6. If the template returns to the current revision, or to an earlier one within the rollback window, each cluster that left that
+//     revision gets it back at once (returnAtOnce).
 
 // AbortBlock is the reason why a failed placementRef with failureStrategy AbortAll or ReportAbort does not lead to an abort. Package status
 // writes the message.
 type AbortBlock string
 
-// The blocks.
+// The reasons for an AbortBlock.
 const (
 	// NoBlock means that nothing keeps the rollout from being aborted, or that no placementRef requests an abort.
 	NoBlock AbortBlock = ""
 	// BlockedByAbsence means that there is no revision to roll back to.
 	BlockedByAbsence AbortBlock = "Absence"
-	// BlockedByUndo means that the rollout is an undo: the hub does not return to the revision that the user left.
+	// BlockedByUndo means that the rollout is an undo: the hub does not return to the revision that the user rolled back.
 	BlockedByUndo AbortBlock = "Undo"
 )
 
@@ -43,18 +42,18 @@ func (s *Snapshot) desired() *work.Revision {
 }
 
 // canBeAborted reports whether a failure can abort the rollout, now or later: there is a current revision other than the update revision,
-// and the rollout is not an undo. The completion of such a rollout waits for outcomes that could still abort it (outcome).
+// and the rollout is not an undo. Such a rollout is not complete while an outcome could still abort it (outcome).
 func (s *Snapshot) canBeAborted() bool {
 	return !s.Aborted && s.Current != nil && s.Current.Hash != s.Update.Hash && !s.undoes()
 }
 
-// undoes reports whether the rollout goes back: its revision was the current one before, and is older than today's current one.
+// undoes reports whether the rollout is an undo: its revision was current before, and is older than the current revision.
 func (s *Snapshot) undoes() bool {
 	return s.Undo && s.Current != nil && s.Current.Hash != s.Update.Hash
 }
 
-// returns reports whether the template has returned to a revision that every cluster gets at once: to the current one in the middle of
-// another rollout, or to an earlier one within the rollback window.
+// returns reports whether the template has returned to a revision that every cluster gets at once: the current revision, during another
+// rollout, or an earlier revision within the rollback window.
 func (s *Snapshot) returns() bool {
 	if s.Aborted || s.Current == nil {
 		return false
@@ -96,7 +95,7 @@ func (p *Plan) planRollback(s *Snapshot, states []*placementState, sel *selectio
 	if s.Current == nil {
 		return
 	}
-	// A work is rolled back if it does not have the restored revision, or has kept objects to trim.
+	// A work is rolled back if it does not have the restored revision, or still has kept objects.
 	p.writeEverywhere(s, states, sel, s.Current, "aborted", func(w *work.Work) bool { return !w.At(s.Current) || p.trims(s, w) })
 	p.Behind = p.Deferred
 	for i := range p.Writes {
@@ -107,8 +106,8 @@ func (p *Plan) planRollback(s *Snapshot, states []*placementState, sel *selectio
 	}
 }
 
-// returnAtOnce writes the update revision to every cluster that left it, if the template has returned. Clusters without a work, and clusters
-// whose work was edited by hand, follow the strategy.
+// If the template has returned, returnAtOnce writes the update revision to every cluster that left it. Clusters without a work, and
+// clusters whose work was edited by hand, follow the strategy.
 func (p *Plan) returnAtOnce(s *Snapshot, states []*placementState, sel *selection) {
 	if s.returns() {
 		left := func(w *work.Work) bool { return w.HasOther(s.Update) }

@@ -139,7 +139,7 @@ func TestPlanRollback(t *testing.T) {
 	}
 }
 
-// TestGoBackIsOver: nothing is written once all clusters have the current revision, even if the API server stores it with changes.
+// TestGoBackIsOver: nothing is written after all clusters have the current revision, even if the API server stores it with changes.
 func TestGoBackIsOver(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(old("c1"), rt.Work("c2", rt.AtRevision("aaa"), rt.StoredOtherwise("aaa"))))
@@ -149,8 +149,8 @@ func TestGoBackIsOver(t *testing.T) {
 	}
 }
 
-// TestConfirmed: a restored cluster counts as confirmed when its success has settled. Agents put a new generation on conditions that they
-// read before that generation.
+// TestConfirmed: a restored cluster counts as confirmed when its success has settled. Agents stamp a new generation on conditions that
+// they read at an older generation.
 func TestConfirmed(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Settle(3*second), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(old("c1"), old("c2", rt.SeenSucceeding(10*minute-second))))

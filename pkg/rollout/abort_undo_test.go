@@ -9,7 +9,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// TestUndoIsNotAborted: an undo is never aborted to the revision that the user left, unless the user asks for it.
+// TestUndoIsNotAborted: an undo is never aborted to the revision that the user rolled back, unless the user requests it.
 func TestUndoIsNotAborted(t *testing.T) {
 	options := []rt.SnapshotOption{
 		rt.Now(10 * minute), rt.Rolling("aaa", "bbb"),
@@ -28,7 +28,7 @@ func TestUndoIsNotAborted(t *testing.T) {
 	require.Equal(t, []string{"Update c1 to aaa: aborted"}, texts(decide(append(options, rt.Aborted())...)), "a person aborts it")
 }
 
-// TestUndoWaitsForNoAbort: a cluster that left during an undo leads to no abort, so it does not delay the completion.
+// TestUndoWaitsForNoAbort: a cluster that left during an undo does not cause an abort, so it does not delay completion.
 func TestUndoWaitsForNoAbort(t *testing.T) {
 	options := []rt.SnapshotOption{
 		rt.Now(10 * minute), rt.Refs(rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), rt.Clusters("c1"))), rt.Works(done("c1"), inFlight("c2", rt.Deleting())),

@@ -9,8 +9,8 @@ const (
 	WithoutHistory AbsenceCause = "WithoutHistory"
 	// NeverComplete means that no rollout has completed yet.
 	NeverComplete AbsenceCause = "NeverComplete"
-	// NotAdopted means that no rollout has completed since this hub first saw the object, and that the ManifestWorks of an older hub did not
-	// show which revision was stable.
+	// NotAdopted means that no rollout has completed since this hub first saw the object, and that the stable revision was not evident from
+	// the ManifestWorks of an older hub.
 	NotAdopted AbsenceCause = "NotAdopted"
 	// Surpassed means that another hub rolled out after the stable revision, and that no rollout has completed since.
 	Surpassed AbsenceCause = "Surpassed"
@@ -31,7 +31,8 @@ type Absence struct {
 	Revision string
 	// Cluster is the only cluster that had the revision.
 	Cluster string
-	// Others are the hashes of the revisions that the user can name as the stable one: no rollout was complete, or another hub surpassed it.
+	// Others are the hashes of the revisions that the user can name as the stable revision if no rollout has completed, or if another hub
+	// surpassed the stable revision.
 	Others []string
 	// Detail is the error from the API server or the decoder, if the history or the revision can't be read.
 	Detail string

@@ -17,7 +17,8 @@ func (p *Plan) adoptUpdate(s *Snapshot, ps *placementState) {
 	}
 }
 
-// adoptOlder labels the works of an older hub whose spec is an older revision. They get the update revision in turn, like all others.
+// adoptOlder labels the works of an older hub whose spec is an older revision. They get the update revision in their turn, like all other
+// works.
 func (p *Plan) adoptOlder(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
 		if !m.unlabelled() || m.inPlan {

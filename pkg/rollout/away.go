@@ -8,20 +8,21 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Which clusters are away, and what follows (R8a):
+// Which clusters are away, and the consequences (R8a):
 //
-//  1. OCM drops an unavailable cluster from its Placements. The cluster has not left for good: it is away until it has been available for a
-//     minute, or its ManagedCluster is deleted. If the hub can't read ManagedClusters, no cluster is away.
-//  2. The work of a cluster that is away is neither deleted (remove), nor handed over to another placementRef that selects the cluster
+//  1. OCM drops an unavailable cluster from its Placements. Such a cluster is away until it has been available for a minute, or until its
+//     ManagedCluster is deleted. If the hub can't read ManagedClusters, no cluster is away.
+//  2. The work of a cluster that is away is not deleted (remove), and is not handed over to another placementRef that selects the cluster
 //     (stayOf).
-//  3. Such a work counts for its placementRef and decision group only if it has the update revision: it takes a slot, is awaited, and fails
-//     at its deadline, as if the cluster were selected (addLeaving, reached). Otherwise nothing is started there, and nothing waits for it.
-//  4. An abort writes it as any other (planRollback), and is not confirmed before the cluster has confirmed it (restoreAway).
+//  3. Such a work counts for its placementRef and decision group only if it has the update revision. It then takes a slot, is awaited, and
+//     fails at its deadline, as if the cluster were selected (addLeaving, reached). Otherwise, nothing is started on the cluster, and
+//     nothing waits for it.
+//  4. An abort restores such a work like any other (planRollback), and is not confirmed until the cluster has confirmed it (restoreAway).
 
 // availableFor is how long a cluster must have been available before it no longer counts as away.
 const availableFor = time.Minute
 
-// AwayCluster is a cluster that no placementRef selects because it is, or was a moment ago, unavailable.
+// AwayCluster is a cluster that no placementRef selects because it is, or recently was, unavailable.
 type AwayCluster struct {
 	Cluster string
 	// Placement is the Placement that the work of the cluster names.
@@ -34,7 +35,7 @@ type AwayCluster struct {
 	Skipped bool
 }
 
-// away reports whether a cluster is away, if nothing selects it. until is when that ends by itself; zero if it does not.
+// away reports whether a cluster that nothing selects is away. until is when that state ends by itself; zero if it does not.
 func (s *Snapshot) away(cluster string) (away bool, until time.Time) {
 	known, exists := s.Clusters[cluster]
 	switch {
@@ -47,7 +48,7 @@ func (s *Snapshot) away(cluster string) (away bool, until time.Time) {
 	return s.Now.Before(until), until
 }
 
-// noteAway names the clusters that are away, and notes when that ends.
+// noteAway records the clusters that are away, and the time of the next change.
 func (p *Plan) noteAway(s *Snapshot, sel *selection) {
 	if !placement.SelectionKnown(s.Refs, s.IgnoredRefs) {
 		return
@@ -58,7 +59,7 @@ func (p *Plan) noteAway(s *Snapshot, sel *selection) {
 			continue
 		}
 		p.recheckAt(s.Now, until)
-		if index, named := sel.first[w.PlacementName()]; named { // No deletion of the work ends the wait for OCM's slices (selectionKnown).
+		if index, named := sel.first[w.PlacementName()]; named { // The work stays: only a recheck ends the wait (selectionKnown).
 			p.recheckAt(s.Now, s.leftUntil(index, w))
 		}
 		p.Away = append(p.Away, AwayCluster{
@@ -72,7 +73,7 @@ func (p *Plan) noteAway(s *Snapshot, sel *selection) {
 	p.noteAwayUnheard(s)
 }
 
-// noteAwayUnheard names the clusters that are still away and whose works are unknown. None of them has confirmed an abort.
+// noteAwayUnheard records the clusters that are still away and whose works are unknown. None of them has confirmed an abort.
 func (p *Plan) noteAwayUnheard(s *Snapshot) {
 	for _, known := range s.AwayUnheard {
 		away, until := s.away(known.Cluster)
@@ -99,8 +100,8 @@ func (p *Plan) restoreAway(s *Snapshot, w *work.Work) {
 }
 
 // neverSucceeded reports whether a member never had a settled success with the update revision. The member has that revision, but nothing
-// selects it any more. If its work is being deleted, the state before the deletion applies, because its agent then removes the workload. A
-// process that began to watch after the deletion can't tell if the agent has reported since.
+// selects its cluster any more. If its work is being deleted, the state before the deletion applies, because its agent then removes the
+// workload. A process that began to watch after the deletion can't tell whether the agent has reported since.
 func (m *member) neverSucceeded(s *Snapshot) bool {
 	switch w := m.work; {
 	case w.Settled(s.Update):

@@ -77,7 +77,7 @@ func TestAwayStaysWithItsRef(t *testing.T) {
 	}
 }
 
-// TestAwayCounts: a cluster that is away counts if it has the update revision, and otherwise not at all.
+// TestAwayCounts: a cluster that is away counts only if it has the update revision.
 func TestAwayCounts(t *testing.T) {
 	ref := func(options ...rt.RefOption) placement.Ref {
 		return rt.Ref("p1", append([]rt.RefOption{rt.Progressive(1), rt.Deadline("20m"), rt.AbortAll()}, options...)...)
@@ -122,7 +122,7 @@ func TestAwayCounts(t *testing.T) {
 	}
 }
 
-// TestRelapseWhileAway: a cluster that had succeeded, and that is degraded past its deadline while it is away, leaves the rollout complete.
+// TestRelapseWhileAway: the rollout stays complete if a cluster that had succeeded is degraded past its deadline while it is away.
 func TestRelapseWhileAway(t *testing.T) {
 	relapsed := broken("c2", rt.Unselected(0), rt.SettledAt(9*minute))
 	ref := rt.Ref("p1", rt.Progressive(1), rt.Deadline("20m"), rt.AbortAll(), rt.Clusters("c1"))
@@ -144,8 +144,8 @@ func TestAwayIsRestored(t *testing.T) {
 	}
 }
 
-// TestAwayUnheard: a cluster was away before a restart, and no agent has reported its work over a broker yet. It stays away until its
-// ManagedCluster is gone or has been available for a minute, and confirms no abort.
+// TestAwayUnheard: a cluster was away before a restart, and its agent has not reported its work over a broker yet. It stays away until its
+// ManagedCluster is deleted or has been available for a minute, and it confirms no abort.
 func TestAwayUnheard(t *testing.T) {
 	unheard := func(s *rollout.Snapshot) { s.AwayUnheard = []rollout.AwayCluster{{Cluster: "c2", Placement: "p1"}} }
 	for name, tc := range map[string]struct {
@@ -170,7 +170,7 @@ func TestAwayUnheard(t *testing.T) {
 	}
 }
 
-// TestDeselectedFails: a cluster that was started, never succeeded, and was then deselected fails at its deadline while its work is there.
+// TestDeselectedFails: a cluster that was started, never succeeded, and was then deselected fails at its deadline while its work exists.
 func TestDeselectedFails(t *testing.T) {
 	for name, tc := range map[string]struct {
 		work   work.Work

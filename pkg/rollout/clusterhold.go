@@ -6,12 +6,12 @@ import (
 
 // The effects of a hold or a closed window of a cluster (R49):
 //
-//  1. Nothing is started there. A cluster that has the update revision, may have it, or has failed with it continues: the wave in progress
-//     is not held back. An edited work and a cluster that a user retries are not held back either.
-//  2. A cluster on hold is passed over like a skipped cluster: it counts toward no limit, and the rollout completes without it, because a
-//     hold has no end.
+//  1. Nothing is started on the cluster. A cluster that has the update revision, may have it, or has failed with it is not held back. Nor
+//     is an edited work, or a cluster that a user retries.
+//  2. A cluster on hold is treated like a skipped cluster: it counts toward no limit, and the rollout completes without it, because a hold
+//     has no end.
 //  3. A closed window opens later. Therefore, the rollout stays in progress, and decision groups wait for the cluster.
-//  4. An abort, and a template that returns to the current revision, write to the cluster as to any other.
+//  4. An abort, and a template that returns to the current revision, write to the cluster as usual.
 
 // HeldCluster is a selected cluster that a hold or a closed window keeps from the update revision.
 type HeldCluster struct {

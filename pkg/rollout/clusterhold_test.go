@@ -13,7 +13,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// TestClusterHold: nothing is started on a cluster on hold, and the rollout passes it over. A closed window keeps the rollout in progress.
+// TestClusterHold: nothing is started on a cluster on hold, and the rollout completes without it. A closed window keeps the rollout in
+// progress.
 func TestClusterHold(t *testing.T) {
 	hold := placement.Hold{Reason: "maintenance"}
 	opens := func(at time.Duration) placement.Hold { return placement.Hold{Opens: rt.At(at)} }
@@ -93,7 +94,7 @@ func TestClusterHold(t *testing.T) {
 }
 
 // TestReturnReachesPassedOver: the template has returned to the current revision. A cluster that has left that revision gets it, even if
-// the cluster is on hold or skipped. The rollout is not complete before that.
+// the cluster is on hold or skipped. The rollout is not complete before the cluster has it.
 func TestReturnReachesPassedOver(t *testing.T) {
 	skip := func(ref *placement.Ref) { ref.Strategy.UnavailableClusters = workv1alpha1.SkipUnavailable }
 	for name, passedOver := range map[string]rt.SnapshotOption{
@@ -112,7 +113,7 @@ func TestReturnReachesPassedOver(t *testing.T) {
 	}
 }
 
-// TestPassedOverClustersWaitForTheirGroup: a rollout does not complete before a group is approved, even if all clusters behind the group
+// TestPassedOverClustersWaitForTheirGroup: a rollout does not complete before a group is approved, even if all clusters after the group
 // are on hold.
 func TestPassedOverClustersWaitForTheirGroup(t *testing.T) {
 	holds := map[string]placement.Hold{}

@@ -11,9 +11,9 @@ import (
 // When a rollout is complete (R13), and when it is stalled (R14):
 //
 //  1. Each placementRef counts its clusters by phase (outcome, tally).
-//  2. It is complete when at least one cluster succeeded, and each selected cluster has succeeded or has a failure that is tolerated. A
+//  2. It is complete when at least one cluster has succeeded, and each selected cluster has succeeded or has a tolerated failure. A
 //     deletion that timed out counts as such a failure.
-//  3. Failures are tolerated as long as they halt no placementRef, and are within maxFailures of the selected clusters alone.
+//  3. Failures are tolerated as long as they halt no placementRef, and do not exceed maxFailures for the selected clusters alone.
 //  4. It is not complete before all selections are known (selectionKnown), nor before the deadline of an unselected cluster whose failure
 //     could still abort it. A cluster that is away counts as if it were selected, if it has the update revision (away.go).
 //  5. It is stalled when it is not complete, no outcome is awaited, no cluster is next, and at least one cluster is in Failing (plan.go).
@@ -29,11 +29,11 @@ func (p *Plan) setCompletion() {
 	p.Complete = succeeded > 0 && p.reached(succeeded, p.awaySettled) && !undecided
 	p.Stalled = !p.Complete && !p.Unknown() && !p.RollsOut() && awaited == 0 && p.Deferred == 0 && p.stopped()
 	if p.Complete {
-		p.Groups = nil // None waits any more.
+		p.Groups = nil // No group waits any more.
 	}
 }
 
-// stopped reports whether clusters that fail, or a listed group that is missing, stop the rollout, and no listed group is about to begin.
+// stopped reports whether failed clusters or a missing listed group stop the rollout, and no listed group is about to begin.
 func (p *Plan) stopped() bool {
 	stopped := len(p.Failing) > 0
 	for i := range p.Refs {
@@ -46,8 +46,8 @@ func (p *Plan) stopped() bool {
 	return stopped
 }
 
-// reached reports whether a number of selected clusters, and one of clusters that are away, cover all that count, except those whose failure
-// is tolerated.
+// reached reports whether the given numbers of selected clusters and of clusters that are away cover all clusters that count, except those
+// whose failure is tolerated.
 func (p *Plan) reached(clusters, away int) bool {
 	return clusters > 0 && clusters+away+p.tolerated+p.awayTolerated == p.Selected()-p.Counts[PhaseSkipped]-p.Counts[PhaseHeld]+p.awayCounted && p.tolerable()
 }
@@ -63,7 +63,7 @@ func (p *Plan) Tolerated() int {
 	return p.tolerated
 }
 
-// tolerable reports whether no placementRef has more failures than it tolerates.
+// tolerable reports whether every placementRef tolerates its failures.
 func (p *Plan) tolerable() bool {
 	return p.tolerated+p.awayTolerated == 0 || !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.Halted || ref.overSelected })
 }
@@ -99,7 +99,7 @@ func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 	return o
 }
 
-// count counts a member. anyWaits reports whether a cluster of the placementRef waits.
+// count counts a member. anyWaits is true if a cluster of the placementRef waits.
 func (o *RefOutcome) count(m *member, anyWaits bool) {
 	row := m.phase
 	if row.name == PhaseTerminating && !o.Halted && (m.owned || anyWaits) {
@@ -129,8 +129,8 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 			p.Settled = append(p.Settled, m.work)
 		}
 		if m.work == nil && m.mayBeInFlight(s) {
-			// Over a broker, the next clusters and the conditions change when the hub first hears from the agent of this cluster. While
-			// nothing is written to the cluster, no event leads to a pass (P7).
+			// Over a broker, the next clusters and the conditions change when the hub first hears from the agent of this cluster. But if nothing is
+			// written to the cluster, no event triggers a pass (P7).
 			p.recheckAt(s.Now, s.Now.Add(unknownRecheck))
 		}
 		if m.away {
@@ -148,7 +148,7 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 	}
 }
 
-// notePassedOver notes a cluster that is skipped, on hold, or outside its windows.
+// notePassedOver records a cluster that is skipped, on hold, or outside its windows.
 func (p *Plan) notePassedOver(s *Snapshot, ps *placementState, m *member) {
 	switch m.phase {
 	case skipped:
@@ -170,7 +170,7 @@ func (p *Plan) tallyAway(m *member, awaited bool) {
 	switch {
 	case row.tolerated:
 		p.awayTolerated++
-	case row.settled, m.phase == overdueUnselected: // It had succeeded, and nothing selects it: a relapse does not count.
+	case row.settled, m.phase == overdueUnselected: // It had succeeded, and nothing selects it, so a relapse does not count.
 		p.awaySettled++
 	}
 	if row.updated {
@@ -186,8 +186,8 @@ func (m *member) failing() Failing {
 	return failing
 }
 
-// sortFailing sorts by cluster, and keeps one entry for each. A work that is being deleted counts under the Placement in its label. An
-// entry of another placementRef that waits for the deletion would add no information.
+// sortFailing sorts the entries by cluster, and keeps one for each cluster. A work that is being deleted counts under the Placement in its
+// label. A second entry, from another placementRef that waits for the deletion, would add no information.
 func (p *Plan) sortFailing() {
 	timedOut := func(f Failing) int {
 		if f.Phase == PhaseTerminationTimedOut {

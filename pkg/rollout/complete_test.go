@@ -126,7 +126,7 @@ func TestRelapse(t *testing.T) {
 	}
 }
 
-// TestRemove: some works are deleted, after some time.
+// TestRemove: which works are deleted, and when.
 func TestRemove(t *testing.T) {
 	one := rt.Ref("p1", rt.Clusters("c1"))
 	const unselected = "Delete c2/web: no placement selects the cluster"
@@ -267,7 +267,7 @@ func TestCopiedLabels(t *testing.T) {
 	}
 }
 
-// TestAdopt: works of an older hub whose spec is this revision already only get the hash, whatever the strategy.
+// TestAdopt: works of an older hub whose spec already matches this revision only get the hash, regardless of the strategy.
 func TestAdopt(t *testing.T) {
 	unlabelled := func(cluster, content string, more ...rt.WorkOption) work.Work {
 		return rt.Work(cluster, append([]rt.WorkOption{rt.Holds(content), rt.Succeeded(0)}, more...)...)
@@ -286,7 +286,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestAccepted: a work that the API server stores with changes is named, and counts as written.
+// TestAccepted: a work that the API server stores with changes is reported, and counts as written.
 func TestAccepted(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(done("c1"), done("c2", rt.StoredOtherwise("bbb"))))
@@ -295,7 +295,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// TestAdoptOlder: works of an older hub whose spec is an older revision get its hash, except those whose turn has come.
+// TestAdoptOlder: works of an older hub whose spec is an older revision get the hash of that revision, except those whose turn has come.
 func TestAdoptOlder(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Rolling("", "bbb"), rt.Older("aaa", "zzz"),
 		rt.Refs(rt.Ref("p1", rt.Progressive(2), rt.Clusters("c1", "c2", "c3", "c4", "c5"))),

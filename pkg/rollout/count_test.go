@@ -9,7 +9,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// TestLeaving: works that nothing selects, or that are being deleted, keep their slot and count in their group.
+// TestLeaving: works whose cluster nothing selects, or that are being deleted, keep their slot and count in their group.
 func TestLeaving(t *testing.T) {
 	at10 := rt.Now(10 * minute)
 	recorded := func(clusters ...string) rt.SnapshotOption {

@@ -8,13 +8,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Decide makes the plan for a snapshot. Equal snapshots give equal plans.
+// Decide returns the plan for a snapshot. Equal snapshots give equal plans.
 func Decide(s *Snapshot) *Plan {
 	p, _ := decide(s)
 	return p
 }
 
-// decide makes the plan, and also returns the state of each placementRef.
+// decide returns the plan and the state of each placementRef.
 func decide(s *Snapshot) (*Plan, []*placementState) {
 	sel := newSelection(s)
 	p := &Plan{Desired: s.desired(), IgnoredRefs: s.IgnoredRefs, Counts: map[Phase]int{}, selection: sel, Served: s.Served}
@@ -117,7 +117,7 @@ func (p *Plan) write(s *Snapshot, ps *placementState, m *member, rev *work.Revis
 	m.inPlan = p.add(s, w, rev)
 }
 
-// add adds a write of a revision, in the form that its cluster gets. It reports whether that form is known.
+// add adds a write of a revision, in the form that its cluster gets, and reports whether that form is known.
 func (p *Plan) add(s *Snapshot, w Write, rev *work.Revision) (known bool) {
 	form := s.formOf(w.Work, rev)
 	if !form.ripe.IsZero() {

@@ -20,7 +20,7 @@ func fleetOf(n int, ref []rt.RefOption, w func(i int) []rt.WorkOption, options .
 		cluster := fmt.Sprintf("c%05d", i)
 		clusters = append(clusters, cluster)
 		works = append(works, rt.Work(cluster, w(i)...))
-		works[i].Read() // As the controller does.
+		works[i].Read() // As in the controller.
 	}
 	ref = append(append([]rt.RefOption{}, ref...), rt.Clusters(clusters...))
 	return rt.Snapshot(append(options, rt.Now(time.Hour), rt.Refs(rt.Ref("p1", ref...)), rt.Works(works...))...)
@@ -33,7 +33,7 @@ func BenchmarkDecide(b *testing.B) {
 			return append([]rt.WorkOption{rt.AtRevision("bbb"), rt.WrittenAt(0)}, options...)
 		}
 	}
-	// One cluster hangs, the others have succeeded.
+	// One cluster is stuck; the others have succeeded.
 	oneHangs := func(i int) []rt.WorkOption {
 		if i == 0 {
 			return updated(rt.InFlight(time.Second))(i)

@@ -112,7 +112,7 @@ func (c *rolloutCase) hasMandatory() bool {
 	return false
 }
 
-// totals returns the numbers of clusters to which limits apply.
+// totals returns the totals to which limits apply.
 func (c *rolloutCase) totals() []int {
 	all, rest := 0, 0
 	var totals []int
@@ -131,7 +131,7 @@ func (c *rolloutCase) inOrder() bool {
 	return c.ref.Strategy.Type == clusterv1alpha1.ProgressivePerGroup
 }
 
-// batch returns how many clusters outside mandatory groups may be on their way at once.
+// batch returns how many clusters outside mandatory groups may be in flight at once.
 func (c *rolloutCase) batch() int {
 	rest := c.totals()[len(c.totals())-1]
 	size := sizeOf(c.ref.Strategy.Progressive.MaxConcurrency, rest)
@@ -155,10 +155,10 @@ func (c *rolloutCase) tooMany() bool {
 	return !c.inOrder() && total > sizeOf(allowed, size)
 }
 
-// grouped reports whether groups come one after the other.
+// grouped reports whether groups begin one after the other.
 func (c *rolloutCase) grouped() bool { return c.inOrder() || c.hasMandatory() }
 
-// turn returns the position of a group among the mandatory ones, or among the others.
+// turn returns the position of a group among the mandatory groups, or among the others.
 func (c *rolloutCase) turn(g int) int {
 	n := 0
 	for before := range g {

@@ -26,7 +26,7 @@ type deviation struct {
 	examples []example
 }
 
-// example is a case in which the answers are known to differ. If a release of sdk-go changes its answer, TestHandlerDeviations fails: then
+// example is a case in which the answers are known to differ. If a release of sdk-go changes its answer, TestHandlerDeviations fails. Then
 // remove the deviation, correct the page, and check whether this package can delegate more to the handler.
 type example struct {
 	ref      placement.Ref
@@ -60,7 +60,7 @@ func states(text string) []reported {
 	return all
 }
 
-// numbered names clusters.
+// numbered returns the names of clusters.
 func numbered(n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -184,7 +184,7 @@ var deviations = []deviation{
 	{"failures in decision groups", func(c *rolloutCase) bool {
 		return c.grouped() && c.any(c.failure) && (c.any((*reported).waits) || c.tooMany() && c.any(c.onTheWay))
 	}, []example{
-		{ // The group has failed, and its other clusters are started.
+		{ // The group has failed, but its other clusters are started.
 			ref: limited(rt.PerGroup(), rt.Group("a", "c1", "c2")), clusters: states("c1 Progressing 10m, c2 absent"),
 			handler: "starts c2; failed c1; too many", hub: "failed c1; too many",
 		},
@@ -212,7 +212,7 @@ var deviations = []deviation{
 	}}},
 }
 
-// roundsWrong reports whether a percentage of the clusters is one more in floating point.
+// roundsWrong reports whether a percentage of the clusters is one higher in floating point.
 func roundsWrong(c *rolloutCase) bool {
 	for _, s := range c.sizes() {
 		number, isPercent := strings.CutSuffix(s.StrVal, "%")
@@ -226,7 +226,7 @@ func roundsWrong(c *rolloutCase) bool {
 	return false
 }
 
-// tolerantOfAll reports whether maxFailures is more than the number of clusters to which it applies, and one of them failed.
+// tolerantOfAll reports whether maxFailures exceeds the number of clusters to which it applies, and one of them failed.
 func tolerantOfAll(c *rolloutCase) bool {
 	s, groups := c.config().MaxFailures, len(c.ref.Placement.Groups)
 	for g, size := range c.totals()[:groups+1] {
@@ -238,7 +238,7 @@ func tolerantOfAll(c *rolloutCase) bool {
 	return false
 }
 
-// behindFullBatch reports whether a cluster takes a slot or has failed, and those before it, in the order of names, fill the batch.
+// behindFullBatch reports whether a cluster takes a slot or has failed, and the clusters before it, in the order of names, fill the batch.
 func behindFullBatch(c *rolloutCase) bool {
 	if c.ref.Strategy.Type != clusterv1alpha1.Progressive {
 		return false
@@ -256,7 +256,7 @@ func behindFullBatch(c *rolloutCase) bool {
 	return false
 }
 
-// TestHandlerDeviations shows each case in which the answers differ, and that the page counts them.
+// TestHandlerDeviations shows each case in which the answers differ, and checks that the page counts them.
 func TestHandlerDeviations(t *testing.T) {
 	stopClock(t)
 	page, err := os.ReadFile("../../docs/concepts/rollout.md")

@@ -14,39 +14,39 @@ import (
 //
 //  1. The plan is the same as that of Decide. The phase of a cluster and its consequences come from the table in phase.go.
 //  2. The time at which a phase changes by itself, and the next phase, come from computePhase with a later clock.
-//  3. A cluster that the plan writes to waits for nothing. For any other cluster, the table determines what it waits for. Whether a
-//     waiting cluster lacks a slot, a group or its turn follows from the decision in next.go (limit).
+//  3. A cluster that the plan writes to waits for nothing. For any other cluster, the table determines what it waits for. The decision in
+//     next.go determines whether a waiting cluster lacks a slot, a group or its turn (limit).
 
-// Wait is what a cluster waits for.
+// Wait is the thing that a cluster waits for.
 type Wait string
 
-// What a cluster can wait for.
+// The values of Wait.
 const (
-	// WaitNothing means that it waits for nothing: the plan writes to it, or nothing more comes.
+	// WaitNothing means that it waits for nothing: the plan writes to it, or its rollout has ended.
 	WaitNothing Wait = ""
 	// WaitTurn means that its turn has not come.
 	WaitTurn Wait = "Turn"
 	// WaitSlot means that the batch of its placementRef has no free slot.
 	WaitSlot Wait = "Slot"
-	// WaitGroup means that decision groups before its own are not done, or not known yet.
+	// WaitGroup means that earlier decision groups are not done, or not known yet.
 	WaitGroup Wait = "Group"
-	// WaitBake means that the bakeTime of a listed group before its own has not passed.
+	// WaitBake means that the bakeTime of an earlier listed group has not passed.
 	WaitBake Wait = "Bake"
 	// WaitApproval means that its listed group is not approved.
 	WaitApproval Wait = "Approval"
-	// WaitAgent means that its agent has not reported about the revision.
+	// WaitAgent means that its agent has not reported on the revision.
 	WaitAgent Wait = "Agent"
 	// WaitManifests means that its agent reports a manifest or a condition rule that is not satisfied.
 	WaitManifests Wait = "Manifests"
-	// WaitSoak means that its success has to last for minSuccessTime and the settle time.
+	// WaitSoak means that its success must last for minSuccessTime and the settle time.
 	WaitSoak Wait = "Soak"
 	// WaitSuccessGate means that a success gate is not True yet.
 	WaitSuccessGate Wait = "SuccessGate"
 	// WaitAcceptance means that the API server rejects its work.
 	WaitAcceptance Wait = "Acceptance"
-	// WaitHandover means that objects of another revision have to be kept or deleted first, and that this cannot be done yet.
+	// WaitHandover means that objects of another revision must be kept or deleted first, and that this is not possible yet.
 	WaitHandover Wait = "Handover"
-	// WaitDeletion means that its work has to be deleted first.
+	// WaitDeletion means that its work must be deleted first.
 	WaitDeletion Wait = "Deletion"
 	// WaitPlacement means that the clusters that a Placement of the object selects are unknown, so no cluster is started.
 	WaitPlacement Wait = "Placement"
@@ -58,10 +58,10 @@ const (
 	WaitRollback Wait = "Rollback"
 	// WaitAvailability means that it is away.
 	WaitAvailability Wait = "Availability"
-	// WaitHold means that a hold of the cluster keeps it from new revisions, and WaitWindow that no window of the cluster is open.
+	// WaitHold means that a hold keeps the cluster from new revisions. WaitWindow means that no window of the cluster is open.
 	WaitHold   Wait = "Hold"
 	WaitWindow Wait = "Window"
-	// WaitResume means that a pause holds its write back.
+	// WaitResume means that a pause delays its write.
 	WaitResume Wait = "Resume"
 )
 
@@ -80,7 +80,7 @@ type Standing struct {
 	WaitsFor Wait
 	// Rejection is the API server's answer to a rejected write; empty for any other.
 	Rejection string
-	// Gate is the type of the success gate that keeps it from succeeding, or because of which it has failed; empty for none.
+	// Gate is the type of the success gate that blocks its success or made it fail; empty for none.
 	Gate string
 	// Failed is true if the cluster counts against maxFailures.
 	Failed bool
@@ -131,7 +131,7 @@ func (ps *placementState) forecast(s *Snapshot, m *member) (time.Time, Phase) {
 	return m.next, changed.phase.name
 }
 
-// waitsFor returns what a member waits for. written is true if the plan writes to it, or would without a pause.
+// waitsFor returns what a member waits for. written is true if the plan writes to it, or would do so without a pause.
 func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m *member, written bool) Wait {
 	wait := m.phase.waitsFor
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestExplainAgrees compares Explain with Decide, on snapshots that need not have a history.
+// TestExplainAgrees compares Explain with Decide, on snapshots that may be impossible in practice.
 func TestExplainAgrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
@@ -43,7 +43,7 @@ func TestExplainAgrees(t *testing.T) {
 	})
 }
 
-// checkForecast checks that a phase lasts until the forecast time, and that the next phase is the forecast one.
+// checkForecast checks that a phase lasts until the forecast time, and that the forecast phase follows.
 func checkForecast(t *rapid.T, s *rollout.Snapshot, standing rollout.Standing) {
 	if standing.ChangesAt.IsZero() {
 		return

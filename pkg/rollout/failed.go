@@ -13,21 +13,22 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// When a cluster has failed, and when a placementRef has (R11):
+// When a cluster has failed, and when a placementRef has failed (R11):
 //
-//  1. A cluster fails when it is in flight or degraded for progressDeadline (updatedPhase in phase.go). Without a deadline, none of these fails.
+//  1. A cluster fails when it is in flight or degraded for progressDeadline (updatedPhase in phase.go). Without a deadline, no such
+//     cluster fails.
 //  2. It fails when it flaps: it has not settled within 2 * (progressDeadline + minSuccessTime) (failFlapping).
-//  3. It fails when the API server rejects its work for progressDeadline, and once more after that (rejectedPhase).
+//  3. It fails when the API server has rejected its work for progressDeadline, and rejects it once more after that (rejectedPhase).
 //  4. It fails at once when no cluster can have its name (computePhase).
-//  5. No deadline fires before the agents had time to report to this process (dueAt), and none for an agent that it has never heard
-//     (doubtFailure). It also fails at once by a success gate that is False (gatePhase).
-//     A cluster that nothing selects any more fails in the same way, if it never succeeded (neverSucceeded in away.go).
+//  5. No deadline fires before the agents have had time to report to this process (dueAt), or if the process has never heard from the
+//     cluster's agent (doubtFailure). A success gate that is False fails the cluster at once (gatePhase). A cluster that nothing selects
+//     any more fails in the same way if it never succeeded (neverSucceeded in away.go).
 //  6. A failure counts at once, and until it is revoked: see records.go. Before the controller acts on a failure, it reads the work from
 //     the API server again (pkg/controller/examine.go), and records the failure in the ledger.
-//  7. A placementRef fails when more of its clusters failed than maxFailures allows: of all its clusters for All and Progressive, of each
-//     decision group for ProgressivePerGroup. No cluster of a mandatory group may fail (fails, exceeds).
-//  8. A placementRef is halted, and starts nothing new, when the failed, degraded and unknown clusters, and those whose deletion timed out,
-//     are together more than that (halts). Clusters in flight do not count.
+//  7. A placementRef fails when more of its clusters failed than maxFailures allows. The limit applies to all its clusters for All and
+//     Progressive, and to each decision group for ProgressivePerGroup. No cluster of a mandatory group may fail (fails, exceeds).
+//  8. A placementRef is halted, and starts nothing new, when the failed, degraded and unknown clusters, and those whose deletion timed
+//     out, together exceed that limit (halts). Clusters in flight do not count.
 
 // unknownLength is the assumed length of a gap that the hub could not measure, and the maximum length of every gap.
 const unknownLength = 2 * time.Minute
@@ -40,11 +41,11 @@ type Gap struct {
 	Length time.Duration
 }
 
-// UnknownGap returns a gap of unknown length, for example that of a process that has just started.
+// UnknownGap returns a gap of unknown length, for example for a process that has just started.
 func UnknownGap(end time.Time) Gap { return Gap{End: end, Length: unknownLength} }
 
-// Over returns when the agents have had time to report again: the end of the gap plus its length, or plus a limit if the limit is shorter.
-// If the limit always applied, no deadline would fire on a hub that hears nothing for 5 s in every 100 s.
+// Over returns the time at which the agents have had time to report again: the end of the gap plus its length, or plus the limit if that
+// is shorter. If the limit always applied, no deadline would fire on a hub that receives no reports for 5 s in every 100 s.
 func (g Gap) Over(limit time.Duration) time.Time { return g.End.Add(min(g.Length, limit)) }
 
 // hasDeadline reports whether the clusters of the placementRef can fail.
@@ -52,7 +53,8 @@ func (ps *placementState) hasDeadline() bool {
 	return ps.err == nil && ps.strategy.Deadline != placement.NoDeadline
 }
 
-// until returns the phase before the deadline of a member and when the phase ends, or the phase after the deadline.
+// until returns the phase of a member before its deadline, and when that phase ends. After the deadline, it returns the phase that
+// follows.
 func (ps *placementState) until(s *Snapshot, m *member, before, after *phase) (*phase, time.Time) {
 	due := ps.dueAt(s, m.cluster, m.since)
 	switch {
@@ -72,8 +74,8 @@ func (ps *placementState) dueAt(s *Snapshot, cluster string, since time.Time) ti
 	return work.Later(since.Add(ps.strategy.Deadline), ps.heardSince(s, cluster))
 }
 
-// heardSince returns when the agent of a cluster has had time to report. Over a broker, the gap for an agent lasts until this process first
-// hears that agent.
+// heardSince returns the time at which the agent of a cluster has had time to report. Over a broker, the gap for an agent lasts until this
+// process first hears from that agent.
 func (ps *placementState) heardSince(s *Snapshot, cluster string) time.Time {
 	first := s.Heard[cluster]
 	if first.After(s.Now) {
@@ -82,8 +84,8 @@ func (ps *placementState) heardSince(s *Snapshot, cluster string) time.Time {
 	return work.Later(s.Gap.Over(ps.strategy.Deadline), UnknownGap(first).Over(ps.strategy.Deadline))
 }
 
-// failFlapping fails a member that flaps. Each change restarts the time, so its deadline never fires and no success settles. A member that
-// has settled once may relapse like any other.
+// failFlapping fails a member that flaps. Each change restarts the time, so without this its deadline would never fire, and no success
+// would settle. A member that has settled once may relapse like any other.
 func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 	due, applies := ps.settleBy(s, m)
 	if !applies || ps.selection.anyUnknown || m.rejection != nil {
@@ -93,7 +95,7 @@ func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 		if m.reason == workv1alpha1.FailureGate {
 			return
 		}
-		// The deadline that fired first is the reason, even if the other has passed since: the message stays the same (P7).
+		// The deadline that fired first is the reason, even if the other deadline has passed since: the message stays the same (P7).
 		if due.Before(m.since.Add(ps.strategy.Deadline)) {
 			m.reason = workv1alpha1.FailureFlapping
 		}
@@ -114,8 +116,8 @@ func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 	m.phase, m.reason = failed, workv1alpha1.FailureFlapping
 }
 
-// settleBy returns when a member must have settled, and whether that applies: it has a deadline, and did not settle in this rollout. The
-// time runs from when the hub wrote the revision or, if that is later, from when this process began to watch.
+// settleBy returns the time by which a member must have settled, and whether that time applies: the member has a deadline, and has not
+// settled in this rollout. The time runs from when the hub wrote the revision or, if that is later, from when this process began to watch.
 func (ps *placementState) settleBy(s *Snapshot, m *member) (due time.Time, applies bool) {
 	limit := ps.strategy.Deadline + ps.strategy.MinSuccessTime
 	if !ps.hasDeadline() || limit < ps.strategy.Deadline || m.phase == handingOver || m.work.Settled(s.Update) {
@@ -125,20 +127,21 @@ func (ps *placementState) settleBy(s *Snapshot, m *member) (due time.Time, appli
 	return begin.Add(limit).Add(limit), m.phase.takesSlot == always || m.phase.fails
 }
 
-// watchedFrom returns when this process began to watch the update revision on a member, at the earliest when the hub wrote the revision.
+// watchedFrom returns when this process began to watch the update revision on a member, or when the hub wrote the revision if that is
+// later.
 func (m *member) watchedFrom(s *Snapshot) time.Time {
 	return work.Later(m.work.Begin(s.Update), m.work.WatchedSince)
 }
 
 const (
-	// unknownRecheck is how often a pass checks whether an agent was heard after its deadline.
+	// unknownRecheck is how often a pass checks whether an agent has reported after its deadline.
 	unknownRecheck = time.Minute
 	// unknownNamedAfter is how long an agent may be silent before its cluster is named: connected agents answer within seconds.
 	unknownNamedAfter = 30 * time.Second
 )
 
-// heardAgent reports whether this process has heard the agent of a cluster. If works go through the API server, every agent counts as
-// heard.
+// heardAgent reports whether this process has heard from the agent of a cluster. If works go through the API server, it is true for every
+// agent.
 func (s *Snapshot) heardAgent(cluster string) bool {
 	if s.Heard == nil {
 		return true
@@ -147,8 +150,8 @@ func (s *Snapshot) heardAgent(cluster string) bool {
 	return heard
 }
 
-// doubtFailure revokes a failure if this process has not heard the agent. The agent may have reported a success earlier, and a broker does
-// not keep reports. Such a cluster gives its slot back. A rejection by the API server needs no agent.
+// doubtFailure revokes a failure if this process has not heard from the agent. The agent may have reported a success earlier, and a broker
+// does not keep reports. Such a cluster gives its slot back. A rejection by the API server needs no agent.
 func (m *member) doubtFailure(s *Snapshot) {
 	if m.phase == failed && !m.invalid && m.rejection == nil && !s.heardAgent(m.cluster) {
 		m.phase = agentUnknown
@@ -158,7 +161,7 @@ func (m *member) doubtFailure(s *Snapshot) {
 	}
 }
 
-// nameUnknownAgent names a selected cluster whose agent does not answer the writes of this process.
+// nameUnknownAgent records a selected cluster whose agent does not answer the writes of this process.
 func (p *Plan) nameUnknownAgent(s *Snapshot, m *member) {
 	if m.work == nil || m.work.Deleting() || s.heardAgent(m.cluster) {
 		return
@@ -168,7 +171,7 @@ func (p *Plan) nameUnknownAgent(s *Snapshot, m *member) {
 		return
 	}
 	p.AgentUnknown = append(p.AgentUnknown, m.cluster)
-	// If the agent reports nothing new, no work changes when it is heard, and no event leads to a pass (P7).
+	// If the agent's first report has no news, no work changes, and no event triggers a pass (P7).
 	p.recheckAt(s.Now, s.Now.Add(unknownRecheck))
 }
 
@@ -186,7 +189,7 @@ func (ps *placementState) fails() bool {
 	return ps.exceeds(missing, (*member).failed, (*member).countsAtAll)
 }
 
-// anyNumber stands for a number of clusters that was lost: more than any Placement selects.
+// anyNumber stands for an unknown number of clusters: it is larger than the number that any Placement selects.
 const anyNumber = math.MaxInt32
 
 // halts reports whether the placementRef starts nothing new, because the failed, degraded, unknown and timed-out clusters together are more
@@ -206,26 +209,26 @@ func (ps *placementState) undecided() []string {
 }
 
 // exceedsSelected reports whether a condition holds for more selected clusters than maxFailures allows of the selected clusters. Clusters
-// that are away count as selected. Clusters that are leaving enlarge the base of a percentage only until their works are gone, and no
-// revision may become current because of them.
+// that are away count as selected. Clusters that are leaving do not count: they would enlarge the base of a percentage only until their
+// works are deleted, and no revision may become current because of them.
 func (ps *placementState) exceedsSelected(holds func(*member) bool) bool {
 	return ps.exceeds(0, holds, func(m *member) bool { return m.counted() && m.countsAtAll() })
 }
 
-// exceeds reports whether a condition holds for more of some members than maxFailures allows. A percentage is taken of them and of the
-// missing clusters.
+// exceeds reports whether a condition holds for more of the given members than maxFailures allows. A percentage applies to these members
+// and the missing clusters.
 func (ps *placementState) exceeds(missing int, holds, among func(*member) bool) bool {
 	return slices.ContainsFunc(ps.failureLimits(missing, holds, among), limit.exceeded)
 }
 
-// limit is a limit on failures: the number of clusters that share it, the number of those that count as failed, and the number that may.
+// limit is a limit on failures: the number of clusters that share it, how many of them count as failed, and how many may fail.
 type limit struct{ size, count, allowed int }
 
 func (l limit) exceeded() bool { return l.count > l.allowed }
 
 // failureLimits returns the limit of each decision group that has its own, followed by the limit of the placementRef, which the other
-// groups share. The percentage of that last limit is also of the clusters of the mandatory groups. The groups of a listed entry share
-// the limit of its first group.
+// groups share. A percentage of that last limit also covers the clusters of the mandatory groups. The groups of a listed entry share the
+// limit of its first group.
 func (ps *placementState) failureLimits(missing int, holds, among func(*member) bool) []limit {
 	shared, total := len(ps.groups), missing
 	limits := make([]limit, shared+1)
@@ -264,7 +267,7 @@ func (ps *placementState) limitOf(group int) int {
 	return len(ps.groups)
 }
 
-// perGroup reports whether each decision group has its own limit of failures.
+// perGroup reports whether each decision group has its own limit on failures.
 func (ps *placementState) perGroup() bool {
 	return ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup
 }
@@ -311,7 +314,7 @@ func invalidName(placement string) string {
 	return "no cluster can have such a name; correct the PlacementDecisions of Placement " + placement
 }
 
-// countOf counts the failed clusters among all clusters of the placementRef, and names the first of them.
+// countOf returns the number of failed clusters out of all clusters of the placementRef, and the names of the first failed ones.
 func (ps *placementState) countOf(clusters []string) string {
 	all := "1 cluster"
 	if ps.counted != 1 {

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestUnheard: over a broker, a cluster never counts as failed before this process has heard its agent.
+// TestUnheard: over a broker, a cluster never counts as failed before this process has heard from its agent.
 func TestUnheard(t *testing.T) {
 	fleet := func(options ...rt.RefOption) placement.Ref {
 		return rt.Ref("p1", append(options, rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2", "c3"))...)
@@ -64,7 +64,7 @@ func TestUnheard(t *testing.T) {
 	}
 }
 
-// TestMayBeInFlight: a cluster that may be in flight, because its agent was not heard, takes a slot before all others, so that no other
+// TestMayBeInFlight: a cluster that may be in flight, because its agent has not reported, takes a slot before all others, so that no other
 // cluster uses its slot (P4).
 func TestMayBeInFlight(t *testing.T) {
 	fleet := func(options ...rt.RefOption) placement.Ref {
@@ -93,8 +93,8 @@ func unanswered(cluster string) rt.SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Unanswered = map[string]bool{cluster: true} }
 }
 
-// TestNamedUnheardIsLookedAtAgain: a cluster that is named because its agent was not heard is checked again after a while, because a report
-// of the agent need not change any work.
+// TestNamedUnheardIsLookedAtAgain: a cluster that is named because its agent has not reported is checked again after a while, because a
+// report of the agent does not always change a work.
 func TestNamedUnheardIsLookedAtAgain(t *testing.T) {
 	ref := rt.Ref("p1", rt.Deadline("None"), rt.Clusters("c1", "c2"))
 	p := decide(rt.Now(10*minute), rt.Heard(0, "c2"), rt.Refs(ref), rt.Works(inFlight("c1"), done("c2")))
@@ -102,8 +102,8 @@ func TestNamedUnheardIsLookedAtAgain(t *testing.T) {
 	require.Equal(t, minute, p.Recheck)
 }
 
-// TestInvalidNameIsNotAwaited: no agent is ever heard under a name that is not a valid namespace, so a complete rollout is not rechecked
-// for one.
+// TestInvalidNameIsNotAwaited: no agent ever reports under a name that is not a valid namespace, so a complete rollout is not rechecked
+// for such a name.
 func TestInvalidNameIsNotAwaited(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Heard(0, "c1"), rt.Works(done("c1")),
 		rt.Refs(rt.Ref("p1", rt.All(), rt.MaxFailures(1), rt.Group("", "c1", `"no_such"`))))

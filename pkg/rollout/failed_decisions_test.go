@@ -8,8 +8,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestMissingDecisionsFailNothing: decisions that are being written, and a Placement that is created again, abort no rollout. A percentage
-// in maxFailures is not taken of the few clusters that are known at that moment.
+// TestMissingDecisionsFailNothing: decisions that are being written, and a Placement that is recreated, do not abort a rollout. A
+// percentage in maxFailures does not apply to the few clusters that are known at that moment.
 func TestMissingDecisionsFailNothing(t *testing.T) {
 	of := func(group string) rt.WorkOption {
 		return func(w *work.Work) {

@@ -61,7 +61,7 @@ func TestCrashLoop(t *testing.T) {
 	}
 }
 
-// TestReasonOfAFailureStays: the deadline that fires first is the reason, even after the other one has fired.
+// TestReasonOfAFailureStays: the deadline that fires first is the reason, even after the other deadline has fired.
 func TestReasonOfAFailureStays(t *testing.T) {
 	for name, tc := range map[string]struct {
 		work    work.Work

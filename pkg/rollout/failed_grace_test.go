@@ -47,7 +47,8 @@ func TestDeadlinesAfterAGap(t *testing.T) {
 	}
 }
 
-// TestTimesOfAClockThatWasAhead: if a hub's clock was an hour ahead, a time that it wrote counts from when this process first saw it.
+// TestTimesOfAClockThatWasAhead: if a hub's clock was an hour ahead, a time that it wrote counts from when this process first saw that
+// time.
 func TestTimesOfAClockThatWasAhead(t *testing.T) {
 	retried := func(begins, seen time.Duration) *work.Revision {
 		rev := rt.Revision("bbb", rt.RetriedAt(begins))

@@ -61,7 +61,7 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-// TestRecordOfARejection: the status holds whole seconds, but no deadline fires too early because of that.
+// TestRecordOfARejection: the status holds whole seconds, but no deadline fires too early because of the rounding.
 func TestRecordOfARejection(t *testing.T) {
 	since := 300 * time.Millisecond
 	p := decide(rt.Now(minute), rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c1"))), rt.Rejected("c1", since, minute))
@@ -84,8 +84,8 @@ func TestLostRejection(t *testing.T) {
 	require.Equal(t, minute, p.Recheck)
 }
 
-// A rejected work leads to an abort, like one that does not succeed, and the reason names the rejection. Its deadline does not fire before
-// the hub could reach the API server. A pass comes in time for each change that no event announces.
+// A rejected work leads to an abort, like a work that does not succeed, and the reason names the rejection. Its deadline does not fire
+// before the hub could reach the API server. A pass is scheduled for each change that no event announces.
 func TestRefusedLeadsToAnAbort(t *testing.T) {
 	ref := rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2"))
 	refused := rt.Rejected("c1", 0, 5*minute)
@@ -93,7 +93,7 @@ func TestRefusedLeadsToAnAbort(t *testing.T) {
 	if p.Abort != nil || p.Phases()["c1"] != rollout.PhaseInFlight || p.Writes[0].LastTry {
 		t.Errorf("abort %v, again after %s, %v", p.Abort, p.Recheck, p.Phases())
 	}
-	// The last answer may be out of date: the write is tried once more before the failure counts.
+	// The last answer may be outdated: the write is tried once more before the failure counts.
 	p = decide(rt.Now(5*minute), rt.Refs(ref), rt.Rejected("c1", 0, 4*minute+30*second), rt.Works(done("c2")))
 	require.Nil(t, p.Abort)
 	require.Equal(t, []string{"c1"}, writtenClusters(p), "written")

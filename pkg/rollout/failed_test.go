@@ -8,7 +8,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestFailed: a cluster, or its ref, has failed or has not.
+// TestFailed: whether a cluster, or its ref, has failed.
 func TestFailed(t *testing.T) {
 	deadline := rt.Deadline("5m")
 	four := rt.Clusters("c1", "c2", "c3", "c4")
@@ -56,7 +56,7 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// TestDeadline: a deadline fires exactly on time, but not before the agents had time to report.
+// TestDeadline: a deadline fires exactly on time, but not before the agents have had time to report.
 func TestDeadline(t *testing.T) {
 	for name, tc := range map[string]struct {
 		deadline  string

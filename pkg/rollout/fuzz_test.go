@@ -17,7 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// FuzzWorkAnnotations: with any annotations and labels on a work, every cluster is in a phase. A work whose time can't be read is not at
+// FuzzWorkAnnotations: with any annotations and labels on a work, every cluster is in a phase. A work with an unreadable time is not at
 // any revision.
 func FuzzWorkAnnotations(f *testing.F) {
 	for _, seed := range [][4]string{

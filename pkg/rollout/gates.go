@@ -17,12 +17,12 @@ import (
 // The effects of success gates (R48):
 //
 //  1. A gate that is not True turns a success into the phase validating: the cluster keeps its slot and its turn, and its deadline runs.
-//  2. A verdict of False fails the cluster at once (package work decides what a verdict is), but not while a selection is unknown.
-//  3. Gates apply only during a rollout: not in an abort, in a return to the current revision, or after completion (Gated). A cluster whose
-//     recorded failure was caused by a gate stays failed until its gates are True.
-//  4. Over a broker, only agents set conditions. There, a gate that no condition rule sets is an error of the strategy.
+//  2. A verdict of False fails the cluster at once, but not while a selection is unknown (package work defines a verdict).
+//  3. Gates apply only during a rollout: not in an abort, in a return to the current revision, or after completion (Gated). A cluster with
+//     a recorded failure that a gate caused stays failed until its gates are True.
+//  4. Over a broker, only agents set conditions, so a gate that no condition rule sets is an error in the strategy.
 
-// gatesOf returns the enforced gates of each decision group of a placementRef, and an error if one of them can't be True.
+// gatesOf returns the enforced gates of each decision group of a placementRef, and an error if a gate can never be True.
 func (ps *placementState) gatesOf(s *Snapshot) (gates [][]work.Gate, err error) {
 	if len(ps.strategy.Gates) == 0 || s.Aborted {
 		return nil, nil
@@ -38,7 +38,8 @@ func (ps *placementState) gatesOf(s *Snapshot) (gates [][]work.Gate, err error) 
 	return gates, err
 }
 
-// impossibleGate returns the index of the first enforced gate that can't be True because works travel over a broker; negative for none.
+// impossibleGate returns the index of the first enforced gate that can never be True because works travel over a broker; negative for
+// none.
 func (ps *placementState) impossibleGate(s *Snapshot) int {
 	if s.Heard == nil || !s.Gated {
 		return -1
@@ -74,8 +75,8 @@ func GatesOf(s *Snapshot) map[*work.Work][]work.Gate {
 	return gates
 }
 
-// assess returns the state of the work of a member that has the update revision, as its success gates allow. next is the time at which a
-// gate changes that state by itself; zero if none does.
+// assess returns the state of the work of a member that has the update revision, as its success gates allow. next is when a gate changes
+// that state by itself; zero if no gate does.
 func (ps *placementState) assess(s *Snapshot, m *member) (found work.Assessment, next time.Time) {
 	found, m.gate, next = work.Gated(m.work, s.Update, ps.gatesOfMember(s, m), s.Now, s.Settle)
 	return found, next
@@ -88,7 +89,7 @@ func (ps *placementState) gatesOfMember(s *Snapshot, m *member) []work.Gate {
 	return nil
 }
 
-// gatePhase computes the phase of a member that a gate keeps from succeeding. A retry gives it time even if the gate is False.
+// gatePhase computes the phase of a member that a gate keeps from succeeding. A retry gives the member time even if the gate is False.
 func (ps *placementState) gatePhase(s *Snapshot, m *member) {
 	m.reason = workv1alpha1.FailureGate
 	if m.state == work.GateFailed && m.retriedAt.IsZero() && !ps.selection.anyUnknown {

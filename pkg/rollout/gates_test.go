@@ -85,12 +85,12 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// retried makes a user retry c1.
+// retried simulates a user's retry of c1.
 func retried(at time.Duration) rt.SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Retried = map[string]time.Time{"c1": rt.At(at)} }
 }
 
-// TestGateAborts: the reason of an abort names the gate, and the record names it for the evidence.
+// TestGateAborts: the reason for an abort names the gate, and so does the record, for the evidence.
 func TestGateAborts(t *testing.T) {
 	ref := rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), rt.Gate(tested), rt.Clusters("c1", "c2"))
 	p := decide(rt.Now(10*minute), rt.Gated(), rt.Refs(ref), rt.Works(done("c1", isTested("False", 4*minute)), done("c2", isTested("True", 4*minute))))
@@ -109,7 +109,7 @@ func TestGatesDoNotHoldAReturn(t *testing.T) {
 	require.True(t, p.Complete)
 }
 
-// TestImpossibleGate: over a broker, a gate that no rule sets is an error of the strategy, and nothing is started.
+// TestImpossibleGate: over a broker, a gate that no rule sets is an error in the strategy, and nothing is started.
 func TestImpossibleGate(t *testing.T) {
 	ref := rt.Ref("p1", rt.Progressive(1), rt.Gate(tested), rt.Clusters("c1", "c2"))
 	p := decide(rt.Now(10*minute), rt.Gated(), rt.Heard(0, "c1", "c2"), rt.Refs(ref), rt.Works(old("c1"), old("c2")))
@@ -119,7 +119,7 @@ func TestImpossibleGate(t *testing.T) {
 	require.NoError(t, p.Refs[0].Err, "the gate decides nothing any more")
 }
 
-// TestGatesOf: the process observes the same gates as the decision uses.
+// TestGatesOf: the process observes the same gates that the decision uses.
 func TestGatesOf(t *testing.T) {
 	refs := []placement.Ref{
 		rt.Ref("p1", rt.Gate(tested, "a"), rt.Gate("Passed"), rt.ReportGate("Told"), rt.Group("a", "c1"), rt.Group("b", "c2", "c5", "c6")),

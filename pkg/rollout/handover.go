@@ -12,7 +12,7 @@ import (
 type Handover struct {
 	// Combine returns the content of a work that changes from one revision to another. Equal revisions give equal results.
 	Combine func(to, from *work.Revision) handover.Result
-	// Problem is a message for users: why no object is kept at all. Combine is not called then. It is empty if objects are kept.
+	// Problem is a message for users with the reason why no object is kept; empty if objects are kept. If it is set, Combine is not called.
 	Problem string
 	// Unknown is true while the history can't be read. Works that keep objects are not written until it can be read again.
 	Unknown bool
@@ -21,15 +21,15 @@ type Handover struct {
 // keeps reports whether objects that a revision drops stay until the revision is available.
 func (h *Handover) keeps() bool { return h != nil && h.Problem == "" }
 
-// leavesAlone reports whether a work keeps objects while the history, which shows them, can't be read. A write of the exact revision would
-// delete them.
+// leavesAlone reports whether a work must not be written because it keeps objects, and the history that shows them can't be read. A write
+// of the exact revision would delete them.
 func (h *Handover) leavesAlone(w *work.Work) bool {
 	return h != nil && h.Unknown && w != nil && w.KeptRevision() != ""
 }
 
-// Content returns the content of a work that keeps objects of another revision; nil if the work keeps no objects, or if a revision can't be
-// read. While the history can't be read, Content returns the presumed content: the manifests of the work's revision, followed by any
-// others. So the cluster keeps its slot, and is judged by the manifests of the revision.
+// Content returns the content of a work that keeps objects of another revision; nil if the work keeps no objects, or if a revision can't
+// be read. While the history can't be read, Content returns the presumed content: the manifests of the work's revision, followed by any
+// others. The cluster then keeps its slot, and is judged by the manifests of the revision.
 func (h *Handover) Content(w *work.Work, byHash map[string]*work.Revision) *handover.Combined {
 	of, kept := byHash[w.Hash()], byHash[w.KeptRevision()]
 	if of == nil || of.Template == nil {
@@ -63,9 +63,9 @@ func (s *Snapshot) find(is func(*work.Revision) bool) *work.Revision {
 	return nil
 }
 
-// servedLast returns the revision that a cluster served last, before the revision to: the one whose exact spec its work has. In a
-// handover it is the new revision if its success has settled, and the old one otherwise. It is nil if no readable revision matches. If the
-// new revision succeeds and the success has not settled, the answer is not known yet: ripe is when it will be.
+// servedLast returns the revision that a cluster served last, before the revision to: the revision whose exact spec its work has. In a
+// handover, it is the new revision if its success has settled, and the old revision otherwise. It is nil if no readable revision matches.
+// If the success of the new revision has not settled, the answer is not known yet, and ripe is when it will be.
 func (s *Snapshot) servedLast(w *work.Work, to *work.Revision) (served *work.Revision, ripe time.Time) {
 	exact := s.find(func(rev *work.Revision) bool {
 		return rev.Digest == w.Digest || w.AcceptedAs != "" && rev.Digest == w.AcceptedAs
@@ -90,9 +90,9 @@ func (s *Snapshot) servedInHandover(w *work.Work, own, kept, to *work.Revision) 
 		return own, time.Time{}
 	case work.Assess(w, own, s.Now).State != work.Succeeded:
 		return kept, time.Time{}
-	case kept.Hash == to.Hash: // A return to the kept revision loses nothing if it keeps the new one's objects.
+	case kept.Hash == to.Hash: // A return to the kept revision loses nothing if it keeps the objects of the new revision.
 		return own, time.Time{}
-	case !w.At(own): // Somebody removed the annotation with the time of the write, so no success ever settles.
+	case !w.At(own): // A user removed the annotation with the time of the write, so no success ever settles.
 		return kept, time.Time{}
 	}
 	phase, ripe := soakPhase(s, w, time.Time{})
@@ -113,12 +113,12 @@ type form struct {
 	kept string
 	// ripe is the time at which the form is known; zero if it is known now.
 	ripe time.Time
-	// unknown is true if no readable revision matches what the cluster served last: none of its objects can be kept.
+	// unknown is true if no readable revision matches the last content that the cluster served: none of its objects can be kept.
 	unknown bool
 }
 
-// formOf returns the form in which a work gets a revision: exactly, or combined with the revision that the cluster served last. A
-// work that already has the combined form is to be trimmed. While the history can't be read, a work that keeps objects is not written.
+// formOf returns the form in which a work gets a revision: exactly, or combined with the revision that the cluster served last. A work
+// that already has the combined form must be trimmed. While the history can't be read, a work that keeps objects is not written.
 func (s *Snapshot) formOf(w *work.Work, to *work.Revision) form {
 	if s.Handover.leavesAlone(w) {
 		return form{ripe: s.Now.Add(historyWait)}
@@ -144,7 +144,7 @@ func (s *Snapshot) formOf(w *work.Work, to *work.Revision) form {
 	return form{revision: &with, kept: from.Hash}
 }
 
-// noteNotKept notes the objects of the previous revision that are deleted at once despite pruneStrategy WhenAvailable, and why.
+// noteNotKept records the objects of the previous revision that are deleted at once despite pruneStrategy WhenAvailable, and the reasons.
 func (p *Plan) noteNotKept(s *Snapshot, sel *selection) {
 	from := s.Current
 	if s.Aborted {
@@ -167,8 +167,8 @@ func (p *Plan) noteNotKept(s *Snapshot, sel *selection) {
 	}
 }
 
-// unknownServed reports whether a work is to get the desired revision although no readable revision matches what its cluster served last.
-// It does not matter whether this pass writes the work: the report stays the same between two retries (P7).
+// unknownServed reports whether a work must get the desired revision although no readable revision matches the last content that its
+// cluster served. The result does not depend on whether this pass writes the work, so the report stays the same between two retries (P7).
 func (s *Snapshot) unknownServed(sel *selection) bool {
 	if !s.Handover.keeps() || s.desired() == nil {
 		return false

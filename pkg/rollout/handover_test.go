@@ -30,7 +30,7 @@ func keeping(kept string) rt.WorkOption {
 	}
 }
 
-// reporting is the agent's report about a work that keeps an object which can't be applied any more.
+// reporting is the agent's report about a work that keeps an object that can't be applied any more.
 func reporting(r report, at time.Duration) rt.WorkOption {
 	return func(w *work.Work) {
 		for _, option := range beside(r, at) {
@@ -84,7 +84,7 @@ func TestServedLast(t *testing.T) {
 }
 
 // TestHandoverIsJudged: the availability of the new revision depends on the agent's report about its own manifests. The kept objects make
-// no difference, and the work as a whole is broken here.
+// no difference, even though the work as a whole is broken here.
 func TestHandoverIsJudged(t *testing.T) {
 	is := func(conditionType string, status metav1.ConditionStatus, options ...rt.ConditionOption) metav1.Condition {
 		return rt.Condition(conditionType, status, 2*minute, options...)
@@ -121,7 +121,7 @@ func TestHandoverIsJudged(t *testing.T) {
 	}
 }
 
-// TestTrim: kept objects are deleted when their work is trimmed.
+// TestTrim: when a work is trimmed, its kept objects are deleted.
 func TestTrim(t *testing.T) {
 	ready := func(cluster, hash, kept string) work.Work {
 		return rt.Work(cluster, rt.AtRevision(hash), keeping(kept), reporting(succeeding, minute), rt.SeenSucceeding(minute))

@@ -12,11 +12,12 @@ type Limits struct {
 	Total int
 	// Batch is how many clusters may be in flight at once, outside of mandatory groups.
 	Batch int
-	// MaxFailures is how many clusters may fail. For ProgressivePerGroup it is zero, and Groups has the number of each group.
+	// MaxFailures is how many clusters may fail. For ProgressivePerGroup, it is zero, and Groups has the limit of each group.
 	MaxFailures int
 	// Failed is the number of failed clusters. Halting is the number of clusters that count toward a halt.
 	Failed, Halting int
-	// Halted is true if the next clusters are not started. Excess is how many of the clusters that count have to recover before they are.
+	// Halted is true if the next clusters are not started. Excess is how many of the halting clusters must recover before the next clusters
+	// are started.
 	Halted bool
 	Excess int
 	// Groups are the decision groups that have clusters and their own limit, in order.
@@ -25,8 +26,8 @@ type Limits struct {
 	PerGroup bool
 	// Deadline is progressDeadline; zero for none. Soak is the minSuccessTime that applies.
 	Deadline, Soak time.Duration
-	// AbortAll is true if a failure of the placementRef aborts the rollout. Undo is true if the strategy has
-	// AbortAll but it has no effect, because the rollout is an undo.
+	// AbortAll is true if a failure of the placementRef aborts the rollout. Undo is true if AbortAll is set but has no effect, because the
+	// rollout is an undo.
 	AbortAll, Undo bool
 	// Err is the reason why the strategy cannot be followed.
 	Err error
@@ -38,7 +39,7 @@ type GroupLimits struct {
 	Index int32
 	Total int
 	// MaxFailures is how many of its clusters may fail. It applies to mandatory groups, to each group of ProgressivePerGroup, and to a listed
-	// group with a limit of its own. Own is true for such a group. Its clusters do not count toward the limit of the placementRef.
+	// group with its own limit. Own is true for such a listed group: its clusters do not count toward the limit of the placementRef.
 	MaxFailures int
 	Own         bool
 	// Mandatory is true if the group must succeed before others begin.

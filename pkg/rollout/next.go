@@ -15,16 +15,16 @@ import (
 
 // Which clusters of a placementRef get the update revision next (R10):
 //
-//  1. A cluster whose work the API server rejects, or that failed and whose work somebody changed, gets the update revision again. That
-//     starts no other cluster. A cluster that failed because of the rejection needs a free slot (retryFailed).
+//  1. A cluster gets the update revision again if the API server rejects its work, or if it failed and its work was changed. This starts
+//     no other cluster. A cluster that failed because of the rejection needs a free slot (retryFailed).
 //  2. A placementRef with too many failures starts nothing (halts in failed.go).
 //  3. Candidates are the clusters that wait.
-//  4. Mandatory groups come first. The other groups follow when each cluster of the mandatory groups is done.
-//  5. For Progressive, as many are next as slots are free: the batch size less the clusters that take a slot. Clusters that may have the
-//     revision already, because a write had no answer, get the free slots first (fillBatch).
+//  4. Mandatory groups come first. The other groups follow when every cluster of the mandatory groups is done.
+//  5. For Progressive, the number of clusters that are next is the number of free slots: the batch size minus the clusters that take a
+//     slot. Clusters that may have the revision already, because a write had no answer, get the free slots first (fillBatch).
 //  6. sdk-go's handler, which all of OCM's controllers share, puts the candidates in order: by name for All and Progressive, and group by
-//     group for mandatory groups and ProgressivePerGroup. It gets no times, failures or limits, because its decisions about them would
-//     differ. TestHandlerDeviations shows each of these cases, and TestHandlerAgrees compares all other cases.
+//     group for mandatory groups and ProgressivePerGroup. It gets no times, failures or limits, because it would decide differently on
+//     them. TestHandlerDeviations shows each of these cases, and TestHandlerAgrees compares all other cases.
 
 // start adds the writes of the update revision to the clusters that are next.
 func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
@@ -51,8 +51,8 @@ func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 }
 
 // retryFailed writes again to the clusters that failed because the API server rejects their works. They gave their slots back, so each
-// needs a free one: when the API server accepts everything again, no more clusters are in flight than a batch has slots. The clusters that
-// were tried longest ago come first.
+// needs a free slot: when the API server accepts their works again, no more clusters are in flight than a batch has slots. The clusters
+// whose last try is the oldest come first.
 func (p *Plan) retryFailed(s *Snapshot, ps *placementState) {
 	var failed []*member
 	for _, m := range ps.members {
@@ -84,9 +84,9 @@ func (ps *placementState) why(s *Snapshot, m *member) string {
 	}
 }
 
-// standIn writes the current revision to the clusters that have no work and whose turn has not come: their placementRef is halted or waits
-// for a listed group, or the rollout is stalled. Each still gets the update revision in its turn. A cluster whose agent was not heard is
-// left out, because it may have a work.
+// standIn writes the current revision to the clusters that have no work and whose turn has not come, because their placementRef is halted
+// or waits for a listed group, or because the rollout is stalled. Each still gets the update revision in its turn. A cluster whose agent
+// has not reported is left out, because it may have a work.
 func (p *Plan) standIn(s *Snapshot, states []*placementState) {
 	for i, ps := range states {
 		stops := p.Refs[i].Halted || p.Stalled
@@ -111,19 +111,19 @@ func (p *Plan) standIn(s *Snapshot, states []*placementState) {
 
 // question is a question to the handler.
 type question struct {
-	// candidate reports whether a member may come next: it waits, and the question is about it.
+	// candidate reports whether a member may be next: it waits, and the question is about it.
 	candidate func(*member) bool
 	// among reports whether the question is about a member.
 	among func(*member) bool
-	// inOrder: a group waits for the groups before it.
+	// inOrder is true if each group waits for the groups before it.
 	inOrder bool
 	// free is the number of free slots in a batch; zero if there is no batch.
 	free int
 }
 
-// nextBatch returns the candidates that come next, and marks them as chosen. Each listed group that may begin follows the strategy
+// nextBatch returns the candidates that are next, and marks them as chosen. Each listed group that may begin follows the strategy
 // separately, as do the other clusters after the last listed group. The handler compares each state with each cluster, so it gets as few
-// states as possible: for a batch, the number of free slots is enough, and for a waiting group, one cluster in flight.
+// states as possible: for a batch, only the number of free slots, and for a waiting group, one cluster in flight.
 func (ps *placementState) nextBatch(s *Snapshot) (next []*member, err error) {
 	if !ps.any((*member).startable) {
 		return nil, nil
@@ -158,15 +158,15 @@ func (ps *placementState) nextBatch(s *Snapshot) (next []*member, err error) {
 	return next, nil
 }
 
-// mandatoryFirst reports whether only mandatory groups may start: one of their clusters is not done, or OCM has not written its count of
-// the decisions yet. OCM writes the groups one after the other and the count last, so another group may still have to come first.
+// mandatoryFirst reports whether only mandatory groups may start: a cluster of these groups is not done, or OCM has not written its count
+// of the decisions yet. OCM writes the groups one after the other and the count last, so another group may still have to come first.
 func (ps *placementState) mandatoryFirst() bool {
 	ordered := ps.perGroup() || ps.strategy.Mandatory.Any()
 	return ordered && !ps.ref.Settled() || ps.any(func(m *member) bool { return !m.phase.done && ps.mandatory(m.group) })
 }
 
-// fillBatch returns the clusters for the free slots of a Progressive batch. Members that may already be in flight come first. The others
-// get only the slots that these cannot take (P4).
+// fillBatch returns the clusters for the free slots of a Progressive batch. Members that may already be in flight come first. The other
+// members get only the remaining slots (P4).
 func (ps *placementState) fillBatch(s *Snapshot, q question, pool int) ([]*member, error) {
 	var next []*member
 	free := ps.unchosen(pool)
@@ -187,8 +187,8 @@ func (ps *placementState) fillBatch(s *Snapshot, q question, pool int) ([]*membe
 	return next, nil
 }
 
-// sharedPool is the pool of the slots of the strategy, which all clusters outside of mandatory groups share, except those of a listed group
-// with a maxConcurrency of its own. The pool of such a group is its index in the list.
+// sharedPool is the pool of the strategy's slots. All clusters outside of mandatory groups share it, except those of a listed group with
+// its own maxConcurrency. The pool of such a group is its index in the list.
 const sharedPool = -1
 
 // pool returns the pool of the slot that a member needs.
@@ -199,7 +199,7 @@ func (ps *placementState) pool(m *member) int {
 	return sharedPool
 }
 
-// slots are the free slots of each pool, as far as they have been counted.
+// slots are the free slots of each pool that has been counted.
 type slots map[int]int
 
 // take takes a slot of a pool, and reports whether one was free. count counts the free slots of a pool.
@@ -211,7 +211,7 @@ func (s slots) take(pool int, count func(pool int) int) bool {
 	return s[pool] >= 0
 }
 
-// unchosen returns how many slots of a pool are free and are not taken by the clusters that are next.
+// unchosen returns how many slots of a pool are free and not taken by the clusters that are next.
 func (ps *placementState) unchosen(pool int) int {
 	return ps.freeIn(pool) - ps.countIn(pool, func(m *member) bool { return m.chosen })
 }
@@ -246,8 +246,9 @@ func (ps *placementState) count(holds func(*member) bool) int {
 	return n
 }
 
-// ask returns the candidates that come next. The handler needs group indices without gaps, and decisions that are still being written have
-// gaps. So it gets the groups with candidates, numbered consecutively, and one cluster of the first group that later groups wait for.
+// ask returns the candidates that are next. The handler needs group indices without gaps, but decisions that are still being written have
+// gaps. So the handler gets the groups with candidates, numbered consecutively, and one cluster of the first group that later groups wait
+// for.
 func (ps *placementState) ask(q question) ([]*member, error) {
 	groups := make([][]string, len(ps.groups))
 	first := ps.firstOnTheWay(q)
@@ -304,7 +305,7 @@ func (ps *placementState) firstOnTheWay(q question) *member {
 	return first
 }
 
-// plain returns the strategy that the handler gets: groups in order, or one batch, without times and limits.
+// plain returns the strategy for the handler: groups in order, or one batch, without times and limits.
 func (q *question) plain() clusterv1alpha1.RolloutStrategy {
 	config := clusterv1alpha1.RolloutConfig{ProgressDeadline: "None"}
 	if q.inOrder {

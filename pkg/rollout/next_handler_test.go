@@ -25,7 +25,7 @@ import (
 // handlerNow is the time at which this package and sdk-go's handler are compared.
 const handlerNow = 2 * hour
 
-// absent is the status of a cluster that has no ManifestWork: the handler does not have such a status.
+// absent is the status of a cluster without a ManifestWork; the handler has no such status.
 const absent = handler.RolloutStatus(-1)
 
 // reported is a cluster of a comparison.
@@ -39,7 +39,7 @@ type reported struct {
 	left bool
 }
 
-// rolloutCase is one question to both: which clusters are started, which have failed, and have too many failed?
+// rolloutCase is one question for this package and the handler: which clusters are started, which have failed, and have too many failed?
 type rolloutCase struct {
 	ref      placement.Ref
 	clusters []reported

@@ -52,7 +52,7 @@ func done(cluster string, more ...rt.WorkOption) work.Work {
 	return rt.Work(cluster, append([]rt.WorkOption{rt.AtRevision("bbb"), rt.WrittenAt(2 * minute), rt.Succeeded(3 * minute)}, more...)...)
 }
 
-// TestNextBatch: the clusters that come next.
+// TestNextBatch: the clusters that are next.
 func TestNextBatch(t *testing.T) {
 	deadline := rt.Deadline("5m")
 	threeGroups := func(options ...rt.RefOption) placement.Ref {
@@ -162,7 +162,7 @@ func TestNextBatch(t *testing.T) {
 	}
 }
 
-// TestSettle: a success counts after the settle time, and a pass comes at that time.
+// TestSettle: a success counts after the settle time, and a pass is scheduled for that time.
 func TestSettle(t *testing.T) {
 	success := func(more ...rt.WorkOption) work.Work {
 		return rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb"), rt.WrittenAt(0), rt.Succeeded(minute)}, more...)...)

@@ -13,8 +13,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestOwnerHash: with the owner hash, works that lack the label or the annotation of their owner get both. Without it, works keep them, and
-// only the old label is restored. If the old label of an owner would be too long, its works have only the new one.
+// TestOwnerHash: with the owner hash, works that lack the label or the annotation of their owner get both. Without it, works keep them,
+// and only the old label is restored. If the old label of an owner would be too long, its works have only the new label.
 func TestOwnerHash(t *testing.T) {
 	hash, key := workv1alpha1.OwnerHash(rt.OwnerNamespace, rt.OwnerName), rt.OwnerNamespace+"/"+rt.OwnerName
 	pair := []rt.WorkOption{rt.Labelled(workv1alpha1.LabelOwnerHash, hash), rt.Annotated(workv1alpha1.AnnotationOwner, key)}

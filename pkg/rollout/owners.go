@@ -10,11 +10,11 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Which cluster and which work belong to which placementRef (R8):
+// Which clusters and works belong to which placementRef (R8):
 //
 //  1. A cluster belongs to the first placementRef that selects it (Owners).
-//  2. It has one work; others are surplus (addWork).
-//  3. A work that has the name of a placementRef still counts there if nothing selects its cluster any more, or if it is being deleted
+//  2. A cluster has one work; any other works are surplus (addWork).
+//  3. A work that names a placementRef still counts for it if nothing selects the work's cluster any more, or if the work is being deleted
 //     (assign).
 //  4. While the selection of any placementRef is unknown, no cluster of the object is handed over, starts or fails, and the rollout does
 //     not complete (noteStaying).
@@ -22,28 +22,29 @@ import (
 //     It also stays for a while after its cluster left the placementRef, because OCM may still be writing the decisions (noteStaying;
 //     away.go).
 
-// selection holds the clusters that the placementRefs of a snapshot select. It is computed once for a decision, so no step has to look at
-// every placementRef for each work, or the reverse.
+// selection holds the clusters that the placementRefs of a snapshot select. It is computed once per decision, so that no step has to
+// compare every placementRef with every work.
 type selection struct {
-	// members are the selected clusters, those of the first placementRef first. begins is where those of each placementRef begin, and
-	// positions is where each cluster is.
+	// members are the selected clusters, in the order of the placementRefs. begins has the index of the first member of each placementRef,
+	// and positions has the index of each cluster.
 	members   []member
 	begins    []int
 	positions map[string]int
-	// first is the index of the first placementRef for each Placement: a work that must be deleted is counted once.
+	// first is the index of the first placementRef of each Placement, so that a work that must be deleted is counted once.
 	first map[string]int
-	// unknown is true for each placementRef whose clusters are unknown. anyUnknown is true if there is such a placementRef.
+	// unknown is true for each placementRef whose clusters are unknown. anyUnknown is true if there is any such placementRef.
 	unknown    []bool
 	anyUnknown bool
-	// others holds one work for each cluster that nothing selects, and surplus all works that are not the one of their cluster.
+	// others holds the one work that counts for each cluster that nothing selects. surplus holds all works beyond the one that counts for its
+	// cluster.
 	others  map[string]*work.Work
 	surplus []*work.Work
 	// unselected are the works that are not being deleted and whose clusters nothing selects, by cluster.
 	unselected []*work.Work
 	// leaving holds, for each placementRef, the works that still count for it although it no longer owns their clusters.
 	leaving [][]*work.Work
-	// staying holds the clusters that still count for the placementRef that their works name. named holds the clusters of each placementRef
-	// for which they were needed.
+	// staying holds the clusters that still count for the placementRef that their works name. named holds, by placementRef, the clusters that
+	// its Placement names, if they were needed.
 	staying map[string]stay
 	named   []map[string]bool
 }
@@ -80,9 +81,9 @@ func newSelection(s *Snapshot) *selection {
 
 // stay describes a cluster that still counts for the placementRef that its work names, although that placementRef does not select it.
 type stay struct {
-	// below is the index of the first placementRef that can't take the cluster over.
+	// below is the index of the first placementRef that can't take over the cluster.
 	below int
-	// until is when the stay ends by itself; zero if it does not.
+	// until is when the stay ends by itself; zero if it does not end by itself.
 	until time.Time
 	// selected is true if a placementRef selects the cluster but can't take it over.
 	selected bool
@@ -152,8 +153,8 @@ func (sel *selection) find(cluster string) *member {
 	return nil
 }
 
-// addWork makes a work the one of its cluster. If there are several, which older hubs could make, it prefers one that is not being deleted,
-// then one with the usual name, then the oldest. The others are surplus.
+// addWork assigns a work to its cluster. If there are several works, as older hubs could create, it prefers a work that is not being
+// deleted, then one with the usual name, then the oldest. The others are surplus.
 func (sel *selection) addWork(w *work.Work, usualName string) {
 	m := sel.find(w.Cluster())
 	var known *work.Work
@@ -177,7 +178,7 @@ func (sel *selection) addWork(w *work.Work, usualName string) {
 }
 
 // assign finds the works of clusters that nothing selects, and the works that count for a placementRef that does not own their clusters.
-// If nothing selects the cluster, a work with a name that no hub gives does not count: somebody added the owner label.
+// If nothing selects the cluster, a work with a name that no hub gives does not count: a user added the owner label.
 func (sel *selection) assign() {
 	for owner := range sel.leaving {
 		for i := range sel.membersOf(owner) {
@@ -201,7 +202,7 @@ func (sel *selection) assign() {
 	}
 }
 
-// leaves counts a work for the placementRef that it names, if that is not the owner of its cluster.
+// leaves counts a work for the placementRef that it names, if another placementRef owns its cluster.
 func (sel *selection) leaves(w *work.Work, owner int) {
 	if index, named := sel.first[w.PlacementName()]; named && index != owner {
 		sel.leaving[index] = append(sel.leaving[index], w)
@@ -212,8 +213,9 @@ func byName(a, b *work.Work) int {
 	return cmp.Or(strings.Compare(a.Cluster(), b.Cluster()), strings.Compare(a.Object.Name, b.Object.Name))
 }
 
-// leftUntil returns the time until which a work still counts for a placementRef that its cluster has just left; zero if it does not. OCM
-// creates a PlacementDecision before it writes the clusters into it, and a cluster that moves between slices is briefly in none of them.
+// leftUntil returns the time until which a work still counts for a placementRef that its cluster has just left; zero if it does not count.
+// OCM creates a PlacementDecision before it writes the clusters into it, and a cluster that moves between slices is briefly in none of
+// them.
 func (s *Snapshot) leftUntil(index int, w *work.Work) time.Time {
 	if w.LeftSince.IsZero() {
 		return time.Time{}

@@ -91,7 +91,7 @@ func TestUncountedPlacement(t *testing.T) {
 }
 
 // TestStaysWithItsRef: a cluster counts for the placementRef that its work names, with the strategy and deadline of that placementRef,
-// while it is unknown whether the placementRef still selects the cluster. An earlier placementRef takes the cluster over at once.
+// while it is unknown whether the placementRef still selects the cluster. An earlier placementRef takes over the cluster at once.
 func TestStaysWithItsRef(t *testing.T) {
 	long, short := rt.Deadline("1h"), rt.Deadline("1m")
 	left := func(since time.Duration) rt.WorkOption { return func(w *work.Work) { w.LeftSince = rt.At(since) } }
@@ -119,7 +119,7 @@ func TestStaysWithItsRef(t *testing.T) {
 	}
 }
 
-// TestHandover: a cluster that another ref takes over is relabelled, counts there, and is not rolled out again.
+// TestHandover: a cluster that another ref takes over is relabelled, counts for that ref, and is not rolled out again.
 func TestHandover(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Works(inFlight("c1"), old("c2")),
 		rt.Refs(rt.Ref("p2", rt.Progressive(1), rt.Clusters("c1", "c2"))))

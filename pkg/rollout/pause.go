@@ -12,16 +12,16 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// What a pause holds back (R22):
+// The effects of a pause (R22):
 //
 //  1. The plan is made as without a pause.
-//  2. Its abort, its writes and its deletes move to Held. Its findings stay.
-//  3. An abort is held back without writes and deletes, as it would be decided without them.
-//  4. What is held back is never carried out: after the pause, a new plan decides.
+//  2. Its abort, its writes and its deletes move to Held. Its findings remain.
+//  3. An abort is held back without writes and deletes, because it would be decided without them.
+//  4. Actions that are held back are never carried out: after the pause, a new plan decides.
 //  5. Exception: an agent that has lost a work removes its objects after a grace period. The current revision is sent to the cluster if the
 //     ledger proves that the cluster had it (replaceLost).
 
-// hold holds back everything that the plan would do.
+// hold holds back all actions of the plan.
 func (p *Plan) hold(s *Snapshot, states []*placementState) {
 	held := p.Actions
 	p.Held, p.Actions = &held, Actions{}
@@ -30,9 +30,9 @@ func (p *Plan) hold(s *Snapshot, states []*placementState) {
 	}
 }
 
-// replaceLost sends the current revision to the clusters whose agents have lost it. While the hub knows the works of all selected clusters,
-// the ledger records a digest of the clusters that have the current revision. After a restart, some works may be unknown. If the digest is
-// unchanged when every cluster without a known work is included, they all had the current revision.
+// replaceLost sends the current revision to the clusters whose agents have lost it. While the hub knows the works of all selected
+// clusters, the ledger records a digest of the clusters that have the current revision. After a restart, some works may be unknown. If the
+// digest is unchanged when it includes every cluster without a known work, all these clusters had the current revision.
 func (p *Plan) replaceLost(s *Snapshot, states []*placementState) {
 	var had []string
 	complete, lost := true, map[*member]*placementState{}
@@ -85,8 +85,8 @@ func (s *Snapshot) digestOf(clusters []string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// holdAbort holds back an abort. A pass that persists an abort ends there. A paused pass continues and reports the rollout, so the plan
-// must also hold when phases change.
+// holdAbort holds back an abort. A pass that persists an abort ends at that point. A paused pass continues and reports the rollout, so the
+// plan must also have the times at which phases change.
 func (p *Plan) holdAbort(s *Snapshot, states []*placementState) {
 	for _, ps := range states {
 		p.recheck(s, ps)

@@ -40,7 +40,7 @@ func judgePause(s *rollout.Snapshot, p *rollout.Plan) error {
 	unpaused.Paused = false
 	free := rollout.Decide(&unpaused)
 	if free.Abort != nil {
-		// An abort that is persisted ends the pass. The following fields are only set if the abort is held back.
+		// A persisted abort ends the pass. The following fields are only set if the abort is held back.
 		free.Recheck, free.Behind = p.Recheck, p.Behind
 	}
 	if got, want := planText(released(p)), planText(free); got != want {
@@ -89,7 +89,7 @@ func TestPauseHoldsBack(t *testing.T) {
 	}
 }
 
-// TestPauseIsNoStall: held writes count as made. A rollout that would be stalled without the pause is stalled with it.
+// TestPauseIsNoStall: held writes count as made. A rollout that would be stalled without the pause is also stalled during it.
 func TestPauseIsNoStall(t *testing.T) {
 	two := rt.Clusters("c1", "c2")
 	goesOn := rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.MaxFailures(1), two))
@@ -111,7 +111,7 @@ func TestHeldAbort(t *testing.T) {
 	require.Equal(t, 3*time.Minute, p.Recheck, "the deadline of c2")
 }
 
-// TestRevisionsOfAPlan: during a pause, the revisions that works get after it stay in use.
+// TestRevisionsOfAPlan: during a pause, the revisions that works will get after the pause stay in use.
 func TestRevisionsOfAPlan(t *testing.T) {
 	options := []rt.SnapshotOption{
 		rt.Now(10 * minute), rt.Older("000"), rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1", "c2", "c3"))),

@@ -28,30 +28,30 @@ const (
 	PhaseWaiting Phase = "Waiting"
 	// PhaseTerminating means that it has a work that is being deleted. Nothing can be written before that work is deleted.
 	PhaseTerminating Phase = "Terminating"
-	// PhaseTerminationTimedOut means that such a deletion has taken longer than the deadline. It fails nothing, but too many of them halt
-	// their placementRef.
+	// PhaseTerminationTimedOut means that such a deletion has taken longer than the deadline. The cluster does not fail, but too many such
+	// clusters halt their placementRef.
 	PhaseTerminationTimedOut Phase = "TerminationTimedOut"
 	// PhaseInFlight means that the update revision was written, and that the outcome is not known yet, or that the API server rejects the
 	// work.
 	PhaseInFlight Phase = "InFlight"
-	// PhaseValidating means that it would have succeeded, and that a success gate is not True yet.
+	// PhaseValidating means that it would have succeeded, but a success gate is not True yet.
 	PhaseValidating Phase = "Validating"
-	// PhaseSoaking means that it succeeded, and that the success is not settled yet.
+	// PhaseSoaking means that it succeeded, but the success is not settled yet.
 	PhaseSoaking Phase = "Soaking"
-	// PhaseHandingOver means that its success is settled, and that kept objects must be deleted before the success counts.
+	// PhaseHandingOver means that its success is settled, but kept objects must be deleted before the success counts.
 	PhaseHandingOver Phase = "HandingOver"
 	// PhaseDegraded means that its agent reports it as degraded, before any deadline.
 	PhaseDegraded Phase = "Degraded"
 	// PhaseFailed means that it was in flight or degraded past the deadline, or did not settle within
 	// 2 * (progressDeadline + minSuccessTime).
 	PhaseFailed Phase = "Failed"
-	// PhaseAgentUnknown means that its deadline has passed, and that this process has not heard its agent yet: it is not a failure.
+	// PhaseAgentUnknown means that its deadline has passed, but this process has not heard from its agent yet: it has not failed.
 	PhaseAgentUnknown Phase = "AgentUnknown"
 	// PhaseCompleted means that it ran to completion at an older revision and does not take a new one.
 	PhaseCompleted Phase = "Completed"
 	// PhaseSkipped means that it is unavailable, lacks the update revision, and is skipped because of unavailableClusters.
 	PhaseSkipped Phase = "Away"
-	// PhaseHeld means that it lacks the update revision, and that a hold of the cluster keeps it from new revisions.
+	// PhaseHeld means that it lacks the update revision, and that a hold keeps it from new revisions.
 	PhaseHeld Phase = "Held"
 	// PhaseClosed means that it lacks the update revision, and that no window of the cluster is open.
 	PhaseClosed Phase = "Closed"
@@ -63,7 +63,7 @@ const (
 type phase struct {
 	// name is the phase as the plan shows it.
 	name Phase
-	// startable: the cluster may be next.
+	// startable: the cluster can be next.
 	startable bool
 	// takesSlot: it occupies a slot of a Progressive batch.
 	takesSlot when
@@ -71,11 +71,11 @@ type phase struct {
 	keepsTurn bool
 	// halts: it counts against maxFailures when the next clusters are started.
 	halts bool
-	// fails: it counts against maxFailures when the placementRef is judged. Then its failure is a recorded fact.
+	// fails: it counts against maxFailures when the hub decides whether the placementRef has failed, and its failure is recorded.
 	fails bool
 	// mayStillFail: its deadline is running.
 	mayStillFail bool
-	// awaited: its outcome is still to come, so that the rollout is neither complete nor stalled.
+	// awaited: its outcome is pending, so the rollout is neither complete nor stalled.
 	awaited when
 	// tolerated: the rollout may complete without it.
 	tolerated bool
@@ -85,7 +85,7 @@ type phase struct {
 	updated, settled bool
 	// listed: it is named among the clusters that hold up the rollout.
 	listed bool
-	// waitsFor is what it waits for, if that depends on the phase alone.
+	// waitsFor is what it waits for, if the phase alone determines this.
 	waitsFor Wait
 }
 
@@ -96,7 +96,7 @@ var (
 	// terminatingElsewhere is a terminating cluster whose work belongs to another placementRef, and occupies a slot there.
 	terminatingElsewhere = &phase{name: PhaseTerminating, keepsTurn: true, waitsFor: WaitDeletion}
 	terminationTimedOut  = &phase{name: PhaseTerminationTimedOut, halts: true, tolerated: true, listed: true, waitsFor: WaitDeletion}
-	// overdueUnselected is a cluster that had succeeded, that no placementRef selects any more, and whose deadline has passed since.
+	// overdueUnselected is a cluster that had succeeded, but that no placementRef selects any more, and whose deadline has passed since.
 	overdueUnselected = &phase{name: PhaseTerminationTimedOut, waitsFor: WaitDeletion}
 	inFlight          = &phase{
 		name: PhaseInFlight, takesSlot: always, keepsTurn: true, mayStillFail: true, awaited: always, waitsFor: WaitAgent,
@@ -128,7 +128,7 @@ var (
 	succeeded     = &phase{name: PhaseSucceeded, done: true, updated: true, settled: true}
 )
 
-// when is an answer of the table that may depend on the placementRef or on the plan.
+// when is a value in the table that may depend on the placementRef or on the plan.
 type when uint8
 
 const (
@@ -142,7 +142,7 @@ const (
 	unlessHalted
 )
 
-// holds reports whether an answer of the table holds for a member.
+// holds reports whether a value in the table applies to a member.
 func (ps *placementState) holds(m *member, answer when, halted bool) bool {
 	switch answer {
 	case onceWritten:
@@ -155,7 +155,7 @@ func (ps *placementState) holds(m *member, answer when, halted bool) bool {
 	return answer == always
 }
 
-// member is a cluster that counts for a placementRef: one that belongs to it, or one whose work still names it.
+// member is a cluster that counts for a placementRef: it belongs to the placementRef, or its work still names the placementRef.
 type member struct {
 	cluster string
 	group   int // index into placementState.groups
@@ -164,10 +164,10 @@ type member struct {
 	owned bool
 	// invalid is true if no cluster can have the name: it fails at once, and nothing is written or sent to that name.
 	invalid bool
-	// away is true if the cluster does not belong to the placementRef because it is away. It counts as if it did.
+	// away is true if the cluster does not belong to the placementRef because it is away. The cluster still counts as if it belonged to it.
 	away bool
 
-	// atUpdate is true if the work has the update revision. state is then its state by its conditions.
+	// atUpdate is true if the work has the update revision. state is then the state that its conditions show.
 	atUpdate bool
 	state    work.State
 
@@ -176,19 +176,19 @@ type member struct {
 	since time.Time
 	// next is when the phase changes or must be checked again; zero for never.
 	next time.Time
-	// gate is the type of the success gate that keeps its success from counting, or because of which it has failed; empty for none.
+	// gate is the type of the success gate that blocks its success or made it fail; empty for none.
 	gate string
-	// reason is why it has failed, if it has.
+	// reason is why it has failed; empty if it has not.
 	reason workv1alpha1.FailureReason
-	// record is the recorded failure that holds for it; nil for none.
+	// record is the recorded failure that applies to it; nil for none.
 	record *Failure
-	// rejection is the rejection of its work by the API server; nil if it is accepted. lastTry is true if the deadline has passed, and one
-	// more rejection makes the member fail.
+	// rejection is the rejection of its work by the API server; nil if the work is accepted. lastTry is true if the deadline has passed, and
+	// one more rejection makes the member fail.
 	rejection *Rejection
 	lastTry   bool
 	// retriedAt is when a user retried the cluster; zero if that has not happened since the hub last wrote its work.
 	retriedAt time.Time
-	// written is true if this plan writes the update revision to it. chosen is true if the reason is that its turn has come.
+	// written is true if this plan writes the update revision to it. chosen is true if it is written because its turn has come.
 	written, chosen bool
 	// inPlan is true if the plan has a write for its work.
 	inPlan bool
@@ -206,7 +206,7 @@ func (m *member) startable() bool { return m.phase.startable && !m.written }
 func (m *member) failed() bool { return m.phase.fails }
 
 // writtenAgain reports whether a member that was started gets the update revision again: the API server rejects the write, or the member
-// failed, and somebody changed its work since. This starts no further cluster, so neither a halt nor the order of groups prevents it.
+// failed and its work was changed since. This starts no further cluster, so neither a halt nor the order of groups prevents it.
 func (m *member) writtenAgain() bool {
 	return !m.written && (m.rejection != nil && !m.failed() || m.phase == failedChanged || m.phase == degradedChanged)
 }
@@ -221,9 +221,9 @@ func (m *member) unlabelled() bool {
 	return !m.atUpdate && m.work != nil && m.writable() && m.work.Hash() == "" && m.phase != completed
 }
 
-// mayBeInFlight reports whether a member may already be in flight with an unknown outcome. A write of this process had no answer. Or a
-// previous hub may have written to it: there is no work, and the agent was not heard. Or it has the update revision in another form, with
-// kept objects. Such a member is started first (P4).
+// mayBeInFlight reports whether a member may already be in flight with an unknown outcome. That is the case if a write of this process had
+// no answer, or if a previous hub may have written to it: there is no work, and the agent has not reported. It is also the case if it has
+// the update revision in another form, with kept objects. Such a member is started first (P4).
 func (m *member) mayBeInFlight(s *Snapshot) bool {
 	if s.Unanswered[m.cluster] && !m.atUpdate {
 		return true
@@ -234,7 +234,7 @@ func (m *member) mayBeInFlight(s *Snapshot) bool {
 	return !m.atUpdate && m.work.Hash() == s.Update.Hash && m.work.KeptRevision() != ""
 }
 
-// counted reports whether completion depends on a member: it belongs to the placementRef, or would if it were not away.
+// counted reports whether completion depends on a member: it belongs to the placementRef, or would belong to it if it were not away.
 func (m *member) counted() bool { return m.owned || m.away }
 
 // mayFailUnselected reports whether a member that nothing selects any more could still fail.
@@ -254,7 +254,7 @@ func (ps *placementState) computePhase(s *Snapshot, m *member) {
 	case m.atUpdate:
 		ps.updatedPhase(s, m)
 	case m.work != nil && m.work.Digest != s.Update.Digest && m.work.IsComplete():
-		m.phase = completed // It does not take the revision. If the template returns to its own revision, it has that one.
+		m.phase = completed // It does not take the revision. If the template returns to the cluster's own revision, the cluster already has it.
 	default:
 		m.phase = waiting
 		ps.rejectedPhase(s, m)
@@ -293,8 +293,8 @@ func (ps *placementState) updatedPhase(s *Snapshot, m *member) {
 	ps.failFlapping(s, m)
 }
 
-// soakedAt returns when a success has lasted for minSuccessTime. A cluster that never left the revision that the template returns to is not
-// soaked again.
+// soakedAt returns when a success has lasted for minSuccessTime. A cluster that never left the revision to which the template returns is
+// not soaked again.
 func (ps *placementState) soakedAt(s *Snapshot, m *member) time.Time {
 	if s.returns() {
 		if writtenAt, known := m.work.AppliedAt(); known && !writtenAt.After(s.Update.CountsFrom) {
@@ -304,8 +304,8 @@ func (ps *placementState) soakedAt(s *Snapshot, m *member) time.Time {
 	return m.since.Add(ps.strategy.MinSuccessTime)
 }
 
-// soakPhase returns the phase of a success: settled if this process has seen it for long enough and it was soaked, and otherwise soaking,
-// with the time when it settles.
+// soakPhase returns the phase of a success: settled if the success was soaked and this process has seen it for long enough. Otherwise, it
+// returns soaking, with the time at which the success settles.
 func soakPhase(s *Snapshot, w *work.Work, soaked time.Time) (*phase, time.Time) {
 	if w.SucceededSince.IsZero() {
 		return soaking, s.Now.Add(s.Settle)
@@ -330,7 +330,7 @@ func (ps *placementState) mustTerminate(m *member) bool {
 	return !m.atUpdate
 }
 
-// terminationPhase computes the phase of a member whose work has to be deleted. Its deadline runs from the deletion, or from a retry.
+// terminationPhase computes the phase of a member whose work must be deleted. Its deadline runs from the deletion, or from a retry.
 func (ps *placementState) terminationPhase(s *Snapshot, m *member) {
 	m.phase, m.reason = terminating, workv1alpha1.FailureTerminationTimedOut
 	if m.work.PlacementName() != ps.ref.Name {

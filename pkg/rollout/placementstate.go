@@ -15,11 +15,11 @@ type placementState struct {
 	selection *selection
 	strategy  placement.Strategy
 	err       error
-	// groups are the decision groups by index, and isMandatory is true for each mandatory one.
+	// groups are the decision groups by index, and isMandatory is true for each mandatory group.
 	groups      []placement.Group
 	isMandatory []bool
-	// rings are the listed groups, and open is how many of them, and of the other clusters after them, may begin (rings.go). ringOf has the
-	// position of each decision group: its entry in rings, or len(rings).
+	// rings are the listed groups. open is the position of the last one that may begin; len(rings) if the other clusters may begin, too
+	// (rings.go). ringOf has the position of each decision group: its entry in rings, or len(rings).
 	rings  []ring
 	ringOf []int
 	open   int
@@ -27,12 +27,12 @@ type placementState struct {
 	gates [][]work.Gate
 	// members are sorted by cluster.
 	members []*member
-	// counted is the largest number of members since the rollout began, as far as it is known. uncounted is true if it was lost.
+	// counted is the largest known number of members since the rollout began. uncounted is true if that number was lost.
 	counted   int
 	uncounted bool
 	// leaving are the works that name the placementRef although it does not own their clusters. Some of them are members.
 	leaving []*work.Work
-	// returning is how many unselected clusters this plan returns to the update revision. Each takes a slot, as it does from the next plan on.
+	// returning is how many unselected clusters this plan returns to the update revision. Each takes a slot, as it will in later plans.
 	returning int
 	// limit is what members that are not next wait for.
 	limit Wait
@@ -71,7 +71,7 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	return ps
 }
 
-// addLeft adds a member for a work that still counts here.
+// addLeft adds a member for a work that still counts for the placementRef.
 func (ps *placementState) addLeft(s *Snapshot, w *work.Work) {
 	away, _ := s.away(w.Cluster())
 	away = away && !w.Deleting() && ps.selection.find(w.Cluster()) == nil
@@ -94,10 +94,10 @@ func (ps *placementState) names(holds func(*member) bool) []string {
 	return clusters
 }
 
-// addLeaving adds members for works that still count here. A work that has the update revision, or whose cluster failed with it, always
-// counts. Any other work counts only if it is all that is left of a group that other groups wait for. Such a group is not empty: a canary
-// that leaves must not send the next revision to production first. Otherwise the work does not count, because a lost cluster would
-// hold up every rollout. For the same reason, a cluster that is away keeps no group waiting.
+// addLeaving adds members for works that still count for the placementRef. A work that has the update revision, or whose cluster failed
+// with it, always counts. Any other work counts only if nothing else is left of a group that other groups wait for. Such a group is not
+// empty: otherwise, the next revision would go to production first when the canary leaves. In all other cases, the work does not count,
+// because a lost cluster would hold up every rollout. For the same reason, a cluster that is away keeps no group waiting.
 func (ps *placementState) addLeaving(s *Snapshot) {
 	if len(ps.leaving) == 0 {
 		return
@@ -129,8 +129,8 @@ func (ps *placementState) hasTurn(group *placement.Group) bool {
 		(ps.perGroup() || ps.strategy.IsMandatory(group) || ps.strategy.RingOf(group) < len(ps.strategy.Rings))
 }
 
-// findGroup returns the group of a work's cluster when the work was written, found by index and name, or by name. If that group no longer
-// exists, findGroup returns a new one with the index -1.
+// findGroup returns the group that a work's cluster belonged to when the work was written. It looks for the index and the name, then for
+// the name alone. If that group no longer exists, findGroup returns a new one with the index -1.
 func (ps *placementState) findGroup(work *work.Work) (int, placement.Group) {
 	wanted, known := work.DecisionGroup()
 	if !known {
@@ -157,7 +157,7 @@ func (ps *placementState) groupOf(work *work.Work) int {
 }
 
 // orderGroups puts the groups in the order of their indices. A group without selected clusters keeps its turn, and comes before a group
-// with the same index: OCM numbers only groups that have clusters, so the next group takes over the index of a group that has none left.
+// with the same index: OCM numbers only groups that have clusters, so the next group takes over the index of an empty group.
 func (ps *placementState) orderGroups() {
 	order := make([]int, len(ps.groups))
 	for g := range order {

@@ -19,7 +19,7 @@ func TestCanaryOnItsWayOut(t *testing.T) {
 	deadline := rt.Deadline("5m")
 	lately, long := rt.DeletedAt(9*minute), rt.DeletedAt(minute)
 	canary := rt.InGroup("0/canary")
-	// As OCM numbers them: when the canary is no longer selected, production gets its index.
+	// The indices are as in OCM: when the canary is no longer selected, production gets its index.
 	selected := []rt.RefOption{rt.Group("canary", "k1"), rt.Group("production", "c1", "c2")}
 	deselected := []rt.RefOption{rt.Group("production", "c1", "c2")}
 	for name, tc := range map[string]struct {
@@ -64,7 +64,8 @@ func TestCanaryOnItsWayOut(t *testing.T) {
 	}
 }
 
-// TestDeletionThatHangs: the deadline runs from the deletion, and fires exactly on time, but not before the agents had time to report.
+// TestDeletionThatHangs: the deadline runs from the deletion, and fires exactly on time, but not before the agents have had time to
+// report.
 func TestDeletionThatHangs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		now, since rt.SnapshotOption

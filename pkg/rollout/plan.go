@@ -19,9 +19,9 @@ const (
 	Create Action = "Create"
 	// Update writes a revision into a work: spec, hash and time in one request.
 	Update Action = "Update"
-	// Adopt adds the hash to a work of an older hub whose spec is already the revision's: metadata only.
+	// Adopt adds the hash to a work of an older hub whose spec already matches the revision: metadata only.
 	Adopt Action = "Adopt"
-	// Relabel updates the labels that are not about the revision: metadata only.
+	// Relabel updates the labels that do not depend on the revision: metadata only.
 	Relabel Action = "Relabel"
 )
 
@@ -75,7 +75,7 @@ func (d Delete) String() string {
 	return fmt.Sprintf("Delete %s/%s: %s", d.Work.Cluster(), d.Work.Object.Name, d.Why)
 }
 
-// Abort is the decision to go back to the current revision.
+// Abort is the decision to return to the current revision.
 type Abort struct {
 	// Reason names the refs that failed, and their clusters.
 	Reason string
@@ -99,26 +99,27 @@ type RefOutcome struct {
 	Updated int
 	// SoakIgnored is the minSuccessTime of a ref with rollout type All, which ignores it.
 	SoakIgnored time.Duration
-	// Failed and Halted are the judgement over its clusters.
+	// Failed is true if too many of its clusters have failed. Halted is true if it starts nothing new.
 	Failed, Halted bool
-	// Undecided are clusters that it no longer selects and whose deadlines have not passed. The rollout is not complete before then: the new
-	// revision may have disconnected them.
+	// Undecided are clusters that it no longer selects and whose deadlines have not passed. The rollout is not complete before those
+	// deadlines: the new revision may have disconnected the clusters.
 	Undecided []string
-	// Terminating are clusters whose works are being deleted and block something: the slot of a cluster that the ref selects, or the turn of
-	// a group that has no other. Deadline is how long they block it at most; zero for no limit.
+	// Terminating are clusters whose works are being deleted and block a cluster that the ref selects, or the turn of a group without other
+	// clusters. Deadline is the maximum time for which they block it; zero for no limit.
 	Terminating []string
 	Deadline    time.Duration
 
 	// Phases is the number of its clusters in each phase.
 	Phases map[Phase]int
 
-	// overSelected: more of the selected clusters failed than maxFailures allows of the selected clusters.
+	// overSelected is true if more selected clusters failed than maxFailures allows for the selected clusters alone.
 	overSelected bool
-	// gate is the state of the first listed group that holds others back; empty if there is none, or the placementRef is halted. missing is
-	// true if that group has been missing for too long.
+	// gate is the state of the first listed group that holds other clusters back; empty if there is none, or if the placementRef is halted.
+	// missing is true if that group has been missing for too long.
 	gate    GroupPhase
 	missing bool
-	// gatesPassedOver is true if that group, or a later one, has clusters that are skipped or on hold: completion must not let them pass it.
+	// gatesPassedOver is true if that group, or a later one, has clusters that are skipped or on hold. The rollout must not complete then,
+	// because they could pass that group.
 	gatesPassedOver bool
 	// awaited is how many of its clusters have no outcome yet, including clusters that it no longer selects.
 	awaited int
@@ -126,9 +127,9 @@ type RefOutcome struct {
 
 // Actions are the actions of a plan.
 type Actions struct {
-	// Abort is set if the rollout is to be aborted. Then Writes and Deletes are empty: the abort is persisted first.
+	// Abort is set if the rollout must be aborted. Then Writes and Deletes are empty: the abort is persisted first.
 	Abort *Abort
-	// Writes are the writes, in the order in which they should be made.
+	// Writes are the writes, in the order in which to make them.
 	Writes []Write
 	// Deletes are the deletions of works that no ref selects, and of surplus works.
 	Deletes []Delete
@@ -142,18 +143,18 @@ type Plan struct {
 	Actions
 	// WouldAbort is the abort that failureStrategy ReportAbort does not carry out; nil for none.
 	WouldAbort *Abort
-	// AbortBlocked is why a failed ref with AbortAll or ReportAbort decides no abort.
+	// AbortBlocked is why a failed ref with AbortAll or ReportAbort does not lead to an abort.
 	AbortBlocked AbortBlock
-	// Held contains the actions that a pause holds back; nil if the owner is not paused. Then Abort and Deletes are empty, and Writes has only
-	// works that agents have lost.
+	// Held contains the actions that a pause holds back; nil if the owner is not paused. If it is set, Abort and Deletes are empty, and
+	// Writes has only works that agents have lost.
 	Held *Actions
 	// Served is a digest, for the ledger, of the clusters that have the current revision during a pause over a broker. If a pass can't
 	// compute it, it keeps Snapshot.Served.
 	Served string
-	// Lost names, sorted, the selected clusters without a work whose agents are heard over a broker, if a pause holds back the work. They
-	// never had a work, or their agents have lost it and will remove its objects.
+	// Lost names, sorted, the selected clusters that have no work although their agents report over a broker, while a pause holds back the
+	// write. They never had a work, or their agents have lost it and will remove its objects.
 	Lost []string
-	// Complete is true if every selected cluster has settled success at the update revision, except tolerated failures.
+	// Complete is true if the success of every selected cluster at the update revision has settled, except for tolerated failures.
 	Complete bool
 	// Stalled is true if the rollout does not continue by itself.
 	Stalled bool
@@ -182,22 +183,24 @@ type Plan struct {
 	Away []AwayCluster
 	// OnHold are the selected clusters that a hold or a closed window keeps from the update revision, by cluster.
 	OnHold []HeldCluster
-	// AwaitedAway names those of them whose result the rollout waits for or, while aborted, that have not confirmed the desired revision.
+	// AwaitedAway names the clusters in Away whose result the rollout waits for or, while aborted, that have not confirmed the desired
+	// revision.
 	AwaitedAway []string
-	// awayCounted is how many of them have the update revision: awayUpdated succeeded with it, awaySettled for long enough, and
-	// awayTolerated have failed.
+	// awayCounted is how many clusters in Away have the update revision: awayUpdated of them succeeded with it, awaySettled of them for long
+	// enough, and awayTolerated of them failed.
 	awayCounted, awayUpdated, awaySettled, awayTolerated int
-	// awayRestorable is how many of them an abort restores.
+	// awayRestorable is how many clusters in Away an abort restores.
 	awayRestorable int
-	// AgentUnknown names the selected clusters whose works were written a while ago and whose agents this process has not heard, sorted.
+	// AgentUnknown names, sorted, the selected clusters whose works were written at least unknownNamedAfter ago and whose agents have not
+	// reported to this process.
 	AgentUnknown []string
 	// Confirmed is how many selected clusters have succeeded at the desired revision for long enough to count. While aborted, it includes
 	// clusters that are away.
 	Confirmed int
 	// tolerated is the number of selected clusters with a failure that does not prevent completion.
 	tolerated int
-	// Behind is how many works, of those that can be written, are not at the desired revision. In an abort, a work that was restored and that
-	// somebody changed since does not count.
+	// Behind is how many writable works are not at the desired revision. In an abort, a work that was restored and changed since does not
+	// count.
 	Behind int
 	// Deferred is how many works are not written yet because it is unknown which revision their clusters served last.
 	Deferred int
@@ -205,9 +208,9 @@ type Plan struct {
 	NotKept []string
 	// Records are the facts about this rollout that the status must hold.
 	Records Records
-	// Exceeded is the exceeded bound because of which no object is kept; empty for none.
+	// Exceeded is the bound that was exceeded, so that no object is kept; empty for none.
 	Exceeded string
-	// Settled are works whose success has settled since the last plan. The next snapshot must contain this.
+	// Settled are works whose success has settled since the last plan. The next snapshot must include this fact.
 	Settled []*work.Work
 	// Accepted are works that the API server stored with a different spec than the hub requested.
 	Accepted []*work.Work
@@ -249,8 +252,8 @@ func (p *Plan) Restorable() int {
 	return p.awayRestorable + p.sum(func(ref *RefOutcome) int { return ref.Selected - ref.invalid })
 }
 
-// RollsOut reports whether the plan writes a revision for the first time, or would without a pause. Writes of metadata alone, and retries
-// of rejected writes, do not advance a rollout. Nor do stand-ins.
+// RollsOut reports whether the plan writes a revision for the first time, or would do so without a pause. Writes of metadata alone,
+// retries of rejected writes, and stand-ins do not advance a rollout.
 func (p *Plan) RollsOut() bool {
 	return slices.ContainsFunc(p.due().Writes, func(w Write) bool { return w.Action != Relabel && !w.Retry && !w.StandIn })
 }
@@ -258,7 +261,7 @@ func (p *Plan) RollsOut() bool {
 // namesShown limits the clusters that a message names, because the message of a condition may have at most 32 KiB.
 const namesShown = 5
 
-// Names counts clusters and names the first of them.
+// Names returns the number of clusters and the names of the first of them.
 func Names(clusters []string) string {
 	if len(clusters) == 1 {
 		return "1 cluster (" + clusters[0] + ")"
@@ -266,7 +269,7 @@ func Names(clusters []string) string {
 	return fmt.Sprintf("%d clusters (%s)", len(clusters), first(clusters))
 }
 
-// first names the first of some clusters.
+// first returns the names of the first clusters in a list.
 func first(clusters []string) string {
 	if len(clusters) <= namesShown {
 		return strings.Join(clusters, ", ")

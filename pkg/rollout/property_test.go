@@ -14,7 +14,7 @@ import (
 )
 
 // TestMain makes every run play the same stories, unless -rapid.checks or -rapid.seed is set: a change must not fail because of an earlier
-// bug. `make soak` plays new ones.
+// bug. `make soak` plays new stories.
 func TestMain(m *testing.M) {
 	_ = flag.Set("rapid.checks", "1000")
 	_ = flag.Set("rapid.seed", "1")

@@ -9,7 +9,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// The records of failures in the ledger, and how long they hold (R11):
+// The records of failures in the ledger, and how long they apply (R11):
 //
 //  1. A failure and a halt are recorded before the hub acts on them (records; Judge in package lifecycle).
 //  2. A recorded failure gives its cluster the phase of a failure until the success of the cluster is settled, even after a restart, or an
@@ -30,7 +30,7 @@ type Failure struct {
 	Reason workv1alpha1.FailureReason
 	// Message is the message of the agent or the API server; empty if unknown.
 	Message string
-	// Gate is the type of the success gate because of which it failed; empty if it failed for another reason, or the failure is recorded.
+	// Gate is the type of the success gate that made it fail; empty if it failed for another reason, or if the failure is recorded.
 	Gate string
 }
 
@@ -41,22 +41,22 @@ type Records struct {
 	// Rejections are the clusters in flight whose works the API server rejects, at most MaxFailures, by name. Their deadlines run from the
 	// recorded times.
 	Rejections map[string]Failure
-	// Degraded are the clusters that were degraded when their placementRef was halted, at most MaxFailures, by name, until they are healthy:
-	// the halt stays, whatever happens to their works.
+	// Degraded are the clusters that were degraded when their placementRef was halted, at most MaxFailures, by name. They are kept until the
+	// clusters are healthy, so that the halt remains regardless of changes to their works.
 	Degraded map[string]Failure
 	// Halted maps the name of the Placement of each halted placementRef to the time when the halt began.
 	Halted map[string]time.Time
-	// Counted is the largest number of clusters that have counted for each placementRef since the rollout began, by the name of its Placement:
-	// a placementRef fails by a percentage in maxFailures of that number.
+	// Counted is the largest number of clusters that have counted for each placementRef since the rollout began, by the name of its
+	// Placement. A percentage in maxFailures applies to that number.
 	Counted map[string]int
 	// Baking maps each listed group, as "<Placement>/<group>", to when its bakeTime began.
 	Baking map[string]time.Time
-	// Lost is true if the records were lost: until deadlines fire again, the failures are unknown. Uncounted is true if only Counted
-	// was lost, or was lost too: then no percentage fails a placementRef in this rollout.
+	// Lost is true if the records were lost: until deadlines fire again, the failures are unknown. Uncounted is true if Counted was lost:
+	// then no percentage fails a placementRef in this rollout.
 	Lost, Uncounted bool
 }
 
-// Adds reports whether other records hold a fact that these lack.
+// Adds reports whether r holds a fact that the other records lack.
 func (r *Records) Adds(to *Records) bool {
 	return lacks(to.Failures, r.Failures) || lacks(to.Halted, r.Halted)
 }
@@ -76,7 +76,7 @@ func (s *Snapshot) hasFailed(cluster string) bool {
 	return known && !s.Aborted && record.Reason != workv1alpha1.FailureTerminationTimedOut
 }
 
-// recordOf returns the recorded failure that holds for a member. A deletion that timed out counts while the work still exists. Any other
+// recordOf returns the recorded failure that applies to a member. A deletion that timed out counts while the work still exists. Any other
 // failure counts for the placementRef that the work names, until the work is deleted.
 func (ps *placementState) recordOf(s *Snapshot, m *member) (record Failure, holds bool) {
 	if s.Aborted {
@@ -232,7 +232,7 @@ func (r *Records) addFailure(cluster string, failure Failure) {
 	}
 }
 
-// keep keeps the records of clusters that count for no placementRef while a selection is unknown: a Placement that is missing, or whose
+// keep keeps the records of clusters that count for no placementRef while a selection is unknown. A Placement that is missing, or whose
 // decisions are being written, does not revoke a failure.
 func keep(found, recorded map[string]Failure, states []*placementState) {
 	if len(recorded) == 0 {
@@ -267,8 +267,8 @@ func bounded(all, known map[string]Failure) map[string]Failure {
 	return kept
 }
 
-// haltHolds reports whether a recorded halt of a placementRef still holds although the known members do not halt it. It holds after a
-// restart, while the records name too few members or were lost, until deadlines fire again.
+// haltHolds reports whether a recorded halt of a placementRef still applies although the known members do not halt it. It applies after a
+// restart, until deadlines fire again, if the records were lost or name too few members.
 func (ps *placementState) haltHolds(s *Snapshot) bool {
 	if s.Aborted || ps.err != nil || !s.Now.Before(s.Gap.Over(ps.strategy.Deadline)) {
 		return false
@@ -299,8 +299,8 @@ func (ps *placementState) retried(s *Snapshot, m *member, a work.Assessment) tim
 	return at
 }
 
-// hadFailed reports whether a member with the update revision had failed before a given time. Whether the cluster flapped
-// is judged only from when this process began to watch it, because the cluster may have succeeded before a restart.
+// hadFailed reports whether a member with the update revision had failed before a given time. It detects flapping only since this process
+// began to watch the cluster, because the cluster may have succeeded before a restart.
 func (ps *placementState) hadFailed(s *Snapshot, m *member, a work.Assessment, by time.Time) bool {
 	switch {
 	case a.State == work.GateFailed:
@@ -314,8 +314,8 @@ func (ps *placementState) hadFailed(s *Snapshot, m *member, a work.Assessment, b
 	return a.Since.Add(ps.strategy.Deadline).Before(by) || flapped.Before(by) && !m.work.Settled(s.Update)
 }
 
-// renewRetried gives retried clusters that have the update revision a new applied-at, from which their deadline runs. The rest of the work
-// does not change.
+// renewRetried writes a new applied-at time, from which the deadline runs, to retried clusters that have the update revision. The rest of
+// the work does not change.
 func (p *Plan) renewRetried(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
 		if m.retriedAt.IsZero() || !m.writable() && !m.away {

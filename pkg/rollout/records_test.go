@@ -36,7 +36,7 @@ func reasons(records map[string]rollout.Failure) map[string]workv1alpha1.Failure
 	return found
 }
 
-// TestRecordsAreBounded: the status names at most 100 failed clusters, and those that it already names stay.
+// TestRecordsAreBounded: the status names at most 100 failed clusters, and keeps those that it already names.
 func TestRecordsAreBounded(t *testing.T) {
 	var names []string
 	var works []work.Work
@@ -51,7 +51,7 @@ func TestRecordsAreBounded(t *testing.T) {
 	require.NotContains(t, p.Records.Failures, "c140")
 }
 
-// TestUnreadableStrategyTakesNoFailureBack: if an edit makes the spec unreadable, and is corrected later, no record changes.
+// TestUnreadableStrategyTakesNoFailureBack: no record changes if an edit makes the spec unreadable and is corrected later.
 func TestUnreadableStrategyTakesNoFailureBack(t *testing.T) {
 	ref := rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures(-1), rt.Clusters("c1", "c2")))
 	halted := func(s *rollout.Snapshot) { s.Records.Halted = map[string]time.Time{"p1": rt.At(minute)} }
@@ -61,7 +61,7 @@ func TestUnreadableStrategyTakesNoFailureBack(t *testing.T) {
 	require.Empty(t, texts(p))
 }
 
-// TestLostRecordsStartNothing: until the deadlines count again, it is unknown which clusters had failed.
+// TestLostRecordsStartNothing: until deadlines fire again, it is unknown which clusters had failed.
 func TestLostRecordsStartNothing(t *testing.T) {
 	ref := rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.Clusters("c1", "c2")))
 	lost := func(s *rollout.Snapshot) { s.Records.Lost = true }

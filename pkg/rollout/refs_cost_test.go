@@ -36,7 +36,7 @@ func worksOf(clusters []string, of func(i int) []rt.WorkOption) []work.Work {
 	return works
 }
 
-// manyRefs are the scenes in which a step of a decision could visit every work for each placementRef, or every placementRef for each work.
+// manyRefs are the scenes in which a step of a decision could visit every work for each placementRef, or the reverse.
 var manyRefs = []scene{
 	{"each-selects-some", func(refs, works int) *rollout.Snapshot {
 		clusters := clusterNames(works)
@@ -79,7 +79,7 @@ var manyRefs = []scene{
 		for r := range refs {
 			options := []rt.RefOption{rt.PerGroup(), rt.Deadline("2h")}
 			for g := range works / 2 {
-				if g%refs == r { // The other half is on its way out.
+				if g%refs == r { // The other half is leaving.
 					options = append(options, rt.GroupAt(int32(g), fmt.Sprintf("g%d", g), clusters[g]), rt.MandatoryAt(int32(g)))
 				}
 			}

@@ -10,7 +10,7 @@ import (
 
 // Rejection is the API server's rejection of the writes of a cluster's work, until a user removes the cause.
 type Rejection struct {
-	// Since is when it first rejected a write.
+	// Since is when the API server first rejected a write.
 	Since time.Time
 	// TriedAt is when this process last tried the write; zero if it did not.
 	TriedAt time.Time
@@ -41,8 +41,9 @@ func (s *Snapshot) rejectionOf(cluster string) (Rejection, bool) {
 	return rejection, known || recorded
 }
 
-// rejectedPhase puts a member in flight if the API server rejects its work. It fails only when a try after the deadline was rejected as
-// well: an abort must not rest on an outdated answer. While aborted, phases are about a revision that is no longer written.
+// rejectedPhase puts a member in flight if the API server rejects its work. The member fails only when a try after the deadline was
+// rejected as well: an abort must not be based on an outdated answer. While the rollout is aborted, phases are about a revision that is no
+// longer written.
 func (ps *placementState) rejectedPhase(s *Snapshot, m *member) {
 	found, known := s.rejectionOf(m.cluster)
 	if !known || !m.owned || s.Aborted {
@@ -56,7 +57,7 @@ func (ps *placementState) rejectedPhase(s *Snapshot, m *member) {
 	}
 }
 
-// describeRejected names the failed clusters whose works the API server rejects, with the message for the first of them.
+// describeRejected returns the names of the failed clusters whose works the API server rejects, with the message for the first of them.
 func (ps *placementState) describeRejected() string {
 	isRejected := func(m *member) bool { return m.failed() && m.rejection != nil }
 	for _, m := range ps.members {

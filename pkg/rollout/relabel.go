@@ -7,9 +7,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Metadata returns the labels and annotations that the work of a write gets. AnnotationAppliedAt is not among them: its value is the time
-// of the request. Decide does not compute it: a pass writes only some of a large plan, and the abort of 10,000 clusters would take twice as
-// long to decide.
+// Metadata returns the labels and annotations that the work of a write gets. AnnotationAppliedAt is not included: its value is the time of
+// the request. Decide does not compute the metadata: a pass makes only some of the writes of a large plan, and deciding the abort of
+// 10,000 clusters would take twice as long.
 func (w *Write) Metadata() work.Metadata {
 	existing := &workv1.ManifestWork{}
 	if w.Work != nil {
@@ -40,9 +40,9 @@ func (w *Write) ChangesSpec() bool {
 	return w.Work != nil && w.Revision != nil && w.Work.Digest != w.Revision.Digest
 }
 
-// relabel updates the labels and annotations of works that the plan does not otherwise write, or whose write the API server rejects. They
-// are outdated if the owner's labels changed, another placementRef took over a cluster, or an older release wrote the work. The strategies
-// do not apply.
+// relabel updates the labels and annotations of works that the plan does not otherwise write, or whose write the API server rejects.
+// Labels and annotations are outdated if the owner's labels changed, another placementRef took over a cluster, or an older release wrote
+// the work. The strategies do not apply.
 func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 	for _, ps := range states {
 		for _, m := range ps.members {
@@ -57,7 +57,7 @@ func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 			if w.Why == "" {
 				continue
 			}
-			if m.work.PlacementName() != w.Placement { // The work now counts here, in this group.
+			if m.work.PlacementName() != w.Placement { // The work now counts for this placementRef and group.
 				w.Group, w.Why = ps.groups[m.group].Key(), "its cluster belongs to "+ps.ref.Name+" now"
 			}
 			p.Writes = append(p.Writes, w)
@@ -65,14 +65,14 @@ func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 	}
 }
 
-// failedInAnother reports whether a member failed in a decision group that its work does not name. If the cluster is deselected, its
-// failure counts in the group that the work names.
+// failedInAnother reports whether a member failed in a decision group other than the one that its work names. If the cluster is
+// deselected, its failure counts in the group that the work names.
 func (ps *placementState) failedInAnother(m *member, group string) bool {
 	of, known := m.work.DecisionGroup()
 	return known && m.phase.fails && ps.ref.Settled() && m.work.PlacementName() == ps.ref.Name && of.Key() != group
 }
 
-// placement returns the Placement with which a member's work is labelled. While a selection is unknown, no work is handed over.
+// placement returns the Placement for the label of a member's work. While a selection is unknown, no work is handed over.
 func (m *member) placement(ps *placementState) string {
 	if ps.selection.anyUnknown && m.work != nil && m.work.PlacementName() != "" {
 		return m.work.PlacementName()

@@ -8,15 +8,15 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// How long a cluster must have been unselected without interruption before its work is deleted: OCM writes decisions in
-// slices, one after the other, and a cluster that moves between slices is in none of them until the last slice is written. It also
-// creates a decision without clusters first.
+// How long a cluster must have been unselected without interruption before its work is deleted. OCM writes decisions in slices, one after
+// the other, and a cluster that moves between slices is in none of them until the last slice is written. OCM also creates a decision
+// before it writes the clusters into it.
 const (
 	unselectedFor = 5 * time.Second
 	// unselectedForUnmatched applies while the decisions do not match the Placements' own counts.
 	unselectedForUnmatched = 15 * time.Second
-	// unselectedForWritten applies to Placements with several slices or an empty one. The placement controller can die between two requests,
-	// and its successor writes the rest only after the leader lease of 137 s has expired.
+	// unselectedForWritten applies to Placements with several slices or an empty slice. The placement controller can die between two
+	// requests, and its successor writes the rest only after the leader lease of 137 s has expired.
 	unselectedForWritten = 3 * time.Minute
 )
 
@@ -44,8 +44,8 @@ func (p *Plan) remove(s *Snapshot, sel *selection) {
 	}
 }
 
-// removalWait returns the wait for every work. A Placement whose decisions are empty may be about to select any cluster, unless it says
-// itself that it selects none.
+// removalWait returns the wait that applies to every work. A Placement whose decisions are empty may be about to select any cluster,
+// unless its status shows that it selects none.
 func removalWait(refs []placement.Ref) time.Duration {
 	mayFill := func(ref placement.Ref) bool { return ref.Placement.Empty() && ref.MayBeWritten() }
 	switch {
@@ -68,8 +68,8 @@ func writtenPlacements(refs []placement.Ref) map[string]bool {
 	return written
 }
 
-// writtenWait returns the wait for a work whose cluster may be moving between two slices of a Placement. A placementRef that was removed
-// from the spec does not count: a user decided that.
+// writtenWait returns the wait for a work whose cluster may be moving between two slices of a Placement. A placementRef that a user
+// removed from the spec does not count.
 func writtenWait(written map[string]bool, w *work.Work) time.Duration {
 	if written[w.PlacementName()] || slices.ContainsFunc(w.SelectedBy, func(name string) bool { return written[name] }) {
 		return unselectedForWritten
@@ -77,14 +77,14 @@ func writtenWait(written map[string]bool, w *work.Work) time.Duration {
 	return 0
 }
 
-// after returns when a state that was first seen at a given time has lasted for the given wait. The state may have changed during the
-// last gap, so the wait restarts after that gap.
+// after returns when a state that was first seen at a given time will have lasted for the given wait. The state may have changed during
+// the last gap, so the wait restarts after that gap.
 func (s *Snapshot) after(seen time.Time, wait time.Duration) time.Time {
 	return work.Later(seen, s.Gap.End).Add(wait)
 }
 
-// removeUnselected deletes a work that nothing has selected for long enough, and reports whether it does. A work whose cluster is away
-// stays.
+// removeUnselected deletes a work whose cluster has been unselected for long enough, and reports whether it does so. A work whose cluster
+// is away stays.
 func (p *Plan) removeUnselected(s *Snapshot, w *work.Work, wait time.Duration) bool {
 	if away, _ := s.away(w.Cluster()); away {
 		return false

@@ -11,8 +11,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// TestRemoveBetweenSlices: the placement controller can die after it removed a cluster from one slice, and before it added the cluster to
-// another slice. Its successor starts only after the leader lease has expired, and the workload must still exist.
+// TestRemoveBetweenSlices: the placement controller can die after it has removed a cluster from one slice, and before it adds the cluster
+// to another slice. Its successor starts only after the leader lease has expired, and the workload must still exist then.
 func TestRemoveBetweenSlices(t *testing.T) {
 	hundred := make([]string, 100)
 	for i := range hundred {
@@ -48,7 +48,7 @@ func TestRemoveBetweenSlices(t *testing.T) {
 	}
 }
 
-// TestSliced: a cluster may be between two slices of some Placements.
+// TestSliced: a cluster can be between two slices of a Placement.
 func TestSliced(t *testing.T) {
 	refs := []placement.Ref{rt.Ref("p1", rt.Clusters("c1", "c2")), rt.Ref("p2", rt.Clusters("c2", "c3"), rt.Slices(2)),
 		rt.Ref("p3", rt.Clusters("c3"), rt.Slices(3)), rt.Ref("p4", rt.Missing())}

@@ -8,19 +8,19 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// The order of the decision groups that rolloutStrategy.groups lists (R47):
+// The order of the decision groups in rolloutStrategy.groups (R47):
 //
-//  1. The entries of the list begin one after the other, and the other clusters follow. An entry passes, and the next one may begin, when its
-//     group has clusters that belong to the placementRef, the group is approved if required, each of its clusters is done, at least one of
-//     them succeeded (allFailed), and its bakeTime has passed (firstWaiting).
-//  2. A cluster is done when it succeeded, failed within the limits, or does not count. A cluster that joins an entry that has passed, or
-//     relapses there, holds back the clusters after the entry that have not begun (finished).
+//  1. The entries of the list begin one after the other, and the other clusters follow. An entry passes, and the next entry may begin,
+//     when its group has clusters that belong to the placementRef and is approved, if required, all of its clusters are done, at least one
+//     of them succeeded (allFailed), and its bakeTime has passed (firstWaiting).
+//  2. A cluster is done when it succeeded, failed within the limits, or does not count. If a cluster joins an entry that has passed, or
+//     relapses in it, it holds back the later clusters that have not begun (finished).
 //  3. The bakeTime runs from the last success in the entry. That time is recorded in the ledger when the entry is done, because works do
 //     not always show it (bakeFrom).
-//  4. An entry with a maxConcurrency or maxFailures of its own does not count toward those of the strategy (pool, failureLimits).
-//  5. An undo at once is not held back, nor is a cluster that joins after the completion (ringsHold).
-//  6. A rollout that waits for a bakeTime or an approval is in progress. It is stalled if a group is still missing when missingFor has
-//     passed since the beginning (noteGroups), or if every cluster of a group has failed and other clusters follow.
+//  4. An entry with its own maxConcurrency or maxFailures does not count toward the strategy's (pool, failureLimits).
+//  5. The list does not hold back an undo at once, or a cluster that joins after the completion (ringsHold).
+//  6. A rollout that waits for a bakeTime or an approval is in progress. It is stalled if a group is still missing missingFor after the
+//     beginning (noteGroups), or if every cluster of a group has failed and other clusters follow.
 
 // GroupPhase is the progress of a listed decision group.
 type GroupPhase string
@@ -35,7 +35,7 @@ const (
 	GroupUnapproved GroupPhase = "Unapproved"
 	// GroupRunning means that the clusters of the group get the update revision.
 	GroupRunning GroupPhase = "Running"
-	// GroupFailed means that every cluster of the group has failed, within the limits: no later group begins until one succeeds.
+	// GroupFailed means that every cluster of the group has failed, within the limits: no later group begins until one of them succeeds.
 	GroupFailed GroupPhase = "Failed"
 	// GroupBaking means that the group is done, but its bakeTime has not passed.
 	GroupBaking GroupPhase = "Baking"
@@ -50,15 +50,15 @@ type GroupState struct {
 	// Group is the groupName of its entry in the list, or its groupIndex as text.
 	Group string
 	State GroupPhase
-	// For is the group that it waits for if State is Waiting; empty otherwise.
+	// For is the group that it waits for if the state is Waiting; empty otherwise.
 	For string
-	// Until is the end of its bakeTime if State is Baking; zero otherwise.
+	// Until is the end of its bakeTime if the state is Baking; zero otherwise.
 	Until time.Time
 	// NeedsApproval is true if the group waits, or will wait, for an approval that it does not have.
 	NeedsApproval bool
 	// BakeTime is how long it bakes after its last success.
 	BakeTime time.Duration
-	// Clusters is the number of its clusters that count, and Unfinished names those that have to succeed first, sorted.
+	// Clusters is the number of its clusters that count, and Unfinished names, sorted, those that must succeed first.
 	Clusters   int
 	Unfinished []string
 }
@@ -74,8 +74,8 @@ type ring struct {
 	*workv1alpha1.RolloutGroup
 	// exists is true if a cluster of the group belongs to the placementRef.
 	exists bool
-	// size is the number of its clusters that count, failed is the number of those that have failed within the limits, and unfinished names
-	// those that are not done.
+	// size is the number of its clusters that count, failed is how many of them have failed within the limits, and unfinished names those
+	// that are not done.
 	size, failed int
 	unfinished   []string
 	// recorded is the recorded time of the last success in the entry, and succeeded is that time according to its works; zero for none. from
@@ -135,17 +135,17 @@ func (r *ring) add(m *member, s *Snapshot) {
 	}
 }
 
-// finished reports whether a member does not hold back the listed groups after its own.
+// finished reports whether a member no longer holds back later listed groups.
 func (m *member) finished() bool {
 	return m.phase.done || m.phase.tolerated || m.phase == overdueUnselected
 }
 
-// allFailed reports whether every cluster of an entry has failed. An entry whose clusters are all passed over has not failed.
+// allFailed reports whether every cluster of an entry has failed. An entry whose clusters are all skipped or on hold has not failed.
 func (r *ring) allFailed() bool { return r.size > 0 && r.failed == r.size }
 
-// succeededAt returns when a member succeeded. An agent may report no transition, and its clock may be behind. So if the recorded time of
-// the entry does not cover the success, the success counts from when this process first saw it. After a restart, the wait can be longer,
-// but is never shorter.
+// succeededAt returns when a member succeeded. An agent may report no transition, and its clock may be behind. So if the success is later
+// than the recorded time of the entry, it counts from when this process first saw it. After a restart, the wait can be longer, but is
+// never shorter.
 func (m *member) succeededAt(s *Snapshot, recorded time.Time) time.Time {
 	if !recorded.IsZero() && !recorded.Before(m.work.Begin(s.Update)) {
 		return m.since
@@ -165,7 +165,7 @@ func (r *ring) bakeFrom(s *Snapshot) time.Time {
 	}
 }
 
-// notAhead returns a time, or zero if the time is in the future, because the clock was set back. The clock of an agent may be slightly
+// notAhead returns the given time, or zero if it is in the future because the clock was set back. The clock of an agent may be slightly
 // ahead.
 func (s *Snapshot) notAhead(at time.Time) time.Time {
 	if at.After(s.Now.Add(time.Minute)) {
@@ -193,7 +193,7 @@ func (ps *placementState) noteBaking(s *Snapshot, found map[string]time.Time) {
 }
 
 // firstWaiting returns the position of the first entry that has not passed, or the number of entries if all have. OCM writes the decisions
-// first and the count last: until they match, more clusters of an entry may come.
+// first and the count last: until they match, an entry may get more clusters.
 func (ps *placementState) firstWaiting(s *Snapshot) int {
 	for i := range ps.rings {
 		r := &ps.rings[i]
@@ -208,7 +208,7 @@ func (r *ring) bakes(s *Snapshot) bool {
 	return !r.from.IsZero() && s.Now.Before(r.from.Add(r.Bake()))
 }
 
-// ringWait returns the reason why the listed groups hold a member back; empty if they do not.
+// ringWait returns why the listed groups hold a member back; empty if they do not.
 func (ps *placementState) ringWait(s *Snapshot, m *member) Wait {
 	unit := ps.ringOf[m.group]
 	if len(ps.rings) == 0 || unit <= ps.open {
@@ -224,8 +224,7 @@ func (ps *placementState) ringWait(s *Snapshot, m *member) Wait {
 }
 
 // noteGroups adds the states of the listed groups to the plan, and notes when they change. It sets outcome.gate to the state of the first
-// entry that has not passed, and sets outcome.missing if the group of that entry is still missing when missingFor has passed since the
-// beginning.
+// entry that has not passed. It sets outcome.missing if the group of that entry is still missing missingFor after the beginning.
 func (p *Plan) noteGroups(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 	if len(ps.rings) == 0 || !s.ringsHold() {
 		return
@@ -252,7 +251,7 @@ func (p *Plan) noteGroups(s *Snapshot, ps *placementState, outcome *RefOutcome) 
 	}
 }
 
-// groupState returns the state of an entry. first is the position of the first one that has not passed.
+// groupState returns the state of an entry. first is the position of the first entry that has not passed.
 func (ps *placementState) groupState(s *Snapshot, i, first int) GroupState {
 	r := &ps.rings[i]
 	g := GroupState{
@@ -282,13 +281,13 @@ func (o *RefOutcome) gated() bool {
 	return o.gate == GroupBaking || o.gate == GroupUnapproved || o.gate == GroupMissing
 }
 
-// ownFailures returns the position of a decision group in the list, and reports whether its entry has a maxFailures of its own.
+// ownFailures returns the position of a decision group in the list, and reports whether its entry has its own maxFailures.
 func (ps *placementState) ownFailures(group int) (at int, own bool) {
 	at = ps.ringOf[group]
 	return at, at < len(ps.rings) && ps.rings[at].MaxFailures != nil
 }
 
-// describeRings describes the failures of the listed groups that have a maxFailures of their own; empty if they are not the cause.
+// describeRings describes the failures of the listed groups that have their own maxFailures; empty if they are not the cause.
 func (ps *placementState) describeRings() string {
 	limits := ps.failureLimits(0, (*member).failed, (*member).countsAtAll)
 	for g := range ps.groups {

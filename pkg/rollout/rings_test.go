@@ -66,8 +66,8 @@ func fleet(states string) rt.SnapshotOption {
 	return rt.Works(works...)
 }
 
-// TestRings: the clusters that come next if rolloutStrategy.groups lists groups, and the reason why others wait. A gate keeps the rollout
-// in progress. The time is 10m.
+// TestRings: the clusters that are next if rolloutStrategy.groups lists groups, and the reason why other clusters wait. A gate keeps the
+// rollout in progress. The time is 10m.
 func TestRings(t *testing.T) {
 	listed, progressive, deadline := rt.Listed, rt.Progressive(6), rt.Deadline("5m")
 	tolerant := rt.MaxFailures(6)
@@ -195,7 +195,7 @@ func options(of ...rt.SnapshotOption) []rt.SnapshotOption { return of }
 
 func skip(ref *placement.Ref) { ref.Strategy.UnavailableClusters = workv1alpha1.SkipUnavailable }
 
-// returns makes the template return to the current revision in the middle of another rollout; fastUndo makes it an undo at once.
+// returns makes the template return to the current revision during another rollout; fastUndo makes the rollout an undo at once.
 func returns(s *rollout.Snapshot) {
 	s.Update, s.Current = rt.Revision("aaa"), rt.Revision("aaa")
 	s.Update.Underway = true
@@ -223,7 +223,7 @@ func complete(t *testing.T, p *rollout.Plan) {
 	require.Empty(t, p.Groups)
 }
 
-// rechecks checks that the rollout is in progress, and when the next pass is; zero for none.
+// rechecks checks that the rollout is in progress, and the time of the next pass; zero for none.
 func rechecks(recheck time.Duration) func(*testing.T, *rollout.Plan) {
 	return func(t *testing.T, p *rollout.Plan) {
 		t.Helper()
@@ -253,7 +253,7 @@ func TestFailedGroupStandsIn(t *testing.T) {
 	standsIn("c3")(t, p)
 }
 
-// TestRingsExplained: what the clusters wait for.
+// TestRingsExplained: the Wait of each cluster.
 func TestRingsExplained(t *testing.T) {
 	ref := func(rings ...workv1alpha1.RolloutGroup) placement.Ref {
 		return ringed(rt.Progressive(1), rt.Deadline("5m"), rt.Listed(rings...))
@@ -280,8 +280,8 @@ func TestRingsExplained(t *testing.T) {
 	}
 }
 
-// TestBakeTimeIsRecorded: the ledger gets the time of the last success when a group is done. After a restart, a success whose time no agent
-// reports counts from when this process saw it, so the wait is never shorter.
+// TestBakeTimeIsRecorded: the ledger gets the time of the last success when a group is done. After a restart, a success whose time no
+// agent reports counts from when this process saw it, so the wait is never shorter than the bakeTime.
 func TestBakeTimeIsRecorded(t *testing.T) {
 	ref := ringed(rt.Progressive(6), rt.Deadline("5m"), rt.Listed(rt.Ring("a", 10*minute)))
 	// The agent reports no transition: the objects were available before.

@@ -6,13 +6,13 @@ import (
 
 // The effects of unavailableClusters: Skip (R45):
 //
-//  1. A selected cluster that is unavailable, or has been available again for less than a minute, is skipped unless its work has the update
-//     revision. It is then in the phase skipped.
+//  1. A selected cluster that is unavailable, or has been available again for less than a minute, is skipped unless its work has the
+//     update revision. It is then in the phase PhaseSkipped.
 //  2. A skipped cluster takes no slot, keeps no turn, is not awaited, and does not fail (phase.go). It is not part of the total to which
 //     maxConcurrency, maxFailures and completion apply (countsAtAll).
-//  3. A cluster that has the update revision, or may have got it in a write without an answer, is not skipped: the revision may have cut it
-//     off. A cluster with a recorded failure or degradation is not skipped either.
-//  4. An abort, and a template that returns to the current revision, write to a skipped cluster as to any other.
+//  3. A cluster that has the update revision, or may have received it in a write without an answer, is not skipped: the revision may have
+//     disconnected it. A cluster with a recorded failure or degradation is not skipped either.
+//  4. An abort, and a template that returns to the current revision, write to a skipped cluster as usual.
 
 // skips reports whether a placementRef skips a member, and sets the phase of such a member.
 func (ps *placementState) skips(s *Snapshot, m *member) bool {
@@ -26,7 +26,7 @@ func (ps *placementState) skips(s *Snapshot, m *member) bool {
 	return unavailable
 }
 
-// mayPassOver reports whether a rollout may continue without a member, because nothing is known to have begun there.
+// mayPassOver reports whether a rollout may continue without a member, because nothing is known to have begun on it.
 func (s *Snapshot) mayPassOver(m *member) bool {
 	_, sick := s.Records.Degraded[m.cluster]
 	if s.returns() && m.work.HasOther(s.Update) {
@@ -35,8 +35,8 @@ func (s *Snapshot) mayPassOver(m *member) bool {
 	return !s.Aborted && m.owned && !m.atUpdate && !sick && !s.hasFailed(m.cluster) && !s.Unanswered[m.cluster]
 }
 
-// unavailable reports whether a cluster is unavailable, or was within availableFor. until is when that ends by itself; zero if it does not.
-// Unlike in away, a cluster that this process never saw unavailable counts as available at once.
+// unavailable reports whether a cluster is unavailable, or was within availableFor. until is when that state ends by itself; zero if it
+// does not. Unlike in away, a cluster that this process never saw unavailable counts as available at once.
 func (s *Snapshot) unavailable(cluster string) (unavailable bool, until time.Time) {
 	known, exists := s.Clusters[cluster]
 	switch {

@@ -12,8 +12,8 @@ import (
 type Fleet struct {
 	// Works are all ManifestWorks that have the owner label, sorted by namespace and name.
 	Works []work.Work
-	// Clusters are the managed clusters of some works: those that no placementRef selects, and those that the placementRef in the work's label
-	// does not select. It is nil if the hub can't read ManagedClusters.
+	// Clusters are the managed clusters of works that no placementRef selects, or that the placementRef in the work's label does not select.
+	// It is nil if the hub can't read ManagedClusters.
 	Clusters placement.Clusters
 	// Holds are the holds of selected clusters.
 	Holds map[string]placement.Hold
@@ -23,13 +23,12 @@ type Fleet struct {
 	// Gap is the last period in which the agents' reports did not reach this process. No deadline fires until the agents have had
 	// time to report.
 	Gap Gap
-	// Heard maps each cluster to the time at which this process first heard its agent. A cluster that is not in it was not heard. It is nil if
-	// works go through the API server, which keeps the reports from before this process began.
+	// Heard maps each cluster to the time at which this process first heard from its agent. It omits clusters whose agents have not reported.
+	// It is nil if works go through the API server, which keeps the reports from before this process began.
 	Heard map[string]time.Time
-	// Unreached names the clusters whose agents are available but do not receive what the broker sends them, sorted. No decision depends on
-	// it.
+	// Unreached names, sorted, the clusters whose agents are available but do not receive the broker's events. No decision depends on it.
 	Unreached []string
-	// Settle is how long this process must have seen a success without interruption before it counts.
+	// Settle is how long this process must have seen a success without interruption before the success counts.
 	Settle time.Duration
 	// Handover is set under pruneStrategy WhenAvailable: objects that a revision drops stay until the revision is available.
 	Handover *Handover
@@ -43,8 +42,8 @@ type Snapshot struct {
 
 	// Update is the revision of the template in the spec. It is never nil.
 	Update *work.Revision
-	// Current is the last revision that every selected cluster reached, except tolerated failures; nil if there is none, or if it can't be
-	// found or read.
+	// Current is the last revision that every selected cluster reached, except for tolerated failures; nil if there is none, or if it can't
+	// be found or read.
 	Current *work.Revision
 	// Absent is why Current is nil; nil if Current is not nil.
 	Absent *Absence
@@ -57,7 +56,7 @@ type Snapshot struct {
 	Ended bool
 	// Approved are the listed groups that users approved for Update.
 	Approved map[string]bool
-	// Paused is true if, until a user ends the pause, no work is written (except by replaceLost) or deleted, and no abort is decided.
+	// Paused is true while the rollout is paused: no work is written (except by replaceLost) or deleted, and no abort is decided.
 	Paused bool
 	// Generation is the owner's generation, which changes when a pause begins or ends. Served is Plan.Served of an earlier pass, read from
 	// the ledger.
@@ -65,36 +64,36 @@ type Snapshot struct {
 	Served     string
 	// Gated is true if success gates apply: the rollout is in progress, and is neither aborted nor a return of every cluster at once.
 	Gated bool
-	// Restored is true if every cluster has confirmed the revision that it was rolled back to. A process that started since then reports that
-	// again without watching each success first.
+	// Restored is true if every cluster has confirmed the revision to which it was rolled back. A process that started later reports this
+	// without watching each success first.
 	Restored bool
 
 	// Owner is the value of the works' owner label. If OwnerHash is true, they get workv1alpha1.LabelOwnerHash, too.
 	Owner     string
 	OwnerHash bool
-	// Labels are the owner's own labels, which its works have too.
+	// Labels are the owner's own labels, which its works also get.
 	Labels map[string]string
-	// Refs are the placementRefs that count, in spec order. IgnoredRefs is the number of further ones in the spec. The clusters that those
-	// select are unknown.
+	// Refs are the placementRefs that count, in spec order. IgnoredRefs is the number of other placementRefs in the spec, whose clusters are
+	// unknown.
 	Refs        []placement.Ref
 	IgnoredRefs int
-	// Rejected are, by cluster, the rejections of the last attempt to write the desired revision. While aborted, it includes clusters
-	// whose writes keep failing in another way: neither kind holds up the abort.
+	// Rejected has, by cluster, the rejections of the last attempt to write the desired revision. While aborted, it includes clusters whose
+	// writes keep failing in another way: neither kind delays the abort.
 	Rejected map[string]Rejection
 	// Unanswered are the clusters whose last write of the desired revision recently failed without a rejection. The write may have succeeded.
 	Unanswered map[string]bool
 	// Records are the facts in the status about the rollout of Update.
 	Records Records
-	// Retried is when somebody removed the recorded failure of a cluster from the status: the cluster gets a new deadline.
+	// Retried is when a user removed the recorded failure of a cluster from the status: the cluster gets a new deadline.
 	Retried map[string]time.Time
-	// RetriedUntil is a time in whole seconds. When it comes, every earlier failure is retried; zero for none.
+	// RetriedUntil is a time in whole seconds; zero for none. When it is reached, every earlier failure is retried.
 	RetriedUntil time.Time
-	// Undo is true if the rollout returns to a revision that was the current one before, and is older than the present one.
+	// Undo is true if the rollout returns to a revision that was current before, and is older than the present current revision.
 	Undo bool
-	// FastUndo is true if Update was within the rollback window when the undo began: it reaches every cluster at once.
+	// FastUndo is true if Update was within the rollback window when the undo began: the undo reaches every cluster at once.
 	FastUndo bool
-	// WrittenBack are the clusters whose works this process has restored in this abort. If somebody changes such a work afterwards, it is
-	// restored again, and does not hold up the abort.
+	// WrittenBack are the clusters whose works this process has restored in this abort. If such a work is changed afterwards, it is restored
+	// again, and does not delay the abort.
 	WrittenBack map[string]bool
 
 	// stillRejected is true if the API server is assumed to still reject the writes that it rejected last (At).
@@ -113,7 +112,7 @@ func (s *Snapshot) At(at time.Time) *Snapshot {
 }
 
 // AssumeSettled returns the snapshot of a process that has watched for a long time: deadlines fire, and successes are settled. It assumes
-// nothing about rejected writes: a cluster fails because of one only if an attempt after its deadline was rejected.
+// nothing about rejected writes: a rejected cluster fails only if an attempt after its deadline was rejected.
 func (s *Snapshot) AssumeSettled() *Snapshot {
 	watched := *s
 	watched.Gap, watched.Settle = Gap{}, 0

@@ -19,11 +19,11 @@ var (
 	groups   = []string{"canary", "west", "east"}
 )
 
-// drawer draws the parts of a snapshot. The result need not have a possible history.
+// drawer draws the parts of a snapshot. The result may be impossible in practice.
 type drawer struct {
 	t *rapid.T
 	s *rollout.Snapshot
-	// calm makes trouble rare.
+	// calm makes problems rare.
 	calm bool
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestPercent: a percentage is rounded up, but not too far: in floating point, 7% of 100 would be 8.
+// TestPercent: a percentage is rounded up, but only once: in floating point, 7% of 100 would be 8.
 func TestPercent(t *testing.T) {
 	clusters := make([]string, 100)
 	for i := range clusters {

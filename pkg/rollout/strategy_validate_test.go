@@ -43,7 +43,7 @@ func TestValidateStrategyOfTheCRDsDefaults(t *testing.T) {
 	}
 }
 
-// Decide can follow each strategy that validation accepts. Validation rejects each strategy that Decide rejects, in the same words.
+// Decide can follow each strategy that validation accepts. Validation rejects each strategy that Decide rejects, with the same message.
 func TestValidateStrategyAgreesWithDecide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := func(name string) any {

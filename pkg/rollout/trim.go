@@ -6,10 +6,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// When the objects of an older revision that a work keeps are deleted (R31, R32):
+// When kept objects of an older revision are deleted (R31, R32):
 //
-//  1. A cluster whose success is settled while its work has such objects is handing over. It keeps its slot.
-//  2. The exact revision is written to it, at most one batch of clusters at a time. A mandatory group is trimmed at once.
+//  1. A cluster whose success is settled while its work has kept objects is handing over. It keeps its slot.
+//  2. The exact revision is then written to the cluster, at most one batch of clusters at a time. A mandatory group is trimmed at once.
 //  3. If too many clusters have failed, nothing is trimmed: an abort may need the kept objects.
 //  4. In an abort each cluster is trimmed independently, once its success at the restored revision is settled.
 
@@ -33,7 +33,7 @@ func (p *Plan) trim(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 }
 
 // trimSlots returns how many clusters of a pool may be trimmed at a time. More clusters than a batch hand over only after an abort, which
-// wrote to all of them at once. A trimmed cluster is in flight again (P4).
+// writes to all clusters at once. A trimmed cluster is in flight again (P4).
 func (ps *placementState) trimSlots(pool int) int {
 	return ps.freeIn(pool) + ps.countIn(pool, func(m *member) bool { return m.phase == handingOver })
 }

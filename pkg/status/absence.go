@@ -39,12 +39,12 @@ func NoCurrent(a *rollout.Absence) string {
 	return none + "no rollout has completed yet; repair the clusters, or put a good template into the spec"
 }
 
-// Unreadable describes the problem with the stable revision, and the remedy.
+// Unreadable returns the message about a stable revision that can't be read, with the remedy.
 func Unreadable(detail string) string {
 	return detail + "; nothing can be rolled back to it: put a good template into the spec"
 }
 
-// nameOne describes how a user names the stable revision.
+// nameOne returns how a user can name the stable revision.
 func nameOne(hashes []string) string {
 	if len(hashes) == 0 {
 		return ""
@@ -55,7 +55,7 @@ func nameOne(hashes []string) string {
 // shown is the maximum number of texts that a message lists.
 const shown = 3
 
-// FirstOf lists the first of some texts, and counts the others; empty for none.
+// FirstOf lists the first texts, and counts the others; empty if there are no texts.
 func FirstOf(texts []string) string {
 	if len(texts) > shown {
 		return strings.Join(texts[:shown], "; ") + fmt.Sprintf("; and %d more", len(texts)-shown)
@@ -76,7 +76,7 @@ func abortBlocked(in *Input) string {
 	return ""
 }
 
-// abortCommand returns the command that aborts a rollout of the owner with this label value.
+// abortCommand returns the command that aborts a rollout. owner is the value of the owner label.
 func abortCommand(owner string) string {
 	namespace, name, _ := strings.Cut(owner, ".")
 	return plain.Command("kubectl", "-n", namespace, "patch", "mwrs", name, "--subresource=status", "--type=merge") +

@@ -45,7 +45,8 @@ func TestUndoThatFailsNamesTheCommand(t *testing.T) {
 		`--subresource=status --type=merge -p '{"status":{"abortedTime":"'$(date -u +%FT%TZ)'"}}'`)
 }
 
-// Progressing reports a missing history only once, even if it is the reason why nothing is aborted, and if other permissions are missing.
+// Progressing reports a missing history only once, even if it is the reason why nothing is aborted, and even if other permissions are
+// missing.
 func TestMissingHistoryIsSaidOnce(t *testing.T) {
 	const pruned, history = "an older CRD", "no history: forbidden"
 	without := func(s *rollout.Snapshot) {

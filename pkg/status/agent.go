@@ -27,7 +27,7 @@ func AgentMessage(work *workv1.ManifestWork) string {
 	return "the agent has not reported the outcome of this revision"
 }
 
-// firstWords returns the text of a condition with a status: that of the first manifest that has it at a generation, or else that of the
+// firstWords returns the text of a condition with the given status and generation: from the first manifest that has it, or else from the
 // whole work.
 func firstWords(work *workv1.ManifestWork, conditionType string, status metav1.ConditionStatus, generation int64) string {
 	for i := range work.Status.ResourceStatus.Manifests {

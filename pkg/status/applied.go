@@ -35,7 +35,7 @@ func notApplied(reason, message string) metav1.Condition {
 	return condition(workv1alpha1.ConditionManifestworkApplied, reason, message, metav1.ConditionFalse)
 }
 
-// InvalidOwnerLabel returns ManifestworkApplied for an object whose owner label would be too long for a label value.
+// InvalidOwnerLabel returns ManifestworkApplied for an object whose owner label would be longer than a label value may be.
 func InvalidOwnerLabel(value string) metav1.Condition {
 	return notApplied(workv1alpha1.ReasonInvalidManifestWorkName, fmt.Sprintf(
 		"the label %s=%s of the works would have %d characters, and a label value may have at most %d: use a shorter name or namespace",
@@ -140,8 +140,8 @@ func unheard(plan *rollout.Plan) []string {
 		"connect the agent to the broker, or remove the cluster from the Placement"}
 }
 
-// rejected names the clusters whose works the API server rejects. The text is the same before and after the deadline, because a process
-// that has just started does not know how long the rejection has lasted.
+// rejected names the clusters whose works the API server rejects. The text is the same before and after the deadline, because a newly
+// started process does not know how long the rejection has lasted.
 func rejected(plan *rollout.Plan) []string {
 	var names []string
 	words := ""
@@ -167,7 +167,7 @@ func rejected(plan *rollout.Plan) []string {
 // RetryInterval describes how often the hub retries the rejected writes of a plan.
 func RetryInterval(plan *rollout.Plan) string {
 	failed := func(f rollout.Failing) bool { return f.Rejected != "" && f.Phase == rollout.PhaseFailed }
-	if slices.ContainsFunc(plan.Failing, failed) { // A failed cluster has no slot, and needs one for each retry.
+	if slices.ContainsFunc(plan.Failing, failed) { // A failed cluster has no slot, but needs one for each retry.
 		return "at least once a minute, within maxConcurrency"
 	}
 	return "at least once a minute"

@@ -7,8 +7,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// AwaitingApproval returns the decision groups that wait only for an approval, sorted, at most as many as can be approved; nil for none. A
-// group of a placementRef that is halted, or whose clusters are unknown, waits for more.
+// AwaitingApproval returns the decision groups that wait only for an approval, sorted, up to the maximum number of approvals; nil for
+// none. It omits the groups of a placementRef that is halted, or whose clusters are unknown.
 func AwaitingApproval(plan *rollout.Plan) (groups []string) {
 	for i := range plan.Groups {
 		if g := &plan.Groups[i]; g.State == rollout.GroupUnapproved && !stopped(plan, g.Placement) {
@@ -20,7 +20,8 @@ func AwaitingApproval(plan *rollout.Plan) (groups []string) {
 	return groups[:min(len(groups), ledger.MaxApprovals)]
 }
 
-// Awaits returns the groups that wait for an approval in one report, but not in the previous report about the same revision.
+// Awaits returns the groups that newly wait for an approval: they wait in the current report, but not in the previous report about the
+// same revision.
 func Awaits(was, is *Told) (groups []string) {
 	for _, group := range is.Awaiting {
 		if was.Update != is.Update || !slices.Contains(was.Awaiting, group) {

@@ -60,7 +60,7 @@ func skippedNote(names []string) string {
 	return rollout.Names(names) + " unavailable and skipped: a skipped cluster gets the revision once it has been available for a minute"
 }
 
-// skipUnusable returns the reason why unavailableClusters: Skip has no effect; empty if it is not set, or has an effect.
+// skipUnusable returns the reason why unavailableClusters: Skip has no effect; empty if it is unset or has an effect.
 func skipUnusable(in *Input) string {
 	why, stays := "this hub can't read ManagedClusters", "; a cluster that status.away lists as skipped stays skipped until it can"
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// AbortSetBy returns the field manager that set status.abortedTime. It is empty if no user set it, if that is unknown, or if this hub set
-// it. This hub is the manager of status.updateRevision.
+// AbortSetBy returns the field manager that set status.abortedTime. It is empty if no user set the field, if the manager is unknown, or if
+// the manager is this hub, which also manages status.updateRevision.
 func AbortSetBy(managed []metav1.ManagedFieldsEntry) string {
 	hub, setter := "", ""
 	for i := range managed {

@@ -27,7 +27,7 @@ var phrases = map[workv1alpha1.FailureReason]string{
 	workv1alpha1.FailureGate:                "with a success gate that is not True",
 }
 
-// causes names the failed clusters by cause, the most frequent cause first. Clusters whose work the API server rejects are named
+// causes lists the failed clusters by cause, the most frequent cause first. Clusters whose work the API server rejects are named
 // separately.
 func causes(plan *rollout.Plan) []string {
 	clusters := map[cause][]string{}
@@ -71,7 +71,7 @@ func CompleteNote(plan *rollout.Plan, revision string) string {
 	return join(reached(plan)+" are at revision "+revision, tolerated(plan))
 }
 
-// reached counts the clusters that have the update revision, and those that are passed over.
+// reached counts the clusters that have the update revision, and those that are skipped or on hold.
 func reached(plan *rollout.Plan) string {
 	if plan.Updated() == plan.Selected() {
 		return clusters(plan.Selected())
@@ -90,7 +90,7 @@ func reached(plan *rollout.Plan) string {
 	return text
 }
 
-// tolerated names the failed clusters that do not prevent the rollout from being complete; empty for none.
+// tolerated names the failed clusters that do not prevent completion; empty for none.
 func tolerated(plan *rollout.Plan) string {
 	if plan.Tolerated() == 0 {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Failed clusters are grouped by cause, the most frequent cause first. Further causes are only counted.
+// Failed clusters are grouped by cause, the most frequent cause first. Other causes are only counted.
 func TestCauses(t *testing.T) {
 	plan := &rollout.Plan{Records: rollout.Records{Failures: map[string]rollout.Failure{}}}
 	fail := func(reason workv1alpha1.FailureReason, message string, clusters ...string) {

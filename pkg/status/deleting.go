@@ -16,16 +16,16 @@ type Releasing struct {
 	Clusters int
 	// Waiting are the clusters whose agents have not released the workloads.
 	Waiting []string
-	// Leaving are the clusters whose agents have released the workloads, but have yet to remove their finalizer from a ManifestWork that is
-	// being deleted.
+	// Leaving are the clusters whose agents have released the workloads, but have not removed their finalizer from a terminating
+	// ManifestWork.
 	Leaving []string
-	// TooLate are the clusters whose ManifestWork was being deleted before the release.
+	// TooLate are the clusters whose ManifestWork was already being deleted before the release.
 	TooLate []string
-	// Unreleased names the objects that agents could not release, and Problems names the ManifestWorks that can't be written.
+	// Unreleased names the objects that agents could not release. Problems names the ManifestWorks that can't be written.
 	Unreleased, Problems []string
 }
 
-// maxHeld is the maximum number of bytes about a manifest in a message: the words of an agent must not push out the remedy.
+// maxHeld is the maximum number of bytes about a manifest in a message: a long message of an agent must not push out the remedy.
 const maxHeld = 512
 
 // ReleasingWorkloads returns the condition Deleting for an object whose deletion waits for agents.
@@ -57,7 +57,7 @@ func lost(clusters []string) string {
 	return "not kept on " + rollout.Names(clusters) + ": the ManifestWork was being deleted before the agent released the workloads"
 }
 
-// Lost names the clusters that lose their workloads.
+// Lost returns the message about clusters that lose their workloads.
 func Lost(clusters []string) string { return "the workloads are " + lost(clusters) }
 
 func areClusters(n int) string {

@@ -46,7 +46,7 @@ func TestReleasingWorkloads(t *testing.T) {
 	require.Contains(t, PreservingNotSupported().Message, "set spec.preserveResourcesOnDeletion to false")
 }
 
-// Long messages of agents do not push out the remedy.
+// Long messages from agents do not push out the remedy.
 func TestReleasingWorkloadsWithLongWords(t *testing.T) {
 	words := strings.Repeat("é", 16*1024)
 	status, told := &workv1alpha1.ManifestWorkReplicaSetStatus{}, ReleasingWorkloads(&Releasing{

@@ -4,11 +4,11 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// LedgerDropped describes the consequence of a CRD of another release, for the hub and the plugin.
+// LedgerDropped is the message of the hub and the plugin about the effect of a CRD from another release.
 const LedgerDropped = "the API server drops status.ledger"
 
-// Freeze copies the fields that only this project's CRD has from the stored status to the wanted one. Another CRD drops these fields, so
-// the hub would write them in each pass (P7).
+// Freeze copies the fields that only this project's CRD has from the stored status to the wanted one. Other CRDs drop these fields, so
+// without the copy, the hub would write them in each pass (P7).
 func Freeze(wanted, stored *workv1alpha1.ManifestWorkReplicaSetStatus) {
 	frozen := *stored
 	frozen.Conditions = wanted.Conditions

@@ -20,7 +20,8 @@ func GateMessage(work *workv1.ManifestWork, gate string) string {
 	return fmt.Sprintf("the ManifestWork has no condition %s for its generation %d", gate, work.Generation)
 }
 
-// FailureMessage returns the reason why the cluster of a work failed: a success gate, if there is one, or else the report of its agent.
+// FailureMessage returns the reason why the cluster of a work failed: the message of the success gate, if a gate failed it, or else the
+// report of its agent.
 func FailureMessage(work *workv1.ManifestWork, gate string) string {
 	if gate != "" {
 		return GateMessage(work, gate)

@@ -9,8 +9,9 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// reconciling returns the condition that is present while a rollout or an abort is in progress, and while a new template waits for one of
-// them or for the end of a pause. A paused rollout is in progress: kstatus treats a paused Deployment in the same way. It is nil if absent.
+// reconciling returns the condition that is present while a rollout or an abort is in progress, and while a new template waits for either
+// of them or for the end of a pause. A paused rollout is in progress: kstatus treats a paused Deployment in the same way. It is nil if
+// absent.
 func reconciling(in *Input) *metav1.Condition {
 	underWay := in.Stage == Aborting || (in.Stage == RollingOut && len(invalidStrategies(in)) == 0)
 	if !underWay && !in.Pending && !in.TemplatePending {
@@ -42,8 +43,8 @@ func abnormal(conditionType string, words metav1.Condition) *metav1.Condition {
 	return &told
 }
 
-// Hold sets the conditions of a status whose template is not rolled out. applied is the condition ManifestworkApplied with the reason. If
-// pending is true, the hub retries by itself, and has not observed the generation. Otherwise, a user must act.
+// Hold sets the conditions of a status whose template is not rolled out. applied is the condition ManifestworkApplied, which has the
+// reason. If pending is true, the hub retries by itself, and has not observed the generation. Otherwise, a user must act.
 func Hold(status *workv1alpha1.ManifestWorkReplicaSetStatus, applied metav1.Condition, pending bool, generation int64, now metav1.Time) {
 	Set(&status.Conditions, applied, generation, now)
 	reconciling, stalled := abnormal(workv1alpha1.ConditionReconciling, applied), abnormal(workv1alpha1.ConditionStalled, applied)
@@ -56,7 +57,7 @@ func Hold(status *workv1alpha1.ManifestWorkReplicaSetStatus, applied metav1.Cond
 	setOrRemove(&status.Conditions, workv1alpha1.ConditionStalled, stalled, generation, now)
 }
 
-// NotReconciled records in a status that no hub reconciles the object until a user acts, and reports whether this is new. The other
+// NotReconciled records in a status that no hub reconciles the object until a user acts, and reports whether the status changed. The other
 // conditions keep their last state.
 func NotReconciled(object *workv1alpha1.ManifestWorkReplicaSet, status *workv1alpha1.ManifestWorkReplicaSetStatus, why string, now metav1.Time) bool {
 	told := meta.FindStatusCondition(status.Conditions, workv1alpha1.ConditionStalled)

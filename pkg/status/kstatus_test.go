@@ -39,7 +39,7 @@ func pending(in *ours.Input) *ours.Input {
 	return in
 }
 
-// TestKstatus computes the status for GitOps tools at each stage: in progress, failed or current, and the reason.
+// TestKstatus computes the status for GitOps tools at each stage (in progress, failed or current) and the reason.
 func TestKstatus(t *testing.T) {
 	two := rt.Clusters("c1", "c2")
 	for name, tc := range map[string]struct {
@@ -96,7 +96,7 @@ func TestKstatus(t *testing.T) {
 	}
 }
 
-// abnormals returns the conditions that exist only while something is abnormal, and their reasons.
+// abnormals returns the conditions that exist only in an abnormal state, and their reasons.
 func abnormals(object *workv1alpha1.ManifestWorkReplicaSet) string {
 	var found []string
 	for _, conditionType := range []string{workv1alpha1.ConditionReconciling, workv1alpha1.ConditionStalled} {
@@ -107,7 +107,7 @@ func abnormals(object *workv1alpha1.ManifestWorkReplicaSet) string {
 	return strings.Join(found, ", ")
 }
 
-// TestAbnormalConditionsGo: the status of the next stage removes each of them, and changes no other condition.
+// TestAbnormalConditionsGo: the status of the next stage removes each abnormal condition, and changes no other condition.
 func TestAbnormalConditionsGo(t *testing.T) {
 	two := rt.Clusters("c1", "c2")
 	object := built(input(ours.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2"))))

@@ -32,7 +32,7 @@ func TestSoakThatHasNoEffect(t *testing.T) {
 	}
 }
 
-// TestPlacementVerifiedNamesAll: several missing Placements and several bad fields are all named.
+// TestPlacementVerifiedNamesAll: the message names all missing Placements and all bad fields.
 func TestPlacementVerifiedNamesAll(t *testing.T) {
 	in := input(status.RollingOut, rt.Refs(rt.Ref("p1", rt.Missing()), rt.Ref("p2", rt.Missing())))
 	if c := status.PlacementVerified(in); !strings.Contains(c.Message, "spec.placementRefs[0]") || !strings.Contains(c.Message, "spec.placementRefs[1]") {
@@ -83,7 +83,7 @@ func TestLargerHistoryLimitIsNamed(t *testing.T) {
 	}
 }
 
-// TestUnheardClustersAreNamed: the clusters whose agents were not heard over a broker are named, with the remedy.
+// TestUnheardClustersAreNamed: the clusters whose agents have not reported over a broker are named, with the remedy.
 func TestUnheardClustersAreNamed(t *testing.T) {
 	const named = "1 cluster (c1) with no report since this hub started: no progressDeadline fires there before the agent reports; " +
 		"connect the agent to the broker, or remove the cluster from the Placement"

@@ -19,7 +19,7 @@ func SetPaused(conditions *[]metav1.Condition, in *Input) {
 	setOrRemove(conditions, workv1alpha1.ConditionPaused, paused(in), in.Object.Generation, in.Now)
 }
 
-// paused returns the condition that counts what a pause holds back. It is nil if absent.
+// paused returns the condition that counts the actions that a pause holds back. It is nil if absent.
 func paused(in *Input) *metav1.Condition {
 	if !in.Object.Spec.Paused {
 		return nil
@@ -81,7 +81,7 @@ func lostWorks(in *Input) string {
 // finishes first.
 func superseded(in *Input) bool { return in.TemplatePending && !in.Snapshot.Aborted }
 
-// revisionWritten describes the held writes of a revision. An abort without a revision to return to has none.
+// revisionWritten describes the held writes of a revision. An abort has no such writes if there is no revision to return to.
 func revisionWritten(in *Input) string {
 	switch {
 	case in.Plan.Desired == nil:
@@ -92,7 +92,7 @@ func revisionWritten(in *Input) string {
 	return "revision " + in.Plan.Desired.Name
 }
 
-// abortWaits reports that the rollout will be aborted, and what may prevent this.
+// abortWaits returns the message that the rollout will be aborted, and what can prevent this.
 func abortWaits(in *Input) string {
 	if in.Plan.Held.Abort == nil || superseded(in) {
 		return ""
@@ -101,7 +101,7 @@ func abortWaits(in *Input) string {
 		in.Snapshot.Update.Name, in.Plan.Held.Abort.Reason)
 }
 
-// templateWaits returns the message that the template in the spec is not the one that is being rolled out; empty if it is.
+// templateWaits returns the message that the template in the spec is not the one that is being rolled out; empty if they are the same.
 func templateWaits(in *Input) string {
 	if !in.TemplatePending {
 		return ""
@@ -109,7 +109,8 @@ func templateWaits(in *Input) string {
 	return fmt.Sprintf("spec.manifestWorkTemplate differs from revision %s, and is rolled out after the pause", in.Snapshot.Update.Name)
 }
 
-// pauseNote returns the note about a pause that holds something back, for Progressing and the conditions that repeat it; empty for none.
+// pauseNote returns the note about a pause that holds back actions, for Progressing and the conditions that repeat its message; empty for
+// none.
 func pauseNote(in *Input) string {
 	if !in.Object.Spec.Paused || (!in.TemplatePending && in.Stage != RollingOut && in.Stage != Aborting) {
 		return ""

@@ -76,8 +76,8 @@ func TestPausedCounts(t *testing.T) {
 	}
 }
 
-// Progressing keeps its reason, and is Unknown if it would be True without the pause. kstatus treats it like that of a paused Deployment: a
-// waiting rollout is in progress, and a failed one has failed.
+// Progressing keeps its reason, and is Unknown if it would be True without the pause. kstatus treats it like the condition of a paused
+// Deployment: a waiting rollout is in progress, and a failed rollout has failed.
 func TestPausedProgressing(t *testing.T) {
 	one := p1(rt.Clusters("c1"))
 	for name, tc := range map[string]struct {

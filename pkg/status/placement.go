@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// PlacementVerified reports whether every Placement exists, can be used, and selects clusters that are known.
+// PlacementVerified reports whether every Placement exists, is usable, and selects known clusters.
 func PlacementVerified(in *Input) metav1.Condition {
 	unverified := func(reason, message string) metav1.Condition {
 		return condition(workv1alpha1.ConditionPlacementVerified, reason, message, metav1.ConditionFalse)
@@ -31,7 +31,7 @@ func PlacementVerified(in *Input) metav1.Condition {
 		clusters(selected)+" selected", metav1.ConditionTrue)
 }
 
-// ignoredRefs describes the effect on an object that has too many placementRefs.
+// ignoredRefs returns the message about an object with too many placementRefs.
 func ignoredRefs(plan *rollout.Plan) []string {
 	if plan.IgnoredRefs == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// progressing returns the condition of the rollout. True means that it continues without help; Unknown means that it would continue without
+// progressing returns the condition of the rollout. True means that it continues by itself; Unknown means that it would continue without
 // the pause.
 func progressing(in *Input) metav1.Condition {
 	told := unpaused(in)
@@ -56,7 +56,7 @@ func unpaused(in *Input) metav1.Condition {
 	}
 }
 
-// heldRetry returns the command that rolls out a revision that is held; empty if the revision is not held.
+// heldRetry returns the command that rolls out a held revision; empty if the revision is not held.
 func heldRetry(in *Input) string {
 	if in.Ledger.Abort == nil || in.Ledger.Abort.Held.IsZero() {
 		return ""
@@ -86,7 +86,7 @@ func goingBack(in *Input) string {
 		unreached(in))
 }
 
-// stayingBehind names the clusters that do not go back: they completed another revision, and agents leave a completed work as it is.
+// stayingBehind names the clusters that are not rolled back: they completed another revision, and agents do not change a completed work.
 func stayingBehind(in *Input) string {
 	current := in.Snapshot.Current
 	var names []string
@@ -106,7 +106,7 @@ func stayingBehind(in *Input) string {
 		rollout.Names(names), current.Name)
 }
 
-// awaiting describes what a rollout waits for, other than an outcome.
+// awaiting describes what a rollout waits for, except outcomes.
 func awaiting(plan *rollout.Plan) string {
 	var parts []string
 	if plan.IgnoredRefs > 0 {
@@ -156,7 +156,7 @@ func soakIgnored(plan *rollout.Plan) string {
 	return "minSuccessTime has no effect with type All: " + strings.Join(names, ", ")
 }
 
-// largerHistory describes the effect on an object that was stored with a revisionHistoryLimit above the maximum.
+// largerHistory returns the message about an object that was stored with a revisionHistoryLimit above the maximum.
 func largerHistory(object *workv1alpha1.ManifestWorkReplicaSet) string {
 	const most = workv1alpha1.MaxRevisionHistoryLimit
 	limit := object.Spec.RevisionHistoryLimit
@@ -176,7 +176,7 @@ func missing(in *Input) string {
 	return join(in.PrunedNote, history, in.ClustersNote, in.HubNote, skipUnusable(in))
 }
 
-// saysAbsence reports whether Progressing gives the reason why there is no revision to roll back to.
+// saysAbsence reports whether the message of Progressing includes the reason why there is no revision to roll back to.
 func saysAbsence(in *Input) bool {
 	switch in.Stage {
 	case Complete:

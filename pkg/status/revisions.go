@@ -33,7 +33,7 @@ func revisions(in *Input) []workv1alpha1.RevisionStatus {
 type reach struct {
 	// clusters is the number of clusters that have it.
 	clusters int32
-	// unready reports whether it has not succeeded on one of them.
+	// unready is true if it has not succeeded on at least one of them.
 	unready bool
 	// last is the cluster that was last counted: works are sorted by cluster, and a cluster with two works counts once.
 	last string
@@ -63,8 +63,8 @@ func reachOf(in *Input) map[string]*reach {
 	return found
 }
 
-// listed returns the revisions that the status lists, newest first: the current one and the update one, those that works have, and then the
-// newest.
+// listed returns the revisions that the status lists, newest first. It prefers the current and the update revision, then those that works
+// have, and then the newest ones.
 func listed(in *Input, reached map[string]*reach) []*revision.Revision {
 	rank := func(rev *revision.Revision) int {
 		switch {
@@ -121,8 +121,8 @@ func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.R
 	return out
 }
 
-// replacedAt returns how many clusters had a revision whose rollout was replaced by another before it ended; nil for any other. No revision
-// records this number: it was in the status, which keeps the largest one.
+// replacedAt returns how many clusters had a revision whose rollout was replaced before it ended; nil for any other revision. The
+// revision's record does not have this number: only the status has it, and keeps the largest number.
 func replacedAt(in *Input, rev *revision.Revision, clusters int32) *int32 {
 	before := &in.Object.Status
 	for i := range before.Revisions {
@@ -138,7 +138,7 @@ func replacedAt(in *Input, rev *revision.Revision, clusters int32) *int32 {
 	return nil
 }
 
-// stateOf returns the state of a revision: the first that applies.
+// stateOf returns the state of a revision: the first state that applies.
 func stateOf(in *Input, rev *revision.Revision, on *reach) workv1alpha1.RevisionState {
 	switch update := in.isUpdate(rev); {
 	case in.abortOf(rev) != nil:
@@ -153,7 +153,7 @@ func stateOf(in *Input, rev *revision.Revision, on *reach) workv1alpha1.Revision
 	return workv1alpha1.RevisionAvailable
 }
 
-// endedBefore reports whether the rollout of a revision has ended, but its record does not show this yet.
+// endedBefore reports whether the rollout of a revision has ended but its record does not show this yet.
 func (in *Input) endedBefore(rev *revision.Revision) bool {
 	if !in.isUpdate(rev) {
 		return false

@@ -44,7 +44,7 @@ func retriedAt(since time.Duration) func(*revision.Record) {
 	return func(r *revision.Record) { r.Retried = rt.At(since) }
 }
 
-// listing returns the input of a status with aaa as the current and bbb as the update revision, and with these revisions.
+// listing returns the input of a status with aaa as the current and bbb as the update revision, and with the given revisions.
 func listing(stage status.Stage, works []work.Work, revisions ...revision.Revision) *status.Input {
 	in := input(stage, p1(rt.Clusters("c1", "c2", "c3")), rt.Works(works...))
 	in.Ledger.Current.Hash = "aaa"
@@ -64,7 +64,7 @@ func states(in *status.Input) []string {
 	return told
 }
 
-// The state of a revision is the first that applies. aaa is the current revision, and bbb is the update revision.
+// The state of a revision is the first state that applies. aaa is the current revision, and bbb is the update revision.
 func TestRevisionStates(t *testing.T) {
 	for name, tc := range map[string]struct {
 		stage status.Stage
@@ -106,7 +106,7 @@ func TestRevisionStates(t *testing.T) {
 	}
 }
 
-// If somebody adds the owner label to a work, the work counts only if its cluster is selected.
+// If a user adds the owner label to a work, the work counts only if its cluster is selected.
 func TestStrayWorksAreNotCounted(t *testing.T) {
 	stray := func(cluster string) work.Work {
 		w := rt.Work(cluster, rt.Named("anything"), rt.AtRevision("aaa"), rt.Succeeded(0))
@@ -126,7 +126,7 @@ func TestStatesOfOlderRevisions(t *testing.T) {
 	require.Equal(t, []string{"bbb Available 1", "ddd Aborted 0", "ccc NotReady 1"}, states(in))
 }
 
-// At most 16 are listed, the newest first: the current and the update revision, those that works have, then the newest.
+// At most 16 revisions are listed, newest first: the current and the update revision, those that works have, and then the newest.
 func TestBoundOfTheList(t *testing.T) {
 	hashes := func(in *status.Input) []string {
 		var told []string
@@ -231,7 +231,7 @@ func TestAbortKeepsItsReason(t *testing.T) {
 	require.Empty(t, ended.AbortedBy+ended.AbortReason)
 }
 
-// TestReplacedRevision: if a revision is replaced in the middle of its rollout, the number of clusters that had it is kept.
+// TestReplacedRevision: if a revision is replaced during its rollout, the number of clusters that had it is kept.
 func TestReplacedRevision(t *testing.T) {
 	in := listing(status.RollingOut, works(inFlight("c1")), revisionOf("aaa", 1), revisionOf("bbb", 2))
 	in.Object.Status.UpdateRevision = "aaa"

@@ -14,8 +14,8 @@ import (
 // groups describes what the listed decision groups wait for. It is empty if they wait for nothing.
 func groups(in *Input) string { return strings.Join(Groups(in.Object, in.Plan), "; ") }
 
-// Groups describes what each listed decision group waits for, until when, and what to do. It omits the groups that are done, those that
-// only wait for others, and those of a placementRef that starts nothing for another reason.
+// Groups describes what each listed decision group waits for, until when, and what to do. It omits the groups that are done, the groups
+// that only wait for other groups, and the groups of a placementRef that starts nothing for another reason.
 func Groups(object *workv1alpha1.ManifestWorkReplicaSet, plan *rollout.Plan) (texts []string) {
 	for i := range plan.Groups {
 		if g := &plan.Groups[i]; !stopped(plan, g.Placement) {
@@ -37,7 +37,7 @@ func stopped(plan *rollout.Plan, placement string) bool {
 	return false
 }
 
-// Group describes what a listed decision group waits for. It is empty if the group is done, or only waits for others.
+// Group describes what a listed decision group waits for. It is empty if the group is done, or only waits for other groups.
 func Group(object *workv1alpha1.ManifestWorkReplicaSet, g *rollout.GroupState) string {
 	name := fmt.Sprintf("group %s of Placement %s", ledger.Quoted(g.Group), g.Placement)
 	switch g.State {

@@ -12,8 +12,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// TestGroups: the status names each listed group that holds others back, with what it waits for, unless its placementRef starts nothing
-// anyway.
+// TestGroups: the status names each listed group that holds other groups back, and describes what it waits for, unless its placementRef
+// starts nothing anyway.
 func TestGroups(t *testing.T) {
 	object := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"}}
 	plan := &rollout.Plan{

@@ -4,8 +4,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// state returns the state of the object in one word. It is derived from the stage that the conditions report, so that the two never
-// contradict each other.
+// state returns the state of the object in one word. It is derived from the stage that the conditions report, so that the state and the
+// conditions never contradict each other.
 func state(in *Input) workv1alpha1.State {
 	switch {
 	case !in.Object.DeletionTimestamp.IsZero():

@@ -22,7 +22,7 @@ func ofDeleted(in *status.Input) *status.Input {
 	return in
 }
 
-// The state summarizes the conditions in one word; the first that applies counts.
+// The state summarizes the conditions in one word; the first state that applies counts.
 func TestState(t *testing.T) {
 	two := rt.Clusters("c1", "c2")
 	rolling := func() *status.Input { return input(status.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2"))) }
@@ -63,7 +63,7 @@ func TestState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			built := build(test.in)
 			require.Equal(t, test.want, built.State)
-			// A later pass, with that status stored, returns the same (P7).
+			// A later pass, with that status stored, returns the same state (P7).
 			test.in.Object.Status = built
 			test.in.Now = metav1.NewTime(now.Add(time.Hour))
 			require.Equal(t, built, build(test.in))

@@ -26,10 +26,10 @@ const (
 	Aborted    = workv1alpha1.StateAborted
 )
 
-// Input is all the information from which the status is made.
+// Input is all the information from which the status is built.
 type Input struct {
-	// Object is the ManifestWorkReplicaSet whose status is built. The conditions observe its generation. Its own conditions are those of the
-	// previous status.
+	// Object is the ManifestWorkReplicaSet whose status is built. The conditions observe its generation. The conditions in it are those of
+	// the previous status.
 	Object *workv1alpha1.ManifestWorkReplicaSet
 	// Ledger holds the decisions that the new status projects.
 	Ledger *ledger.Ledger
@@ -39,7 +39,7 @@ type Input struct {
 	// Pending is true if the template in the spec waits, for the end of an abort or for a write. The status does not observe the object's
 	// generation yet.
 	Pending bool
-	// TemplatePending is true if the template in the spec is not that of the update revision, and waits for the end of a pause.
+	// TemplatePending is true if the template in the spec differs from that of the update revision, and waits for the end of a pause.
 	TemplatePending bool
 	Snapshot        *rollout.Snapshot
 	Plan            *rollout.Plan
@@ -48,17 +48,17 @@ type Input struct {
 	// PrunedNote names the fields that the API server drops, and HistoryNote is the reason why there is no history, each with the remedy;
 	// empty for none. Progressing reports both.
 	PrunedNote, HistoryNote string
-	// ClustersNote is the reason why ManagedClusters can't be read, with the remedy; empty if they can.
+	// ClustersNote is the reason why ManagedClusters can't be read, with the remedy; empty if they can be read.
 	ClustersNote string
-	// HubNote is the reason why another hub may take over, with the remedy; empty if none may.
+	// HubNote is the reason why another hub may take over, with the remedy; empty if no other hub may.
 	HubNote string
 	// Now becomes the transition time of the conditions whose status changes.
 	Now metav1.Time
 }
 
-// Build makes the whole status. It returns an error if the ledger can't be encoded.
+// Build returns the whole status, or an error if the ledger can't be encoded.
 func Build(in *Input) (workv1alpha1.ManifestWorkReplicaSetStatus, error) {
-	observed := in.Object.Generation // If the template waits, the conditions observe it only to report why.
+	observed := in.Object.Generation // If the template waits, the conditions observe its generation only to report why.
 	if in.Pending && len(in.Problems) == 0 {
 		observed = in.Object.Status.ObservedGeneration
 	}
@@ -98,12 +98,12 @@ func Set(conditions *[]metav1.Condition, condition metav1.Condition, generation 
 // maxMessage keeps a message well below the limit of the API server, which is 32 KiB.
 const maxMessage = 4096
 
-// bounded returns a text, cut to a maximum number of bytes. The mark that shows the cut is not counted.
+// bounded returns a text, cut to a maximum number of bytes. The mark of the cut does not count.
 func bounded(text string, bytes int) string {
 	if len(text) <= bytes {
 		return text
 	}
-	// The API server would store half a character at the end as another one, so the hub would write the status in each pass (P7).
+	// The API server would replace a partial character at the end, so the hub would write the status in each pass (P7).
 	return strings.ToValidUTF8(text[:bytes], "") + " …"
 }
 

@@ -68,7 +68,8 @@ func inFlight(cluster string) work.Work {
 	return rt.Work(cluster, rt.AtRevision("bbb"), rt.WrittenAt(9*minute), rt.InFlight(9*minute))
 }
 
-// told returns the conditions as "Type: Reason Status" and their messages, except those that only repeat another one for kstatus.
+// told returns the conditions as "Type: Reason Status" and their messages, except conditions that only repeat another condition for
+// kstatus.
 func told(s workv1alpha1.ManifestWorkReplicaSetStatus) (heads, messages map[string]string) {
 	heads, messages = map[string]string{}, map[string]string{}
 	for _, c := range s.Conditions {
@@ -295,7 +296,7 @@ func with(in *status.Input, problems ...string) *status.Input {
 	return in
 }
 
-// stable checks P7: a status that is built on itself, later, is the same.
+// stable checks P7: a status that is built from itself at a later time is the same.
 func stable(t *testing.T, in *status.Input, first workv1alpha1.ManifestWorkReplicaSetStatus) {
 	t.Helper()
 	again := *in
@@ -327,7 +328,7 @@ func TestInvalidSpec(t *testing.T) {
 }
 
 // TestMessagesAreBounded: messages are far below the limit of the API server, and are never cut within a character. The API server would
-// store such a character differently, so the status would be written again and again.
+// store such a character differently, so the status would be written in each pass.
 func TestMessagesAreBounded(t *testing.T) {
 	for _, problem := range []string{strings.Repeat("a", 1<<20), strings.Repeat("ä", 1<<14), "a" + strings.Repeat("ä", 1<<14), strings.Repeat("a€", 1<<13)} {
 		in := with(input(status.RollingOut, p1(rt.Clusters("c1"))), problem)

@@ -52,7 +52,7 @@ func summarize(in *Input) (workv1alpha1.ManifestWorkReplicaSetSummary, []workv1a
 			tally(&placements[i].Summary, in.Plan.Refs[i].Phases)
 		}
 		known := ptr.Deref(in.Plan.Refs[i].Placement, placement.Placement{})
-		// The format and the count are those of upstream, because users have scripts that read them.
+		// The format and the count are upstream's, because users have scripts that read them.
 		placements[i].AvailableDecisionGroups = fmt.Sprintf("%d (%d / %d clusters applied)",
 			len(known.Groups), written[i], known.Selected)
 	}
@@ -79,8 +79,8 @@ func count(summary *workv1alpha1.ManifestWorkReplicaSetSummary, work *work.Work)
 	}
 }
 
-// tally sets the number of clusters in each phase. A soaking cluster counts as succeeded: after a restart, the hub waits a moment before a
-// success is settled, and must not write the status because of that (P7).
+// tally sets the number of clusters in each phase. A soaking cluster counts as succeeded: after a restart, the hub waits for a moment
+// until a success is settled, and must not write the status because of this wait (P7).
 func tally(summary *workv1alpha1.ManifestWorkReplicaSetSummary, clusters map[rollout.Phase]int) {
 	summary.Failed = clusters[rollout.PhaseFailed] + clusters[rollout.PhaseTerminationTimedOut]
 	summary.Waiting = clusters[rollout.PhaseWaiting] + clusters[rollout.PhaseTerminating]
@@ -94,7 +94,7 @@ func observed(work *work.Work, found *metav1.Condition) bool {
 	return work.Observed(found) || (found.Type == workv1.WorkAvailable && found.ObservedGeneration == 0)
 }
 
-// writtenTo counts, for each ref, the works of selected clusters that are at the update revision, whatever their agents report.
+// writtenTo counts, for each ref, the works of selected clusters that are at the update revision, regardless of their agents' reports.
 func writtenTo(in *Input, byName map[string]int) map[int]int {
 	written := map[int]int{}
 	for i := range in.Snapshot.Works {

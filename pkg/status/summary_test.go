@@ -49,8 +49,8 @@ func TestSummary(t *testing.T) {
 	require.Equal(t, placements, got.PlacementsSummary, "placementSummary")
 }
 
-// TestAvailableDecisionGroups: the field shows the progress of the template in the spec, as with upstream's hub. A work counts once it is
-// written, regardless of the agent's report, and works of the older revision do not count.
+// TestAvailableDecisionGroups: the field shows the progress of the template in the spec, as with upstream's hub. A work counts when it is
+// written, regardless of the agent's report. Works with the older revision do not count.
 func TestAvailableDecisionGroups(t *testing.T) {
 	selected := p1(rt.Group("a", "c1", "c2"), rt.Group("b", "c3"))
 	edited := rt.Work("c2", rt.AtRevision("bbb"), rt.Edited())

@@ -5,7 +5,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 )
 
-// Told is the part of a status whose changes become events.
+// Told is the part of a status whose changes lead to events.
 type Told struct {
 	// Stage is the stage of the rollout of the revision with the hash Update; empty if none was rolled out.
 	Stage  Stage
@@ -20,8 +20,8 @@ type Told struct {
 	Awaiting []string
 }
 
-// ToldBy returns the report of a stored status, given the ledger that counts. A process that has not written a status uses it. The ledger
-// has the decisions, and the fields of the status have the rest.
+// ToldBy returns the report of a stored status, given the ledger that counts. It is for a process that has not written a status yet. The
+// ledger has the decisions, and the fields of the status have the rest.
 func ToldBy(stored *workv1alpha1.ManifestWorkReplicaSetStatus, l *ledger.Ledger) Told {
 	told := Told{Stage: RollingOut, Update: l.Update.Hash, Paused: stored.State == workv1alpha1.StatePaused, Awaiting: stored.AwaitingApproval}
 	switch {
@@ -39,8 +39,8 @@ func ToldBy(stored *workv1alpha1.ManifestWorkReplicaSetStatus, l *ledger.Ledger)
 	return told
 }
 
-// ToldStalled reports whether a stored status reports a stalled rollout, given that the rollout was neither completed nor aborted. The state
-// of the object may report something more urgent, such as a pause. The state of its update revision then still shows the stall.
+// ToldStalled reports whether a stored status reports a stalled rollout, given that the rollout was neither completed nor aborted. The
+// state of the object may be a more urgent one, such as a pause. In that case, the state of its update revision still shows the stall.
 func ToldStalled(stored *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
 	for i := range stored.Revisions {
 		if stored.Revisions[i].Hash == stored.UpdateRevision {
@@ -50,7 +50,7 @@ func ToldStalled(stored *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
 	return stored.State.IsStalled()
 }
 
-// Transition is what a status reports for the first time.
+// Transition is a fact that a status reports for the first time.
 type Transition string
 
 // The transitions.
@@ -63,14 +63,14 @@ const (
 	Stopped Transition = "Stopped"
 	// Completed means that the rollout is complete.
 	Completed Transition = "Completed"
-	// AbortDecided means that the rollout is to be aborted.
+	// AbortDecided means that the rollout will be aborted.
 	AbortDecided Transition = "AbortDecided"
 	// AbortCarriedOut means that every work that can be written is restored.
 	AbortCarriedOut Transition = "AbortCarriedOut"
 )
 
-// Transitions returns the transitions between two reports of the rollout. The first report of an object reports at most that a rollout
-// began: anything else was reported before the status was lost.
+// Transitions returns the transitions between two reports of the rollout. The first report of an object has at most the transition
+// Started: all others were reported before the status was lost.
 func Transitions(was, is *Told) []Transition {
 	switch {
 	case is.Stage == RollingOut:

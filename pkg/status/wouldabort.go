@@ -5,7 +5,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// wouldAbort returns what failureStrategy ReportAbort reports; empty for nothing.
+// wouldAbort returns the message of failureStrategy ReportAbort; empty for none.
 func wouldAbort(in *Input) string {
 	if in.Ledger.WouldAbort == nil {
 		return ""
@@ -13,7 +13,7 @@ func wouldAbort(in *Input) string {
 	return string(workv1alpha1.ReportAbort) + ": " + in.Ledger.WouldAbort.Text(work.Having(in.Snapshot.Works, in.Snapshot.Update.Hash))
 }
 
-// deciding returns the failureStrategy that decides aborts: ReportAbort if only that is set.
+// deciding returns the failureStrategy that decides aborts: ReportAbort if it is set and AbortAll is not.
 func deciding(object *workv1alpha1.ManifestWorkReplicaSet) string {
 	if object.Spec.HasFailureStrategy(workv1alpha1.ReportAbort) && !object.Spec.HasFailureStrategy(workv1alpha1.AbortAll) {
 		return string(workv1alpha1.ReportAbort)

@@ -18,7 +18,7 @@ const (
 	MaxWindows = 16
 )
 
-// Windows are the windows of a cluster. They are open if at least one of them is open.
+// Windows are the windows of a cluster. They are open if at least one window is open.
 type Windows []Window
 
 // Window is open each week from one time of day to another.
@@ -144,7 +144,7 @@ func (ws Windows) At(now time.Time) (open bool, changes time.Time) {
 			return false, s.from
 		case s.from.After(changes):
 			return true, changes
-		default: // It begins before the others end.
+		default: // This span begins before the others end.
 			changes = later(changes, s.to)
 		}
 	}
@@ -161,7 +161,7 @@ func later(a, b time.Time) time.Time {
 // span is a time during which a window is open, without its end.
 type span struct{ from, to time.Time }
 
-// spans returns the times during which a window is open, for two weeks. It omits those that have ended.
+// spans returns the times during which a window is open in the next two weeks. It omits spans that have ended.
 func (w *Window) spans(now time.Time) (found []span) {
 	year, month, date := now.In(w.zone).Date()
 	for after := -1; after < lookahead; after++ {
@@ -181,8 +181,8 @@ func (w *Window) spans(now time.Time) (found []span) {
 	return found
 }
 
-// local returns when a clock in the window's time zone shows a time: some minutes after midnight of a date. If the clock shows it twice,
-// last selects the second time. If the clock skips it, local returns when the clock is put forward.
+// local returns when a clock in the window's time zone shows the given number of minutes after midnight of a date. If the clock shows this
+// time twice, last selects the second occurrence. If the clock skips it, local returns when the clock is put forward.
 func (w *Window) local(date time.Time, minutes int, last bool) time.Time {
 	shown := date.Add(time.Duration(minutes) * time.Minute) // In UTC.
 	at := func(near time.Time) time.Time {

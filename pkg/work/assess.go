@@ -8,7 +8,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// clockSkew is how far an agent's transition may be ahead of the hub's clock before it is ignored.
+// clockSkew is how far an agent's transition time may be ahead of the hub's clock before the hub ignores it.
 const clockSkew = time.Minute
 
 // State is the state of a work at its revision, according to the work's conditions.
@@ -22,32 +22,32 @@ const (
 	Degraded State = "Degraded"
 	// Succeeded means that the agent reports the revision as applied and available, and no progress.
 	Succeeded State = "Succeeded"
-	// Validating means that the work is as in Succeeded, and that a success gate is not True yet.
+	// Validating means that the work would be Succeeded, but a success gate is not True yet.
 	Validating State = "Validating"
 	// GateFailed means that a success gate is False.
 	GateFailed State = "GateFailed"
-	// Completed means that the work ran to completion at an older revision: its agent does not apply a new one.
+	// Completed means that the work ran to completion at an older revision: its agent does not apply a new revision.
 	Completed State = "Completed"
 )
 
-// Assessment is a state and when it began. It never began before the hub wrote the revision.
+// Assessment is a state and the time when it began, which is never earlier than the write of the revision.
 type Assessment struct {
 	State State
 	Since time.Time
 }
 
-// Assess reads the conditions of a work that is at a revision (R10; TestAssess has each case). If this process saw a state begin, the state
-// counts from then, regardless of the agent's clock.
+// Assess reads the conditions of a work that is at a revision (R10; TestAssess has each case). If this process saw a state begin, the
+// state counts from that moment, regardless of the agent's clock.
 func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	w = w.Judged()
 	if w.Deleting() && !w.SucceededSince.IsZero() {
-		// The agent now reports the removal. In a handover the success may come from an earlier rollout of the revision.
+		// The agent now reports the removal. In a handover, the success may come from an earlier rollout of the revision.
 		return Assessment{State: Succeeded, Since: Later(w.SucceededSince, w.Begin(rev))}
 	}
 	found := assess(w, rev, now)
 	found.Since = Later(found.Since, w.StateChangedAt)
 	if w.Deleting() && (found.State == InFlight || found.State == Degraded) {
-		// Its time runs from its deletion at the latest, regardless of the agent's reports while it removes the work.
+		// Its time runs from its deletion at the latest, regardless of the agent's reports while the agent removes the work.
 		found.Since = Earlier(found.Since, Later(w.DeletedAt(), w.Begin(rev)))
 	}
 	return found
@@ -105,8 +105,9 @@ func (w *Work) IsApplied() bool {
 	return applied != nil && w.Observed(applied)
 }
 
-// ranToCompletion reports whether the agent applied this generation of the work, and completed it. The agent may have stamped the
-// generation on conditions that it read from the older object, including Complete. Only Applied proves that it applied the generation.
+// ranToCompletion reports whether the agent applied this generation of the work, and the work completed. The agent may have stamped the
+// generation on conditions that it read from the older object, including Complete. Only Applied proves that the agent applied the
+// generation.
 func (w *Work) ranToCompletion() bool {
 	reported := w.read().conditions
 	applied, complete := reported.applied, isTrue(reported.complete)
@@ -139,8 +140,8 @@ func (a *assessor) unknown() Assessment {
 	return found
 }
 
-// since corrects a transition: to the time when the revision was written if it is earlier than that, or if the agent's clock is far ahead
-// of the hub's.
+// since corrects a transition time: it returns the time when the revision was written if the transition is earlier, or if the agent's
+// clock is far ahead of the hub's.
 func (a *assessor) since(transition time.Time) time.Time {
 	if a.ahead || transition.Before(a.appliedAt) || transition.After(a.now.Add(clockSkew)) {
 		return a.appliedAt
@@ -169,8 +170,8 @@ func (a *assessor) available() bool {
 		(a.work.Observed(condition) || condition.ObservedGeneration == 0)
 }
 
-// degraded returns the earliest Degraded=True of the work and its manifests. The agent sets the work's own condition to True only when
-// every manifest's is True.
+// degraded returns the earliest Degraded=True of the work and its manifests. The agent sets the work's own condition to True only when the
+// condition of every manifest is True.
 func (a *assessor) degraded() *metav1.Condition {
 	first := isTrue(a.observed(a.reported.degraded))
 	manifests := a.work.Object.Status.ResourceStatus.Manifests
@@ -190,8 +191,8 @@ func isTrue(condition *metav1.Condition) *metav1.Condition {
 	return nil
 }
 
-// degradedSince returns Degraded since the earlier transition of Degraded and, if it is True, Progressing. Each is corrected first: a
-// state that began under the older revision counts only from this one.
+// degradedSince returns Degraded since the transition of Degraded or, if Progressing is True and changed earlier, since the transition of
+// Progressing. Each time is corrected first: a state that began under an older revision counts only from the write of this revision.
 func (a *assessor) degradedSince(degraded, progressing *metav1.Condition) Assessment {
 	found := a.began(Degraded, degraded)
 	if isTrue(progressing) != nil {
@@ -202,8 +203,8 @@ func (a *assessor) degradedSince(degraded, progressing *metav1.Condition) Assess
 	return found
 }
 
-// unevaluated returns the Progressing condition of a manifest whose rule could not be evaluated. The agent then reports False, which is
-// not a success.
+// unevaluated returns the Progressing condition of a manifest whose rule could not be evaluated. The agent then reports False, but the
+// work has not succeeded.
 func (a *assessor) unevaluated() *metav1.Condition {
 	manifests := a.work.Object.Status.ResourceStatus.Manifests
 	for i := range manifests {

@@ -223,7 +223,7 @@ func TestAssess(t *testing.T) {
 			state:   work.Succeeded, since: minute,
 		},
 
-		// The API server counts a deletion as a generation. The last report of the agent before that is about the previous generation.
+		// A deletion increments the generation. The agent's last report before the deletion is about the previous generation.
 		"a success that is being taken away": {
 			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Rests(3 * minute), rt.Available(3 * minute), rt.DeletedAt(9 * minute)},
 			state:   work.Succeeded, since: 3 * minute,

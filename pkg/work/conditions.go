@@ -8,13 +8,13 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// conditions are the conditions of a work that decide on its state; nil for each that it does not have.
+// conditions are the conditions of a work that decide on its state; nil for each missing condition.
 type conditions struct {
 	applied, available, progressing, degraded, complete *metav1.Condition
 }
 
-// Report identifies an agent's report about a write of the hub. Two reports differ even if both report success: a condition that was lost and
-// reached again has another transition time.
+// Report identifies an agent's report about a write of the hub. Two reports can differ even if both report success: a condition that was
+// False in between has another transition time.
 type Report struct {
 	// AppliedAt is when the hub wrote the revision, in nanoseconds; 0 if that is unknown.
 	AppliedAt                                 int64

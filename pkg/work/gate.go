@@ -10,17 +10,17 @@ import (
 
 // How success gates change the state of a work (R48; TestGated has each case):
 //
-//  1. A gate is a condition of the work. OCM's agent combines what the rules of several manifests report into one condition of the work, so
-//     the conditions of single manifests matter only in a handover, where objects of another revision have the same rules.
+//  1. A gate is a condition of the work. OCM's agent combines the results of several manifests' rules into one condition of the work. So
+//     the conditions of single manifests matter only in a handover, when objects of another revision have the same rules.
 //  2. A gate counts if it is about the current spec of the work. A success begins at the last transition of a gate to True.
 //  3. A success with a gate that is not True is validating. This includes a False that is not a verdict (verdict).
-//  4. A verdict of False fails the work once it has lasted as long as a success must last.
+//  4. A verdict of False fails the work when it has lasted as long as a success must last.
 
-// Gate is a condition that must be True before a work at a revision succeeds.
+// Gate is a condition that must be True before a work succeeds at a revision.
 type Gate struct {
 	Type string
-	// Made is true if a condition rule of the revision sets the condition. Decides is true if each manifest with such a rule also has one for
-	// Progressing: False then does not mean "not yet".
+	// Made is true if a condition rule of the revision sets the condition. Decides is true if each manifest with such a rule also has a rule
+	// for Progressing: False then does not mean "not yet".
 	Made, Decides bool
 }
 
@@ -40,8 +40,8 @@ func (r *Revision) Gate(conditionType string) Gate {
 	return gate
 }
 
-// Gated is Assess for a work with success gates. blocks is the type of the gate that changes the state that Assess found; empty for none.
-// next is when a verdict of False counts; zero for none.
+// Gated is Assess for a work with success gates. blocks is the type of the gate that changes the state from Assess; empty for none. next
+// is when a verdict of False will count; zero for none.
 func Gated(w *Work, rev *Revision, gates []Gate, now time.Time, settle time.Duration) (found Assessment, blocks string, next time.Time) {
 	found = Assess(w, rev, now)
 	if len(gates) == 0 || found.State == Completed || w.Deleting() && !w.SucceededSince.IsZero() {
@@ -97,7 +97,8 @@ func (w *Work) gate(gate Gate) *metav1.Condition {
 }
 
 // verdict reports whether a condition shows that the revision does not work: it is False, and became False after the revision was written.
-// An agent may repeat an older result. A rule can only report True or False, so its False is a verdict only when nothing progresses.
+// An earlier False may be an old result that the agent repeats. A rule can only report True or False, so its False is a verdict only when
+// nothing progresses.
 func (a *assessor) verdict(gate Gate, condition *metav1.Condition, succeeds bool) bool {
 	if condition == nil || condition.Status != metav1.ConditionFalse || gate.Made && (!gate.Decides || !succeeds) {
 		return false
@@ -107,7 +108,7 @@ func (a *assessor) verdict(gate Gate, condition *metav1.Condition, succeeds bool
 }
 
 // combined combines the conditions of a type as OCM's agent does: False wins over Unknown, and Unknown over True. It is nil if no manifest
-// has one about the current spec.
+// has such a condition about the current spec.
 func (w *Work) combined(manifests []workv1.ManifestCondition, conditionType string) (sum *metav1.Condition) {
 	rank := map[metav1.ConditionStatus]int{metav1.ConditionFalse: 2, metav1.ConditionUnknown: 1}
 	for i := range manifests {

@@ -29,7 +29,7 @@ func TestGated(t *testing.T) {
 		types []string
 		state work.State
 		since time.Duration
-		// blocks is the gate, and next is the time at which a False counts.
+		// blocks is the gate, and next is the time at which a verdict of False counts.
 		blocks string
 		next   time.Duration
 	}{
@@ -94,7 +94,7 @@ func TestGated(t *testing.T) {
 	}
 }
 
-// TestGatedInHandover: the conditions of the revision's own manifests count, and not those of the objects that the work keeps.
+// TestGatedInHandover: the conditions of the revision's own manifests count, but those of the kept objects do not.
 func TestGatedInHandover(t *testing.T) {
 	const tested = "Tested"
 	rev := rt.Revision("bbb", rt.Rules(tested, "Progressing"))

@@ -8,8 +8,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Judged returns the work with the conditions by which it is judged. In a handover these come only from the revision's own manifests, as
-// if the work had no others.
+// Judged returns the work with the conditions by which it is judged. In a handover, these come only from the revision's own manifests, as
+// if the work had no other manifests.
 func (w *Work) Judged() *Work {
 	if !w.InHandover() {
 		return w
@@ -52,8 +52,8 @@ func (w *Work) ownManifests() []workv1.ManifestCondition {
 	return own
 }
 
-// summed combines the conditions of several manifests into one: the one that changed last if all are good, or the first that is not. It is
-// nil if none counts, or if a manifest has none although each needs one.
+// summed combines the conditions of several manifests into one: the condition that changed last if all are good, or else the first bad
+// one. It is nil if no condition counts, or if a manifest lacks a condition that every manifest needs.
 func (w *Work) summed(manifests []workv1.ManifestCondition, conditionType string, counts func(*metav1.Condition) bool, each bool) *metav1.Condition {
 	good := metav1.ConditionFalse
 	if each {
@@ -74,7 +74,7 @@ func (w *Work) summed(manifests []workv1.ManifestCondition, conditionType string
 	return sum
 }
 
-// ByRule reports whether an agent made a condition because of a condition rule.
+// ByRule reports whether an agent set a condition because of a condition rule.
 func ByRule(condition *metav1.Condition) bool {
 	return strings.HasPrefix(condition.Reason, "ConditionRule")
 }

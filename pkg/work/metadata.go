@@ -11,25 +11,25 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// The labels and annotations of a work that are not about its revision:
+// The labels and annotations of a work that do not depend on its revision:
 //
-//  1. The owner label, the Placement that it is counted under, and the labels of its owner. Labels by which GitOps tools track what they
-//     applied are not copied, and copied labels are removed when the owner loses them (OwnerMetadata).
-//  2. Annotations that keep GitOps tools from deleting it (Annotations).
+//  1. The owner label, the Placement that the work counts for, and the labels of its owner. Labels by which GitOps tools track their
+//     objects are not copied. Copied labels are removed when the owner loses them (OwnerMetadata).
+//  2. Annotations that keep GitOps tools from deleting the work (Annotations).
 //  3. If the API server stores a different spec than the hub requested: the digest of the requested spec (AnnotationAccepted).
-//  4. If labels or annotations are outdated, but the spec is not, the hub writes only labels and annotations (package rollout, relabel).
+//  4. If labels or annotations are outdated but the spec is not, the hub writes only labels and annotations (package rollout, relabel).
 //
-// Each write carries all of them, except the time of the request (Metadata).
+// Each write has all of them, except the time of the request (Metadata).
 
-// keepOptions are the annotations for Argo CD. It tracks applications by label, treats a work with copied labels as a resource that left
-// Git, and would delete every work when it prunes.
+// keepOptions are the annotations for Argo CD. Argo CD tracks applications by label. It treats a work with copied labels as a resource
+// that was removed from Git, and would delete every work when it prunes.
 var keepOptions = [...]struct{ annotation, option string }{
 	{"argocd.argoproj.io/sync-options", "Prune=false"},
 	{"argocd.argoproj.io/compare-options", "IgnoreExtraneous"},
 }
 
-// isToolLabel reports whether a GitOps tool uses a label to track the objects that it applied. It did not apply the work, so the work does
-// not get the label from its owner.
+// isToolLabel reports whether a GitOps tool uses a label to track the objects that it applied. The tool did not apply the work, so the
+// label is not copied from the owner.
 func isToolLabel(key string) bool {
 	domain, _, prefixed := strings.Cut(key, "/")
 	return prefixed && (domain == "argocd.argoproj.io" || strings.HasSuffix(domain, ".toolkit.fluxcd.io"))
@@ -45,7 +45,7 @@ func OfTool(marks map[string]string) bool {
 	return false
 }
 
-// OwnerMetadata is the metadata that works get from their owner. All writes of a plan share it.
+// OwnerMetadata is the metadata that works get from their owner. All writes of a plan share one.
 type OwnerMetadata struct {
 	// owner is the value of the owner label. It is not written if it is too long.
 	owner string
@@ -56,7 +56,7 @@ type OwnerMetadata struct {
 	copied string
 	// wanted are the copied labels of each work. tools are the owner's labels that GitOps tools set.
 	wanted, tools []label
-	// Brokered is true if the works travel over a broker. Then it is unknown how an API server stores them.
+	// Brokered is true if the works travel over a broker. How an API server stores them is then unknown.
 	Brokered bool
 }
 
@@ -68,8 +68,8 @@ func (l label) on(labels map[string]string) bool {
 	return found && value == l.value
 }
 
-// NewOwnerMetadata returns the metadata that works get from an owner: owner is the value of their owner label, and labels are the owner's
-// own.
+// NewOwnerMetadata returns the metadata that works get from an owner. The parameter owner is the value of their owner label, and labels
+// are the owner's own labels.
 func NewOwnerMetadata(owner string, labels map[string]string, brokered bool) *OwnerMetadata {
 	o := &OwnerMetadata{owner: owner, labels: labels, Brokered: brokered}
 	keys := make([]string, 0, len(labels))
@@ -91,7 +91,7 @@ func NewOwnerMetadata(owner string, labels map[string]string, brokered bool) *Ow
 	return o
 }
 
-// AddHash makes the works get LabelOwnerHash and AnnotationOwner, too.
+// AddHash adds LabelOwnerHash and AnnotationOwner.
 func (o *OwnerMetadata) AddHash() {
 	if namespace, name, ok := workv1alpha1.ParseOwnerLabelValue(o.owner); ok {
 		o.hash, o.key = workv1alpha1.OwnerHash(namespace, name), namespace+"/"+name
@@ -111,13 +111,13 @@ func (o *OwnerMetadata) MarkOwner(labels, annotations map[string]string) {
 
 func (o *OwnerMetadata) fits() bool { return len(o.owner) <= workv1alpha1.MaxOwnerLabelLength }
 
-// isMarked reports whether a work has what MarkOwner sets.
+// isMarked reports whether a work has the labels and annotations that MarkOwner sets.
 func (o *OwnerMetadata) isMarked(w *Work) bool {
 	return (w.read().owner == o.owner || !o.fits()) && (o.hash == "" ||
 		w.Object.Labels[workv1alpha1.LabelOwnerHash] == o.hash && w.Object.Annotations[workv1alpha1.AnnotationOwner] == o.key)
 }
 
-// Labels returns the labels of a work that is counted under a Placement, beside its hash and its owner.
+// Labels returns the labels of a work that counts for a Placement, except those for its hash and its owner.
 func (o *OwnerMetadata) Labels(placement string) map[string]string {
 	labels := make(map[string]string, len(o.wanted)+3)
 	for _, wanted := range o.wanted {
@@ -130,7 +130,7 @@ func (o *OwnerMetadata) Labels(placement string) map[string]string {
 }
 
 // dropped returns the keys of labels to remove from a work: copied labels that its owner no longer has, and labels of GitOps tools, which
-// OCM's hub copies without noting them.
+// OCM's hub copies without a record.
 func (o *OwnerMetadata) dropped(object *workv1.ManifestWork) []string {
 	var dropped []string
 	for key := range strings.SplitSeq(object.Annotations[workv1alpha1.AnnotationCopiedLabels], ",") {
@@ -150,13 +150,13 @@ func (o *OwnerMetadata) dropped(object *workv1.ManifestWork) []string {
 	return dropped
 }
 
-// Metadata is the change of a work's labels and annotations that a write makes. Keys that others set stay.
+// Metadata is the change that a write makes to a work's labels and annotations. Keys that others set stay.
 type Metadata struct {
 	Labels, Annotations               map[string]string
 	DroppedLabels, DroppedAnnotations []string
 }
 
-// Metadata returns the change that makes the labels and annotations of an existing work those of its owner.
+// Metadata returns the change that gives an existing work the labels and annotations from its owner.
 func (o *OwnerMetadata) Metadata(existing *workv1.ManifestWork, placement string) Metadata {
 	m := Metadata{Labels: o.Labels(placement), DroppedLabels: o.dropped(existing), Annotations: Annotations(existing.Annotations)}
 	o.MarkOwner(m.Labels, m.Annotations)
@@ -199,8 +199,8 @@ func hasOption(options, wanted string) bool {
 	return false
 }
 
-// AskedFor returns the value of AnnotationAccepted that a write of a spec puts on a work: the requested spec, and the generation that the
-// write makes. If the hub dies before it sees the stored spec, its successor has this information.
+// AskedFor returns the value of AnnotationAccepted for a write of a spec: the requested spec, and the generation that the write creates.
+// If the hub dies before it sees the stored spec, its successor has this information.
 func AskedFor(asked revision.Digest, generation int64) string {
 	return string(asked) + "/" + strconv.FormatInt(generation, 10)
 }
@@ -227,10 +227,10 @@ const (
 	NotedGeneration Note = "Generation"
 )
 
-// Noted returns the digest of the spec that a hub requested, if the work's annotation marks its current spec as the API server's version of
-// that; empty otherwise. A spec that somebody edits has another digest and another generation. A write that does not change the stored spec
-// makes no new generation. A user who may edit a work can also forge its annotations. That changes only the hub's view of one cluster, like
-// an agent's false report.
+// Noted returns the digest of the spec that a hub requested, if the work's annotation marks its current spec as the API server's version
+// of the requested one; empty otherwise. An edited spec has another digest and another generation. A write that does not change the stored
+// spec does not create a generation. A user who may edit a work can also forge its annotations. Like an agent's false report, this changes
+// only the hub's view of one cluster.
 func (w *Work) Noted() (asked revision.Digest, how Note) {
 	value := w.Object.Annotations[workv1alpha1.AnnotationAccepted]
 	at := strings.LastIndexByte(value, '/')
@@ -248,7 +248,7 @@ func (w *Work) Noted() (asked revision.Digest, how Note) {
 	return "", NoNote
 }
 
-// Outdated returns which part of the metadata of a work, which is counted under a Placement, is outdated; empty for none.
+// Outdated returns the part of a work's metadata that is outdated, given the Placement that the work counts for; empty for none.
 func (o *OwnerMetadata) Outdated(w *Work, placement string) string {
 	is := w.read()
 	if !o.isMarked(w) || placement != "" && is.placement != placement || is.copied != o.copied || !o.labelled(w.Object.Labels) {
@@ -263,7 +263,7 @@ func (o *OwnerMetadata) Outdated(w *Work, placement string) string {
 	return ""
 }
 
-// labelled reports whether the labels of a work include those that it gets from its owner, and none that a GitOps tool set there.
+// labelled reports whether a work has all labels that it gets from its owner, and no label that a GitOps tool set on the owner.
 func (o *OwnerMetadata) labelled(labels map[string]string) bool {
 	missing := func(wanted label) bool { return !wanted.on(labels) }
 	return !slices.ContainsFunc(o.wanted, missing) && !slices.ContainsFunc(o.tools, func(tool label) bool { return tool.on(labels) })

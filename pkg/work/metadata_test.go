@@ -8,7 +8,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestNoted: a work's note about how it was stored applies only to its current spec, and not to a later edit.
+// TestNoted: the note about how a work was stored applies only to its current spec, not to a later edit.
 func TestNoted(t *testing.T) {
 	bbb := rt.DigestOf("bbb")
 	byContent := work.Work{Digest: "pruned", AcceptedAs: bbb}

@@ -13,9 +13,9 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Names returns the names that a work of this hub may have, in the order in which they are tried: the owner's own name, one that is derived
-// from the owner's namespace and name, and one that contains the owner's UID. Each is the same in every process and pass, so a second
-// attempt finds the work that the first one created.
+// Names returns the names that a work of this hub may have, in the order in which they are tried: the owner's own name, a name derived
+// from the owner's namespace and name, and a name that contains the owner's UID. Each name is the same in every process and pass, so a
+// second attempt finds the work that the first attempt created.
 func Names(owner metav1.Object) []string {
 	hasher := fnv.New32a()
 	_, _ = hasher.Write([]byte(owner.GetNamespace() + "/" + owner.GetName()))
@@ -35,8 +35,8 @@ const (
 	generatedPrefix = 63 - generatedSuffix
 )
 
-// IsName reports whether a work of this owner can have a name: one of this hub's names, or one that OCM's hub uses. Up to OCM 1.2, that hub
-// uses the owner's name. Since 1.3, the owner's name is its metadata.generateName.
+// IsName reports whether a work of this owner can have a name, either from this hub or from OCM's hub. Up to OCM 1.2, OCM's hub uses the
+// owner's name. Since 1.3, it uses the owner's name as metadata.generateName.
 func IsName(owner metav1.Object, name string) bool {
 	if name == owner.GetName() || slices.Contains(Names(owner), name) {
 		return true
@@ -56,7 +56,7 @@ func HasOwner(work metav1.Object) bool {
 }
 
 // LostOwner reports whether a work without an owner label still belongs to this owner: it has a name that this owner's works can have, the
-// hash of one of the owner's revisions, and the time when the hub wrote it.
+// hash of one of the owner's revisions, and the time of the hub's write.
 func LostOwner(owner metav1.Object, work *workv1.ManifestWork, isRevision func(hash string) bool) bool {
 	if HasOwner(work) || !IsName(owner, work.Name) {
 		return false

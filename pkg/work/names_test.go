@@ -15,7 +15,7 @@ func owner(name string) *metav1.ObjectMeta {
 	return &metav1.ObjectMeta{Namespace: rt.OwnerNamespace, Name: name, UID: "0b0c5e2e-3b5b-4a57-9a35-d2c5f2a6a2b7"}
 }
 
-// TestNames: a work has three possible names, and each process computes the same ones.
+// TestNames: a work has three possible names, and each process computes the same names.
 func TestNames(t *testing.T) {
 	got := strings.Join(work.Names(owner("web")), " ")
 	if want := "web web-55489cf447 web-0b0c5e2e-3b5b-4a57-9a35-d2c5f2a6a2b7"; got != want {

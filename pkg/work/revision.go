@@ -19,21 +19,23 @@ type Revision struct {
 	Digest revision.Digest
 	// Template is the spec that the works get. It must not be changed.
 	Template *workv1.ManifestWorkSpec
-	// ReportsDegraded is true if every agent reports Degraded for it, True or False. Until an agent does, its cluster has not succeeded.
+	// ReportsDegraded is true if every agent reports Degraded for it, True or False. Until an agent has reported Degraded, its cluster has
+	// not succeeded.
 	ReportsDegraded bool
 	// Reused is true if the template returned to an older revision.
 	Reused bool
-	// CountsFrom is when the template returned to it, or a user retried it; zero if neither happened. Earlier reports of clusters that
-	// already have it do not count for this rollout. It is the stored time, which decides the order of events.
+	// CountsFrom is when the template returned to it, or when a user retried it; zero if neither happened. Earlier reports of clusters that
+	// already have it do not count for this rollout. CountsFrom is the stored time, which decides the order of events.
 	CountsFrom time.Time
-	// BeginSeen is when this process first saw that; zero if it does not matter. Times are counted from the earlier of the two.
+	// BeginSeen is when this process first saw that return or retry; zero if it does not matter. Durations are counted from BeginSeen or
+	// CountsFrom, whichever is earlier.
 	BeginSeen time.Time
 	// Underway is true if its rollout is in progress.
 	Underway bool
 }
 
-// begins returns the time from which the rollout counts: CountsFrom, or BeginSeen if that is earlier. If the hub that wrote CountsFrom had a
-// clock ahead of the real time, the rollout must not wait for that time.
+// begins returns the time from which the rollout counts: CountsFrom, or BeginSeen if that is earlier. If the clock of the hub that wrote
+// CountsFrom was ahead of the real time, the rollout must not wait for that time.
 func (r *Revision) begins() time.Time {
 	if r.BeginSeen.IsZero() {
 		return r.CountsFrom

@@ -8,11 +8,11 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Sum identifies a spec by the bytes that it came in. An API server stores, and this hub publishes, the works of one revision with the same
-// bytes: a revision is read once and not once for each of its works (P8).
+// Sum identifies a spec by the bytes of its encoding. The API server stores the works of one revision with the same bytes, and the hub
+// publishes them so: a revision is read once, not once for each of its works (P8).
 type Sum [sha256.Size]byte
 
-// SumOf returns the sum of a spec; false for one whose manifests are not bytes.
+// SumOf returns the sum of a spec; false if its manifests are not raw bytes.
 func SumOf(spec *workv1.ManifestWorkSpec) (sum Sum, ok bool) {
 	hash := sha256.New()
 	var length [8]byte

@@ -23,16 +23,16 @@ type Work struct {
 	// DeletionCounts is true if the deletion of a work increments its generation, as in the API server.
 	DeletionCounts bool
 	Observations
-	// UnexpectedName is true if no hub gives this name to a work of this owner: somebody added the owner label. The work does not count if
+	// UnexpectedName is true if no hub gives this name to a work of this owner: a user added the owner label. The work does not count if
 	// nothing selects its cluster.
 	UnexpectedName bool
-	// DeletionSeen is when this process first saw that it is being deleted; zero if it does not matter.
+	// DeletionSeen is when this process first saw that the work is being deleted; zero if it does not matter.
 	DeletionSeen time.Time
-	// AcceptedAs is the digest that the hub requested if the API server stored a different spec at this generation. Another request would not
-	// change that.
+	// AcceptedAs is the digest that the hub requested, if the API server stored a different spec at this generation. Another request would
+	// have the same result.
 	AcceptedAs revision.Digest
-	// Combined is the content of a work that has its revision and keeps the objects of the revision that it names as kept. It is nil if it
-	// names none, or if dropped objects are deleted at once.
+	// Combined is the content of a work that has its revision together with objects of the kept revision that it names. It is nil if the work
+	// names no kept revision, or if dropped objects are deleted at once.
 	Combined *handover.Combined
 
 	// marks were read from the object; nil if they were not.
@@ -44,26 +44,26 @@ type Observations struct {
 	// SucceededSince is when the current success began, if this process has seen it without interruption; zero if the work does not succeed.
 	// For a work that is being deleted, it is the last value before the deletion.
 	SucceededSince time.Time
-	// StateChangedAt is when this process saw the work change, at its revision, from success to another state or the reverse; zero if it saw
-	// no change. It does not depend on the agent's clock.
+	// StateChangedAt is when this process saw the work change, at its revision, from success to another state or back; zero if it saw no
+	// change. It does not depend on the agent's clock.
 	StateChangedAt time.Time
 	// WatchedSince is when this process began to watch the work after the last write of its revision; zero if it has always watched.
 	WatchedSince time.Time
-	// SettledAt is when this process first found a success of that write settled; zero if it did not.
+	// SettledAt is when this process first found a success of that write settled; zero if it has not.
 	SettledAt time.Time
 	// ClockAhead is true if this process saw the agent's clock more than a minute ahead of the hub's at this revision. Its transitions are
 	// then ignored, even after the hub's clock has passed those times.
 	ClockAhead bool
-	// UnselectedSince is when this process first saw that no ref selects its cluster; zero if one does.
+	// UnselectedSince is when this process first saw that no placementRef selects its cluster; zero if one selects it.
 	UnselectedSince time.Time
-	// LeftSince is when this process first saw that the work's Placement no longer names its cluster, and OCM may still be writing the
-	// decisions; zero if not.
+	// LeftSince is when this process first saw that the work's Placement no longer names its cluster, while OCM may still be writing the
+	// decisions; zero if neither applies.
 	LeftSince time.Time
-	// SelectedBy are the Placements with several slices that this process last saw selecting the cluster; nil if it saw none.
+	// SelectedBy are the Placements with several slices that selected the cluster when this process last looked; nil if there were none.
 	SelectedBy []string
 }
 
-// marks are the parts of a work's object that a decision reads many times.
+// marks are the parts of a work's object that decisions read many times.
 type marks struct {
 	hash, placement, kept string
 	appliedAt             time.Time
@@ -113,16 +113,16 @@ func (w *Work) read() *marks {
 // Cluster returns the managed cluster of the work.
 func (w *Work) Cluster() string { return w.Object.Namespace }
 
-// Hash returns the short name of the work's revision; empty if it has none.
+// Hash returns the short name of the work's revision; empty if the work has no revision.
 func (w *Work) Hash() string { return w.read().hash }
 
-// PlacementName returns the Placement under which the work is counted.
+// PlacementName returns the Placement that the work counts for.
 func (w *Work) PlacementName() string { return w.read().placement }
 
 // Deleting reports whether the work is being deleted: it waits for its agent to remove the finalizer.
 func (w *Work) Deleting() bool { return w.read().isDeleting }
 
-// DeletedAt returns when the work was deleted, by the hub's clock: at the latest when this process saw it.
+// DeletedAt returns when the work was deleted, by the hub's clock, or when this process first saw the deletion if that is earlier.
 func (w *Work) DeletedAt() time.Time {
 	if w.DeletionSeen.IsZero() {
 		return w.Object.DeletionTimestamp.Time
@@ -130,8 +130,8 @@ func (w *Work) DeletedAt() time.Time {
 	return Earlier(w.Object.DeletionTimestamp.Time, w.DeletionSeen)
 }
 
-// SpecGeneration returns the generation that the last write of the spec made. For a work that is being deleted, it is one less than the
-// work's generation: the API server counts the deletion as well, and the agent applies nothing under that last generation.
+// SpecGeneration returns the generation that the last write of the spec created. For a work that is being deleted, it is one less than the
+// work's generation: the deletion increments the generation, too, and the agent applies nothing at that last generation.
 func (w *Work) SpecGeneration() int64 {
 	if w.DeletionCounts && w.Deleting() {
 		return w.Object.Generation - 1
@@ -145,8 +145,8 @@ func (w *Work) Observed(condition *metav1.Condition) bool {
 	return w.SpecGeneration() <= condition.ObservedGeneration && condition.ObservedGeneration <= w.Object.Generation
 }
 
-// ReportedSinceDeletion reports whether the agent has reported since the work was deleted: earlier reports are lost. Over a broker, a
-// deletion does not increase the generation, and the time of a report decides.
+// ReportedSinceDeletion reports whether the agent has reported since the work was deleted, which overwrites earlier reports. Over a
+// broker, a deletion does not increment the generation, so the time of a report decides.
 func (w *Work) ReportedSinceDeletion() bool {
 	return w.Deleting() && slices.ContainsFunc(w.Object.Status.Conditions, func(c metav1.Condition) bool {
 		if !w.DeletionCounts {
@@ -163,9 +163,9 @@ func (w *Work) AppliedAt() (time.Time, bool) {
 }
 
 // At reports whether the work, which may be nil, is at a revision: it has the hash and the time, and its spec is that of the template,
-// possibly with kept objects. A work that somebody edited is not at the revision. A work that has run to completion since it was written is
-// at its revision, even if the API server stored it differently. Its agent applies no other spec, and another write would only hide which
-// spec it completed.
+// possibly with kept objects. An edited work is not at the revision. A work that has run to completion since it was written is at its
+// revision, even if the API server stored it differently. Its agent applies no other spec, and another write would only hide which spec it
+// completed.
 func (w *Work) At(rev *Revision) bool {
 	if w == nil || rev == nil || w.Hash() != rev.Hash {
 		return false
@@ -186,18 +186,18 @@ func (w *Work) Settled(update *Revision) bool {
 	return !w.SettledAt.IsZero() && w.SettledAt.After(w.Begin(update))
 }
 
-// Begin returns when this rollout reached the work: when the hub wrote the revision, or when a new rollout began of the revision that it
-// already had.
+// Begin returns when this rollout reached the work: when the hub wrote the revision or, if the work already had it, when the new rollout
+// began.
 func (w *Work) Begin(rev *Revision) time.Time {
 	return Later(w.WrittenAt(), rev.begins())
 }
 
-// WrittenAt returns when the hub wrote the work's revision, at the latest when this process saw the write. So an agent that postdates the
-// time, or a hub whose clock was ahead, gains no time. A work that was recreated from a copy has the annotation of the original, so its
-// creation time counts if it is later.
+// WrittenAt returns when the hub wrote the work's revision, or when this process saw the write if that is earlier. So an agent that
+// postdates the time, or a hub whose clock was ahead, does not extend a deadline. A work that was recreated from a copy has the annotation
+// of the original, so its creation time counts if it is later.
 func (w *Work) WrittenAt() time.Time {
 	appliedAt, _ := w.AppliedAt()
-	if w.DeletionCounts { // The API server says when it was created.
+	if w.DeletionCounts { // The API server set the creation time.
 		appliedAt = Later(appliedAt, w.Object.CreationTimestamp.Time)
 	}
 	if w.WatchedSince.IsZero() {
@@ -222,8 +222,8 @@ func Later(a, b time.Time) time.Time {
 	return b
 }
 
-// Foreign reports whether another hub wrote the work: it removes the labels and annotations of this one. If a user removed only the label,
-// the annotation still identifies this hub.
+// Foreign reports whether another hub wrote the work: such a hub removes the labels and annotations of this hub. If a user removed only
+// the label, the annotation still identifies this hub.
 func (w *Work) Foreign() bool {
 	_, applied := w.Object.Annotations[workv1alpha1.AnnotationAppliedAt]
 	return w.Hash() == "" && !applied && !w.Deleting()
@@ -237,7 +237,7 @@ func (w *Work) HasOther(rev *Revision) bool {
 // KeptRevision returns the hash of the revision whose objects the work keeps beside its own; empty if it keeps none.
 func (w *Work) KeptRevision() string { return w.read().kept }
 
-// InHandover reports whether the work holds its revision together with objects of another one.
+// InHandover reports whether the work holds its revision together with objects of another revision.
 func (w *Work) InHandover() bool {
 	return w.Combined != nil && (w.Digest == w.Combined.Digest || w.AcceptedAs != "" && w.AcceptedAs == w.Combined.Digest)
 }
@@ -247,7 +247,7 @@ func (w *Work) StoredAsWritten(rev *Revision) bool {
 	return w.Digest == rev.Digest || w.Combined != nil && w.Digest == w.Combined.Digest
 }
 
-// Having returns how many clusters have a work with a revision.
+// Having returns how many clusters have a work with the given revision.
 func Having(works []Work, hash string) int {
 	clusters := sets.New[string]()
 	for i := range works {

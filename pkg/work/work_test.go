@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestRead: metadata that was read once is the same as metadata that is read each time.
+// TestRead: metadata that is read once equals metadata that is read each time.
 func TestRead(t *testing.T) {
 	metadata := func(w *work.Work) []any {
 		at, known := w.AppliedAt()

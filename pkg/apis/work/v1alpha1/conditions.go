@@ -27,13 +27,12 @@ const (
 	ConditionProgressing = "Progressing"
 
 	// ConditionReconciling is True while a rollout or an abort is in progress, and absent otherwise. kstatus, and the tools that use it
-	// (Flux, Helm, scripts), read it as "in progress".
-	// Reasons: those of Progressing and of ManifestworkApplied.
+	// (Flux, Helm, scripts), interpret it as "in progress". Reasons: those of Progressing and of ManifestworkApplied.
 	ConditionReconciling = "Reconciling"
 
 	// ConditionStalled is True while a user must act before the hub can continue: the rollout is stalled or was aborted, or the spec is
-	// invalid. It is absent otherwise, and never present together with Reconciling. kstatus reads it as "failed".
-	// Reasons: those of Progressing, of PlacementVerified and of ManifestworkApplied, and DowngradeRefused.
+	// invalid. It is absent otherwise, and never present together with Reconciling. kstatus interprets it as "failed". Reasons: those of
+	// Progressing, of PlacementVerified and of ManifestworkApplied, and DowngradeRefused.
 	ConditionStalled = "Stalled"
 
 	// ConditionPaused is True while spec.paused is true, and absent otherwise. The message lists the changes that are held back.
@@ -70,9 +69,9 @@ const (
 	// a label value.
 	ReasonInvalidManifestWorkName = "InvalidManifestWorkName"
 
-	// ReasonNewRevisionCreated means that the rollout is that of a new revision.
+	// ReasonNewRevisionCreated means that a new revision is being rolled out.
 	ReasonNewRevisionCreated = "NewRevisionCreated"
-	// ReasonFoundNewRevision means that the rollout is that of an earlier revision, to which the template returned.
+	// ReasonFoundNewRevision means that an earlier revision, to which the template returned, is being rolled out.
 	ReasonFoundNewRevision = "FoundNewRevision"
 	// ReasonNewManifestWorkAvailable means that the rollout is complete.
 	ReasonNewManifestWorkAvailable = "NewManifestWorkAvailable"
@@ -88,7 +87,7 @@ const (
 	// ReasonDowngradeRefused means that this version of the hub does not reconcile the object, because a newer version ran last.
 	ReasonDowngradeRefused = "DowngradeRefused"
 
-	// ReasonReleasingWorkloads means that agents have yet to release the objects that stay on their clusters.
+	// ReasonReleasingWorkloads means that agents have not yet released all objects that stay on their clusters.
 	ReasonReleasingWorkloads = "ReleasingWorkloads"
 	// ReasonPreservingNotSupported means that ManifestWorks travel over a broker, where workloads can't be preserved.
 	ReasonPreservingNotSupported = "PreservingNotSupported"

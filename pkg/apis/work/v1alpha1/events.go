@@ -6,11 +6,11 @@ package v1alpha1
 const (
 	// EventRevisionCreated means that a new template got a revision.
 	EventRevisionCreated = "RevisionCreated"
-	// EventRevisionFound means that the template returned to that of an earlier revision: an undo.
+	// EventRevisionFound means that the template of an earlier revision returned: an undo.
 	EventRevisionFound = "RevisionFound"
 	// EventRevisionRecorded means that the hub recorded, as a revision, a template that another hub rolled out.
 	EventRevisionRecorded = "RevisionRecorded"
-	// EventRevisionPruned means that a revision was deleted because there were more than spec.revisionHistoryLimit.
+	// EventRevisionPruned means that a revision was deleted because there were more revisions than spec.revisionHistoryLimit allows.
 	EventRevisionPruned = "RevisionPruned"
 	// EventRevisionIgnored is a warning: a ControllerRevision with the label of this object does not belong to it, can't be read, or has the
 	// name that a new revision needs. Each process of the hub emits it once.
@@ -35,11 +35,11 @@ const (
 	EventRolloutResumed = "RolloutResumed"
 	// EventPaused means that spec.paused is true: no ManifestWork is written or deleted. The note lists the changes that are held back.
 	EventPaused = "Paused"
-	// EventResumed means that spec.paused is no longer true, and that the hub makes the changes that it held back.
+	// EventResumed means that spec.paused is no longer true, and that the hub continues with the changes that it held back.
 	EventResumed = "Resumed"
 
-	// EventClustersUnavailable is a warning: the hub may not read ManagedClusters, so it can't distinguish clusters that are away from those
-	// that are no longer selected. The note has the remedy.
+	// EventClustersUnavailable is a warning: the hub may not read ManagedClusters, so it can't distinguish clusters that are away from
+	// clusters that are no longer selected. The note has the remedy.
 	EventClustersUnavailable = "ManagedClustersUnavailable"
 	// EventObjectsNotKept is a warning: pruneStrategy is WhenAvailable, but a ManifestWork that keeps the dropped objects would exceed a
 	// limit. The objects are deleted at once. The note names the field.

@@ -31,8 +31,8 @@ func OwnerHash(namespace, name string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// RevisionLabelValue returns the value of LabelReplicaSet on the ControllerRevisions of an owner: OwnerLabelValue, or
-// OwnerHash if that is longer than a label value may be.
+// RevisionLabelValue returns the value of LabelReplicaSet on the ControllerRevisions of an owner: OwnerLabelValue, or OwnerHash if
+// OwnerLabelValue is longer than a label value may be.
 func RevisionLabelValue(namespace, name string) string {
 	if value := OwnerLabelValue(namespace, name); len(value) <= MaxOwnerLabelLength {
 		return value

@@ -17,7 +17,7 @@ func TestOwnerHash(t *testing.T) {
 	require.NotEqual(t, OwnerHash("a", "b.c"), OwnerHash("a.b", "c"))
 }
 
-// TestOwnerOf: the new label decides if the annotation confirms it, and the old one otherwise.
+// TestOwnerOf: the new label decides if the annotation confirms it, and the old label otherwise.
 func TestOwnerOf(t *testing.T) {
 	hash, long := OwnerHash("default", "web"), strings.Repeat("n", 60)
 	controller := []metav1.OwnerReference{{Name: long, Controller: ptr.To(true)}}
@@ -59,7 +59,7 @@ func TestOwnerOf(t *testing.T) {
 	}
 }
 
-// TestLongNames: selectors and labels of long names are valid, and those of other names do not change.
+// TestLongNames: selectors and labels for long names are valid, and those for other names do not change.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat("n", 60)
 	require.Equal(t, "default.web", RevisionLabelValue("default", "web"))

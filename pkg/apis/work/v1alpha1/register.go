@@ -13,10 +13,10 @@ var (
 	// SchemeGroupVersion is the group and version of the types in this package.
 	SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
 
-	// ManifestWorkReplicaSetKind is the kind that owner references and events name.
+	// ManifestWorkReplicaSetKind is the kind in owner references and events.
 	ManifestWorkReplicaSetKind = SchemeGroupVersion.WithKind("ManifestWorkReplicaSet")
 
-	// ManifestWorkReplicaSetResource is the resource that dynamic clients ask for.
+	// ManifestWorkReplicaSetResource is the resource for dynamic clients.
 	ManifestWorkReplicaSetResource = SchemeGroupVersion.WithResource("manifestworkreplicasets")
 
 	// SchemeBuilder collects the functions that add this package's types to a scheme.

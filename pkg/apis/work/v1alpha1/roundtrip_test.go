@@ -62,7 +62,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestStrategyIsInline pins the one place where our types wrap upstream's: JSON must not show it.
+// TestStrategyIsInline pins the only place in which our types wrap upstream's: JSON must not show it.
 func TestStrategyIsInline(t *testing.T) {
 	const raw = `{"type":"Progressive","progressive":{"minSuccessTime":"30s","progressDeadline":"10m","maxFailures":"10%",` +
 		`"maxConcurrency":2},"failureStrategy":"AbortAll"}`

@@ -9,10 +9,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// SkipsUnavailable reports whether rollouts pass over unavailable clusters.
+// SkipsUnavailable reports whether rollouts skip unavailable clusters.
 func (s *RolloutStrategy) SkipsUnavailable() bool { return s.UnavailableClusters == SkipUnavailable }
 
-// SkipsUnavailable reports whether a placementRef passes over unavailable clusters.
+// SkipsUnavailable reports whether any placementRef skips unavailable clusters.
 func (s *ManifestWorkReplicaSetSpec) SkipsUnavailable() bool {
 	for i := range s.PlacementRefs {
 		if s.PlacementRefs[i].RolloutStrategy.SkipsUnavailable() {
@@ -22,7 +22,7 @@ func (s *ManifestWorkReplicaSetSpec) SkipsUnavailable() bool {
 	return false
 }
 
-// ListsGroups reports whether a placementRef lists decision groups that go first.
+// ListsGroups reports whether a placementRef lists decision groups that roll out first.
 func (s *ManifestWorkReplicaSetSpec) ListsGroups() bool {
 	for i := range s.PlacementRefs {
 		if len(s.PlacementRefs[i].RolloutStrategy.Groups) > 0 {
@@ -32,12 +32,12 @@ func (s *ManifestWorkReplicaSetSpec) ListsGroups() bool {
 	return false
 }
 
-// HasFailureStrategy reports whether a placementRef has a failureStrategy.
+// HasFailureStrategy reports whether any placementRef has the given failureStrategy.
 func (s *ManifestWorkReplicaSetSpec) HasFailureStrategy(strategy FailureStrategy) bool {
 	return slices.ContainsFunc(s.PlacementRefs, func(ref LocalPlacementReference) bool { return ref.RolloutStrategy.FailureStrategy == strategy })
 }
 
-// Label returns the name of a group, or its index as text, as in status.approvals. It is empty if it has neither.
+// Label returns the name of a group, or its index as text, as in status.approvals. It is empty if the group has neither.
 func (g *RolloutGroup) Label() string {
 	if g.GroupName != "" || g.GroupIndex == nil {
 		return g.GroupName

@@ -50,10 +50,10 @@ const (
 // Enforces reports whether the gate decides on the success of clusters.
 func (g *SuccessGate) Enforces() bool { return g.Mode != ReportGate }
 
-// Covers reports whether a gate applies to the clusters of a decision group, which has a name and an index as text.
+// Covers reports whether a gate applies to the clusters of a decision group, given the group's name and its index as text.
 func (g *SuccessGate) Covers(name, index string) bool {
 	return len(g.Groups) == 0 || slices.Contains(g.Groups, index) || name != "" && slices.Contains(g.Groups, name)
 }
 
-// JudgedByHub lists the types of conditions that can't be a gate, because the hub already evaluates them.
+// JudgedByHub lists the condition types that can't be gates, because the hub already evaluates them.
 var JudgedByHub = []string{workv1.WorkApplied, workv1.WorkAvailable, workv1.WorkProgressing, workv1.WorkDegraded, workv1.WorkComplete}
