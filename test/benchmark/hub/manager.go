@@ -75,7 +75,7 @@ func (m *Manager) CPU() (time.Duration, error) { return measure.CPU(m.child.PID(
 // PeakMemory returns the manager's peak memory so far, in bytes.
 func (m *Manager) PeakMemory() (int64, error) { return measure.PeakMemory(m.child.PID()) }
 
-// LiveHeap collects its garbage, and says how many bytes are left.
+// LiveHeap runs a garbage collection in the manager, and returns the size of the remaining heap in bytes.
 func (m *Manager) LiveHeap(ctx context.Context) (float64, error) {
 	if _, err := measure.Get(ctx, m.pages, m.url+"/debug/pprof/heap?gc=1"); err != nil {
 		return 0, err
@@ -101,11 +101,11 @@ func (m *Manager) values(ctx context.Context, names ...string) (map[string]float
 	return values, nil
 }
 
-// Stop ends it.
+// Stop ends the manager.
 func (m *Manager) Stop(ctx context.Context) error { return m.child.Stop(ctx) }
 
-// Exited reports whether it ended by itself, and why.
+// Exited reports whether the manager ended by itself, and returns the reason.
 func (m *Manager) Exited() (bool, error) { return m.child.Exited() }
 
-// LogTail is the end of its log.
+// LogTail returns the end of the manager's log.
 func (m *Manager) LogTail(lines int) string { return m.child.LogTail(lines) }
