@@ -116,7 +116,7 @@ func TestUndoToTheAbortedRevision(t *testing.T) {
 	require.ErrorContains(t, err, "kubectl mwrs retry web")
 }
 
-// An effect without writes describes that no cluster changes.
+// If the hub writes to no cluster, the effect states this.
 func TestEffectsWithoutWrites(t *testing.T) {
 	o := fleettest.Objects(5, now)
 	older := view.Revision{Number: 1, Hash: o.ReplicaSet.Status.UpdateRevision}
