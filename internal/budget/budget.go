@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Within fails the test if a call takes too long, or allocates too many bytes. Nothing else may run at the same time. Be generous with the
-// time: an algorithm that is too slow takes many times as long.
+// Within fails the test if a call takes too long, or allocates too many bytes. Nothing else may run at the same time. Allow plenty of time:
+// an algorithm that is too slow takes many times as long.
 func Within(t testing.TB, longest time.Duration, most uint64, call func()) {
 	t.Helper()
 	var before, after runtime.MemStats

@@ -164,7 +164,7 @@ func (s *scene) step() int {
 	return 7
 }
 
-// work adds a work of a revision that was written some time ago. Its agent reported success some time ago. If done is 0, it did not: it
+// work adds a work of a revision that was written some time ago. Its agent reported success some time ago. If done is 0, the agent instead
 // reports a message, or nothing about that revision.
 func (s *scene) work(name string, rev int, wrote, done time.Duration, message string) {
 	set := s.ReplicaSet

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Equal compares a text with a file below testdata, or rewrites the file with -update. The read functions are applied to both first.
+// Equal compares a text with a file below testdata, or rewrites the file with -update. Both texts pass through the read functions first.
 func Equal(t *testing.T, file, got string, read ...func(string) string) {
 	t.Helper()
 	path := filepath.Join("testdata", file)

@@ -1,5 +1,5 @@
-// Package hostiletest fills objects with texts that attack a terminal, a log of a CI system or a reader, and finds what is left of them in an
-// output.
+// Package hostiletest fills objects with texts that attack a terminal, a log of a CI system or a reader, and finds the remains of these
+// texts in an output.
 package hostiletest
 
 import (
@@ -11,11 +11,11 @@ import (
 	"unicode"
 )
 
-// Text forges lines and commands, writes to the clipboard of a terminal, and hides and reorders what follows.
+// Text forges lines and commands, writes to the clipboard of a terminal, and hides and reorders the text that follows.
 const Text = "'\"\n::error::forged\nForged  it\x1b]52;c;aGk=\x07\x1b[2J\u009b31m\r\u202e\u2066\u200b\ufeff\u2028\u2029\u00ad$(id)`id`;##[error]|"
 
 // Fill appends Text to every string in an object, and to the keys and values of every map. It sets nil pointers, and adds an entry to empty
-// lists and maps. It does not change fields that keep matches by their path in Go, such as Status.Failures.Cluster.
+// lists and maps. It does not change fields whose path in Go matches keep, such as Status.Failures.Cluster.
 func Fill(object any, keep *regexp.Regexp) {
 	fill(reflect.ValueOf(object).Elem(), "", keep)
 }
@@ -88,7 +88,7 @@ func visitMap(v reflect.Value, path string, text func(string, reflect.Value)) {
 	v.Set(filled)
 }
 
-// Check fails a test if an output has a character that a terminal obeys or hides, or a line that Text forged.
+// Check fails a test if an output has a character that a terminal interprets or hides, or a line that Text forged.
 func Check(tb testing.TB, what, output string) {
 	tb.Helper()
 	for _, r := range output {
@@ -105,7 +105,7 @@ func Check(tb testing.TB, what, output string) {
 	}
 }
 
-// FillOne appends Text to the strings with one path.
+// FillOne appends Text to the strings at one path.
 func FillOne(object any, path string) {
 	visit(reflect.ValueOf(object).Elem(), "", func(at string, text reflect.Value) {
 		if at == path {

@@ -16,7 +16,7 @@ const ownGeneration = -1
 // ConditionOption changes a condition.
 type ConditionOption func(*metav1.Condition)
 
-// Observed sets the generation that a condition observed. By default it is that of its work.
+// Observed sets the generation that a condition observed. The default is the generation of the work.
 func Observed(generation int64) ConditionOption {
 	return func(c *metav1.Condition) { c.ObservedGeneration = generation }
 }
@@ -55,7 +55,7 @@ func With(conditions ...metav1.Condition) WorkOption {
 	}
 }
 
-// Manifest gives a work the status of one more manifest.
+// Manifest adds the status of one more manifest to a work.
 func Manifest(conditions ...metav1.Condition) WorkOption {
 	return func(w *work.Work) {
 		status := &w.Object.Status.ResourceStatus
@@ -106,7 +106,7 @@ func Degraded(since time.Duration) WorkOption {
 	return all(Applied(since), Rests(since), IsDegraded(since), Available(since))
 }
 
-// Succeeded is the report of an agent whose work is as wanted. This process has seen the success since then.
+// Succeeded is the report of an agent whose work has succeeded. This process has seen the success since that time.
 func Succeeded(since time.Duration) WorkOption {
 	return all(Applied(since), Rests(since), NotDegraded(since), Available(since), SeenSucceeding(since))
 }

@@ -161,7 +161,7 @@ func Gate(conditionType string, groups ...string) RefOption {
 	}
 }
 
-// ReportGate adds a success gate that has no effect on the rollout.
+// ReportGate adds a success gate that only reports and has no effect on the rollout.
 func ReportGate(conditionType string) RefOption {
 	return func(ref *placement.Ref) {
 		gate := workv1alpha1.SuccessGate{ConditionType: conditionType, Mode: workv1alpha1.ReportGate}

@@ -28,12 +28,12 @@ func Now(since time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Now = At(since) }
 }
 
-// ConnectedSince sets the time since which the hub could hear the agents.
+// ConnectedSince sets the time since which the hub has been able to hear from the agents.
 func ConnectedSince(since time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Gap = rollout.UnknownGap(At(since)) }
 }
 
-// Heard makes the works travel over a broker. This process has heard only the agents of these clusters, at a time.
+// Heard makes the works travel over a broker. This process has heard only from the agents of these clusters, at a time.
 func Heard(at time.Duration, clusters ...string) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		if s.Heard == nil {
@@ -50,7 +50,7 @@ func Settle(settle time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Settle = settle }
 }
 
-// Rolling is a rollout from one revision to another. The first is empty for a first rollout.
+// Rolling is a rollout from one revision to another. current is empty for a first rollout.
 func Rolling(current, update string) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		s.Update = Revision(update)
@@ -142,7 +142,7 @@ func Recorded(placement string, reason workv1alpha1.FailureReason, clusters ...s
 	}
 }
 
-// Rejected records that the API server has rejected the work of a cluster since a time, and when the write was last tried.
+// Rejected records since when the API server has rejected the work of a cluster, and when the write was last tried.
 func Rejected(cluster string, since, triedAt time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		if s.Rejected == nil {

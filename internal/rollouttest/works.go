@@ -16,7 +16,7 @@ import (
 // Epoch is the time at which the stories begin.
 var Epoch = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
 
-// At is a time of a story.
+// At returns a time of a story.
 func At(since time.Duration) time.Time { return Epoch.Add(since) }
 
 // The owner of every work, unless a test sets another one.
@@ -92,7 +92,7 @@ func Edited() WorkOption {
 	return func(w *work.Work) { w.Digest = "edited by hand" }
 }
 
-// StoredOtherwise means that the API server stored different content than that of a revision.
+// StoredOtherwise means that the API server stored content that differs from the revision's.
 func StoredOtherwise(hash string) WorkOption {
 	return func(w *work.Work) { w.Digest, w.AcceptedAs = "pruned", DigestOf(hash) }
 }
@@ -161,7 +161,7 @@ func SettledAt(since time.Duration) WorkOption {
 	return func(w *work.Work) { w.SettledAt = At(since) }
 }
 
-// ClockAhead means that the clock of the work's agent was seen ahead.
+// ClockAhead means that the clock of the work's agent was seen to be ahead.
 func ClockAhead() WorkOption {
 	return func(w *work.Work) { w.ClockAhead = true }
 }
@@ -198,5 +198,5 @@ func Generation(generation int64) WorkOption {
 	return func(w *work.Work) { w.Object.Generation = generation }
 }
 
-// DigestOf returns the digest of the revision with a hash, in these stories.
+// DigestOf returns the digest of the revision with a hash.
 func DigestOf(hash string) revision.Digest { return revision.Digest("digest of " + hash) }

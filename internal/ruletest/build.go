@@ -1,4 +1,4 @@
-// Package ruletest has objects for the tests of admission: a flawless one, and some that break each rule.
+// Package ruletest has objects for the tests of admission: a flawless object, and objects that break each rule.
 package ruletest
 
 import (

@@ -23,7 +23,7 @@ type AgentOptions struct {
 	HubKubeconfig string
 	// SourceDriver is the transport of the works: kube if empty, mqtt or grpc.
 	SourceDriver string
-	// SourceConfig is the configuration file of the driver, if that is mqtt or grpc.
+	// SourceConfig is the configuration file of the driver mqtt or grpc.
 	SourceConfig string
 	// Managed is the configuration with which the agent connects to its own cluster.
 	Managed *rest.Config
@@ -92,12 +92,13 @@ func (a *Agent) Stop() {
 }
 
 // run runs the agent with a client ID that no previous run used. If the context of sdk-go's client ends while there is no connection, the
-// client continues to connect, and would repeatedly take over the connection of the next run. For a real agent, this ends with its process.
+// client continues to connect, and would repeatedly take over the connection of the next run. In a real agent, the client ends with the
+// process.
 func (a *Agent) run(ctx context.Context, clientID string) error {
 	common := options.NewAgentOptions()
 	common.SpokeClusterName = a.options.Cluster
 	common.AgentID = a.options.Cluster + "-agent"
-	// OCM sets defaults for these only when it parses flags. Zero would mean five requests per second.
+	// OCM sets defaults for these limits only when it parses flags. Zero would mean five requests per second.
 	common.HubQPS, common.HubBurst = 50, 100
 
 	work := spoke.NewWorkloadAgentOptions()

@@ -66,7 +66,7 @@ func FindRunning() (string, error) {
 	return "", fmt.Errorf("more than one sandbox runs, name one of their directories with --sandbox: %s", strings.Join(dirs, ", "))
 }
 
-// RequestSwap asks the sandbox in a directory to run another build, and returns when that is running.
+// RequestSwap asks the sandbox in a directory to run another build, and returns when that build is running.
 func RequestSwap(ctx context.Context, dir, binary string) error {
 	absolute, err := findBinary(binary)
 	if err != nil {

@@ -27,14 +27,14 @@ type WorkHub struct {
 	args    []string
 	crashed chan error
 
-	// turn is locked while the child is started or replaced: in Deploy, Restart and Swap.
+	// turn is locked while Deploy, Restart or Swap starts or replaces the child.
 	turn sync.Mutex
 
 	mu      sync.Mutex
 	binary  string
 	command process.Command
 	child   *process.Process
-	// wanted is true if the child should run: if it ends, it has crashed. listens is true if it has begun to listen.
+	// wanted is true if the child should run: if the child then ends, it has crashed. listens is true if it has begun to listen.
 	wanted, listens bool
 }
 
@@ -59,7 +59,7 @@ func NewWorkHub(group *process.Group, binary string, hub *controlplane.APIServer
 }
 
 // ShortLease returns flags with which a hub that is started after a crash leads within seconds. With the operator's Deployment and OCM's
-// defaults, it waits for more than two minutes.
+// defaults, the hub would wait for more than two minutes.
 func ShortLease() []string {
 	return []string{
 		"--disable-leader-election=false",

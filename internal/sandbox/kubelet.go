@@ -28,9 +28,9 @@ type Kubelet struct {
 
 // Workload is a workload that a Kubelet can run: the WorkHub or the WebhookServer.
 type Workload interface {
-	// Deploy runs it as the container of a Deployment, instead of the current process, and returns when it is ready.
+	// Deploy runs the workload as the container of a Deployment, instead of the current process, and returns when it is ready.
 	Deploy(ctx context.Context, hub *controlplane.APIServer, deployment *appsv1.Deployment) error
-	// Stop ends it. It has no effect if the workload is not running.
+	// Stop ends the workload. It has no effect if the workload is not running.
 	Stop(ctx context.Context) error
 }
 
@@ -90,11 +90,11 @@ type follower struct {
 	running *corev1.PodTemplateSpec
 	started chan struct{}
 	once    bool
-	// failingSince is the time of the first failed attempt to run it.
+	// failingSince is the time of the first failed attempt to run the template.
 	failingSince time.Time
 }
 
-// look compares the running workload with the Deployment. If the hub does not answer for a moment, nothing changes.
+// look compares the running workload with the Deployment. If the hub does not respond for a moment, nothing changes.
 func (f *follower) look(ctx context.Context) (bool, error) {
 	deployment, err := f.client.AppsV1().Deployments(f.namespace).Get(ctx, f.name, metav1.GetOptions{})
 	switch {
@@ -120,7 +120,7 @@ func (f *follower) look(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// failed returns an error that persists. A dependency of a Deployment, such as a Secret, may appear a moment later.
+// failed returns an error only if it persists. A dependency of a Deployment, such as a Secret, may appear a moment later.
 func (f *follower) failed(err error) error {
 	f.running = nil
 	if f.failingSince.IsZero() {

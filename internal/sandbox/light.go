@@ -23,8 +23,8 @@ const lightWorkers = 4
 
 // LightAgents simulates the work agents of clusters that have no API server. The part on the hub is real: each cluster has a ManagedCluster
 // and a namespace, and its agent watches ManifestWorks, sets and removes their finalizer, and reports their status. OCM's own evaluator
-// reads the condition rules. Only the cluster is simulated: the manifests exist in memory only, the status of a Deployment follows the name
-// of its image, as that of the Pods of a Node does, and other objects exist at once. There are no Pods, no status feedback and no
+// reads the condition rules. Only the cluster is simulated: the manifests exist in memory only, the status of a Deployment depends on the
+// name of its image, like the Pods of a Node, and other objects exist at once. There are no Pods, no status feedback and no
 // AppliedManifestWorks.
 type LightAgents struct {
 	client   workclient.Interface
@@ -129,7 +129,8 @@ func (l *LightAgents) run(ctx context.Context) {
 	}
 }
 
-// sync takes the next step of an agent for a ManifestWork. It returns when to check again; zero if only a change of the work matters.
+// sync takes the next step of an agent for a ManifestWork. It returns the time until the next check; zero if only a change of the work
+// requires one.
 func (l *LightAgents) sync(ctx context.Context, key cache.ObjectName) (time.Duration, error) {
 	cached, exists, err := l.works.GetByKey(key.String())
 	if err != nil || !exists || l.isOffline(key.Namespace) {
@@ -163,7 +164,7 @@ func (l *LightAgents) sync(ctx context.Context, key cache.ObjectName) (time.Dura
 	return again, superseded(err)
 }
 
-// superseded drops an error which means that a newer state of the work is on its way.
+// superseded drops an error that means that a newer state of the work is about to arrive.
 func superseded(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil

@@ -33,7 +33,7 @@ func LogToFile(path string) error {
 		return fmt.Errorf("configuring the log of the agents: %w", err)
 	}
 	klog.SetOutput(file)
-	// Without a logger, controller-runtime logs a complaint to the terminal after half a minute.
+	// Without a logger, controller-runtime logs a warning to the terminal after half a minute.
 	ctrllog.SetLogger(klog.NewKlogr())
 	return nil
 }

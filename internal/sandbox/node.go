@@ -28,7 +28,7 @@ const (
 	readyAfter = time.Second
 	// brokenImage is the word in the name of an image that can't be pulled.
 	brokenImage = "broken"
-	// resyncPods is the maximum time that a Pod waits after its status update has failed.
+	// resyncPods is the maximum time until the failed status update of a Pod is retried.
 	resyncPods = 10 * time.Second
 )
 
@@ -124,7 +124,7 @@ func (n *Node) sync(ctx context.Context, key cache.ObjectName) error {
 		_, err = pods.UpdateStatus(ctx, played, metav1.UpdateOptions{})
 	}
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // A newer state of the Pod is on its way.
+		return nil // A newer state of the Pod is about to arrive.
 	}
 	return err
 }

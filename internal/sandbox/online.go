@@ -27,8 +27,8 @@ func (s *Sandbox) SetOnline(ctx context.Context, name string, online bool) error
 	return s.Fleet.SetAvailable(ctx, name, online)
 }
 
-// SetAvailable reports a managed cluster as OCM's registration does: as available, or as one whose agent stopped updating its lease. The
-// condition comes first, and the taint follows from it.
+// SetAvailable reports a managed cluster as OCM's registration does: as available, or as unreachable because its agent stopped updating its
+// lease. The condition comes first, and the taint follows from it.
 func (f *Fleet) SetAvailable(ctx context.Context, name string, available bool) error {
 	reported := metav1.Condition{
 		Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionTrue,
@@ -59,7 +59,7 @@ func (f *Fleet) SetAvailable(ctx context.Context, name string, available bool) e
 	return nil
 }
 
-// taintsOf returns the taints of a cluster with or without the one for an unreachable cluster.
+// taintsOf returns the taints of a cluster, with or without the taint for an unreachable cluster.
 func taintsOf(taints []clusterv1.Taint, available bool) []clusterv1.Taint {
 	isUnreachable := func(t clusterv1.Taint) bool { return t.Key == clusterv1.ManagedClusterTaintUnreachable }
 	switch {

@@ -74,7 +74,7 @@ func StartOperator(ctx context.Context, hub *rest.Config) (*Operator, error) {
 func (o *Operator) run(hub *rest.Config) {
 	ctx, cancel := context.WithCancel(context.Background())
 	o.cancel = cancel
-	// If the number of replicas is not set, the operator counts the nodes of the hub, which has none.
+	// If the number of replicas is not set, the operator counts the nodes of the hub, but the hub has no nodes.
 	options := &clustermanager.Options{DeploymentReplicas: 1}
 	go func() {
 		o.done <- options.RunClusterManagerOperator(ctx, &controllercmd.ControllerContext{

@@ -28,7 +28,7 @@ type Options struct {
 	Light int
 	// WorkBinary is the binary of this project's work hub.
 	WorkBinary string
-	// WorkArgs are added to its flags.
+	// WorkArgs are added to the flags of the work hub.
 	WorkArgs []string
 	// Operator makes OCM's ClusterManager operator set up the hub. The work hub then runs as in the operator's Deployment and deploy/: with
 	// the token of its ServiceAccount and its permissions, while the feature gate is enabled. Otherwise, the sandbox installs the CRDs, and
@@ -36,7 +36,7 @@ type Options struct {
 	Operator bool
 	// Keep leaves the directory with the logs after Stop.
 	Keep bool
-	// Out gets a line for each component that is started.
+	// Out receives a line for each component that is started.
 	Out io.Writer
 }
 
@@ -61,7 +61,7 @@ type Sandbox struct {
 	say           func(string, ...any)
 }
 
-// Start starts a sandbox. It is up when Start returns: the clusters have joined, a Placement selects them, and the work hub runs.
+// Start starts a sandbox. The sandbox is up when Start returns: the clusters have joined, a Placement selects them, and the work hub runs.
 func Start(ctx context.Context, options Options) (*Sandbox, error) {
 	say := func(format string, args ...any) { fmt.Fprintf(options.Out, format+"\n", args...) }
 	env, err := controlplane.NewEnv(ctx, options.Out)
@@ -74,7 +74,7 @@ func Start(ctx context.Context, options Options) (*Sandbox, error) {
 	s := &Sandbox{Env: env, say: say}
 	say("Starting a hub and %d managed clusters in %s ...", options.Clusters+options.Light, env.Group.Dir)
 	if err := s.start(ctx, options, say); err != nil {
-		// The context may have caused the failed start, so Stop needs another one.
+		// The start may have failed because the context ended, so Stop needs another context.
 		return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 	}
 	return s, nil
@@ -225,14 +225,14 @@ func (s *Sandbox) sayRunning() {
 	}
 }
 
-// restarts is the back-off between starts of a work hub that ends again and again.
+// restarts is the back-off between starts of a work hub that ends repeatedly.
 type restarts struct {
 	wait time.Duration
 	last time.Time
 	due  <-chan time.Time
 }
 
-// The first restart comes soon, and each further one after a longer delay. After a quiet period, the delay is short again.
+// The first restart comes soon, and each further restart after a longer delay. After a quiet period, the delay is short again.
 const (
 	firstRestart = time.Second
 	lastRestart  = 30 * time.Second

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// Restart starts the hub again if it ended by itself. Otherwise it does nothing.
+// Restart starts the hub again if it ended by itself. Otherwise, it does nothing.
 func (w *WorkHub) Restart(ctx context.Context) error {
 	w.turn.Lock()
 	defer w.turn.Unlock()
@@ -25,8 +25,8 @@ func (w *WorkHub) Restart(ctx context.Context) error {
 	return w.Start(ctx)
 }
 
-// Swap replaces the binary of the hub, as a new image does on a real hub. A hub that is not running uses it when it is started. If the new
-// binary does not start, the hub runs the previous one again.
+// Swap replaces the binary of the hub, as a new image does on a real hub. A hub that is not running uses the binary when it is started. If
+// the new binary does not start, the hub runs the previous binary again.
 func (w *WorkHub) Swap(ctx context.Context, binary string) error {
 	absolute, err := findBinary(binary)
 	if err != nil {
@@ -58,7 +58,7 @@ func (w *WorkHub) setBinary(binary string) {
 	w.binary, w.command.Path = binary, binary
 }
 
-// Swap replaces the binary. A server that is not running uses it when it is started.
+// Swap replaces the binary. A server that is not running uses the binary when it is started.
 func (w *WebhookServer) Swap(ctx context.Context, binary string) error {
 	absolute, err := findBinary(binary)
 	if err != nil {
@@ -77,7 +77,7 @@ func (w *WebhookServer) Swap(ctx context.Context, binary string) error {
 	return w.Start(ctx, command)
 }
 
-// Swap runs another build of this project as the work hub, and as the webhook if that is running.
+// Swap runs another build of this project as the work hub, and as the webhook if the webhook is running.
 func (s *Sandbox) Swap(ctx context.Context, binary string) error {
 	if err := s.WorkHub.Swap(ctx, binary); err != nil {
 		return err

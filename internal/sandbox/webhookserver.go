@@ -48,8 +48,8 @@ func (w *WebhookServer) Deploy(ctx context.Context, hub *controlplane.APIServer,
 }
 
 // Start runs the server, instead of the current process, and returns when it serves. The path of the command is always the server's own
-// binary. The arguments get flags for unused ports, because the process shares the ports of this machine. Another process can take a free
-// port, so the caller should retry after an error.
+// binary. Start adds flags for unused ports, because the process shares the ports of this machine. Another process can take a free port, so
+// the caller should retry after an error.
 func (w *WebhookServer) Start(ctx context.Context, command process.Command) error {
 	if err := w.Stop(ctx); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Path returns the absolute path of a program of a module in hack/tools. root is the root of the repository, relative to the test. CI builds
-// the module. Elsewhere, the test is skipped if the module is not built.
+// Path returns the absolute path of a program of a module in hack/tools. root is the path from the test to the root of the repository. CI
+// builds the module. Elsewhere, the test is skipped if the module is not built.
 func Path(t *testing.T, root, module, program string) string {
 	t.Helper()
 	args := []string{module}

@@ -1,4 +1,4 @@
-// Package turns has a work queue without goroutines and timers: a test or a simulation decides when to run the due tasks.
+// Package turns has a work queue without goroutines and timers: a test or a simulation decides when the due tasks run.
 package turns
 
 import (
@@ -8,14 +8,14 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Queue is a queue without goroutines and timers. Each task is in it only once, as in a workqueue.
+// Queue is a queue without goroutines and timers. Each task is in the queue only once, as in a workqueue.
 type Queue[T comparable] struct {
 	// Clock determines which tasks are due.
 	Clock clock.PassiveClock
 	// RetryAfter is the delay after which a failed task is due again. It doubles with each failure, up to RetryAtMost.
 	RetryAfter, RetryAtMost time.Duration
 
-	// waiting are the tasks, ordered by the time when they are due. Of two tasks with the same time, the one that was added first comes first.
+	// waiting are the tasks, ordered by the time when they are due. Tasks with the same time are in the order in which they were added.
 	waiting []turn[T]
 	// failed counts the consecutive failures of each task.
 	failed map[T]int
@@ -29,7 +29,7 @@ type turn[T comparable] struct {
 // Add adds a task that is due now.
 func (q *Queue[T]) Add(task T) { q.AddAfter(task, 0) }
 
-// AddAfter adds a task that is due later. If it is in the queue already, the earlier of the two times applies.
+// AddAfter adds a task that is due later. If the task is already in the queue, the earlier of the two times applies.
 func (q *Queue[T]) AddAfter(task T, after time.Duration) {
 	at := q.Clock.Now().Add(after)
 	if i := slices.IndexFunc(q.waiting, func(w turn[T]) bool { return w.task == task }); i >= 0 {

@@ -1,4 +1,4 @@
-// Package worktest has a client of ManifestWorks for tests.
+// Package worktest has a ManifestWork client for tests.
 package worktest
 
 import (
@@ -8,7 +8,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Client returns a client of an API server with some works.
+// Client returns a client for an API server with some works.
 func Client(works ...runtime.Object) *workfake.Clientset {
 	return workfake.NewSimpleClientset(works...) //nolint:staticcheck // The API module generates no apply configurations.
 }
@@ -23,7 +23,7 @@ func Answering(verb string, answer func(clienttesting.Action) (*workv1.ManifestW
 	return client
 }
 
-// Asked counts the requests with a verb.
+// Asked returns the number of requests with a verb.
 func Asked(client *workfake.Clientset, verb string) (n int) {
 	for _, action := range client.Actions() {
 		if action.GetVerb() == verb {

@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/scenario"
 )
 
-// Every scenario runs with both controllers, on real control planes. What it measures is of no use at this size.
+// Every scenario runs with both controllers, on real control planes. The measurements are meaningless at this size.
 func TestEveryScenario(t *testing.T) {
 	binaries, err := hub.Build(t.Context())
 	require.NoError(t, err)
@@ -29,7 +29,7 @@ func TestEveryScenario(t *testing.T) {
 	for i := range figures {
 		f := &figures[i]
 		played[f.Controller+": "+f.Scenario]++
-		// What one event costs with so few clusters is lost in what the measuring costs.
+		// With so few clusters, the cost of one event is smaller than the cost of measuring it.
 		if f.Works > 0 {
 			require.Positive(t, f.CPU, "%+v", f)
 			require.Equal(t, f.Works, f.Writes, "%+v", f)
@@ -50,8 +50,8 @@ func TestEveryScenario(t *testing.T) {
 	require.NoError(t, write(filepath.Join(t.TempDir(), "report.md"), &result))
 }
 
-// The same scenarios, and those that only a broker has, run with a broker in a process of its own and sdk-go's agents. Every work gets to its
-// agent, whatever is restarted, and nothing is aborted but what should be.
+// The same scenarios, and those that exist only with a broker, run with a separate broker process and sdk-go's agents. Every work reaches
+// its agent regardless of restarts, and only the rollouts that should be aborted are aborted.
 func TestEveryScenarioOverABroker(t *testing.T) {
 	binaries, err := hub.Build(t.Context())
 	require.NoError(t, err)

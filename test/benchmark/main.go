@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string) error {
 	return errors.Join(err, write(settings.out, &result))
 }
 
-// write writes the report of what was measured to a file; to the standard output if no file is named.
+// write writes the report to a file, or to the standard output if no file is given.
 func write(file string, result *report.Run) error {
 	if len(result.Figures) == 0 {
 		return nil
@@ -60,7 +60,7 @@ func write(file string, result *report.Run) error {
 	return os.WriteFile(file, []byte(result.Markdown()), 0o644)
 }
 
-// quietLogs keeps what client libraries log off the terminal.
+// quietLogs keeps the logs of client libraries off the terminal.
 func quietLogs() error {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)

@@ -21,7 +21,7 @@ type settings struct {
 	out string
 }
 
-// parse reads the flags. An error names the flag and what it may be.
+// parse reads the flags. An error names the flag and its valid values.
 func parse(args []string) (*settings, error) {
 	s := &settings{Options: scenario.Options{
 		Settle: 3 * time.Second, Delay: time.Second, Events: 20, EventTime: 12 * time.Second,
@@ -80,7 +80,7 @@ func (s *settings) validateDriver() error {
 	return nil
 }
 
-// broker describes what works travel over; empty for the API server.
+// broker describes the transport of the works; empty for the API server.
 func (s *settings) broker() string {
 	switch {
 	case s.Mosquitto != "":
@@ -93,7 +93,7 @@ func (s *settings) broker() string {
 	return ""
 }
 
-// largest is what two decimal digits of thousands make of a fleet: more than one API server carries.
+// largest is the maximum size of a fleet: more clusters than one API server supports.
 const largest = 50000
 
 func sizes(text string) ([]int, error) {
@@ -148,7 +148,7 @@ func machine() string {
 	return fmt.Sprintf("%d cores (%s), %s/%s, %s", runtime.NumCPU(), model, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
 
-// command repeats a run.
+// command returns the command that repeats a run.
 func command(args []string) string {
 	return strings.Join(append([]string{"go run ./test/benchmark"}, args...), " ")
 }

@@ -16,8 +16,8 @@ import (
 //go:embed testdata/accessible.js
 var accessible string
 
-// Each part of the page has names for screen readers, enough contrast, and the width of its window: dark and light, on a phone and on a
-// large screen. All of it works with the keyboard.
+// Each part of the page has names for screen readers, has enough contrast, and fits the width of its window: dark and light, on a phone and
+// on a large screen. Everything works with the keyboard.
 func TestAccessible(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 1, 3)

@@ -22,8 +22,8 @@ func evilPage(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("<!DOCTYPE html><title>evil</title><iframe id=frame></iframe>"))
 }
 
-// rebinding listens on an address of the attacker. After rebind, all its connections lead to the dashboard, with the name in the Host header
-// that the browser knows.
+// rebinding listens on an address of the attacker. After rebind, all its connections lead to the dashboard. The Host header still has the
+// name that the browser uses.
 func rebinding(t *testing.T, dashboard, address string) (rebind func()) {
 	t.Helper()
 	target, err := url.Parse(dashboard)
@@ -48,7 +48,7 @@ func rebinding(t *testing.T, dashboard, address string) (rebind func()) {
 	return func() { rebound.Store(true) }
 }
 
-// Another page in the same browser, on another port and under a name that it resolves to 127.0.0.1, neither reads nor changes anything.
+// Another page in the same browser can neither read nor change anything. It is on another port, and its name resolves to 127.0.0.1.
 func TestAttackByAnotherPage(t *testing.T) {
 	f := newFleet(t, 2)
 	f.create("v1", progressive(2, "10m", 0, ""))
@@ -96,7 +96,8 @@ func TestAttackByAnotherPage(t *testing.T) {
 		page.run(chromedp.Navigate(from))
 		require.Empty(t, must[[]string](page, attack(d.base())))
 	}
-	// DNS rebinding: the page was loaded from the attacker, under a name that now leads to the dashboard. To the browser, both are one origin.
+	// DNS rebinding: the page was loaded from the attacker, under a name that now leads to the dashboard. To the browser, both have the same
+	// origin.
 	rebind := rebinding(t, d.base(), "127.0.0.2:"+port)
 	page.run(chromedp.Navigate("http://rebound.example:" + port + "/"))
 	page.is("document.title === 'evil'")
@@ -109,7 +110,7 @@ func TestAttackByAnotherPage(t *testing.T) {
 	require.False(t, f.get().Spec.Paused, "an attack paused the rollout")
 	f.becomes(workv1alpha1.StateComplete)
 
-	// The page itself can.
+	// The dashboard's own page can.
 	victim.click("Pause …")
 	victim.shows("Pause the rollout of")
 	victim.click("Pause")

@@ -21,7 +21,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
 )
 
-// newBrowser starts a Chromium with a profile of its own. More flags have the form name=value.
+// newBrowser starts a Chromium with its own profile. Additional flags have the form name=value.
 func newBrowser(t *testing.T, more ...string) context.Context {
 	t.Helper()
 	needsChromium(t)
@@ -47,7 +47,7 @@ func newBrowser(t *testing.T, more ...string) context.Context {
 	return ctx
 }
 
-// tab is a tab of a browser. It notes what the page writes to the console.
+// tab is a tab of a browser. It records the page's console messages.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -118,7 +118,7 @@ func must[T any](p *tab, expression string) T {
 	return value
 }
 
-// shows waits until the text of the page contains all of these.
+// shows waits until the text of the page contains all parts.
 func (p *tab) shows(parts ...string) {
 	p.t.Helper()
 	eventually(p.t, fmt.Sprintf("the page shows %q", parts), func() error {
@@ -159,7 +159,7 @@ func (p *tab) click(text string) {
 
 // dashboard is a running command.
 type dashboard struct {
-	// address is what the command printed.
+	// address is the address that the command printed.
 	address string
 	stop    func()
 }

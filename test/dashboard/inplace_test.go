@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// previews answers each preview once the test says so.
+// previews responds to each preview when the test allows it.
 type previews struct {
 	*largeHub
 	asked  atomic.Int32
@@ -60,8 +60,8 @@ func (p *tab) mouse(kind input.DispatchMouseEventType, selector string) {
 	require.NoError(p.t, err)
 }
 
-// An update between mouse down and mouse up does not lose the press, and a selection of text survives it. A dialog that still loads can be
-// left.
+// An update between mouse down and mouse up does not lose the click, and keeps a selection of text. A dialog that still loads can be
+// closed.
 func TestUpdateInPlace(t *testing.T) {
 	now := time.Now()
 	hub := &previews{
@@ -94,7 +94,8 @@ func TestUpdateInPlace(t *testing.T) {
 	p.quiet()
 }
 
-// The numbers on the page agree, states are words, Abort stands apart, also on a phone, and what happened last comes first.
+// The numbers on the page agree, states are words, Abort is apart from the other actions, even on a phone, and the latest event comes
+// first.
 func TestPageAgreesWithItself(t *testing.T) {
 	hub := &largeHub{objects: fleettest.InState("failing", 240, time.Now())}
 	p := openMoment(t, hub)

@@ -23,7 +23,7 @@ const (
 	changing     = 500
 )
 
-// largeHub is a hub with one large fleet in memory. No API server is asked: this is about the page.
+// largeHub is a hub with one large fleet in memory. It has no API server, because the test is about the page.
 type largeHub struct {
 	served.Hub
 
@@ -54,8 +54,8 @@ func (h *largeHub) set(objects *view.Objects) {
 	h.objects = objects
 }
 
-// The map of 10,000 clusters is drawn at once, and stays smooth while 500 of them change. The bounds are generous, because the machine may be
-// busy; the log has the figures.
+// The map of 10,000 clusters is drawn quickly, and stays smooth while 500 of them change. The bounds are generous, because the machine may
+// be busy; the log has the figures.
 func TestLargeFleet(t *testing.T) {
 	browser := newBrowser(t)
 	begin := time.Now().Add(-time.Minute).Truncate(time.Second)
@@ -79,7 +79,7 @@ func TestLargeFleet(t *testing.T) {
 	t.Logf("one drawing of all cells took %.0f ms, each cell is %v px", drawn, must[int](p, "window.dashboard.map.size"))
 	require.Less(t, drawn, 5000.0)
 
-	// 500 cells change in each frame of a second and a half.
+	// 500 cells change in each frame for 1.5 seconds.
 	fps := must[float64](p, fmt.Sprintf(`new Promise((done) => {
 		const { map } = window.dashboard;
 		let frames = 0;

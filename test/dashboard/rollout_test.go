@@ -6,7 +6,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// A rollout is watched, and an abort and an undo are made, through the page.
+// The page shows a rollout, and performs an abort and an undo.
 func TestRolloutAbortUndo(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2, 4, 6)

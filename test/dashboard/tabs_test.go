@@ -17,8 +17,8 @@ func (p *tab) hide(hidden bool) {
 	})()`, hidden))
 }
 
-// A browser opens six connections to a server. With seven tabs, the page still opens and acts. A hidden tab asks for nothing, and shows
-// the present again when it is visible.
+// A browser opens six connections to a server. With seven tabs, the page still opens and acts. A hidden tab sends no requests, and shows
+// the current state when it is visible again.
 func TestSevenTabs(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2)
@@ -44,7 +44,7 @@ func TestSevenTabs(t *testing.T) {
 	}
 }
 
-// A part of the address that is not encoded is a name that does not exist.
+// An address with an unencoded part leads to a name that does not exist.
 func TestAddressThatIsNotEncoded(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2)
@@ -56,7 +56,7 @@ func TestAddressThatIsNotEncoded(t *testing.T) {
 	p.quiet()
 }
 
-// A command that can't be reached is not live. The page shows what it saw last, and is live again without a reload.
+// If the command can't be reached, the page is not live. It shows the last state, and becomes live again without a reload.
 func TestCommandAway(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2)
@@ -70,8 +70,8 @@ func TestCommandAway(t *testing.T) {
 	p.quiet()
 }
 
-// A page that gets no state is not live, whatever the reason: the command reads again after the tab was hidden, a right was revoked, or
-// another command has the port.
+// A page that gets no state is not live, regardless of the reason: the command reads again after the tab was hidden, a permission was
+// revoked, or another command uses the port.
 func TestAnswersWithoutState(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2)

@@ -10,14 +10,14 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 )
 
-// awayFor is how long an outage has lasted, in seconds, as the page says it.
+// awayFor returns the duration of an outage in seconds, as the page shows it.
 const awayFor = `(() => {
 	const said = /The first request failed (?:(\d+)m)?(?:(\d+)s)? ago/.exec(document.body.innerText);
 	return said ? 60 * Number(said[1] ?? 0) + Number(said[2] ?? 0) : 0;
 })()`
 
-// The API server is unavailable for a minute: the page says so and for how long, keeps the last state, and then becomes live again without a
-// reload.
+// The API server is unavailable for a minute: the page shows the outage and its duration, keeps the last state, and then becomes live again
+// without a reload.
 func TestAPIServerAway(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2)
@@ -26,7 +26,7 @@ func TestAPIServerAway(t *testing.T) {
 	p.shows("Complete", "Live")
 	require.NoError(t, suite.plane.Stop())
 	p.shows("The API server can’t be reached", "Not live", "What you see may be old: 2 of 2 clusters confirmed revision 1.")
-	p.is(awayFor + " >= 30") // Each wait has a time limit: a minute is two of them.
+	p.is(awayFor + " >= 30") // Each wait has a time limit, so the minute takes two waits.
 	p.is(awayFor + " >= 60")
 	p.shows("The API server can’t be reached", "Not live", "What you see may be old: 2 of 2 clusters confirmed revision 1.")
 	require.NoError(t, suite.plane.Start(t.Context()))
@@ -35,7 +35,7 @@ func TestAPIServerAway(t *testing.T) {
 	p.shows("2 of 2 clusters confirmed revision 2.", "after the outage")
 }
 
-// The page names a missing right. With the right to read only ManifestWorkReplicaSets, it shows their content.
+// The page names a missing permission. With permission to read only ManifestWorkReplicaSets, it shows their content.
 func TestWithoutRights(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2)
@@ -60,7 +60,7 @@ func TestWithoutRights(t *testing.T) {
 	p.shows(`cannot patch resource "manifestworkreplicasets"`)
 }
 
-// An object that is deleted while it is shown stays on the page, and the page says that it is gone until it is created again.
+// An object that is deleted while it is shown stays on the page. The page reports the deletion until the object is created again.
 func TestDeletedWhileShown(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2)
@@ -81,7 +81,8 @@ func TestDeletedWhileShown(t *testing.T) {
 	p.quiet()
 }
 
-// A page without the token, or with a wrong one, shows nothing. With --read-only, it has no actions, and the server refuses them.
+// A page without the token, or with a wrong token, shows nothing. With --read-only, the page has no actions, and the server rejects all
+// actions.
 func TestReadOnlyAndToken(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2)

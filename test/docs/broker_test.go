@@ -40,7 +40,7 @@ func newBroker(t *testing.T) *broker {
 	return b
 }
 
-// listensTo says to which topics a client of the broker listens, or that there is none with the name.
+// listensTo returns the topics that a client of the broker subscribes to, or an error if there is no client with the name.
 func (b *broker) listensTo(client string) (map[string]bool, error) {
 	found, connected := b.server.Clients.Get(client)
 	if !connected {
@@ -53,7 +53,7 @@ func (b *broker) listensTo(client string) (map[string]bool, error) {
 	return topics, nil
 }
 
-// withBroker names a broker that is there, and gives the person the hub's certificate.
+// withBroker replaces the broker in the commands with one that exists, and gives the user the hub's certificate.
 func (h *hub) withBroker(t *testing.T, commands string) string {
 	const example, mounted = "broker.example.com:8883", " /var/run/secrets/work/"
 	h.broker = newBroker(t)
@@ -69,12 +69,12 @@ func (h *hub) withBroker(t *testing.T, commands string) string {
 	return strings.Replace(commands, example, h.broker.address, 1)
 }
 
-// mounted is where a kubelet would mount the Secret, on this machine below the Deployment's directory.
+// mounted returns the path where a kubelet would mount the Secret. On this machine, it is below the Deployment's directory.
 func (h *hub) mounted() string {
 	return h.Env.Group.Path(h.Plane.Name, "pods", sandbox.WorkController, "var/run/secrets/work")
 }
 
-// usesBroker: the operator's Deployment, and the Secret that it mounts, lead this hub to the broker.
+// usesBroker: this hub uses the broker because of the operator's Deployment and the Secret that it mounts.
 func (h *hub) usesBroker(t *testing.T, _ string) {
 	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 	work, err := sandbox.NewDeployedWorkHub(h.Env.Group, h.binary, "--disable-leader-election",
@@ -94,7 +94,7 @@ func (h *hub) usesBroker(t *testing.T, _ string) {
 	})
 }
 
-// showsDriver: also that the operator takes back what is edited, and that an apply of deploy/ takes the gate away, which it does not name.
+// showsDriver also checks that the operator reverts edits, and that an apply of deploy/ removes the gate, which deploy/ does not name.
 func (h *hub) showsDriver(t *testing.T, output string) {
 	for _, flag := range []string{
 		"--work-driver=mqtt", "--work-driver-config=/var/run/secrets/work/config.yaml", "--cloudevents-client-id=work-controller-$(POD_NAME)",

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// upgradeOCM does to the ClusterManager what `clusteradm upgrade clustermanager` does: it renders OCM's chart with the configurations that the
-// ClusterManager has, and applies the result like `kubectl apply`. A values file is laid over it.
+// upgradeOCM changes the ClusterManager as `clusteradm upgrade clustermanager` does: it renders OCM's chart with the configuration of the
+// ClusterManager, and applies the result like `kubectl apply`. A values file overrides the configuration.
 func (h *hub) upgradeOCM(t *testing.T, release, valuesFile string) {
 	t.Helper()
 	manager := &operatorv1.ClusterManager{}
@@ -25,7 +25,7 @@ func (h *hub) upgradeOCM(t *testing.T, release, valuesFile string) {
 		config.ClusterManager.RegistrationConfiguration = *manager.Spec.RegistrationConfiguration
 	}
 	config.ClusterManager.WorkConfiguration = *manager.Spec.WorkConfiguration
-	// clusteradm init always gives one, and the ClusterManager of this test has none.
+	// clusteradm init always sets a resource requirement, but the ClusterManager of this test has none.
 	config.ClusterManager.ResourceRequirement.Type = operatorv1.ResourceQosClassDefault
 	if valuesFile != "" {
 		content, err := os.ReadFile(filepath.Join(h.clone, valuesFile))
@@ -45,7 +45,7 @@ func (h *hub) upgradeOCM(t *testing.T, release, valuesFile string) {
 	require.Equal(t, "quay.io/open-cluster-management/registration:"+release, h.imageOf(t, "cluster-manager-registration-controller"))
 }
 
-// runsSince is the process of this hub, and what the clusters had, before an upgrade of OCM.
+// runsSince is the process of this hub, and the state of the clusters, before an upgrade of OCM.
 type runsSince struct {
 	process     any
 	generations map[string]int64
@@ -53,7 +53,7 @@ type runsSince struct {
 
 var beforeUpgrade runsSince
 
-// upgradesWithValues: this hub runs on through an upgrade with the values file of the pages.
+// upgradesWithValues: this hub keeps running during an upgrade with the values file of the pages.
 func (h *hub) upgradesWithValues(t *testing.T) {
 	process, generations := h.work.Process(), h.generations(t)
 	h.upgradeOCM(t, "v1.2.1", "docs/examples/cluster-manager-values.yaml")
@@ -64,7 +64,7 @@ func (h *hub) upgradesWithValues(t *testing.T) {
 	require.Equal(t, generations, h.generations(t))
 }
 
-// imageOf is what one of the operator's Deployments runs.
+// imageOf returns the image of one of the operator's Deployments.
 func (h *hub) imageOf(t *testing.T, deployment string) string {
 	t.Helper()
 	return h.shell(t, "kubectl -n open-cluster-management-hub get deployment "+deployment+
@@ -76,7 +76,7 @@ func (h *hub) namesThisHub(t *testing.T, output string) {
 	require.Contains(t, h.shell(t, "kubectl explain mwrs.status.abortedTime"), "abortedTime is the time")
 }
 
-// upgradesWithoutValues: the gate is off, so that OCM's image is named and nothing runs it.
+// upgradesWithoutValues: the gate is off, so the Deployment would have OCM's image, but nothing runs it.
 func (h *hub) upgradesWithoutValues(t *testing.T, _ string) {
 	child := h.work.Process()
 	beforeUpgrade = runsSince{process: child, generations: h.generations(t)}
@@ -93,7 +93,7 @@ func (h *hub) upgradesWithoutValues(t *testing.T, _ string) {
 		"nothing runs OCM's work hub")
 }
 
-// goesOnAfterTheUpgrade: this hub is the next one that runs, and no cluster noticed.
+// goesOnAfterTheUpgrade: this hub is the next hub that runs, and no cluster was affected.
 func (h *hub) goesOnAfterTheUpgrade(t *testing.T, _ string) {
 	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 	eventually(t, "the work hub runs again", func() error {

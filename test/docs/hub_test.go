@@ -18,25 +18,25 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/operator/operatortest"
 )
 
-// patience is how long a test waits for what should happen. It passes only when something is wrong, or the machine is busy.
+// patience is the time limit of a wait. It elapses only if something is wrong, or the machine is busy.
 const patience = 2 * time.Minute
 
-// root of the repository, from here.
+// root is the path to the root of the repository.
 const root = "../.."
 
-// hub is one of OCM's own, and a person with kubectl in a clone of the repository.
+// hub is a hub of OCM, and a user with kubectl in a clone of the repository.
 type hub struct {
 	*operatortest.Hub
 	kubelet *sandbox.Kubelet
-	// binary is this project's, and work runs it.
+	// binary is this project's binary, which work runs.
 	binary string
 	work   *sandbox.WorkHub
-	// clone is the person's working directory; environment holds the path of kubectl, and the kubeconfig.
+	// clone is the user's working directory. environment has the path of kubectl, and the kubeconfig.
 	clone       string
 	environment []string
 	// stopUpstream ends OCM's own work hub.
 	stopUpstream func() error
-	// broker is there while the commands that need one are tried.
+	// broker runs while the commands that require a broker are tested.
 	broker *broker
 }
 
@@ -46,7 +46,7 @@ func newHub(t *testing.T) *hub {
 	t.Cleanup(func() { require.NoError(t, h.stopUpstream()) })
 	h.clone = clone(t)
 	h.setEnvironment(t)
-	// Registration, which no one runs here, would report the binding of the example as bound.
+	// OCM's registration, which does not run here, would report the binding of the example as bound.
 	require.NoError(t, h.Fleet.Bind(t.Context(), "default"))
 	h.Join(t)
 	h.binary = operatortest.BuildWork(t)
@@ -57,7 +57,7 @@ func newHub(t *testing.T) *hub {
 	return h
 }
 
-// clone copies what the commands use. The example soaks and fails in seconds there, as nobody wants to wait for minutes here.
+// clone copies the files that the commands use. In the copy, the example soaks and fails within seconds instead of minutes.
 func clone(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -86,7 +86,7 @@ func (h *hub) setEnvironment(t *testing.T) {
 		"PATH="+strings.Join([]string{filepath.Dir(built.Kubectl), plugins, os.Getenv("PATH")}, string(os.PathListSeparator)))
 }
 
-// shell runs commands as a person would who stops at the first that fails, and returns what they print.
+// shell runs commands until one fails, and returns their output.
 func (h *hub) shell(t *testing.T, commands string) string {
 	t.Helper()
 	output, problem := h.try(t, commands)
@@ -94,7 +94,7 @@ func (h *hub) shell(t *testing.T, commands string) string {
 	return output
 }
 
-// try is shell for what may fail. problem is empty where it did not.
+// try is like shell, for commands that may fail. problem is empty if they succeeded.
 func (h *hub) try(t *testing.T, commands string) (output, problem string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -109,7 +109,7 @@ func (h *hub) try(t *testing.T, commands string) (output, problem string) {
 	return stdout.String(), ""
 }
 
-// eventually polls until check returns nil, and fails with what it said last.
+// eventually polls until check returns nil, and fails with its last error.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
 	await.Eventually(t, patience, what, check)

@@ -15,7 +15,7 @@ func (h *hub) letsView(t *testing.T, _ string) {
 	require.JSONEq(t, `{"rbac.authorization.k8s.io/aggregate-to-edit":"true"}`, h.shell(t, labels))
 }
 
-// mayOnlyAbort asks the API server what a member of the group may do.
+// mayOnlyAbort checks with the API server what a member of the group may do.
 func (h *hub) mayOnlyAbort(t *testing.T, _ string) {
 	h.may(t, "web-watch", "list manifestworkreplicasets.work.open-cluster-management.io -n default", true)
 	h.may(t, "web-watch", "patch manifestworkreplicasets.work.open-cluster-management.io --subresource=status -n default", true)
@@ -27,7 +27,7 @@ func (h *hub) seesWorks(t *testing.T, _ string) {
 	h.may(t, "web-oncall", "patch manifestworks.work.open-cluster-management.io -A", false)
 }
 
-// may asks whether a member of a group may do something.
+// may checks whether a member of a group may do something.
 func (h *hub) may(t *testing.T, group, what string, wanted bool) {
 	t.Helper()
 	answer := map[bool]string{true: "yes\n", false: "no\n"}[wanted]

@@ -10,14 +10,14 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/docs"
 )
 
-// The pages whose commands are run, in the order in which a person comes to them: each goes on where the one before ended. The broker comes
-// last, because no ManifestWork outlives the change to it.
+// The pages whose commands are run, in the order in which a user reads them: each page continues where the previous page ended. The broker
+// comes last, because no ManifestWork survives the change to it.
 var story = []string{
 	"docs/install.md", "deploy/README.md", "docs/plugin.md", "docs/operations.md", "docs/concepts/decisions.md", "docs/safe-rollouts.md",
 	"docs/runbook.md", "docs/rbac.md", "docs/upgrade.md", "docs/preserve.md", "docs/remove.md", "docs/cloudevents.md",
 }
 
-// TestCommands runs every block of commands that is not marked as one that needs a real hub.
+// TestCommands runs every block of commands that is not marked as requiring a real hub.
 func TestCommands(t *testing.T) {
 	blocks, err := docs.Fenced(root)
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// play runs a block, and the checks that belong to its name.
+// play runs a block, and the checks for its name.
 func (h *hub) play(t *testing.T, block *docs.Block, steps map[string]step) {
 	var s step
 	if name := block.Name(); name != "" {

@@ -13,7 +13,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// rollsOut returns a step that puts a version into the template that never becomes ready, and waits for a reason of Progressing.
+// rollsOut returns a step that changes the template to a version that never becomes ready, and waits for a reason of Progressing.
 func (h *hub) rollsOut(version, reason string) func(t *testing.T) {
 	return func(t *testing.T) {
 		t.Helper()
@@ -22,14 +22,14 @@ func (h *hub) rollsOut(version, reason string) func(t *testing.T) {
 	}
 }
 
-// changesTo puts a version into the template that becomes ready, or never does.
+// changesTo changes the template to a version that becomes ready, or to one that never does.
 func (h *hub) changesTo(t *testing.T, version string, works bool) {
 	t.Helper()
 	h.shell(t, fmt.Sprintf(`kubectl patch mwrs web --type=json -p '[{"op": "replace", "path": "/spec/manifestWorkTemplate/workload/manifests/0/data", `+
 		`"value": {"version": "%s", "works": "%v"}}]'`, version, works))
 }
 
-// waitsFor waits for a reason of Progressing at the newest generation.
+// waitsFor waits for a reason of Progressing at the latest generation.
 func (h *hub) waitsFor(t *testing.T, reason string) {
 	t.Helper()
 	eventually(t, reason, func() error {
@@ -42,7 +42,7 @@ func (h *hub) waitsFor(t *testing.T, reason string) {
 	})
 }
 
-// aborts returns a step that rolls out such a version, and waits until it was aborted.
+// aborts returns a step that rolls out a version that never becomes ready, and waits for the abort.
 func (h *hub) aborts(version string) func(t *testing.T) {
 	return h.rollsOut(version, workv1alpha1.ReasonRolloutAborted)
 }
@@ -62,7 +62,7 @@ TEMPLATE=$(kubectl get controllerrevision "web-$HASH" -o jsonpath='{.data.spec.m
 kubectl patch mwrs web --type=json -p "[{\"op\": \"replace\", \"path\": \"/spec/manifestWorkTemplate\", \"value\": $TEMPLATE}]"`)
 }
 
-// isBack waits until the rollout is complete, and v1 is everywhere.
+// isBack waits until the rollout is complete and every cluster has v1.
 func (h *hub) isBack(t *testing.T) {
 	t.Helper()
 	h.waitsFor(t, workv1alpha1.ReasonNewManifestWorkAvailable)
@@ -146,7 +146,7 @@ func (h *hub) catchesUp(t *testing.T, output string) {
 	h.isBack(t)
 }
 
-// pauses and resumes: a pause is the reason why nothing happens.
+// pauses and resumes test a pause that is the reason why nothing happens.
 func (h *hub) pauses(t *testing.T) {
 	h.shell(t, "kubectl mwrs pause web && kubectl wait mwrs/web --for=condition=Paused --timeout=1m")
 }
@@ -210,7 +210,7 @@ func (h *hub) returns(t *testing.T, output string) {
 	})
 }
 
-// forced adds what the page names if a tool manages the template, and the answer to the question.
+// forced adds the flags that the page names for a template that a tool manages, and the answer to the question.
 func forced(_ *testing.T, commands string) string {
 	return strings.TrimSuffix(commands, "\n") + " --yes --allow-managed\n"
 }
@@ -229,12 +229,12 @@ func (h *hub) shows(texts ...string) func(t *testing.T, output string) {
 	}
 }
 
-// differs lets the commands of a block go on after a diff, which exits with 1 if the templates differ.
+// differs lets the commands of a block continue after a diff, which exits with 1 if the templates differ.
 func (h *hub) differs(_ *testing.T, commands string) string {
 	return regexp.MustCompile(`(?m)^(kubectl mwrs diff .*)$`).ReplaceAllString(commands, "$1 || [ $$? = 1 ]")
 }
 
-// choosesRevision: the block prints the revisions with their states, and then the stable one, which runs everywhere.
+// choosesRevision: the block prints the revisions with their states, and then the stable revision, which every cluster has.
 func (h *hub) choosesRevision(t *testing.T, output string) {
 	status := h.get(t).Status
 	lines := strings.Split(strings.TrimSpace(output), "\n")
@@ -244,7 +244,7 @@ func (h *hub) choosesRevision(t *testing.T, output string) {
 	require.Equal(t, status.CurrentRevision, lines[2])
 }
 
-// withHash puts the hash of the older revision in the place that the page leaves to its reader.
+// withHash replaces the placeholder of the page with the hash of the older revision.
 func (h *hub) withHash(t *testing.T, commands string) string {
 	require.Contains(t, commands, "HASH=<hash>\n")
 	return strings.Replace(commands, "<hash>", h.get(t).Status.Revisions[1].Hash, 1)

@@ -19,10 +19,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/operator/operatortest"
 )
 
-// explain fails where the API server serves OCM's own CRD.
+// explain fails if the API server serves OCM's own CRD.
 const explain = "kubectl explain mwrs.status.abortedTime"
 
-// generations are those of the clusters' works: what is not to change while hubs come and go.
+// generations returns the generations of the clusters' works, which must not change while hubs come and go.
 func (h *hub) generations(t *testing.T) map[string]int64 {
 	t.Helper()
 	list, err := h.Works.WorkV1().ManifestWorks(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{LabelSelector: workv1alpha1.LabelReplicaSet})
@@ -34,7 +34,7 @@ func (h *hub) generations(t *testing.T) map[string]int64 {
 	return found
 }
 
-// says waits until the condition Progressing says, or doesn't say, something.
+// says waits until the message of Progressing has, or no longer has, some words.
 func (h *hub) says(t *testing.T, words string, wanted bool) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%q is said: %v", words, wanted), func() error {
@@ -46,14 +46,14 @@ func (h *hub) says(t *testing.T, words string, wanted bool) {
 	})
 }
 
-// resync has the operator go through everything.
+// resync makes the operator process everything again.
 func (h *hub) resync(t *testing.T) {
 	t.Helper()
 	h.shell(t, `kubectl patch clustermanager cluster-manager --type=merge -p '{"spec": {"registrationImagePullSpec": "quay.io/open-cluster-management/registration:v1.2.0"}}'`)
 	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 }
 
-// loseTheCRD: the annotation is lost, and the operator writes its own CRD. The object is written under it.
+// loseTheCRD: the annotation is lost, so the operator writes its own CRD. The object is written while that CRD is installed.
 func (h *hub) loseTheCRD(t *testing.T) {
 	h.shell(t, "kubectl annotate crd manifestworkreplicasets.work.open-cluster-management.io operator.open-cluster-management.io/version-")
 	h.resync(t)
@@ -79,7 +79,7 @@ func (h *hub) knowsAborts(t *testing.T, _ string) {
 	h.failureStrategyIs(t, "")
 }
 
-// loseTheRights has the hub start without them.
+// loseTheRights makes the hub start without its permissions.
 func (h *hub) loseTheRights(t *testing.T) {
 	h.disable(t)
 	h.shell(t, "kubectl delete clusterrolebinding open-cluster-management:cluster-manager-work:revisions")
@@ -101,10 +101,10 @@ func (h *hub) disable(t *testing.T) {
 	h.isHeld(t, "")
 }
 
-// revisionsOfTheStory is the number of revisions that the earlier pages have made: v1 to v4, and v5 and v6 of the runbook.
+// revisionsOfTheStory is the number of revisions that the earlier pages have created: v1 to v4, and v5 and v6 of the runbook.
 const revisionsOfTheStory = 6
 
-// hasHistoryAgain: without a restart, and without a write to a cluster.
+// hasHistoryAgain: the history returns without a restart, and without a write to a cluster.
 func (h *hub) hasHistoryAgain(t *testing.T, _ string) {
 	generations, child := h.generations(t), h.work.Process()
 	h.says(t, "there is no revision history", false)
@@ -119,18 +119,18 @@ func (h *hub) hasHistoryAgain(t *testing.T, _ string) {
 	require.Len(t, h.revisions(t), revisionsOfTheStory)
 }
 
-// stopThisHub: the image that the commands name is not this one's.
+// stopThisHub: the image in the commands is not this hub's image.
 func (h *hub) stopThisHub(t *testing.T) {
 	h.kubelet.Stop()
 	require.NoError(t, h.work.Stop(t.Context()))
-	// As clusteradm renders it, beside workImagePullSpec.
+	// As clusteradm renders it, except workImagePullSpec.
 	require.NoError(t, h.Operator.Change(t.Context(), func(spec *operatorv1.ClusterManagerSpec) {
 		spec.RegistrationImagePullSpec = "quay.io/open-cluster-management/registration:v1.2.0"
 	}))
 }
 
-// isUpstreams: the operator wrote its CRD and its image. Its hub, which nobody pulls here, is started in this process, and leaves the
-// clusters alone.
+// isUpstreams: the operator wrote its own CRD and image. OCM's hub, whose image is not pulled here, is started in this process, and does
+// not change the clusters.
 func (h *hub) isUpstreams(t *testing.T, _ string) {
 	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 	eventually(t, "OCM's own CRD is served", func() error {
@@ -191,7 +191,7 @@ func (h *hub) isEmpty(t *testing.T, _ string) {
 	})
 }
 
-// SECURITY.md: nobody but administrators writes ControllerRevisions, and whoever may view reads them.
+// SECURITY.md: only administrators write ControllerRevisions, and every user with the role view reads them.
 func (h *hub) trustsNobody(t *testing.T) {
 	rules := `kubectl get clusterrole %s -o jsonpath='{range .rules[?(@.apiGroups[0]=="apps")]}{.resources}{.verbs}{"\n"}{end}'`
 	of := func(role string) (lines []string) {

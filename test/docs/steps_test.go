@@ -17,8 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// step is what is done before a block with a name, what a person puts in place of the page's values, and what its commands must have
-// led to.
+// step holds the preparation for a block with a name, the replacement of the page's values, and the check of the result.
 type step struct {
 	before func(t *testing.T)
 	edit   func(t *testing.T, commands string) string
@@ -97,7 +96,7 @@ func (h *hub) get(t *testing.T) *workv1alpha1.ManifestWorkReplicaSet {
 	return mwrs
 }
 
-// versions are what the clusters' works hold.
+// versions returns the versions of the clusters' works.
 func (h *hub) versions(t *testing.T) []string {
 	t.Helper()
 	printed := h.shell(t, `kubectl get manifestworks -A -l work.open-cluster-management.io/manifestworkreplicaset=default.web `+
@@ -105,7 +104,7 @@ func (h *hub) versions(t *testing.T) []string {
 	return strings.Fields(printed)
 }
 
-// isEverywhere demands that both clusters have a version, and that the hub calls it stable.
+// isEverywhere requires that both clusters have a version, and that the hub reports it as stable.
 func (h *hub) isEverywhere(t *testing.T, version string) {
 	t.Helper()
 	require.Equal(t, []string{version, version}, h.versions(t))
@@ -140,7 +139,7 @@ func (h *hub) listsHistory(t *testing.T, output string) {
 	require.Equal(t, "2", strings.Fields(lines[2])[2])
 }
 
-// listsStates: the newest revision is everywhere, for the reason that a person gave, and the one before it nowhere.
+// listsStates: every cluster has the newest revision, which has the user's change cause. No cluster has the previous revision.
 func (h *hub) listsStates(t *testing.T, output string) {
 	status := h.get(t).Status
 	require.Len(t, status.Revisions, 2)
@@ -151,7 +150,7 @@ func (h *hub) listsStates(t *testing.T, output string) {
 	}
 }
 
-// isUndone: the revision of v1 is there again under a new number, and none was made.
+// isUndone: the revision of v1 is current again under a new number, and no revision was created.
 func (h *hub) isUndone(t *testing.T, _ string) {
 	h.isEverywhere(t, "v1")
 	revisions := h.revisions(t)
@@ -182,7 +181,7 @@ func (h *hub) isAbortedByHand(t *testing.T, output string) {
 	h.restores(t)
 }
 
-// isRetried: the same revision begins again. Nobody mended anything, so that it is aborted again.
+// isRetried: the same revision is rolled out again. The clusters were not repaired, so it is aborted again.
 func (h *hub) isRetried(t *testing.T, _ string) {
 	eventually(t, "the retry", func() error {
 		revisions := h.revisions(t)
@@ -212,7 +211,7 @@ func (h *hub) namesWhoAborted(t *testing.T, _ string) {
 	h.restores(t)
 }
 
-// windowIsSet removes the setting for the pages that follow.
+// windowIsSet removes the setting for the later pages.
 func (h *hub) windowIsSet(t *testing.T, _ string) {
 	require.EqualValues(t, 3, *h.get(t).Spec.RollbackWindow.Revisions)
 	h.shell(t, `kubectl patch mwrs web --type=merge -p '{"spec": {"rollbackWindow": null}}'`)
@@ -227,7 +226,7 @@ func (h *hub) isResumed(t *testing.T, _ string) {
 	h.isEverywhere(t, "v1")
 }
 
-// isHeld: the operator takes the Deployment away, and with it the process.
+// isHeld: the operator deletes the Deployment, which ends the process.
 func (h *hub) isHeld(t *testing.T, _ string) {
 	child := h.work.Process()
 	eventually(t, "the work hub ends", func() error {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// obstruct makes writes of a cluster's works fail in a way that may pass: a webhook that does not answer.
+// obstruct makes writes of a cluster's works fail with a temporary error: a webhook that does not respond.
 func (f *fleet) obstruct(short string) (clear func()) {
 	f.t.Helper()
 	name := "obstruct." + f.cluster(short) + ".example.com"
@@ -54,7 +54,7 @@ func (f *fleet) forbid(short string) (clear func()) {
 		},
 	}, metav1.CreateOptions{})
 	require.NoError(f.t, err)
-	// The API server takes a moment to start to enforce the policy, and to stop.
+	// The API server takes a moment to start or stop enforcing the policy.
 	f.writable(short, false)
 	return func() {
 		require.NoError(f.t, client.ValidatingAdmissionPolicyBindings().Delete(f.t.Context(), name, metav1.DeleteOptions{}))

@@ -13,13 +13,13 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// completes are the rules of a work that can run to completion: a cluster's object is done when something on the cluster says so.
+// completes returns the rules of a work that can run to completion. A cluster's object is complete when something on the cluster marks it
+// as complete.
 func completes() []workv1.ConditionRule {
 	return append(rules(), rule(workv1.WorkComplete, `has(object.data.done)`))
 }
 
-// Quirk: the agent takes no new spec of a work that is complete. Such a cluster has not failed at the new revision, and has not
-// succeeded at it either.
+// Quirk: the agent does not apply a new spec of a complete work. Such a cluster has neither failed nor succeeded at the new revision.
 func TestCompletedWorkOfARealAgent(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		f := newLabFleet(t, labOptions{})
@@ -27,7 +27,7 @@ func TestCompletedWorkOfARealAgent(t *testing.T) {
 		f.change("c1", 0, data{"done": "yes"})
 		f.reported("c1", "that it is done", is(workv1.WorkComplete, metav1.ConditionTrue, 1))
 
-		// The agent looks at a new spec, and leaves it.
+		// The agent observes a new spec, but does not apply it.
 		f.editWork("c1", func(work *workv1.ManifestWork) {
 			work.Spec = f.template(completes(), healthy("edited"))
 		})
@@ -50,7 +50,7 @@ func TestCompletedWorkOfARealAgent(t *testing.T) {
 	})
 }
 
-// namedAsCompleted waits until the rollout has nothing left to wait for but completed clusters, and says so.
+// namedAsCompleted waits until the rollout waits only for completed clusters, and reports this.
 func (f *labFleet) namedAsCompleted(short string, deadline time.Duration) {
 	f.t.Helper()
 	mwrs := f.stalled()
@@ -64,8 +64,8 @@ func (f *labFleet) namedAsCompleted(short string, deadline time.Duration) {
 	})
 }
 
-// The same where the work completes while the new revision is on its way: the agent reads the old object as done, under the new
-// generation, before it could apply the new one, and never tries again.
+// The same if the work completes while the new revision is being delivered: before the agent applies the new object, it reads the old
+// object as complete under the new generation. It then never applies the new object.
 func TestWorkThatCompletesWhileItIsWritten(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		f := newLabFleet(t, labOptions{})
@@ -89,8 +89,8 @@ func TestWorkThatCompletesWhileItIsWritten(t *testing.T) {
 	})
 }
 
-// leaves cuts the agent of c1 off with the new revision, and lets the Placement drop the cluster then. What is left is a work that is being
-// deleted, and that the agent's finalizer keeps.
+// leaves cuts off the agent of c1 when it has the new revision, and then lets the Placement drop the cluster. The work is then being
+// deleted, but the agent's finalizer keeps it.
 func (f *labFleet) leaves() {
 	f.t.Helper()
 	f.agents["c1"].Stop()
@@ -107,7 +107,7 @@ func (f *labFleet) leaves() {
 	require.Equal(f.t, "v1", f.content("c1")["version"], "and nothing happens on the cluster")
 }
 
-// back starts the agent of c1 again: it lets its work go.
+// back starts the agent of c1 again, which then releases its work.
 func (f *labFleet) back() {
 	f.t.Helper()
 	f.agents["c1"].Start()
@@ -119,8 +119,8 @@ func (f *labFleet) back() {
 	})
 }
 
-// Quirk: the agent holds a finalizer, also while it is offline. A cluster that has the update revision, never succeeded with it, and was dropped
-// by its Placement fails at its deadline while its work is there.
+// Quirk: the agent's finalizer stays while the agent is offline. A cluster that its Placement dropped fails at its deadline while its work
+// exists, if it has the update revision and never succeeded with it.
 func TestClusterThatWasCutOffAndDroppedFails(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		const deadline = 12 * time.Second

@@ -14,8 +14,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 )
 
-// halfReported rolls a version, and lets the agent of c1 report only that it applied it, until the hold is released. What the hub then
-// has of it is the old version's success, the new generation's Applied, and for longer than successes settle.
+// halfReported rolls out a version, and lets the agent of c1 report only Applied until the hold is released. For longer than the settle
+// time, the hub has the old version's success and the new generation's Applied.
 func (f *labFleet) halfReported(template workv1.ManifestWorkSpec) (rest *hold) {
 	f.t.Helper()
 	agent := f.agents["c1"]
@@ -33,8 +33,7 @@ func (f *labFleet) halfReported(template workv1.ManifestWorkSpec) (rest *hold) {
 	return rest
 }
 
-// Quirk: the agent reports a new generation in several patches. The half of a report is no success, and is not held against
-// the cluster either.
+// Quirk: the agent reports a new generation in several patches. Half a report is not a success, but does not count as a failure either.
 func TestHalfAReportIsNoSuccess(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		f := newLabFleet(t, labOptions{})
@@ -53,7 +52,7 @@ func TestHalfAReportIsNoSuccess(t *testing.T) {
 	})
 }
 
-// A failure whose report comes in halves, the second one late, is one.
+// A failure counts even if its report arrives in two halves, the second of them late.
 func TestHalfAReportOfAFailure(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		f := newLabFleet(t, labOptions{})
@@ -64,11 +63,11 @@ func TestHalfAReportOfAFailure(t *testing.T) {
 	})
 }
 
-// poll is how often the agents of these tests look at what they applied: OCM's ten seconds would only take longer.
+// poll is how often the agents of these tests check the objects that they applied. OCM's ten seconds would only make the tests slower.
 const poll = 2 * time.Second
 
-// pollsOnly shows that the hub hears of a change on a cluster only by the next poll: a poll is held on its way, the object changes,
-// the hub hears nothing, and hears it when the poll goes on. before is what the agent reports until then.
+// pollsOnly shows that only the agent's next poll reports a change on a cluster to the hub: a poll is held, the object changes, and the hub
+// receives no report until the poll continues. before is the agent's report until then.
 func (f *labFleet) pollsOnly(short string, change data, before, after func(*workv1.ManifestWorkStatus) bool) {
 	f.t.Helper()
 	agent := f.agents[short]
@@ -81,7 +80,7 @@ func (f *labFleet) pollsOnly(short string, change data, before, after func(*work
 	f.reported(short, "what changed", after)
 }
 
-// Quirk: the agent polls, every ten seconds unless told otherwise. A success that comes late is heard by then, and counts.
+// Quirk: the agent polls, every ten seconds by default. A late success is reported by the next poll, and counts.
 func TestLateSuccessIsHeardByThePoll(t *testing.T) {
 	require.Equal(t, 10*time.Second, spoke.NewWorkloadAgentOptions().StatusSyncInterval)
 	underBoth(t, func(t *testing.T, way way) {
@@ -100,15 +99,15 @@ func TestLateSuccessIsHeardByThePoll(t *testing.T) {
 	})
 }
 
-// A failure that comes after a success is heard by the poll too, and counts as long as the rollout is under way: under Progressive
-// minSuccessTime, longer than the poll, waits for it, and under All another cluster still has to answer.
+// The poll also reports a failure after a success, which counts while the rollout is in progress. With Progressive, minSuccessTime is
+// longer than the poll interval and keeps the rollout in progress. With All, another cluster has not reported yet.
 func TestLateFailureIsHeardByThePoll(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		f := newLabFleet(t, labOptions{statusSync: poll})
 		f.begin(way.of("60s", 0, abortAll), f.template(rules(), healthy("v1")))
 		failures := 0
 		if way.name == "All" {
-			failures = 1 // c2, and c1 is one too many.
+			failures = 1 // c2 is tolerated; c1 exceeds the limit.
 			unheard := f.agents["c2"].hub.hold(reports(is(workv1.WorkProgressing, "", 2)))
 			defer unheard.release()
 		}
@@ -123,7 +122,7 @@ func TestLateFailureIsHeardByThePoll(t *testing.T) {
 	})
 }
 
-// soaking sets minSuccessTime, which All has none of.
+// soaking sets minSuccessTime, except for All, which does not have it.
 func soaking(strategy workv1alpha1.RolloutStrategy, soak time.Duration) workv1alpha1.RolloutStrategy {
 	if strategy.Progressive != nil {
 		strategy.Progressive.MinSuccessTime = metav1.Duration{Duration: soak}

@@ -12,7 +12,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// ofManifest is a condition of a cluster's n-th manifest.
+// ofManifest returns a condition of a cluster's n-th manifest.
 func (f *labFleet) ofManifest(short string, n int, conditionType string) *metav1.Condition {
 	f.t.Helper()
 	manifests := f.work(short).Status.ResourceStatus.Manifests
@@ -22,8 +22,8 @@ func (f *labFleet) ofManifest(short string, n int, conditionType string) *metav1
 	return found
 }
 
-// mends changes an object on a cluster, and waits until the agent reports of it what is wanted. It goes on with that until the test ends:
-// an agent that applies the template once more undoes the change.
+// mends changes an object on a cluster, and waits for the wanted report of the agent. It repeats the change until the test ends, because an
+// agent that applies the template again undoes the change.
 func (f *labFleet) mends(short string, n int, content data, mended func([]metav1.Condition) bool) {
 	f.t.Helper()
 	go wait.UntilWithContext(f.t.Context(), func(context.Context) { _ = f.tryChange(short, n, content) }, pollInterval)
@@ -36,12 +36,12 @@ func (f *labFleet) mends(short string, n int, content data, mended func([]metav1
 	})
 }
 
-// errs is a rule for what only some contents have: without it the agent can't evaluate it.
+// errs returns a rule about a field that only some contents have. Without the field, the agent can't evaluate the rule.
 func errs() []workv1.ConditionRule {
 	return []workv1.ConditionRule{rule(workv1.WorkProgressing, `object.data.ready == "no"`)}
 }
 
-// unevaluated begins with a version whose rule can be evaluated, and rolls one whose rule can't.
+// unevaluated begins with a version whose rule can be evaluated, and then rolls out a version whose rule can't.
 func (f *labFleet) unevaluated(way way, deadline string) {
 	f.t.Helper()
 	f.begin(way.of(deadline, 0, abortAll), f.template(errs(), data{"version": "v1", "ready": "yes"}))
@@ -59,7 +59,8 @@ func (f *labFleet) unevaluated(way way, deadline string) {
 		"the work's own condition does not tell")
 }
 
-// mendedInTime mends a manifest on each cluster as soon as a version is there, and demands that the version is rolled out and never aborted.
+// mendedInTime repairs a manifest on each cluster as soon as the cluster has a version, and requires that the version is rolled out and
+// never aborted.
 func (f *labFleet) mendedInTime(version string, n int, content data, mended func([]metav1.Condition) bool) {
 	f.t.Helper()
 	for _, short := range f.clusters {
@@ -71,7 +72,8 @@ func (f *labFleet) mendedInTime(version string, n int, content data, mended func
 	f.neverAborted()
 }
 
-// Quirk: a rule that can't be evaluated makes Progressing False, which is how success looks. It is none, and runs into the deadline.
+// Quirk: a rule that can't be evaluated sets Progressing to False, which looks like a success. It is not a success: the cluster fails at
+// its deadline.
 func TestRuleThatCannotBeEvaluatedIsNoSuccess(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		f := newLabFleet(t, labOptions{})
@@ -80,7 +82,7 @@ func TestRuleThatCannotBeEvaluatedIsNoSuccess(t *testing.T) {
 	})
 }
 
-// One that can be evaluated in the end is a success from then on.
+// If the rule can be evaluated later, the cluster succeeds at that time.
 func TestRuleThatIsEvaluatedLate(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		f := newLabFleet(t, labOptions{})
@@ -92,7 +94,7 @@ func TestRuleThatIsEvaluatedLate(t *testing.T) {
 	})
 }
 
-// degraded begins with a version whose two objects work, and rolls one whose second object is degraded.
+// degraded begins with a version whose two objects work, and then rolls out a version whose second object is degraded.
 func (f *labFleet) degraded(way way, deadline string) {
 	f.t.Helper()
 	f.begin(way.of(deadline, 0, abortAll), f.template(rules(), healthy("v1"), healthy("v1")))
@@ -109,7 +111,7 @@ func (f *labFleet) degraded(way way, deadline string) {
 		"the work's own condition does not tell")
 }
 
-// Quirk: a work is Degraded only when all of its manifests are. One is enough to fail.
+// Quirk: a work is Degraded only if all of its manifests are. For the hub, one degraded manifest is enough for a failure.
 func TestOneDegradedManifestIsAFailure(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		f := newLabFleet(t, labOptions{})
@@ -118,7 +120,7 @@ func TestOneDegradedManifestIsAFailure(t *testing.T) {
 	})
 }
 
-// One that heals before its deadline has not failed.
+// A manifest that recovers before the deadline does not cause a failure.
 func TestDegradedManifestThatHeals(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		f := newLabFleet(t, labOptions{})

@@ -14,10 +14,10 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// lie makes the agents of these clusters report the next revision, of this generation, by what they read of the old object, and keep to
-// that until they are told. Two controllers of an agent wake up at a new spec: one applies it, the other one reads the object
-// and stamps the new generation on what it read. The first is held until the second has read the old object; then the
-// second, until the hub knows that the first has applied the new one. Nothing is forged: each word is the agent's own.
+// lie makes the agents of these clusters report the state of the old object under the generation of the next revision, until tell is
+// called. A new spec triggers two controllers of an agent: one applies the spec, and the other reads the object and stamps the new
+// generation on the result. The first controller is held until the second has read the old object. Then the second is held until the hub
+// knows that the first has applied the new object. Nothing is forged: all reports come from the agent.
 func (f *labFleet) lie(generation int64, shorts []string, begin func()) (tell func()) {
 	f.t.Helper()
 	liars := make([]*liar, 0, len(shorts))
@@ -36,8 +36,8 @@ func (f *labFleet) lie(generation int64, shorts []string, begin func()) (tell fu
 	}
 }
 
-// untilItLies plays a scenario until the agent lied in it. On a busy machine the second controller may look once more, of its own accord, between
-// what the first applies and what that reports: then it tells the truth, which is another story.
+// untilItLies repeats a scenario until the agent lied in it. On a busy machine, the second controller may read the object again between the
+// apply and the report of the first controller. The report is then correct, which is not the tested case.
 func untilItLies(t *testing.T, scenario func(t *testing.T) (lied bool)) {
 	t.Helper()
 	for try := range 5 {
@@ -50,7 +50,7 @@ func untilItLies(t *testing.T, scenario func(t *testing.T) (lied bool)) {
 	t.Fatal("the agent told the truth each time")
 }
 
-// says reports whether an agent's last report has these words.
+// says reports whether an agent's last report meets all checks.
 func (f *labFleet) says(short string, words ...func(*workv1.ManifestWorkStatus) bool) bool {
 	f.t.Helper()
 	work := f.work(short)
@@ -76,7 +76,7 @@ func (f *labFleet) liar(short string, generation int64) *liar {
 	agent.hub.around(reports(is(workv1.WorkApplied, "", generation)), func(pass func() bool) {
 		reread := agent.managed.hold(reads(f.object(0)))
 		if !pass() {
-			reread.release() // Its view of the work was too old. It applies and reports once more.
+			reread.release() // Its copy of the work was too old. It applies and reports again.
 			return
 		}
 		select {
@@ -104,8 +104,8 @@ func (l *liar) speak() (late *hold) {
 	return late
 }
 
-// Quirk: the agent stamps the new generation on conditions that it read from the old object. An old success counts for
-// nothing, though the hub hears of it, and the failure that follows is one.
+// Quirk: the agent stamps the new generation on conditions that it read from the old object. An old success does not count, although the
+// hub receives it, and the following failure counts.
 func TestOldSuccessUnderTheNewGeneration(t *testing.T) {
 	shares(t)
 	underBoth(t, func(t *testing.T, way way) {
@@ -136,7 +136,8 @@ func oldSuccessCountsForNothing(t *testing.T, way way) (lied bool) {
 	return true
 }
 
-// The same quirk with an old failure: the new revision works, and is not aborted by how long the old one had been stuck or degraded.
+// The same quirk with an old failure: the new revision works, and is not aborted because the old revision had been stuck or degraded for a
+// long time.
 func TestOldFailureUnderTheNewGeneration(t *testing.T) {
 	shares(t)
 	for name, failure := range map[string]struct{ works, condition string }{

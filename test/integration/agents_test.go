@@ -15,12 +15,12 @@ type outcome = agents.Outcome
 var (
 	succeeds, hangs, degrades, silent = agents.Succeeds, agents.Hangs, agents.Degrades, agents.Silent
 
-	// These report a degradation and a refusal in the words of a real agent.
+	// These outcomes report a degradation and a refusal in the words of a real agent.
 	notPulled = outcome{Terse: true, Progressing: true, Degraded: true, Message: "Deployment shop/web: 0 of 3 replicas are available: ImagePullBackOff"}
 	overQuota = outcome{Terse: true, Refused: true, Message: `Deployment shop/web: admission webhook "quota" denied the request: exceeded quota`}
 )
 
-// template makes a template of a version, with the rules that make an agent report progress.
+// template returns the template of a version, with the rules that make an agent report progress.
 func template(version string) workv1.ManifestWorkSpec {
 	return workv1.ManifestWorkSpec{
 		Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{configMap(version)}},

@@ -13,8 +13,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// After a forced undo of a template that kubectl applies, the next apply of a file leaves nothing that the file does not have, and needs no
-// other flags than before.
+// After a forced undo of a template that kubectl applies, the next apply of a file leaves no fields that the file does not have, and
+// requires no additional flags.
 func TestApplyAfterUndo(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string][]string{"client": nil, "server": {"--server-side"}} {

@@ -22,8 +22,8 @@ func (f *fleet) awaits(group string) {
 	})
 }
 
-// A canary group waits for an approval: it is withdrawn before the group begins, given again, and the rollout goes on. A user rejects the next
-// version, which then reaches no cluster.
+// A canary group waits for an approval. The approval is withdrawn before the group begins, and given again, so that the rollout continues.
+// A user rejects the next version, which then reaches no cluster.
 func TestGateApproval(t *testing.T) {
 	t.Parallel()
 	f := newRealFleet(t, "approval")

@@ -22,11 +22,11 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 )
 
-// leaseSeconds is how often a cluster renews its Lease. OCM finds a cluster unavailable after 5 times as long.
+// leaseSeconds is how often a cluster renews its Lease. OCM marks a cluster as unavailable after 5 times as long.
 const leaseSeconds = 2
 
-// managedFleet is a fleet of whole clusters with Pods, whose hub has OCM's placement controller, and the controllers of OCM's registration
-// that find clusters unavailable. Its Placement tolerates no taint.
+// managedFleet is a fleet of complete clusters with Pods. Its hub runs OCM's placement controller, and the controllers of OCM's
+// registration that mark clusters as unavailable. Its Placement tolerates no taint.
 type managedFleet struct {
 	*fleet
 	managed    map[string]*sandbox.ManagedCluster
@@ -61,7 +61,7 @@ func newManagedFleet(t *testing.T, clusters ...string) *managedFleet {
 	return f
 }
 
-// add has a cluster join the hub.
+// add makes a cluster join the hub.
 func (f *managedFleet) add(short string, cluster *sandbox.ManagedCluster) {
 	f.t.Helper()
 	f.t.Cleanup(func() {
@@ -95,7 +95,8 @@ func (f *managedFleet) connect(short string) {
 	f.managed[short].Agent.Start()
 }
 
-// found waits until OCM's registration finds a cluster available or not, and OCM's placement controller has decided accordingly.
+// found waits until OCM's registration has marked a cluster as available or unavailable, and OCM's placement controller has updated its
+// decisions.
 func (f *managedFleet) found(short string, available bool) {
 	f.t.Helper()
 	eventually(f.t, fmt.Sprintf("OCM finds %s available: %v", short, available), func() error {
@@ -152,7 +153,7 @@ func (f *managedFleet) served(short, image string) []string {
 	return uids
 }
 
-// everyServed returns the UIDs of served on every cluster, and of the ManifestWorks.
+// everyServed returns the UIDs from served for every cluster, and the UIDs of the ManifestWorks.
 func (f *managedFleet) everyServed(image string) map[string][]string {
 	f.t.Helper()
 	all := map[string][]string{}
@@ -180,7 +181,7 @@ func (f *managedFleet) had(image string) []string {
 	return found
 }
 
-// isAway waits until the hub reports a cluster as away, and checks what the plugin shows of it.
+// isAway waits until the hub reports a cluster as away, and checks how the plugin shows it.
 func (f *managedFleet) isAway(short string) {
 	f.t.Helper()
 	eventually(f.t, short+" is away", func() error {
@@ -206,8 +207,8 @@ func (f *managedFleet) isBack() {
 	})
 }
 
-// TestClustersThatAreCutOffKeepTheirPods: OCM's own controllers find a cluster unavailable, taint it and drop it. Its work stays, and so do its
-// Pods. A revision that cuts clusters off one after the other is aborted at the first of them.
+// TestClustersThatAreCutOffKeepTheirPods: OCM's own controllers mark a cluster as unavailable, taint it and drop it. Its work and its Pods
+// stay. A revision that cuts off clusters one after the other is aborted after the first cluster.
 func TestClustersThatAreCutOffKeepTheirPods(t *testing.T) {
 	t.Parallel()
 	f := newManagedFleet(t, "c1", "c2", "c3")
@@ -215,7 +216,7 @@ func TestClustersThatAreCutOffKeepTheirPods(t *testing.T) {
 	f.complete()
 	before, generations := f.everyServed("web:v1"), f.generations()
 
-	// After the rollout: the cluster goes, is dropped, and is back.
+	// After the rollout: the cluster becomes unavailable, is dropped, and returns.
 	f.cutOff("c1")
 	f.found("c1", false)
 	f.isAway("c1")
@@ -232,7 +233,7 @@ func TestClustersThatAreCutOffKeepTheirPods(t *testing.T) {
 	require.Equal(t, before, f.everyServed("web:v1"))
 	require.Equal(t, generations, f.generations())
 
-	// In a rollout: no Pod of the image gets ready, and the agents of the cluster end once the revision is there.
+	// During a rollout: no Pod of the image becomes ready, and the agents of the cluster end once it has the revision.
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
 		mwrs.Spec.ManifestWorkTemplate = deploymentOf("web", "registry.example.com/broken:v2")
 	})
@@ -245,7 +246,7 @@ func TestClustersThatAreCutOffKeepTheirPods(t *testing.T) {
 		first = found[0]
 		return nil
 	})
-	// The first report of an agent may be about the objects of the older revision. If it is the last one, the cluster counts as successful.
+	// The first report of an agent may be about the objects of the older revision. If it is the last report, the cluster counts as successful.
 	eventually(t, "its agent reports the new revision in progress", func() error {
 		work := f.work(first)
 		told := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkProgressing)

@@ -15,10 +15,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/agents"
 )
 
-// awayDeadline is the deadline of the tests that take the hub away, for longer than that.
+// awayDeadline is the deadline in the tests that disconnect the hub for longer than the deadline.
 const awayDeadline = 6 * time.Second
 
-// waiting makes a fleet whose c1 has v2, and says nothing.
+// waiting returns a fleet in which c1 has v2, and its agent reports nothing.
 func (f *fleet) waiting(namespace string) *fleet {
 	f.t.Helper()
 	g := f.in(namespace)
@@ -28,9 +28,8 @@ func (f *fleet) waiting(namespace string) *fleet {
 	return g
 }
 
-// away takes the hub's manager away from its API server for longer than every deadline. One agent answers in that time, one when the
-// manager is back, and one never: only that is a failure, and not before its agent had the time to report. back begins the
-// time.
+// away disconnects the hub's manager from its API server for longer than every deadline. One agent reports in that time, one after the
+// manager has returned, and one never. Only the last one is a failure, and only after its agent had time to report. back starts that time.
 func away(t *testing.T, w *world, leave, back func()) {
 	t.Helper()
 	root := &fleet{t: t, w: w, name: "web"}
@@ -89,7 +88,7 @@ func TestCutOffForLongerThanEveryDeadline(t *testing.T) {
 	away(t, w, line.cut, line.mend)
 }
 
-// The connection is dead, and nobody notices: watches are silent, and requests are not answered.
+// The connection is dead, but stays open: watches are silent, and requests get no response.
 func TestSilentForLongerThanEveryDeadline(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "silent")
@@ -115,7 +114,7 @@ func TestSilentForLongerThanEveryDeadline(t *testing.T) {
 	f.neverAborted()
 }
 
-// The process is stopped, and the agents are away for as long, and come back after it.
+// The process is stopped. The agents are offline for the same time, and return after it.
 func TestStoppedForLongerThanEveryDeadline(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "stopped")
@@ -124,7 +123,7 @@ func TestStoppedForLongerThanEveryDeadline(t *testing.T) {
 	away(t, w, stop, func() { stop = w.startManager(context.WithoutCancel(t.Context()), settle) })
 }
 
-// The hub's machine is suspended or migrated: no request fails, and what the agents reported meanwhile is read only after that.
+// The hub's machine is suspended or migrated: no request fails, and the reports from that time are read only afterwards.
 func TestMachineSuspendedForLongerThanEveryDeadline(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "suspended")
@@ -138,9 +137,9 @@ func TestMachineSuspendedForLongerThanEveryDeadline(t *testing.T) {
 	away(t, w, signal(syscall.SIGSTOP), signal(syscall.SIGCONT))
 }
 
-// The API server itself is away: the agents can't report either. When it is back they do, at their own pace, and nothing is aborted that
-// only waited for it. These agents ask: after some seconds without a server the watch of a client-go informer is tried again every half
-// to whole minute only, which is more than this test's deadline.
+// The API server itself is unavailable, so the agents can't report either. When it is available again, they report at their own pace, and a
+// rollout that only waited for it is not aborted. These agents poll: after some seconds without a server, a client-go informer retries its
+// watch only after 30 to 60 seconds, which exceeds this test's deadline.
 func TestAPIServerAwayForLongerThanEveryDeadline(t *testing.T) {
 	t.Parallel()
 	w := privateWorld(t, "away")

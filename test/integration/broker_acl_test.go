@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// permissions are the lines of a file of mosquitto's access control, as far as deploy/broker uses them: the user of a client is the common name
+// permissions are the lines of a mosquitto access control file, as far as deploy/broker uses them. The user of a client is the common name
 // of its certificate.
 type permissions struct {
 	mochi.HookBase
@@ -22,7 +22,7 @@ type permissions struct {
 }
 
 type permission struct {
-	// user is empty for all.
+	// user is empty for all users.
 	user  string
 	write bool
 	topic string
@@ -67,7 +67,7 @@ func (p *permissions) Provides(event byte) bool {
 	return slices.Contains([]byte{mochi.OnConnectAuthenticate, mochi.OnACLCheck}, event)
 }
 
-// OnConnectAuthenticate implements mochi.Hook: TLS has asked for the certificate.
+// OnConnectAuthenticate implements mochi.Hook. TLS has already verified the certificate.
 func (p *permissions) OnConnectAuthenticate(client *mochi.Client, _ packets.Packet) bool {
 	return userOf(client) != ""
 }
@@ -77,7 +77,7 @@ func (p *permissions) OnACLCheck(client *mochi.Client, topic string, write bool)
 	return slices.ContainsFunc(p.rules, func(rule permission) bool { return rule.allows(userOf(client), topic, write) })
 }
 
-// userOf is the common name of a client's certificate.
+// userOf returns the common name of a client's certificate.
 func userOf(client *mochi.Client) string {
 	conn, secure := client.Net.Conn.(*tls.Conn)
 	if !secure {

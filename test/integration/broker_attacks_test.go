@@ -29,11 +29,11 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
-// inTime is how long an honest agent waits at most for anything while another one attacks. It is shorter than the time after which the hub
-// sends anything again.
+// inTime is the longest wait of an honest agent while another agent attacks. It is shorter than the time after which the hub resends
+// anything.
 const inTime = 10 * time.Second
 
-// mqttClient is one connection to a broker with the certificate of a user. lost is closed when it ends.
+// mqttClient is one connection to a broker with the certificate of a user. lost is closed when the connection ends.
 type mqttClient struct {
 	*paho.Client
 	lost chan struct{}
@@ -70,8 +70,8 @@ func (b *broker) dial(ctx context.Context, configFile, clientID string, heard fu
 	return c, nil
 }
 
-// keepListening is an agent that connects again whenever it is cut off, until the context ends. It is not sdk-go's, whose transport can stay
-// deaf after that.
+// keepListening is an agent that reconnects whenever it is cut off, until the context ends. It does not use sdk-go's transport, which may
+// receive nothing after a reconnect.
 func (b *broker) keepListening(ctx context.Context, configFile, clientID, topic string, heard func(*paho.Publish)) {
 	for ctx.Err() == nil {
 		c, err := b.dial(ctx, configFile, clientID, heard)
@@ -89,8 +89,8 @@ func (b *broker) keepListening(ctx context.Context, configFile, clientID, topic 
 	}
 }
 
-// With the certificate of one cluster nobody ends the connection of another one: whatever client ID it asks for, every write of the hub
-// arrives.
+// A client with the certificate of one cluster can't end the connection of another cluster: regardless of its client ID, every write of the
+// hub arrives.
 func TestMosquittoClientIDsAreNotStolen(t *testing.T) {
 	t.Parallel()
 	b := newMosquitto(t)
@@ -166,13 +166,13 @@ func TestMosquittoClientIDsAreNotStolen(t *testing.T) {
 	})
 }
 
-// noOwners knows no ManifestWorkReplicaSet.
+// noOwners has no ManifestWorkReplicaSets.
 type noOwners struct{}
 
 func (noOwners) Find(context.Context, works.Claim) (works.Owner, error) { return works.Owner{}, nil }
 func (noOwners) Gone(context.Context, string, string) (bool, error)     { return false, nil }
 
-// attacker has the certificate of a cluster's agent, and connects again when the broker has enough of it.
+// attacker has the certificate of a cluster's agent, and reconnects when the broker disconnects it.
 type attacker struct {
 	t       *testing.T
 	b       *broker
@@ -181,7 +181,7 @@ type attacker struct {
 	client  *mqttClient
 }
 
-// send publishes an event by the topic of its own cluster. What the broker does about it is the broker's.
+// send publishes an event on the topic of its own cluster. It ignores the broker's reaction.
 func (a *attacker) send(event *cloudevents.Event) {
 	a.t.Helper()
 	for range 3 {
@@ -210,12 +210,12 @@ func (a *attacker) send(event *cloudevents.Event) {
 		_ = a.client.Disconnect(&paho.Disconnect{})
 		a.client = nil
 		if len(message.Payload) > 4<<20 {
-			return // The broker cuts it off for that.
+			return // The broker disconnects the client for this.
 		}
 	}
 }
 
-// reports makes a report about a work of the attacker's cluster.
+// reports returns a report about a work of the attacker's cluster.
 func (a *attacker) reports(name, owner string, change func(*workv1.ManifestWork)) *cloudevents.Event {
 	a.t.Helper()
 	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
@@ -226,9 +226,9 @@ func (a *attacker) reports(name, owner string, change func(*workv1.ManifestWork)
 	return reportOf(a.t, work)
 }
 
-// One agent does everything that one agent can do: new condition types without end, reports of any size about works and owners that it
-// makes up, generations that no hub gives. The other cluster gets its rollouts at once, and the hub's memory is bounded. It is not parallel:
-// the memory is that of this process.
+// One agent attacks in every way that an agent can: endless new condition types, reports of any size about invented works and owners, and
+// generations that no hub creates. The other cluster gets its rollouts at once, and the hub's memory is bounded. The test is not parallel,
+// because it measures the memory of this process.
 func TestMosquittoOneAgentAttacks(t *testing.T) {
 	b := newMosquitto(t)
 	f := newEventFleet(t, "mosquitto-attacks", "mqtt", b.sourceConfig(), b.agentConfig, &sent{})
@@ -295,7 +295,7 @@ func TestMosquittoOneAgentAttacks(t *testing.T) {
 	t.Logf("the heap grew from %d MB to %d MB", before>>20, most>>20)
 	require.Less(t, most, before+200<<20)
 
-	// The cluster is well again when its own agent is back.
+	// The cluster recovers when its own agent returns.
 	if a.client != nil {
 		_ = a.client.Disconnect(&paho.Disconnect{})
 	}
@@ -304,7 +304,7 @@ func TestMosquittoOneAgentAttacks(t *testing.T) {
 	f.deploys(map[string]string{"c1": fmt.Sprintf("v%d", version), "c2": fmt.Sprintf("v%d", version)})
 }
 
-// heap is what this process has allocated and not given back.
+// heap returns the memory that this process has allocated and not freed.
 func heap() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)

@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
-// mosquittoBinary finds mosquitto. Without it the test is skipped; where everything has to be tested, it fails.
+// mosquittoBinary finds mosquitto. Without mosquitto, the test is skipped, or fails if everything has to be tested.
 func mosquittoBinary(t *testing.T) string {
 	t.Helper()
 	for _, candidate := range []string{os.Getenv("MOSQUITTO"), "mosquitto", "/usr/sbin/mosquitto"} {
@@ -30,7 +30,7 @@ func mosquittoBinary(t *testing.T) string {
 	return ""
 }
 
-// newMosquitto starts a real mosquitto with the files of deploy/broker: only paths, the port, and the user that it runs as are other ones.
+// newMosquitto starts a real mosquitto with the files of deploy/broker. Only the paths, the port, and the user that it runs as differ.
 func newMosquitto(t *testing.T) *broker {
 	t.Helper()
 	binary := mosquittoBinary(t)

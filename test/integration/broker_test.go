@@ -22,13 +22,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/authority"
 )
 
-// sent counts what a hub sent to agents through a broker.
+// sent counts the events that a hub sent to agents through a broker.
 type sent struct {
 	mu     sync.Mutex
 	events []string
 }
 
-// note takes down an event of a work for a cluster.
+// note records an event about a work for a cluster.
 func (s *sent) note(eventType, cluster string) {
 	kind, err := eventtypes.ParseCloudEventsType(eventType)
 	if err != nil || kind.SubResource != eventtypes.SubResourceSpec {
@@ -39,7 +39,7 @@ func (s *sent) note(eventType, cluster string) {
 	s.events = append(s.events, string(kind.Action)+" "+cluster)
 }
 
-// works are the works that were written: created, changed or deleted, those apart that an agent asked for.
+// works returns the works that were written: created, changed or deleted, but not those that an agent requested.
 func (s *sent) works() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *sent) works() []string {
 	return works
 }
 
-// count is how many events of a kind a cluster was sent.
+// count returns the number of events of a kind that were sent to a cluster.
 func (s *sent) count(action eventtypes.EventAction, cluster string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,8 @@ type broker struct {
 	address string
 	server  *mochi.Server
 	sent    sent
-	// authority and permissions make it one that knows its clients; nil for one that lets everybody do anything.
+	// authority and permissions let the broker authenticate and authorize its clients. They are nil for a broker that lets every client do
+	// anything.
 	authority   *authority.Authority
 	permissions *permissions
 }
@@ -118,7 +119,7 @@ func (b *broker) start() {
 	require.NoError(b.t, b.server.Serve())
 }
 
-// stop ends the broker and everything that it remembers.
+// stop ends the broker, which loses its whole state.
 func (b *broker) stop() {
 	if b.server != nil {
 		_ = b.server.Close()
@@ -126,7 +127,7 @@ func (b *broker) stop() {
 	}
 }
 
-// listening notes what hubs publish.
+// listening records the events that hubs publish.
 type listening struct {
 	mochi.HookBase
 	sent *sent

@@ -24,7 +24,7 @@ func apart(t *testing.T, test func(t *testing.T, ahead time.Duration)) {
 	}
 }
 
-// shifted is a clock that is wrong.
+// shifted is a clock with a wrong time.
 type shifted struct {
 	clock.RealClock
 	by time.Duration
@@ -33,8 +33,8 @@ type shifted struct {
 func (s shifted) Now() time.Time                  { return time.Now().Add(s.by) }
 func (s shifted) Since(t time.Time) time.Duration { return s.Now().Sub(t) }
 
-// The whole way with real agents, and a hub whose clock is minutes behind theirs, and ahead of them: a good version completes, a bad one is
-// aborted within its time, and old successes and failures count for nothing.
+// A complete story with real agents, and a hub whose clock is minutes behind or ahead of theirs: a good version completes, a bad version is
+// aborted in time, and old successes and failures do not count.
 func TestRealAgentsAndAHubWithAWrongClock(t *testing.T) {
 	apart(t, func(t *testing.T, ahead time.Duration) {
 		w := privateWorld(t, map[bool]string{true: "clock-behind", false: "clock-ahead"}[ahead > 0])
@@ -84,7 +84,7 @@ func badVersion(t *testing.T, f *labFleet, _ shifted) {
 }
 
 func oldSuccess(_ *testing.T, f *labFleet) (lied bool) {
-	// Long enough for an agent of a busy machine to say it before the deadline.
+	// Long enough for an agent on a busy machine to report before the deadline.
 	f.begin(progressive(1, "20s", 0, abortAll), f.template(rules(), healthy("v1")))
 	tell := f.lie(2, []string{"c1"}, func() { f.roll(f.template(rules(), stuck("v2"))) })
 	defer tell()

@@ -24,15 +24,15 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
 
-// agentReturn is how long the hub waits for agents after the broker was away; they try again every half a second here.
+// agentReturn is how long the hub waits for agents after the broker was unavailable. Here, agents retry every half second.
 const agentReturn = 6 * time.Second
 
 func init() {
-	// It is one for the whole process, and read by whatever is connected: set before anything is.
+	// The delay is global, and all connections read it: set it before any connection exists.
 	clients.DelayFn = func() time.Duration { return 500 * time.Millisecond }
 }
 
-// eventFleet is a fleet of real clusters whose works travel by a CloudEvents driver: the hub's API server never has one.
+// eventFleet is a fleet of real clusters whose works travel by a CloudEvents driver: the hub's API server never has a work.
 type eventFleet struct {
 	*realFleet
 	options *hub.Options
@@ -71,13 +71,13 @@ func (f *eventFleet) stopHub() {
 	}
 }
 
-// restart starts a hub whose memory is empty.
+// restart starts a hub without memory.
 func (f *eventFleet) restart() {
 	f.stopHub()
 	f.startHub()
 }
 
-// gated is a template whose version works on a cluster once that is opened for it.
+// gated returns a template whose version works on a cluster once open is called for that cluster.
 func gated(version string) workv1.ManifestWorkSpec {
 	spec := realTemplate(version, true)
 	closed := fmt.Sprintf(`!has(object.metadata.annotations) || !("open-%s" in object.metadata.annotations)`, version)
@@ -95,7 +95,7 @@ func (f *eventFleet) rollGated(version string) {
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.ManifestWorkTemplate = gated(version) })
 }
 
-// open lets a version work on a cluster that has it.
+// open makes a version work on a cluster that has it.
 func (f *eventFleet) open(short, version string) {
 	f.t.Helper()
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"open-%s":"yes"}}}`, version)
@@ -103,13 +103,13 @@ func (f *eventFleet) open(short, version string) {
 	require.NoError(f.t, err)
 }
 
-// start makes the ManifestWorkReplicaSet and waits until v1 is everywhere.
+// start creates the ManifestWorkReplicaSet and waits until every cluster has v1.
 func (f *eventFleet) start(strategy workv1alpha1.RolloutStrategy) {
 	f.t.Helper()
 	f.creates(ref("p1", strategy))
 }
 
-// first is the cluster that a version reached first, and the other one.
+// first returns the cluster that a version reached first, and the other cluster.
 func (f *eventFleet) first(version string) (first, other string) {
 	f.t.Helper()
 	eventually(f.t, "a cluster has "+version, func() error {
@@ -124,13 +124,13 @@ func (f *eventFleet) first(version string) (first, other string) {
 	return first, other
 }
 
-// unsent fails when anything was written to a cluster since.
+// unsent fails if anything was written to a cluster since before.
 func (f *eventFleet) unsent(before []string, what string) {
 	f.t.Helper()
 	require.Equal(f.t, before, f.sent.works(), what)
 }
 
-// killedByAbort cuts a manager off when it persists an abort: the manager gets no answer to that write, and sends nothing after it.
+// killedByAbort cuts off a manager when it persists an abort: the manager gets no response to that write, and sends nothing after it.
 func (f *eventFleet) killedByAbort(inner http.RoundTripper) http.RoundTripper {
 	var killed atomic.Bool
 	return manager.RoundTripper(func(request *http.Request) (*http.Response, error) {
@@ -151,7 +151,7 @@ func (f *eventFleet) killedByAbort(inner http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// holds reports whether the body of a request holds a text.
+// holds reports whether the body of a request contains a text.
 func holds(request *http.Request, text string) (bool, error) {
 	if request.GetBody == nil {
 		return false, nil

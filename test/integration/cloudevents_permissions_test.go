@@ -38,7 +38,7 @@ func newIntruder(t *testing.T, b *broker, cluster string) *intruder {
 	return &intruder{t: t, client: client}
 }
 
-// publish fails where the broker does not let it.
+// publish returns an error if the broker does not permit it.
 func (i *intruder) publish(topic string, event *cloudevents.Event) error {
 	i.t.Helper()
 	message := &paho.Publish{QoS: 1, Topic: topic}
@@ -47,7 +47,7 @@ func (i *intruder) publish(topic string, event *cloudevents.Event) error {
 	return err
 }
 
-// report is what the agent of a cluster would say of its work.
+// report returns a report of a cluster's agent about its work.
 func report(t *testing.T, cluster, owner string, conditions ...metav1.Condition) *cloudevents.Event {
 	t.Helper()
 	namespace, name, ok := workv1alpha1.ParseOwnerLabelValue(owner)
@@ -60,7 +60,7 @@ func report(t *testing.T, cluster, owner string, conditions ...metav1.Condition)
 	return reportOf(t, work)
 }
 
-// reportOf encodes an agent's report of a work.
+// reportOf encodes an agent's report about a work.
 func reportOf(t *testing.T, work *workv1.ManifestWork) *cloudevents.Event {
 	t.Helper()
 	event, err := agentcodec.NewManifestBundleCodec().Encode("agent", eventtypes.CloudEventsType{
@@ -70,7 +70,7 @@ func reportOf(t *testing.T, work *workv1.ManifestWork) *cloudevents.Event {
 	return event
 }
 
-// question is what an agent sends that has come back.
+// question returns the request that an agent sends when it has reconnected.
 func question(t *testing.T, cluster string) *cloudevents.Event {
 	t.Helper()
 	event := eventtypes.NewEventBuilder("agent", eventtypes.CloudEventsType{
@@ -80,7 +80,7 @@ func question(t *testing.T, cluster string) *cloudevents.Event {
 	return &event
 }
 
-// The broker's permissions keep an agent to its own topics, and the hub keeps it to its own works there.
+// The broker's permissions limit an agent to its own topics, and the hub limits it to its own works there.
 func TestCloudEventsIntruder(t *testing.T) {
 	t.Parallel()
 	b := newSecureBroker(t)
@@ -93,7 +93,7 @@ func TestCloudEventsIntruder(t *testing.T) {
 	before := f.sent.works()
 	i := newIntruder(t, b, own)
 
-	// By the topics of another cluster, or of the hub.
+	// On the topics of another cluster, or of the hub.
 	for _, topic := range []string{
 		"sources/mwrsctrl/clusters/" + victim + "/agentevents", "clusters/" + victim + "/agentbroadcast",
 		"sources/mwrsctrl/clusters/" + victim + "/sourceevents", "sources/mwrsctrl/clusters/" + own + "/sourceevents", "sources/mwrsctrl/sourcebroadcast",
@@ -108,7 +108,7 @@ func TestCloudEventsIntruder(t *testing.T) {
 		require.Error(t, err, "the broker must not let it listen: %s", topic)
 	}
 
-	// By its own topics, about another cluster.
+	// On its own topics, about another cluster.
 	events, broadcast := "sources/mwrsctrl/clusters/"+own+"/agentevents", "clusters/"+own+"/agentbroadcast"
 	for _, topic := range []string{events, broadcast} {
 		for _, event := range []*cloudevents.Event{
@@ -132,7 +132,7 @@ func TestCloudEventsIntruder(t *testing.T) {
 	f.unsent(before, "nobody is sent anything")
 	f.quiet()
 
-	// The rest goes on.
+	// Everything else continues.
 	f.roll("v2", true)
 	f.complete()
 	f.deploys(map[string]string{"c1": "v2", "c2": "v2"})

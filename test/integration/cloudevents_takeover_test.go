@@ -9,8 +9,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
 
-// Upstream's hub put everything there, by the same broker. Its works have no hash, so nobody knows what they hold: each cluster is sent
-// the template when its turn comes, and nothing changes there.
+// Upstream's hub created everything over the same broker. Its works have no hash, so their contents are unknown: each cluster is sent the
+// template when its turn comes, and nothing changes on the cluster.
 func TestCloudEventsTakesOverFromUpstream(t *testing.T) {
 	t.Parallel()
 	f, b := newMQTTFleet(t, "mqtt-takeover")

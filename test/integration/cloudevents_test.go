@@ -11,7 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// tellsStory plays rollout, update, abort and undo, with a hub that forgets everything in between.
+// tellsStory plays a rollout, an update, an abort and an undo, with a hub that loses its memory in between.
 func (f *eventFleet) tellsStory() {
 	f.t.Helper()
 	f.start(progressive(1, "8s", 0, abortAll))
@@ -63,13 +63,13 @@ func TestCloudEventsMQTT(t *testing.T) {
 	f.tellsStory()
 }
 
-// A hub that is restarted in the middle of a rollout or of an abort decides nothing before it knows again what there is.
+// A hub that is restarted during a rollout or an abort makes no decisions until it has restored its state.
 func TestCloudEventsHubForgetsInTheMiddle(t *testing.T) {
 	t.Parallel()
 	f, b := newMQTTFleet(t, "mqtt-middle")
 	f.start(progressive(1, "20s", 0, abortAll))
 
-	// In the middle of a rollout: one cluster is at it, the other one waits.
+	// During a rollout: one cluster is in progress, the other cluster waits.
 	f.rollGated("v2")
 	first, other := f.first("v2")
 	f.rolling(workv1alpha1.ReasonNewRevisionCreated)
@@ -84,7 +84,7 @@ func TestCloudEventsHubForgetsInTheMiddle(t *testing.T) {
 	f.complete()
 	require.Len(t, f.sent.works(), 4)
 
-	// The hub is killed when the abort is decided, and nothing is written back yet.
+	// The hub is killed when the abort is decided, but no cluster is restored yet.
 	f.stopHub()
 	f.startHub(f.killedByAbort)
 	f.roll("v3", false)
@@ -97,7 +97,7 @@ func TestCloudEventsHubForgetsInTheMiddle(t *testing.T) {
 	})
 	f.stopHub()
 	require.Equal(t, "v3", f.deployed(first))
-	// Its agent is offline, and so is the broker for a moment: agents connect after the hub asked for their works.
+	// The cluster's agent is offline, and the broker is unavailable for a moment: agents connect after the hub requested their works.
 	f.agents[first].Stop()
 	b.stop()
 	b.start()
@@ -112,8 +112,8 @@ func TestCloudEventsHubForgetsInTheMiddle(t *testing.T) {
 	require.Len(t, f.sent.works(), len(before)+1)
 }
 
-// While the broker is away no report reaches the hub: that a cluster succeeded in that time must not be a failure. A failure
-// that is one is still one afterwards.
+// While the broker is unavailable, no report reaches the hub. A cluster that succeeds in that time must not count as failed. A real failure
+// still counts afterwards.
 func TestCloudEventsBrokerAway(t *testing.T) {
 	t.Parallel()
 	f, b := newMQTTFleet(t, "mqtt-away")
@@ -139,14 +139,14 @@ func TestCloudEventsBrokerAway(t *testing.T) {
 		}
 		return nil
 	})
-	// The agent takes longer to come back than the hub.
+	// The agent takes longer to reconnect than the hub.
 	always(t, "there is no abort", 4*time.Second, standing)
 	f.agents[first].Start()
 	f.deploys(map[string]string{other: "v2"})
 	f.open(other, "v2")
 	f.complete()
 
-	// Written while the broker is away, it arrives when it is back.
+	// A version that is written while the broker is unavailable arrives when the broker returns.
 	b.stop()
 	f.roll("v3", false)
 	f.state("AsExpected=True", "NotAsExpected=False", "NewRevisionCreated=True", "Progressing=False")
@@ -161,7 +161,7 @@ func TestCloudEventsBrokerAway(t *testing.T) {
 	f.quiet()
 }
 
-// An agent keeps all that it knows in its memory. When it is restarted it reports a success of long ago piece by piece: that is no
+// An agent keeps its state only in memory. When it is restarted, it reports an old success piece by piece, which must not count as a
 // failure.
 func TestCloudEventsAgentRestarts(t *testing.T) {
 	t.Parallel()

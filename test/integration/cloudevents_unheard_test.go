@@ -12,8 +12,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
-// A hub that was restarted in the middle of a rollout has not heard the agent of a cluster that had succeeded and is offline now. The
-// deadline of that cluster does not fire, and the fleet is not aborted.
+// A hub that was restarted during a rollout has not heard from the agent of a cluster that had succeeded and is now offline. The deadline
+// of that cluster does not apply, and the rollout is not aborted.
 func TestCloudEventsUnheardClusterIsNoFailure(t *testing.T) {
 	t.Parallel()
 	f, _ := newMQTTFleet(t, "mqtt-unheard")
@@ -24,15 +24,15 @@ func TestCloudEventsUnheardClusterIsNoFailure(t *testing.T) {
 	offline, online := f.first("v2")
 	f.open(offline, "v2")
 	f.deploys(map[string]string{online: "v2"})
-	// The hub first: until it is stopped, the deadline of the cluster in flight runs.
+	// Stop the hub first: until then, the deadline of the cluster in flight runs.
 	f.stopHub()
 	f.agents[offline].Stop()
 	f.open(online, "v2")
 	f.startHub()
 
 	named := fmt.Sprintf("1 cluster (%s) with no report since this hub started", f.cluster(offline))
-	// The hub waits half a minute for agents that do not answer, and names a cluster half a minute after it was written at the latest: a busy
-	// machine moves the deadline, which comes first elsewhere.
+	// The hub waits half a minute for agents that do not respond, and names a cluster at most half a minute after its work was written. The
+	// deadline usually comes first, but can be late on a busy machine.
 	await.Eventually(t, 2*patience, "the hub names the cluster", func() error {
 		if text := message(f.get(), workv1alpha1.ConditionProgressing); !strings.Contains(text, named) {
 			return fmt.Errorf("%s", describe(f.get()))

@@ -28,7 +28,7 @@ const (
 	bothGates      = "--feature-gates=ManifestWorkReplicaSet=true,CleanUpCompletedManifestWork=true"
 )
 
-// collectorRole is what the garbage collection needs, and nothing of what ManifestWorkReplicaSets need.
+// collectorRole has the permissions that the garbage collection requires, and none of those for ManifestWorkReplicaSets.
 const collectorRole = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -48,8 +48,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: collecto
 subjects: [{kind: User, name: collector}]
 `
 
-// OCM's garbage collection of completed works runs in this hub: alone, while ManifestWorkReplicaSets can't be read, and beside them, whose
-// works it leaves to their owner.
+// OCM's garbage collection of completed works runs in this hub: alone, while ManifestWorkReplicaSets can't be read, and beside the
+// ManifestWorkReplicaSets, whose works it does not collect.
 func TestCompletedWorksAreCollected(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "completed")
@@ -147,7 +147,7 @@ func (w *world) collects(t *testing.T, cluster string) {
 	always(t, "nothing else goes", time.Second, left)
 }
 
-// completes makes a work complete, as its agent does. If the work is already gone, it does nothing.
+// completes marks a work as complete, as its agent does. If the work is already deleted, it does nothing.
 func (w *world) completes(t *testing.T, cluster, name string, at time.Time) {
 	t.Helper()
 	works := w.works.WorkV1().ManifestWorks(cluster)

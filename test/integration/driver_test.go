@@ -12,8 +12,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
 )
 
-// --work-driver=kube with a kubeconfig: the works are on that API server, and all else on the hub's own. The one of the other tests has
-// them here: its agents are there, and its manager finds no owner of these works.
+// --work-driver=kube with a kubeconfig: the works are on that API server, and everything else is on the hub's own. Here, the API server of
+// the other tests has the works: its agents are there, and its manager finds no owner of these works.
 func TestWorksOnAnotherServer(t *testing.T) {
 	t.Parallel()
 	owners := privateWorld(t, "owners")
@@ -39,7 +39,7 @@ func TestWorksOnAnotherServer(t *testing.T) {
 	f.abort(hangs)
 	f.everywhere("v1")
 
-	// A hub that is started again reads them there too: there is nothing to do.
+	// A restarted hub also reads the works there, and has nothing to do.
 	stop()
 	before := f.generations()
 	require.Equal(t, map[string]int64{"c1": 3, "c2": 1}, before)

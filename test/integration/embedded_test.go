@@ -12,8 +12,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
 
-// The controller runs inside OCM's own manager, on its informers and beside its garbage collection, which reads whole works. It learns from
-// OCM's clients whether the API server is reachable.
+// The controller runs inside OCM's own manager. It uses OCM's informers, runs beside OCM's garbage collection, which reads whole works, and
+// learns from OCM's clients whether the API server is reachable.
 func TestControllerInsideOCMsManager(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "embedded")

@@ -28,7 +28,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
 )
 
-// controllerRevisions is what the README gives to the hub's service account beside what OCM gives it.
+// controllerRevisions is the role that the README gives to the hub's ServiceAccount in addition to OCM's.
 const controllerRevisions = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -48,8 +48,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: controll
 subjects: [{kind: ServiceAccount, namespace: open-cluster-management-hub, name: work-controller-sa}]
 `
 
-// The hub that OCM's operator runs, with the rights that it has there and those of deploy/monitoring, shows its metrics to the
-// Prometheus of deploy/monitoring, and to nobody else.
+// The hub that OCM's operator runs serves its metrics to the Prometheus of deploy/monitoring, and to no other client. It has the
+// permissions from the operator and from deploy/monitoring.
 func TestPrometheusReadsTheEndpoint(t *testing.T) {
 	t.Parallel()
 	w := privateWorld(t, "endpoint")
@@ -115,7 +115,7 @@ func scrape(t *testing.T, address, token string) (code int, body string) {
 	return get(t, "https://"+address+"/metrics", token)
 }
 
-// get trusts any certificate, as deploy/monitoring has it: the hub makes itself one at each start.
+// get trusts any certificate, as deploy/monitoring does: the hub creates its own certificate at each start.
 func get(t *testing.T, url, token string) (code int, body string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
@@ -134,7 +134,7 @@ func get(t *testing.T, url, token string) (code int, body string) {
 	return answer.StatusCode, string(content)
 }
 
-// token makes a token of a service account, as its pods have it.
+// token creates a token of a ServiceAccount, as its Pods have it.
 func (w *world) token(t *testing.T, namespace, name string) string {
 	t.Helper()
 	accounts := w.kube.CoreV1().ServiceAccounts(namespace)
@@ -162,7 +162,7 @@ func ocmManifest(t *testing.T, path string) string {
 	return rendered.String()
 }
 
-// apply creates the objects of RBAC in a file, but for those that are there.
+// apply creates the RBAC objects in a file, except those that already exist.
 func (w *world) apply(t *testing.T, content string) {
 	t.Helper()
 	for document := range strings.SplitSeq(content, "\n---\n") {

@@ -23,7 +23,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/testwork"
 )
 
-// fleet is a namespace with one ManifestWorkReplicaSet, and its clusters, of one test.
+// fleet is one test's namespace with one ManifestWorkReplicaSet and its clusters.
 type fleet struct {
 	t         *testing.T
 	w         *world
@@ -32,7 +32,7 @@ type fleet struct {
 	clusters  []string
 }
 
-// newFleet makes a namespace and n clusters. Tests run at the same time: their names begin with the test's own.
+// newFleet creates a namespace and n clusters. Their names begin with the name of the test, because tests run at the same time.
 func newFleet(t *testing.T, n int) *fleet {
 	t.Helper()
 	return newFleetIn(shared(t), t, n)
@@ -52,7 +52,7 @@ func newFleetIn(w *world, t *testing.T, n int) *fleet {
 	return f
 }
 
-// rolledOut is a fleet of n clusters, all of the Placement p1, on which v1 is complete.
+// rolledOut returns a fleet of n clusters, all selected by the Placement p1, on which v1 is complete.
 func rolledOut(t *testing.T, n int, strategy workv1alpha1.RolloutStrategy) *fleet {
 	t.Helper()
 	f := newFleet(t, n)
@@ -62,7 +62,7 @@ func rolledOut(t *testing.T, n int, strategy workv1alpha1.RolloutStrategy) *flee
 	return f
 }
 
-// cluster is the full name of a cluster of this fleet.
+// cluster returns the full name of a cluster of this fleet.
 func (f *fleet) cluster(short string) string { return f.namespace + "-" + short }
 
 func (f *fleet) join(short string) {
@@ -71,8 +71,7 @@ func (f *fleet) join(short string) {
 	f.clusters = append(f.clusters, short)
 }
 
-// place makes a Placement whose decisions are these groups of clusters, as the placement controller would write them.
-// One that is there gets these.
+// place creates or updates a Placement whose decisions are these groups of clusters, as the placement controller would write them.
 func (f *fleet) place(name string, groups ...[]string) {
 	f.t.Helper()
 	ctx := f.t.Context()
@@ -122,7 +121,7 @@ func (f *fleet) decide(placement, name string, group int, clusters ...string) {
 
 // strategies
 
-// create makes the ManifestWorkReplicaSet.
+// create creates the ManifestWorkReplicaSet.
 func (f *fleet) create(version string, refs ...workv1alpha1.LocalPlacementReference) {
 	f.t.Helper()
 	f.createOf(template(version), refs...)
@@ -151,7 +150,7 @@ func (f *fleet) get() *workv1alpha1.ManifestWorkReplicaSet {
 // a third of a second can all conflict.
 var persistent = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 15}
 
-// edit changes the spec, as a person would.
+// edit changes the spec, as a user would.
 func (f *fleet) edit(change func(*workv1alpha1.ManifestWorkReplicaSet)) {
 	f.t.Helper()
 	require.NoError(f.t, retry.RetryOnConflict(persistent, func() error {
@@ -199,7 +198,7 @@ func (f *fleet) listWorks() ([]workv1.ManifestWork, error) {
 	return list.Items, err
 }
 
-// versions says which version each cluster's work holds.
+// versions returns the version in each cluster's work.
 func (f *fleet) versions() map[string]string {
 	f.t.Helper()
 	versions := map[string]string{}
@@ -210,7 +209,7 @@ func (f *fleet) versions() map[string]string {
 	return versions
 }
 
-// revisions are the ControllerRevisions, the oldest number first.
+// revisions returns the ControllerRevisions, the lowest number first.
 func (f *fleet) revisions() []appsv1.ControllerRevision {
 	f.t.Helper()
 	list, err := f.w.kube.AppsV1().ControllerRevisions(f.namespace).List(f.t.Context(), metav1.ListOptions{})
@@ -221,7 +220,7 @@ func (f *fleet) revisions() []appsv1.ControllerRevision {
 
 // checks
 
-// everywhere waits until each of the clusters, and no other, has a version.
+// everywhere waits until each of the clusters, and no other cluster, has a version.
 func (f *fleet) everywhere(version string, clusters ...string) {
 	f.t.Helper()
 	if len(clusters) == 0 {
@@ -243,7 +242,7 @@ func (f *fleet) everywhere(version string, clusters ...string) {
 
 // the states of the table
 
-// agentsReport says what the agent of a cluster of this fleet reports; an empty cluster stands for all of them.
+// agentsReport sets the reports of the agent of a cluster of this fleet. An empty cluster stands for all clusters.
 func (f *fleet) agentsReport(short, version string, what outcome) {
 	if short == "" {
 		for _, cluster := range f.clusters {
@@ -254,7 +253,7 @@ func (f *fleet) agentsReport(short, version string, what outcome) {
 	f.w.agents.Set(f.cluster(short), version, what)
 }
 
-// work is a cluster's one work.
+// work returns the only work of a cluster.
 func (f *fleet) work(short string) *workv1.ManifestWork {
 	f.t.Helper()
 	var found []*workv1.ManifestWork
@@ -279,7 +278,7 @@ func (f *fleet) editWork(short string, change func(*workv1.ManifestWork)) {
 	}))
 }
 
-// generations says how often each cluster's agent was given something new.
+// generations returns the generation of each cluster's work: how often its agent got a new spec.
 func (f *fleet) generations() map[string]int64 {
 	f.t.Helper()
 	generations := map[string]int64{}
@@ -290,7 +289,7 @@ func (f *fleet) generations() map[string]int64 {
 	return generations
 }
 
-// versionOfRevision is the version that a ControllerRevision holds; empty if it can't be read.
+// versionOfRevision returns the version in a ControllerRevision; empty if it can't be read.
 func versionOfRevision(rev *appsv1.ControllerRevision) string {
 	decoded := revision.Decode(rev)
 	if decoded.Err != nil {
@@ -299,7 +298,7 @@ func versionOfRevision(rev *appsv1.ControllerRevision) string {
 	return testwork.Version(decoded.Template)
 }
 
-// recorded are the versions that the ControllerRevisions hold, the oldest number first.
+// recorded returns the versions in the ControllerRevisions, the lowest number first.
 func (f *fleet) recorded() []string {
 	f.t.Helper()
 	versions := []string{}
@@ -310,7 +309,7 @@ func (f *fleet) recorded() []string {
 	return versions
 }
 
-// ledger is the ledger in the status.
+// ledger returns the ledger in the status.
 func (f *fleet) ledger() *ledger.Ledger {
 	f.t.Helper()
 	mwrs := f.get()
@@ -319,7 +318,7 @@ func (f *fleet) ledger() *ledger.Ledger {
 	return found
 }
 
-// revisionOf is the ControllerRevision of a version.
+// revisionOf returns the ControllerRevision of a version.
 func (f *fleet) revisionOf(version string) *appsv1.ControllerRevision {
 	f.t.Helper()
 	revisions := f.revisions()
@@ -332,7 +331,7 @@ func (f *fleet) revisionOf(version string) *appsv1.ControllerRevision {
 	return nil
 }
 
-// hash is the short name of a version's revision.
+// hash returns the short name of a version's revision.
 func (f *fleet) hash(version string) string {
 	f.t.Helper()
 	return f.revisionOf(version).Labels[workv1alpha1.LabelControllerHash]
@@ -349,7 +348,7 @@ func (f *fleet) has(short, version string) {
 	})
 }
 
-// confirmedBy waits until Progressing counts the clusters that confirmed the restored revision.
+// confirmedBy waits until Progressing reports this number of clusters that confirmed the restored revision.
 func (f *fleet) confirmedBy(clusters string) {
 	f.t.Helper()
 	eventually(f.t, "confirmed by "+clusters, func() error {
@@ -360,7 +359,7 @@ func (f *fleet) confirmedBy(clusters string) {
 	})
 }
 
-// never fails when a cluster gets a version within a while.
+// never fails if a cluster gets a version within a duration.
 func (f *fleet) never(short, version string, during time.Duration) {
 	f.t.Helper()
 	always(f.t, short+" doesn't get "+version, during, func() error {
@@ -376,7 +375,7 @@ func (f *fleet) delete() {
 	require.NoError(f.t, f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Delete(f.t.Context(), f.name, metav1.DeleteOptions{}))
 }
 
-// gone waits until nothing is left but works of these clusters.
+// gone waits until only works of these clusters are left.
 func (f *fleet) gone(except ...string) {
 	f.t.Helper()
 	eventually(f.t, "all is gone", func() error {

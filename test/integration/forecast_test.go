@@ -17,7 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// forecastOf is the forecast for a fleet whose agents report at once, and for one cluster with a fate of its own.
+// forecastOf returns the forecast for a fleet whose agents report at once, except one cluster with a given fate.
 func (f *fleet) forecastOf(short string, fate forecast.Fate) forecast.Result {
 	f.t.Helper()
 	names := make([]string, 0, len(f.clusters))
@@ -38,8 +38,8 @@ func (f *fleet) forecastOf(short string, fate forecast.Fate) forecast.Result {
 	return results[0]
 }
 
-// The forecast comes true on the real hub: as many clusters run the bad revision before the abort, and it comes at the same time. The
-// number of clusters is exact. The time deviates by what the simulated agents and the API server take.
+// The forecast comes true on the real hub: the same number of clusters run the bad revision before the abort, and the abort comes at the
+// same time. The number of clusters is exact. The time deviates by the time that the simulated agents and the API server take.
 func TestForecastComesTrue(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -80,7 +80,7 @@ func TestForecastComesTrue(t *testing.T) {
 	}
 }
 
-// plan shows the waves that the hub then makes, on every cluster.
+// plan shows the waves in which the hub then writes to every cluster.
 func TestPluginPlan(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 7, progressive(3, "10m", 1, abortAll))
@@ -116,7 +116,7 @@ func TestPluginPlan(t *testing.T) {
 	f.refuses(`the namespace of the file, "elsewhere", is not that of --namespace`, "plan", "-f", f.file(set))
 }
 
-// file writes an object to a file, as a user would have it.
+// file writes an object to a file, as a user would.
 func (f *fleet) file(set *workv1alpha1.ManifestWorkReplicaSet) string {
 	f.t.Helper()
 	set = set.DeepCopy()
@@ -129,7 +129,7 @@ func (f *fleet) file(set *workv1alpha1.ManifestWorkReplicaSet) string {
 	return path
 }
 
-// inOrder are the clusters in the order in which the hub wrote to them, n at a time.
+// inOrder returns the clusters in the order in which the hub wrote to them, n at a time.
 func (f *fleet) inOrder(n int) (chunks [][]string) {
 	f.t.Helper()
 	works := f.works()
@@ -153,7 +153,7 @@ func (f *fleet) inOrder(n int) (chunks [][]string) {
 	return chunks
 }
 
-// wavesIn are the waves of a printed plan.
+// wavesIn returns the waves of a printed plan.
 func wavesIn(out string) (waves [][]string) {
 	_, table, _ := strings.Cut(out, "NAMES\n")
 	for line := range strings.Lines(table) {

@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
 )
 
-// screens is a fleet in a state, and the cluster whose story is told. flags are those of each command.
+// screens is a fleet in a state, and the cluster whose story is shown. flags are the flags of each command.
 type screens struct {
 	*fleet
 	about string
@@ -55,7 +55,7 @@ func (s screens) play() string {
 	return shown.String()
 }
 
-// run runs a command as a terminal shows it: with the errors in between. All ages are one minute.
+// run runs a command, and returns its output with the errors in between, as a terminal shows it. All ages are one minute.
 func (s screens) run(kubeconfig, in string, args []string, changes ...plugin.Option) (string, int) {
 	s.t.Helper()
 	var out bytes.Buffer
@@ -67,8 +67,8 @@ func (s screens) run(kubeconfig, in string, args []string, changes ...plugin.Opt
 
 var timestamp = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
-// unstable are the parts of an output that differ from run to run: the times within the hub's messages, and the version of the object that an
-// undo is for.
+// unstable are the parts of an output that differ from run to run: the times in the hub's messages, and the resource version of the object
+// of an undo.
 var unstable = []struct {
 	part   *regexp.Regexp
 	stable string
@@ -77,7 +77,7 @@ var unstable = []struct {
 	{regexp.MustCompile(`(path: /metadata/resourceVersion\n +value: )"\d+"`), `${1}"1"`},
 }
 
-// stable replaces what differs from run to run.
+// stable replaces the parts that differ from run to run.
 func stable(out string) string {
 	for _, u := range unstable {
 		out = u.part.ReplaceAllString(out, u.stable)
@@ -85,7 +85,7 @@ func stable(out string) string {
 	return out
 }
 
-// unordered sorts the events of the stories and the timelines: which of them came in the same second is a matter of chance.
+// unordered sorts the events of the stories and the timelines, because it is random which events fall into the same second.
 func unordered(screen string) string {
 	var lines, events []string
 	story := false
@@ -104,8 +104,8 @@ func unordered(screen string) string {
 	return strings.Join(append(lines, events...), "\n")
 }
 
-// nextSecond waits for the next second of the clock. Conditions have times of whole seconds: what a screen tells of a condition must not
-// depend on whether an update came in the same second.
+// nextSecond waits for the next second of the clock. Conditions have times of whole seconds, and a screen must not depend on whether an
+// update came in the same second as a condition.
 func nextSecond(t *testing.T) {
 	t.Helper()
 	begin := time.Now().Unix()

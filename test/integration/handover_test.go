@@ -18,8 +18,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// handing is a fleet under pruneStrategy WhenAvailable: a ConfigMap that each version has, and a workload that only one has. A workload is available
-// once the test says that its Pods are ready.
+// handing is a fleet with pruneStrategy WhenAvailable. All versions have the same ConfigMap, and each version has its own workload. A
+// workload is available once the test marks its Pods as ready.
 type handing struct{ *labFleet }
 
 // workload is "Deployment v1" or "StatefulSet v1": the kind, and the end of its name.
@@ -42,7 +42,7 @@ func deployment(end string) workload { return workload{"Deployment", end} }
 
 func (f *handing) workload(end string) string { return f.namespace + "-" + end }
 
-// version is a template with a workload. Its rules match each workload of that kind, by a star.
+// version returns a template with a workload. A star in its rules matches all workloads of that kind.
 func (f *handing) version(version string, of workload) workv1.ManifestWorkSpec {
 	f.t.Helper()
 	spec := f.template(nil, data{"version": version})
@@ -66,13 +66,13 @@ func (f *handing) version(version string, of workload) workv1.ManifestWorkSpec {
 	return spec
 }
 
-// begins creates the ManifestWorkReplicaSet and waits until the first version is everywhere.
+// begins creates the ManifestWorkReplicaSet and waits until every cluster has the first version.
 func (f *handing) begins(template workv1.ManifestWorkSpec, of workload) {
 	f.t.Helper()
 	f.beginsBy(all("None", 0), template, of)
 }
 
-// beginsBy is begins with a strategy. The Placement may select a part of the clusters.
+// beginsBy is begins with a strategy. The Placement may select only some of the clusters.
 func (f *handing) beginsBy(strategy workv1alpha1.RolloutStrategy, template workv1.ManifestWorkSpec, of workload, selected ...string) {
 	f.t.Helper()
 	f.createSpec(workv1alpha1.ManifestWorkReplicaSetSpec{
@@ -83,7 +83,7 @@ func (f *handing) beginsBy(strategy workv1alpha1.RolloutStrategy, template workv
 	f.complete()
 }
 
-// ready says that the Pods of a workload are, on these clusters, or on each. Nothing else on these clusters does.
+// ready marks the Pods of a workload as ready on these clusters, or on all clusters. Nothing else on these clusters does that.
 func (f *handing) ready(of workload, clusters ...string) {
 	f.t.Helper()
 	if len(clusters) == 0 {
@@ -114,7 +114,7 @@ func (f *handing) ready(of workload, clusters ...string) {
 	}
 }
 
-// uids are those of the workloads of this fleet on a cluster, by "kind end".
+// uids returns the UIDs of this fleet's workloads on a cluster, by "kind end".
 func (f *handing) uids(short string) map[string]string {
 	f.t.Helper()
 	apps, found := f.agents[short].kube.AppsV1(), map[string]string{}
@@ -150,7 +150,7 @@ func (f *handing) runsOn(short string, wanted ...string) {
 	})
 }
 
-// keeps demands that each cluster goes on having the same workloads. Those that somebody has just deleted may return meanwhile.
+// keeps requires that each cluster keeps the same workloads. Workloads that were just deleted may return meanwhile.
 func (f *handing) keeps(deleted ...string) {
 	f.t.Helper()
 	before := map[string]map[string]string{}
@@ -172,8 +172,8 @@ func (f *handing) keeps(deleted ...string) {
 	})
 }
 
-// The second revision is never available: the workload of the first one serves until the third one is, and that of the second one goes as soon as the
-// third one comes. The ConfigMap that all of them have is patched, and never deleted.
+// The second revision is never available. The workload of the first revision serves until the third revision is available. The workload of
+// the second revision is deleted as soon as the third revision arrives. The ConfigMap in all revisions is patched and never deleted.
 func TestHandoverOfThreeRevisions(t *testing.T) {
 	t.Parallel()
 	f := newHanding(t)
@@ -206,7 +206,7 @@ func TestHandoverOfThreeRevisions(t *testing.T) {
 	f.neverCurrent("v2")
 }
 
-// A StatefulSet takes the place of a Deployment of the same name: each has rules of its own, and the Deployment serves until the StatefulSet does.
+// A StatefulSet replaces a Deployment of the same name: each has its own rules, and the Deployment serves until the StatefulSet does.
 func TestHandoverToAnotherKind(t *testing.T) {
 	t.Parallel()
 	f := newHanding(t)
@@ -219,7 +219,7 @@ func TestHandoverToAnotherKind(t *testing.T) {
 	f.runs("StatefulSet web")
 }
 
-// A kept object that somebody deletes, or that can't be applied any more, holds nothing up.
+// A kept object that a user deletes, or that can no longer be applied, does not block the handover.
 func TestHandoverOfWhatSomebodyChanged(t *testing.T) {
 	t.Parallel()
 	f := newHanding(t)
@@ -229,7 +229,7 @@ func TestHandoverOfWhatSomebodyChanged(t *testing.T) {
 	f.runs("Deployment v1", "Deployment v2")
 	f.reported("c2", "that it can't apply all", is(workv1.WorkApplied, metav1.ConditionFalse, f.work("c2").Generation))
 	f.deletesFirst("c1")
-	f.keeps("c1 Deployment v1") // Its agent puts it back.
+	f.keeps("c1 Deployment v1") // Its agent restores it.
 
 	f.ready(deployment("v2"))
 	f.complete()
@@ -240,7 +240,8 @@ func TestHandoverOfWhatSomebodyChanged(t *testing.T) {
 	require.Equal(t, other, f.uids("c2")["Deployment v1"], "what somebody else made is left alone")
 }
 
-// takesName puts another workload in the place of the first version's on a cluster, whose selector nobody can change. It returns its UID.
+// takesName replaces the first version's workload on a cluster with a workload whose immutable selector differs. It returns the UID of the
+// new workload.
 func (f *handing) takesName(short string) string {
 	f.t.Helper()
 	f.deletesFirst(short)
@@ -255,7 +256,7 @@ func (f *handing) takesName(short string) string {
 	return string(made.UID)
 }
 
-// deletesFirst deletes the workload of the first version on a cluster, as a person would.
+// deletesFirst deletes the workload of the first version on a cluster, as a user would.
 func (f *handing) deletesFirst(short string) {
 	f.t.Helper()
 	require.NoError(f.t, f.agents[short].kube.AppsV1().Deployments("default").Delete(f.t.Context(), f.workload("v1"), metav1.DeleteOptions{}))

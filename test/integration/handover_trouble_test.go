@@ -9,8 +9,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// An abort after a cluster was trimmed: there the new revision served last, and its workload stays until the one of the stable revision, which is
-// made again, serves. The other cluster goes back to the workload that was kept.
+// An abort after a cluster was trimmed. On that cluster, the new revision served last, and its workload stays until the recreated workload
+// of the stable revision serves. The other cluster returns to the workload that was kept.
 func TestHandoverAbortAfterTheTrim(t *testing.T) {
 	t.Parallel()
 	f := newHanding(t)
@@ -38,7 +38,7 @@ func TestHandoverAbortAfterTheTrim(t *testing.T) {
 	require.LessOrEqual(t, f.mostInFlight("v2"), 1, "P4")
 }
 
-// The hub is killed after each of its writes: through a handover, and through an abort of the next one (P4, P5).
+// The hub is killed after each of its writes: during a handover, and during an abort of the next handover (P4, P5).
 func TestHandoverKilledAfterEveryWrite(t *testing.T) {
 	t.Parallel()
 	w := privateWorld(t, "handover")
@@ -70,8 +70,8 @@ func TestHandoverKilledAfterEveryWrite(t *testing.T) {
 	}
 }
 
-// misses shortens the deadline, so that the rollout fails, once the agents of these clusters have reported what they applied. An agent whose work
-// changes while it applies it forgets what it made meanwhile.
+// misses shortens the deadline, so that the rollout fails, once the agents of these clusters have reported what they applied. An agent
+// whose work changes during the apply forgets the objects that it has just created.
 func (f *handing) misses(strategy workv1alpha1.RolloutStrategy, clusters ...string) {
 	f.t.Helper()
 	for _, short := range clusters {

@@ -24,8 +24,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// history remembers every state that the ManifestWorks and the ManifestWorkReplicaSets of a hub went through, as watches told
-// them, so that tests can say what never happened.
+// history records every state of a hub's ManifestWorks and ManifestWorkReplicaSets, as watches report them, so that tests can prove that
+// something never happened.
 type history struct {
 	works cache.SharedIndexInformer
 
@@ -34,9 +34,9 @@ type history struct {
 	seenWorks []seenWork
 	// seenSets are the states of each ManifestWorkReplicaSet by "namespace/name".
 	seenSets map[string][]seenSet
-	// newestSets are their resource versions.
+	// newestSets are the newest resource versions of the sets.
 	newestSets map[string]string
-	// last says when something in a namespace was written last, and what.
+	// last holds the last write in each namespace, and its time.
 	last map[string]lastWrite
 }
 
@@ -45,17 +45,18 @@ type seenWork struct {
 	uid                                            types.UID
 	resourceVersion                                string
 	generation                                     int64
-	// succeeded says that the agent reported this generation as succeeded.
+	// succeeded is true if the agent reported this generation as succeeded.
 	succeeded bool
 	deleting  bool
 	gone      bool
-	// written is when the hub wrote what the work holds, by the hub's clock; at is when this test saw it, on a busy machine seconds later.
+	// written is when the hub wrote the content of the work, by the hub's clock. at is when this test saw it, which can be seconds later on a
+	// busy machine.
 	written, at time.Time
 }
 
 // seenSet is one state of a ManifestWorkReplicaSet.
 type seenSet struct {
-	// reasons are those of the four conditions, in the order of the table.
+	// reasons are the reasons of the four conditions, in the order of the table.
 	reasons                  [4]string
 	current, update, aborted string
 }
@@ -69,7 +70,7 @@ func newHistory() *history {
 	return &history{seenSets: map[string][]seenSet{}, newestSets: map[string]string{}, last: map[string]lastWrite{}}
 }
 
-// run watches until the context ends. It returns when it sees.
+// run watches until the context ends. It returns when the watches have started.
 func (h *history) run(ctx context.Context, w *world) error {
 	h.works = workinformers.NewSharedInformerFactory(w.works, 0).Work().V1().ManifestWorks().Informer()
 	kube := kubeinformers.NewSharedInformerFactory(w.kube, 0)
@@ -164,13 +165,13 @@ func (h *history) set(object *unstructured.Unstructured) {
 	}
 }
 
-// catchUp waits until the watch shows the works of a fleet as the API server has them now: on a busy machine it lags behind what a test
-// has just read.
+// catchUp waits until the watch shows the current works of a fleet on the API server. On a busy machine, the watch may lag behind the
+// test's reads.
 func (h *history) catchUp(f *fleet) {
 	f.t.Helper()
 	live, err := f.listWorks()
 	if err != nil {
-		return // The test is over, or has taken the API server away.
+		return // The test has ended, or has stopped the API server.
 	}
 	eventually(f.t, "the watch shows what the API server has", func() error {
 		h.mu.Lock()
@@ -188,7 +189,7 @@ func (h *history) catchUp(f *fleet) {
 	})
 }
 
-// notBefore is an error if a resource version is older than an object.
+// notBefore returns an error if a resource version is older than an object.
 func notBefore(seen string, live metav1.Object) error {
 	if order, err := resourceversion.CompareResourceVersion(seen, live.GetResourceVersion()); err != nil || order < 0 {
 		return fmt.Errorf("%s/%s is at %s, the watch shows %q", live.GetNamespace(), live.GetName(), live.GetResourceVersion(), seen)
@@ -196,7 +197,7 @@ func notBefore(seen string, live metav1.Object) error {
 	return nil
 }
 
-// ofFleet are the states of a fleet's works.
+// ofFleet returns the states of a fleet's works.
 func (h *history) ofFleet(f *fleet) []seenWork {
 	f.t.Helper()
 	h.catchUp(f)
@@ -211,7 +212,7 @@ func (h *history) ofFleet(f *fleet) []seenWork {
 	return seen
 }
 
-// seenOf are the states of a fleet's ManifestWorkReplicaSet.
+// seenOf returns the states of a fleet's ManifestWorkReplicaSet.
 func (h *history) seenOf(f *fleet) []seenSet {
 	f.t.Helper()
 	key := f.namespace + "/" + f.name
@@ -228,11 +229,11 @@ func (h *history) seenOf(f *fleet) []seenSet {
 	return slices.Clone(h.seenSets[key])
 }
 
-// what a fleet's history tells
+// a fleet's history
 
 func (f *fleet) short(cluster string) string { return strings.TrimPrefix(cluster, f.namespace+"-") }
 
-// sequence is the versions that a cluster's work went through: one for each generation.
+// sequence returns the versions that a cluster's work had: one for each generation.
 func (f *fleet) sequence(short string) []string {
 	var versions []string
 	var uid types.UID
@@ -247,7 +248,7 @@ func (f *fleet) sequence(short string) []string {
 	return versions
 }
 
-// reached is the clusters that ever had a version, sorted.
+// reached returns the clusters that ever had a version, sorted.
 func (f *fleet) reached(version string) []string {
 	clusters := []string{}
 	for _, seen := range f.w.history.ofFleet(f) {
@@ -269,7 +270,7 @@ func (f *fleet) times(version string) (n int) {
 	return n
 }
 
-// mostInFlight is how many clusters had a version, and had not reported its success, at the same time (P4).
+// mostInFlight returns the largest number of clusters that had a version at the same time without having reported its success (P4).
 func (f *fleet) mostInFlight(version string) int {
 	most := 0
 	inFlight := map[string]bool{}
@@ -289,13 +290,13 @@ func (f *fleet) mostInFlight(version string) int {
 	return most
 }
 
-// firstAt is when a cluster got a version, or, with succeeded, when its agent reported that as succeeded.
+// firstAt returns when a cluster got a version or, with succeeded, when its agent reported the success of that version.
 func (f *fleet) firstAt(short, version string, succeeded bool) time.Time {
 	f.t.Helper()
 	return f.first(short, version, succeeded).at
 }
 
-// writtenAt is when the hub first wrote a version for a cluster, by the hub's clock.
+// writtenAt returns when the hub first wrote a version for a cluster, by the hub's clock.
 func (f *fleet) writtenAt(short, version string) time.Time {
 	f.t.Helper()
 	return f.first(short, version, false).written
@@ -312,15 +313,15 @@ func (f *fleet) first(short, version string, succeeded bool) seenWork {
 	return seenWork{}
 }
 
-// quietFor is how long nothing must be written. quietWithin bounds what may still come before: agents report a moment after
-// the hub has nothing left to do, and the status counts what they say.
+// quietFor is how long nothing must be written. quietWithin is how long the last writes before that may take: agents may report a moment
+// after the hub has nothing left to do, and the status counts their reports.
 const (
 	quietFor    = 3 * time.Second
 	quietWithin = 15 * time.Second
 )
 
-// quiet fails unless writing ends: no ManifestWorkReplicaSet, ManifestWork, ControllerRevision or event of this fleet
-// changes for a while (P7).
+// quiet fails unless the writes end: no ManifestWorkReplicaSet, ManifestWork, ControllerRevision or event of this fleet changes for
+// quietFor (P7).
 func (f *fleet) quiet() {
 	f.t.Helper()
 	begin := time.Now()

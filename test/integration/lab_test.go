@@ -31,9 +31,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 )
 
-// lab is what the tests of OCM's real agents share: a hub whose manager settles successes as in production, and two API servers for
-// managed clusters. Each fleet has agents of its own: one API server can be the cluster of many agents, because each of them
-// has its objects' names to itself.
+// lab is shared by the tests of OCM's real agents: a hub whose manager settles successes as in production, and two API servers for managed
+// clusters. Each fleet has its own agents. One API server can be the cluster of many agents, because their objects have different names.
 var lab = sync.OnceValues(func() (*world, error) {
 	w, err := newWorld(context.Background(), "lab")
 	if err != nil {
@@ -43,12 +42,12 @@ var lab = sync.OnceValues(func() (*world, error) {
 	return w, nil
 })
 
-// managedPlanes are the API servers that labClusters share, one for each cluster of a fleet.
+// managedPlanes returns the API servers that labFleets share, one for each cluster of a fleet.
 var managedPlanes = sync.OnceValues(func() ([]*controlplane.ControlPlane, error) {
 	return env.StartManagedClusters(context.Background(), false, "managed-c1", "managed-c2")
 })
 
-// labFleet is a fleet with OCM's agents, whose connections can be seen and held.
+// labFleet is a fleet with OCM's agents, whose connections can be observed and held.
 type labFleet struct {
 	*fleet
 	agents map[string]*labAgent
@@ -57,15 +56,15 @@ type labFleet struct {
 // labAgent is the agent of one cluster.
 type labAgent struct {
 	*sandbox.Agent
-	// hub and managed are on its connections to the hub, and to its own cluster.
+	// hub and managed tap its connections to the hub and to its own cluster.
 	hub, managed *tap
-	// kube is the test's own way to the cluster.
+	// kube is the test's own client for the cluster.
 	kube kubernetes.Interface
 }
 
-// labOptions say how the agents of a fleet are.
+// labOptions configure the agents of a fleet.
 type labOptions struct {
-	// statusSync is how often the agents look at what they applied; 1 s if zero.
+	// statusSync is how often the agents check the objects that they applied; 1 s if zero.
 	statusSync time.Duration
 }
 
@@ -77,7 +76,7 @@ func newLabFleet(t *testing.T, options labOptions) *labFleet {
 	return newLabFleetIn(w, t, options)
 }
 
-// newLabFleetIn makes a fleet of two clusters with real agents.
+// newLabFleetIn returns a fleet of two clusters with real agents.
 func newLabFleetIn(w *world, t *testing.T, options labOptions) *labFleet {
 	t.Helper()
 	planes, err := managedPlanes()
@@ -85,7 +84,7 @@ func newLabFleetIn(w *world, t *testing.T, options labOptions) *labFleet {
 	return newLabFleetOn(planes, w, t, options)
 }
 
-// newLabFleetOn makes a fleet with a real agent for each of these API servers.
+// newLabFleetOn returns a fleet with a real agent for each of these API servers.
 func newLabFleetOn(planes []*controlplane.ControlPlane, w *world, t *testing.T, options labOptions) *labFleet {
 	t.Helper()
 	f := &labFleet{fleet: newFleetIn(w, t, len(planes)), agents: map[string]*labAgent{}}
@@ -116,7 +115,7 @@ func newLabAgent(t *testing.T, w *world, cluster string, plane *controlplane.Con
 	return a
 }
 
-// tappedKubeconfig is a file by which a client reaches the hub through a tap.
+// tappedKubeconfig returns a file with which a client connects to the hub through a tap.
 func tappedKubeconfig(t *testing.T, w *world, through *tap) string {
 	t.Helper()
 	transport, err := rest.TransportFor(w.config)
@@ -147,11 +146,11 @@ func tappedKubeconfig(t *testing.T, w *world, through *tap) string {
 // data is the content of the ConfigMap that a template holds.
 type data map[string]string
 
-// healthy is a version whose agents report that it works; stuck is one that never comes to an end.
+// healthy returns a version that agents report as working. stuck returns a version that never finishes.
 func healthy(version string) data { return data{"version": version, "works": "true"} }
 func stuck(version string) data   { return data{"version": version, "works": "false"} }
 
-// rules are those of most lab templates: the content says what an agent makes of it.
+// rules returns the rules of most lab templates: the content determines the agent's report.
 func rules() []workv1.ConditionRule {
 	return []workv1.ConditionRule{
 		rule(workv1.WorkProgressing, `object.data.works == "false"`),
@@ -163,10 +162,10 @@ func rule(condition, expression string) workv1.ConditionRule {
 	return workv1.ConditionRule{Type: workv1.CelConditionExpressionsType, Condition: condition, CelExpressions: []string{expression}}
 }
 
-// object is the name of a fleet's n-th ConfigMap on its clusters.
+// object returns the name of a fleet's n-th ConfigMap on its clusters.
 func (f *labFleet) object(n int) string { return fmt.Sprintf("%s-%d", f.namespace, n) }
 
-// template holds a ConfigMap for each content, all with the same rules.
+// template returns a template with a ConfigMap for each content, all with the same rules.
 func (f *labFleet) template(rules []workv1.ConditionRule, contents ...data) workv1.ManifestWorkSpec {
 	f.t.Helper()
 	spec := workv1.ManifestWorkSpec{}
@@ -186,7 +185,7 @@ func (f *labFleet) template(rules []workv1.ConditionRule, contents ...data) work
 	return spec
 }
 
-// begin creates the ManifestWorkReplicaSet and waits until the first version is everywhere.
+// begin creates the ManifestWorkReplicaSet and waits until every cluster has the first version.
 func (f *labFleet) begin(strategy workv1alpha1.RolloutStrategy, template workv1.ManifestWorkSpec) {
 	f.t.Helper()
 	f.createOf(template, ref("p1", strategy))
@@ -200,7 +199,7 @@ func (f *labFleet) roll(template workv1.ManifestWorkSpec) {
 
 // on the clusters
 
-// content is what a cluster really has; nil for nothing.
+// content returns the content of a cluster's object; nil if there is no object.
 func (f *labFleet) content(short string) data {
 	f.t.Helper()
 	found, err := f.agents[short].kube.CoreV1().ConfigMaps("default").Get(f.t.Context(), f.object(0), metav1.GetOptions{})
@@ -221,7 +220,7 @@ func (f *labFleet) deploys(short, version string) {
 	})
 }
 
-// change changes a cluster's object itself, as what happens on a cluster does. The hub has no part in it.
+// change changes an object directly on a cluster, as an event on the cluster would. The hub is not involved.
 func (f *labFleet) change(short string, n int, content data) {
 	f.t.Helper()
 	require.NoError(f.t, f.tryChange(short, n, content))
@@ -242,7 +241,7 @@ func (f *labFleet) tryChange(short string, n int, content data) error {
 	})
 }
 
-// reported waits until the hub has these words of a cluster's agent.
+// reported waits until the hub has a report of a cluster's agent that meets all checks.
 func (f *labFleet) reported(short, what string, words ...func(*workv1.ManifestWorkStatus) bool) {
 	f.t.Helper()
 	eventually(f.t, short+" reports "+what, func() error {
@@ -254,7 +253,7 @@ func (f *labFleet) reported(short, what string, words ...func(*workv1.ManifestWo
 	})
 }
 
-// seems is what an agent reports of a revision that works.
+// seems returns the checks for an agent's report about a revision that works.
 func seems(generation int64) []func(*workv1.ManifestWorkStatus) bool {
 	return []func(*workv1.ManifestWorkStatus) bool{
 		is(workv1.WorkApplied, metav1.ConditionTrue, generation),
@@ -273,10 +272,10 @@ func soon(t *testing.T, what string, happens <-chan struct{}) {
 	}
 }
 
-// what never was
+// what never happened
 
-// abortedTo demands the end of a rollout that failed: every cluster is back at the version before, nobody took the failed one for
-// complete at any time, and it reached no other clusters than these.
+// abortedTo requires the end of a failed rollout: every cluster has returned to the previous version, the failed version never counted as
+// complete, and it reached only these clusters.
 func (f *labFleet) abortedTo(version, failed string, reached []string) {
 	f.t.Helper()
 	mwrs := f.aborted()
@@ -286,7 +285,7 @@ func (f *labFleet) abortedTo(version, failed string, reached []string) {
 	require.Equal(f.t, reached, f.reached(failed), "%s reached others", failed)
 }
 
-// neverCurrent fails if a version ever was the stable one.
+// neverCurrent fails if a version was ever the stable version.
 func (f *fleet) neverCurrent(version string) {
 	f.t.Helper()
 	hash := f.hash(version)
@@ -295,7 +294,7 @@ func (f *fleet) neverCurrent(version string) {
 	}
 }
 
-// neverAborted fails if any rollout was.
+// neverAborted fails if any rollout was aborted.
 func (f *fleet) neverAborted() {
 	f.t.Helper()
 	for _, seen := range f.w.history.seenOf(f) {
@@ -303,15 +302,15 @@ func (f *fleet) neverAborted() {
 	}
 }
 
-// way is a strategy that each quirk is shown under.
+// way is a strategy with which each quirk is tested.
 type way struct {
 	name string
 	of   func(deadline string, maxFailures int, options ...strategyOption) workv1alpha1.RolloutStrategy
-	// first are the clusters that a revision reaches before any of them succeeded.
+	// first are the clusters that a revision reaches before any cluster has succeeded.
 	first []string
 }
 
-// underBoth runs a test under Progressive, where one cluster takes a revision at a time, and under All.
+// underBoth runs a test with Progressive, where one cluster at a time gets a revision, and with All.
 func underBoth(t *testing.T, test func(t *testing.T, way way)) {
 	t.Parallel()
 	oneByOne := func(deadline string, maxFailures int, options ...strategyOption) workv1alpha1.RolloutStrategy {

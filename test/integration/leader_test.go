@@ -8,7 +8,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 )
 
-// Two hubs with leader election: the leader is killed in the middle of an abort, and the other one finishes it.
+// Two hubs with leader election: the leader is killed during an abort, and the other hub finishes the abort.
 func TestOtherHubFinishesTheAbortOfAKilledLeader(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "leader")

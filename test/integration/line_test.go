@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// line is a TCP connection to an API server that a test can cut, and that it can make silent.
+// line is a TCP connection to an API server that a test can cut or make silent.
 type line struct {
 	listener net.Listener
 	target   string
@@ -37,7 +37,7 @@ func newLine(t *testing.T, target string) *line {
 	return l
 }
 
-// through is the world as a client sees it over the line.
+// through returns the world as a client sees it over the line.
 func (l *line) through(w *world) *world {
 	far := *w
 	far.config = rest.CopyConfig(w.config)
@@ -56,14 +56,14 @@ func (l *line) cut() {
 	l.moved.Broadcast()
 }
 
-// silence keeps the connections and lets nothing through until mend: nobody is told that anything is wrong.
+// silence keeps the connections open and lets nothing through until mend, so that clients get no error.
 func (l *line) silence() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mute = true
 }
 
-// mend lets through what waits, and new connections.
+// mend lets the waiting data and new connections through.
 func (l *line) mend() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

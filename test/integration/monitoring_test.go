@@ -17,7 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// measured runs a manager whose metrics are its own, and tells them.
+// measured runs a manager with its own metrics, and returns their registry.
 func (w *world) measured(t *testing.T) (registry k8smetrics.Gatherer, stop func()) {
 	t.Helper()
 	options := hub.NewOptions()
@@ -28,7 +28,7 @@ func (w *world) measured(t *testing.T) (registry k8smetrics.Gatherer, stop func(
 	return own, w.start(t.Context(), manager.Run)
 }
 
-// values are the series of the metrics with this prefix that are not 0, as "name label label": value; of histograms the count.
+// values returns the nonzero series of the metrics with this prefix, as "name label label": value. For histograms, the value is the count.
 func values(t *testing.T, registry k8smetrics.Gatherer, prefix string) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()
@@ -49,7 +49,7 @@ func values(t *testing.T, registry k8smetrics.Gatherer, prefix string) map[strin
 	return found
 }
 
-// measures waits until the metrics with this prefix are these.
+// measures waits until the metrics with this prefix have the wanted values.
 func measures(t *testing.T, registry k8smetrics.Gatherer, prefix string, wanted map[string]float64) {
 	t.Helper()
 	eventually(t, "metrics "+prefix, func() error {
@@ -69,8 +69,7 @@ func equal(a, b map[string]float64) bool {
 	return len(a) == len(b)
 }
 
-// told are the events of the ManifestWorkReplicaSet in the order in which they happened, each with the version of the revision
-// that it is related to.
+// told returns the events of the ManifestWorkReplicaSet in the order in which they happened, each with the version of its related revision.
 func (f *fleet) told() []string {
 	f.t.Helper()
 	list, err := f.w.kube.EventsV1().Events(f.namespace).List(f.t.Context(), metav1.ListOptions{})
@@ -101,7 +100,7 @@ func (f *fleet) told() []string {
 	return told
 }
 
-// tells waits until there are more events than there were, and these ones only.
+// tells waits until there are new events since before, and requires that they are exactly these.
 func (f *fleet) tells(before []string, wanted ...string) []string {
 	f.t.Helper()
 	wanted = slices.Concat(before, wanted)
@@ -115,8 +114,8 @@ func (f *fleet) tells(before []string, wanted ...string) []string {
 	return told
 }
 
-// A whole story as those see it who read events and metrics. Each happening is told and counted once, a restart says nothing,
-// and what is gone leaves no series behind (P7).
+// A complete story, as events and metrics show it. Each occurrence is reported and counted once, a restart reports nothing, and deleted
+// objects leave no series behind (P7).
 func TestEventsAndMetricsTellTheStory(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "monitoring")

@@ -14,7 +14,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// placeRaw makes a Placement whose one decision holds these names as they are. No placement controller changes it.
+// placeRaw creates a Placement whose only decision has these names unchanged. No placement controller changes it.
 func (f *fleet) placeRaw(name string, clusters ...string) {
 	f.t.Helper()
 	ctx := f.t.Context()
@@ -42,8 +42,8 @@ func (f *fleet) decideRaw(name string, clusters ...string) {
 	require.NoError(f.t, err)
 }
 
-// A tenant's decision that names MQTT wildcards costs no other tenant anything: the broker does not end the hub's connection. A cluster may
-// have the name of the hub's client.
+// A tenant's decision with MQTT wildcards does not affect other tenants: the broker does not end the hub's connection. A cluster may have
+// the name of the hub's client.
 func TestMosquittoNamesThatNoClusterCanHave(t *testing.T) {
 	t.Parallel()
 	b := newMosquitto(t)

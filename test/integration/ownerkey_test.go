@@ -43,7 +43,7 @@ func (f *fleet) marked(old, hashed bool) {
 	})
 }
 
-// onlyHashed leaves on each work what a hub with ocm#1684 writes on it, without the old label.
+// onlyHashed removes the old label from each work, so that the work is as a hub with ocm#1684 writes it.
 func (f *fleet) onlyHashed() {
 	f.t.Helper()
 	works := f.works()
@@ -57,9 +57,10 @@ func (f *fleet) onlyHashed() {
 	}
 }
 
-// The flag --owner-key-hash: an object with a long name rolls out and aborts with it, and its works are adopted from a hub that writes the new
-// label only. Switching it on and off writes nothing to the clusters of an object with a short name. Without it, works with only the new label
-// are found, too: those of a short name get the old label back, and those of a long name are deleted with it.
+// The flag --owner-key-hash: with it, an object with a long name rolls out and aborts, and its works are adopted from a hub that writes
+// only the new label. Switching the flag on and off writes nothing to the clusters of an object with a short name. Without the flag, works
+// with only the new label are found, too: works of an object with a short name get the old label back, and works of an object with a long
+// name are deleted with the object.
 func TestOwnerKeyHash(t *testing.T) {
 	t.Parallel()
 	w := privateWorld(t, "ownerkey")

@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/deploy"
 )
 
-// person gives a user of this fleet's namespace one of the roles for people that deploy/base has, and waits until it has an effect.
+// person gives a user in this fleet's namespace one of the user roles of deploy/base, and waits until it takes effect.
 func (f *fleet) person(roleName string) *role {
 	f.t.Helper()
 	f.w.applyPeople(f.t)
@@ -27,7 +27,7 @@ func (f *fleet) person(roleName string) *role {
 	return person
 }
 
-// applyPeople applies the roles for people.
+// applyPeople applies the user roles.
 func (w *world) applyPeople(t *testing.T) {
 	t.Helper()
 	objects, err := deploy.RenderBase()
@@ -47,7 +47,7 @@ func (r *role) runs(args ...string) answer {
 	return r.mwrs(append(args, "--as", r.user)...)
 }
 
-// may runs a command of the plugin as the user, who may do it.
+// may runs a command of the plugin that the user is allowed to run.
 func (r *role) may(args ...string) string {
 	r.t.Helper()
 	result := r.runs(args...)
@@ -55,7 +55,7 @@ func (r *role) may(args ...string) string {
 	return result.out
 }
 
-// mayNot runs a command of the plugin as the user, whom the API server refuses.
+// mayNot runs a command of the plugin that the API server forbids the user to run.
 func (r *role) mayNot(args ...string) {
 	r.t.Helper()
 	result := r.runs(args...)
@@ -64,7 +64,7 @@ func (r *role) mayNot(args ...string) {
 	require.Contains(r.t, result.errors, r.user, "%v", args)
 }
 
-// A viewer sees the rollout, its history and its templates, and changes nothing. It sees the works of no cluster.
+// A viewer sees the rollout, its history and its templates, and can't change anything. A viewer can't see the works of any cluster.
 func TestPersonWhoViews(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 2, progressive(1, "10m", 0))
@@ -91,7 +91,7 @@ func TestPersonWhoViews(t *testing.T) {
 	viewer.ownsNoHub()
 }
 
-// An operator aborts, retries, pauses, resumes and undoes. It makes and deletes no ManifestWorkReplicaSet.
+// An operator can abort, retry, pause, resume and undo, but can't create or delete ManifestWorkReplicaSets.
 func TestPersonWhoOperates(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 2, progressive(1, "10m", 0))
@@ -122,7 +122,7 @@ func TestPersonWhoOperates(t *testing.T) {
 	operator.ownsNoHub()
 }
 
-// Somebody may see, abort and retry, and neither pause nor undo.
+// A user with this role can view, abort and retry, but neither pause nor undo.
 func TestPersonWhoOnlyAborts(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 2, progressive(1, "10m", 0))
@@ -145,8 +145,7 @@ func TestPersonWhoOnlyAborts(t *testing.T) {
 	f.everywhere("v2")
 }
 
-// An administrator of ManifestWorkReplicaSets also makes and deletes them. Where they roll out to, and what the history says, is not its to
-// write.
+// An administrator of ManifestWorkReplicaSets can also create and delete them, but can't write Placements or the history.
 func TestPersonWhoAdministers(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 1)
@@ -167,7 +166,8 @@ func TestPersonWhoAdministers(t *testing.T) {
 	require.NoError(t, admin.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Delete(t.Context(), f.name, metav1.DeleteOptions{}))
 }
 
-// readsNoSecrets: neither a Secret of its namespace, nor the works of a cluster, which hold those of everybody.
+// readsNoSecrets: the user can read neither Secrets in the namespace, nor the works of a cluster, which may contain the Secrets of all
+// tenants.
 func (r *role) readsNoSecrets() {
 	r.t.Helper()
 	r.cannot(r.namespace, secrets, "get", "list")
@@ -175,8 +175,8 @@ func (r *role) readsNoSecrets() {
 	r.cannot("", manifestWorks, "list")
 }
 
-// What Kubernetes' own roles select. `view` reads no Secrets, and a template may hold some. `edit` reads Secrets, and neither it nor
-// `admin` rolls anything out.
+// The permissions that Kubernetes' own roles aggregate. `view` can't read Secrets, which a template may contain. `edit` can read Secrets,
+// but neither `edit` nor `admin` can roll anything out.
 func TestPeopleWithKubernetesRoles(t *testing.T) {
 	t.Parallel()
 	w := shared(t)
@@ -200,6 +200,6 @@ func TestPeopleWithKubernetesRoles(t *testing.T) {
 	}
 	require.Equal(t, map[string][]string{
 		"edit":  {"mwrs-viewer", "view"},
-		"admin": {"edit"}, // And so what edit has.
+		"admin": {"edit"}, // Includes the permissions of edit.
 	}, selected)
 }

@@ -12,7 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// The report of an aborted rollout says who aborted it and why. Hostile texts stay texts.
+// The report of an aborted rollout shows who aborted it and why. Hostile texts stay texts.
 func TestPluginReport(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 3, progressive(1, "10m", 0))

@@ -60,7 +60,7 @@ func TestPluginRetriesClusters(t *testing.T) {
 	f.update("v2")
 	f.failing(3)
 	f.refuses("does not list nobody", "retry", "web", "nobody")
-	// The agents still hang: one that succeeds by itself could remove its entry before the command does.
+	// The agents still hang: if a cluster succeeded by itself, its entry could be removed before the command does it.
 	before := f.since()
 	f.ok("retry", "web", f.cluster("c1"), f.cluster("c3"))
 	eventually(t, "the retried clusters have failed again, c2 has not", func() error {
@@ -80,7 +80,7 @@ func TestPluginRetriesClusters(t *testing.T) {
 	require.Equal(t, f.cluster("c2"), f.get().Status.Failures[0].Cluster)
 }
 
-// since returns when each failed cluster failed.
+// since returns the time at which each failed cluster failed.
 func (f *fleet) since() map[string]time.Time {
 	f.t.Helper()
 	since := map[string]time.Time{}

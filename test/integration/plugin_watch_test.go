@@ -53,7 +53,7 @@ func (f *fleet) watch(args ...string) *following {
 	return w
 }
 
-// shows waits until the output has a text. The width of the gaps between cells does not count.
+// shows waits until the output has a text. It ignores the width of the gaps between cells.
 func (w *following) shows(text string) {
 	w.t.Helper()
 	eventually(w.t, "the output has "+text, func() error {
@@ -90,7 +90,7 @@ func TestPluginListWatches(t *testing.T) {
 	}
 }
 
-// Without the right to watch, `-w` names it: `get -w` shows the rest, and `list -w` ends after the list.
+// Without permission to watch, `-w` names the permission: `get -w` shows the rest, and `list -w` ends after the list.
 func TestPluginWithoutWatch(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 2, all("10m", 0))

@@ -125,7 +125,7 @@ func (c *checkup) patchCRD(name, patch string) {
 	require.NoError(c.t, err)
 }
 
-// register registers a webhook for ManifestWorkReplicaSets that the server answers.
+// register registers a webhook for ManifestWorkReplicaSets that the server serves.
 func (c *checkup) register(server *httptest.Server) {
 	_, err := c.w.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(c.t.Context(),
 		&admissionv1.ValidatingWebhookConfiguration{
@@ -148,7 +148,7 @@ func (c *checkup) register(server *httptest.Server) {
 	require.NoError(c.t, err)
 }
 
-// Each check of the doctor fails when its subject is broken, and the rest do not.
+// Each check of the doctor fails if its subject is broken, and the other checks do not.
 func TestPluginDoctor(t *testing.T) {
 	t.Parallel()
 	c := &checkup{t: t, w: privateWorld(t, "doctor")}
@@ -193,7 +193,7 @@ func (c *checkup) breaksTheCRD() {
 	c.says(1, "crd-complete", "ok", "every field")
 }
 
-// breaksTheHub breaks permissions, the version, the Lease and the webhook, and has a rollout in progress.
+// breaksTheHub breaks permissions, the version, the Lease and the webhook while a rollout is in progress.
 func (c *checkup) breaksTheHub() {
 	ctx, kube := c.t.Context(), c.w.kube
 	f := newFleetIn(c.w, c.t, 1)
@@ -265,7 +265,7 @@ func (c *checkup) runsTwoHubs() {
 	require.NoError(c.t, accounts.Delete(ctx, "work-rollback", metav1.DeleteOptions{}))
 }
 
-// withoutLeaderElection deletes the Lease: only what the hub did shows that it runs, without leader election.
+// withoutLeaderElection deletes the Lease: only the processed specs show that the hub runs, without leader election.
 func (c *checkup) withoutLeaderElection(f *fleet) {
 	c.t.Helper()
 	ctx, leases := c.t.Context(), c.w.kube.CoordinationV1().Leases(hubNamespace)

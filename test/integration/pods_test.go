@@ -12,7 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// podFleet is a fleet of one cluster with the controllers of Deployments and ReplicaSets, whose node is played.
+// podFleet is a fleet of one cluster with the controllers of Deployments and ReplicaSets, and a simulated node.
 type podFleet struct{ *labFleet }
 
 func newPodFleet(t *testing.T) *podFleet {
@@ -32,7 +32,7 @@ func newPodFleet(t *testing.T) *podFleet {
 	return &podFleet{newLabFleetOn(planes, w, t, labOptions{})}
 }
 
-// deploymentOf is a template of a Deployment with two Pods. The node can't pull an image with the word broken.
+// deploymentOf returns a template with a Deployment of two Pods. The node can't pull an image whose name has the word "broken".
 func deploymentOf(name, image string) workv1.ManifestWorkSpec {
 	spec := workv1.ManifestWorkSpec{}
 	manifest(&spec, map[string]any{
@@ -57,7 +57,7 @@ func deploymentOf(name, image string) workv1.ManifestWorkSpec {
 	return spec
 }
 
-// pods are the ready Pods, by name, with what changes when one restarts.
+// pods returns the ready Pods by name, each with a value that changes when the Pod restarts.
 func (f *podFleet) pods(of string) map[string]string {
 	f.t.Helper()
 	list, err := f.agents["c1"].kube.CoreV1().Pods("default").List(f.t.Context(), metav1.ListOptions{LabelSelector: "app=" + of})
@@ -74,7 +74,7 @@ func (f *podFleet) pods(of string) map[string]string {
 	return found
 }
 
-// runs waits until as many Pods are ready.
+// runs waits until this number of Pods is ready.
 func (f *podFleet) runs(of string, number int) map[string]string {
 	f.t.Helper()
 	var found map[string]string
@@ -102,7 +102,7 @@ func TestPodsThroughDeletionAndCreation(t *testing.T) {
 	f.complete()
 	require.Equal(t, before, f.pods("web"))
 
-	// What is taken over goes on from there: a broken version under another name, and the abort of it, touch no Pod that serves (P10).
+	// After the takeover, rollouts continue: a broken version under another name, and its abort, do not affect the serving Pods (P10).
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
 		mwrs.Spec.PruneStrategy = workv1alpha1.PruneWhenAvailable
 		mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", all("60s", 0, abortAll))}
@@ -116,7 +116,7 @@ func TestPodsThroughDeletionAndCreation(t *testing.T) {
 	f.aborted()
 	require.Equal(t, before, f.pods("web"))
 
-	// A version that works takes over, and the old Pods go once it serves.
+	// A version that works takes over, and the old Pods are deleted once it serves.
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
 		mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", all("60s", 0, abortAll))}
 		mwrs.Spec.ManifestWorkTemplate = deploymentOf("next", "registry.example.com/web:v3")

@@ -14,7 +14,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// found is what a cluster has of a fleet's objects, by kind and number.
+// found holds a fleet's objects on a cluster, by kind and number.
 type found map[string]identity
 
 type identity struct {
@@ -23,7 +23,7 @@ type identity struct {
 	data       string
 }
 
-// there is what a cluster has, and which of it an agent owns.
+// there returns the fleet's objects on a cluster, and the objects that an agent owns.
 func (f *labFleet) there(short string, objects int) (all found, owned []string) {
 	f.t.Helper()
 	all = found{}
@@ -48,18 +48,18 @@ func (f *labFleet) there(short string, objects int) (all found, owned []string) 
 	return all, owned
 }
 
-// manifest appends one to a template.
+// manifest appends a manifest to a template.
 func manifest(template *workv1.ManifestWorkSpec, object map[string]any) {
 	raw, err := json.Marshal(object)
 	if err != nil {
-		panic(err) // Only what the test itself made.
+		panic(err) // The test itself created the object.
 	}
 	m := workv1.Manifest{}
 	m.Raw = raw
 	template.Workload.Manifests = append(template.Workload.Manifests, m)
 }
 
-// make creates the ManifestWorkReplicaSet, whose workloads stay, and does not wait for it.
+// make creates the ManifestWorkReplicaSet, whose workloads stay, and does not wait for its rollout.
 func (f *labFleet) make(template workv1.ManifestWorkSpec) {
 	f.t.Helper()
 	preserve := true
@@ -69,7 +69,7 @@ func (f *labFleet) make(template workv1.ManifestWorkSpec) {
 	})
 }
 
-// applied waits until the agents of all clusters have tried to apply everything.
+// applied waits until the agents of all clusters have tried to apply all manifests.
 func (f *labFleet) applied(manifests int) {
 	f.t.Helper()
 	for _, short := range f.clusters {
@@ -86,7 +86,7 @@ func (f *labFleet) applied(manifests int) {
 	}
 }
 
-// says waits for words in the condition Deleting.
+// waitsFor waits for words in the message of the condition Deleting.
 func (f *labFleet) waitsFor(words ...string) {
 	f.t.Helper()
 	eventually(f.t, "it says what it waits for", func() error {
@@ -100,7 +100,7 @@ func (f *labFleet) waitsFor(words ...string) {
 	})
 }
 
-// keeps deletes the ManifestWorkReplicaSet, and demands that everything stays as it is, and that no agent owns it any more.
+// leavesAll deletes the ManifestWorkReplicaSet, and requires that all objects stay unchanged, and that no agent owns them any more.
 func (f *labFleet) leavesAll(objects int) {
 	f.t.Helper()
 	before := map[string]found{}
@@ -117,7 +117,7 @@ func (f *labFleet) leavesAll(objects int) {
 	}
 }
 
-// workload is a ConfigMap and a Deployment.
+// workload returns a template with a ConfigMap and a Deployment.
 func (f *labFleet) workload() workv1.ManifestWorkSpec {
 	template := f.template(rules(), healthy("v1"))
 	manifest(&template, map[string]any{

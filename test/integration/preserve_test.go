@@ -23,7 +23,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Workloads stay on clusters with OCM's own agents when their ManifestWorkReplicaSet is deleted, and are taken over by the next one.
+// Workloads stay on clusters with OCM's own agents when their ManifestWorkReplicaSet is deleted, and the next ManifestWorkReplicaSet takes
+// them over.
 func TestPreservingOnRealAgents(t *testing.T) {
 	t.Parallel()
 	for name, play := range map[string]func(*labFleet){
@@ -73,7 +74,7 @@ func (f *labFleet) staysAndIsTakenOver(policy upstream.CascadeDeletionPolicy) {
 	require.Equal(f.t, before, after)
 }
 
-// While an agent is offline its work and the ManifestWorkReplicaSet stay. When it is back it gives its objects up.
+// While an agent is offline, its work and the ManifestWorkReplicaSet stay. When the agent returns, it releases its objects.
 func (f *labFleet) staysAfterAnOfflineAgent() {
 	f.make(f.workload())
 	f.complete()
@@ -92,7 +93,7 @@ func (f *labFleet) staysAfterAnOfflineAgent() {
 	require.Empty(f.t, owned)
 }
 
-// A person gives up: what was confirmed stays, and what was not is deleted when its agent is back.
+// The user gives up: confirmed objects stay, and unconfirmed objects are deleted when their agent returns.
 func (f *labFleet) isGivenUp() {
 	f.make(f.workload())
 	f.complete()
@@ -110,7 +111,7 @@ func (f *labFleet) isGivenUp() {
 	require.Empty(f.t, lost)
 }
 
-// An object that somebody deleted is made again, as the agent does at any time, and holds nothing up.
+// An object that a user deleted is created again, as the agent does at any time, and does not block the deletion.
 func (f *labFleet) staysBesideAMissingObject() {
 	f.make(f.template(rules(), healthy("v1"), healthy("v1")))
 	f.complete()
@@ -144,7 +145,7 @@ func (f *labFleet) staysBesideAnUnknownKind() {
 	f.leavesAll(1)
 }
 
-// An object that the agent can't update any more, because another manager has its fields, is given up, and its content stays.
+// An object that the agent can no longer update, because another manager owns its fields, is released, and its content stays.
 func (f *labFleet) staysAfterAnApplyConflict() {
 	template := f.template(rules(), healthy("v1"))
 	template.ManifestConfigs[0].UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeServerSideApply}
@@ -167,8 +168,8 @@ func (f *labFleet) staysAfterAnApplyConflict() {
 	require.Equal(f.t, "theirs", f.content("c1")["version"])
 }
 
-// An agent applies nothing of a work that ran to completion: the completion goes first. Of that number of objects all but the first ones are
-// deleted on the cluster when they are done, as a Job is with ttlSecondsAfterFinished. They are not made again.
+// An agent applies nothing of a work that ran to completion, so the hub first removes the completion. Of all objects, only the first ones
+// stay: the others are deleted on the cluster when they are complete, as a Job with ttlSecondsAfterFinished is. They are not created again.
 func (f *labFleet) staysAfterCompletion(stay, objects int) {
 	f.make(f.template(completes(), slices.Repeat([]data{healthy("v1")}, objects)...))
 	f.complete()
@@ -194,7 +195,7 @@ func (f *labFleet) staysAfterCompletion(stay, objects int) {
 	require.Equal(f.t, "yes", f.content("c1")["done"])
 }
 
-// An agent applies nothing of a manifest that ran to completion either, although its work has not.
+// An agent does not apply a manifest that ran to completion, even if its work did not.
 func (f *labFleet) staysAfterPartOfItCompleted() {
 	f.make(f.template(completes(), healthy("v1"), healthy("v1")))
 	f.complete()
@@ -210,7 +211,7 @@ func (f *labFleet) staysAfterPartOfItCompleted() {
 	f.leavesAll(2)
 }
 
-// An executor that may not delete can give up all the same.
+// An executor without permission to delete can still release the objects.
 func (f *labFleet) staysWithoutTheRightToDelete() {
 	verbs := []string{"get", "create", "update", "patch", "delete"}
 	for _, short := range f.clusters {
@@ -247,14 +248,15 @@ func executorRole(name string, verbs []string) *rbacv1.Role {
 	}
 }
 
-// What this hub must never do: an agent that meets Orphan and the deletion at once looks at the deletion alone, and deletes the workload.
+// What this hub must never do: if an agent sees Orphan and the deletion at the same time, it considers only the deletion, and deletes the
+// workload.
 func (f *labFleet) isLostWhenOrphanAndDeletionComeTogether() {
 	works := f.w.works.WorkV1().ManifestWorks(f.cluster("c1"))
 	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Name: "by-hand"}, Spec: f.template(rules(), healthy("v1"))}
 	_, err := works.Create(f.t.Context(), work, metav1.CreateOptions{})
 	require.NoError(f.t, err)
 	f.deploys("c1", "v1")
-	// An agent notes last, in the AppliedManifestWork, what it has to delete. One that stops before that deletes nothing.
+	// An agent records the objects to delete in the AppliedManifestWork last. An agent that stops before that deletes nothing.
 	noted := func(r *request) bool {
 		return r.method != http.MethodGet && strings.Contains(r.path, "/appliedmanifestworks/") && bytes.Contains(r.body, []byte(f.object(0)))
 	}

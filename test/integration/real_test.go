@@ -17,12 +17,11 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 )
 
-// realFleet is a fleet whose clusters have API servers of their own and OCM's work agents, and whose decisions OCM's placement
-// controller makes.
+// realFleet is a fleet whose clusters have their own API servers and OCM's work agents. OCM's placement controller makes its decisions.
 type realFleet struct {
 	*fleet
 	agents map[string]*sandbox.Agent
-	// taps are on the agents' connections to the hub.
+	// taps are the taps on the agents' connections to the hub.
 	taps map[string]*tap
 	kube map[string]kubernetes.Interface
 }
@@ -34,7 +33,7 @@ func newRealFleet(t *testing.T, name string) *realFleet {
 	return f
 }
 
-// newRealClusters makes a fleet whose hub has no work manager yet. customise changes how its agents are connected.
+// newRealClusters returns a fleet whose hub has no work manager yet. customise changes the connections of its agents.
 func newRealClusters(t *testing.T, name string, customise ...func(*sandbox.AgentOptions)) *realFleet {
 	t.Helper()
 	ctx := t.Context()
@@ -72,7 +71,7 @@ func newRealClusters(t *testing.T, name string, customise ...func(*sandbox.Agent
 	return f
 }
 
-// realTemplate holds a ConfigMap by whose content the agent reports whether it works.
+// realTemplate returns a template with a ConfigMap whose content determines whether the agent reports success.
 func realTemplate(version string, works bool) workv1.ManifestWorkSpec {
 	spec := template(version)
 	spec.Workload.Manifests[0].Raw = fmt.Appendf(nil,
@@ -99,7 +98,7 @@ func (f *realFleet) roll(version string, works bool) {
 	})
 }
 
-// deployed is the version that a cluster really has; empty for none.
+// deployed returns the version that a cluster really has; empty for none.
 func (f *realFleet) deployed(short string) string {
 	f.t.Helper()
 	found, err := f.kube[short].CoreV1().ConfigMaps("default").Get(f.t.Context(), "demo", metav1.GetOptions{})
@@ -128,7 +127,7 @@ func TestRealAgentsAndPlacement(t *testing.T) {
 	f := newRealFleet(t, "real")
 	f.creates(ref("p1", progressive(1, "8s", 0, abortAll)))
 
-	// A broken version reaches one cluster, and goes.
+	// A broken version reaches one cluster, and is rolled back.
 	f.roll("v2", false)
 	f.aborted()
 	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
@@ -136,7 +135,7 @@ func TestRealAgentsAndPlacement(t *testing.T) {
 	f.confirmedBy("2 of 2 clusters")
 	f.quiet()
 
-	// A good one completes, and is undone.
+	// A good version completes, and is undone.
 	f.roll("v3", true)
 	f.complete()
 	f.deploys(map[string]string{"c1": "v3", "c2": "v3"})
@@ -145,7 +144,8 @@ func TestRealAgentsAndPlacement(t *testing.T) {
 	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
 	require.Equal(t, []string{"v2", "v3", "v1"}, f.recorded())
 
-	// An agent is offline until its deadline. When it comes back it finds what everybody has, and never saw the other.
+	// An agent is offline until its deadline. When it returns, it gets the same version as the other clusters, and never saw the aborted
+	// version.
 	f.agents["c2"].Stop()
 	f.roll("v4", true)
 	f.deploys(map[string]string{"c1": "v4"})
@@ -153,11 +153,11 @@ func TestRealAgentsAndPlacement(t *testing.T) {
 	f.everywhere("v1")
 	f.deploys(map[string]string{"c1": "v1"})
 	f.agents["c2"].Start()
-	f.confirmedBy("2 of 2 clusters") // also by the agent that came back
+	f.confirmedBy("2 of 2 clusters") // including the agent that returned
 	require.Equal(t, "v1", f.deployed("c2"))
 	f.quiet()
 
-	// Offline in a rollout that waits: it takes the new version when it is back.
+	// An agent is offline during a rollout that waits, and gets the new version when it returns.
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
 		mwrs.Spec.PlacementRefs[0].RolloutStrategy = progressive(1, "8s", 0)
 	})

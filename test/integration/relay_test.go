@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/relay"
 )
 
-// grpcBroker is a gRPC broker on loopback that keeps nothing.
+// grpcBroker is a gRPC broker on loopback that stores no events.
 type grpcBroker struct {
 	t       *testing.T
 	address string

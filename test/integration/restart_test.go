@@ -17,7 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
 
-// restartWorld is a hub whose manager the tests of restarts stop and start. It has no manager yet.
+// restartWorld returns a hub for the tests of restarts, which start and stop its manager. It has no manager yet.
 func restartWorld(t *testing.T, name string) *world {
 	t.Helper()
 	w := privateWorld(t, name)
@@ -25,7 +25,7 @@ func restartWorld(t *testing.T, name string) *world {
 	return w
 }
 
-// in makes another fleet, in a namespace with this name.
+// in returns another fleet, in a namespace with this name.
 func (f *fleet) in(namespace string) *fleet {
 	f.t.Helper()
 	g := &fleet{t: f.t, w: f.w, name: f.name, namespace: namespace}
@@ -37,9 +37,9 @@ func (f *fleet) in(namespace string) *fleet {
 	return g
 }
 
-// oneWrite lets a process make one write, and kills it then: it does not even hear the answer. Events don't count. Of the
-// status patches that only tell, and decide nothing, each third one kills: what they tell follows from what the process has seen
-// (a success is settled only after a while), and with a process that never lives for that long nothing ever is.
+// oneWrite lets a process make one write, and then kills it before it gets the response. Events don't count. Of the status patches that
+// only report and decide nothing, each third one kills: their content depends on what the process has observed (a success settles only
+// after a while), so a process that is always killed earlier would never report it.
 type oneWrite struct {
 	tales   *int
 	mu      sync.Mutex
@@ -48,7 +48,7 @@ type oneWrite struct {
 	written chan struct{}
 }
 
-// tells says whether a request only tells.
+// tells reports whether a request only reports.
 func tells(request *http.Request) (bool, error) {
 	if !strings.HasSuffix(request.URL.Path, "/manifestworkreplicasets/web/status") || request.GetBody == nil {
 		return false, nil
@@ -74,7 +74,7 @@ var errKilled = errors.New("this process was killed")
 
 func (o *oneWrite) wrap(inner http.RoundTripper) http.RoundTripper {
 	return manager.RoundTripper(func(request *http.Request) (*http.Response, error) {
-		// A question about rights is a POST, and stores nothing.
+		// An access review is a POST, but stores nothing.
 		reads := request.Method == http.MethodGet || request.Method == http.MethodHead ||
 			strings.HasSuffix(request.URL.Path, "/selfsubjectaccessreviews")
 		o.mu.Lock()
@@ -103,7 +103,7 @@ func (o *oneWrite) wrap(inner http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// dieAfterEveryWrite runs managers, one after another, each of which is killed after its first write. The function that it returns ends that.
+// dieAfterEveryWrite runs managers, one after another, each of which is killed after its first write. The returned function ends this.
 func (w *world) dieAfterEveryWrite(t *testing.T) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -133,8 +133,8 @@ func (w *world) dieAfterEveryWrite(t *testing.T) (end func()) {
 	}
 }
 
-// P5: kill the process after any single write, and start it again: the same final state, no cluster restarted twice. Here it is
-// killed after each and every one of them.
+// P5: if the process is killed after any single write and started again, the final state is the same, and no cluster restarts twice. Here,
+// the process is killed after every write.
 func TestKilledAfterEveryWrite(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "killed")
@@ -178,7 +178,7 @@ func TestKilledAfterEveryWrite(t *testing.T) {
 	f.gone()
 }
 
-// The hub is killed after each of its writes, while it gives the workloads up and while it takes them over (P5, P11).
+// The hub is killed after each of its writes, while it releases the workloads and while it takes them over (P5, P11).
 func TestPreservingKilledAfterEveryWrite(t *testing.T) {
 	t.Parallel()
 	w := privateWorld(t, "preserving")

@@ -47,7 +47,7 @@ func (f *fleet) lists(wanted ...string) []workv1alpha1.RevisionStatus {
 	return listed
 }
 
-// kubectl runs it with all rights, and returns what it prints.
+// kubectl runs kubectl with all permissions, and returns its output.
 func (f *fleet) kubectl(args ...string) string {
 	f.t.Helper()
 	kubeconfig, err := f.w.plane.Kubeconfig(f.t.TempDir() + "/kubeconfig")
@@ -59,7 +59,7 @@ func (f *fleet) kubectl(args ...string) string {
 	return string(output)
 }
 
-// olderCRD is the CRD without some fields, such as "status.ledger".
+// olderCRD returns the CRD without some fields, such as "status.ledger".
 func olderCRD(t *testing.T, fields ...string) []byte {
 	t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
@@ -71,7 +71,7 @@ func olderCRD(t *testing.T, fields ...string) []byte {
 		require.Contains(t, part.Properties, field)
 		delete(part.Properties, field)
 		if field == "observedGeneration" {
-			part.Default = nil // It names the field.
+			part.Default = nil // The default names the field.
 		}
 		properties[name] = part
 	}
@@ -80,15 +80,15 @@ func olderCRD(t *testing.T, fields ...string) []byte {
 	return older
 }
 
-// ownFields are the fields of the status that no other hub's CRD has, and that people read.
+// ownFields are the status fields that no other hub's CRD has, and that users read.
 var ownFields = []string{
 	"status.ledger", "status.updateRevision", "status.currentRevision", "status.collisionCount", "status.abortedTime", "status.abortedBy",
 	"status.abortReason", "status.failures", "status.rejections", "status.away", "status.revisions", "status.state",
 	"status.observedGeneration",
 }
 
-// P7: a CRD of another hub drops the ledger. The hub says so and goes on with the copy, aborts included, and does not write the status over and
-// over. A hub that starts under the right CRD writes the ledger, and all that follows from it.
+// P7: a CRD of another hub drops the ledger. The hub reports this and continues with the copy, including aborts, and does not write the
+// status repeatedly. A hub that starts with the right CRD writes the ledger, and all fields that follow from it.
 func TestAbortUnderAnotherCRD(t *testing.T) {
 	t.Parallel()
 	w := privateWorld(t, "another-crd")
@@ -131,7 +131,7 @@ func TestAbortUnderAnotherCRD(t *testing.T) {
 	require.Equal(t, before, f.generations())
 }
 
-// withoutTheFields is a CRD that lacks some fields of the spec, and two of the status.
+// withoutTheFields returns a CRD that lacks some fields of the spec and two fields of the status.
 func withoutTheFields(t *testing.T) []byte {
 	t.Helper()
 	return olderCRD(t, "spec.pruneStrategy", "status.ledger", "status.state")

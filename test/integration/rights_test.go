@@ -25,23 +25,23 @@ const (
 	clusterGroup = "cluster.open-cluster-management.io"
 )
 
-// anyWrite are the verbs of somebody who may write a resource.
+// anyWrite are the verbs of a user who may write a resource.
 var anyWrite = []string{"get", "list", "create", "update", "patch", "delete"}
 
-// role is a fleet as a user of the hub sees it.
+// role is a fleet from the perspective of a user of the hub.
 type role struct {
 	*fleet
 	user string
 }
 
-// as is the fleet as a user sees it who has rights on resources of the fleet's namespace, which the API server knows already.
+// as returns the fleet for a user with permissions on resources in the fleet's namespace, which are already in effect.
 func (f *fleet) as(user, group string, resources ...string) *role {
 	f.t.Helper()
 	f.w.grant(f.t, f.namespace, user, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: anyWrite})
 	return f.asGranted(user)
 }
 
-// asGranted is the fleet as a user sees it who has its rights.
+// asGranted returns the fleet for a user who already has permissions.
 func (f *fleet) asGranted(user string, groups ...string) *role {
 	f.t.Helper()
 	config, err := f.w.plane.UserConfig(user, groups...)
@@ -72,7 +72,7 @@ func (w *world) bind(t *testing.T, namespace, user, kind, name string) {
 	require.NoError(t, err)
 }
 
-// can waits until the API server, which hears of new rights a little later, lets the user do something.
+// can waits until the API server lets the user do something. New permissions take effect after a short delay.
 func (r *role) can(what string, do func() error) {
 	r.t.Helper()
 	eventually(r.t, r.user+" may "+what, do)
@@ -133,7 +133,7 @@ var (
 	bindings      = rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings")
 )
 
-// ownsNoHub shows that a role has none of what administrators of the hub have.
+// ownsNoHub proves that a role has none of the permissions of the hub's administrators.
 func (r *role) ownsNoHub() {
 	r.t.Helper()
 	r.cannot("", definitions, "get", "create", "update", "patch", "delete")
@@ -143,7 +143,7 @@ func (r *role) ownsNoHub() {
 	r.cannot(sandbox.HubNamespace, secrets, "get", "list")
 }
 
-// registrationManifest renders what OCM's registration controller gives the agent of a cluster that was accepted.
+// registrationManifest renders a manifest that OCM's registration controller creates for the agent of an accepted cluster.
 func registrationManifest(t *testing.T, name, cluster string) string {
 	t.Helper()
 	content, err := registration.RBACManifests.ReadFile("rbac/" + name)

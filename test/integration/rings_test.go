@@ -12,7 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// canary makes a cluster the decision group canary of the Placement of a real fleet.
+// canary turns a cluster into the decision group canary of a real fleet's Placement.
 func (f *realFleet) canary(short string) {
 	f.t.Helper()
 	ctx, clusters := f.t.Context(), f.w.clusters.ClusterV1().ManagedClusters()
@@ -32,8 +32,8 @@ func (f *realFleet) canary(short string) {
 	require.NoError(f.t, err)
 }
 
-// OCM's placement controller makes a canary group. It gets a new revision first, and bakes before the other cluster gets it. The API server
-// rejects an invalid list, and a wrong name passes over no canary.
+// OCM's placement controller creates a canary group. The group gets a new revision first, and bakes before the other cluster gets it. The
+// API server rejects an invalid list, and a wrong group name does not skip the canary.
 func TestGateRings(t *testing.T) {
 	t.Parallel()
 	const bake = 8 * time.Second

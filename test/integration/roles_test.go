@@ -22,8 +22,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// A writer of ManifestWorkReplicaSets needs no right on ManifestWorks to put its template on every cluster that a Placement of its namespace
-// selects. A Placement of another namespace selects nothing for it, and it writes neither the status nor the history.
+// A writer of ManifestWorkReplicaSets can deploy a template to every cluster that a Placement in the namespace selects, without permissions
+// on ManifestWorks. A Placement in another namespace has no effect, and the writer can write neither the status nor the history.
 func TestRoleOfReplicaSetWriter(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 1)
@@ -56,7 +56,8 @@ func TestRoleOfReplicaSetWriter(t *testing.T) {
 	writer.ownsNoHub()
 }
 
-// A status writer aborts a rollout to the stable revision. It changes neither spec nor history, and names no current revision that never was.
+// A status writer can abort a rollout to the stable revision. It can change neither the spec nor the history, and can't set a current
+// revision that was never current.
 func TestRoleOfStatusWriter(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2)
@@ -94,8 +95,8 @@ func TestRoleOfStatusWriter(t *testing.T) {
 	f.everywhere("v1")
 }
 
-// Who writes Placements and PlacementDecisions adds clusters that no ManagedClusterSetBinding of the namespace names: there is none here. It
-// changes no template, and nothing in another namespace.
+// A writer of Placements and PlacementDecisions can add clusters that no ManagedClusterSetBinding of the namespace names: there is no
+// binding here. It can change neither templates nor anything in another namespace.
 func TestRoleOfPlacementWriter(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2)
@@ -119,8 +120,8 @@ func TestRoleOfPlacementWriter(t *testing.T) {
 	writer.ownsNoHub()
 }
 
-// A writer of ControllerRevisions cannot change the data of one. It has no right on what else decides a rollout, and Kubernetes' roles view,
-// edit and admin only read revisions.
+// A writer of ControllerRevisions can't change the data of a revision. It has no permissions on the other objects that decide a rollout.
+// Kubernetes' roles view, edit and admin can only read revisions.
 func TestRoleOfRevisionWriter(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 1, all("None", 0))
@@ -143,7 +144,7 @@ func TestRoleOfRevisionWriter(t *testing.T) {
 	writer.cannot("default", revisions, anyWrite...)
 	writer.ownsNoHub()
 
-	// The parts that the roles view, edit and admin are made of.
+	// The parts of the aggregated roles view, edit and admin.
 	for _, part := range []string{"view", "edit", "admin"} {
 		f.w.bind(t, f.namespace, "namespace-admin", "ClusterRole", "system:aggregate-to-"+part)
 	}
@@ -152,7 +153,7 @@ func TestRoleOfRevisionWriter(t *testing.T) {
 		_, err := admin.w.kube.AppsV1().ControllerRevisions(f.namespace).Get(t.Context(), stable.Name, metav1.GetOptions{})
 		return err
 	})
-	admin.can("write Deployments", func() error { // The rights of edit are there, too.
+	admin.can("write Deployments", func() error { // The permissions of edit are included.
 		_, err := admin.w.dynamic.Resource(deployments).Namespace(f.namespace).Patch(t.Context(), "none", types.MergePatchType, []byte(`{}`), metav1.PatchOptions{})
 		if !apierrors.IsNotFound(err) {
 			return fmt.Errorf("the answer is %w", err)
@@ -162,7 +163,8 @@ func TestRoleOfRevisionWriter(t *testing.T) {
 	admin.cannot(f.namespace, revisions, "create", "update", "patch", "delete", "deletecollection")
 }
 
-// An agent, with the rights that OCM gives it, updates the works of its cluster. It creates and deletes none, and touches no other cluster.
+// An agent with the permissions that OCM grants can update the works of its cluster. It can't create or delete works, or access another
+// cluster.
 func TestRoleOfAgent(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 2, all("None", 0))
@@ -186,8 +188,8 @@ func TestRoleOfAgent(t *testing.T) {
 	agent.ownsNoHub()
 }
 
-// The hub, with the rights of OCM's role and those of deploy, reads no Secret, writes no Placement, creates and deletes no
-// ManifestWorkReplicaSet, and changes the data of no revision.
+// The hub, with the permissions of OCM's role and of deploy/, can't read Secrets, write Placements, create or delete
+// ManifestWorkReplicaSets, or change the data of revisions.
 func TestRoleOfHub(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 1, all("None", 0))

@@ -20,8 +20,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin"
 )
 
-// rehearsal returns a kubeconfig for the fleet's API server as a proxy that makes each patch a dry run. So the screen of each command that
-// changes something is that of the same state, and the API server still judges what the command sends.
+// rehearsal returns a kubeconfig for a proxy of the fleet's API server that makes each patch a dry run. So all commands that change
+// something start from the same state, and the API server still validates their patches.
 func (s screens) rehearsal() string {
 	s.t.Helper()
 	target, err := url.Parse(s.w.config.Host)
@@ -46,17 +46,18 @@ func (s screens) rehearsal() string {
 	return path
 }
 
-// ofSamples are the lines of a screen that differ for a sample of the works: the note, and the end that was measured on all clusters.
+// ofSamples matches the lines of a screen that differ for a sample of the works: the note, and the estimated end, which is measured on all
+// clusters.
 var ofSamples = regexp.MustCompile(`(?m)^(note(:|    ) the ManifestWorks of \d+ clusters were not read: .*|ends     .*)\n`)
 
-// sampled demands that a sample of the works, one at a time, makes the same screen as all works.
+// sampled requires that a sample of the works, read one at a time, gives the same screen as all works.
 func (s screens) sampled(kubeconfig, command, screen string) {
 	s.t.Helper()
 	sampled, _ := s.run(kubeconfig, "", append(strings.Fields(command), s.flags...), plugin.WithSamples(0, 1))
 	require.Equal(s.t, ofSamples.ReplaceAllString(screen, ""), ofSamples.ReplaceAllString(sampled, ""), sampled)
 }
 
-// reportScreen is a report as text: it writes the file, and shows what a browser shows of it.
+// reportScreen writes a report to a file, and returns it as the text that a browser shows.
 func (s screens) reportScreen(kubeconfig string) (string, int) {
 	s.t.Helper()
 	file := filepath.Join(s.t.TempDir(), "web.html")

@@ -22,7 +22,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
-// TestScreens: the exact output of the commands that show a rollout, in each state. Read a changed file as an administrator would.
+// TestScreens compares the exact output of the commands that show a rollout, in each state. Read a changed file as an administrator would.
 func TestScreens(t *testing.T) {
 	t.Parallel()
 	for name, play := range map[string]func(*testing.T) screens{
@@ -110,7 +110,7 @@ func stalledScreens(t *testing.T) screens {
 	return screens{fleet: f, about: "c2"}
 }
 
-// abortingScreens are those of an abort whose writes to c2 fail.
+// abortingScreens returns the screens of an abort whose writes to c2 fail.
 func abortingScreens(t *testing.T) screens {
 	f := rolledOut(t, 4, progressive(1, "6s", 0, abortAll))
 	nextSecond(t)
@@ -129,7 +129,7 @@ func abortingScreens(t *testing.T) screens {
 	return screens{fleet: f, about: "c2"}
 }
 
-// offlineScreens are those of an abort that an agent has not confirmed.
+// offlineScreens returns the screens of an abort that an agent has not confirmed.
 func offlineScreens(t *testing.T) screens {
 	f := rolledOut(t, 4, progressive(1, "3s", 0, abortAll))
 	nextSecond(t)
@@ -176,7 +176,7 @@ func pausedScreens(t *testing.T) screens {
 	return screens{fleet: f, about: "c3"}
 }
 
-// In v2, the Deployment has another name: the one of v1 stays until that of v2 is available.
+// In v2, the Deployment has another name: v1's Deployment stays until v2's Deployment is available.
 func handoverScreens(t *testing.T) screens {
 	f := newHanding(t)
 	f.begins(f.version("v1", deployment("v1")), deployment("v1"))
@@ -243,7 +243,7 @@ func invalidScreens(t *testing.T) screens {
 	return screens{fleet: f, about: "c1"}
 }
 
-// withoutRightScreens are those of a ServiceAccount that may read everything except a resource, of a stalled rollout.
+// withoutRightScreens returns the screens of a stalled rollout for a ServiceAccount that may read everything except a resource.
 func withoutRightScreens(t *testing.T, resource string) screens {
 	s := stalledScreens(t)
 	s.grantAllBut(resource)
@@ -251,7 +251,7 @@ func withoutRightScreens(t *testing.T, resource string) screens {
 	return s
 }
 
-// grantAllBut lets the ServiceAccount "reader" of the fleet's namespace read and watch what the plugin reads, except a resource.
+// grantAllBut lets the ServiceAccount "reader" in the fleet's namespace read and watch all resources that the plugin reads, except one.
 func (f *fleet) grantAllBut(resource string) {
 	f.t.Helper()
 	f.grant(func(granted string) []string {
@@ -262,7 +262,7 @@ func (f *fleet) grantAllBut(resource string) {
 	})
 }
 
-// grant gives the ServiceAccount "reader" of the fleet's namespace rights on what the plugin reads.
+// grant gives the ServiceAccount "reader" in the fleet's namespace permissions on the resources that the plugin reads.
 func (f *fleet) grant(verbs func(resource string) []string) {
 	f.t.Helper()
 	rbac, name := f.w.kube.RbacV1(), f.namespace
@@ -303,7 +303,7 @@ func brokerScreens(t *testing.T) screens {
 	return screens{fleet: f.fleet, about: "c1"}
 }
 
-// olderCRDScreens are those of a hub whose CRD lacks the fields of the status that OCM's does not have.
+// olderCRDScreens returns the screens of a hub whose CRD lacks the status fields that OCM's CRD does not have.
 func olderCRDScreens(t *testing.T) screens {
 	w := privateWorld(t, "screens-older")
 	require.NoError(t, controlplane.InstallCRDs(t.Context(), w.config, olderCRD(t, ownFields...)))

@@ -15,8 +15,8 @@ var conditionTypes = []string{
 	workv1alpha1.ConditionProgressing, workv1alpha1.ConditionPlacementRolledOut,
 }
 
-// state waits for the reasons of the four conditions, in the order of the table: PlacementVerified, ManifestworkApplied,
-// Progressing, PlacementRolledOut. Each is written as Reason=Status; an empty one is not looked at.
+// state waits for the reasons of the four conditions, in the order of the table: PlacementVerified, ManifestworkApplied, Progressing,
+// PlacementRolledOut. Each is written as Reason=Status; an empty one is ignored.
 func (f *fleet) state(wanted ...string) *workv1alpha1.ManifestWorkReplicaSet {
 	f.t.Helper()
 	var mwrs *workv1alpha1.ManifestWorkReplicaSet
@@ -63,7 +63,7 @@ func (f *fleet) stalled() *workv1alpha1.ManifestWorkReplicaSet {
 	return f.state("AsExpected=True", "NotAsExpected=False", "ProgressDeadlineExceeded=False", "RolloutDegraded=False")
 }
 
-// abort updates to a v2 of which every cluster reports this, and waits for the abort of it to be carried out.
+// abort rolls out v2, about which every cluster has this report, and waits until its abort is complete.
 func (f *fleet) abort(report outcome) *workv1alpha1.ManifestWorkReplicaSet {
 	f.t.Helper()
 	f.agentsReport("", "v2", report)
@@ -71,7 +71,7 @@ func (f *fleet) abort(report outcome) *workv1alpha1.ManifestWorkReplicaSet {
 	return f.aborted()
 }
 
-// aborting is an abort that is decided and not yet carried out.
+// aborting waits for an abort that is decided but not yet complete.
 func (f *fleet) aborting() *workv1alpha1.ManifestWorkReplicaSet {
 	f.t.Helper()
 	return f.state("AsExpected=True", "NotAsExpected=False", "ProgressDeadlineExceeded=False", "Progressing=False")
@@ -82,7 +82,7 @@ func (f *fleet) rolling(reason string) *workv1alpha1.ManifestWorkReplicaSet {
 	return f.state("AsExpected=True", "Processing=False", reason+"=True", "Progressing=False")
 }
 
-// says waits until a condition has a reason and a message that holds all of these.
+// says waits until a condition has a reason, and a message that contains all of the words.
 func (f *fleet) says(conditionType, reason string, words ...string) {
 	f.t.Helper()
 	eventually(f.t, conditionType+" says "+strings.Join(words, ", "), func() error {
@@ -100,7 +100,7 @@ func (f *fleet) says(conditionType, reason string, words ...string) {
 	})
 }
 
-// message is the message of a condition.
+// message returns the message of a condition.
 func message(mwrs *workv1alpha1.ManifestWorkReplicaSet, conditionType string) string {
 	if condition := meta.FindStatusCondition(mwrs.Status.Conditions, conditionType); condition != nil {
 		return condition.Message

@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// R1, R10: a null in a manifest gets to every cluster as it was written, also where a work is patched.
+// R1, R10: a null in a manifest reaches every cluster as it was written, even if a work is patched.
 func TestNullsInManifestsAreStoredAsWritten(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 2, progressive(1, "20s", 0))
@@ -37,7 +37,7 @@ func TestNullsInManifestsAreStoredAsWritten(t *testing.T) {
 	f.quiet()
 	require.Equal(t, map[string]int64{"c1": 3, "c2": 3}, f.generations())
 
-	// The API server takes what a JSON patch says of a version for what the patch was decided on.
+	// The API server uses the resource version in a JSON patch as the version that the patch is based on.
 	work := f.work("c1")
 	for _, uid := range []types.UID{work.UID, "other"} {
 		patch := fmt.Sprintf(`[{"op":"add","path":"/metadata/uid","value":%q},{"op":"add","path":"/metadata/resourceVersion","value":"1"}]`, uid)

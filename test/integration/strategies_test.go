@@ -9,7 +9,7 @@ import (
 
 type strategyOption func(*workv1alpha1.RolloutStrategy)
 
-// abortAll asks for the automatic abort.
+// abortAll enables the automatic abort.
 func abortAll(s *workv1alpha1.RolloutStrategy) { s.FailureStrategy = workv1alpha1.AbortAll }
 
 func config(deadline string, maxFailures int) clusterv1alpha1.RolloutConfig {

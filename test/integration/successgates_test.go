@@ -22,7 +22,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// smokeTested is a version with the smoke test of docs/success-gates.md.
+// smokeTested returns the template of a version with the smoke test of docs/success-gates.md.
 func smokeTested(t *testing.T, version string) workv1.ManifestWorkSpec {
 	t.Helper()
 	blocks, err := docs.Fenced("../..")
@@ -67,7 +67,7 @@ func (f *realFleet) finishes(short, version string, result batchv1.JobConditionT
 	})
 }
 
-// A smoke test decides: each cluster succeeds when its Job is complete, and a Job that fails aborts the rollout long before any deadline.
+// A smoke test decides: each cluster succeeds when its Job is complete, and a failed Job aborts the rollout long before any deadline.
 func TestSuccessGateSmokeTest(t *testing.T) {
 	t.Parallel()
 	f := newRealFleet(t, "smoke")
@@ -95,7 +95,7 @@ func TestSuccessGateSmokeTest(t *testing.T) {
 	f.complete()
 }
 
-// fakePrometheus answers each query with the values of clusters.
+// fakePrometheus responds to each query with the values of clusters.
 type fakePrometheus struct {
 	mu     sync.Mutex
 	values map[string]float64

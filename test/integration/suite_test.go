@@ -34,17 +34,17 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
 
-// settle is short here: the simulated agents lie for no longer than they are told to.
+// settle is short here, because the simulated agents report wrong states only when a test requests it.
 const settle = 800 * time.Millisecond
 
-// patience is how long a test waits for what should happen. It passes only when something is wrong, or the machine is busy.
+// patience is the time limit of a wait. It elapses only if something is wrong, or the machine is busy.
 const patience = 60 * time.Second
 
-// atOnce is how many tests run at the same time: more than there are cores, because most of them wait. ownAtOnce applies if all of them
-// start control planes of their own.
+// atOnce is the number of tests that run at the same time: more than the number of cores, because most tests wait. ownAtOnce applies if all
+// tests start their own control planes.
 const atOnce, ownAtOnce = "16", "8"
 
-// env is where every control plane and process of these tests runs.
+// env runs every control plane and process of these tests.
 var env *controlplane.Env
 
 // world is a hub.
@@ -110,7 +110,7 @@ func run(m *testing.M) (int, error) {
 	return code, nil
 }
 
-// suite is what most tests of this package share: one hub, one manager, one set of simulated agents. The first of them starts it.
+// suite is shared by most tests of this package: one hub, one manager, and one set of simulated agents. The first test starts it.
 var suite = sync.OnceValues(func() (*world, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	atTheEnd(cancel)
@@ -125,7 +125,7 @@ var suite = sync.OnceValues(func() (*world, error) {
 	return w, nil
 })
 
-// closing is done after the last test.
+// closing holds the functions to call after the last test.
 var closing struct {
 	sync.Mutex
 	ends []func()
@@ -137,7 +137,7 @@ func atTheEnd(end func()) {
 	closing.ends = slices.Insert(closing.ends, 0, end)
 }
 
-// keepLog keeps what the hub and the agents logged while a test failed: a test that fails once cannot be asked again.
+// keepLog keeps the logs of the hub and the agents if a test failed, because the failure may not be reproducible.
 func keepLog(path string) {
 	log, err := os.ReadFile(path) //nolint:gosec // The suite made it.
 	if err != nil {
@@ -157,7 +157,7 @@ func keepLog(path string) {
 	fmt.Fprintln(os.Stderr, "what the hub and the agents logged is in", kept.Name())
 }
 
-// hubBinary builds the hub once, for tests of what a process must have to itself: its feature gates, its flags, its end.
+// hubBinary builds the hub once, for tests that require a separate process: for its feature gates, its flags, or its end.
 func hubBinary(t *testing.T) string {
 	t.Helper()
 	binary, err := buildHub()
@@ -186,10 +186,10 @@ func newWorld(ctx context.Context, name string) (*world, error) {
 	return w, w.history.run(ctx, w)
 }
 
-// planesEnv says which tests run: "shared" leaves out those that start control planes of their own, and "own" all others.
+// planesEnv selects the tests that run: "shared" omits the tests that start their own control planes, and "own" omits all other tests.
 const planesEnv = "TEST_CONTROL_PLANES"
 
-// shares skips a test on shared control planes if only the others are to run.
+// shares skips a test on shared control planes if only the other tests should run.
 func shares(t *testing.T) {
 	t.Helper()
 	if os.Getenv(planesEnv) == "own" {
@@ -197,7 +197,7 @@ func shares(t *testing.T) {
 	}
 }
 
-// shared is the suite, for a test that runs with it.
+// shared returns the suite, for a test that runs on it.
 func shared(t *testing.T) *world {
 	t.Helper()
 	shares(t)
@@ -206,7 +206,7 @@ func shared(t *testing.T) *world {
 	return w
 }
 
-// privateWorld starts a hub for one test, for what would disturb others.
+// privateWorld starts a hub for a test that would disturb other tests.
 func privateWorld(t *testing.T, name string) *world {
 	t.Helper()
 	if os.Getenv(planesEnv) == "shared" {
@@ -255,12 +255,13 @@ func unlimited(config *rest.Config) *rest.Config {
 	return config
 }
 
-// startManager runs the hub's manager in this process. stop returns when it ended; nothing of it reaches the API server after that.
+// startManager runs the hub's manager in this process. stop returns when the manager has ended; none of its requests reach the API server
+// after that.
 func (w *world) startManager(ctx context.Context, settle time.Duration, wrappers ...func(http.RoundTripper) http.RoundTripper) (stop func()) {
 	return w.startManagerAt(ctx, settle, clock.RealClock{}, wrappers...)
 }
 
-// startManagerAt runs it with a clock of its own.
+// startManagerAt is startManager with the test's own clock.
 func (w *world) startManagerAt(
 	ctx context.Context, settle time.Duration, clk clock.PassiveClock, wrappers ...func(http.RoundTripper) http.RoundTripper,
 ) (stop func()) {
@@ -269,7 +270,7 @@ func (w *world) startManagerAt(
 	return w.startManagerWith(ctx, options, clk, wrappers...)
 }
 
-// startManagerWith runs the hub's manager with flags, and a clock, of the test's own.
+// startManagerWith runs the hub's manager with the test's own flags and clock.
 func (w *world) startManagerWith(
 	ctx context.Context, options *hub.Options, clk clock.PassiveClock, wrappers ...func(http.RoundTripper) http.RoundTripper,
 ) (stop func()) {
@@ -282,7 +283,7 @@ func (w *world) startManagerWith(
 	return w.start(ctx, (&hub.Manager{Options: options, Clock: clk}).Run, wrappers...)
 }
 
-// startBinary runs the hub's manager as a process: a build that has this project's controller, and other flags.
+// startBinary runs the hub's manager as a process, from a build that has this project's controller and different flags.
 func (w *world) startBinary(ctx context.Context, binary string, options *hub.Options) (stop func()) {
 	kubeconfig := env.Group.Path("kubeconfigs", fmt.Sprintf("manager-%d", started.Add(1)))
 	args := []string{"--kubeconfig=" + kubeconfig, "--kube-api-qps=200", "--kube-api-burst=400"}
@@ -306,12 +307,12 @@ func (w *world) startBinary(ctx context.Context, binary string, options *hub.Opt
 // started counts the managers that run as processes.
 var started atomic.Int64
 
-// startUpstream runs the manager that this hub replaces: that of the OCM release that is linked.
+// startUpstream runs the manager that this hub replaces: the manager of the linked OCM release.
 func (w *world) startUpstream(ctx context.Context) (stop func()) {
 	return w.start(ctx, manager.Upstream)
 }
 
-// start runs a manager in this process. One that ends by itself with an error ends all tests.
+// start runs a manager in this process. If the manager ends by itself with an error, all tests end.
 func (w *world) start(ctx context.Context, run controllercmd.StartFunc, wrappers ...func(http.RoundTripper) http.RoundTripper) (stop func()) {
 	config := rest.CopyConfig(w.config)
 	for _, wrap := range wrappers {
@@ -326,16 +327,16 @@ func (w *world) start(ctx context.Context, run controllercmd.StartFunc, wrappers
 	return func() { _ = end() }
 }
 
-// pollInterval is how often what plays a part on a cluster looks.
+// pollInterval is how often the simulated components of a cluster poll.
 const pollInterval = 100 * time.Millisecond
 
-// eventually polls until check returns nil, and fails with what it said last.
+// eventually polls until check returns nil, and fails with its last error.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
 	await.Eventually(t, patience, what, check)
 }
 
-// always polls for a while and fails when check does.
+// always polls for a duration, and fails if check returns an error.
 func always(t *testing.T, what string, during time.Duration, check func() error) {
 	t.Helper()
 	await.Always(t, during, what, check)

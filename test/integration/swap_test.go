@@ -15,8 +15,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestDayOfTheSwap plays what docs/upgrade.md says is different between OCM's hub and this one, to both, with the same works and the same
-// reports of their agents.
+// TestDayOfTheSwap tests the differences between OCM's hub and this hub that docs/upgrade.md lists. Both hubs get the same works and the
+// same reports of their agents.
 func TestDayOfTheSwap(t *testing.T) {
 	t.Parallel()
 	w := privateWorld(t, "swap")
@@ -43,7 +43,7 @@ func TestDayOfTheSwap(t *testing.T) {
 	}
 }
 
-// says is a condition as an agent reports it of a generation.
+// says returns a condition as an agent reports it about a generation.
 func says(conditionType string, status metav1.ConditionStatus, generation int64) metav1.Condition {
 	return metav1.Condition{
 		Type: conditionType, Status: status, Reason: "Played", ObservedGeneration: generation, LastTransitionTime: metav1.Now(),
@@ -66,7 +66,7 @@ func (f *fleet) report(short string, conditions ...metav1.Condition) {
 	})
 }
 
-// ruled is the template with condition rules of these types only.
+// ruled returns the template with condition rules of these types only.
 func ruled(version string, types ...string) workv1.ManifestWorkSpec {
 	spec := template(version)
 	rules := spec.ManifestConfigs[0].ConditionRules[:0]
@@ -80,7 +80,8 @@ func ruled(version string, types ...string) workv1.ManifestWorkSpec {
 	return spec
 }
 
-// ruling makes a ManifestWorkReplicaSet of two clusters, one after the other, whose template has condition rules of these types.
+// ruling returns a fleet whose ManifestWorkReplicaSet rolls out to two clusters, one after the other. Its template has condition rules of
+// these types.
 func ruling(w *world, t *testing.T, strategy workv1alpha1.RolloutStrategy, types ...string) *fleet {
 	f := newFleetIn(w, t, 2)
 	f.place("p1", f.clusters)
@@ -88,14 +89,14 @@ func ruling(w *world, t *testing.T, strategy workv1alpha1.RolloutStrategy, types
 	return f
 }
 
-// rule changes the template of a fleet that ruling made.
+// rule changes the template of a fleet that ruling returned.
 func (f *fleet) rule(version string, types ...string) {
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
 		mwrs.Spec.ManifestWorkTemplate = ruled(version, types...)
 	})
 }
 
-// comesNext reports whether a cluster gets a version after the other's report.
+// comesNext requires that a cluster gets, or does not get, a version after the other cluster's report.
 func (f *fleet) comesNext(short, version string, wanted bool) {
 	f.t.Helper()
 	if wanted {
@@ -105,7 +106,7 @@ func (f *fleet) comesNext(short, version string, wanted bool) {
 	}
 }
 
-// goesOn: which report of the first cluster lets the second one follow.
+// goesOn tests which report of the first cluster lets the second cluster follow.
 func goesOn(w *world, t *testing.T, ours bool) {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	for name, tc := range map[string]struct {
@@ -142,7 +143,8 @@ func goesOn(w *world, t *testing.T, ours bool) {
 	}
 }
 
-// oldDegraded: a Degraded of the older generation counts as absent here, but where the new template has a rule that will answer it.
+// oldDegraded: in this hub, a Degraded condition of the older generation counts as absent, except if the new template has a rule that will
+// update it.
 func oldDegraded(w *world, t *testing.T, ours bool) {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	for name, tc := range map[string]struct {
@@ -165,7 +167,7 @@ func oldDegraded(w *world, t *testing.T, ours bool) {
 	}
 }
 
-// appliedWhileOneIsDegraded: what ManifestworkApplied says of a rollout with one degraded cluster and one under way.
+// appliedWhileOneIsDegraded tests ManifestworkApplied in a rollout with one degraded cluster and one cluster in progress.
 func appliedWhileOneIsDegraded(w *world, t *testing.T, ours bool) {
 	const yes = metav1.ConditionTrue
 	f := ruling(w, t, all("None", 0), workv1.WorkProgressing, workv1.WorkDegraded)
@@ -186,7 +188,7 @@ func appliedWhileOneIsDegraded(w *world, t *testing.T, ours bool) {
 	})
 }
 
-// countsDuringAnUpdate: what the summary counts while one of two clusters has the new template, and has not reported it.
+// countsDuringAnUpdate tests the counts of the summary while one of two clusters has the new template and has not reported it.
 func countsDuringAnUpdate(w *world, t *testing.T, ours bool) {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	f := ruling(w, t, progressive(1, "None", 0), workv1.WorkProgressing)

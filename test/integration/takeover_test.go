@@ -15,8 +15,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 )
 
-// onClusters returns each cluster's work, how often it was written, and which version of its object each cluster has: what a hub that only
-// takes over must leave alone.
+// onClusters returns each cluster's work, its number of writes, and the version of its object on the cluster. A hub that only takes over
+// must not change any of these.
 func (f *realFleet) onClusters() map[string]string {
 	f.t.Helper()
 	found := map[string]string{}
@@ -32,9 +32,9 @@ func (f *realFleet) onClusters() map[string]string {
 	return found
 }
 
-// Upstream's own hub rolls out; the update comes in the middle of a rollout that fails. This hub takes over without touching a
-// cluster, and aborts once a person has named what was stable. Then upstream's takes over again, and this one once more: nobody notices. In the end
-// upstream's rolls out, and this hub does not hold on to what was stable before.
+// OCM's own hub rolls out, and is replaced during a rollout that fails. This hub takes over without changing a cluster, and aborts once a
+// user has named the stable version. Then OCM's hub takes over again, and this hub once more, without an effect on the clusters. Finally,
+// OCM's hub rolls out a version, and this hub does not keep the version that was stable before.
 func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 	t.Parallel()
 	f := newRealClusters(t, "takeover")
@@ -43,14 +43,14 @@ func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 	stop := f.w.startUpstream(ctx)
 	f.createOf(realTemplate("v1", true), ref("p1", progressive(1, "60s", 0, abortAll)))
 	eventually(t, "upstream completes v1", func() error {
-		// Upstream's is also complete before there is any decision.
+		// OCM's hub also reports complete before there is any decision.
 		if found := f.get(); found.Status.Summary.Available < 2 ||
 			!meta.IsStatusConditionTrue(found.Status.Conditions, workv1alpha1.ConditionPlacementRolledOut) {
 			return fmt.Errorf("%s", describe(found))
 		}
 		return nil
 	})
-	// Upstream's believes an agent that stamps the new generation on the old success, and would go on to c2: it hears nothing of c1.
+	// OCM's hub would accept the old success under the new generation, and continue with c2. So it gets no report from c1.
 	unheard := f.taps["c1"].hold(reports(func(*workv1.ManifestWorkStatus) bool { return true }))
 	f.roll("v2", false)
 	f.deploys(map[string]string{"c1": "v2", "c2": "v1"})
@@ -112,7 +112,7 @@ func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 	require.Len(t, f.revisions(), 3)
 	stop()
 
-	// What upstream's rolls out has nothing of this hub's: so it is known that v3 was left, and v4 is taken over as it is.
+	// The works that OCM's hub rolls out have no marks of this hub. So this hub knows that v3 was replaced, and takes over v4 as it is.
 	stop = f.w.startUpstream(ctx)
 	f.roll("v4", true)
 	f.deploys(map[string]string{"c1": "v4", "c2": "v4"})
@@ -144,8 +144,8 @@ func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 	require.False(t, decided.WasCurrent(known.CurrentRevision), "an abort does not return to what the other hub left")
 }
 
-// The hub of OCM 1.3 leaves the end of a work's name to the API server. Its works are adopted under the names that they have: nothing is written
-// to a cluster, and rollout, abort and deletion go on with the same works.
+// The hub of OCM 1.3 lets the API server generate the end of a work's name. Its works are adopted under their present names: nothing is
+// written to a cluster, and rollout, abort and deletion continue with the same works.
 func TestTakingOverGeneratedNames(t *testing.T) {
 	t.Parallel()
 	f := newRealClusters(t, "generated")
@@ -175,7 +175,7 @@ func TestTakingOverGeneratedNames(t *testing.T) {
 	require.Equal(t, names, f.workNames())
 }
 
-// workNames are the names and UIDs of the works, by cluster namespace.
+// workNames returns the names and UIDs of the works, by cluster namespace.
 func (f *realFleet) workNames() map[string]string {
 	f.t.Helper()
 	names := map[string]string{}

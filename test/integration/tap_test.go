@@ -14,8 +14,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// tap is on a connection of an agent: it notes the requests that passed, and can hold some of them back for a while, as a slow
-// network or a slow API server does.
+// tap sits on a connection of an agent. It records the requests that passed, and can delay some of them, as a slow network or a slow API
+// server does.
 type tap struct {
 	inner http.RoundTripper
 
@@ -25,36 +25,36 @@ type tap struct {
 	watched []watched
 }
 
-// request is one that passed.
+// request is a request that passed.
 type request struct {
 	method, path string
 	watch        bool
 	body         []byte
-	// status is that of the answer.
+	// status is the status code of the response.
 	status int
 }
 
 type matcher func(*request) bool
 
-// hold keeps requests until it is released.
+// hold delays requests until it is released.
 type hold struct {
 	matches  matcher
 	once     sync.Once
 	released chan struct{}
 	catches  sync.Once
-	// caught is closed when the first one waits.
+	// caught is closed when the first request waits.
 	caught chan struct{}
-	// answer is what a request gets that was held; empty for what the server says.
+	// answer returns the response to a request that was held; nil for the response of the server.
 	answer func(*http.Request) *http.Response
 }
 
-// watched is what happens around a request.
+// watched is a function that is called around a request.
 type watched struct {
 	matches matcher
 	around  func(pass func() (accepted bool))
 }
 
-// hold keeps requests back from now on.
+// hold delays matching requests after this call.
 func (t *tap) hold(matches matcher) *hold {
 	h := &hold{matches: matches, released: make(chan struct{}), caught: make(chan struct{})}
 	t.mu.Lock()
@@ -63,10 +63,10 @@ func (t *tap) hold(matches matcher) *hold {
 	return h
 }
 
-// release lets those through that wait, and all that come.
+// release lets the waiting requests and all later requests through.
 func (h *hold) release() { h.once.Do(func() { close(h.released) }) }
 
-// refuse lets them through, and those that wait get an error instead of an answer.
+// refuse releases the hold, but the waiting requests get an error instead of a response.
 func (h *hold) refuse() {
 	h.answer = func(r *http.Request) *http.Response {
 		return &http.Response{
@@ -77,14 +77,14 @@ func (h *hold) refuse() {
 	h.release()
 }
 
-// around lets a function say when a request passes.
+// around lets a function decide when a request passes.
 func (t *tap) around(matches matcher, do func(pass func() (accepted bool))) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.watched = append(t.watched, watched{matches, do})
 }
 
-// accepted are the requests that passed and that the server took.
+// accepted returns the requests that passed and that the server accepted.
 func (t *tap) accepted(matches matcher) []request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,7 +147,7 @@ func (t *tap) aroundOf(seen *request) []watched {
 	return slices.DeleteFunc(slices.Clone(t.watched), func(w watched) bool { return !w.matches(seen) })
 }
 
-// wait keeps a request while something holds it.
+// wait delays a request while a hold matches it.
 func (t *tap) wait(r *http.Request, seen *request) (*http.Response, error) {
 	t.mu.Lock()
 	holds := slices.Clone(t.holds)
@@ -174,7 +174,7 @@ func (t *tap) wait(r *http.Request, seen *request) (*http.Response, error) {
 	return nil, nil
 }
 
-// what requests are about
+// matchers of requests
 
 // reads matches the agent's reads of one ConfigMap, on its own cluster.
 func reads(object string) matcher {
@@ -193,7 +193,7 @@ func writes(object string) matcher {
 // watches matches watches of ConfigMaps.
 func watches(r *request) bool { return r.watch && strings.Contains(r.path, "/configmaps") }
 
-// reports matches what the agent reports to the hub.
+// reports matches the agent's reports to the hub.
 func reports(says func(*workv1.ManifestWorkStatus) bool) matcher {
 	return func(r *request) bool {
 		if r.method != http.MethodPatch || !strings.HasSuffix(r.path, "/status") || !strings.Contains(r.path, "/manifestworks/") {
@@ -204,7 +204,7 @@ func reports(says func(*workv1.ManifestWorkStatus) bool) matcher {
 	}
 }
 
-// is matches a condition of a generation. An empty status stands for any.
+// is matches a condition of a generation. An empty status stands for any status.
 func is(conditionType string, status metav1.ConditionStatus, generation int64) func(*workv1.ManifestWorkStatus) bool {
 	return func(s *workv1.ManifestWorkStatus) bool {
 		found := meta.FindStatusCondition(s.Conditions, conditionType)

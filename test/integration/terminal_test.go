@@ -20,7 +20,7 @@ var buildPlugin = sync.OnceValues(func() (string, error) {
 	return binary, nil
 })
 
-// In a real terminal, `get -w` redraws in place without remains, wraps no table, and leaves the last screen.
+// In a real terminal, `get -w` redraws in place without remains of the previous screen, wraps no table, and leaves the last screen.
 func TestWatchInATerminal(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{80, 200} {
@@ -64,7 +64,7 @@ func (f *fleet) watchedIn(term *terminaltest.Terminal) {
 	f.t.Log("\n" + screen)
 }
 
-// fits demands that each row of the screen is one line, and that the table has no second line.
+// fits requires that each row of the table is on one line of the screen.
 func (f *fleet) fits(screen string, width int) {
 	f.t.Helper()
 	header, rows := -1, strings.Split(screen, "\n")

@@ -19,7 +19,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// parts are the objects of a template on their clusters: a kind of each sort, once updated and once applied server-side.
+// parts are the objects of a template on their clusters: each sort of kind, once with updates and once with server-side apply.
 type parts struct {
 	*labFleet
 	clients map[string]dynamic.Interface
@@ -29,9 +29,9 @@ type parts struct {
 type part struct {
 	resource schema.GroupVersionResource
 	kind     string
-	// apply says that the agent applies it server-side.
+	// apply is true if the agent uses server-side apply.
 	apply bool
-	// content returns what the object holds in a version.
+	// content returns the content of the object in a version.
 	content func(version string) map[string]any
 }
 
@@ -46,7 +46,7 @@ func widgetContent(version string) map[string]any {
 	return map[string]any{"spec": map[string]any{"version": version, "sizes": []any{1, 2.5, "3"}}}
 }
 
-// deploymentContent leaves much to the API server's defaults.
+// deploymentContent leaves many fields to the API server's defaults.
 func deploymentContent(version string) map[string]any {
 	return map[string]any{"spec": map[string]any{
 		"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}},
@@ -69,7 +69,7 @@ var sorts = map[string]part{
 	"widget-applied":     {widgets, "Widget", true, widgetContent},
 }
 
-// newParts makes a fleet on whose clusters the custom resource is known.
+// newParts returns a fleet whose clusters have the custom resource.
 func newParts(t *testing.T) *parts {
 	t.Helper()
 	shares(t)
@@ -108,7 +108,7 @@ func newParts(t *testing.T) *parts {
 
 func (f *parts) objectName(sort string) string { return f.namespace + "-" + sort }
 
-// template holds each part in its version; v1 where versions has none.
+// template returns a template with each part in its version; v1 if versions does not list the part.
 func (f *parts) template(versions map[string]string) workv1.ManifestWorkSpec {
 	f.t.Helper()
 	spec := workv1.ManifestWorkSpec{}
@@ -138,7 +138,7 @@ func (f *parts) template(versions map[string]string) workv1.ManifestWorkSpec {
 	return spec
 }
 
-// stored are the resource versions of the objects on all clusters, and their UIDs.
+// stored returns the resource versions and the UIDs of the objects on all clusters.
 func (f *parts) stored() map[string]string {
 	f.t.Helper()
 	found := map[string]string{}
@@ -152,7 +152,7 @@ func (f *parts) stored() map[string]string {
 	return found
 }
 
-// touched are the parts that differ, on each cluster.
+// touched returns the parts that differ, on each cluster.
 func touched(before, after map[string]string) (all []string) {
 	for key := range before {
 		if before[key] != after[key] {
@@ -163,7 +163,7 @@ func touched(before, after map[string]string) (all []string) {
 	return all
 }
 
-// reported waits until each agent has applied today's generation of its work.
+// reported waits until each agent has applied the current generation of its work.
 func (f *parts) reported() {
 	f.t.Helper()
 	for _, short := range f.clusters {
@@ -178,8 +178,8 @@ func (f *parts) reported() {
 	}
 }
 
-// writes demands that a change of the ManifestWorkReplicaSet leads to writes of these parts on each cluster, and of no other. The agents look at
-// their clusters again and again meanwhile.
+// writes requires that a change of the ManifestWorkReplicaSet leads to writes of exactly these parts on each cluster. Meanwhile, the agents
+// check their clusters repeatedly.
 func (f *parts) writes(change func(*workv1alpha1.ManifestWorkReplicaSet), done func() error, wanted ...string) {
 	f.t.Helper()
 	before := f.stored()
@@ -214,8 +214,8 @@ func (f *parts) generation(wanted int64) func() error {
 	}
 }
 
-// A change of one manifest leaves the other objects on the clusters alone, whatever their kind and however they are applied; a change of a
-// placementRef or of a label leaves all of them alone.
+// A change of one manifest does not write the other objects on the clusters, regardless of their kind and of how they are applied. A change
+// of a placementRef or of a label writes none of them.
 func TestUnchangedParts(t *testing.T) {
 	t.Parallel()
 	f := newParts(t)
@@ -249,7 +249,7 @@ func TestUnchangedParts(t *testing.T) {
 	f.writes(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.PlacementRefs[0].Name = "p2" },
 		label(workv1alpha1.LabelPlacement, "p2"))
 
-	// An undo writes what differs, and nothing else.
+	// An undo writes only the parts that differ.
 	generation++
 	spec := f.template(map[string]string{"config": "v2", "config-applied": "v2", "deployment": "v2", "deployment-applied": "v2", "widget": "v2"})
 	f.writes(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.ManifestWorkTemplate = spec }, f.generation(generation), "widget-applied")

@@ -63,7 +63,7 @@ func (w *world) says(t *testing.T, namespace, kind, reason string) (note string)
 	return note
 }
 
-// untouched are the resource versions of the works and the revisions: what a change of the hub's version alone leaves as it is.
+// untouched returns the resource versions of the works and the revisions, which a change of the hub's version alone must not change.
 func (f *fleet) untouched() map[string]string {
 	f.t.Helper()
 	found := map[string]string{}
@@ -77,7 +77,7 @@ func (f *fleet) untouched() map[string]string {
 	return found
 }
 
-// startVersion runs the hub as a version in this process, as the leader of its replicas. The next one leads once stop has returned.
+// startVersion runs a version of the hub in this process, as the leader of its replicas. The next version leads once stop has returned.
 func (w *world) startVersion(t *testing.T, version string, wrappers ...func(http.RoundTripper) http.RoundTripper) (stop func()) {
 	t.Helper()
 	options := hub.NewOptions()
@@ -92,7 +92,7 @@ func (w *world) startVersion(t *testing.T, version string, wrappers ...func(http
 
 const snapshotOf900 = workv1alpha1.AnnotationSnapshotPrefix + "v9.0.0"
 
-// The newer version leaves snapshots, and loses an abort; the older one restores it, and touches no cluster for that.
+// The newer version leaves snapshots, and loses an abort. The older version restores the abort without writing to a cluster.
 func TestHubGoesUpAndDown(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "updown")
@@ -136,7 +136,8 @@ func TestHubGoesUpAndDown(t *testing.T) {
 	require.Equal(t, generations, f.generations(), "no cluster noticed")
 }
 
-// loses is the damage that a newer version may do to an abort: it forgets the abort, and writes ledgers that this version can't read.
+// loses simulates the damage that a newer version may do to an abort: it forgets the abort, and writes ledgers that this version can't
+// read.
 func (f *fleet) loses() {
 	f.t.Helper()
 	before := f.ledger()
@@ -154,7 +155,7 @@ func (f *fleet) loses() {
 	}
 }
 
-// dies runs a version again and again, which is killed after each of its writes, until it is recorded. It returns the writes.
+// dies runs a version repeatedly, killing it after each of its writes, until the version is recorded. It returns the writes.
 func (w *world) dies(t *testing.T, version string) (writes []string) {
 	t.Helper()
 	for range 50 {
@@ -173,7 +174,7 @@ func (w *world) dies(t *testing.T, version string) (writes []string) {
 	return nil
 }
 
-// A version that is killed after each write of its upgrade, or of its downgrade, is resumed by the next one, and comes to the same end (R36, R37,
+// If a version is killed after each write of its upgrade or downgrade, the next process continues, and reaches the same result (R36, R37,
 // P5).
 func TestVersionsKilledAfterEveryWrite(t *testing.T) {
 	t.Parallel()
@@ -213,8 +214,8 @@ func TestVersionsKilledAfterEveryWrite(t *testing.T) {
 	require.Equal(t, generations, f.generations(), "no cluster noticed")
 }
 
-// Replicas of two versions hand the lease to each other, and somebody edits the template in between: the edit and its rollout stay. So does
-// everything where a GitOps tool removes the annotation.
+// Replicas of two versions hand the lease to each other, and a user edits the template in between: the edit and its rollout stay.
+// Everything also stays if a GitOps tool removes the annotation.
 func TestLeaseBetweenVersions(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "lease")
@@ -259,7 +260,7 @@ func TestLeaseBetweenVersions(t *testing.T) {
 	require.Equal(t, before, f.untouched())
 }
 
-// A version without snapshots does not reconcile ManifestWorkReplicaSets, and collects completed works all the same. It continues when a person
+// A version without snapshots does not reconcile ManifestWorkReplicaSets, but still collects completed works. It continues when a user
 // deletes the ConfigMap.
 func TestDowngradeIsRefused(t *testing.T) {
 	t.Parallel()
@@ -308,8 +309,8 @@ func TestDowngradeIsRefused(t *testing.T) {
 	w.recorded(t, "v9.0.0", "")
 }
 
-// With the rights of OCM's role, and those on ControllerRevisions, but none on the ConfigMap, the hub rolls out, and says what is missing. With
-// the Role of deploy/ it records its version.
+// With the permissions of OCM's role and on ControllerRevisions, but none on the ConfigMap, the hub rolls out, and reports the missing
+// permission. With the Role of deploy/, it records its version.
 func TestVersionNeedsARight(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "versionright")

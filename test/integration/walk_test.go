@@ -25,8 +25,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
-// TestWalk: the person on call is woken up while half of 20 clusters are sick. The screens show what is wrong and why, what happens next
-// and when, and which commands to type. Read a changed file as that person would.
+// TestWalk: the engineer on call is woken up while half of 20 clusters are sick. The screens show what is wrong and why, what happens next
+// and when, and which commands to type. Read a changed file as that engineer would.
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "walk")
@@ -40,7 +40,7 @@ func TestWalk(t *testing.T) {
 	fast.fallsSick("c04", "c05", "c06", "c07", "c08", "c09", "c10")
 	slow.quiet()
 	fast.quiet()
-	stop() // The screens show the moment before that: no deadline passes while they are read.
+	stop() // The screens show the time before that: no deadline passes while they are read.
 	slow.shows("walk-10m", slow.began().Add(30*time.Second), true)
 	began := fast.began()
 	fast.shows("walk-40s", began.Add(30*time.Second), true)
@@ -92,7 +92,7 @@ func (f *fleet) fallsSick(degraded ...string) {
 	for _, short := range f.clusters[:11] {
 		f.agentsReport(short, "v2", silent)
 	}
-	f.agentsReport("c01", "v1", silent) // It does not answer after an abort either.
+	f.agentsReport("c01", "v1", silent) // It does not respond after an abort either.
 	f.agentsReport("c11", "v1", silent)
 	f.forbid("c02")
 	f.because("image v2")
@@ -125,7 +125,7 @@ func (f *fleet) began() time.Time {
 	return time.Time{}
 }
 
-// shows compares the screens at a time with a golden file. leads makes the hub the leader at that time.
+// shows compares the screens at a time with a golden file. If leads is true, the hub holds the Lease at that time.
 func (f *fleet) shows(name string, at time.Time, leads bool) {
 	f.t.Helper()
 	if leads {
@@ -163,7 +163,7 @@ func walkAge(d time.Duration) string {
 	return "1h"
 }
 
-// renews writes the Lease of the leader. The hubs of these tests need none.
+// renews writes the Lease of the leader. The hubs of these tests do not need a Lease.
 func (f *fleet) renews(at time.Time) {
 	f.t.Helper()
 	leases := f.w.kube.CoordinationV1().Leases(sandbox.HubNamespace)

@@ -120,7 +120,7 @@ func (b *besideHub) installs(t *testing.T) {
 	b.operatorRunsNone(t)
 }
 
-// operatorRunsNone requires that the operator runs no work controller.
+// operatorRunsNone requires that the operator does not run a work controller.
 func (b *besideHub) operatorRunsNone(t *testing.T) {
 	t.Helper()
 	eventually(t, "the operator runs no work controller", func() error {

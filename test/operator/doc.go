@@ -1,4 +1,4 @@
-// Package operator shows the work hub where it is to run: on a hub that OCM's ClusterManager operator set up, as the Deployment that
-// the operator writes, with the rights that the operator and deploy/ give it. All parts are OCM's own or this project's; only the
-// kubelet is played.
+// Package operator tests the work hub in its real environment: on a hub that OCM's ClusterManager operator set up, as the Deployment that
+// the operator writes, with the permissions from the operator and deploy/. All parts are OCM's or this project's. Only the kubelet is
+// simulated.
 package operator

@@ -17,10 +17,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/operator/operatortest"
 )
 
-// patience is how long a test waits for what should happen. It passes only when something is wrong, or the machine is busy.
+// patience is the time limit of a wait. It elapses only if something is wrong, or the machine is busy.
 const patience = time.Minute
 
-// hub is where the work hub is to run, and what of this project runs there.
+// hub is a hub of OCM with the components of this project that run there.
 type hub struct {
 	*operatortest.Hub
 	definitions apiextensionsclient.Interface
@@ -29,7 +29,7 @@ type hub struct {
 	// image is the path of the binary that the work hub runs.
 	image   string
 	webhook *sandbox.WebhookServer
-	// asked is how many requests of the work hub the audit log had when the hub had all its rights.
+	// asked is the number of the work hub's requests in the audit log at the time when the hub got all its permissions.
 	asked int
 }
 
@@ -40,9 +40,9 @@ func newHub(t *testing.T) *hub {
 	h := &hub{auditLog: filepath.Join(t.TempDir(), "audit.log")}
 	h.Hub = operatortest.Start(t,
 		"--audit-policy-file="+policy, "--audit-log-path="+h.auditLog,
-		// As on an older hub, where a client that fills its cache has to list.
+		// As on an older hub, where a client has to list objects to fill its cache.
 		"--feature-gates=WatchList=false",
-		// As on OpenShift: who makes an object that holds its owner up needs a right on that owner.
+		// As on OpenShift: creating an object that blocks the deletion of its owner requires a permission on that owner.
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 	)
 	h.definitions, err = apiextensionsclient.NewForConfig(h.Plane.RESTConfig())
@@ -68,7 +68,7 @@ func (h *hub) runDeployments(t *testing.T) {
 	}
 }
 
-// pull puts a binary where the work hub finds its image.
+// pull copies a binary to the path of the work hub's image.
 func (h *hub) pull(t *testing.T, binary string) {
 	t.Helper()
 	require.NoError(t, os.RemoveAll(h.image))
@@ -85,7 +85,7 @@ func (h *hub) joinAndPlace(t *testing.T) {
 	h.Join(t)
 }
 
-// definition is the CRD of ManifestWorkReplicaSets that the hub has.
+// definition returns the hub's CRD of ManifestWorkReplicaSets.
 func (h *hub) definition(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	crd, err := h.definitions.ApiextensionsV1().CustomResourceDefinitions().
@@ -94,13 +94,13 @@ func (h *hub) definition(t *testing.T) *apiextensionsv1.CustomResourceDefinition
 	return crd
 }
 
-// knowsAborts reports whether a CRD has the field by which an abort is remembered, which upstream's lacks.
+// knowsAborts reports whether a CRD has the field that records an abort, which upstream's CRD lacks.
 func knowsAborts(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	_, ok := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Properties["abortedTime"]
 	return ok
 }
 
-// eventually polls until check returns nil, and fails with what it said last.
+// eventually polls until check returns nil, and fails with its last error.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
 	await.Eventually(t, patience, what, check)

@@ -22,7 +22,7 @@ import (
 // The operator's name for the version of a CRD.
 const versionAnnotation = "operator.open-cluster-management.io/version"
 
-// TestWithTheOperator is one story on one hub: each part begins where the one before ended.
+// TestWithTheOperator is one story on one hub: each part begins where the previous part ended.
 func TestWithTheOperator(t *testing.T) {
 	h := newHub(t)
 	t.Run("before deploy/ the hub is upstream's", h.isUpstreams)
@@ -71,7 +71,7 @@ func (h *hub) runsTheDeployment(t *testing.T) {
 	require.Equal(t, h.rendered(t, ocm.WorkDeployment), container.Args)
 }
 
-// rendered are the arguments that the operator of the linked release gives to a Deployment of this hub.
+// rendered returns the arguments that the operator of the linked release gives to a Deployment of this hub.
 func (h *hub) rendered(t *testing.T, file string) []string {
 	t.Helper()
 	values := ocm.Defaults()
@@ -85,7 +85,7 @@ func (h *hub) rollsOutAbortsAndUndoes(t *testing.T) {
 	first := h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
 	h.everywhere(t, "v1")
 
-	// What the older CRD had dropped from the spec comes with this update.
+	// This update restores the fields that the older CRD had dropped from the spec.
 	h.update(t, "v2", false)
 	aborted := h.reaches(t, workv1alpha1.ReasonRolloutAborted)
 	h.everywhere(t, "v1")
@@ -104,7 +104,7 @@ func (h *hub) rollsOutAbortsAndUndoes(t *testing.T) {
 	require.Equal(t, []string{"v2", "v3", "v1"}, h.versions(t))
 }
 
-// survivesTheOperator has the operator apply everything again: its own CRD, which knows no revisions, among it.
+// survivesTheOperator makes the operator apply everything again, including its own CRD, which has no revisions.
 func (h *hub) survivesTheOperator(t *testing.T) {
 	before := h.definition(t)
 	h.resync(t, "quay.io/open-cluster-management/registration:v1.2.0")
@@ -117,15 +117,15 @@ func (h *hub) survivesTheOperator(t *testing.T) {
 	h.everywhere(t, "v3")
 }
 
-// goesUpAndDown has the operator roll out another version of the image, and the first one again. Each of them records its version with the rights
-// that deploy/ gives, and no cluster notices.
+// goesUpAndDown makes the operator roll out another version of the image, and then the first version again. Each version records itself
+// with the permissions of deploy/, without an effect on the clusters.
 func (h *hub) goesUpAndDown(t *testing.T) {
 	older, err := os.Readlink(h.image)
 	require.NoError(t, err)
 	newer := operatortest.BuildRelease(t, "v9.1.0")
 	works, revisions := h.workGenerations(t), h.versions(t)
 	for _, step := range []struct{ image, binary, version, snapshots string }{
-		{"registry.example.com/work:again", older, "v9.0.0", ""}, // It started without the rights.
+		{"registry.example.com/work:again", older, "v9.0.0", ""}, // It started without the permissions.
 		{"registry.example.com/work:newer", newer, "v9.1.0", "v9.0.0"},
 		{"registry.example.com/work:v1.0.0", older, "v9.0.0", ""},
 	} {
@@ -148,7 +148,7 @@ func (h *hub) goesUpAndDown(t *testing.T) {
 	require.Equal(t, revisions, h.versions(t))
 }
 
-// resync changes what has nothing to do with works in the ClusterManager, and waits until the operator went through everything.
+// resync changes a field of the ClusterManager that does not affect works, and waits until the operator has processed everything.
 func (h *hub) resync(t *testing.T, registrationImage string) {
 	t.Helper()
 	require.NoError(t, h.Operator.Change(t.Context(), func(spec *operatorv1.ClusterManagerSpec) {
@@ -164,8 +164,8 @@ func (h *hub) status(t *testing.T) workv1alpha1.ManifestWorkReplicaSetStatus {
 	return mwrs.Status
 }
 
-// obeysTheFeatureGate: without the gate the operator deletes Deployment, ServiceAccount and role of the work hub, and so the kubelet ends
-// it. What is changed meanwhile waits until the gate is on again.
+// obeysTheFeatureGate: without the gate, the operator deletes the work hub's Deployment, ServiceAccount and role, so the kubelet ends the
+// work hub. Changes in that time wait until the gate is enabled again.
 func (h *hub) obeysTheFeatureGate(t *testing.T) {
 	ctx := t.Context()
 	before := h.work.Process()
@@ -189,8 +189,8 @@ func (h *hub) obeysTheFeatureGate(t *testing.T) {
 	require.Equal(t, versions, h.versions(t))
 	require.True(t, knowsAborts(h.definition(t)))
 
-	// The operator took the role away before the hub could give its lease back, and the next hub would wait until the lease is over:
-	// more than two minutes.
+	// The operator deleted the role before the hub could release its Lease. The next hub would wait until the Lease expires: more than two
+	// minutes.
 	require.NoError(t, h.Kube.CoordinationV1().Leases(sandbox.HubNamespace).Delete(ctx, "work-manager-lock", metav1.DeleteOptions{}))
 	h.setGate(t, operatorv1.FeatureGateModeTypeEnable)
 	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
@@ -212,7 +212,7 @@ func (h *hub) setGate(t *testing.T, mode operatorv1.FeatureGateModeType) {
 	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 }
 
-// needsItsRights reads in the API server's audit log what the work hub asked for in all parts before this one.
+// needsItsRights compares the hub's permissions with its requests in the API server's audit log, from all earlier parts.
 func (h *hub) needsItsRights(t *testing.T) {
 	objects, err := deploy.Render()
 	require.NoError(t, err)
@@ -246,8 +246,8 @@ func (h *hub) needsItsRights(t *testing.T) {
 	require.False(t, review.Status.Allowed, "the work hub runs with the rights of an administrator")
 }
 
-// goesBack is the way back that deploy/README.md describes, as far as the CRD goes: it is also the proof that nothing but
-// the annotation keeps the operator from taking our fields away.
+// goesBack is the way back in deploy/README.md, as far as the CRD is concerned. It also proves that only the annotation keeps the operator
+// from removing this project's fields.
 func (h *hub) goesBack(t *testing.T) {
 	crd := h.definition(t)
 	delete(crd.Annotations, versionAnnotation)
@@ -257,7 +257,7 @@ func (h *hub) goesBack(t *testing.T) {
 	require.False(t, knowsAborts(h.definition(t)))
 	h.keepsHistoryWithoutTheCRD(t)
 
-	// And forth again.
+	// Then forward again.
 	require.NoError(t, sandbox.Deploy(t.Context(), h.Plane.RESTConfig()))
 	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 	require.True(t, knowsAborts(h.definition(t)))

@@ -22,7 +22,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// request is what the API server's audit log says of one.
+// request is a request in the API server's audit log.
 type request struct {
 	Verb      string    `json:"verb"`
 	Received  time.Time `json:"requestReceivedTimestamp"`
@@ -40,7 +40,7 @@ func (r request) String() string {
 	return fmt.Sprintf("%s %s/%s", r.grant(), r.ObjectRef.Namespace, r.ObjectRef.Name)
 }
 
-// grant is what a role has to say so that the request is allowed.
+// grant returns the permission that a role must have to allow the request.
 func (r request) grant() string {
 	resource := r.ObjectRef.Resource
 	if r.ObjectRef.Subresource != "" {
@@ -49,14 +49,14 @@ func (r request) grant() string {
 	return grant(r.Verb, resource, r.ObjectRef.APIGroup)
 }
 
-// decision is allow or forbid.
+// decision returns allow or forbid.
 func (r request) decision() string { return r.Annotations["authorization.k8s.io/decision"] }
 
 func grant(verb, resource, group string) string {
 	return fmt.Sprintf("%s %s.%s", verb, resource, group)
 }
 
-// readAudit reads the requests of the one user whom the policy logs. It fails while the last line is being written.
+// readAudit reads the requests of the only user that the audit policy logs. It fails while the last line is being written.
 func readAudit(path string) ([]request, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -76,7 +76,7 @@ func readAudit(path string) ([]request, error) {
 	}
 }
 
-// grants are the single rights that roles give to the hub: those for people are bound to nobody.
+// grants returns the single permissions that roles grant to the hub. It skips the user roles, which have no bindings.
 func grants(t *testing.T, objects []*unstructured.Unstructured) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -99,7 +99,7 @@ func grants(t *testing.T, objects []*unstructured.Unstructured) map[string]bool 
 	return all
 }
 
-// avoidsATakenName gives somebody else the name that the next revision would get: the hub has to read what is there.
+// avoidsATakenName creates an object of another owner with the name of the next revision, so that the hub has to read that object.
 func (h *hub) avoidsATakenName(t *testing.T) {
 	ctx := t.Context()
 	api := h.ReplicaSets.WorkV1alpha1().ManifestWorkReplicaSets(namespace)

@@ -23,13 +23,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/operator/operatortest"
 )
 
-// What the hub says is missing, and how to add it.
+// The hub's messages about missing parts, and how to add them.
 const (
 	missingCRD    = "its CRD of ManifestWorkReplicaSet is not the one of this hub; apply the CRD that came with this hub"
 	missingRights = "the API server does not let this hub read ControllerRevisions. Apply the ClusterRole and its binding of this release (deploy/base)"
 )
 
-// nameImage has the operator make the Deployments of deploy/, without the rest of it.
+// nameImage makes the operator create the Deployments of deploy/, without the rest of deploy/.
 func (h *hub) nameImage(t *testing.T) {
 	t.Helper()
 	require.NoError(t, h.Operator.Change(t.Context(), func(spec *operatorv1.ClusterManagerSpec) {
@@ -41,14 +41,14 @@ func (h *hub) nameImage(t *testing.T) {
 	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 }
 
-// runsWithoutTheRest: the ClusterManager names the image, and nobody applied CRD and roles of deploy/.
+// runsWithoutTheRest: the ClusterManager names the image, but the CRD and the roles of deploy/ were not applied.
 func (h *hub) runsWithoutTheRest(t *testing.T) {
 	require.False(t, knowsAborts(h.definition(t)))
 
 	h.create(t, "v0")
 	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
 	h.everywhere(t, "v0")
-	// Longer than it takes until the hub looks for a history again.
+	// Longer than the interval at which the hub looks for a history.
 	h.quiet(t, 16*time.Second)
 	seen := h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
 	require.Empty(t, seen.Status.CurrentRevision, "upstream's CRD keeps it")
@@ -59,7 +59,7 @@ func (h *hub) runsWithoutTheRest(t *testing.T) {
 	h.told(t, workv1alpha1.EventHistoryUnavailable, missingRights)
 }
 
-// runsWithoutRights: the CRD is there, and the roles are not.
+// runsWithoutRights: the CRD is installed, but the roles are not.
 func (h *hub) runsWithoutRights(t *testing.T) {
 	objects, err := deploy.Render()
 	require.NoError(t, err)
@@ -69,7 +69,7 @@ func (h *hub) runsWithoutRights(t *testing.T) {
 		}
 	}
 	eventually(t, "the CRD is served", func() error {
-		// The API server fills in what only this CRD has a default for.
+		// The API server sets the defaults that only this CRD has.
 		if mwrs, err := h.get(t.Context()); err != nil || mwrs.Spec.RevisionHistoryLimit == nil {
 			return fmt.Errorf("the old one is, or: %w", err)
 		}
@@ -83,12 +83,12 @@ func (h *hub) runsWithoutRights(t *testing.T) {
 	require.Equal(t, everyWork(2), h.workGenerations(t))
 }
 
-// startsItsHistory applies deploy/ to a hub that runs. No cluster notices.
+// startsItsHistory applies deploy/ to a running hub, without an effect on the clusters.
 func (h *hub) startsItsHistory(t *testing.T) {
 	before := h.work.Process()
 	require.NoError(t, sandbox.Deploy(t.Context(), h.Plane.RESTConfig()))
 	require.NoError(t, h.Operator.WaitApplied(t.Context()))
-	// The informer of revisions was refused again and again, and tries more and more seldom: every minute at last.
+	// The informer of revisions was rejected repeatedly, and retries less and less often: in the end, every minute.
 	await.Eventually(t, 2*time.Minute, "the history starts", func() error {
 		seen, err := h.get(t.Context())
 		if err != nil {
@@ -114,7 +114,7 @@ func (h *hub) startsItsHistory(t *testing.T) {
 	h.asked = len(requests)
 }
 
-// keepsHistoryWithoutTheCRD: the rights are there, and the CRD is upstream's.
+// keepsHistoryWithoutTheCRD: the permissions exist, but the CRD is upstream's.
 func (h *hub) keepsHistoryWithoutTheCRD(t *testing.T) {
 	before := h.workGenerations(t)
 	seen := h.rollsOut(t, "v5c", 5*time.Second)
@@ -126,7 +126,7 @@ func (h *hub) keepsHistoryWithoutTheCRD(t *testing.T) {
 	}
 }
 
-// survivesUpstreamsHub has OCM's own hub take over while CRD and rights stay, and this hub once more after it.
+// survivesUpstreamsHub lets OCM's own hub take over while the CRD and the permissions stay, and then this hub again.
 func (h *hub) survivesUpstreamsHub(t *testing.T) {
 	ctx := t.Context()
 	h.quiet(t, 3*time.Second)
@@ -164,7 +164,7 @@ func (h *hub) survivesUpstreamsHub(t *testing.T) {
 	h.everywhere(t, "v7")
 }
 
-// startUpstream runs OCM's own hub controllers with the rights of the work controller's ServiceAccount.
+// startUpstream runs OCM's own hub controllers with the permissions of the work controller's ServiceAccount.
 func (h *hub) startUpstream(t *testing.T) (stop func()) {
 	t.Helper()
 	require.NoError(t, manager.EnableReplicaSets())
@@ -176,7 +176,7 @@ func (h *hub) startUpstream(t *testing.T) (stop func()) {
 	return func() { require.NoError(t, end()) }
 }
 
-// rollsOut rolls a version out that works, and returns what is seen when the work hub has written nothing for some time after it.
+// rollsOut rolls out a working version. It returns the object after the work hub has written nothing for the given time.
 func (h *hub) rollsOut(t *testing.T, version string, quiet time.Duration) *workv1alpha1.ManifestWorkReplicaSet {
 	t.Helper()
 	h.update(t, version, true)
@@ -186,7 +186,7 @@ func (h *hub) rollsOut(t *testing.T, version string, quiet time.Duration) *workv
 	return h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
 }
 
-// quiet waits until the work hub has written nothing for some time, nor tried to. One that loops never gets there.
+// quiet waits until the work hub has neither written nor tried to write anything for some time. A hub that loops never reaches this.
 func (h *hub) quiet(t *testing.T, duration time.Duration) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("no writes for %v", duration), func() error {
@@ -203,13 +203,13 @@ func (h *hub) quiet(t *testing.T, duration time.Duration) {
 	})
 }
 
-// writes reports whether a request was to change what the work hub is there for; its own lease aside.
+// writes reports whether a request tried to write a work, a ManifestWorkReplicaSet, a revision or an event.
 func (r request) writes() bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb) &&
 		slices.Contains([]string{"manifestworks", "manifestworkreplicasets", "controllerrevisions", "events"}, r.ObjectRef.Resource)
 }
 
-// told waits until an event and the log of the work hub have said something.
+// told waits until an event and the log of the work hub have a text.
 func (h *hub) told(t *testing.T, reason, what string) {
 	t.Helper()
 	eventually(t, "an event "+reason, func() error {
@@ -232,7 +232,7 @@ func progressing(mwrs *workv1alpha1.ManifestWorkReplicaSet) string {
 	return ""
 }
 
-// everyWork is a generation that all works have.
+// everyWork returns the same generation for all works.
 func everyWork(generation int64) map[string]int64 {
 	generations := map[string]int64{}
 	for _, cluster := range operatortest.ClusterNames {

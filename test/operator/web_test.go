@@ -28,7 +28,7 @@ const (
 	name      = "web"
 )
 
-// web is the ManifestWorkReplicaSet in a version, which works or doesn't.
+// web returns the ManifestWorkReplicaSet in a version that works or doesn't.
 func web(t *testing.T, version string, works bool) *workv1alpha1.ManifestWorkReplicaSet {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/web.yaml")
@@ -64,7 +64,7 @@ func (h *hub) get(ctx context.Context) (*workv1alpha1.ManifestWorkReplicaSet, er
 	return h.ReplicaSets.WorkV1alpha1().ManifestWorkReplicaSets(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// reaches waits until Progressing has a reason, for the spec as it is now, and returns what was seen then.
+// reaches waits until Progressing has a reason for the current spec, and returns the object at that time.
 func (h *hub) reaches(t *testing.T, reason string) *workv1alpha1.ManifestWorkReplicaSet {
 	t.Helper()
 	var seen *workv1alpha1.ManifestWorkReplicaSet
@@ -103,7 +103,7 @@ func (h *hub) everywhere(t *testing.T, version string) {
 	}
 }
 
-// revisions are those that the hub keeps, the oldest first.
+// revisions returns the revisions that the hub keeps, the oldest first.
 func (h *hub) revisions(t *testing.T) []appsv1.ControllerRevision {
 	t.Helper()
 	list, err := h.Kube.AppsV1().ControllerRevisions(namespace).List(t.Context(), metav1.ListOptions{
@@ -114,7 +114,7 @@ func (h *hub) revisions(t *testing.T) []appsv1.ControllerRevision {
 	return list.Items
 }
 
-// versions are what the revisions record.
+// versions returns the versions that the revisions record.
 func (h *hub) versions(t *testing.T) []string {
 	t.Helper()
 	var versions []string
@@ -132,7 +132,7 @@ func (h *hub) versions(t *testing.T) []string {
 	return versions
 }
 
-// workGenerations tell whether anybody wrote the spec of a work.
+// workGenerations returns the generations of the works, which show whether the spec of a work was written.
 func (h *hub) workGenerations(t *testing.T) map[string]int64 {
 	t.Helper()
 	list, err := h.Works.WorkV1().ManifestWorks(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{
@@ -146,7 +146,7 @@ func (h *hub) workGenerations(t *testing.T) map[string]int64 {
 	return generations
 }
 
-// gone returns nil for the error of what isn't there.
+// gone returns nil for a NotFound error.
 func gone(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

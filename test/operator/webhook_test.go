@@ -27,9 +27,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/registration"
 )
 
-// runsTheWebhook asks the webhook server, which runs as the operator's Deployment, what an API server would ask it. The operator registers
-// it only when all its Deployments are ready, the ones that nobody runs here too; and an API server finds it by a Service, which
-// nobody makes reachable here. So the test follows the two configurations itself.
+// runsTheWebhook sends the requests of an API server to the webhook server, which runs as the operator's Deployment. The operator registers
+// the webhook only when all its Deployments are ready, including those that do not run here. An API server would find the webhook by a
+// Service, which is not reachable here. So the test follows the two configurations itself.
 func (h *hub) runsTheWebhook(t *testing.T) {
 	ctx := t.Context()
 	deployment, err := h.Kube.AppsV1().Deployments(sandbox.HubNamespace).Get(ctx, sandbox.WorkWebhook, metav1.GetOptions{})
@@ -59,7 +59,7 @@ func (h *hub) runsTheWebhook(t *testing.T) {
 	answer = h.ask(t, theirs, "manifestworks", "v1", "ManifestWork", work("", ""))
 	require.False(t, answer.Allowed)
 	require.Contains(t, answer.Result.Message, "manifests should not be empty")
-	// This one needs a right of the ServiceAccount: to ask what others may do.
+	// This request requires a permission of the ServiceAccount: to check the permissions of others.
 	answer = h.ask(t, theirs, "manifestworks", "v1", "ManifestWork",
 		work(manifest, `,"executor":{"subject":{"type":"ServiceAccount","serviceAccount":{"namespace":"default","name":"admin"}}}`))
 	require.False(t, answer.Allowed)
@@ -75,7 +75,7 @@ func (h *hub) runsTheWebhook(t *testing.T) {
 	require.Contains(t, answer.Result.Message, "manifests should not be empty")
 }
 
-// configurations are how an API server is told to call the webhooks: the operator's, filled in as the operator does it, and ours, as
+// configurations returns the client configurations of the webhooks: the operator's, filled in as the operator does, and this project's, as
 // the work controller fills it in.
 func (h *hub) configurations(t *testing.T) (theirs, ours admissionregistrationv1.WebhookClientConfig) {
 	t.Helper()
@@ -84,7 +84,7 @@ func (h *hub) configurations(t *testing.T) (theirs, ours admissionregistrationv1
 	ca := []byte(bundle.Data["ca-bundle.crt"])
 
 	values := ocm.Defaults()
-	// Releases before 1.3 fill in the one of the registration webhook, which is the same.
+	// Releases before 1.3 fill in the CA of the registration webhook, which is the same.
 	encoded := base64.StdEncoding.EncodeToString(ca)
 	values["RegistrationAPIServiceCABundle"], values["WorkAPIServiceCABundle"] = encoded, encoded
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
@@ -106,7 +106,8 @@ func (h *hub) configurations(t *testing.T) (theirs, ours admissionregistrationv1
 	return theirs, ours
 }
 
-// ask sends the creation of an object by a user without rights where a configuration says, by TLS as an API server does it.
+// ask sends a review of the creation of an object, by a user without permissions, to the address in a configuration. It uses TLS as an API
+// server does.
 func (h *hub) ask(t *testing.T, client admissionregistrationv1.WebhookClientConfig, resource, version, kind, object string) *admissionv1.AdmissionResponse {
 	t.Helper()
 	const group = "work.open-cluster-management.io"

@@ -82,7 +82,7 @@ func (s *snapshot) installs(t *testing.T) {
 	s.metricNamesTheVersion(t, env, kubeconfig, token)
 }
 
-// metricNamesTheVersion: a dashboard shows the version that the image has.
+// metricNamesTheVersion: a metric has the version of the image, for dashboards.
 func (s *snapshot) metricNamesTheVersion(t *testing.T, env *controlplane.Env, kubeconfig, token string) {
 	t.Helper()
 	port, err := process.FreePort()
@@ -136,7 +136,7 @@ func scrape(t *testing.T, address, token string) (string, error) {
 	return string(content), err
 }
 
-// isReproducible checks that a second build of the commit, in any directory, gives the same image and archives.
+// isReproducible checks that a second build of the commit, in another directory, gives the same image and archives.
 func (s *snapshot) isReproducible(t *testing.T) {
 	if changed := run(t, root, nil, "git", "status", "--porcelain"); changed != "" && os.Getenv("CI") != "true" {
 		t.Skip("the working tree has changes that a clone has not:\n" + changed)

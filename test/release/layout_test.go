@@ -21,7 +21,7 @@ import (
 type layout struct {
 	// digest is the digest of the index.
 	digest string
-	// images are by architecture.
+	// images are the images by architecture.
 	images map[string]image
 }
 
@@ -48,7 +48,7 @@ type image struct {
 	files map[string]file
 }
 
-// blob reads a file of a layout, which has the digest of its content.
+// blob reads a file of a layout, and checks that its content has the digest.
 func blob(t *testing.T, dir string, d descriptor) []byte {
 	t.Helper()
 	hash, isSHA256 := strings.CutPrefix(d.Digest, "sha256:")
@@ -174,7 +174,7 @@ func (s *snapshot) namesItsModules(t *testing.T) {
 	}
 }
 
-// namesModulesOf: subject is the name and the version of what the SBOM describes.
+// namesModulesOf checks one SBOM. subject is the name and the version of its subject.
 func (s *snapshot) namesModulesOf(t *testing.T, base, binary, subject string) {
 	t.Helper()
 	type component struct{ Name, Version, PURL string }

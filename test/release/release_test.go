@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// root of the repository, from here.
+// root is the path to the root of the repository.
 const root = "../.."
 
-// The names in the release that the test builds, which is a fork's.
+// The names in the release that the test builds, as a fork would.
 const (
 	repository = "https://github.com/Someone/fork"
 	imageName  = "ghcr.io/someone/fork/work"
@@ -74,7 +74,7 @@ func (s *snapshot) make(t *testing.T, checkout string, environment []string, arg
 	return run(t, checkout, environment, "make", append([]string{"--no-print-directory", "--silent"}, arguments...)...)
 }
 
-// run runs a program with additional variables, and returns what it prints without the last line break.
+// run runs a program with additional variables, and returns its output without the last line break.
 func run(t *testing.T, dir string, environment []string, name string, arguments ...string) string {
 	t.Helper()
 	printed, problem, err := try(t, dir, environment, name, arguments...)

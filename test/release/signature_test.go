@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// isSigned pushes to a registry on this machine with a key that only this test has. GitHub's workflow has no key: it signs with its own
-// identity, which needs GitHub.
+// isSigned pushes to a registry on this machine, and signs with a key of this test. GitHub's workflow has no key: it signs with its own
+// identity, which requires GitHub.
 func (s *snapshot) isSigned(t *testing.T) {
 	tool := func(module, name string) string {
 		return filepath.Join(run(t, root, nil, "./hack/tools/build.sh", module), name)
@@ -25,7 +25,7 @@ func (s *snapshot) isSigned(t *testing.T) {
 	run(t, keys, environment, cosign, "generate-key-pair")
 	run(t, keys, environment, cosign, "generate-key-pair", "--output-key-prefix", "other")
 	signing := append([]string{"COSIGN_KEY=" + filepath.Join(keys, "cosign.key"), "INSECURE=1"}, environment...)
-	for _, cache := range []string{"GOCACHE", "GOMODCACHE"} { // They are in HOME by default.
+	for _, cache := range []string{"GOCACHE", "GOMODCACHE"} { // These directories are in HOME by default.
 		signing = append(signing, cache+"="+run(t, root, nil, "go", "env", cache))
 	}
 	published := &snapshot{dir: filepath.Join(t.TempDir(), "published"), version: s.version, digest: s.digest}
@@ -49,7 +49,7 @@ func (s *snapshot) isSigned(t *testing.T) {
 	published.tamperedFilesAreRefused(t, cosign, keys, environment)
 }
 
-// tamperedImageIsRefused: the tag of the release was moved to another image.
+// tamperedImageIsRefused: an image is rejected if the tag of the release was moved to it.
 func (s *snapshot) tamperedImageIsRefused(t *testing.T, crane, image string, environment []string, verify func(key, what string) error) {
 	t.Helper()
 	run(t, s.dir, environment, crane, "mutate", "--insecure", "--platform=linux/amd64", "--cmd=/bin/false", image+"@"+s.digest,
@@ -74,7 +74,7 @@ func (s *snapshot) sbomIsAttested(t *testing.T, cosign, keys string, environment
 	require.JSONEq(t, string(s.read(t, "work_"+s.version+"_linux_"+architecture+".cdx.json")), string(attested))
 }
 
-// tamperedFilesAreRefused: the signature is that of the checksums, and the checksums are those of the files.
+// tamperedFilesAreRefused: the signature must match the checksums, and the checksums must match the files.
 func (s *snapshot) tamperedFilesAreRefused(t *testing.T, cosign, keys string, environment []string) {
 	t.Helper()
 	verify := func(file string) error {

@@ -18,7 +18,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 )
 
-// victimEnv makes this test binary a sandbox that is to be killed.
+// victimEnv turns this test binary into a sandbox that will be killed.
 const victimEnv = "SANDBOX_TEST_VICTIM"
 
 func TestMain(m *testing.M) {
@@ -36,10 +36,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// programs is the directory of built, once it has built.
+// programs is the directory of built, once the build is done.
 var programs string
 
-// built builds what `make build` does, once for all tests, and returns the directory.
+// built builds the binaries of `make build`, once for all tests, and returns their directory.
 func built(t *testing.T) string {
 	t.Helper()
 	require.NoError(t, build())
@@ -55,7 +55,7 @@ var build = sync.OnceValue(func() (err error) {
 	return cmd.Run()
 })
 
-// victim starts control planes, says which processes it has, and waits for Ctrl-C.
+// victim starts control planes, prints its processes, and waits for Ctrl-C.
 func victim() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -72,7 +72,7 @@ func victim() error {
 	return env.Stop(context.Background())
 }
 
-// TestNothingIsLeft ends a sandbox in the ways that a person or a machine ends it.
+// TestNothingIsLeft ends a sandbox in the ways in which a user or a machine ends it.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	tests := map[string]syscall.Signal{
@@ -109,7 +109,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// alive reports whether a process runs. One that ended but was not collected by its new parent does not.
+// alive reports whether a process runs. It returns false for a zombie that its new parent has not collected.
 func alive(pid string) bool {
 	state, err := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
 	return err == nil && !strings.HasPrefix(strings.TrimSpace(string(state)), "Z")

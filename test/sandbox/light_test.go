@@ -12,9 +12,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
-// Light clusters take a version that works, one that breaks on every second of them and is aborted, and the way back. They report
-// generations as OCM's agents do: a version hands over what it drops, a disconnected cluster is waited for, and a deletion keeps the
-// workloads.
+// Light clusters get a version that works, and then a version that breaks on every second cluster and is aborted and rolled back. They
+// report generations as OCM's agents do: a version hands over the objects that it drops, the rollout waits for a disconnected cluster, and
+// a deletion keeps the workloads.
 func TestLightClusters(t *testing.T) {
 	t.Parallel()
 	r := newReader(t)
@@ -39,7 +39,7 @@ func TestLightClusters(t *testing.T) {
 	s.end(syscall.SIGINT, 0)
 }
 
-// handsOverAfterAnOutage rolls out a version with another Deployment. A disconnected cluster gets it when it is connected again.
+// handsOverAfterAnOutage rolls out a version with another Deployment. A disconnected cluster gets the version when it is connected again.
 func (r *reader) handsOverAfterAnOutage() {
 	r.t.Helper()
 	r.calm()

@@ -17,7 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
-// runningSandbox is a sandbox whose lines can be waited for.
+// runningSandbox is a running sandbox. Tests can wait for lines of its output.
 type runningSandbox struct {
 	t      *testing.T
 	reader *reader
@@ -25,7 +25,7 @@ type runningSandbox struct {
 	lines  chan string
 }
 
-// waitFor returns what an expression finds in the next line that has it.
+// waitFor returns the matches of an expression in the next line that it matches.
 func (s *runningSandbox) waitFor(expression string) []string {
 	s.t.Helper()
 	wanted, limit := regexp.MustCompile(expression), time.After(3*time.Minute)
@@ -46,7 +46,7 @@ func (s *runningSandbox) waitFor(expression string) []string {
 	}
 }
 
-// startSandbox runs `bin/sandbox up` as a reader does, in a process group of its own.
+// startSandbox runs `bin/sandbox up` as a reader does, in its own process group.
 func startSandbox(t *testing.T, r *reader, args ...string) *runningSandbox {
 	t.Helper()
 	s := &runningSandbox{
@@ -78,8 +78,8 @@ func (s *runningSandbox) isReady() {
 	})
 }
 
-// A sandbox stays up when its work hub is killed, and runs another build of it when it is told to: a crash, an upgrade and the way back can
-// be rehearsed. A build that does not start changes nothing.
+// A sandbox stays up when its work hub is killed, and runs another build of the hub on request: a crash, an upgrade and a downgrade can be
+// rehearsed. A build that does not start changes nothing.
 func TestSandboxRehearsesACrashAndAnUpgrade(t *testing.T) {
 	t.Parallel()
 	r := newReader(t)
@@ -117,7 +117,7 @@ func TestSandboxRehearsesACrashAndAnUpgrade(t *testing.T) {
 	s.end(syscall.SIGKILL, -1)
 }
 
-// hasNothingToSettle: the doctor finds everything in order, except that nothing scrapes the hub, and that the sandbox is no release of OCM.
+// hasNothingToSettle: the doctor reports no problems, except that nothing scrapes the hub, and that the sandbox is not a release of OCM.
 func (r *reader) hasNothingToSettle() {
 	r.t.Helper()
 	for line := range strings.Lines(r.must("kubectl mwrs doctor")) {

@@ -18,19 +18,19 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
-// The repository, from here, and the page whose commands are run.
+// The path to the repository, and the page whose commands are run.
 const (
 	root     = "../.."
 	tutorial = "docs/tutorial.md"
 )
 
-// patience is how long one block of commands may take. It passes only when something is wrong, or the machine is busy.
+// patience is the time limit of a block of commands. It elapses only if something is wrong, or the machine is busy.
 const patience = 5 * time.Minute
 
 // reader follows the tutorial in a clone, with a shell.
 type reader struct {
 	t *testing.T
-	// bin is where the reader's bin/ is, dir is for the sandbox, and home is for what the reader writes.
+	// bin is the directory that has the reader's bin/, dir is the directory of the sandbox, and home is for the files that the reader writes.
 	bin, dir, home string
 }
 
@@ -47,7 +47,7 @@ func newReader(t *testing.T) *reader {
 	return r
 }
 
-// TestTutorial runs each command of the tutorial, in order, and finds what the page shows in what the commands print.
+// TestTutorial runs each command of the tutorial in order, and compares the output with the page.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
 	r := newReader(t)
@@ -82,14 +82,15 @@ func TestTutorial(t *testing.T) {
 	s.end(syscall.SIGINT, 0)
 }
 
-// calm gives the versions that work more time than the page does, so that a busy machine aborts none of them.
+// calm gives the working versions more time than the page does, so that they are not aborted on a busy machine.
 func (r *reader) calm() {
 	r.t.Helper()
 	r.must(`sed -i 's/progressDeadline: 15s/progressDeadline: 2m/' "$SAMPLES"/web-v1.yaml "$SAMPLES"/web-v3-canary.yaml
 		kubectl apply -f "$SAMPLES"/web-v1.yaml`)
 }
 
-// checks are what is true after the blocks with a name. Each is called before its block, and what it returns after it.
+// checks returns the checks for the blocks with a name. Each function is called before its block, and the function that it returns is
+// called after the block.
 func (r *reader) checks() map[string]func() (after func()) {
 	return map[string]func() func(){
 		"canary": func() func() {
@@ -117,7 +118,7 @@ func (r *reader) checks() map[string]func() (after func()) {
 	}
 }
 
-// play runs a block as a reader does, and returns what it prints.
+// play runs a block as a reader does, and returns its output.
 func (r *reader) play(block *docs.Block) string {
 	r.t.Helper()
 	printed, err := r.shell(block.Text)
@@ -134,7 +135,7 @@ func (r *reader) play(block *docs.Block) string {
 	return printed
 }
 
-// must runs commands that succeed, and returns what they print.
+// must runs commands that must succeed, and returns their output.
 func (r *reader) must(commands string) string {
 	r.t.Helper()
 	output, err := r.shell(commands)
@@ -154,14 +155,14 @@ func (r *reader) shell(commands string) (string, error) {
 	return string(output), err
 }
 
-// What differs from day to day in what is printed: ages and hashes.
+// The parts of the output that differ from day to day: ages and hashes.
 var (
 	ages   = regexp.MustCompile(`\b\d+(ms|s|m|h|d)(\d+(s|m|h))?\b`)
 	hashes = regexp.MustCompile(`\b[0-9a-f]{9,10}\b`)
 	blanks = regexp.MustCompile(`\s+`)
 )
 
-// finds demands that each line of a block is printed. "…" stands for any text.
+// finds requires that each line of a block is printed. "…" stands for any text.
 func (r *reader) finds(block *docs.Block, printed string) {
 	r.t.Helper()
 	for line := range strings.Lines(block.Text) {
@@ -178,7 +179,7 @@ func (r *reader) finds(block *docs.Block, printed string) {
 	}
 }
 
-// alike replaces what differs from day to day in a line.
+// alike replaces the parts of a line that differ from day to day.
 func alike(line string) string {
 	line = hashes.ReplaceAllString(ages.ReplaceAllString(line, "AGE"), "HASH")
 	return blanks.ReplaceAllString(strings.TrimSpace(line), " ")

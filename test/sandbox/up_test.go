@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNothingIsLeftOfUp ends `bin/sandbox up` while it starts. Other tests end one that is up.
+// TestNothingIsLeftOfUp ends `bin/sandbox up` while it starts. Other tests end a sandbox that is up.
 func TestNothingIsLeftOfUp(t *testing.T) {
 	t.Parallel()
 	r := newReader(t)
@@ -22,9 +22,9 @@ func TestNothingIsLeftOfUp(t *testing.T) {
 	s.end(syscall.SIGINT, 130)
 }
 
-// end ends a sandbox as a terminal does, which sends a signal to the whole group, or as a machine does that has no memory left: with all
-// that runs then, the work hub, the webhook's server and what runs on a managed cluster among it. Nothing is left. code is what the sandbox
-// exits with; -1 if the signal ends it.
+// end ends a sandbox with a signal to its whole process group, as a terminal does, or as a machine that is out of memory does. The group
+// includes the work hub, the webhook server and the processes of managed clusters. Nothing must be left. code is the exit code of the
+// sandbox; -1 if the signal ends it.
 func (s *runningSandbox) end(sig syscall.Signal, code int) {
 	s.t.Helper()
 	t, dir := s.t, s.reader.dir
@@ -42,8 +42,8 @@ func (s *runningSandbox) end(sig syscall.Signal, code int) {
 	}, 30*time.Second, 100*time.Millisecond, "processes are left: of %v, and %v", children, childrenOf(t, s.cmd.Process.Pid, dir))
 }
 
-// childrenOf are the processes below a process, and those that work with the files of a directory, wherever they are now: who loses its
-// parent is given another one.
+// childrenOf returns the descendants of a process, and the processes that use the files of a directory, because a process that loses its
+// parent gets another parent.
 func childrenOf(t *testing.T, root int, dir string) []string {
 	t.Helper()
 	list, err := exec.Command("ps", "-A", "-ww", "-o", "pid=,ppid=,stat=,args=").Output()

@@ -51,7 +51,8 @@ func denied(t *testing.T, err error, why string) {
 	require.ErrorContains(t, err, why)
 }
 
-// Users with the verb approve change status.approvals, and so does the hub. Whoever may write everything else of an object may not.
+// Users with the verb approve can change status.approvals, and so can the hub. A user with permission to write everything else of an object
+// can't.
 func TestOnlyApproversApprove(t *testing.T) {
 	t.Parallel()
 	namespace := checkedNamespace(t, nobody)
@@ -95,7 +96,7 @@ func TestOnlyApproversApprove(t *testing.T) {
 	require.True(t, apierrors.IsNotFound(err), "it is opt-in")
 }
 
-// bindOptIn binds a policy that has no binding of its own in a namespace.
+// bindOptIn binds a policy without a default binding in a namespace.
 func bindOptIn(t *testing.T, policy, namespace string) {
 	t.Helper()
 	_, err := hub.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Create(t.Context(), &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
@@ -110,7 +111,7 @@ func bindOptIn(t *testing.T, policy, namespace string) {
 	require.NoError(t, err)
 }
 
-// With the binding of docs/concepts/gates.md, only approvers remove approval: Required from the spec.
+// With the binding of docs/concepts/gates.md, only approvers can remove "approval: Required" from the spec.
 func TestRequiredApprovals(t *testing.T) {
 	t.Parallel()
 	namespace := checkedNamespace(t, nobody)
@@ -148,7 +149,7 @@ func TestRequiredApprovals(t *testing.T) {
 	require.NoError(t, writes(hub.config, ""), "an administrator has every verb")
 }
 
-// With the binding of docs/concepts/gates.md, a field manager that wrote the template adds no approval.
+// With the binding of docs/concepts/gates.md, a field manager that wrote the template can't add an approval.
 func TestFourEyes(t *testing.T) {
 	t.Parallel()
 	const name = "manifestworkreplicaset-four-eyes.work.open-cluster-management.io"

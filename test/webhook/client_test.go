@@ -52,7 +52,7 @@ spec:
       - {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}
 `
 
-// namespace makes one that a server looks at, and waits until the API server calls that server for it.
+// namespace creates a namespace that a server checks, and waits until the API server calls that server for it.
 func namespace(t *testing.T, server string) string {
 	t.Helper()
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "c-", Labels: map[string]string{lookedAtBy: server}}}
@@ -64,7 +64,7 @@ func namespace(t *testing.T, server string) string {
 	return created.Name
 }
 
-// waitForServer waits until both webhooks answer for a namespace: configurations and labels reach admission by watches.
+// waitForServer waits until both webhooks respond for a namespace: configurations and labels reach admission by watches.
 func waitForServer(t *testing.T, namespace string) {
 	t.Helper()
 	dry := as(t, hub.config, namespace)
@@ -89,7 +89,7 @@ func manifestsPath(resource schema.GroupVersionResource) []string {
 	return []string{"spec", "manifestWorkTemplate", "workload", "manifests"}
 }
 
-// client is a user in a namespace, who reads the warnings.
+// client is a user in a namespace who reads the warnings.
 type client struct {
 	t         *testing.T
 	dynamic   dynamic.Interface
@@ -118,7 +118,7 @@ func (c *client) HandleWarningHeader(_ int, _ string, text string) {
 	c.warnings = append(c.warnings, text)
 }
 
-// warned returns the warnings since it was called last.
+// warned returns the warnings since its last call.
 func (c *client) warned() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +130,7 @@ func (c *client) create(resource schema.GroupVersionResource, object *unstructur
 	return c.dynamic.Resource(resource).Namespace(c.namespace).Create(c.t.Context(), object, metav1.CreateOptions{DryRun: c.dryRun})
 }
 
-// patch merges a text in YAML into an object.
+// patch merges a YAML text into an object.
 func (c *client) patch(resource schema.GroupVersionResource, name, text string) error {
 	data, err := yaml.YAMLToJSON([]byte(text))
 	require.NoError(c.t, err)
@@ -151,7 +151,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return object
 }
 
-// edit puts a value in the place of another one, or of nothing. Nil removes.
+// edit sets the value at a path. Nil removes the value.
 func edit(object *unstructured.Unstructured, value any, path ...string) {
 	if value == nil {
 		unstructured.RemoveNestedField(object.Object, path...)
@@ -162,7 +162,7 @@ func edit(object *unstructured.Unstructured, value any, path ...string) {
 	}
 }
 
-// replicaSet is the good one, changed by replacing texts in it: pairs of old and new.
+// replicaSet returns the valid object with replaced texts: pairs of old and new.
 func replicaSet(t *testing.T, replacements ...string) *unstructured.Unstructured {
 	t.Helper()
 	for i := 0; i < len(replacements); i += 2 {

@@ -14,8 +14,9 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestCrowdedObjectsStayWritable: an object that an older CRD stored with more placementRefs than this one allows can be labelled, edited elsewhere,
-// given a status, and deleted with its finalizers. Only its placementRefs can't be changed for as many. No other test runs beside this one.
+// TestCrowdedObjectsStayWritable: an object that an older CRD stored with more placementRefs than this CRD allows can be labelled, edited
+// elsewhere, given a status, and deleted with its finalizers. Only its placementRefs can't be replaced with as many others. No other test
+// runs at the same time.
 func TestCrowdedObjectsStayWritable(t *testing.T) {
 	c := as(t, hub.config, namespace(t, nobody))
 	dry := as(t, hub.config, c.namespace)
@@ -36,7 +37,8 @@ func TestCrowdedObjectsStayWritable(t *testing.T) {
 		"spec: {placementRefs: ["+strings.Repeat("{name: q}, ", workv1alpha1.MaxPlacementRefs)+"{name: q}]}", "spec: {placementRefs: [{name: p0}]}")
 }
 
-// staysWritable checks that an object which is over a bound takes every update but one that is over the bound itself, and can be deleted.
+// staysWritable checks that an object that exceeds a bound accepts every update, except a change of the field that still exceeds the bound,
+// and can be deleted.
 func (c *client) staysWritable(dry *client, name, other, over, within string) {
 	c.t.Helper()
 	require.NoError(c.t, c.patch(replicaSetResource, name, "metadata: {labels: {a: b}}"))
@@ -50,8 +52,8 @@ func (c *client) staysWritable(dry *client, name, other, over, within string) {
 	require.NoError(c.t, c.patch(replicaSetResource, name, "metadata: {finalizers: []}"))
 }
 
-// TestLongHistoriesStayWritable: the same for an object that an older CRD stored with a larger revisionHistoryLimit. The limit can be lowered to what is
-// allowed, and to nothing above it.
+// TestLongHistoriesStayWritable: the same for an object that an older CRD stored with a larger revisionHistoryLimit. The limit can only be
+// lowered to an allowed value.
 func TestLongHistoriesStayWritable(t *testing.T) {
 	c := as(t, hub.config, namespace(t, nobody))
 	dry := as(t, hub.config, c.namespace)

@@ -1,4 +1,4 @@
-// Package webhook tests the admission webhook as it runs on a hub: the real binary, started with the operator's arguments and with no
-// more rights than the operator's service account has, behind a real kube-apiserver that calls it over TLS by the operator's own
-// ValidatingWebhookConfiguration, and by ours.
+// Package webhook tests the admission webhook as it runs on a hub: the real binary, with the operator's arguments, and with only the
+// permissions of the operator's ServiceAccount. A real kube-apiserver calls it over TLS, according to the operator's
+// ValidatingWebhookConfiguration and to this project's.
 package webhook

@@ -19,7 +19,7 @@ const (
 	agentAccount = "system:serviceaccount::klusterlet-work-sa"
 )
 
-// allow gives a user rights on the works of a namespace; on those with names, only where names are given.
+// allow gives a user permissions on the works of a namespace, or only on the works with the given names.
 func allow(t *testing.T, namespace, user string, verbs []string, names ...string) {
 	t.Helper()
 	role := &rbacv1.Role{
@@ -37,7 +37,7 @@ func allow(t *testing.T, namespace, user string, verbs []string, names ...string
 	require.NoError(t, err)
 }
 
-// author is somebody who may write the works of a namespace, which the API server knows already.
+// author returns a user who may write the works of a namespace. The permission is already in effect.
 func author(t *testing.T, namespace, user string) *client {
 	t.Helper()
 	allow(t, namespace, user, []string{"get", "create", "update", "patch", "delete"})
@@ -59,7 +59,7 @@ func mayNot(t *testing.T, err error, account string) {
 	require.ErrorContains(t, err, "is not allowed to use the executor "+account)
 }
 
-// TestExecutor: who names an executor must have been given that account; who leaves it alone need not.
+// TestExecutor: a user who sets an executor must have permission for that account. A user who does not change the executor needs none.
 func TestExecutor(t *testing.T) {
 	t.Parallel()
 	namespace := namespace(t, usual)
@@ -74,7 +74,7 @@ func TestExecutor(t *testing.T) {
 		_, err := ann.create(workResource, work)
 		return err
 	})
-	// Another account is another matter.
+	// Another account requires another permission.
 	mayNot(t, ann.patch(workResource, "web", asGuest), "system:serviceaccount:default:guest")
 
 	// Bob may write works, and leaves the executor as it is.
@@ -91,7 +91,7 @@ func TestExecutor(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestNilExecutor: with the feature gate, a work without an executor counts as one that the agent's account executes.
+// TestNilExecutor: with the feature gate, a work without an executor counts as executed by the agent's account.
 func TestNilExecutor(t *testing.T) {
 	t.Parallel()
 	namespace := namespace(t, strict)

@@ -40,10 +40,10 @@ var changing = map[string]string{
 // TestRejectedChanges: the API server of a cluster rejects a change if and only if Findings reports it, in both directions.
 func TestRejectedChanges(t *testing.T) {
 	const claims = `[{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]`
-	// The addresses of Services are from the range that the API server allocates last, so it does not give them to other Services.
+	// The addresses of Services are from the range that the API server allocates last, so that it does not assign them to other Services.
 	for name, test := range map[string]struct {
 		kind string
-		// from and to are JSON patches' worth of fields: a path, and its value; an empty value stands for no field.
+		// from and to map the paths of fields to their values. An empty value stands for a missing field.
 		from, to      map[string]string
 		forward, back bool
 	}{
@@ -156,7 +156,7 @@ func rejects(t *testing.T, from, to *unstructured.Unstructured) bool {
 	return err != nil
 }
 
-// foresees reports whether Findings tells about a change of an object that agents apply server-side that it is rejected.
+// foresees reports whether Findings predicts that a change of an object is rejected. Agents apply the object server-side.
 func foresees(from, to *unstructured.Unstructured) bool {
 	for _, finding := range irreversible.Findings(templateWith(from), templateWith(to)) {
 		if finding.Consequence == irreversible.Rejected {

@@ -21,10 +21,10 @@ import (
 
 const hubNamespace = "open-cluster-management-hub"
 
-// operators fills in one of the manifests that the ClusterManager operator applies.
+// operators renders one of the manifests that the ClusterManager operator applies.
 func operators(file string, into any) error { return ocm.Render(file, ocm.Defaults(), into) }
 
-// operatorsArguments are those of the Deployment, without the binary.
+// operatorsArguments returns the arguments of the Deployment, without the binary.
 func operatorsArguments(gates string) ([]string, error) {
 	values := ocm.Defaults()
 	values["WorkFeatureGates"] = []string{"--feature-gates=" + gates}
@@ -50,7 +50,7 @@ func grantTheOperatorsRights(ctx context.Context) error {
 	return err
 }
 
-// serviceAccountKubeconfig is for the operator's service account.
+// serviceAccountKubeconfig returns a kubeconfig for the operator's ServiceAccount.
 func serviceAccountKubeconfig(name string) (string, error) {
 	config, err := hub.plane.UserConfig("system:serviceaccount:"+hubNamespace+":work-webhook-sa",
 		"system:serviceaccounts", "system:serviceaccounts:"+hubNamespace)
@@ -83,8 +83,8 @@ func writeCertificate(name string) (certificate, error) {
 	return certificate{dir: dir, ca: cert}, nil
 }
 
-// registerServer creates the operator's configuration and ours, for the namespaces that a server looks at. Nothing resolves Services
-// here, so the paths are called at the server's own address.
+// registerServer creates the operator's configuration and this project's, for the namespaces that a server checks. Services are not
+// resolved here, so the paths are called at the server's own address.
 func registerServer(ctx context.Context, name, address string, ca []byte) error {
 	theirs, ours := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	if err := operators("hub/work/webhook-validatingconfiguration.yaml", theirs); err != nil {

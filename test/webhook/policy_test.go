@@ -29,7 +29,7 @@ const (
 	deployed  = "deployed"
 )
 
-// applyPolicies applies what deploy/base has, the bindings for the namespaces with the label.
+// applyPolicies applies the policies of deploy/base. Their bindings apply to the namespaces with the label.
 func applyPolicies(ctx context.Context) error {
 	objects, err := deploy.RenderBase()
 	if err != nil {
@@ -51,7 +51,7 @@ func applyPolicies(ctx context.Context) error {
 	return sandbox.Apply(ctx, hub.config, wanted...)
 }
 
-// checkedNamespace makes one with the policies, and with the webhook of a server, and waits until both answer there.
+// checkedNamespace creates a namespace with the policies and with the webhook of a server, and waits until both respond there.
 func checkedNamespace(t *testing.T, server string) string {
 	t.Helper()
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "p-", Labels: map[string]string{lookedAtBy: nobody, checkedBy: deployed}}}
@@ -75,7 +75,7 @@ func checkedNamespace(t *testing.T, server string) string {
 		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, lookedAtBy, server)
 		_, err := hub.kube.CoreV1().Namespaces().Patch(t.Context(), created.Name, "application/merge-patch+json", patch, metav1.PatchOptions{})
 		require.NoError(t, err)
-		// The policies say most of it first: this is the webhook's alone.
+		// The policies report most findings first: only the webhook reports this one.
 		eventually(t, "the webhook answers", func() error {
 			_, err := dry.create(replicaSetResource, replicaSet(t, "name: a, ", "name: a, annotations: {a: "+strings.Repeat("x", 30000)+"}, "))
 			if err == nil || !strings.Contains(err.Error(), "which exceeds the 20000 limit") {
@@ -87,7 +87,7 @@ func checkedNamespace(t *testing.T, server string) string {
 	return created.Name
 }
 
-// One rule has one text, whether the policy says it, the webhook, or either of them.
+// A rule has the same text whether the policy or the webhook reports it.
 func TestOneRuleHasOneText(t *testing.T) {
 	t.Parallel()
 	for mode, namespace := range map[string]string{
@@ -107,7 +107,7 @@ func TestOneRuleHasOneText(t *testing.T) {
 	}
 }
 
-// texts are what package validate says of a sample.
+// texts returns the texts of package validate about a sample.
 func texts(t *testing.T, object, old *unstructured.Unstructured) (refusals, warnings []string) {
 	t.Helper()
 	verdict := validate.ReplicaSet(old, object, validate.Limits{ManifestBytes: 500 * 1024})
@@ -155,7 +155,7 @@ func warns(t *testing.T, mode, namespace string, sample ruletest.Sample) {
 	said(t, c, mode, object, nil)
 }
 
-// said compares the warnings: each of the two says it in the same words.
+// said compares the warnings: the policy and the webhook use the same words.
 func said(t *testing.T, c *client, mode string, object, old *unstructured.Unstructured) {
 	t.Helper()
 	_, want := texts(t, object, old)
@@ -167,7 +167,7 @@ func said(t *testing.T, c *client, mode string, object, old *unstructured.Unstru
 	}
 }
 
-// What the pages show passes, without a warning; and so does every object of upstream's CRD that the webhook lets through.
+// The objects on the pages are admitted without a warning, and so is every object of upstream's CRD that the webhook admits.
 func TestGoodObjectsPass(t *testing.T) {
 	t.Parallel()
 	namespace := checkedNamespace(t, usual)
@@ -214,7 +214,7 @@ func replicaSetsIn(t *testing.T, file string) []*unstructured.Unstructured {
 	return out
 }
 
-// An object that was stored before the policies can be labelled, changed elsewhere, given a finalizer, mended and deleted.
+// An object that was stored before the policies can be labelled, changed elsewhere, given a finalizer, corrected and deleted.
 func TestPoliciesStandInNobodysWay(t *testing.T) {
 	t.Parallel()
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "p-", Labels: map[string]string{lookedAtBy: nobody}}}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// beginsToLook makes the usual server look at a namespace that nobody looked at before.
+// beginsToLook makes the usual server check a namespace that no server checked before.
 func beginsToLook(t *testing.T, namespace string) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, lookedAtBy, usual)
@@ -22,8 +22,8 @@ func beginsToLook(t *testing.T, namespace string) {
 	waitForServer(t, namespace)
 }
 
-// TestObjectsFromBefore: what got in before the webhook was there is never in anybody's way. It can be labelled, changed elsewhere, given
-// a status, mended, and deleted with all its finalizers; only another bad value in the same place is refused.
+// TestObjectsFromBefore: the webhook never blocks objects that are older than the webhook. They can be labelled, changed elsewhere, given a
+// status, corrected, and deleted with all their finalizers. Only another bad value in the same place is rejected.
 func TestObjectsFromBefore(t *testing.T) {
 	t.Parallel()
 	namespace := namespace(t, nobody)
@@ -88,7 +88,7 @@ func TestObjectsFromBefore(t *testing.T) {
 				require.NoError(t, dry.patch(story.resource, name, story.better))
 			}
 			require.NoError(t, c.delete(story.resource, name))
-			// Until then the API server may ask the webhook about the object as it was, and ask again.
+			// Until then, the API server may send the old object to the webhook, and then retry.
 			eventually(t, "the API server's cache shows the deletion", func() error {
 				cached, err := c.dynamic.Resource(story.resource).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{ResourceVersion: "0"})
 				if err == nil && cached.GetDeletionTimestamp() == nil {

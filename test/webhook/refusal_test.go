@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Upstream's clients ask for "bad request".
+// Upstream's clients expect "bad request".
 func TestRefusedWorks(t *testing.T) {
 	t.Parallel()
 	c := as(t, hub.config, namespace(t, usual))
@@ -31,7 +31,7 @@ func TestRefusedWorks(t *testing.T) {
 	require.Empty(t, c.warned())
 }
 
-// What the CRD lets through, and nobody could follow.
+// Objects that the CRD admits, but that no hub could process.
 func TestRefusedReplicaSets(t *testing.T) {
 	t.Parallel()
 	namespace := namespace(t, usual)
@@ -67,7 +67,7 @@ func TestRefusedReplicaSets(t *testing.T) {
 		"a long prefix of a generated name": {
 			[]string{"name: web", "generateName: " + strings.Repeat("n", 58)}, "metadata.name", "a label value may have at most 63",
 		},
-		// The CRD says these before the webhook does.
+		// The CRD reports these before the webhook.
 		"an unknown failureStrategy": {
 			[]string{"type: Progressive", "type: Progressive\n      failureStrategy: Rollback"}, "spec.placementRefs[0].rolloutStrategy.failureStrategy", `"AbortAll"`,
 		},
@@ -94,7 +94,7 @@ func TestRefusedReplicaSets(t *testing.T) {
 	require.True(t, apierrors.IsInvalid(err), "%v", err)
 }
 
-// What is legal and surprising is let through, and said on the user's terminal.
+// Legal but surprising objects are admitted, with a warning on the user's terminal.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	c := as(t, hub.config, namespace(t, usual))

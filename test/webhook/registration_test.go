@@ -20,7 +20,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/registration"
 )
 
-// What deploy/webhooks registers is called once the hub, with the rights of deploy/webhooks and no others, has copied address and CA.
+// The webhook of deploy/webhooks is called once the hub has copied the address and the CA. The hub has only the permissions of
+// deploy/webhooks.
 func TestRegistrationFollowsTheOperators(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -21,7 +21,7 @@ import (
 
 const onlyTheHub = "only the work hub writes the revisions of a ManifestWorkReplicaSet"
 
-// revisionsAs are the ControllerRevisions of a namespace, for a user with these groups.
+// revisionsAs returns a client for the ControllerRevisions of a namespace, for a user with these groups.
 func revisionsAs(t *testing.T, namespace, user string, groups ...string) appsclient.ControllerRevisionInterface {
 	t.Helper()
 	config, err := hub.plane.UserConfig(user, groups...)
@@ -47,7 +47,7 @@ func newRevision(name string) *appsv1.ControllerRevision {
 	}
 }
 
-// writes tries everything with a revision.
+// writes tries every write on a revision.
 func writes(t *testing.T, revisions appsclient.ControllerRevisionInterface, name string) error {
 	t.Helper()
 	ctx := t.Context()
@@ -75,7 +75,7 @@ func TestOnlyTheHubWritesRevisions(t *testing.T) {
 		return nil
 	})
 
-	// In Hosted mode the namespace has the ClusterManager's name: clusterrolebinding.yaml names it then.
+	// In Hosted mode, the namespace has the ClusterManager's name, and clusterrolebinding.yaml names this namespace.
 	hosted, hostedGroups := serviceAccount("my-hosted-hub", "work-controller-sa")
 	_, err := hub.kube.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "hosted"},
@@ -86,7 +86,7 @@ func TestOnlyTheHubWritesRevisions(t *testing.T) {
 		},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	// A tenant has all rights in a namespace, and a ServiceAccount there with the hub's name.
+	// A tenant has all permissions in a namespace, and a ServiceAccount there with the hub's name.
 	_, err = hub.kube.RbacV1().RoleBindings(namespace).Create(ctx, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "tenant"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
@@ -99,7 +99,7 @@ func TestOnlyTheHubWritesRevisions(t *testing.T) {
 
 	hostedBeside, _ := serviceAccount("my-hosted-hub", "work-rollback")
 	theHub, hubGroups := serviceAccount(hubNamespace, "work-controller-sa")
-	// deploy/chart binds permissions to it. Here, it has only its name.
+	// deploy/chart binds permissions to this ServiceAccount. Here, it has only the name.
 	beside, _ := serviceAccount(hubNamespace, "work-rollback")
 	for name, revisions := range map[string]appsclient.ControllerRevisionInterface{
 		"the-hub":                revisionsAs(t, namespace, theHub, hubGroups...),
@@ -140,7 +140,7 @@ func TestOnlyTheHubWritesRevisions(t *testing.T) {
 	// A write that changes nothing is a migration of the storage version.
 	_, err = admin.Update(ctx, existing, metav1.UpdateOptions{})
 	require.NoError(t, err)
-	// And the revisions of others are others' business.
+	// The revisions of other owners are not restricted.
 	other := newRevision("other")
 	other.Labels = nil
 	_, err = admin.Create(ctx, other, metav1.CreateOptions{})
@@ -156,7 +156,7 @@ func refused(t *testing.T, err error) {
 	require.ErrorContains(t, err, onlyTheHub)
 }
 
-// impersonating is the administrator with another group.
+// impersonating returns a configuration for the administrator with another group.
 func impersonating(group string) *rest.Config {
 	config := rest.CopyConfig(hub.config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: "admin", Groups: []string{"system:masters", group}}

@@ -12,7 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestSlowConnectionsKeepNobodyOut: 100 connections that send a part of a request, from the address of the API server, keep no review of it waiting.
+// TestSlowConnectionsKeepNobodyOut: 100 connections from the API server's address that send only a part of a request do not delay its
+// reviews.
 func TestSlowConnectionsKeepNobodyOut(t *testing.T) {
 	c := as(t, hub.config, namespace(t, usual))
 	c.dryRun = []string{metav1.DryRunAll}

@@ -18,10 +18,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
-// patience is how long a test waits for what should happen. It passes only when something is wrong, or the machine is busy.
+// patience is the time limit of a wait. It elapses only if something is wrong, or the machine is busy.
 const patience = 60 * time.Second
 
-// Namespaces have this label: which of the two servers looks at them, if any.
+// The label of a namespace, and its values: the server that checks the namespace, if any.
 const (
 	lookedAtBy = "webhook"
 	usual      = "usual"
@@ -29,13 +29,13 @@ const (
 	nobody     = "nobody"
 )
 
-// hub is what all tests share: one API server, and two webhook servers.
+// hub is shared by all tests: one API server, and two webhook servers.
 var hub struct {
 	env    *controlplane.Env
 	plane  *controlplane.ControlPlane
 	config *rest.Config
 	kube   kubernetes.Interface
-	// servers are where the webhook servers are, without a path, and their CAs.
+	// servers are the addresses of the webhook servers, without a path, and their CAs.
 	servers map[string]admissionregistrationv1.WebhookClientConfig
 }
 
@@ -83,7 +83,7 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// startServer runs a webhook server and makes the API server call it for the namespaces that have its name.
+// startServer runs a webhook server, and makes the API server call it for the namespaces labeled with its name.
 func startServer(ctx context.Context, binary, name, gates string) error {
 	certs, err := writeCertificate(name)
 	if err != nil {
@@ -101,7 +101,7 @@ func startServer(ctx context.Context, binary, name, gates string) error {
 	if err != nil {
 		return err
 	}
-	// Only what two servers on one machine can't share differs from what the operator says.
+	// Only settings that two servers on one machine can't share differ from the operator's.
 	command := process.Command{
 		Name: "webhook-" + name, Args: append(args, "--kubeconfig="+kubeconfig, "--certdir="+certs.dir, "--manifestLimit=20000"),
 	}
@@ -113,14 +113,14 @@ func startServer(ctx context.Context, binary, name, gates string) error {
 	if err != nil {
 		return err
 	}
-	// The probes of the operator's Deployment ask for this one.
+	// The probes of the operator's Deployment request this path.
 	if err := server.Healthy(ctx); err != nil {
 		return err
 	}
 	return registerServer(ctx, name, "https://"+server.Address(), certs.ca)
 }
 
-// eventually polls until check returns nil, and fails with what it said last.
+// eventually polls until check returns nil, and fails with its last error.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
 	await.Eventually(t, patience, what, check)

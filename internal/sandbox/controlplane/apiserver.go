@@ -120,7 +120,7 @@ func (s *APIServer) flags() []string {
 		"--service-cluster-ip-range=10.0.0.0/24",
 		"--authorization-mode=Node,RBAC",
 		"--allow-privileged=true",
-		// Nothing uses the service "kubernetes" here, and an endpoint must not be a loopback address.
+		// Nothing uses the service "kubernetes" here, and an endpoint cannot be a loopback address.
 		"--endpoint-reconciler-type=none",
 		// Pods would wait for the service account "default", which no controller creates here. The other two cost start-up time.
 		"--disable-admission-plugins=ServiceAccount,RuntimeClass,StorageObjectInUseProtection",

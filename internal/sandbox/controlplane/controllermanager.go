@@ -20,7 +20,8 @@ const controllerManagerUser = "system:kube-controller-manager"
 
 // StartControllerManager starts the named controllers of kube-controller-manager and no others.
 func StartControllerManager(group *process.Group, binary string, server *APIServer, controllers ...string) (*process.Process, error) {
-	// It has its own name, because the policies of deploy/ recognize the garbage collector by name, and the permissions of an administrator.
+	// It has its own user name, because the policies of deploy/ recognize the garbage collector by name. It has the permissions of an
+	// administrator.
 	config, err := server.UserConfig(controllerManagerUser, "system:masters")
 	if err != nil {
 		return nil, err

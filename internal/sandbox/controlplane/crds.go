@@ -23,8 +23,8 @@ const (
 	spokeCRDs = "klusterlet/managed/"
 )
 
-// HubCRDs returns the CRDs of OCM's hub that work, placement and their tests need. This project's ManifestWorkReplicaSet replaces that of
-// upstream.
+// HubCRDs returns the CRDs of OCM's hub that work, placement and their tests need. This project's ManifestWorkReplicaSet replaces the
+// upstream CRD.
 func HubCRDs() ([][]byte, error) {
 	files := []string{
 		"0000_00_clusters.open-cluster-management.io_managedclusters.crd.yaml",

@@ -25,7 +25,7 @@ type Env struct {
 // DirPrefix is the prefix of the name of a sandbox's directory.
 const DirPrefix = "work-rollback"
 
-// NewEnv builds the tools if they are missing, which it reports to out, and starts etcd.
+// NewEnv builds the tools if they are missing, reports the build to out, and starts etcd.
 func NewEnv(ctx context.Context, out io.Writer) (*Env, error) {
 	built, err := tools.Ensure(ctx, out, "")
 	if err != nil {
@@ -56,7 +56,7 @@ type Options struct {
 	Name string
 	// CRDs are installed before Start returns.
 	CRDs [][]byte
-	// Controllers of kube-controller-manager to run; none means that it does not run.
+	// Controllers of kube-controller-manager to run; if empty, kube-controller-manager does not run.
 	Controllers []string
 	// APIServerArgs are added to the flags of kube-apiserver.
 	APIServerArgs []string

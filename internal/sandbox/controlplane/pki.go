@@ -47,8 +47,7 @@ func (a *authority) client(name string, groups ...string) (keyPair, error) {
 	return keyPair{cert: cert, key: key}, nil
 }
 
-// writePKI creates the files with which an API server serves on loopback, authenticates its clients and signs tokens, and writes them to
-// dir.
+// writePKI writes to dir the files with which an API server serves on loopback, authenticates its clients and signs tokens.
 func writePKI(dir, name string) (*authority, error) {
 	config, err := crypto.MakeSelfSignedCAConfigForDuration(name+"-ca", lifetime)
 	if err != nil {

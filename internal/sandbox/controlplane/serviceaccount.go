@@ -12,7 +12,7 @@ import (
 )
 
 // ServiceAccountConfig returns a client configuration with a token of a ServiceAccount, so RBAC determines its permissions. The token is
-// valid for as long as the server's certificates, because it is not renewed, as a kubelet would do.
+// valid for as long as the server's certificates, because no kubelet renews it.
 func (s *APIServer) ServiceAccountConfig(ctx context.Context, namespace, name string) (*rest.Config, error) {
 	client, err := kubernetes.NewForConfig(s.RESTConfig())
 	if err != nil {

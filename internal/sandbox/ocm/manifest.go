@@ -10,12 +10,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Values are the values that the operator fills in, by the names of its own configuration. It is not a struct of OCM's, because that struct
-// has different fields in each release.
+// Values are the values that the operator fills in, by the names of its own configuration. Values is a map, because OCM's struct has
+// different fields in each release.
 type Values map[string]any
 
 // Defaults returns the values of a hub that `clusteradm init` created: Default mode, the work driver kube, and the operator's default ports
-// and TLS version, which apply if the ClusterManager and the ConfigMap ocm-tls-profile set no others.
+// and TLS version, which apply unless the ClusterManager or the ConfigMap ocm-tls-profile overrides them.
 func Defaults() Values {
 	webhook := map[string]any{"Port": 9443, "HealthProbePort": 8000, "MetricsPort": 8080, "HostNetwork": false}
 	return Values{
@@ -33,7 +33,7 @@ func Render(file string, values Values, into any) error {
 	if err != nil {
 		return fmt.Errorf("looking for a manifest of OCM's operator: %w", err)
 	}
-	// library-go panics if a template uses a value that Defaults lacks: OCM has renamed a value.
+	// library-go panics if a template uses a value that Defaults lacks. In that case, OCM has renamed a value.
 	filled := assets.MustCreateAssetFromTemplate(file, text, map[string]any(values))
 	if err := yaml.Unmarshal(filled.Data, into); err != nil {
 		return fmt.Errorf("decoding %s of OCM's operator: %w", file, err)
@@ -41,7 +41,7 @@ func Render(file string, values Values, into any) error {
 	return nil
 }
 
-// Files of the operator for works.
+// The operator's files for works.
 const (
 	WorkDeployment    = "management/work/deployment.yaml"
 	WebhookDeployment = "management/work/webhook-deployment.yaml"

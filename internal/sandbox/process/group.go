@@ -18,7 +18,7 @@ var watchdogScript string
 
 // Group is a set of child processes and the directory that holds their files.
 type Group struct {
-	// Dir holds all files that the children write. Stop removes it, or the watchdog does.
+	// Dir holds all files that the children write. Stop or the watchdog removes it.
 	Dir string
 
 	watchdog *exec.Cmd
@@ -36,7 +36,7 @@ func NewGroup(prefix string) (*Group, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a temporary directory (set TMPDIR to a directory that can be written): %w", err)
 	}
-	// Certificates name their host and not this path, but kubeconfigs and logs do: resolve links once.
+	// Kubeconfigs and logs contain this path: resolve links once.
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = resolved
 	}
@@ -100,7 +100,7 @@ func (g *Group) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// report reports a child to the watchdog. A missing watchdog is not an error: it is needed only if this process dies too.
+// report reports a child to the watchdog. A missing watchdog is not an error: it is needed only if this process also dies.
 func (g *Group) report(what string, pid int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

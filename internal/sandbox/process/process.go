@@ -52,7 +52,7 @@ func (g *Group) Start(command Command) (*Process, error) {
 
 	p.cmd = exec.Command(command.Path, command.Args...)
 	p.cmd.Dir = g.Dir
-	// Killed children can't remove their temporary files, so those belong in the directory too.
+	// Killed children can't remove their temporary files, so these files belong in the directory too.
 	p.cmd.Env = append(append(os.Environ(), "TMPDIR="+g.Dir), command.Env...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = childAttr()

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// WaitReady polls probe until it returns nil. It gives up when the child ends, or after the timeout. The error then has the last error of
-// the probe, and the end of the child's log.
+// WaitReady polls probe until it returns nil. It gives up when the child ends, or after the timeout. The returned error then has the last
+// error of the probe, and the end of the child's log.
 func (p *Process) WaitReady(ctx context.Context, timeout time.Duration, probe func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, timeout, true, func(ctx context.Context) (bool, error) {

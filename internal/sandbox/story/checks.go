@@ -116,7 +116,7 @@ func reached(version string, count int) check {
 	}}
 }
 
-// oneAfterTheOther proves, based on the ManifestWorks, that each cluster had a version for some time before the next one got it.
+// oneAfterTheOther proves, based on the ManifestWorks, that each cluster had a version for some time before the next cluster got it.
 func oneAfterTheOther(version string) check {
 	return check{"the hub reached one cluster after the other", func(f *facts) error {
 		var times []time.Time
@@ -158,7 +158,7 @@ func revisionCount(count int) check {
 	}}
 }
 
-// abortedTime proves whether the hub has aborted the rollout.
+// abortedTime proves that the hub has aborted the rollout, or that it has not.
 func abortedTime(set bool) check {
 	text := "no rollout is aborted"
 	if set {
@@ -186,7 +186,7 @@ func allConfirmed(count int) check {
 	}}
 }
 
-// atMostOneUnderWay must hold during a whole rollout, because of maxConcurrency.
+// atMostOneUnderWay proves that at most one cluster is in progress. It must hold during a whole rollout, because of maxConcurrency.
 func atMostOneUnderWay(f *facts) error {
 	var names []string
 	for i := range f.clusters {

@@ -69,7 +69,7 @@ func newObserver(s *sandbox.Sandbox) (*observer, error) {
 	return o, nil
 }
 
-// observe reads the hub first and then the clusters, so a cluster is never seen in an older state than the hub knows.
+// observe reads the hub first and then the clusters, so the state of a cluster is never older than the hub's state.
 func (o *observer) observe(ctx context.Context) (*facts, error) {
 	f := &facts{}
 	var err error

@@ -27,7 +27,7 @@ type player struct {
 	first string
 	// seen holds the reasons of Progressing during this step.
 	seen map[string]bool
-	// stuck reports whether a cluster was stuck during this step. A late read may find it recovered.
+	// stuck is true if a cluster was stuck during this step. A late read may find that the cluster has recovered.
 	stuck bool
 }
 
@@ -67,7 +67,7 @@ func (p *player) play(ctx context.Context, number int, step step) error {
 	var open error
 	err := wait.PollUntilContextTimeout(ctx, lookEvery, p.limit(), true, func(ctx context.Context) (bool, error) {
 		left, err := p.look(ctx, number, step)
-		// A read that the time limit interrupts does not show what is still open.
+		// A read that the time limit interrupts does not show which checks are still open.
 		if ctx.Err() == nil {
 			open = left
 		}
@@ -126,13 +126,13 @@ func (p *player) remember(f *facts) {
 		p.first = f.mwrs.Status.CurrentRevision
 	}
 	progressing := meta.FindStatusCondition(f.mwrs.Status.Conditions, workv1alpha1.ConditionProgressing)
-	// Right after an edit, the reason is still that of the last rollout.
+	// Right after an edit, the condition still has the reason of the last rollout.
 	if progressing != nil && progressing.ObservedGeneration == f.mwrs.Generation {
 		p.seen[progressing.Reason] = true
 	}
 }
 
-// Begin creates the story's workload in its first version and leaves the rest to the reader.
+// Begin creates the first version of the story's workload, and leaves the rest to the reader.
 func Begin(ctx context.Context, s *sandbox.Sandbox) error {
 	observer, err := newObserver(s)
 	if err != nil {

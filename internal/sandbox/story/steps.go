@@ -96,8 +96,8 @@ func onlyOneHas(version string) func(*facts) error {
 	}
 }
 
-// create creates the story's workload in its first version. If applied is true, it is created as by kubectl apply. Otherwise the reader's
-// first kubectl apply prints a warning.
+// create creates the first version of the story's workload. If applied is true, it creates the workload as kubectl apply does. Otherwise,
+// the reader's first kubectl apply prints a warning.
 func (p *player) create(applied bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		mwrs, err := replicaSet(version1)

@@ -40,7 +40,7 @@ var (
 	}
 )
 
-// TestRules evaluates the rules of the workload with the work agent's own evaluator.
+// TestRules evaluates the rules of the workload with the work agent's evaluator.
 func TestRules(t *testing.T) {
 	mwrs, err := replicaSet(version1)
 	require.NoError(t, err)

@@ -19,8 +19,8 @@ import (
 // rolloutName is the name of the story's ManifestWorkReplicaSet.
 const rolloutName = "web"
 
-// teller prints the story through the screen of `kubectl mwrs get`: each line of it that changes, and the whole screen at the end of a
-// step. It prints lines only, so that a terminal, a pipe and a log show the same.
+// teller prints the story through the screen of `kubectl mwrs get`: each changed line of the screen, and the whole screen at the end of a
+// step. It prints lines only, so that a terminal, a pipe and a log show the same output.
 type teller struct {
 	out    io.Writer
 	now    func() time.Time
@@ -28,7 +28,7 @@ type teller struct {
 	// ageless draws the same lines without ages: a line in which only an age changes is not printed again.
 	ageless *plugin.Screen
 	begin   time.Time
-	// last are the lines of the last screen, and told are the checks of the step that were printed.
+	// last are the lines of the last screen, and told are the printed checks of the step.
 	last, told []string
 }
 

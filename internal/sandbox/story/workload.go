@@ -25,7 +25,7 @@ const (
 // deploymentNamespace is where the workload is on each managed cluster.
 const deploymentNamespace = "default"
 
-// webYAML is the workload. The other two replace its strategy: see sample.
+// webYAML is the workload. The other two variables replace its strategy: see sample.
 var (
 	//go:embed web.yaml
 	webYAML string
@@ -69,7 +69,7 @@ func WriteSamples(dir string) ([]string, error) {
 	return files, nil
 }
 
-// versionOfTemplate returns the image tag in a template, or nothing if it holds no Deployment.
+// versionOfTemplate returns the image tag in a template; empty if the template has no Deployment.
 func versionOfTemplate(template workv1.ManifestWorkSpec) string {
 	for _, manifest := range template.Workload.Manifests {
 		deployment := &appsv1.Deployment{}

@@ -32,8 +32,8 @@ func FindRoot() (string, error) {
 	}
 }
 
-// requirements returns the versions that the go.mod in dir requires, by module. If no file is named, a -modfile in GOFLAGS applies: it is
-// for the root module.
+// requirements returns the versions that the go.mod in dir requires, by module. If no file is given, a -modfile in GOFLAGS applies, which
+// is for the root module.
 func requirements(ctx context.Context, dir string, file ...string) (map[string]string, error) {
 	output, err := runGo(ctx, dir, append([]string{"mod", "edit", "-json"}, file...)...)
 	if err != nil {

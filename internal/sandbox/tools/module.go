@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// ModuleFile reads a file of a Go module, in the version that this repository requires. It is for files that a module ships beside its Go
+// ModuleFile reads a file of a Go module, in the version that this repository requires. Use it for files that a module ships beside its Go
 // code and does not embed.
 func ModuleFile(ctx context.Context, module, file string) ([]byte, error) {
 	root, err := FindRoot()

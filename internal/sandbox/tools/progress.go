@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// withProgress runs work and prints a line every 20 seconds, so that a quiet build does not look like a dead one.
+// withProgress runs work and prints a line every 20 seconds, so that a quiet build does not look stuck.
 func withProgress(out io.Writer, title string, work func() error) error {
 	begin := time.Now()
 	elapsed := func() time.Duration { return time.Since(begin).Round(time.Second) }

@@ -11,7 +11,7 @@ import (
 	"runtime"
 )
 
-// Tools holds the paths of the programs. All of them are links to one binary, which runs the program with the name by which it is called.
+// Tools holds the paths of the programs. All paths are links to one binary, which runs the program with the name of the link.
 type Tools struct {
 	Etcd            string
 	KubeAPIServer   string
@@ -22,14 +22,14 @@ type Tools struct {
 const (
 	// moduleDir is the directory of the module that pins the programs, under the root.
 	moduleDir = "hack/tools/controlplane"
-	// versionModule is the requirement of that module whose version is the version of the Kubernetes programs.
+	// versionModule is a requirement of that module. Its version is the version of the Kubernetes programs.
 	versionModule = "k8s.io/kubernetes"
 	// binaryName is the name of the binary.
 	binaryName = "controlplane"
 )
 
-// Ensure returns the tools of the repository at root. It builds them if they are not in the cache, and reports that to out. An empty root
-// means the repository that holds the working directory.
+// Ensure returns the tools of the repository at root. It builds them if they are not in the cache, and reports the build to out. An empty
+// root means the repository that holds the working directory.
 func Ensure(ctx context.Context, out io.Writer, root string) (Tools, error) {
 	if root == "" {
 		found, err := FindRoot()
@@ -61,14 +61,14 @@ func Ensure(ctx context.Context, out io.Writer, root string) (Tools, error) {
 
 // binary is the binary of the programs.
 type binary struct {
-	// name identifies the versions in the binary, and version is that of Kubernetes.
+	// name identifies the versions in the binary, and version is the version of Kubernetes.
 	name, version string
 	// dir is the directory of the binary and its links.
 	dir string
 }
 
 // binaryOf returns the binary for the pinned versions. Its name changes with the module's files, so that an older build is never mistaken
-// for it.
+// for the current build.
 func binaryOf(ctx context.Context, root string) (*binary, error) {
 	required, err := requirements(ctx, filepath.Join(root, moduleDir), "go.mod")
 	if err != nil {

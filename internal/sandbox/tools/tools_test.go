@@ -28,7 +28,7 @@ func fakeRepository(t *testing.T) string {
 
 func TestEnsure(t *testing.T) {
 	root := fakeRepository(t)
-	// Developers set it for the root module. The tools' modules must not change.
+	// Developers set GOFLAGS for the root module. It must not change the tools' modules.
 	t.Setenv("GOFLAGS", "-mod=mod -modfile=/not/there/go.mod")
 
 	var first bytes.Buffer

@@ -8,7 +8,8 @@ import (
 // BuildWork builds this repository's work hub into dir, as `make build` does, and returns the path of the binary.
 func BuildWork(ctx context.Context, dir string) (string, error) { return BuildRelease(ctx, dir, "") }
 
-// BuildRelease builds it as a released version, as `make build VERSION=...` does. An empty version stands for a development build.
+// BuildRelease builds the work hub as a released version, as `make build VERSION=...` does. An empty version stands for a development
+// build.
 func BuildRelease(ctx context.Context, dir, version string) (string, error) {
 	root, err := FindRoot()
 	if err != nil {

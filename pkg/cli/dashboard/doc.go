@@ -1,5 +1,5 @@
 // Package dashboard serves a page for one user on localhost: a picture of the rollouts on a hub. It draws the same views as the commands of
-// the plugin (package view), and it acts through the plugin's own functions, which a caller passes as a Hub.
+// the plugin (package view). It acts through the plugin's own functions, which the caller passes as a Hub.
 //
 //	What does the page need from a hub?                       hub.go
 //	Who may talk to the server?                               guard.go

@@ -9,23 +9,24 @@ import (
 	"strings"
 )
 
-// tokenHeader carries the token. A page of another origin can't set it without a preflight request, which the server never permits.
+// tokenHeader carries the token. A page of another origin can set this header only after a preflight request, which the server always
+// rejects.
 const tokenHeader = "X-Dashboard-Token"
 
-// policy is the Content-Security-Policy of all answers: the page runs only files of this server, and sends requests only to this server.
+// policy is the Content-Security-Policy of all answers: the page runs only files of this server, and sends requests only there.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // guard checks each request before any other handler.
 type guard struct {
-	// hosts are the values of the Host header that the server answers to. A request with another name comes from DNS rebinding.
+	// hosts are the values of the Host header that the server answers to. A request with any other value is the result of DNS rebinding.
 	hosts []string
 	token string
-	// use notes that a request with the token came.
+	// use records that a request with the token arrived.
 	use func()
 }
 
-// guarded returns a handler that adds the security headers to all answers, and refuses requests of other pages.
+// guarded returns a handler that adds the security headers to all answers, and rejects requests from other pages.
 func (g *guard) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -37,7 +38,7 @@ func (g *guard) guarded(next http.Handler) http.Handler {
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Cache-Control", "no-store")
 		if status, problem := g.judge(r); problem != "" {
-			header.Set("Connection", "close") // A stranger keeps no connection.
+			header.Set("Connection", "close") // A rejected client does not keep its connection.
 			refuse(w, status, problem)
 			return
 		}
@@ -45,7 +46,7 @@ func (g *guard) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// judge returns why a request is refused; empty if it is allowed.
+// judge returns why a request is rejected. The reason is empty if the request is allowed.
 func (g *guard) judge(r *http.Request) (int, string) {
 	if problem := g.foreign(r); problem != "" {
 		return http.StatusForbidden, problem
@@ -56,7 +57,7 @@ func (g *guard) judge(r *http.Request) (int, string) {
 	return 0, ""
 }
 
-// foreign returns why a request does not come from the page or from the address bar of a browser; empty if it does.
+// foreign returns why a request comes neither from the page nor from a browser's address bar. The reason is empty otherwise.
 func (g *guard) foreign(r *http.Request) string {
 	if !g.ours(r.Host) {
 		return "the Host header does not name this server"
@@ -73,7 +74,7 @@ func (g *guard) foreign(r *http.Request) string {
 	return ""
 }
 
-// ours reports whether a Host header names this server. The comparison is exact: a host with a dot at its end is another origin.
+// ours reports whether a Host header names this server. The comparison is exact: a host with a trailing dot is another origin.
 func (g *guard) ours(host string) bool { return slices.Contains(g.hosts, host) }
 
 func (g *guard) ourOrigin(origin string) bool {
@@ -81,7 +82,7 @@ func (g *guard) ourOrigin(origin string) bool {
 	return http && g.ours(host)
 }
 
-// unauthorized returns why a request for data or for a change is refused; empty if it is allowed.
+// unauthorized returns why a request for data or a change is rejected. The reason is empty if the request is allowed.
 func (g *guard) unauthorized(r *http.Request) (int, string) {
 	if r.Method == http.MethodPost {
 		if r.Header.Get("Origin") == "" {

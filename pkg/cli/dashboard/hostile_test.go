@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// TestDataForThePage: what the page reads of an answer, an error or the news has no character that a browser obeys or hides.
+// TestDataForThePage: responses, errors and news for the page have no character that a browser interprets or hides.
 func TestDataForThePage(t *testing.T) {
 	const text = hostiletest.Text
 	check := func(data string) {

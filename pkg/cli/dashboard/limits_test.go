@@ -51,7 +51,7 @@ func TestSlowRequestsEnd(t *testing.T) {
 	}
 }
 
-// Connections are bounded: the next one waits for the end of another.
+// The number of connections is bounded: the next connection waits until another one ends.
 func TestConnectionsAreBounded(t *testing.T) {
 	s := serve(t, Options{})
 	for range maxConnections {
@@ -69,7 +69,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 	require.Contains(t, string(answer), "200 OK", "the silent connections ended")
 }
 
-// The server holds the user's rights. It ends when nobody has used the page for long. Each request with the token begins that time again.
+// The server has the user's permissions, so it ends when the page was unused for a long time. Each request with the token restarts that
+// time.
 func TestIdleServerEnds(t *testing.T) {
 	server, err := Listen(t.Context(), &fakeHub{}, 0, Options{})
 	require.NoError(t, err)

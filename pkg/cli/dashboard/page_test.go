@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/tooltest"
 )
 
-// The browser loads the modules as they are. esbuild parses them and resolves each import, as a browser would.
+// The browser loads the modules unchanged. esbuild parses them and resolves each import, as a browser would.
 func TestModules(t *testing.T) {
 	out := t.TempDir()
 	metafile := filepath.Join(out, "meta.json")

@@ -18,7 +18,7 @@ type picture struct {
 // head is everything except the clusters.
 type head struct {
 	*view.Fleet
-	// ReachedText describes how far an aborted revision came.
+	// ReachedText describes how far an aborted revision got.
 	ReachedText string `json:"reachedText,omitempty"`
 	// Events are the events of the timeline, newest first.
 	Events   []view.Event       `json:"events"`

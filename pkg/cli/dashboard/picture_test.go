@@ -10,14 +10,14 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// begin is when the clusters of these tests succeeded.
+// begin is the time at which the clusters of these tests succeeded.
 var begin = time.Now().Add(-time.Minute).Truncate(time.Second)
 
 func fleetOf(n int, inFlight ...string) *view.Objects {
 	return fleettest.Objects(n, begin, inFlight...)
 }
 
-// TestLargePicture: the picture of 10,000 clusters is small enough to load at once.
+// TestLargePicture: the picture of 10,000 clusters is small enough to load quickly.
 func TestLargePicture(t *testing.T) {
 	require.Less(t, len(drawn(pictureOf(fleetOf(10_000)), nil).data), 2<<20)
 }

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// drawAfter is the least time between two states of a board.
+	// drawAfter is the minimum time between two states of a board.
 	drawAfter = 500 * time.Millisecond
-	// idleAfter is how long the watches of a rollout that no tab shows are kept.
+	// idleAfter is how long the watches of a rollout are kept after no tab shows the rollout any more.
 	idleAfter = 20 * time.Second
 )
 
-// state is the newest state of a board: the JSON for the page with its version, and the objects that it shows.
+// state is the newest state of a board: the JSON for the page, its version, and the objects that the JSON shows.
 type state struct {
 	data    []byte
 	version string
@@ -32,7 +32,7 @@ type state struct {
 
 var seed = maphash.MakeSeed()
 
-// drawn returns the state that shows a value. Equal values have the same version.
+// drawn returns the state for a value. Equal values have the same version.
 func drawn(value any, objects *view.Objects) state {
 	data, err := encoded(value)
 	return state{data: data, version: strconv.FormatUint(maphash.Bytes(seed, data), 36), objects: objects, err: err}
@@ -69,7 +69,7 @@ func setBoard(follow Followed[*view.Objects]) *board {
 	}}
 }
 
-// now returns the newest state. A large fleet is drawn less often, so that drawing takes at most a tenth of the time.
+// now returns the newest state. A large fleet is drawn less often: drawing takes at most a tenth of the time.
 func (b *board) now() state {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,7 +92,7 @@ func (b *board) first(ctx context.Context) (now state) {
 // room follows one rollout for all tabs that show it.
 type room struct {
 	*board
-	// idle ends the room when no tab has asked for it for idleAfter.
+	// idle ends the room when no tab has requested it for idleAfter.
 	idle *time.Timer
 }
 
@@ -128,30 +128,30 @@ func (r *rooms) roomOf(namespace, name string) *room {
 	return found
 }
 
-// asked returns the room of the rollout in the path of a request.
+// asked returns the room of the rollout that the path of a request names.
 func (r *rooms) asked(request *http.Request) *room {
 	return r.roomOf(request.PathValue("namespace"), request.PathValue("name"))
 }
 
-// news is the answer to a page that asks for the newest state of a board.
+// news is the response to a page that requests the newest state of a board.
 type news struct {
 	// Scope describes what the list shows.
 	Scope    string `json:"scope"`
 	ReadOnly bool   `json:"readOnly"`
 	// Now is the time of the server in milliseconds.
 	Now int64 `json:"now"`
-	// Since is since when the API server can't be reached; zero if it can. Contact is the error.
+	// Since is the time since which the API server has been unreachable; zero if it is reachable. Contact is the error.
 	Since   time.Time `json:"since,omitzero"`
 	Contact string    `json:"contact,omitempty"`
-	// Version identifies the state; empty if there is none. Data is the state, unless the page has it already.
+	// Version identifies the state; empty if there is no state. Data is the state; empty if the page already has it.
 	Version string          `json:"version,omitempty"`
 	Data    json.RawMessage `json:"data,omitempty"`
-	// Error is why there is no state: no permission, or the object was deleted.
+	// Error is the reason why there is no state: the user lacks permission, or the object was deleted.
 	Error   string `json:"error,omitempty"`
 	Deleted bool   `json:"deleted,omitempty"`
 }
 
-// tell answers with the newest state of a board.
+// tell responds with the newest state of a board.
 func (s *Server) tell(w http.ResponseWriter, r *http.Request, b *board) {
 	now := b.now()
 	out := news{Scope: s.hub.Scope(), ReadOnly: s.readOnly, Now: s.now().UnixMilli(), Version: now.version}

@@ -24,7 +24,7 @@ func (h *followedHub) Follow(ctx context.Context, namespace, name string) Follow
 	return h.fakeHub.Follow(ctx, namespace, name)
 }
 
-// TestRoomEnds: the watches of a rollout end when no tab has asked for it for idleAfter.
+// TestRoomEnds: the watches of a rollout end when no tab has requested it for idleAfter.
 func TestRoomEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hub := &followedHub{fakeHub: fakeHub{err: ErrNotReady}}
@@ -42,7 +42,7 @@ func TestRoomEnds(t *testing.T) {
 	})
 }
 
-// TestRoomWhoseTimerHasFired: a tab gets a new room, and the end of the old one does not end it.
+// TestRoomWhoseTimerHasFired: a tab gets a new room, and the end of the old room does not end the new one.
 func TestRoomWhoseTimerHasFired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rooms := &rooms{hub: &fakeHub{err: ErrNotReady}, root: t.Context(), open: map[string]*room{}}

@@ -18,9 +18,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
-// Options changes how the server works.
+// Options configures the server.
 type Options struct {
-	// ReadOnly refuses all actions.
+	// ReadOnly rejects all actions.
 	ReadOnly bool
 	// Now is the clock; nil for the real one.
 	Now func() time.Time
@@ -31,18 +31,19 @@ type Server struct {
 	hub      Hub
 	readOnly bool
 	now      func() time.Time
-	// token is what each request of the page carries in a header.
+	// token is the token that each request of the page has in a header.
 	token    string
 	listener net.Listener
 	rooms    *rooms
-	// idle is reset by each request with the token.
+	// idle stops the server. Each request with the token resets it.
 	idle *time.Timer
 }
 
-// ErrIdle is the error of Serve if nobody has used the page for idleEnd.
+// ErrIdle is the error of Serve if the page was unused for idleEnd.
 var ErrIdle = errors.New("nobody has used the page for 8 hours")
 
-// idleEnd is how long the server runs without a request and without a tab that shows the page: it holds the user's rights.
+// idleEnd is how long the server runs without a request and without a tab that shows the page. The limit exists because the server has the
+// user's permissions.
 const idleEnd = 8 * time.Hour
 
 // The maximum sizes of a request, in bytes. A body has room for the names of 10,000 clusters.
@@ -54,7 +55,7 @@ const (
 // maxConnections bounds the connections. A browser opens at most six to a server.
 const maxConnections = 64
 
-// Listen returns a server that listens on a port of 127.0.0.1, and on no other address. Port 0 selects a free one.
+// Listen returns a server that listens on a port of 127.0.0.1, and on no other address. Port 0 selects a free port.
 func Listen(ctx context.Context, hub Hub, port int, options Options) (*Server, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -70,22 +71,23 @@ func Listen(ctx context.Context, hub Hub, port int, options Options) (*Server, e
 	}, nil
 }
 
-// use notes that a request with the token came.
+// use records that a request with the token arrived.
 func (s *Server) use() { s.idle.Reset(idleEnd) }
 
-// Address returns the address of the page with its token. The token is in the fragment, which no browser sends anywhere.
+// Address returns the address of the page with its token. The token is in the fragment, which a browser never sends.
 func (s *Server) Address() string { return s.base() + "#token=" + s.token }
 
 func (s *Server) base() string { return "http://" + s.listener.Addr().String() + "/" }
 
-// The time limits of a connection: for a request, for the answer, and between two requests. A report of a large fleet takes long.
+// The time limits of a connection: for a request, for the response, and between two requests. A report about a large fleet takes a long
+// time.
 const (
 	readTimeout  = 10 * time.Second
 	writeTimeout = 2 * time.Minute
 	idleTimeout  = 2 * time.Minute
 )
 
-// Serve serves the page until the context ends, or nobody has used the page for idleEnd.
+// Serve serves the page until the context ends, or until the page was unused for idleEnd.
 func (s *Server) Serve(ctx context.Context) error {
 	server := &http.Server{
 		Handler: s.Handler(ctx), ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
@@ -107,7 +109,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return <-ended
 }
 
-// Handler returns the handler of all requests. Its watches end with the context.
+// Handler returns the handler of all requests. Their watches end with the context.
 func (s *Server) Handler(ctx context.Context) http.Handler {
 	s.rooms = &rooms{hub: s.hub, root: ctx, open: map[string]*room{}}
 	list := listBoard(s.hub.List(ctx))
@@ -126,7 +128,7 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 	return (&guard{hosts: hostsOf(s.listener.Addr()), token: s.token, use: s.use}).guarded(mux)
 }
 
-// shown returns a handler that answers with the result of a function of the objects of a rollout.
+// shown returns a handler that responds with the result of a function, which it calls with the objects of a rollout.
 func (s *Server) shown(of func(*http.Request, *view.Objects) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		now := s.rooms.asked(r).first(r.Context())
@@ -169,7 +171,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) {
 	reply(w, map[string]string{"done": done}, err)
 }
 
-// action reads an action and the question that the user confirmed. It refuses all actions if the page is read-only.
+// action reads an action and the question that the user confirmed. It rejects all actions if the page is read-only.
 func (s *Server) action(w http.ResponseWriter, r *http.Request) (action *Action, confirmed string, ok bool) {
 	if s.readOnly {
 		refuse(w, http.StatusForbidden, "the page is read-only: start the command without --read-only")
@@ -189,7 +191,7 @@ func (s *Server) action(w http.ResponseWriter, r *http.Request) (action *Action,
 	return &in.Action, in.Confirmed, true
 }
 
-// reply answers with a value, or with an error of the hub.
+// reply responds with a value, or with an error of the hub.
 func reply(w http.ResponseWriter, value any, err error) {
 	if err != nil {
 		fail(w, err)
@@ -206,16 +208,17 @@ func send(w http.ResponseWriter, status int, value any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // The tab may be gone.
+	_, _ = w.Write(data) // The tab may be closed.
 }
 
-// encoded returns a value as JSON for the page. All data of the page pass here: no text of others can hide or reorder what the page shows.
+// encoded returns a value as JSON for the page. All data of the page passes through here, so that no text from other users can hide or
+// reorder what the page shows.
 func encoded(value any) ([]byte, error) {
 	data, err := json.Marshal(value)
 	return plain.JSON(data), err
 }
 
-// fail answers with an error of the hub.
+// fail responds with an error of the hub.
 func fail(w http.ResponseWriter, err error) {
 	status := http.StatusUnprocessableEntity
 	var failure apierrors.APIStatus
@@ -230,7 +233,7 @@ func fail(w http.ResponseWriter, err error) {
 		status = int(failure.Status().Code)
 	}
 	if status == http.StatusUnauthorized {
-		status = http.StatusBadGateway // 401 is the answer to a wrong token of the page.
+		status = http.StatusBadGateway // 401 is reserved for an invalid token of the page.
 	}
 	refuse(w, status, err.Error())
 }

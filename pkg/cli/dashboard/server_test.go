@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// fakeHub is a hub that counts what it is asked to do.
+// fakeHub is a hub that counts the requested actions.
 type fakeHub struct {
 	mu      sync.Mutex
 	acted   []Action
@@ -189,7 +189,7 @@ func TestReadingRequiresTheToken(t *testing.T) {
 	require.Equal(t, 404, s.request(http.MethodGet, actPath, "").StatusCode)
 }
 
-// All answers have the security headers, even errors.
+// All responses have the security headers, even errors.
 func TestHeaders(t *testing.T) {
 	s := serve(t, Options{})
 	for _, answer := range []*http.Response{
@@ -210,13 +210,13 @@ func TestHeaders(t *testing.T) {
 			require.Equal(t, value, answer.Header.Get(key), key)
 		}
 		require.Empty(t, answer.Header.Get("Set-Cookie"))
-		if answer.StatusCode != http.StatusNotFound { // It has no data.
+		if answer.StatusCode != http.StatusNotFound { // It has no data to protect.
 			require.Equal(t, "no-store", answer.Header.Get("Cache-Control"))
 		}
 	}
 }
 
-// The server listens on 127.0.0.1 only, and says which flag to change if a port is taken.
+// The server listens on 127.0.0.1 only. If a port is in use, the error names the flag to change.
 func TestListens(t *testing.T) {
 	s := serve(t, Options{})
 	require.True(t, strings.HasPrefix(s.listener.Addr().String(), "127.0.0.1:"))
@@ -236,7 +236,7 @@ func TestReadOnly(t *testing.T) {
 	require.Equal(t, 200, s.request(http.MethodGet, "/api/sets/default/web/report", "").StatusCode)
 }
 
-// An action needs the question that the user confirmed, and JSON without unknown fields.
+// An action requires the question that the user confirmed, and JSON without unknown fields.
 func TestAct(t *testing.T) {
 	s := serve(t, Options{})
 	for body, status := range map[string]int{

@@ -8,7 +8,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 )
 
-// BenchmarkRuns is the cost of one of many runs over 1,000 clusters, on one core.
+// BenchmarkRuns measures the cost of one of many runs over 1,000 clusters, on one core.
 func BenchmarkRuns(b *testing.B) {
 	for name, fail := range map[string]float64{"complete": 0, "aborts": 0.05} {
 		b.Run(name, func(b *testing.B) {

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// progressive is the input of a Progressive rollout over a fleet, with a rule for Progressing and AbortAll.
+// progressive returns the input of a Progressive rollout over a fleet, with AbortAll and a rule for Progressing.
 func progressive(clusters int, concurrency, maxFailures string, deadline string) *forecast.Input {
 	set := &workv1alpha1.ManifestWorkReplicaSet{}
 	set.Namespace, set.Name = "default", "web"

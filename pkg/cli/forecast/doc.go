@@ -1,7 +1,7 @@
 // Package forecast looks ahead: it runs the hub's own decision code (rollout.Decide) against a simulated fleet and a simulated clock.
 //
-// It is pure: no client and no clock, and its random numbers come from a seed. The same input, seed and run index give the same result.
-// docs/contributing/simulation.md describes the model for users.
+// It is pure: it has no client and no clock, and its random numbers come from a seed. The same input, seed and run index give the same
+// result. docs/contributing/simulation.md describes the model for users.
 //
 //	What is simulated, and what a caller must provide?     input.go
 //	What does each cluster do with a revision?             fates.go

@@ -8,19 +8,20 @@ import (
 
 // What a cluster does with the new revision:
 //
-//  1. Each cluster of a run draws three numbers, in the order of the clusters, whatever the strategy is. So variants of one input, with the
-//     same seed, meet the same clusters.
-//  2. The first number decides its fate. The others are how long it needs for the new revision and, after an abort, for the older one.
+//  1. Each cluster of a run draws three numbers, in the order of the clusters, regardless of the strategy. So variants of an input with the
+//     same seed have the same clusters.
+//  2. The first number decides its fate. The other two are the times that it needs for the new revision and, after an abort, for the older
+//     revision.
 //  3. Draws are independent: clusters do not fail together.
 
-// Fate is what becomes of a cluster that gets the new revision.
+// Fate is the outcome for a cluster that gets the new revision.
 type Fate string
 
 // The fates.
 const (
 	Healthy Fate = "Healthy"
 	Slow    Fate = "Slow"
-	// Fails means that the workload breaks: the agent reports Degraded if a rule asks for it, and no success.
+	// Fails means that the workload breaks: the agent reports Degraded if the template has a rule for it, and never reports success.
 	Fails Fate = "Fails"
 	// Hangs means that the agent reports neither success nor Degraded.
 	Hangs   Fate = "Hangs"
@@ -29,14 +30,14 @@ const (
 	Held Fate = "Held"
 )
 
-// draw is what chance decides about a cluster.
+// draw holds the random values of a cluster.
 type draw struct {
 	fate Fate
-	// forward and back are the times until the agent reports the new revision, and the older one after an abort.
+	// forward is the time until the agent reports the new revision. back is the time until it reports the older revision after an abort.
 	forward, back time.Duration
 }
 
-// longest bounds a drawn time: a simulated clock must not overflow.
+// longest bounds a drawn time, so that the simulated clock does not overflow.
 const longest = 365 * 24 * time.Hour
 
 func (a *Agents) draw(random *rand.Rand, cluster string) draw {
@@ -72,7 +73,7 @@ func scaled(d time.Duration, by float64) time.Duration {
 	return time.Duration(min(float64(d)*by, float64(longest)))
 }
 
-// report is an agent's report about a revision; nothing if the agent stays silent.
+// report is an agent's report about a revision; nothing if the agent does not report.
 type report uint8
 
 const (
@@ -82,7 +83,7 @@ const (
 )
 
 // answer returns the report of a cluster's agent about a revision under the rules of its template, and the time until that report. The
-// older revision succeeds everywhere. A success gate opens when the workload succeeds, and decides only about the newer revision.
+// older revision succeeds everywhere. A success gate opens when the workload succeeds, and applies only to the newer revision.
 func (d *draw) answer(rules Rules, revision string, gated bool) (says report, after time.Duration) {
 	after, breaks := d.forward, d.fate == Fails || d.fate == Hangs
 	if revision == older {

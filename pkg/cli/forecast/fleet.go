@@ -22,30 +22,31 @@ const (
 	newer = "newer"
 )
 
-// epoch is when each simulated rollout begins.
+// epoch is the time at which each simulated rollout begins.
 var epoch = time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// cluster is one cluster: its fate, and what really runs there.
+// cluster is one cluster: its fate, and its real state.
 type cluster struct {
 	site
 	draw
-	// work is its ManifestWork; nil if it has none. object is the memory of that.
+	// work is its ManifestWork; nil if it has none. object is the memory of the ManifestWork.
 	work   *work.Work
 	object workv1.ManifestWork
-	// runs is the revision that its agent applied; empty for none. wasReached is true if that was ever the newer one. An offline agent
+	// runs is the revision that its agent applied; empty for none. wasReached is true if runs was ever the newer revision. An offline agent
 	// applies nothing.
 	runs       string
 	wasReached bool
-	// written is true if the newer revision was ever written for it.
+	// written is true if the newer revision was ever written to its ManifestWork.
 	written bool
-	// says is what the agent reports next, at reportAt. The hub has a reason to look at wakeAt. All are empty if nothing is coming.
+	// says is the agent's next report, and reportAt is its time. wakeAt is when the hub has a reason to look. All three are empty if no report
+	// is pending.
 	says             report
 	reportAt, wakeAt time.Time
-	// backAt is when it succeeded with the older revision after an abort.
+	// backAt is when the cluster succeeded with the older revision after an abort.
 	backAt time.Time
 }
 
-// empty makes the object of a cluster an empty work.
+// empty resets the object of a cluster to an empty work.
 func (c *cluster) empty(now time.Time) {
 	labels, annotations, conditions := c.object.Labels, c.object.Annotations, c.object.Status.Conditions
 	if labels == nil {
@@ -89,7 +90,7 @@ func (c *cluster) apply(w *rollout.Write, now time.Time) {
 	c.work.WatchedSince, c.work.SucceededSince, c.work.SettledAt = now, time.Time{}, time.Time{}
 }
 
-// conditions are what an agent reports about the generation that a work has. They replace those in the given memory.
+// conditions returns the conditions that an agent reports about the current generation of a work. They overwrite the given memory.
 func conditions(memory []metav1.Condition, generation int64, says report, rules Rules, at time.Time) []metav1.Condition {
 	of := func(conditionType string, is bool) metav1.Condition {
 		status := metav1.ConditionFalse
@@ -109,7 +110,7 @@ func conditions(memory []metav1.Condition, generation int64, says report, rules 
 	return all
 }
 
-// deliver lets the agent's report reach the hub.
+// deliver delivers the agent's report to the hub.
 func (c *cluster) deliver(rules Rules) {
 	reported := &c.work.Object.Status.Conditions
 	*reported = conditions(*reported, c.work.Object.Generation, c.says, rules, c.reportAt)
@@ -122,7 +123,7 @@ func (c *cluster) deliver(rules Rules) {
 	c.says, c.reportAt = nothing, time.Time{}
 }
 
-// Group is a decision group of a fleet that Clusters makes.
+// Group is a decision group of a fleet that Clusters generates.
 type Group struct {
 	Name string
 	Size int

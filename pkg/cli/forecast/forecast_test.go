@@ -27,7 +27,7 @@ func play(t *testing.T, in *forecast.Input, runs int) []forecast.Result {
 	return results
 }
 
-// The same seed gives the same results, whatever the number of workers is. Another seed gives others.
+// The same seed gives the same results, regardless of the number of workers. Another seed gives different results.
 func TestSameSeedSameAnswer(t *testing.T) {
 	in := progressive(100, "10%", "2%", "5m")
 	in.Agents.Fail, in.Agents.Slow, in.Agents.Offline = 0.02, 0.05, 0.01
@@ -39,7 +39,7 @@ func TestSameSeedSameAnswer(t *testing.T) {
 	require.NotEqual(t, first, play(t, in, 12))
 }
 
-// A budget that is spent leaves the results of the first runs, without a gap, and never less than one.
+// When the budget is spent, the results of the first runs remain, without a gap. At least one result remains.
 func TestBudget(t *testing.T) {
 	in := progressive(20, "5", "0", "5m")
 	all := play(t, in, 8)
@@ -48,7 +48,7 @@ func TestBudget(t *testing.T) {
 	require.Equal(t, all[:1], few)
 }
 
-// TestRunsCanBeStopped: a run asks before each pass whether to go on, the first one too.
+// TestRunsCanBeStopped: a run calls alive before each pass, including the first.
 func TestRunsCanBeStopped(t *testing.T) {
 	in := progressive(20, "5", "0", "5m")
 	always := func() bool { return true }
@@ -60,7 +60,7 @@ func TestRunsCanBeStopped(t *testing.T) {
 	}
 }
 
-// TestPlacementCountsOnce: a Placement of several placementRefs has its clusters once, as for the hub.
+// TestPlacementCountsOnce: the clusters of a Placement in several placementRefs count once, as in the hub.
 func TestPlacementCountsOnce(t *testing.T) {
 	in := progressive(12, "3", "0", "5m")
 	in.Agents.Spread = 0
@@ -72,19 +72,19 @@ func TestPlacementCountsOnce(t *testing.T) {
 	require.Equal(t, want, play(t, in, 1))
 }
 
-// TestSoakOfAges: a soak that is longer than a simulated rollout is an error.
+// TestSoakOfAges: a soak that is longer than the longest simulated rollout is an error.
 func TestSoakOfAges(t *testing.T) {
 	in := progressive(12, "3", "0", "5m")
 	in.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.Progressive.MinSuccessTime.Duration = math.MaxInt64
 	require.ErrorContains(t, in.Validate(), "minSuccessTime is 2562047h47m16.854775807s")
 }
 
-// The settle time is the hub's.
+// The default settle time is the hub's default.
 func TestSettleIsTheHubs(t *testing.T) {
 	require.Equal(t, controller.DefaultSuccessSettle, forecast.Settle)
 }
 
-// A fleet in which nothing is left to chance: 12 clusters, 3 at a time, 1 minute and the settle time each.
+// A fleet without randomness: 12 clusters, 3 at a time, each of which takes 1 minute and the settle time.
 func TestHealthyRollout(t *testing.T) {
 	in := progressive(12, "3", "0", "5m")
 	in.Agents.Spread = 0
@@ -93,7 +93,7 @@ func TestHealthyRollout(t *testing.T) {
 	}
 }
 
-// One cluster hangs: the rollout continues beside it until its deadline has passed, and is then aborted.
+// One cluster hangs: the other clusters continue until its deadline has passed, and the rollout is then aborted.
 func TestHangingClusterAborts(t *testing.T) {
 	in := progressive(12, "3", "0", "150s")
 	in.Agents.Spread, in.Agents.Fates = 0, map[string]forecast.Fate{"production-00002": forecast.Hangs}
@@ -140,7 +140,7 @@ func TestOutcomesWithoutAbort(t *testing.T) {
 	require.Less(t, result.Exposed+result.NeverReached, 6, "the offline cluster was written and did not apply it")
 }
 
-// The first rollout has nothing to go back to.
+// The first rollout has no revision to return to.
 func TestFirstRolloutDoesNotAbort(t *testing.T) {
 	in := progressive(6, "2", "0", "2m")
 	in.First, in.Agents.Fail = true, 1
@@ -149,7 +149,7 @@ func TestFirstRolloutDoesNotAbort(t *testing.T) {
 	require.Equal(t, forecast.Complete, play(t, in, 1)[0].Outcome)
 }
 
-// Fewer looks of the hub move the results by a few percent at most.
+// Fewer reads of the hub change the results by at most a few percent.
 func TestResolution(t *testing.T) {
 	in := progressive(100, "10%", "2%", "5m")
 	in.Agents.Fail, in.Agents.Slow = 0.01, 0.02
@@ -160,7 +160,7 @@ func TestResolution(t *testing.T) {
 	require.InEpsilon(t, fine.Exposed.P50.Value, coarse.Exposed.P50.Value, 0.05)
 }
 
-// The shares of the model are met, and the draws of a cluster do not depend on the strategy.
+// The draws match the shares of the model, and the draws of a cluster do not depend on the strategy.
 func TestShares(t *testing.T) {
 	in := progressive(2000, "100%", "100%", "5m")
 	in.Rules, in.Agents.Fail, in.Agents.Hang = forecast.Rules{}, 0.1, 0.05
@@ -171,7 +171,7 @@ func TestShares(t *testing.T) {
 	require.Equal(t, result.Unnoticed, play(t, in, 1)[0].Unnoticed)
 }
 
-// The confidence interval contains the true quantile in at least 95% of all samples, as far as there are enough values.
+// The confidence interval contains the true quantile in at least 95% of all samples, if there are enough values.
 func TestQuantileInterval(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, q := range []float64{0.5, 0.95} {
@@ -227,7 +227,7 @@ func progressiveOf(in *forecast.Input) *clusterv1alpha1.RolloutProgressive {
 	return in.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.Progressive
 }
 
-// Each variant changes one thing, and leaves the input alone.
+// Each variant has one change, and does not modify the input.
 func TestVariants(t *testing.T) {
 	in := progressive(300, "10%", "2%", "10m")
 	before := in.ReplicaSet.DeepCopy()
@@ -251,7 +251,7 @@ func TestVariants(t *testing.T) {
 	require.Subset(t, changes(), []string{"a condition rule for Progressing", "failureStrategy: AbortAll", "progressDeadline 10m"})
 }
 
-// A mandatory canary group that fails keeps the revision from all others.
+// If a mandatory canary group fails, no other group gets the revision.
 func TestCanaryVariant(t *testing.T) {
 	in := progressive(300, "10%", "2%", "10m")
 	in.Agents.Fates = map[string]forecast.Fate{"production-00002": forecast.Hangs}
@@ -290,7 +290,7 @@ func TestWaves(t *testing.T) {
 	}
 }
 
-// Waves leaves the snapshot alone: its works are shared with a cache. Clusters in flight succeed, failed ones do not.
+// Waves does not modify the snapshot: its works are shared with a cache. Clusters in flight succeed, and failed clusters do not.
 func TestWavesFromTheMiddle(t *testing.T) {
 	s := rt.Snapshot(rt.Now(time.Hour), rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.MaxFailures(1), rt.Deadline("10m"), rt.Clusters("c1", "c2", "c3", "c4"))),
 		rt.Works(

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// Settle is how long the hub must see a success before it counts: the default of the hub's flag --success-settle.
+	// Settle is how long the hub must see a success before that success counts: the default of the hub's flag --success-settle.
 	Settle = 3 * time.Second
 	// Report is how long an agent takes to report that the objects of a revision exist.
 	Report = 10 * time.Second
@@ -29,17 +29,17 @@ const (
 type Input struct {
 	// ReplicaSet has the template, the placementRefs and their strategies. It must not be changed.
 	ReplicaSet *workv1alpha1.ManifestWorkReplicaSet
-	// Placements are the selected clusters of each Placement, by name. No cluster is in two of them.
+	// Placements are the selected clusters of each Placement, by name. No cluster is in two Placements.
 	Placements map[string]*placement.Placement
 	// Windows are the windows of all clusters of a Placement, by its name; Begin is when the rollout begins.
 	Windows map[string]window.Windows
 	Begin   time.Time
-	// First is true if the rollout is the first one: no cluster has an older revision.
+	// First is true for a first rollout: no cluster has an older revision.
 	First  bool
 	Agents Agents
 	Rules  Rules
-	// Resolution is the distance between two looks of the simulated hub at the reports; zero for a third of Agents.Apply, or for exact
-	// times if Agents.Spread is zero. Each report moves to the nearest look, so the mean does not change.
+	// Resolution is the interval at which the simulated hub reads the reports. Zero means a third of Agents.Apply, or exact times if
+	// Agents.Spread is zero. Each report moves to the nearest read, so the mean does not change.
 	Resolution time.Duration
 	// Settle is the hub's --success-settle; zero for its default.
 	Settle time.Duration
@@ -49,7 +49,7 @@ type Input struct {
 
 // Rules are the condition rules of the template.
 type Rules struct {
-	// Progressing is true if a rule makes the agents report Progressing: a success is then the success of the workload. Otherwise a cluster
+	// Progressing is true if a rule makes the agents report Progressing: then a cluster succeeds when its workload does. Otherwise a cluster
 	// succeeds as soon as its objects exist.
 	Progressing bool
 	// Degraded is true if a rule makes the agents report Degraded.
@@ -81,7 +81,7 @@ func (in *Input) AllGated() bool {
 	return true
 }
 
-// gated reports whether the clusters of a decision group have a success gate that decides.
+// gated reports whether the clusters of a decision group have a success gate that is enforced.
 func gated(strategy *workv1alpha1.RolloutStrategy, group *placement.Group) bool {
 	s := placement.Strategy{Gates: strategy.SuccessGates}
 	return len(s.GatesOf(group, true)) > 0
@@ -106,11 +106,11 @@ type Agents struct {
 	Offline float64
 	// Held is the share of clusters on hold.
 	Held float64
-	// Fates sets the fate of single clusters, by name. The shares do not apply to these.
+	// Fates sets the fate of single clusters, by name. The shares do not apply to these clusters.
 	Fates map[string]Fate
 }
 
-// Validate returns an error that names the field and the remedy if the input cannot be simulated.
+// Validate returns an error if the input cannot be simulated. The error names the field and the remedy.
 func (in *Input) Validate() error {
 	if err := in.Agents.validate(); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (in *Input) Validate() error {
 			return err
 		}
 		if !firstRef(refs, i) {
-			continue // The first one has all clusters.
+			continue // The first placementRef has all clusters.
 		}
 		if total += placement.Selected; total > MaxClusters {
 			return fmt.Errorf("the fleet has more than %d clusters: simulate fewer", MaxClusters)
@@ -157,7 +157,7 @@ func firstRef(refs []workv1alpha1.LocalPlacementReference, i int) bool {
 	return !slices.ContainsFunc(refs[:i], func(other workv1alpha1.LocalPlacementReference) bool { return other.Name == refs[i].Name })
 }
 
-// onlyIn returns an error if a cluster of a Placement is in another one as well.
+// onlyIn returns an error if a cluster of a Placement is also in another Placement.
 func onlyIn(name string, placement *placement.Placement, seen map[string]string) error {
 	for i := range placement.Groups {
 		for _, cluster := range placement.Groups[i].Clusters {
@@ -170,7 +170,7 @@ func onlyIn(name string, placement *placement.Placement, seen map[string]string)
 	return nil
 }
 
-// groupsExist returns an error if the fleet lacks a mandatory or a listed group of a strategy.
+// groupsExist returns an error if the fleet lacks a mandatory or listed group of a strategy.
 func groupsExist(path *field.Path, strategy *workv1alpha1.RolloutStrategy, placement *placement.Placement) error {
 	if groups := mandatoryGroups(strategy); groups != nil {
 		for _, wanted := range groups.MandatoryDecisionGroups {

@@ -10,19 +10,19 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Outlook is what the hub does if no cluster reports anything new: no cluster recovers, and the API server rejects what it rejects now. The
-// clusters that fail are counted together. The outlook ends with the deadlines of the clusters that have the revision now.
+// Outlook predicts the hub's actions if no cluster reports anything new: no cluster recovers, and the API server still rejects the same
+// writes. All failing clusters count. The outlook ends with the deadlines of the clusters that have the revision now.
 type Outlook struct {
 	// Failing are the clusters that fail, in the order of their deadlines.
 	Failing []Failing
-	// Abort is when the rollout is aborted; nil if it is not. If a pause holds the abort back, it is when the abort falls due.
+	// Abort is when the rollout is aborted; nil if it is not. If a pause delays the abort, it is the time when the abort becomes due.
 	Abort *Turn
-	// Stops is when failures stop each placementRef before any abort, in spec order. It omits placementRefs that failures do not stop, and
-	// those that are already halted.
+	// Stops lists when failures stop each placementRef before any abort, in spec order. It omits placementRefs that failures do not stop or
+	// that are already halted.
 	Stops []Turn
 	// Blocked is why failures of a placementRef with AbortAll do not lead to an abort.
 	Blocked rollout.AbortBlock
-	// Stalled is true if nothing happens by itself any more after the last deadline: somebody has to act.
+	// Stalled is true if the rollout cannot continue without the user after the last deadline.
 	Stalled bool
 }
 
@@ -33,10 +33,10 @@ type Failing struct {
 	At      time.Time
 }
 
-// Turn is when the failed clusters of a placementRef are too many.
+// Turn is the time when a placementRef has too many failed clusters.
 type Turn struct {
 	At time.Time
-	// Ref is the index of the placementRef, and Failed is how many of its clusters have failed at that time.
+	// Ref is the index of the placementRef, and Failed is the number of its clusters that have failed by that time.
 	Ref, Failed int
 }
 
@@ -61,7 +61,7 @@ func OutlookOf(s *rollout.Snapshot) *Outlook {
 	if at := c.first(func(p *rollout.Plan) bool { return p.AbortDue() != nil }); at >= 0 {
 		ref := slices.IndexFunc(c.plan(at).Refs, func(ref rollout.RefOutcome) bool { return ref.Failed })
 		found.Abort = c.turn(at, max(0, ref))
-		c.times = c.times[:at] // What comes after the abort is another story.
+		c.times = c.times[:at] // The outlook ends with the abort.
 	}
 	for i := range s.Refs {
 		halted := func(p *rollout.Plan) bool { return p.Refs[i].Halted }
@@ -72,14 +72,14 @@ func OutlookOf(s *rollout.Snapshot) *Outlook {
 	return found
 }
 
-// clock is a snapshot at different times.
+// clock evaluates a snapshot at different times.
 type clock struct {
 	s     *rollout.Snapshot
 	times []time.Time
 	plans map[time.Time]*rollout.Plan
 }
 
-// first returns the index of the first time at which a condition holds; -1 for none. A condition that holds stays true: clusters only fail.
+// first returns the index of the first time at which a condition holds; -1 for none. Once true, a condition stays true: clusters only fail.
 func (c *clock) first(holds func(*rollout.Plan) bool) int {
 	n := len(c.times)
 	if n == 0 || !holds(c.plan(n-1)) {

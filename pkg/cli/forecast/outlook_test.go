@@ -33,7 +33,7 @@ func outlook(failures any, options ...rt.SnapshotOption) *forecast.Outlook {
 	return forecast.OutlookOf(rt.Snapshot(append([]rt.SnapshotOption{rt.Rolling("aaa", "bbb"), rt.Now(4 * minute), rt.Refs(ref)}, options...)...))
 }
 
-// TestOutlookCountsTogether: the second of two clusters is one too many. Each of them alone would be tolerated.
+// TestOutlookCountsTogether: the second of two failed clusters exceeds the limit. Each of them alone would be tolerated.
 func TestOutlookCountsTogether(t *testing.T) {
 	works := rt.Works(hanging("c1", minute), sick("c2", 2*minute), older("c3"), older("c4"))
 	found := outlook(1, works)
@@ -62,7 +62,7 @@ func TestOutlookOfARejection(t *testing.T) {
 }
 
 // TestOutlookWithoutAbort: in a first rollout, the failures stop the placementRef, and there is nothing to return to. A recorded failure
-// counts, and one that has failed does not fail again.
+// counts, and a cluster that has failed does not fail again.
 func TestOutlookWithoutAbort(t *testing.T) {
 	first := rt.Current(nil)
 	found := outlook(1, first, rt.Works(hanging("c1", minute), hanging("c2", 2*minute)))
@@ -77,7 +77,7 @@ func TestOutlookWithoutAbort(t *testing.T) {
 	require.Equal(t, 2, found.Stops[0].Failed)
 }
 
-// TestOutlookOfAPause: the clocks run, and the abort waits for the end of the pause.
+// TestOutlookOfAPause: the deadlines continue to run, and the abort waits for the end of the pause.
 func TestOutlookOfAPause(t *testing.T) {
 	require.Equal(t, rt.At(11*minute), outlook(0, rt.Paused(), rt.Works(hanging("c1", minute))).Abort.At)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// TestProperties: each run ends, and its numbers agree with each other and with its end. test/simulation checks the decisions.
+// TestProperties: each run ends, and its numbers are consistent with each other and with its outcome. test/simulation checks the decisions.
 func TestProperties(t *testing.T) {
 	outcomes := map[forecast.Outcome]int{}
 	rapid.Check(t, func(t *rapid.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/window"
 )
 
-// TestWavesOfRings: the waves follow the list of groups, as if each group is approved and has baked. None begins now if the first group
+// TestWavesOfRings: the waves follow the list of groups, as if each group is approved and has baked. No wave begins now if the first group
 // waits for its approval.
 func TestWavesOfRings(t *testing.T) {
 	required := workv1alpha1.ApprovalRequired
@@ -46,7 +46,7 @@ func TestWavesOfWindows(t *testing.T) {
 	require.False(t, waves[0].Now)
 }
 
-// TestSimulatedRings: a simulated rollout waits for each bakeTime and for no approval, and a group has to exist.
+// TestSimulatedRings: a simulated rollout waits for each bakeTime, but not for approvals, and each listed group must exist.
 func TestSimulatedRings(t *testing.T) {
 	in := progressive(10, "100%", "0", "5m")
 	in.Agents.Spread = 0

@@ -10,14 +10,15 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// How a run goes:
+// A run:
 //
-//  1. A pass of the hub delivers the reports that are due, asks rollout.Decide, and carries the plan out: it records failures, persists an
+//  1. A pass of the hub delivers the reports that are due, calls rollout.Decide, and executes the plan: it records failures, persists an
 //     abort, and writes to clusters.
 //  2. An agent that is online applies a write at once. Its report about the outcome comes later (fates.go). The resolution batches reports.
 //  3. The clock jumps to the next time at which something can change: a success settles, an agent reports Degraded, a deadline passes, or
-//     the plan asks for a look.
-//  4. The run ends when the rollout is complete, when all online clusters are back after an abort, or when nothing can change any more.
+//     the plan requests another pass.
+//  4. The run ends when the rollout is complete, when all online clusters have returned after an abort, or when nothing can change any
+//     more.
 
 // Outcome is how a run ended.
 type Outcome string
@@ -26,9 +27,9 @@ type Outcome string
 const (
 	Complete Outcome = "Complete"
 	Aborted  Outcome = "Aborted"
-	// Stalled means that too many clusters failed, and that nothing aborts the rollout.
+	// Stalled means that too many clusters failed and nothing aborts the rollout.
 	Stalled Outcome = "Stalled"
-	// Waiting means that the rollout waits without an end: a cluster reports no outcome, and it has no deadline.
+	// Waiting means that the rollout waits forever: a cluster reports no outcome and has no deadline.
 	Waiting Outcome = "Waiting"
 )
 
@@ -39,17 +40,17 @@ type Result struct {
 	Duration time.Duration
 	// Exposed is how many clusters ran the newer revision at any time before the rollout ended or was aborted.
 	Exposed int
-	// Restore is the time from the abort until the last of these ran the older revision successfully; zero without an abort.
+	// Restore is the time from the abort until the last of the exposed clusters ran the older revision successfully; zero without an abort.
 	Restore time.Duration
-	// NeverReached is how many clusters the newer revision was never written to.
+	// NeverReached is the number of clusters to which the newer revision was never written.
 	NeverReached int
 	// Unnoticed is how many clusters count as succeeded although the newer revision does not work there.
 	Unnoticed int
-	// Passes is how often the hub decided.
+	// Passes is the number of passes of the hub.
 	Passes int
 }
 
-// maxPasses and maxSteps, the passes times the clusters, end a run that does not end by itself.
+// maxPasses and maxSteps end a run that does not end by itself. A pass over n clusters counts as n steps.
 const (
 	maxPasses = 1_000_000
 	maxSteps  = 10_000_000_000
@@ -62,13 +63,13 @@ type run struct {
 	now       time.Time
 	s         rollout.Snapshot
 	abortedAt time.Time
-	// windowsChange is when a window opens or closes next.
+	// windowsChange is the next time when a window opens or closes.
 	windowsChange time.Time
 	exposed       int
 	passes        int
 }
 
-// newRun returns the memory of a run, which begin fills. One after the other, any number of runs can use it.
+// newRun returns the memory of a run, which begin fills. Any number of runs can use it, one after the other.
 func (st *stage) newRun() *run {
 	r := &run{stage: st, clusters: make([]cluster, len(st.sites))}
 	r.s.Works = make([]work.Work, 0, len(r.clusters))
@@ -109,11 +110,11 @@ func (r *run) begin(index int) {
 
 func (r *run) create(c *cluster, now time.Time) {
 	c.empty(now)
-	r.s.Works = append(r.s.Works, work.Work{DeletionCounts: true, Object: &c.object}) // The capacity suffices: pointers to works stay valid.
+	r.s.Works = append(r.s.Works, work.Work{DeletionCounts: true, Object: &c.object}) // No reallocation: pointers to works stay valid.
 	c.work = &r.s.Works[len(r.s.Works)-1]
 }
 
-// play plays the run to its end. It asks before each pass whether to go on.
+// play plays the run to its end. It calls alive before each pass, and stops if alive returns false.
 func (r *run) play(alive func() bool) (Result, error) {
 	for r.passes < maxPasses && r.passes*len(r.clusters) < maxSteps {
 		if !alive() {
@@ -139,7 +140,7 @@ func (r *run) play(alive func() bool) (Result, error) {
 		"use a larger --apply or a smaller fleet", r.passes)
 }
 
-// pass is one pass of the hub, with the passes that follow at the same time.
+// pass runs one pass of the hub and the passes that follow at the same time.
 func (r *run) pass() *rollout.Plan {
 	for i := range r.clusters {
 		if c := &r.clusters[i]; c.says != nothing && !c.reportAt.After(r.now) {
@@ -206,7 +207,7 @@ func (r *run) act(plan *rollout.Plan) {
 	}
 }
 
-// start lets the agent of a cluster apply what was written, and schedules its report.
+// start lets the agent of a cluster apply the written revision, and schedules its report.
 func (r *run) start(c *cluster, rev *work.Revision) {
 	c.written = c.written || rev.Hash == newer
 	if c.fate != Offline {
@@ -227,7 +228,7 @@ func (r *run) start(c *cluster, rev *work.Revision) {
 	}
 	c.wakeAt = epoch.Add(r.now.Add(after + soak).Sub(epoch).Round(r.resolution)) // The nearest pass of the hub.
 	c.reportAt = c.wakeAt.Add(-soak)
-	if r.s.Aborted || !c.reportAt.After(r.now) { // No report comes before the write. After an abort, there is nothing to decide.
+	if r.s.Aborted || !c.reportAt.After(r.now) { // A report never precedes the write. After an abort, there is nothing to decide.
 		c.reportAt = r.now.Add(max(after, time.Nanosecond))
 		c.wakeAt = c.reportAt.Add(soak)
 	}
@@ -251,7 +252,7 @@ func (r *run) next(plan *rollout.Plan) time.Time {
 	if plan.Recheck > 0 {
 		sooner(r.now.Add(plan.Recheck))
 	}
-	for i := range plan.Writes { // The plan does not know the deadlines of what it starts.
+	for i := range plan.Writes { // The plan does not include the deadlines of the clusters that it starts.
 		if deadline := r.limits[r.sites[r.index[plan.Writes[i].Cluster]].ref].Deadline; deadline > 0 {
 			sooner(r.now.Add(deadline))
 		}

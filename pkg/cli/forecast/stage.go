@@ -19,7 +19,7 @@ type stage struct {
 	update, current *work.Revision
 	refs            []placement.Ref
 	limits          []rollout.Limits
-	// resolution is the distance between looks at the reports.
+	// resolution is the interval between two reads of the reports.
 	resolution time.Duration
 	// sites are the clusters in the order of the placementRefs and groups. index finds them by name.
 	sites []site
@@ -76,8 +76,8 @@ func (st *stage) snapshot(works []work.Work) rollout.Snapshot {
 	return s
 }
 
-// revisionsOf returns the newer and the older revision. The older one has the same rules, and works everywhere. No decision reads the
-// manifests of their template.
+// revisionsOf returns the newer and the older revision. The older revision has the same rules and works everywhere. No decision reads the
+// manifests of their templates.
 func revisionsOf(in *Input) (update, current *work.Revision) {
 	template := &workv1.ManifestWorkSpec{}
 	if in.Rules.Progressing {

@@ -10,7 +10,7 @@ import (
 )
 
 // Quantile is a quantile of many runs, and its 95% confidence interval. The interval comes from order statistics: the binomial distribution
-// gives the two ranks between which the quantile lies, whatever the distribution of the values is.
+// gives the two ranks between which the quantile lies, regardless of the distribution of the values.
 type Quantile struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
@@ -22,14 +22,14 @@ type Quantile struct {
 // confidence is the probability that the interval of a Quantile contains the quantile.
 const confidence = 0.95
 
-// QuantileOf returns a quantile of some values, which it sorts. There must be at least one.
+// QuantileOf returns a quantile of at least one value. It sorts the values.
 func QuantileOf(values []float64, q float64) Quantile {
 	slices.Sort(values)
 	n := len(values)
 	rank := func(i int) float64 { return values[min(max(i, 1), n)-1] }
 	found := Quantile{Value: rank(int(math.Ceil(q * float64(n))))}
 	tail := (1 - confidence) / 2
-	// The quantile lies below rank l with the probability that fewer than l of n values are below it.
+	// The probability that the quantile lies below rank l is the probability that fewer than l of n values are below the quantile.
 	low, high, sum := 0, n+1, 0.0
 	for i := range n + 1 {
 		before := sum
@@ -66,25 +66,25 @@ func measure(results []Result, value func(*Result) float64) Measure {
 	return Measure{P50: QuantileOf(values, 0.5), P95: QuantileOf(values, 0.95)}
 }
 
-// Summary is what many runs show.
+// Summary is the combined result of many runs.
 type Summary struct {
 	Runs int `json:"runs"`
 	// Outcomes counts the runs by how they ended.
 	Outcomes map[Outcome]int `json:"outcomes"`
-	// Duration is the time until the rollout was complete, aborted or at a standstill, in seconds.
+	// Duration is the time until the rollout was complete, aborted or stuck, in seconds.
 	Duration Measure `json:"durationSeconds"`
 	// Exposed, NeverReached and Unnoticed are numbers of clusters, as in a Result.
 	Exposed      Measure `json:"exposedClusters"`
 	NeverReached Measure `json:"neverReachedClusters"`
 	Unnoticed    Measure `json:"unnoticedClusters"`
-	// Restore is the time from the abort until all clusters are back, in seconds, over the aborted runs. It is nil if there is none.
+	// Restore is the time from the abort until all clusters have returned, in seconds, over the aborted runs. It is nil if no run was aborted.
 	Restore *Measure `json:"restoreSeconds,omitempty"`
 }
 
-// Share returns the share of the runs that ended in a way.
+// Share returns the share of the runs that ended with an outcome.
 func (s *Summary) Share(of Outcome) float64 { return float64(s.Outcomes[of]) / float64(s.Runs) }
 
-// Summarize returns the summary of some results. There must be at least one.
+// Summarize returns the summary of at least one result.
 func Summarize(results []Result) Summary {
 	s := Summary{Runs: len(results), Outcomes: map[Outcome]int{}}
 	var aborted []Result
@@ -111,9 +111,9 @@ func Seconds(v float64) time.Duration { return time.Duration(v * float64(time.Se
 // errStopped marks a run that was not played to its end because the budget was spent.
 var errStopped = errors.New("the time for the simulation ran out before a run ended: give it more time, or simulate fewer clusters")
 
-// Runs plays up to n runs on some workers, in the order of their indices. Runs after the first begin only while more is true, and each
-// asks before every pass of the hub whether alive is true, and otherwise ends without a result. The results are those of the runs 0, 1,
-// 2 … without a gap: they depend on how many there are, and not on the workers. Without any result there is an error.
+// Runs plays up to n runs on some workers, in the order of their indices. Runs after the first begin only while more returns true. Each run
+// calls alive before every pass of the hub, and ends without a result if alive returns false. The results are those of the runs 0, 1, 2 …
+// without a gap: they depend on their number, and not on the workers. If there is no result, Runs returns an error.
 func Runs(in *Input, n, workers int, more, alive func() bool) ([]Result, error) {
 	results, errs := make([]Result, n), make([]error, n)
 	var taken atomic.Int64

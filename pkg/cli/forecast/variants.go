@@ -14,12 +14,12 @@ import (
 
 // Variant is an input with one change.
 type Variant struct {
-	// Change describes what differs.
+	// Change describes the change.
 	Change string
 	Input  *Input
 }
 
-// Variants returns the changes that may improve a rollout, each applied to the input alone. The clusters and the seed stay the same.
+// Variants returns the changes that may improve a rollout. Each variant has one change; the clusters and the seed stay the same.
 func Variants(in *Input) []Variant {
 	var found []Variant
 	for _, propose := range []func(*Input) string{
@@ -65,13 +65,13 @@ func addAbort(in *Input) string {
 	return "failureStrategy: AbortAll"
 }
 
-// canary is the name of the group that addCanary adds, and canaryShare its inverse share of the clusters.
+// canary is the name of the group that addCanary adds. The group has one in canaryShare clusters.
 const (
 	canary      = "canary"
 	canaryShare = 100
 )
 
-// addCanary makes the first clusters of the first placementRef a mandatory decision group.
+// addCanary turns the first clusters of the first placementRef into a mandatory decision group.
 func addCanary(in *Input) string {
 	ref := &in.ReplicaSet.Spec.PlacementRefs[0]
 	placement := in.Placements[ref.Name]
@@ -164,7 +164,7 @@ func ConfigOf(s *workv1alpha1.RolloutStrategy) *clusterv1alpha1.RolloutConfig {
 	return nil
 }
 
-// ShortestDeadline returns the shortest progressDeadline of the placementRefs, and its Placement; zero if no placementRef has one.
+// ShortestDeadline returns the shortest progressDeadline of the placementRefs, and its Placement; zero if no placementRef has a deadline.
 func ShortestDeadline(refs []workv1alpha1.LocalPlacementReference) (shortest time.Duration, name string) {
 	for i := range refs {
 		if d := placement.StrategyOf(&refs[i].RolloutStrategy).Deadline; d > 0 && d != placement.NoDeadline && (shortest == 0 || d < shortest) {

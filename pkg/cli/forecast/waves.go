@@ -15,7 +15,7 @@ import (
 type Wave struct {
 	// Now is true for a wave that the hub writes now. Any other wave waits for clusters before it.
 	Now bool `json:"now"`
-	// Parts are the clusters of the wave by placementRef and decision group, in the order of the writes.
+	// Parts groups the clusters of the wave by placementRef and decision group, in the order of the writes.
 	Parts []WavePart `json:"parts"`
 }
 
@@ -27,16 +27,16 @@ type WavePart struct {
 	Clusters []string `json:"clusters"`
 }
 
-// maxWaves bounds the number of waves: each costs a decision about the whole fleet.
+// maxWaves bounds the number of waves: each wave requires a decision about the whole fleet.
 const maxWaves = 200
 
-// Waves returns the waves in which a rollout continues, from a snapshot that is not aborted. The first wave may be what the hub writes
-// now, or as soon as a pause ends. Before each other wave, every cluster that has the revision succeeds at once, except those that have
-// failed: degraded clusters recover, the API server accepts every write, and users approve every group. If nothing succeeds, the next
-// window opens. The waves end when the hub writes nothing more, or at the 200th wave.
+// Waves returns the waves in which a rollout continues, from a snapshot that is not aborted. The first wave may be written now, or as soon
+// as a pause ends. Before each later wave, every cluster that has the revision succeeds at once, except the failed clusters: degraded
+// clusters recover, the API server accepts every write, and users approve every group. If nothing succeeds, the next window opens. The
+// waves end when the hub has nothing more to write, or at the 200th wave.
 func Waves(s *rollout.Snapshot) []Wave {
 	w := newWaves(s)
-	now := w.s // As it is, without the assumption that rejected writes succeed.
+	now := w.s // The unchanged snapshot, without the assumption that rejected writes succeed.
 	now.Rejected, now.Records, now.Approved, now.Gated = s.Rejected, s.Records, s.Approved, s.Gated
 	begins := rollout.Decide(&now).RollsOut()
 	var found []Wave
@@ -60,7 +60,7 @@ func Waves(s *rollout.Snapshot) []Wave {
 // waves is a fleet in which every cluster succeeds.
 type waves struct {
 	s rollout.Snapshot
-	// step is how far the clock moves between two waves: successes must have soaked.
+	// step is how far the clock moves between two waves. It is long enough for successes to soak.
 	step  time.Duration
 	rules Rules
 	// reached are the clusters that a wave has reached.
@@ -87,7 +87,7 @@ func newWaves(s *rollout.Snapshot) *waves {
 	return w
 }
 
-// approvals are those of every group that placementRefs list.
+// approvals returns an approval for every group that the placementRefs list.
 func approvals(refs []placement.Ref) map[string]bool {
 	all := map[string]bool{}
 	for i := range refs {
@@ -98,7 +98,7 @@ func approvals(refs []placement.Ref) map[string]bool {
 	return all
 }
 
-// write carries out a plan, and returns the clusters that get the revision for the first time.
+// write executes a plan, and returns the clusters that get the revision for the first time.
 func (w *waves) write(plan *rollout.Plan) Wave {
 	var wave Wave
 	at := make(map[string]int, len(w.s.Works))
@@ -138,7 +138,7 @@ func (w *Wave) add(write *rollout.Write) {
 	w.Parts = append(w.Parts, WavePart{Placement: write.Placement, Group: write.Group, Clusters: []string{write.Cluster}})
 }
 
-// succeed lets every cluster with the update revision succeed, and reports whether any did.
+// succeed lets every cluster with the update revision succeed, and reports whether any cluster did.
 func (w *waves) succeed(plan *rollout.Plan) bool {
 	w.s.Records = rollout.Records{Failures: maps.Clone(plan.Records.Failures)}
 	changed := false
@@ -160,7 +160,8 @@ func (w *waves) succeed(plan *rollout.Plan) bool {
 	return changed
 }
 
-// open moves the clock to the next opening of the windows that keep clusters from the revision, and reports whether there is one.
+// open moves the clock to the next opening of the windows that keep clusters from the revision, and reports whether there is such an
+// opening.
 func (w *waves) open(plan *rollout.Plan) bool {
 	var next time.Time
 	for i := range plan.OnHold {

@@ -29,11 +29,11 @@ const (
 type actOptions struct {
 	dashboard.Action
 	dryRun string
-	// asks is true for an action that the user confirms, unless yes is true.
+	// asks is true for an action that the user must confirm, unless yes is true.
 	asks, yes bool
 	wait      bool
 	timeout   time.Duration
-	// unchanged returns an error if an action differs from the one that the user confirmed; nil if the user confirms in the terminal.
+	// unchanged returns an error if an action differs from the confirmed action. The function is nil if the user confirms in the terminal.
 	unchanged func(*action) error
 }
 
@@ -101,7 +101,7 @@ func newResume(o *options) *cobra.Command {
 	})
 }
 
-// acting completes a command that acts. The argument is the name of an object, unless the command defines its own.
+// acting completes a command that acts. The argument is the name of an object, unless the command defines its own arguments.
 func (o *options) acting(verb view.Verb, flags *actOptions, cmd *cobra.Command) *cobra.Command {
 	flags.Verb, cmd.GroupID = verb, groupAct
 	if cmd.Use == "" {
@@ -129,7 +129,7 @@ func (f *actOptions) addWait(cmd *cobra.Command, usage string) {
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "With --wait: maximum time to wait, such as 30m; 0 waits forever")
 }
 
-// run acts, and then waits if the user asked for it.
+// run acts, and then waits if the user requested that.
 func (o *options) run(ctx context.Context, c *clients, flags *actOptions) error {
 	done, err := o.act(ctx, c, flags)
 	if err != nil || done == nil || !flags.wait {
@@ -139,11 +139,11 @@ func (o *options) run(ctx context.Context, c *clients, flags *actOptions) error 
 	return o.wait(ctx, c, flags.Name, wait)
 }
 
-// changing is how often, and for how long, a write is repeated while the hub or another user changes the object.
+// changing limits how often, and for how long, a write is retried while the hub or another user changes the object.
 var changing = wait.Backoff{Steps: 9, Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.1}
 
-// repeated calls a function that reads the object, checks it and writes it, until nobody changes the object in between. The hub writes
-// the status often during a rollout.
+// repeated calls a function that reads, checks and writes the object, and retries if the object changed in between. The hub writes the
+// status often during a rollout.
 func repeated(write func() error) (err error) {
 	_ = retry.OnError(changing, hasChanged, func() error { // It returns nil for a canceled context.
 		err = write()
@@ -152,8 +152,8 @@ func repeated(write func() error) (err error) {
 	return err
 }
 
-// hasChanged reports whether a write failed because the object changed: a conflict, or a JSON patch whose test failed. The API server
-// names no cause for the latter.
+// hasChanged reports whether a write failed because the object changed: a conflict, or a JSON patch whose test failed. The API server does
+// not give a cause for the latter.
 func hasChanged(err error) bool {
 	var failure apierrors.APIStatus
 	if apierrors.IsConflict(err) {
@@ -163,7 +163,7 @@ func hasChanged(err error) bool {
 		(failure.Status().Details == nil || len(failure.Status().Details.Causes) == 0)
 }
 
-// act plans an action, asks the user to confirm it, and writes it. It returns the action; nil if nothing was changed.
+// act plans an action, asks the user to confirm it, and writes it. It returns the action, or nil if nothing changed.
 func (o *options) act(ctx context.Context, c *clients, flags *actOptions) (a *action, err error) {
 	var written *workv1alpha1.ManifestWorkReplicaSet
 	confirmed := ""
@@ -200,8 +200,8 @@ func (o *options) act(ctx context.Context, c *clients, flags *actOptions) (a *ac
 	return a, o.handOver(ctx, c, a.set, written)
 }
 
-// confirm asks the user to confirm an action. confirmed is the question that the user confirmed before; empty for none. An approval is only
-// of what the user saw first, even with --yes.
+// confirm asks the user to confirm an action. confirmed is the question that the user confirmed before; empty for none. An approval applies
+// only to the group that the user saw first, even with --yes.
 func (o *options) confirm(a *action, flags *actOptions, confirmed string) error {
 	if confirmed != "" && flags.Verb == view.VerbApprove {
 		return fmt.Errorf("the rollout of %q has changed, and nothing was approved: read its state again", a.set.Name)
@@ -234,8 +234,8 @@ func (c *clients) write(ctx context.Context, a *action, dryRun bool) (*workv1alp
 	return c.replicaSets().Patch(ctx, a.set.Name, a.kind, data, options, a.subresources...)
 }
 
-// requested prints that an action was requested, and what the hub will do. Whether it does is for the hub to say: the object only has the
-// request.
+// requested prints that an action was requested, and what the hub will do. The object has only the request: whether it succeeds is up to
+// the hub.
 func (o *options) requested(ctx context.Context, c *clients, a *action) error {
 	if err := o.did(a.set.Name, string(a.Verb)+" requested"); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// TestDryRun: with --dry-run, each action is checked, and neither asks nor changes anything.
+// TestDryRun: with --dry-run, each action is checked, asks no question, and changes nothing.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	for command, patch := range map[string]string{
@@ -45,7 +45,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// TestUndoAsks: an undo asks as an abort does, and each of its two exceptions has a flag of its own.
+// TestUndoAsks: an undo asks for confirmation as an abort does, and each of its two exceptions has its own flag.
 func TestUndoAsks(t *testing.T) {
 	t.Parallel()
 	h := newOneHub(t)
@@ -68,7 +68,7 @@ func TestUndoAsks(t *testing.T) {
 	require.Len(t, h.patches, 1)
 }
 
-// TestErrorsAsInKubectl: errors of the API server and of the connection have kubectl's words.
+// TestErrorsAsInKubectl: errors of the API server and of the connection have the same words as in kubectl.
 func TestErrorsAsInKubectl(t *testing.T) {
 	t.Parallel()
 	status := func(text string) string {
@@ -144,7 +144,7 @@ func TestLists(t *testing.T) {
 	require.Regexp(t, `^NAME +STATE`, out)
 }
 
-// TestCompletion: the shell completes names by their metadata, and what only the hub, the kubeconfig or the program knows.
+// TestCompletion: the shell completes names from metadata, and values that only the hub, the kubeconfig or the program knows.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	h := newOneHub(t)
@@ -187,5 +187,5 @@ func (h *oneHub) completes(t *testing.T, command string) []string {
 	var out bytes.Buffer
 	require.Zero(t, Run(t.Context(), args, genericiooptions.IOStreams{Out: &out, ErrOut: io.Discard}))
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-	return lines[:len(lines)-1] // The last one tells the shell what else to offer.
+	return lines[:len(lines)-1] // The last line is an instruction for the shell.
 }

@@ -38,8 +38,8 @@ type action struct {
 	done     string
 }
 
-// actionOf returns the write of an action, or an error if the rollout does not accept it. works are those that the user can read; they may
-// be empty.
+// actionOf returns the write of an action, or an error if the rollout does not accept the action. works are the ManifestWorks that the user
+// can read; they may be empty.
 func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Action, works []work.Work) (*action, error) {
 	steps := []readStep{{read: func(_ context.Context, _ *clients, objects *view.Objects) error {
 		objects.Works = works
@@ -74,7 +74,7 @@ func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Act
 		var group string
 		if group, err = view.Approvable(set, asked.Group); err == nil {
 			names, a.patch = []string{group}, o.approval(ctx, c, set, group)
-			asked.Group = group // Another group that waits meanwhile is not approved.
+			asked.Group = group // A group that begins to wait later is not approved.
 		}
 	case view.VerbPause, view.VerbResume:
 		a.subresources, a.patch, err = nil, map[string]any{"spec": map[string]any{"paused": paused}}, view.Pausable(set, paused)
@@ -150,7 +150,7 @@ func (o *options) approval(ctx context.Context, c *clients, set *workv1alpha1.Ma
 	})})
 }
 
-// changeOf returns a merge patch of the status that applies only to the object that was read.
+// changeOf returns a merge patch of the status that applies only to the version of the object that was read.
 func changeOf(set *workv1alpha1.ManifestWorkReplicaSet, status map[string]any) map[string]any {
 	return map[string]any{"metadata": map[string]any{"resourceVersion": set.ResourceVersion}, "status": status}
 }
@@ -193,8 +193,8 @@ type operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// withoutFailures returns the patch that removes the failures of the given clusters from the status. It removes entries from last to
-// first, because each removal shifts the entries after it.
+// withoutFailures returns the patch that removes the failures of the given clusters from the status. It removes the entries from last to
+// first, because each removal shifts the later entries.
 func withoutFailures(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) ([]operation, error) {
 	patch := []operation{{Op: "test", Path: "/metadata/resourceVersion", Value: set.ResourceVersion}}
 	missing := slices.Clone(clusters)

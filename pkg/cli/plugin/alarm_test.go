@@ -21,7 +21,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// lateLease returns a Lease that nobody has renewed for an hour.
+// lateLease returns a Lease that no hub has renewed for an hour.
 func lateLease() *coordinationv1.Lease {
 	return &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
 		HolderIdentity: ptr.To("hub-1"), LeaseDurationSeconds: ptr.To(int32(60)), RenewTime: ptr.To(metav1.NewMicroTime(time.Now().Add(-time.Hour))),
@@ -39,7 +39,7 @@ func (h *oneHub) lists(t *testing.T) {
 		set.APIVersion, item)
 }
 
-// TestNoHubRuns: each command says so first. A user who may not read the Lease is told nothing about the hub.
+// TestNoHubRuns: each command reports this first. If the user may not read the Lease, the commands report nothing about the hub.
 func TestNoHubRuns(t *testing.T) {
 	h := newOneHub(t)
 	h.set.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionProgressing, Message: "successfully progressed"}}
@@ -100,7 +100,7 @@ func TestUndoWaitsForItsRevision(t *testing.T) {
 	require.NoError(t, outcome)
 }
 
-// TestAbortWaits: `abort --wait` ends when the revision records that every cluster has confirmed.
+// TestAbortWaits: `abort --wait` ends when the revision records that every cluster has confirmed the abort.
 func TestAbortWaits(t *testing.T) {
 	h := newOneHub(t)
 	aborted := time.Now().Add(-time.Minute)
@@ -117,7 +117,7 @@ func TestAbortWaits(t *testing.T) {
 	require.Contains(t, out, "Restored: every cluster has confirmed revision 1")
 }
 
-// TestMessageAt80Columns: the message has the room of the details, and loses its first parts before its end.
+// TestMessageAt80Columns: the message gets the space of the details, and loses its first parts before its end.
 func TestMessageAt80Columns(t *testing.T) {
 	o := &options{IOStreams: genericiooptions.IOStreams{}, now: time.Now, age: func(time.Duration) string { return "1m" }}
 	table := o.clusterTable([]view.Cluster{{

@@ -18,17 +18,18 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// undoManager is the field manager of an undo. It has a name of its own, so that an applier can take over what an undo wrote, and nothing
-// else of the plugin, such as a pause.
+// undoManager is the field manager of an undo. It has its own name, so that an applier can take over the fields that an undo wrote, but no
+// other fields of the plugin, such as a pause.
 const undoManager = fieldManager + "-undo"
 
-// appliedOperation returns the operation by which kubectl's record of the applied file follows an undo; nil if there is no record, or no
-// room for it. The next `kubectl apply` removes the fields that the record has and the file does not: those of the restored template too.
+// appliedOperation returns the operation that updates kubectl's record of the applied file after an undo; nil if there is no record, or if
+// the new record is too large. The next `kubectl apply` then removes the fields that only the record has, including those of the restored
+// template.
 func appliedOperation(set *workv1alpha1.ManifestWorkReplicaSet, template json.RawMessage, cause string) (*operation, error) {
 	const key = corev1.LastAppliedConfigAnnotation
 	record := map[string]any{}
 	if utiljson.Unmarshal([]byte(set.Annotations[key]), &record) != nil {
-		return nil, nil // Nobody can apply on top of this record either.
+		return nil, nil // kubectl cannot apply on top of this record either.
 	}
 	var restored map[string]any
 	if err := utiljson.Unmarshal(template, &restored); err != nil {
@@ -54,7 +55,7 @@ func appliedOperation(set *workv1alpha1.ManifestWorkReplicaSet, template json.Ra
 	return &operation{Op: "replace", Path: "/metadata/annotations/" + escaped(key), Value: string(text)}, nil
 }
 
-// handOver gives the fields that an undo wrote to the field manager that applies the template on the server's side. Otherwise, the next
+// handOver transfers the fields that an undo wrote to the field manager that applies the template by server-side apply. Otherwise, the next
 // apply would conflict with the undo, and keep the fields that only the restored template has.
 func (o *options) handOver(ctx context.Context, c *clients, before, undone *workv1alpha1.ManifestWorkReplicaSet) error {
 	applier := view.ApplierOf(before)
@@ -76,7 +77,7 @@ func (o *options) handOver(ctx context.Context, c *clients, before, undone *work
 	})
 	if err != nil {
 		return fmt.Errorf("the template was restored, but %q does not own it: its next apply needs --force-conflicts, and keeps fields that its "+
-			"file does not have: %v", applier, err) // The undo is done: a conflict must not repeat it.
+			"file does not have: %v", applier, err) // The undo has been written: a conflict must not repeat it.
 	}
 	return nil
 }

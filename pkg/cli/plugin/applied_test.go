@@ -22,7 +22,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// manifestOf returns a file with a template. The first one has a field and a change cause that the others lack.
+// manifestOf returns a file with a template. The first file has a field and a change cause that the other files lack.
 func manifestOf(value string) *workv1alpha1.ManifestWorkReplicaSet {
 	set := &workv1alpha1.ManifestWorkReplicaSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: workv1alpha1.SchemeGroupVersion.String(), Kind: "ManifestWorkReplicaSet"},
@@ -83,7 +83,7 @@ func TestClientApplyAfterUndo(t *testing.T) {
 	require.NotContains(t, applied.Annotations, workv1alpha1.AnnotationChangeCause)
 }
 
-// TestAppliedRecord: a record that is none stays as it is, and so does one without room.
+// TestAppliedRecord: an invalid record stays as it is, and so does a record that would become too large.
 func TestAppliedRecord(t *testing.T) {
 	for name, record := range map[string]string{"none": "", "no JSON": "{", "no object": "[]", "another spec": `{"spec":1}`} {
 		set := manifestOf("v2")

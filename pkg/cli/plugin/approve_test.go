@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// awaiting is a hub on which the group canary waits for an approval, and stores has one.
+// awaiting returns a hub on which the group canary waits for an approval, and the group stores has one.
 func awaiting(t *testing.T) *oneHub {
 	t.Helper()
 	h := explained(t, workv1alpha1.StateRollingOut, "wave 1")
@@ -27,7 +27,7 @@ func awaiting(t *testing.T) *oneHub {
 	return h
 }
 
-// TestApprove: an approval adds an entry with the user's name to the list that was read, after a question.
+// TestApprove: after a question, an approval adds an entry with the user's name to the list that was read.
 func TestApprove(t *testing.T) {
 	t.Parallel()
 	h := awaiting(t)
@@ -66,7 +66,7 @@ func TestReject(t *testing.T) {
 	require.Contains(t, h.patches[0], `"abortReason":"canary shows errors"`)
 }
 
-// TestApprovalsOnScreens: get, status and history tell who approved what, and which group waits.
+// TestApprovalsOnScreens: get, status and history show who approved which group, and which group waits.
 func TestApprovalsOnScreens(t *testing.T) {
 	t.Parallel()
 	h := awaiting(t)

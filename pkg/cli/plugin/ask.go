@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// input reads what a user or another program writes. A read ends with the context: Ctrl-C ends a command that waits for an answer.
+// input reads the standard input. A read ends with the context, so that Ctrl-C ends a command that waits for an answer.
 type input struct {
 	ctx context.Context //nolint:containedctx // A reader has no other way to know it.
 	io.Reader
@@ -25,7 +25,7 @@ func (i *input) Read(to []byte) (int, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
-		text := make([]byte, len(to)) // The caller's buffer is its own again after the end of the context.
+		text := make([]byte, len(to)) // The caller owns its buffer again when the context ends.
 		n, err := i.Reader.Read(text)
 		done <- result{text[:n], err}
 	}()
@@ -53,7 +53,7 @@ func (o *options) ask(question string, yes bool) error {
 	}
 	o.notef("%s [y/N] ", question)
 	answer, err := bufio.NewReader(o.In).ReadString('\n')
-	if err != nil { // The user's key ends the line of the question in no other way.
+	if err != nil { // Otherwise, the cursor would stay on the line of the question.
 		o.notef("\n")
 	}
 	switch answer = strings.ToLower(strings.TrimSpace(answer)); {

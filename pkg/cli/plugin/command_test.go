@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// TestPrintedCommandsRun: a shell runs each command of a screen, of any width, with the arguments that the screen means, whatever the names are.
+// TestPrintedCommandsRun: a shell runs each printed command with the intended arguments, for any screen width and any names.
 func TestPrintedCommandsRun(t *testing.T) {
 	dir := t.TempDir()
 	const program = "#!/bin/sh\nprintf '%s\\0' kubectl \"$@\" >>\"$RAN\"\nprintf '\\n' >>\"$RAN\"\n"

@@ -18,10 +18,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
-// finder finds what completes an argument or a flag. args are the arguments before it.
+// finder returns the completions of an argument or a flag. args are the arguments before it.
 type finder func(ctx context.Context, c *clients, args []string) ([]string, error)
 
-// completing returns the completion by what a finder finds on the hub.
+// completing returns a completion function that offers the results of a finder.
 func (o *options) completing(find finder) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		c, err := o.connect()
@@ -41,7 +41,7 @@ func (o *options) completeName(cmd *cobra.Command, args []string, part string) (
 	return o.completing(findNames)(cmd, args, part)
 }
 
-// findNames finds the ManifestWorkReplicaSets for the first argument, and nothing for the others.
+// findNames finds the ManifestWorkReplicaSets for the first argument, and nothing for further arguments.
 func findNames(ctx context.Context, c *clients, args []string) ([]string, error) {
 	if len(args) > 0 {
 		return nil, nil
@@ -53,7 +53,7 @@ func findNamespaces(ctx context.Context, c *clients, _ []string) ([]string, erro
 	return namesOf(ctx, c.metadatas.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")))
 }
 
-// namesOf lists only the metadata of objects: a template can be hundreds of kilobytes.
+// namesOf returns the names of objects. It lists only their metadata, because a template can have hundreds of kilobytes.
 func namesOf(ctx context.Context, client metadata.ResourceInterface) ([]string, error) {
 	list, err := client.List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -66,7 +66,7 @@ func namesOf(ctx context.Context, client metadata.ResourceInterface) ([]string, 
 	return names, nil
 }
 
-// findClusters finds a ManifestWorkReplicaSet, and then the clusters that have a ManifestWork of it.
+// findClusters finds the ManifestWorkReplicaSet for the first argument, and for the next one the clusters that have its ManifestWorks.
 func findClusters(ctx context.Context, c *clients, args []string) ([]string, error) {
 	if len(args) != 1 {
 		return findNames(ctx, c, args)
@@ -84,7 +84,8 @@ func findClusters(ctx context.Context, c *clients, args []string) ([]string, err
 	return slices.Sorted(maps.Keys(clusters)), nil
 }
 
-// findRetried finds a ManifestWorkReplicaSet, and then its failed clusters that the arguments do not name yet.
+// findRetried finds the ManifestWorkReplicaSet for the first argument, and for the others its failed clusters that the arguments do not
+// name yet.
 func findRetried(ctx context.Context, c *clients, args []string) ([]string, error) {
 	if len(args) == 0 {
 		return findNames(ctx, c, args)
@@ -99,7 +100,7 @@ func findRetried(ctx context.Context, c *clients, args []string) ([]string, erro
 	})(ctx, c, args)
 }
 
-// inSet returns a finder that looks into the ManifestWorkReplicaSet that the first argument names.
+// inSet returns a finder that searches the ManifestWorkReplicaSet that the first argument names.
 func inSet(find func(*workv1alpha1.ManifestWorkReplicaSet) []string) finder {
 	return func(ctx context.Context, c *clients, args []string) ([]string, error) {
 		if len(args) == 0 {
@@ -138,7 +139,7 @@ func (o *options) revisionFlag(cmd *cobra.Command, to *int64, name, usage string
 
 func completes(cmd *cobra.Command, flag string, by cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, by); err != nil {
-		panic(err) // The flag does not exist: a mistake in the program.
+		panic(err) // The flag does not exist: a bug.
 	}
 }
 
@@ -187,7 +188,7 @@ func stateNames() []string {
 	return names
 }
 
-// completeStates completes the last of the states in a list.
+// completeStates completes the last state in a list.
 func completeStates(_ *cobra.Command, _ []string, part string) ([]string, cobra.ShellCompDirective) {
 	before := part[:strings.LastIndexByte(part, ',')+1]
 	names := stateNames()

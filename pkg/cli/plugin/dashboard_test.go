@@ -25,7 +25,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
-// Any answer of the API server, even a refusal, shows that it is reachable. An overload or a broken connection does not.
+// Any response of the API server, even a refusal, shows that it is reachable. An overload or a broken connection does not.
 func TestDashboardContact(t *testing.T) {
 	now := time.Unix(1000, 0)
 	h := newDashboardHub(&options{now: func() time.Time { return now }}, &clients{namespace: "default"}, false)
@@ -49,7 +49,7 @@ func TestDashboardContact(t *testing.T) {
 	require.Equal(t, now, h.seenAt())
 }
 
-// The list has the same row of an object without its template.
+// The list has the same row for an object without its template.
 func TestDashboardRow(t *testing.T) {
 	set := newOneHub(t).set
 	set.ManagedFields = []metav1.ManagedFieldsEntry{{}}
@@ -65,7 +65,7 @@ func TestDashboardRow(t *testing.T) {
 	require.Equal(t, row, view.RowOf(after))
 }
 
-// A user who may not read the object or the list is told so. The page does not wait for what never arrives.
+// If the user may not read the object or the list, the page reports this, and does not wait forever.
 func TestDashboardWithoutPermission(t *testing.T) {
 	_, host := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -127,7 +127,7 @@ func TestFollowsAgain(t *testing.T) {
 	missing(late, 3)
 }
 
-// TestPatiently: a request is repeated until the API server gives any answer, or until the context ends.
+// TestPatiently: a request is retried until the API server responds in any way, or until the context ends.
 func TestPatiently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone, refused := errors.New("connection refused"), apierrors.NewForbidden(schema.GroupResource{}, "", nil)

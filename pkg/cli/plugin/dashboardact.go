@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
-// Preview implements dashboard.Hub. It makes the checks that the action will make.
+// Preview implements dashboard.Hub. It runs the same checks as the action.
 func (h *dashboardHub) Preview(ctx context.Context, asked *dashboard.Action, shown *view.Objects) (*dashboard.Preview, error) {
 	a, err := h.o.actionOf(ctx, h.in(asked.Namespace), asked, shown.Works)
 	if err != nil {
@@ -29,7 +29,7 @@ func (h *dashboardHub) Preview(ctx context.Context, asked *dashboard.Action, sho
 	return preview, err
 }
 
-// Act implements dashboard.Hub. The question names the revisions: it changes if the action would do something else.
+// Act implements dashboard.Hub. The question names the revisions, so it changes if the action would have another effect.
 func (h *dashboardHub) Act(ctx context.Context, asked *dashboard.Action, confirmed string) (string, error) {
 	var out bytes.Buffer
 	quiet := *h.o

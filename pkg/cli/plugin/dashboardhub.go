@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// dashboardHub is the hub as the dashboard sees it.
+// dashboardHub is the dashboard's access to the hub.
 type dashboardHub struct {
 	o       *options
 	clients *clients
@@ -72,7 +72,7 @@ func (h *dashboardHub) watchContact(ctx context.Context) {
 	}
 }
 
-// noteContact notes the result of a request. Any answer of the API server except an overload shows that the server is reachable.
+// noteContact records the result of a request. Any response of the API server except an overload shows that the server is reachable.
 func (h *dashboardHub) noteContact(err error) {
 	var answered apierrors.APIStatus
 	here := err == nil || errors.As(err, &answered) && answered.Status().Code < 500
@@ -96,8 +96,8 @@ func (h *dashboardHub) Contact() (since time.Time, problem string) {
 	return h.since, h.problem
 }
 
-// seenAt returns the time at which the objects were as they are read: now, or when the API server could be reached last. Otherwise, the
-// Lease of a hub that runs would look late.
+// seenAt returns the time of the state that the objects show: now, or the last time when the API server was reachable. With the current
+// time, the Lease of a running hub would look late during an outage.
 func (h *dashboardHub) seenAt() time.Time {
 	if since, _ := h.Contact(); !since.IsZero() {
 		return since
@@ -127,7 +127,7 @@ func (h *dashboardHub) Follow(ctx context.Context, namespace, name string) dashb
 	})
 }
 
-// followed returns what a follower reads. While the informers are incomplete, it returns the last complete state.
+// followed returns a function that reads from a follower. While the informers are incomplete, the function returns the last complete state.
 func followed[T any](f *follower, read func() (T, error)) dashboard.Followed[T] {
 	var last, none T
 	err := dashboard.ErrNotReady

@@ -65,7 +65,8 @@ func (o *options) diff(ctx context.Context, name string, from, to int64) error {
 	return o.compare(before, after)
 }
 
-// warnIrreversible prints to the error output what a change of the template can't take back: a program may read the output.
+// warnIrreversible prints the irreversible effects of a change of the template. It uses the error output, because a program may read the
+// output.
 func (o *options) warnIrreversible(set *workv1alpha1.ManifestWorkReplicaSet, before, after json.RawMessage) error {
 	var from workv1.ManifestWorkSpec
 	to := set.DeepCopy()
@@ -79,7 +80,8 @@ func (o *options) warnIrreversible(set *workv1alpha1.ManifestWorkReplicaSet, bef
 	return nil
 }
 
-// templates returns the object, and the templates of two revisions. Zero stands for the current revision, and for the template in the spec.
+// templates returns the object, and the templates of two revisions. A zero in from stands for the current revision, a zero in to for the
+// template in the spec.
 func (o *options) templates(
 	ctx context.Context, c *clients, name string, from, to int64,
 ) (set *workv1alpha1.ManifestWorkReplicaSet, before, after json.RawMessage, err error) {
@@ -117,8 +119,8 @@ func (o *options) compare(before, after json.RawMessage) error {
 	return cmp.Or(out.err, error(&exitError{code: 1}))
 }
 
-// plainDiff returns the unified diff of two templates, with masked Secrets. It is empty if they do not differ. The objects of the newer one
-// come in their order, and then those that only the older one has.
+// plainDiff returns the unified diff of two templates, with masked Secrets. It is empty if they do not differ. The objects of the newer
+// template come first, in their order. The objects that only the older template has follow.
 func plainDiff(before, after json.RawMessage) (string, error) {
 	older, err := partsOf(before)
 	if err != nil {
@@ -166,17 +168,17 @@ type part struct {
 	content map[string]any
 }
 
-// partID identifies an object as an agent does: the API version is no part of it. nth counts the objects of one identity, which only
-// templates from before the webhook's check have.
+// partID identifies an object as an agent does, without the API version. nth counts the objects with the same identity. Only templates that
+// are older than the webhook's check have such objects.
 type partID struct {
 	group, kind, namespace, name string
 	nth                          int
 }
 
-// remainder identifies what a template has beside its objects.
+// remainder identifies the rest of a template, without its objects.
 var remainder = partID{}
 
-// partsOf returns the parts of a template in its order, the rest first.
+// partsOf returns the rest of a template, and then its objects in their order.
 func partsOf(template json.RawMessage) ([]part, error) {
 	var content map[string]any
 	if err := utiljson.Unmarshal(template, &content); err != nil { // Integers stay exact.
@@ -202,7 +204,7 @@ func partsOf(template json.RawMessage) ([]part, error) {
 	return parts, nil
 }
 
-// title returns what a part is called.
+// title returns the title of a part.
 func (id partID) title() string {
 	if id == remainder {
 		return "template"

@@ -25,7 +25,7 @@ func objectOf(apiVersion, kind, namespace, name, value string) map[string]any {
 	return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"namespace": namespace, "name": name}, "value": value}
 }
 
-// TestDiffShowsEveryObject: no object hides another one in a diff, and no name breaks it.
+// TestDiffShowsEveryObject: no object hides another object in a diff, and no name breaks the diff.
 func TestDiffShowsEveryObject(t *testing.T) {
 	long := strings.Repeat("long.", 50) + "abc"
 	identities := [][4]string{
@@ -76,7 +76,7 @@ func TestUnifiedDiff(t *testing.T) {
 	require.Empty(t, text)
 }
 
-// TestDiffHasABudget: what a comparison costs is almost proportional to the size of the templates, whatever their lines are.
+// TestDiffHasABudget: the cost of a comparison is almost proportional to the size of the templates, regardless of their lines.
 func TestDiffHasABudget(t *testing.T) {
 	lines := func(n, every int) json.RawMessage {
 		var text strings.Builder

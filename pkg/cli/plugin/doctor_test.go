@@ -22,7 +22,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/deploy"
 )
 
-// TestHubRights: the doctor checks every permission that deploy/ grants to the hub. The roles for people are bound to nobody.
+// TestHubRights: the doctor checks every permission that deploy/ grants to the hub. The user roles have no bindings.
 func TestHubRights(t *testing.T) {
 	objects, err := deploy.Render()
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestHubRights(t *testing.T) {
 	require.ElementsMatch(t, granted, hubRights)
 }
 
-// TestReleases: the doctor's list is the table of docs/upgrade.md.
+// TestReleases: the doctor's list matches the table of docs/upgrade.md.
 func TestReleases(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/upgrade.md")
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// TestUnrecorded: a hub that has not recorded its version is no problem for a development build of the plugin.
+// TestUnrecorded: a development build of the plugin accepts a hub that has not recorded its version.
 func TestUnrecorded(t *testing.T) {
 	for plugin, want := range map[string]string{"v0.0.0-master+$Format:%H$": checkOK, "v1.2.3": checkWarn} {
 		d := &doctor{}
@@ -63,7 +63,7 @@ func TestUnrecorded(t *testing.T) {
 	}
 }
 
-// TestMissingFields: a missing field is named once, also inside lists and maps.
+// TestMissingFields: a missing field is named once, even inside lists and maps.
 func TestMissingFields(t *testing.T) {
 	field := func(name string, schema map[string]any) map[string]any {
 		return map[string]any{"properties": map[string]any{name: schema}}
@@ -76,7 +76,7 @@ func TestMissingFields(t *testing.T) {
 	require.Empty(t, missingFields("", shipped, map[string]any{"x-kubernetes-preserve-unknown-fields": true}))
 }
 
-// TestValidUntil: a bundle is as good as the certificate that is valid for the longest time.
+// TestValidUntil: a bundle is valid for as long as any of its certificates.
 func TestValidUntil(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -67,7 +67,7 @@ func schemaOf(crd *unstructured.Unstructured) map[string]any {
 	return nil
 }
 
-// missingFields returns the paths that the shipped schema has and the installed one drops. It does not descend into a missing field.
+// missingFields returns the paths of the shipped schema that the installed schema drops. It does not descend into a missing field.
 func missingFields(path string, shipped, installed map[string]any) (missing []string) {
 	if installed["x-kubernetes-preserve-unknown-fields"] == true {
 		return nil

@@ -32,13 +32,13 @@ var releases = []string{"1.2.0", "1.2.1", "1.3.0", "1.3.1"}
 // survey holds the facts about all ManifestWorkReplicaSets that the checks need.
 type survey struct {
 	n int
-	// behind names the objects whose newest spec no hub has processed.
+	// behind names the objects whose latest spec no hub has processed.
 	behind []string
-	// refusal is the reason why a hub refuses to run; empty if no hub does.
+	// refusal is the reason why a hub refuses to run; empty if no hub refuses.
 	refusal string
 }
 
-// surveyed reads the ManifestWorkReplicaSets once, for all checks. It returns nil if the CRD is missing; another check reports that.
+// surveyed reads the ManifestWorkReplicaSets once, for all checks. It returns nil if the CRD is missing, which another check reports.
 func (d *doctor) surveyed(ctx context.Context) (*survey, error) {
 	d.needs = "list manifestworkreplicasets in all namespaces"
 	if d.sets != nil {
@@ -90,8 +90,8 @@ func (d *doctor) leader(ctx context.Context) error {
 	return nil
 }
 
-// unled checks a hub without a Lease. The hub of the sandbox runs without leader election: it has no Lease, but processes the specs. A hub
-// that used leader election in the past has left its Lease behind.
+// unled checks a hub without a Lease. The hub of the sandbox runs without leader election: it processes the specs without a Lease. A hub
+// that once used leader election leaves its Lease behind.
 func (d *doctor) unled(sets survey) {
 	switch len(sets.behind) {
 	case sets.n:
@@ -140,7 +140,7 @@ func (d *doctor) version(ctx context.Context) error {
 	return nil
 }
 
-// unrecorded checks a hub that has not recorded its version. A development build never does.
+// unrecorded checks a hub that has not recorded its version. A development build never records one.
 func (d *doctor) unrecorded(plugin string) {
 	if _, released := plan.ParseVersion(plugin); !released {
 		d.ok("the hub has not recorded a version, and this plugin is a development build")

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// workController is the ServiceAccount of the hub that OCM's operator runs. The operator deletes the account if the
-	// hub's feature gates are off.
+	// workController is the ServiceAccount of the hub that OCM's operator runs. The operator deletes it if the hub's feature gates are off.
 	workController = "work-controller-sa"
 	// besideOCM is the name of the ServiceAccount and the Deployment of the hub that deploy/chart runs.
 	besideOCM = "work-rollback"
@@ -80,7 +79,7 @@ func (d *doctor) accounts(ctx context.Context) (found []string, err error) {
 	return found, nil
 }
 
-// oneHub checks that OCM's operator and deploy/chart do not both run a hub. The Lease lets only one hub work, but that can be OCM's.
+// oneHub checks that OCM's operator and deploy/chart do not both run a hub. The Lease lets only one hub work, and this can be OCM's hub.
 func (d *doctor) oneHub(ctx context.Context) error {
 	d.begins("one-hub", "get serviceaccounts in namespace "+d.hub)
 	found, err := d.accounts(ctx)

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// messageOf returns the message of an error. Errors of the API server, and of the connection to it, are told as kubectl tells them.
+// messageOf returns the message of an error. It words errors of the API server, and of the connection to it, as kubectl does.
 func messageOf(err error) string {
 	var answered apierrors.APIStatus
 	var request *url.Error
@@ -30,7 +30,7 @@ func messageOf(err error) string {
 	return "error: " + err.Error()
 }
 
-// fromServer returns the message of an error that the API server answered.
+// fromServer returns the message of an error that the API server returned.
 func fromServer(err error, status *metav1.Status) string {
 	switch {
 	case status.Reason == metav1.StatusReasonUnauthorized:

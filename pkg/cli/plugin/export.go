@@ -39,7 +39,7 @@ func (o *options) export(ctx context.Context, c *clients, name string, number in
 	if err != nil {
 		return err
 	}
-	template, cause, err := exported(objects, number) // While the object is whole: its UID says which revisions are its own.
+	template, cause, err := exported(objects, number) // The metadata is still complete: the UID identifies the object's own revisions.
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (o *options) export(ctx context.Context, c *clients, name string, number in
 	return o.printYAML(manifest)
 }
 
-// exported returns the template of a revision and its change cause. Zero stands for the spec: then the template is nil.
+// exported returns the template of a revision and its change cause. For zero, which stands for the spec, the template is nil.
 func exported(objects *view.Objects, number int64) (template map[string]any, cause string, err error) {
 	if number == 0 {
 		return nil, objects.ReplicaSet.Annotations[workv1alpha1.AnnotationChangeCause], nil

@@ -60,7 +60,7 @@ func (o *options) printFleet(to io.Writer, f *view.Fleet) error {
 	return o.drawFleet(to, to, f, screenOf(to))
 }
 
-// drawFleet writes the screen of a rollout. Its foot has the commands to run next, and the runbook.
+// drawFleet writes the screen of a rollout. Its foot has the commands to run next, and the location of the runbook.
 func (o *options) drawFleet(body, foot io.Writer, f *view.Fleet, s screen) error {
 	out := newPrinter(body, s)
 	out.alarms(f.Alarms)
@@ -99,7 +99,7 @@ func (o *options) drawFleet(body, foot io.Writer, f *view.Fleet, s screen) error
 	return printNext(newPrinter(foot, s), f)
 }
 
-// printNext prints the commands to run next, and where the runbook is.
+// printNext prints the commands to run next, and the location of the runbook.
 func printNext(out *printer, f *view.Fleet) error {
 	for i, next := range f.Next {
 		out.prose(once(i, "Next  "), next.Purpose+":")
@@ -129,7 +129,7 @@ func (o *options) headline(out *printer, f *view.Fleet) {
 	}
 }
 
-// printThen prints what the hub does next, and when.
+// printThen prints the next actions of the hub and their times.
 func (o *options) printThen(out *printer, then []view.Fact) {
 	for i := range then {
 		out.prose(once(i, "then     "), o.when(&then[i])+": "+then[i].Text)
@@ -144,7 +144,7 @@ func once(i int, label string) string {
 	return label
 }
 
-// when returns when a fact is to come.
+// when returns the time left until a fact.
 func (o *options) when(fact *view.Fact) string {
 	if fact.At.IsZero() {
 		return "now"
@@ -188,7 +188,7 @@ func (o *options) revisionRow(r *view.Revision) []string {
 	}
 }
 
-// barTable has a bar for each placementRef, and below it a bar for each of its decision groups.
+// barTable returns a table with a bar for each placementRef, and below it a bar for each of its decision groups.
 func barTable(bars []view.Bar) *table {
 	t := tableOf([]column{{}, {drop: 1}, {}, {}}, bars, func(b *view.Bar) []string {
 		name := b.Placement
@@ -211,7 +211,7 @@ func drawn(done, total int) string {
 
 func orDash(text string) string { return cmp.Or(text, "-") }
 
-// The maximum numbers of cluster names shown for a cause, and for a row of clusters that are alike.
+// The maximum numbers of cluster names shown for a cause, and for a row of similar clusters.
 const (
 	namesShown = 8
 	alikeNames = 2
@@ -224,7 +224,7 @@ func firstOf(names []string, shown int) string {
 	return strings.Join(names, " ")
 }
 
-// asClusters returns one cluster for each row. It bears the names of all clusters of the row.
+// asClusters returns one cluster for each row. Its name lists all clusters of the row.
 func asClusters(rows []view.Alike) []view.Cluster {
 	clusters := make([]view.Cluster, 0, len(rows))
 	for i := range rows {

@@ -71,7 +71,7 @@ func (o *options) history(ctx context.Context, c *clients, name string, number i
 }
 
 // templateOf returns the template of a revision of the object's history as JSON. Revisions of an earlier object with the same name are not
-// part of it, although they may have the same number.
+// part of the history, although they may have the same numbers.
 func templateOf(objects *view.Objects, number int64) (json.RawMessage, error) {
 	revisions := view.Revisions(objects)
 	at := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Stored && r.Number == number })

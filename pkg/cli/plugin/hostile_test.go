@@ -28,7 +28,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// strangers is an API server with one ManifestWorkReplicaSet, whose texts are those of strangers.
+// strangers is an API server with one ManifestWorkReplicaSet, whose texts are untrusted.
 type strangers struct {
 	set       *workv1alpha1.ManifestWorkReplicaSet
 	revisions *appsv1.ControllerRevisionList
@@ -67,7 +67,7 @@ func (s *strangers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// warning is a warning of a webhook. client-go drops one with control characters.
+// warning is a warning of a webhook. client-go drops warnings with control characters.
 const warning = "surprise \u202e\u2066\u200b\ufeff\u2028\u2029\u00ad"
 
 // newStrangers returns a rollout in which one cluster of two has failed. A function changes the texts of each object.
@@ -137,11 +137,11 @@ func newStrangers(t *testing.T, state workv1alpha1.State, fill func(object any))
 	return s
 }
 
-// structural are the texts that tie the objects together. The others are filled at the same time; these one by one.
+// structural matches the texts that connect the objects. They are filled one by one; all other texts are filled at the same time.
 var structural = regexp.MustCompile(`^TypeMeta|^ObjectMeta\.(UID|ResourceVersion|Finalizers|OwnerReferences)|^ObjectMeta\.Labels\[(\]|[^]]*(hash|replicaset))|^ObjectMeta\.Annotations\[(\]|[^]]*(appliedAt|applied-at))|` +
 	`Revision$|Hash$|^Status\.State|Conditions\.(Type|Status)|^Spec\.ManifestWorkTemplate|Strategy|Deadline|MinSuccessTime|^Status\.Revisions\.Name`)
 
-// look runs the commands that only read, and checks what they print.
+// look runs the commands that only read, and checks their output.
 func look(t *testing.T, what string, s *strangers, commands ...[]string) {
 	t.Helper()
 	kubeconfig, _ := serve(t, s)
@@ -155,7 +155,7 @@ func look(t *testing.T, what string, s *strangers, commands ...[]string) {
 	}
 }
 
-// TestStrangersTexts: whatever text of an object comes from a stranger, no command sends it to the terminal as it is, or as a line of its own.
+// TestStrangersTexts: no command prints an untrusted text of an object unchanged, or as a separate line.
 func TestStrangersTexts(t *testing.T) {
 	t.Setenv("GITHUB_ACTIONS", "true")
 	commands := [][]string{
@@ -198,7 +198,7 @@ func TestStrangersTexts(t *testing.T) {
 	}
 }
 
-// TestStrangersFiles: neither do the commands that read a file, whatever it is called.
+// TestStrangersFiles: the same for commands that read a file with any name.
 func TestStrangersFiles(t *testing.T) {
 	s := newStrangers(t, workv1alpha1.StateStalled, func(object any) { hostiletest.Fill(object, structural) })
 	kubeconfig, _ := serve(t, s)
@@ -220,7 +220,7 @@ func TestStrangersFiles(t *testing.T) {
 	}
 }
 
-// TestStrangersInLogs: neither do the loggers of libraries, which errors of the API server reach.
+// TestStrangersInLogs: the same for the loggers of libraries, which may log errors of the API server.
 func TestStrangersInLogs(t *testing.T) {
 	t.Setenv("GITHUB_ACTIONS", "true")
 	var out bytes.Buffer

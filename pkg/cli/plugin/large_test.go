@@ -32,14 +32,14 @@ import (
 // perDecision is the number of clusters in a PlacementDecision, as the placement controller writes them.
 const perDecision = 100
 
-// largeFleet is an API server with one ManifestWorkReplicaSet that is complete on n clusters. It writes each page of works while it
-// sends it.
+// largeFleet is an API server with one ManifestWorkReplicaSet that is complete on n clusters. It generates each page of works while sending
+// it.
 type largeFleet struct {
 	n int
-	// limits are the limits of the requests for works. The one for metadata has none.
+	// limits are the limits of the requests for works. The request for metadata has no limit.
 	limits []string
 	noting sync.Mutex
-	// work is a work as JSON, and metadata is its metadata. Its namespace is the mark.
+	// work is a work as JSON, and metadata is its metadata. mark is the placeholder for its namespace.
 	work, metadata, mark []byte
 	set                  *workv1alpha1.ManifestWorkReplicaSet
 	answers              map[string]any
@@ -169,8 +169,8 @@ func serve(tb testing.TB, handler http.Handler) (kubeconfig, host string) {
 	return kubeconfig, server.URL
 }
 
-// TestLargeFleet: `clusters` prints a row for each of 10,000 clusters, and reads the works page by page. `get` counts them all, and reads their
-// metadata only.
+// TestLargeFleet: `clusters` prints a row for each of 10,000 clusters, and reads the works page by page. `get` counts all works, but reads
+// only their metadata.
 func TestLargeFleet(t *testing.T) {
 	const n = 10_000
 	fleet := newLargeFleet(t, n, 100)
@@ -211,7 +211,7 @@ func (f *largeFleet) sampled(t *testing.T, handler http.Handler) string {
 	return out.String()
 }
 
-// TestSampleWithoutPermission: a user who may list works, and may not get them, sees the same screen of all works.
+// TestSampleWithoutPermission: a user who may list works, but not get them, sees the same screen of all works.
 func TestSampleWithoutPermission(t *testing.T) {
 	fleet := newLargeFleet(t, 300, 100)
 	fleet.set.Status.Failures = []workv1alpha1.ClusterFailure{{Cluster: fleet.cluster(7), Placement: "p"}}
@@ -230,7 +230,7 @@ func (f edited) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestSampleOfAChange: the hub's counts say nothing about the metadata of the works if the object has changed in between.
+// TestSampleOfAChange: the hub's counts do not apply to the metadata of the works if the object has changed in between.
 func TestSampleOfAChange(t *testing.T) {
 	fleet := newLargeFleet(t, 300, 100)
 	require.NotContains(t, fleet.sampled(t, edited{fleet}), "were not read")

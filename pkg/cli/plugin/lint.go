@@ -89,7 +89,7 @@ func newLint(o *options) *cobra.Command {
 }
 
 func (o *options) lint(flags *lintOptions) error {
-	plain.For(o.Out).Inert() // A pipeline runs lint on the files of strangers.
+	plain.For(o.Out).Inert() // A pipeline may run lint on untrusted files.
 	plain.For(o.ErrOut).Inert()
 	files, err := expand(flags.files, flags.recursive)
 	if err != nil {
@@ -122,7 +122,7 @@ func (o *options) lint(flags *lintOptions) error {
 	return nil
 }
 
-// inert makes the texts of a finding harmless in every format: a tool may print what it reads of a report into the log of a pipeline.
+// inert makes the texts of a finding harmless in every format: a tool may print a part of the report to the log of a pipeline.
 func (f *finding) inert() {
 	f.uri = uriOf(f.File)
 	for _, text := range []*string{&f.File, &f.Object, &f.Field, &f.Message} {
@@ -130,8 +130,8 @@ func (f *finding) inert() {
 	}
 }
 
-// expand returns the files that the paths stand for, as kubectl does: a directory stands for its files with YAML or JSON, and a path that
-// does not exist is a pattern.
+// expand returns the files of the paths as kubectl does: a directory stands for its YAML and JSON files, and a path that does not exist is
+// a pattern.
 func expand(paths []string, recursive bool) (files []string, err error) {
 	for _, path := range paths {
 		matches := []string{path}
@@ -151,7 +151,8 @@ func expand(paths []string, recursive bool) (files []string, err error) {
 	return files, nil
 }
 
-// filesIn returns the files of a directory, or the file itself. It skips devices and pipes in a directory: to read one may have no end.
+// filesIn returns the files of a directory, or the file itself. It skips devices and pipes in a directory, because reading them may never
+// end.
 func filesIn(path string, recursive bool) (files []string, err error) {
 	if path == "-" {
 		return []string{path}, nil
@@ -206,11 +207,11 @@ func (o *options) addSetsOf(file string, before map[string]*workv1alpha1.Manifes
 	return nil
 }
 
-// irreversibleWarnings returns what the change from an older object can't take back.
+// irreversibleWarnings returns warnings about the irreversible effects of the change from an older object.
 func irreversibleWarnings(before map[string]*workv1alpha1.ManifestWorkReplicaSet, set *manifest.Set) []string {
 	old, now := before[set.Name()], (*workv1alpha1.ManifestWorkReplicaSet)(nil)
 	if old != nil {
-		now, _ = set.Decoded() // What can't be decoded is an error already.
+		now, _ = set.Decoded() // A decoding error is already a finding.
 	}
 	if now == nil {
 		return nil
@@ -230,7 +231,7 @@ func (o *options) lintFile(
 	defer func() { _ = reader.Close() }()
 	for set, err := range manifest.Sets(reader) {
 		if errors.Is(err, context.Canceled) {
-			return nil, 0, err // The user does not want the result any more.
+			return nil, 0, err // The user canceled the command.
 		}
 		if err != nil {
 			f := finding{File: file, Severity: severityError, Type: typeBroken, Message: err.Error()}
@@ -265,7 +266,7 @@ func lintObject(of finding, set *manifest.Set, limit int, irreversible []string)
 }
 
 const (
-	// maxUnknown is how many unknown fields of one object are named.
+	// maxUnknown is the maximum number of unknown fields that are named for one object.
 	maxUnknown = 10
 	// maxFieldText is the maximum length of the path of an unknown field in bytes.
 	maxFieldText = 300

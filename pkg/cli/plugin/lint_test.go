@@ -44,7 +44,7 @@ func TestLintRuleForNoManifest(t *testing.T) {
 		"deployments.apps shop/web matches no manifest, so its rules and settings have no effect: use one of configmaps shop/web, or remove the entry\n", out)
 }
 
-// TestLintContinues: a broken document is an error in every format, and hides no other document and no other file.
+// TestLintContinues: a broken document is an error in every format, and the other documents and files are still checked.
 func TestLintContinues(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.yaml"), []byte("a: b: c\n---\n"+twoSets), 0o600))
@@ -61,7 +61,7 @@ func TestLintContinues(t *testing.T) {
 	require.True(t, strings.HasPrefix(pick(t, out, ".runs[*].results[*].message.text"), "line 1: "), out)
 }
 
-// TestLintPaths: -f takes what it takes in kubectl: files, directories, patterns and standard input.
+// TestLintPaths: -f accepts the same values as in kubectl: files, directories, patterns and standard input.
 func TestLintPaths(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -93,8 +93,8 @@ func TestLintPaths(t *testing.T) {
 	}
 }
 
-// TestLintOfStrangers: no name, path or text of a file injects a command into the log of a pipeline, in any format. SARIF has the path of the
-// file as it is, in a URI.
+// TestLintOfStrangers: no name, path or text of a file injects a command into the log of a pipeline, in any format. SARIF has the unchanged
+// path of the file in a URI.
 func TestLintOfStrangers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const evil = "::error::x ##[error]y\n::error::z\x1b[2J\u202e"
@@ -146,7 +146,7 @@ func each(value any, do func(string)) {
 	}
 }
 
-// TestLintAgainst: lint compares the objects with those before the change, and warns about what can't be taken back.
+// TestLintAgainst: lint compares the objects with those before the change, and warns about irreversible effects.
 func TestLintAgainst(t *testing.T) {
 	file := strings.Replace(twoSets, "ten minutes", "10m", 1)
 	before := filepath.Join(t.TempDir(), "before.yaml")

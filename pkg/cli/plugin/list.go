@@ -36,7 +36,7 @@ func (f *listOptions) addFlags(cmd *cobra.Command, watch string) {
 	cmd.PreRunE = func(_ *cobra.Command, args []string) error { return f.check(args) }
 }
 
-// check returns an error for flags that exclude each other, or the name of an object.
+// check returns an error for flags that exclude each other, or that exclude the name of an object.
 func (f *listOptions) check(name []string) error {
 	switch {
 	case f.watch && f.output.isSet():
@@ -103,16 +103,16 @@ func (o *options) list(ctx context.Context, c *clients, flags *listOptions) erro
 	return o.watchList(ctx, c, t, rows, flags)
 }
 
-// pageOfSets is the page size for reading ManifestWorkReplicaSets. A template can be hundreds of kilobytes.
+// pageOfSets is the page size for reading ManifestWorkReplicaSets. A template can have hundreds of kilobytes.
 const pageOfSets = 100
 
-// setsIn returns a dynamic client for the ManifestWorkReplicaSets in a namespace. With a typed client, one object that can't be decoded
-// would make the whole list fail.
+// setsIn returns a dynamic client for the ManifestWorkReplicaSets in a namespace. With a typed client, the whole list would fail if one
+// object can't be decoded.
 func setsIn(objects dynamic.Interface, namespace string) dynamic.ResourceInterface {
 	return objects.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(namespace)
 }
 
-// eachSet reads ManifestWorkReplicaSets page by page, and visits each of them. The fields that can't be decoded are empty.
+// eachSet reads ManifestWorkReplicaSets page by page, and visits each of them. Fields that can't be decoded are empty.
 func eachSet(
 	ctx context.Context, objects dynamic.Interface, namespace string, selected metav1.ListOptions,
 	visit func(*workv1alpha1.ManifestWorkReplicaSet),
@@ -142,7 +142,7 @@ func (o *options) listTable(rows []view.Row, flags *listOptions) *table {
 	return t
 }
 
-// row returns the cells for an object in the list.
+// row returns the cells of an object in the list.
 func (o *options) row(r *view.Row, all bool) []string {
 	number := func(n int64) string {
 		if n == 0 {

@@ -13,7 +13,7 @@ import (
 )
 
 // readManagedClusters reads which managed clusters are on hold, outside their windows, or unavailable. If the user may not read
-// ManagedClusters, it prints a note: the status has those that the hub knew when it last wrote it.
+// ManagedClusters, it prints a note: the status then lists those clusters as of the hub's last write.
 func (o *options) readManagedClusters(ctx context.Context, c *clients, objects *view.Objects) error {
 	list, err := c.clusters.ClusterV1().ManagedClusters().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	switch {

@@ -40,14 +40,14 @@ type oneHub struct {
 	items []workv1alpha1.ManifestWorkReplicaSet
 	// metadata has the items of lists of metadata, by the ends of their paths.
 	metadata map[string]string
-	// reads are the reads of whole objects, and dryRuns the values of dryRun in the patches.
+	// reads are the reads of whole objects, and dryRuns are the values of dryRun in the patches.
 	reads, dryRuns []string
 	noting         sync.Mutex
-	// refuses returns the code with which the hub refuses the next read of the object; zero if it answers.
+	// refuses returns the status code with which the hub rejects the next read of the object; zero if it does not.
 	refuses func() int
 }
 
-// note appends to what the hub has seen: a client that watches sends several requests at a time.
+// note records requests of the hub. It locks, because a client that watches sends several requests at the same time.
 func (h *oneHub) note(seen *[]string, what ...string) {
 	h.noting.Lock()
 	defer h.noting.Unlock()
@@ -187,7 +187,7 @@ func newOneHub(t *testing.T) *oneHub {
 	return h
 }
 
-// TestUndoWithARevisionOfAnEarlierObject: a revision 1 is left of an earlier object with this name. The history ignores it (revision.NewHistory).
+// TestUndoWithARevisionOfAnEarlierObject: an earlier object with this name left a revision 1. The history ignores it (revision.NewHistory).
 func TestUndoWithARevisionOfAnEarlierObject(t *testing.T) {
 	h := newOneHub(t)
 	earlier := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "earlier"}}
@@ -207,7 +207,7 @@ func TestUndoWithARevisionOfAnEarlierObject(t *testing.T) {
 func TestStatusWhileTheServerFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		// codes are those of the reads, and the last one is that of all further reads.
+		// codes are the status codes of the reads. The last code applies to all further reads.
 		codes       []int
 		code, reads int
 		failed      string
@@ -237,7 +237,7 @@ func TestStatusWhileTheServerFails(t *testing.T) {
 	}
 }
 
-// TestStatusBeforeTheHub: the status is that of the object before a change that the hub has not seen.
+// TestStatusBeforeTheHub: the status is older than a change that the hub has not seen.
 func TestStatusBeforeTheHub(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(h *oneHub)
@@ -258,8 +258,8 @@ func TestStatusBeforeTheHub(t *testing.T) {
 	}
 }
 
-// TestExportOfARevision: export finds the template and the change cause of a revision of the object, and leaves out what tools and the hub
-// set.
+// TestExportOfARevision: export finds the template and the change cause of a revision of the object, and omits the fields that tools and
+// the hub set.
 func TestExportOfARevision(t *testing.T) {
 	h := newOneHub(t)
 	h.revisions[0].Annotations[workv1alpha1.AnnotationChangeCause] = "image 1"
@@ -287,7 +287,7 @@ func TestExportOfARevision(t *testing.T) {
 	require.NotContains(t, out, "change-cause", "revision 2 has none")
 }
 
-// TestUndoOfADeletedObject: the hub deletes the works, whatever the template is.
+// TestUndoOfADeletedObject: the hub deletes the works regardless of the template.
 func TestUndoOfADeletedObject(t *testing.T) {
 	h := newOneHub(t)
 	at := metav1.NewTime(time.Now())
@@ -316,7 +316,7 @@ func TestUndoDryRun(t *testing.T) {
 	require.Contains(t, out, "(server dry run)\nchanges to the template in the spec:\nnone\n")
 }
 
-// TestPauseSuspendsAborts: who pauses is told.
+// TestPauseSuspendsAborts: the command reports this to the user who pauses.
 func TestPauseSuspendsAborts(t *testing.T) {
 	h := newOneHub(t)
 	h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
@@ -341,7 +341,8 @@ func TestPauseSuspendsAborts(t *testing.T) {
 	require.Contains(t, out, "The abort stops where it is.", failed)
 }
 
-// TestDashboardUndoOfATemplateThatWasNotShown: the user confirmed the difference from v2 to v1. Meanwhile somebody else put v3, a fix, into the spec.
+// TestDashboardUndoOfATemplateThatWasNotShown: the user confirmed the difference from v2 to v1. Meanwhile, another user changed the spec to
+// v3, a fix.
 func TestDashboardUndoOfATemplateThatWasNotShown(t *testing.T) {
 	h := newOneHub(t)
 	d := h.dashboard(t)
@@ -363,7 +364,7 @@ func TestDashboardUndoOfATemplateThatWasNotShown(t *testing.T) {
 	require.Len(t, h.patches, 1)
 }
 
-// TestListWithAnObjectThatCannotBeDecoded: the CRD lets "5 minutes" through. The object of one tenant must not hide those of the others.
+// TestListWithAnObjectThatCannotBeDecoded: the CRD accepts "5 minutes". The object of one tenant must not hide the objects of the others.
 func TestListWithAnObjectThatCannotBeDecoded(t *testing.T) {
 	const item = `{"apiVersion":"work.open-cluster-management.io/v1alpha1","kind":"ManifestWorkReplicaSet","metadata":{"name":"web","namespace":%q},` +
 		`"spec":{"placementRefs":[{"name":"p","rolloutStrategy":{"type":"All","all":{"minSuccessTime":%q}}}]},"status":{"state":"Stalled"}}`

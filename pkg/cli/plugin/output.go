@@ -40,7 +40,7 @@ func (f *output) Set(value string) error {
 func (f *output) isSet() bool { return f.format != "" && f.format != "wide" }
 
 // print writes a value in the format of the flag. names are the names of its parts, for the format name. It does not change the texts:
-// scripts need the original, and JSON and YAML escape control characters.
+// scripts need the originals, and JSON and YAML escape control characters.
 func (f *output) print(o *options, value any, names ...string) error {
 	switch f.format {
 	case "name":

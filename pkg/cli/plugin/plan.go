@@ -138,8 +138,8 @@ func (o *options) unborn(ctx context.Context, c *clients, set *workv1alpha1.Mani
 	return objects, readDecisions(ctx, c, objects)
 }
 
-// planDiff prints the difference between the template that the clusters run and the template of the file: that of the newest rollout, or,
-// after an abort, that of the revision to which the clusters returned.
+// planDiff prints the difference between the template that the clusters run and the template of the file. The clusters run the template of
+// the newest rollout or, after an abort, of the revision to which they returned.
 func (o *options) planDiff(objects *view.Objects, set *workv1alpha1.ManifestWorkReplicaSet) error {
 	revisions, aborted := view.Revisions(objects), objects.ReplicaSet.Status.AbortedTime != nil
 	at := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Stored && (aborted && r.Current || !aborted && r.Update) })
@@ -150,7 +150,7 @@ func (o *options) planDiff(objects *view.Objects, set *workv1alpha1.ManifestWork
 	if err != nil {
 		return err
 	}
-	after, err := json.Marshal(revision.WithDefaults(&set.Spec.ManifestWorkTemplate)) // The stored one has them.
+	after, err := json.Marshal(revision.WithDefaults(&set.Spec.ManifestWorkTemplate)) // The stored template has them.
 	if err != nil {
 		return err
 	}

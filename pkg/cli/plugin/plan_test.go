@@ -18,7 +18,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// A long list of waves is cut in the middle: the last wave says how many there are.
+// A long list of waves is cut in the middle: the last wave shows the number of waves.
 func TestPrintAhead(t *testing.T) {
 	a := &view.Ahead{Namespace: "default", Name: "web", Notes: []string{"one\x1b[31m note"}, Text: "50, if every cluster recovers and succeeds; the first one waits", Then: []view.Fact{{Text: "paused: nothing is written"}}}
 	for i := range 50 {
@@ -55,7 +55,7 @@ func TestPlanDiffKnowsDefaults(t *testing.T) {
 	require.NotRegexp(t, "(?m)^[-+].*feedbackScrapeType", out.String())
 }
 
-// After an abort, a plan compares the file with what the clusters run, not with the aborted template.
+// After an abort, a plan compares the file with the template that the clusters run, not with the aborted template.
 func TestPlanDiffAfterAnAbort(t *testing.T) {
 	h := newOneHub(t)
 	h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
@@ -79,7 +79,7 @@ func TestPlanDiffAfterAnAbort(t *testing.T) {
 	require.Equal(t, "\nchanges to the template of revision 1:\nnone\n", diff("v1"))
 }
 
-// A plan needs a name or a file, not both, and a file that can be planned.
+// A plan requires a name or a file, not both, and a file that can be planned.
 func TestPlanRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		"name a ManifestWorkReplicaSet, or a file with -f, but not both": {"plan", "web"},

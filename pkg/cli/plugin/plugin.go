@@ -36,14 +36,14 @@ type options struct {
 	now   func() time.Time
 	// age formats a duration. HumanDuration is kubectl's format.
 	age func(time.Duration) string
-	// sampleFrom is the number of ManifestWorks from which `get` and `why` read a sample of them. sampleStep is the size of the first part.
+	// sampleFrom is the number of ManifestWorks from which `get` and `why` read only a sample. sampleStep is the size of the first part.
 	sampleFrom, sampleStep int
 }
 
-// Option changes how the plugin runs.
+// Option configures the plugin.
 type Option func(*options)
 
-// WithAges formats all ages and remaining times with a function, so that the output does not depend on the time.
+// WithAges sets the function that formats all ages and remaining times, so that the output does not depend on the time.
 func WithAges(format func(time.Duration) string) Option {
 	return func(o *options) { o.age = format }
 }
@@ -53,7 +53,7 @@ func WithClock(now func() time.Time) Option {
 	return func(o *options) { o.now = now }
 }
 
-// WithSamples sets the number of ManifestWorks from which `get` and `why` read a sample of them, and the number that they read first.
+// WithSamples sets the number of ManifestWorks from which `get` and `why` read only a sample, and the number that they read first.
 func WithSamples(from, step int) Option {
 	return func(o *options) { o.sampleFrom, o.sampleStep = from, step }
 }
@@ -66,7 +66,7 @@ func Main(args []string) int {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		sig := <-signals
-		signal.Stop(signals) // A second Ctrl-C ends what the first did not.
+		signal.Stop(signals) // A second Ctrl-C kills the process.
 		if sig == syscall.SIGTERM {
 			cancel(&exitError{code: exitTerminated})
 		}
@@ -76,8 +76,8 @@ func Main(args []string) int {
 	return Run(ctx, args, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
 }
 
-// Run runs the plugin and returns the exit code. args excludes the program name. The end of the context, by Ctrl-C, ends each command in
-// silence.
+// Run runs the plugin and returns the exit code. args excludes the program name. If the context ends because of Ctrl-C, each command ends
+// without a message.
 func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams, changes ...Option) int {
 	out, problems := plain.For(streams.Out), plain.For(streams.ErrOut)
 	defer func() { _ = errors.Join(out.Close(), problems.Close()) }()
@@ -104,14 +104,14 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 	return coded.code
 }
 
-// LogTo sends what libraries log to an output, as texts of others. The loggers are process-wide.
+// LogTo sends the logs of libraries to an output, as untrusted texts. The loggers are process-wide.
 func LogTo(out io.Writer) {
 	out = plain.For(out)
 	log.SetOutput(out)
 	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(out))))
 }
 
-// The exit codes of a command that Ctrl-C or SIGTERM ended, as shells give them.
+// The exit codes of a command that Ctrl-C or SIGTERM ended, as shells define them.
 const (
 	exitInterrupted = 128 + int(syscall.SIGINT)
 	exitTerminated  = 128 + int(syscall.SIGTERM)

@@ -18,7 +18,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestWithoutFailures: entries are removed from last to first, because each removal shifts the entries after it.
+// TestWithoutFailures: entries are removed from last to first, because each removal shifts the later entries.
 func TestWithoutFailures(t *testing.T) {
 	set := &workv1alpha1.ManifestWorkReplicaSet{}
 	for _, cluster := range []string{"c1", "c2", "c3"} {
@@ -77,7 +77,7 @@ func TestCompare(t *testing.T) {
 	require.Equal(t, err, failed(err))
 }
 
-// TestIntegersStayExact: a difference of integers above 2^53 is one.
+// TestIntegersStayExact: a difference between integers above 2^53 is shown.
 func TestIntegersStayExact(t *testing.T) {
 	const template = `{"workload":{"manifests":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"count":900719925474099%d}]}}`
 	var out bytes.Buffer
@@ -86,7 +86,8 @@ func TestIntegersStayExact(t *testing.T) {
 	require.Contains(t, out.String(), "-count: 9007199254740992\n+count: 9007199254740993\n")
 }
 
-// TestTemplatesArePrintedAsTheyAre: what can be applied again has exact integers, and its Secrets, as `kubectl get -o yaml` prints them.
+// TestTemplatesArePrintedAsTheyAre: output that can be applied again has exact integers and unmasked Secrets, as `kubectl get -o yaml`
+// prints them.
 func TestTemplatesArePrintedAsTheyAre(t *testing.T) {
 	s := newStrangers(t, workv1alpha1.StateStalled, func(any) {})
 	for _, data := range []*runtime.RawExtension{&s.revisions.Items[0].Data, &s.set.Spec.ManifestWorkTemplate.Workload.Manifests[0].RawExtension} {

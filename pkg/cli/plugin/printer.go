@@ -29,7 +29,7 @@ func (p *printer) text(text string) {
 	}
 }
 
-// control writes a control sequence of the program's own. Nothing else passes around the filter of the output.
+// control writes one of the program's own control sequences. Nothing else bypasses the filter of the output.
 func (p *printer) control(sequence string) {
 	if p.err == nil {
 		_, p.err = io.WriteString(plain.Raw(p.to), sequence)
@@ -60,7 +60,7 @@ func (p *printer) state(state string) {
 	p.control("\x1b[0m")
 }
 
-// alarms writes why the hub does not act, and the remedies.
+// alarms writes the reasons why the hub does not act, and the remedies.
 func (p *printer) alarms(alarms []view.Alarm) {
 	if len(alarms) == 0 {
 		return
@@ -77,7 +77,7 @@ func (p *printer) alarms(alarms []view.Alarm) {
 	}
 }
 
-// runbook writes where the runbook is: its path in the repository, if the address is longer than a line of the screen.
+// runbook writes the address of the runbook, or its path in the repository if the address is longer than a line of the screen.
 func (p *printer) runbook(section view.Runbook) {
 	const label = "Runbook  "
 	switch {
@@ -131,7 +131,7 @@ func (o *options) tell(text string) error {
 	return out.err
 }
 
-// printYAML writes a value as it is: its reader needs the texts unchanged, and YAML escapes control characters.
+// printYAML writes a value unchanged: its reader needs the original texts, and YAML escapes control characters.
 func (o *options) printYAML(value any) error {
 	text, err := yamlOf(value)
 	if err != nil {
@@ -141,8 +141,8 @@ func (o *options) printYAML(value any) error {
 	return err
 }
 
-// yamlOf returns a value as YAML. The library reads JSON as YAML, which must not have control characters that JSON may have: an escape
-// takes their place.
+// yamlOf returns a value as YAML. The library reads JSON as YAML, but YAML forbids some control characters that JSON allows. They are
+// replaced by escapes.
 func yamlOf(value any) ([]byte, error) {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -40,7 +40,7 @@ func (o *options) connect() (*clients, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.QPS = -1 // The API server itself limits its clients. A sample of a large fleet takes many small requests.
+	config.QPS = -1 // The API server itself limits its clients, and a sample of a large fleet takes many small requests.
 	config.WarningHandler = rest.NewWarningWriter(o.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
 	namespace, _, err := o.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -104,7 +104,7 @@ func (o *options) read(ctx context.Context, c *clients, name string) (*view.Obje
 // worksReader reads works into the objects.
 type worksReader func(context.Context, *clients, *view.Objects) error
 
-// readWith is read with another way to read the works.
+// readWith is read with a different reader of the works.
 func (o *options) readWith(ctx context.Context, c *clients, name string, works worksReader) (*view.Objects, error) {
 	steps := append([]readStep{leaseStep, historyStep(c)}, placementSteps(c)...)
 	return o.readSet(ctx, c, name, append(steps, worksStep(works))...)
@@ -114,7 +114,7 @@ func worksStep(read worksReader) readStep {
 	return readStep{"list manifestworks.work.open-cluster-management.io in all namespaces", read}
 }
 
-// placementSteps read which clusters the Placements select.
+// placementSteps returns the steps that read the clusters that the Placements select.
 func placementSteps(c *clients) []readStep {
 	return []readStep{
 		{"get placements.cluster.open-cluster-management.io in namespace " + c.namespace, readPlacements},
@@ -122,7 +122,7 @@ func placementSteps(c *clients) []readStep {
 	}
 }
 
-// leaseStep reads the Lease of the hub's leader. A user may lack the right, and a hub may run without a Lease: then nothing is known.
+// leaseStep reads the Lease of the hub's leader. The Lease stays nil if the user lacks the permission, or if the hub runs without a Lease.
 var leaseStep = readStep{read: func(ctx context.Context, c *clients, objects *view.Objects) error {
 	objects.Lease = c.lease(ctx)
 	return nil
@@ -209,7 +209,7 @@ func readDecisions(ctx context.Context, c *clients, objects *view.Objects) error
 	return nil
 }
 
-// readWorks reads the works. It keeps what a view reads of them.
+// readWorks reads the works, and keeps the parts that a view reads.
 func readWorks(ctx context.Context, c *clients, objects *view.Objects) (err error) {
 	objects.Works, _, err = worklist.Read(ctx, c.works, owned(objects.ReplicaSet))
 	return err

@@ -17,7 +17,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
-// The least time between two screens, and the time after which the ages on a terminal are refreshed. Neither reads from the API server.
+// The minimum time between two screens, and the time after which the ages on a terminal are refreshed. Neither causes a read from the API
+// server.
 const (
 	redrawAfter  = 500 * time.Millisecond
 	refreshAfter = time.Second
@@ -36,7 +37,7 @@ func (o *options) watchFleet(ctx context.Context, c *clients, name string) error
 	return err
 }
 
-// redraw draws a screen after each change. A large fleet is drawn less often, so that drawing takes at most a tenth of the time.
+// redraw draws a screen after each change. A large fleet is drawn less often: drawing takes at most a tenth of the time.
 func (o *options) redraw(ctx context.Context, f *follower, show *canvas) error {
 	refresh := time.NewTicker(refreshAfter)
 	defer refresh.Stop()
@@ -77,7 +78,7 @@ func (o *options) drawNow(f *follower, show *canvas) error {
 }
 
 // canvas shows one screen after the other: in place on a terminal, one below the other in a file. It draws each screen into a buffer
-// through the filter of the output, and writes that and its own control sequences past the filter.
+// through the filter of the output. It then writes the buffer and its own control sequences past the filter.
 type canvas struct {
 	out      io.Writer
 	terminal bool
@@ -87,7 +88,7 @@ type canvas struct {
 	paint painter
 }
 
-// painter draws a screen. A terminal that is too low leaves out lines of its body, and keeps its foot.
+// painter draws a screen. If the terminal has too few lines, the screen loses lines of its body, and keeps its foot.
 type painter func(body, foot io.Writer, s screen) error
 
 func (o *options) newCanvas() *canvas {
@@ -104,8 +105,8 @@ const (
 	eraseRest = "\x1b[J"
 )
 
-// draw shows a screen. It writes each screen at once, so that it does not flicker. On a terminal, it also draws the same screen again: the
-// shell may have written over it, or the user may have changed the size. What the terminal showed before moves up.
+// draw shows a screen. It writes each screen in one piece, so that the terminal does not flicker. On a terminal, it also draws an unchanged
+// screen again: the shell may have written over it, or the user may have changed the size. The earlier content of the terminal scrolls up.
 func (c *canvas) draw(paint painter) error {
 	var body, foot bytes.Buffer
 	size := c.size()
@@ -131,7 +132,7 @@ func (c *canvas) draw(paint painter) error {
 	return err
 }
 
-// inPlace returns rows that take the place of those before. It erases each line before it writes it: at the end of a row that is as wide as
+// inPlace returns rows that overwrite the previous rows. It erases each line before it writes it: at the end of a row that is as wide as
 // the terminal, the cursor is still on the last character.
 func inPlace(rows []string) string {
 	last := max(0, len(rows)-1)
@@ -145,8 +146,8 @@ func inPlace(rows []string) string {
 	return home + strings.Join(rows, "\r\n")
 }
 
-// clipped returns as many rows as a terminal has. A line says how many it leaves out. Those are rows of the body, of which a third of the
-// screen stays; the foot has the commands that the reader can type.
+// clipped returns as many rows as the terminal has. It omits rows of the body, and a line shows their number. The body keeps a third of the
+// screen; the foot has the commands that the reader can type.
 func clipped(body, foot []string, height int) []string {
 	all := len(body) + len(foot)
 	if height <= 1 || all <= height {

@@ -57,7 +57,7 @@ func (o *options) reportPage(ctx context.Context, c *clients, name string) ([]by
 	return report.Render(in)
 }
 
-// difference returns the diff from the current revision to the update revision, or the reason why there is none.
+// difference returns the diff from the current revision to the update revision, or the reason why there is no diff.
 func difference(objects *view.Objects, revisions []view.Revision) (diff, none string, err error) {
 	current := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Current })
 	update := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Update })

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// sampleFrom is the number of ManifestWorks from which `get` and `why` read a sample of them. sampleStep is the number that they read
-	// first; it then doubles.
+	// sampleFrom is the number of ManifestWorks from which `get` and `why` read only a sample. sampleStep is the number that they read first;
+	// it then doubles.
 	sampleFrom, sampleStep = 1000, 100
 	// sampleSize is the maximum number of ManifestWorks in a sample.
 	sampleSize = 1500
-	// lagShare is the share of the clusters by which the hub's counts may be behind the works: one in lagShare.
+	// lagShare limits how far the hub's counts may lag behind the works: one in lagShare clusters.
 	lagShare = 100
 )
 
@@ -37,7 +37,7 @@ func (o *options) sampleReader(named ...string) worksReader {
 	}
 }
 
-// trySample returns the objects with a sample of the works. It returns nil if the fleet is small, or if a sample does not tell enough.
+// trySample returns the objects with a sample of the works. It returns nil if the fleet is small, or if a sample is not conclusive.
 func (o *options) trySample(ctx context.Context, c *clients, objects *view.Objects, named []string) (*view.Objects, error) {
 	if objects.ReplicaSet.Status.Summary.Total < o.sampleFrom {
 		return nil, nil
@@ -60,7 +60,7 @@ func (o *options) trySample(ctx context.Context, c *clients, objects *view.Objec
 	return sampled(ctx, c, &metadata, o.sampleStep, named)
 }
 
-// sampled returns the objects with a sample of the works; nil if it does not tell enough.
+// sampled returns the objects with a sample of the works; nil if the sample is not conclusive.
 func sampled(ctx context.Context, c *clients, objects *view.Objects, step int, named []string) (*view.Objects, error) {
 	sample := view.SampleOf(objects, named...)
 	if sample == nil || len(sample.Must) > sampleSize {

@@ -12,7 +12,8 @@ import (
 // element matches an index or a key in the path of a field.
 var element = regexp.MustCompile(`\[[^]]*\]`)
 
-// ruleOf returns the identifier of the rule that a finding violates. It is the same for each element of a list, and for all unknown fields.
+// ruleOf returns the identifier of the rule that a finding violates. The identifier is the same for each element of a list, and for all
+// unknown fields.
 func ruleOf(f *finding) string {
 	if f.Field == "" || f.Type == typeUnknown {
 		return f.Type
@@ -47,7 +48,7 @@ func sarifOf(findings []finding) any {
 	}
 }
 
-// uriOf returns the URI of a file. It is relative if the path is, because code scanners resolve it in the checkout.
+// uriOf returns the URI of a file. The URI of a relative path is relative, because code scanners resolve it in the checkout.
 func uriOf(file string) string {
 	if file == "-" {
 		return "stdin"

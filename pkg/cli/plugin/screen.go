@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// screen is what is known about the output. The zero value is a file or a pipe: no colors, and lines of any length.
+// screen describes the output. The zero value stands for a file or a pipe: no colors, and lines of any length.
 type screen struct {
 	width, height int
 	color         bool
@@ -63,7 +63,7 @@ func (s screen) prose(label, text string) string {
 	return s.folded(label, indent, strings.Fields(text), "")
 }
 
-// command returns a command line. It can be copied from a narrow screen: each line except the last ends with a backslash.
+// command returns a command line that can be copied from a narrow screen: each line except the last ends with a backslash.
 func (s screen) command(indent int, words []string) string {
 	label, text := strings.Repeat(" ", indent), strings.Join(words, " ")
 	if s.width <= 0 || indent+plain.Width(text) <= s.width {
@@ -72,7 +72,7 @@ func (s screen) command(indent int, words []string) string {
 	return s.folded(label, indent+2, words, ` \`)
 }
 
-// folded breaks a text between words. A word that is longer than the screen is cut between its letters.
+// folded breaks a text between words. A word that is longer than the screen is split.
 func (s screen) folded(label string, indent int, words []string, mark string) string {
 	var out strings.Builder
 	line, margin := label, strings.Repeat(" ", indent)

@@ -17,7 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
-// TestNarrowScreen: on 40 cells, a table leaves out its least important columns and cuts the last one, and a text wraps. A file gets all.
+// TestNarrowScreen: on 40 cells, a table omits its least important columns and cuts the last one, and a text wraps. A file gets everything.
 func TestNarrowScreen(t *testing.T) {
 	fleet := &view.Fleet{
 		Namespace: "default", Name: "web", State: "Stalled", Summary: "1 of 4 clusters confirmed revision 2",
@@ -56,8 +56,8 @@ func TestCutBetweenCharacters(t *testing.T) {
 	require.Equal(t, "  🇩🇪\n  🇫🇷\n  🇮🇹\n", screen{width: 3}.prose("  ", flags), "what is wider than the screen has a line of its own")
 }
 
-// TestColors: a terminal has colors, unless NO_COLOR is set to any value, or TERM is dumb. Its size is known in any case. A file has no
-// screen.
+// TestColors: a terminal has colors, unless NO_COLOR is set to any value, or TERM is dumb. Its size is known in any case. A file has
+// neither colors nor a size.
 func TestColors(t *testing.T) {
 	require.Equal(t, screen{}, screenOf(&bytes.Buffer{}))
 	for state, want := range map[string]string{"Failed": "\x1b[31mFailed\x1b[0m", "unknown": "unknown"} {
@@ -82,8 +82,8 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// TestCanvas: a screen is drawn over the one before, with no more lines than the terminal has. The end leaves the whole last screen. A file
-// gets a screen only if it differs.
+// TestCanvas: a screen is drawn over the previous screen, with at most as many lines as the terminal has. At the end, the whole last screen
+// remains. A file gets a screen only if it differs from the previous one.
 func TestCanvas(t *testing.T) {
 	var out bytes.Buffer
 	c := &canvas{out: &out, terminal: true, size: func() screen { return screen{width: 20, height: 4} }}
@@ -146,7 +146,7 @@ func TestClipped(t *testing.T) {
 	}
 }
 
-// TestWholeTables: on a screen that is too narrow, a table that leaves nothing out has a line for each cell, and no line is too wide.
+// TestWholeTables: on a screen that is too narrow, a table that omits nothing has a line for each cell, and no line is too wide.
 func TestWholeTables(t *testing.T) {
 	measure := func(p50, p95 float64) forecast.Measure {
 		return forecast.Measure{P50: forecast.Quantile{Value: p50, Low: p50 - 9, High: p50 + 9}, P95: forecast.Quantile{Value: p95, Low: p95 - 99, High: p95 + 99}}

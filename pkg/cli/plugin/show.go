@@ -37,5 +37,5 @@ func (s *Screen) Read(ctx context.Context) (*view.Fleet, error) {
 	return view.FleetOf(objects), nil
 }
 
-// Draw writes the screen of a rollout. A terminal gets colors and lines that fit.
+// Draw writes the screen of a rollout. On a terminal, it uses colors and fits the lines to the width.
 func (s *Screen) Draw(to io.Writer, f *view.Fleet) error { return s.options.printFleet(to, f) }

@@ -24,8 +24,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// halfSick returns 20 clusters 25 s before the deadline of the first ones: 7 are degraded with v2, 2 are offline, a policy on the hub rejects
-// the work of one, and one can't apply its manifests. One of those that wait is sick with v1.
+// halfSick returns 20 clusters 25 s before the first deadlines: 7 are degraded with v2, 2 are offline, a policy on the hub rejects the work
+// of one cluster, and another cluster can't apply its manifests. One of the waiting clusters is sick with v1.
 func halfSick(t *testing.T, deadline string) *view.Objects {
 	t.Helper()
 	h := newOneHub(t)
@@ -106,7 +106,7 @@ func workOn(t *testing.T, set *workv1alpha1.ManifestWorkReplicaSet, cluster, ver
 	return work.Work{Object: mw, Digest: digest}
 }
 
-// TestSickScreens: somebody who is woken up reads on a screen of 80 columns what is wrong and why, what happens next and when, and what to type.
+// TestSickScreens: a screen of 80 columns shows the engineer on call what is wrong and why, what happens next and when, and what to type.
 func TestSickScreens(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T) *view.Objects{
 		"deadline-40s": func(t *testing.T) *view.Objects { return halfSick(t, "40s") },

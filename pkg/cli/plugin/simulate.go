@@ -96,11 +96,11 @@ type simulation struct {
 	Took   string           `json:"took"`
 	Notes  []string         `json:"notes,omitempty"`
 	Result forecast.Summary `json:"result"`
-	// Changes are the results of the manifest with one change each.
+	// Changes are the results of the manifest with one change at a time.
 	Changes []change `json:"changes"`
 }
 
-// change is the result with one change, beside the result without it in the same runs.
+// change is the result with one change, and the result of the same runs without it.
 type change struct {
 	Change  string           `json:"change"`
 	Result  forecast.Summary `json:"result"`
@@ -125,7 +125,7 @@ func (o *options) simulate(ctx context.Context, flags *simulateOptions) error {
 	if err := in.Validate(); err != nil {
 		return err
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // A run makes much short-lived garbage.
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // A run creates a lot of short-lived garbage.
 	found, err := o.runAll(ctx, in, flags)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (o *options) simulate(ctx context.Context, flags *simulateOptions) error {
 	return o.printSimulation(in, found)
 }
 
-// runAll plays the runs of the manifest and of each change, within the budget. A run that the end of the budget cuts off does not count.
+// runAll plays the runs of the manifest and of each change, within the budget. A run that the end of the budget interrupts does not count.
 func (o *options) runAll(ctx context.Context, in *forecast.Input, flags *simulateOptions) (*simulation, error) {
 	begin, workers := o.now(), runtime.GOMAXPROCS(0)
 	until := func(end time.Time) func() bool { return func() bool { return ctx.Err() == nil && o.now().Before(end) } }
@@ -170,7 +170,8 @@ func (o *options) runAll(ctx context.Context, in *forecast.Input, flags *simulat
 	return found, nil
 }
 
-// notesOf names what the template hides from the hub, a deadline that healthy clusters miss, and what is assumed about gates.
+// notesOf returns notes about results that the template hides from the hub, a deadline that healthy clusters miss, and the assumptions
+// about gates.
 func notesOf(in *forecast.Input) (notes []string) {
 	switch {
 	case in.Rules.Progressing, in.AllGated():
@@ -188,7 +189,7 @@ func notesOf(in *forecast.Input) (notes []string) {
 	return append(notes, gateNotes(in.ReplicaSet.Spec.PlacementRefs)...)
 }
 
-// gateNotes names what is assumed about approvals and success gates: nobody can know when they come.
+// gateNotes returns notes about the assumptions about approvals and success gates, whose times cannot be known.
 func gateNotes(refs []workv1alpha1.LocalPlacementReference) (notes []string) {
 	var groups, gates []string
 	for i := range refs {
@@ -218,7 +219,7 @@ func gateNotes(refs []workv1alpha1.LocalPlacementReference) (notes []string) {
 // maxRuns bounds the memory of the results.
 const maxRuns = 100_000
 
-// defaultApply is the default of --apply. A cluster then has deadlineShare times as long until the shortest deadline.
+// defaultApply is the default of --apply. The default is at most the shortest deadline divided by deadlineShare.
 const (
 	defaultApply  = time.Minute
 	deadlineShare = 10
@@ -333,7 +334,8 @@ func (f *simulateOptions) placements(set *workv1alpha1.ManifestWorkReplicaSet) (
 	return placements, nil
 }
 
-// byPlacement returns the value of a flag for each Placement: the value of NAME=VALUE, the last value without a name, or the default.
+// byPlacement returns the value of a flag for each Placement: the value from NAME=VALUE, or else the last value without a name, or else the
+// default.
 func byPlacement(set *workv1alpha1.ManifestWorkReplicaSet, flag string, values []string, otherwise string) (map[string]string, error) {
 	named := map[string]string{}
 	for _, value := range values {

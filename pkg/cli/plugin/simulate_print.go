@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
-// printSimulation prints a simulation in plain words.
+// printSimulation prints the result of a simulation as text.
 func (o *options) printSimulation(in *forecast.Input, s *simulation) error {
 	out := newPrinter(o.Out, screenOf(o.Out))
 	out.prose(plain.Line(s.Object)+"   ", fleetText(in))
@@ -134,7 +134,7 @@ func quantileText(q forecast.Quantile, text func(float64) string) string {
 	return fmt.Sprintf("%s (%s to %s)", value, low, high)
 }
 
-// differenceText returns a value with its difference to another one.
+// differenceText returns a value and its difference from the value without the change.
 func differenceText(value, without float64, text func(float64) string) string {
 	switch is, was := text(value), text(without); {
 	case is == was:
@@ -150,7 +150,7 @@ func countText(v float64) string { return fmt.Sprintf("%.0f", v) }
 
 func shareText(v float64) string { return fmt.Sprintf("%.3g%%", v*100) }
 
-// durationText returns a number of seconds as a duration, without a zero at its end.
+// durationText returns a number of seconds as a duration, without a trailing 0s.
 func durationText(seconds float64) string {
 	text := forecast.Seconds(seconds).Round(time.Second).String()
 	if strings.HasSuffix(text, "m0s") {

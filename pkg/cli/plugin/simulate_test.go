@@ -51,7 +51,7 @@ func runOn(t *testing.T, manifest string, args ...string) (out, errors string, c
 	return out, errors, code
 }
 
-// simulate shows the result in words, and what each change alone would do to it.
+// simulate shows the result in words, and the effect of each single change on it.
 func TestSimulate(t *testing.T) {
 	out, errors, code := runOn(t, simulated, "simulate", "--apply", "1m", "--clusters", "12", "--fail", "100%", "--slow", "0%", "--spread", "0", "--runs", "40",
 		"--budget", "10m")
@@ -76,7 +76,7 @@ func TestSimulate(t *testing.T) {
 	require.Contains(t, out, "there are too few runs")
 }
 
-// The same seed gives the same answer, and -o json has all of it.
+// The same seed gives the same result, and -o json has the whole result.
 func TestSimulateAsJSON(t *testing.T) {
 	answer := func(seed string) simulation {
 		out, errors, code := runOn(t, simulated, "simulate", "--runs", "20", "--budget", "10m", "--seed", seed, "-o", "json",
@@ -98,7 +98,7 @@ func TestSimulateAsJSON(t *testing.T) {
 	}
 }
 
-// The result follows holds, windows and success gates, and the output names what it assumes about gates that nobody can predict.
+// The result considers holds, windows and success gates, and the output names the assumptions about unpredictable gates.
 func TestSimulateGates(t *testing.T) {
 	at := func(o *options) { o.now = func() time.Time { return time.Date(2026, 7, 3, 9, 0, 0, 0, time.UTC) } }
 	file := filepath.Join(t.TempDir(), "web.yaml")
@@ -123,7 +123,7 @@ func TestSimulateGates(t *testing.T) {
 	require.NotContains(t, out.String(), "Latency")
 }
 
-// A bad flag or file gets an error that names it and the remedy.
+// An invalid flag or file leads to an error that names it and the remedy.
 func TestSimulateRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		`--fail "2" is not a percentage: use a value such as 2%`:                              {"--fail", "2"},
@@ -169,7 +169,7 @@ func TestSimulateRefuses(t *testing.T) {
 	}
 }
 
-// Without --apply, healthy clusters succeed before the deadline of the file. With a longer one, the output says that they don't.
+// Without --apply, healthy clusters succeed before the deadline of the file. With a longer --apply, the output reports that they don't.
 func TestSimulateBelowTheDeadline(t *testing.T) {
 	args := []string{"simulate", "--fail", "0%", "--slow", "0%", "--runs", "20", "--budget", "10m", "--clusters", "10"}
 	manifest := strings.ReplaceAll(simulated, "150s", "40s")
@@ -183,7 +183,7 @@ func TestSimulateBelowTheDeadline(t *testing.T) {
 	require.Contains(t, out, "note     half of the healthy clusters fail, too: they need longer than the progressDeadline of 40s in placement production")
 }
 
-// A simulation ends with its context and with its budget, also within its first run.
+// A simulation ends with its context and with its budget, even during its first run.
 func TestSimulateEnds(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "web.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(simulated), 0o600))

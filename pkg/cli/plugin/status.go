@@ -26,7 +26,7 @@ const (
 	exitPaused  = 5
 )
 
-// exitCodes maps the states at which the command stops without success to exit codes.
+// exitCodes maps states to exit codes. At each of these states, the command stops without success.
 var exitCodes = map[workv1alpha1.State]int{
 	workv1alpha1.StateStalled: exitStalled, workv1alpha1.StateWouldAbort: exitStalled,
 	workv1alpha1.StateAborted: exitAborted, workv1alpha1.StatePaused: exitPaused,
@@ -38,7 +38,8 @@ type statusOptions struct {
 	number   int64
 	restored bool
 	output   output
-	// hash is the revision that an undo restored, and digest is the digest of its template; empty if anything may be rolled out.
+	// hash is the hash of the revision that an undo restored, and digest is the digest of its template. Both are empty if the command waits
+	// for any rollout.
 	hash   string
 	digest revision.Digest
 }
@@ -81,8 +82,8 @@ func (o *options) status(ctx context.Context, c *clients, name string, flags *st
 // waitEvery is the interval at which a wait reads the object.
 const waitEvery = 2 * time.Second
 
-// wait waits until a rollout ends or, with --wait-restored, until every cluster has returned after an abort. It continues while the
-// API server does not answer.
+// wait waits until a rollout ends or, with --wait-restored, until every cluster has returned after an abort. It continues while the API
+// server does not respond.
 func (o *options) wait(ctx context.Context, c *clients, name string, flags *statusOptions) error {
 	bounded := ctx
 	if flags.timeout > 0 {
@@ -117,7 +118,7 @@ func (o *options) wait(ctx context.Context, c *clients, name string, flags *stat
 	}
 }
 
-// isOutage reports whether an error shows that the API server does not answer, and may do so later.
+// isOutage reports whether an error shows that the API server does not respond now, but may respond later.
 func isOutage(ctx context.Context, err error) bool {
 	var answered apierrors.APIStatus
 	if ctx.Err() != nil {
@@ -143,7 +144,7 @@ type waiter struct {
 	warned, read time.Time
 }
 
-// step prints the progress if it has changed, and reports whether the wait has ended. An error without a line is a read error.
+// step prints the progress if it has changed, and reports whether the wait has ended. If the line is empty, the error is a read error.
 func (w *waiter) step(ctx context.Context, look func(context.Context) (string, bool, error)) (done bool, err error) {
 	line, done, outcome := look(ctx)
 	if line == "" {
@@ -175,7 +176,7 @@ func (w *waiter) look(ctx context.Context) (line string, done bool, outcome erro
 	return outcomeOf(set, w.flags)
 }
 
-// outlookEvery is the least time between two reads of the works.
+// outlookEvery is the minimum time between two reads of the works.
 const outlookEvery = 5 * time.Second
 
 // outlook prints the next actions of the hub if they have changed, as far as the user's permissions show them.
@@ -203,21 +204,21 @@ func (w *waiter) outlook(ctx context.Context) error {
 	return out.err
 }
 
-// warn prints the reasons why the hub does not act, when they change.
+// warn prints the reasons why the hub does not act, if they have changed.
 func (w *waiter) warn(ctx context.Context, set *workv1alpha1.ManifestWorkReplicaSet) {
 	if w.now().Sub(w.warned) < view.ObservedWithin/3 {
 		return
 	}
 	w.warned = w.now()
 	alarms := view.Alarms(&view.Objects{ReplicaSet: set, Lease: w.clients.lease(ctx), Now: w.now()})
-	if len(alarms) != w.alarms && ctx.Err() == nil { // The texts contain times, which change.
+	if len(alarms) != w.alarms && ctx.Err() == nil { // The texts contain changing times.
 		newPrinter(w.ErrOut, screenOf(w.ErrOut)).alarms(alarms)
 	}
 	w.alarms = len(alarms)
 }
 
-// outcomeBeforeHub returns the outcome if the hub has not observed the latest change, and the status is older; empty otherwise. A user's
-// retry removes status.abortedTime, which changes no generation.
+// outcomeBeforeHub returns the outcome if the hub has not observed the latest change, so that the status is stale; empty otherwise. A
+// user's retry removes status.abortedTime, which does not change the generation.
 func outcomeBeforeHub(set *workv1alpha1.ManifestWorkReplicaSet) (line string, done bool, outcome error) {
 	switch observed := view.Observed(set); {
 	case !set.DeletionTimestamp.IsZero() && set.Status.State != workv1alpha1.StateDeleting:
@@ -231,7 +232,8 @@ func outcomeBeforeHub(set *workv1alpha1.ManifestWorkReplicaSet) (line string, do
 	return "", false, nil
 }
 
-// outcomeBeforeUndo returns the outcome if the revision that an undo restored is not rolled out; empty otherwise. An abort ends first.
+// outcomeBeforeUndo returns the outcome if the revision that an undo restored is not rolled out; empty otherwise. An abort that is in
+// progress ends first.
 func (f *statusOptions) outcomeBeforeUndo(set *workv1alpha1.ManifestWorkReplicaSet) (line string, done bool, outcome error) {
 	if f.hash == "" || set.Status.UpdateRevision == f.hash || set.Spec.Paused || !set.DeletionTimestamp.IsZero() {
 		return "", false, nil

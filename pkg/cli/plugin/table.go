@@ -10,30 +10,30 @@ import (
 // column is a column of a table.
 type column struct {
 	name string
-	// drop is the order in which columns are left out of a terminal that is too narrow, the largest first. 0 is never left out.
+	// drop is the order in which columns are omitted if the terminal is too narrow, the largest first. Columns with 0 are never omitted.
 	drop int
 	// state is true for a column of states, which have colors.
 	state bool
-	// wants is the width for which a last column takes the room of the details.
+	// wants is the preferred width of a last column. Columns with details are omitted until the last column has this width.
 	wants int
-	// tail is true for a column whose texts keep their ends.
+	// tail is true for a column whose texts are cut at the beginning.
 	tail bool
 }
 
-// details is the least drop of the columns that are left out before the last column is cut below the width that it wants.
+// details is the minimum drop of the columns that are omitted before the last column is cut below its preferred width.
 const details = 3
 
 // gap is the number of spaces between columns, as in kubectl's tables.
 const gap = 3
 
-// minLast is the least width to which the last column is cut before columns are left out.
+// minLast is the minimum width to which the last column is cut before columns are omitted.
 const minLast = 16
 
 type table struct {
 	columns []column
 	// bare is true for a table without a header.
 	bare bool
-	// whole is true for a table that leaves nothing out: on a screen that is too narrow, each cell gets a line of its own.
+	// whole is true for a table that omits nothing: if the screen is too narrow, each cell gets its own line.
 	whole bool
 	rows  [][]string
 	// widths are the widths of the columns, once they are known.
@@ -58,13 +58,13 @@ func (t *table) widen(row []string) {
 	}
 }
 
-// append writes one more row, below those that were written.
+// append writes one more row below the rows that were already written.
 func (t *table) append(out *printer, row []string) {
 	t.widen(lines(row))
 	t.line(out, row, t.fit(out.screen.width))
 }
 
-// write writes the table. If the screen is too narrow, it leaves out columns and cuts the last column.
+// write writes the table. If the screen is too narrow, it omits columns and cuts the last column.
 func (t *table) write(out *printer) {
 	t.widths = make([]int, len(t.columns))
 	rows := t.rows
@@ -97,7 +97,7 @@ func (t *table) tooWide(s screen) bool {
 	return s.width > 0 && total > s.width
 }
 
-// stack writes the name of a column before each cell except the first of a row.
+// stack writes each cell on its own line, with the name of the column before each cell except the first of a row.
 func (t *table) stack(out *printer) {
 	for _, row := range t.rows {
 		out.prose("", row[0])
@@ -122,7 +122,7 @@ func lines(row []string) []string {
 	return row
 }
 
-// fit returns the columns that a screen has room for.
+// fit returns the columns that fit on a screen.
 func (t *table) fit(room int) []int {
 	var shown []int
 	widths := t.widths
@@ -180,8 +180,8 @@ func (t *table) line(out *printer, row []string, shown []int) {
 	out.text(line.String())
 }
 
-// tail returns a text that takes at most a number of cells. A message loses its first parts, which are the same in many messages, before
-// its end, which tells the cause.
+// tail returns a text that takes at most a number of cells. It removes the first parts of a message, which are the same in many messages,
+// and keeps the end, which has the cause.
 func tail(text string, room int) string {
 	const mark = "…"
 	if plain.Width(text) <= room {
@@ -203,7 +203,7 @@ func tail(text string, room int) string {
 		}
 		at, used = at+len(character), used-width
 	}
-	if end := strings.IndexByte(text[at:], ' '); at > 0 && text[at-1] != ' ' && end > 0 && end < room/2 { // Half a word tells nothing.
+	if end := strings.IndexByte(text[at:], ' '); at > 0 && text[at-1] != ' ' && end > 0 && end < room/2 { // Half a word is useless.
 		at += end + 1
 	}
 	return mark + text[at:]

@@ -23,7 +23,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// asProgram makes the test's binary the plugin.
+// asProgram turns the test binary into the plugin.
 const asProgram = "KUBECTL_MWRS_TEST"
 
 func TestMain(m *testing.M) {
@@ -67,13 +67,14 @@ func TestLinesAsWideAsTheTerminal(t *testing.T) {
 	term.Shows(full(80), "Next")
 	term.Resize(60, 40)
 	term.Shows(full(60), "Next")
-	term.Resize(40, 40) // The terminal forgets what is right of it.
+	term.Resize(40, 40) // The terminal discards the text to the right.
 	term.Resize(60, 40)
 	term.Shows(full(60), "Next")
 	term.Press("C-c")
 }
 
-// TestNextStaysVisible: on a terminal of 24 lines, what the reader can type stays, and a line says how much is left out.
+// TestNextStaysVisible: on a terminal of 24 lines, the commands that the reader can type stay, and a line shows the number of omitted
+// lines.
 func TestNextStaysVisible(t *testing.T) {
 	t.Parallel()
 	term := explained(t, workv1alpha1.StateRollingOut, strings.Repeat("a long story ", 200)).in(t, 80, 24)
@@ -101,7 +102,7 @@ func TestStoppedAndContinued(t *testing.T) {
 	term.Shows("wave 1", "Next", "exit code 0")
 }
 
-// TestCtrlC ends each command that waits, at once and in silence.
+// TestCtrlC: Ctrl-C ends each command that waits, at once and without a message.
 func TestCtrlC(t *testing.T) {
 	t.Parallel()
 	h := explained(t, workv1alpha1.StateRollingOut, "wave 1")
@@ -110,14 +111,14 @@ func TestCtrlC(t *testing.T) {
 		"status web": "RollingOut: wave 1", "status web --timeout 1h": "RollingOut: wave 1", "abort web": "[y/N]",
 	} {
 		term.Types("clear; echo beg''in " + command + "; $mwrs " + command + "; echo exit code $?")
-		term.Shows("begin "+command, shown) // Not the screen of the command before.
+		term.Shows("begin "+command, shown) // Not the screen of the previous command.
 		term.Press("C-c")
 		require.Regexp(t, `\^C\s*exit code 130`, term.Shows("exit code"), command)
 	}
 	require.Empty(t, h.patches)
 }
 
-// TestSignals: the exit code names the signal that ended a command that waits.
+// TestSignals: the exit code shows which signal ended a waiting command.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	kubeconfig, _ := serve(t, explained(t, workv1alpha1.StateRollingOut, "wave 1"))
@@ -138,7 +139,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestInterruptedRead: a command that waits for its standard input ends, too.
+// TestInterruptedRead: Ctrl-C also ends a command that waits for its standard input.
 func TestInterruptedRead(t *testing.T) {
 	t.Parallel()
 	silent, open, err := os.Pipe()
@@ -152,7 +153,7 @@ func TestInterruptedRead(t *testing.T) {
 	require.Empty(t, out.String())
 }
 
-// interrupted is a large fleet whose API server does not answer a request: the user presses Ctrl-C meanwhile.
+// interrupted is a large fleet whose API server does not respond to a request. The user presses Ctrl-C meanwhile.
 type interrupted struct {
 	*largeFleet
 	mu     sync.Mutex
@@ -169,12 +170,12 @@ func (i *interrupted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		i.largeFleet.ServeHTTP(w, r)
 		return
 	}
-	_, _ = io.Copy(io.Discard, r.Body) // Otherwise, the server does not see that the client is gone.
+	_, _ = io.Copy(io.Discard, r.Body) // Otherwise, the server does not notice that the client disconnected.
 	cancel()
 	<-r.Context().Done()
 }
 
-// TestCtrlCDuringARequest: each command ends at once and in silence, whatever it waits for.
+// TestCtrlCDuringARequest: each command ends at once and without a message, regardless of the request that it waits for.
 func TestCtrlCDuringARequest(t *testing.T) {
 	t.Parallel()
 	server := &interrupted{largeFleet: newLargeFleet(t, sampleFrom, 100)}
@@ -193,7 +194,7 @@ func TestCtrlCDuringARequest(t *testing.T) {
 			code := Run(ctx, append(strings.Fields(command), "--kubeconfig", kubeconfig),
 				genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: &failed})
 			require.Less(t, time.Since(begin), 20*time.Second, "%s: request %d", command, requests)
-			if ctx.Err() == nil { // It needs fewer requests.
+			if ctx.Err() == nil { // The command sends fewer requests.
 				cancel()
 				break
 			}
@@ -203,7 +204,7 @@ func TestCtrlCDuringARequest(t *testing.T) {
 	}
 }
 
-// TestCtrlD at a question is No.
+// TestCtrlD: Ctrl-D at a question means No.
 func TestCtrlD(t *testing.T) {
 	t.Parallel()
 	h := explained(t, workv1alpha1.StateRollingOut, "wave 1")

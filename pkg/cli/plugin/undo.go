@@ -32,8 +32,8 @@ func (o *options) printChange(set, undone *workv1alpha1.ManifestWorkReplicaSet) 
 	return out.err
 }
 
-// undoPatch returns the patch that restores a template and the change cause of its revision. The patch applies only to the version of
-// the object that was read.
+// undoPatch returns the patch that restores a template and the change cause of its revision. It applies only to the version of the object
+// that was read.
 func undoPatch(set *workv1alpha1.ManifestWorkReplicaSet, template json.RawMessage, cause string) ([]operation, error) {
 	patch := []operation{
 		{Op: "test", Path: "/metadata/resourceVersion", Value: set.ResourceVersion},

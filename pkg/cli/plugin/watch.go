@@ -30,7 +30,7 @@ import (
 // follower keeps the objects of a ManifestWorkReplicaSet up to date with informers.
 type follower struct {
 	clients *clients
-	// changed receives a value after a change. It holds at most one.
+	// changed receives a value after a change. It buffers at most one value.
 	changed chan struct{}
 	sources []*source
 
@@ -42,9 +42,10 @@ type follower struct {
 // source is the informer of one kind.
 type source struct {
 	cache.SharedInformer
-	// permission is the permission that the informer requires. The set itself has none: without it, nothing can be shown.
+	// permission is the permission that the informer requires. It is empty for the ManifestWorkReplicaSet itself: without the set, nothing can
+	// be shown.
 	permission string
-	// lost is the error about the missing permission; nil while the informer may watch.
+	// lost is the error about the missing permission; nil while the user has the permission.
 	lost error
 }
 
@@ -77,8 +78,7 @@ func following[L runtime.Object](client lister[L], selected metav1.ListOptions) 
 	}
 }
 
-// listed lists objects as the other commands do, and then watches them. A watch that begins with all objects would decode the manifests of
-// all works.
+// listed lists objects as the other commands do, and then watches them. A streaming list would decode the manifests of all works.
 type listed struct{ *cache.ListWatch }
 
 // IsWatchListSemanticsUnSupported makes an informer list the objects before it watches them.
@@ -158,14 +158,14 @@ func (f *follower) add(lw *cache.ListWatch, object runtime.Object, permission st
 	err = errors.Join(err, s.SetTransform(transform),
 		s.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { f.note(s, err) }))
 	if err != nil {
-		panic(err) // Only a running informer refuses them.
+		panic(err) // Only a running informer rejects them.
 	}
 }
 
 // reconnectAfter is the pause between two attempts of a request while the API server can't be reached.
 const reconnectAfter = 2 * time.Second
 
-// patiently repeats a request while the API server can't be reached. An informer's own backoff would grow to half a minute.
+// patiently retries a request while the API server can't be reached. An informer's own backoff would grow to half a minute.
 func patiently[T any](ctx context.Context, request func() (T, error)) (found T, err error) {
 	for {
 		found, err = request()
@@ -188,7 +188,7 @@ func (f *follower) run(ctx context.Context) {
 	f.tell()
 }
 
-// leaseEvery is how often the Lease of the hub's leader is read. It is renewed more often.
+// leaseEvery is how often the Lease of the hub's leader is read. The leader renews it more often.
 const leaseEvery = 15 * time.Second
 
 // readLease reads the Lease of the hub's leader until the context ends.
@@ -230,7 +230,8 @@ func (f *follower) tell() {
 	}
 }
 
-// note records that an informer watches, or that it lacks a permission. The informer retries, and may get the permission later.
+// note records that an informer watches, or that it lacks a permission. The informer retries, because the user may get the permission
+// later.
 func (f *follower) note(s *source, err error) {
 	if err != nil && !apierrors.IsForbidden(err) {
 		return
@@ -243,10 +244,10 @@ func (f *follower) note(s *source, err error) {
 	}
 }
 
-// errDeleted is the end of a watch: the object was deleted.
+// errDeleted ends a watch after the object was deleted.
 var errDeleted = errors.New("deleted")
 
-// objects returns the objects that the informers have.
+// objects returns the current objects of the informers.
 func (f *follower) objects(now time.Time) (*view.Objects, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,6 +1,7 @@
 package report
 
-// page is the template of the report. The policy in its head forbids scripts and all resources, even if a text were not escaped.
+// page is the template of the report. The policy in its head forbids scripts and all resources, as a second protection if a text were not
+// escaped.
 const page = `<!DOCTYPE html>
 <html lang="en">
 <head>

@@ -20,7 +20,8 @@ type Input struct {
 	Fleet    *view.Fleet
 	Clusters []view.Cluster
 	Events   []view.Event
-	// Diff is the unified diff from the current revision to the update revision, with masked Secrets. NoDiff says why there is no diff.
+	// Diff is the unified diff from the current revision to the update revision, with masked Secrets. NoDiff is the reason why there is no
+	// diff.
 	Diff, NoDiff string
 	// Now is the time of the report.
 	Now time.Time

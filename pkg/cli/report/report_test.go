@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// TestRenderEscapes: no text can add an element or an attribute, or send control characters, whatever field it comes from.
+// TestRenderEscapes: no text of any field can add an element or an attribute, or send control characters.
 func TestRenderEscapes(t *testing.T) {
 	const evil = "</pre></style><script>alert(1)</script>\" onload='x' \x1b[31m\u202e\xff{{.}}"
 	page, err := report.Render(&report.Input{

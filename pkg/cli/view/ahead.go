@@ -28,12 +28,13 @@ type Ahead struct {
 	State    workv1alpha1.State `json:"state"`
 	Revision string             `json:"-"`
 	Current  string             `json:"current,omitempty"`
-	// Waves are the sets of clusters that get the revision at the same time. Text gives their number, and when the first one begins.
+	// Waves are the sets of clusters that get the revision at the same time. Text describes the number of waves, and when the first wave
+	// begins.
 	Waves []forecast.Wave `json:"waves"`
 	Text  string          `json:"text"`
 	// Limits are the consequences of failures in each placementRef.
 	Limits []Limit `json:"limits"`
-	// Waiting groups the clusters that do not have the revision, or have no outcome yet, by the event that they wait for.
+	// Waiting groups the clusters without the revision or without an outcome by the event that they wait for.
 	Waiting []Waiting `json:"waiting"`
 	// Alarms are the reasons why the hub does not act.
 	Alarms []Alarm `json:"alarms,omitempty"`
@@ -68,16 +69,16 @@ type Waiting struct {
 
 // Change is the effect of a spec on the revisions.
 type Change struct {
-	// Number is the number that the template's revision gets, and Hash is its hash.
+	// Number is the number that the template's revision gets, and Hash is the revision's hash.
 	Number int64  `json:"revision"`
 	Hash   string `json:"hash"`
-	// Same is true if the template is that of the update revision: no new rollout begins.
+	// Same is true if the template equals that of the update revision, so that no new rollout begins.
 	Same bool `json:"same"`
-	// Returns is the number that the revision has now if the template returns to an earlier one: an undo. It is zero for a new template.
+	// Returns is the present number of the revision if the template returns to an earlier revision: an undo. It is zero for a new template.
 	Returns int64 `json:"returnsToRevision,omitempty"`
 }
 
-// With returns the objects as they are when a rollout of the spec of set begins, and the effect of the spec on the revisions.
+// With returns the objects at the start of a rollout of set's spec, and the effect of the spec on the revisions.
 func With(o *Objects, set *workv1alpha1.ManifestWorkReplicaSet) (*Objects, *Change, error) {
 	digest, err := revision.DigestOf(&set.Spec.ManifestWorkTemplate)
 	if err != nil {
@@ -133,7 +134,7 @@ func renumbered(found *revision.Revision, number int64, now time.Time) *appsv1.C
 	return object
 }
 
-// AheadOf describes how a rollout continues. It returns an error if the objects do not show how.
+// AheadOf describes how a rollout continues. It returns an error if the objects do not show this.
 func AheadOf(o *Objects) (*Ahead, error) {
 	o = Prepared(o)
 	set := o.ReplicaSet
@@ -214,7 +215,7 @@ func (a *Ahead) wait(clusters []Cluster) {
 	slices.SortStableFunc(a.Waiting, func(x, y Waiting) int { return cmp.Compare(len(y.Clusters), len(x.Clusters)) })
 }
 
-// note adds the Placements whose clusters the waves do not show.
+// note adds a note about the Placements whose clusters the waves do not show.
 func (a *Ahead) note(s *rollout.Snapshot) {
 	for i := range s.Refs {
 		switch ref := &s.Refs[i]; {
@@ -227,7 +228,7 @@ func (a *Ahead) note(s *rollout.Snapshot) {
 	}
 }
 
-// noteLater names the approvals and bakeTimes that the listed groups need later.
+// noteLater adds a note about the approvals and bakeTimes that the listed groups need later.
 func (a *Ahead) noteLater(plan *rollout.Plan) {
 	for i := range plan.Groups {
 		g := &plan.Groups[i]
@@ -244,7 +245,7 @@ func (a *Ahead) noteLater(plan *rollout.Plan) {
 	}
 }
 
-// noteHolds names the first clusters that a hold or a closed window keeps from the revision.
+// noteHolds adds a note that names the first clusters that a hold or a closed window keeps from the revision.
 func (a *Ahead) noteHolds(s *rollout.Snapshot) {
 	const named = 5
 	for i := range a.Waiting {
@@ -258,7 +259,7 @@ func (a *Ahead) noteHolds(s *rollout.Snapshot) {
 	}
 }
 
-// text returns the number of waves, and when the first one begins.
+// text describes the number of waves, and when the first wave begins.
 func (a *Ahead) text() string {
 	text, more := "the hub starts no further cluster", "; %d clusters wait"
 	if len(a.Waves) > 0 {

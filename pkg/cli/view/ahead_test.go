@@ -26,7 +26,7 @@ func withTemplate(o *view.Objects, version string) *workv1alpha1.ManifestWorkRep
 	return set
 }
 
-// TestWith: a template gets the number that the hub would give it, and the objects on the hub stay as they are.
+// TestWith: a template gets the number that the hub would assign, and the objects on the hub do not change.
 func TestWith(t *testing.T) {
 	for name, c := range map[string]struct {
 		version string
@@ -52,7 +52,7 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// TestWithEndsAnAbort: a new template begins a rollout, also after an abort. The failures belong to the older one.
+// TestWithEndsAnAbort: a new template begins a rollout, even after an abort. The failures belong to the older rollout.
 func TestWithEndsAnAbort(t *testing.T) {
 	o := objects(t, func(o *view.Objects) {
 		at := metav1.NewTime(now.Add(time.Minute))
@@ -75,7 +75,7 @@ func TestWithEndsAnAbort(t *testing.T) {
 	require.Len(t, ahead.Waves, 1)
 }
 
-// TestWithAnUndoInTheWindow: a template of the rollback window reaches every cluster at once, as the hub will roll it out.
+// TestWithAnUndoInTheWindow: a template in the rollback window reaches every cluster at once, as in the hub.
 func TestWithAnUndoInTheWindow(t *testing.T) {
 	o := objects(t, func(o *view.Objects) {
 		o.ReplicaSet.Status.CurrentRevision = hash("v2")
@@ -97,7 +97,7 @@ func TestWithAnUndoInTheWindow(t *testing.T) {
 	}
 }
 
-// TestAheadNeedsItsObjects: a plan from incomplete objects would be wrong.
+// TestAheadNeedsItsObjects: incomplete objects are an error, because the plan would be wrong.
 func TestAheadNeedsItsObjects(t *testing.T) {
 	for want, change := range map[string]func(*view.Objects){
 		"no permission to list works, which plan requires": func(o *view.Objects) { o.Missing = []string{"list works"} },
@@ -119,7 +119,7 @@ func TestAheadNotes(t *testing.T) {
 	require.Equal(t, []string{"the decisions of Placement p are incomplete: it selects 3 clusters"}, ahead.Notes)
 }
 
-// TestAheadWaits: clusters that wait are grouped by reason, and those that no wave reaches are counted.
+// TestAheadWaits: clusters that wait are grouped by reason, and clusters that no wave reaches are counted.
 func TestAheadWaits(t *testing.T) {
 	o := objects(t)
 	o.Works = []work.Work{written(t, "c1", "v2")}
@@ -139,8 +139,8 @@ func TestAheadWaits(t *testing.T) {
 	require.Equal(t, 1, ahead.Limits[0].Failed)
 }
 
-// TestAheadHolds: a plan names the clusters on hold with their reasons, and those whose windows are closed with the next opening, for which
-// the first wave waits.
+// TestAheadHolds: a plan names the clusters on hold with their reasons, and the clusters with closed windows with the next opening. The
+// first wave waits for that opening.
 func TestAheadHolds(t *testing.T) {
 	o := objects(t)
 	o.Holds = map[string]placement.Hold{"c1": {Reason: "the rack is moved"}, "c2": {Opens: o.Now.Add(time.Hour)}}

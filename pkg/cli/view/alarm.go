@@ -21,7 +21,7 @@ type Alarm struct {
 	Remedy string `json:"remedy"`
 }
 
-// ObservedWithin is how long a hub that runs may take to observe a change.
+// ObservedWithin is how long a running hub may take to observe a change.
 const ObservedWithin = 15 * time.Second
 
 const (
@@ -30,10 +30,11 @@ const (
 	lastKnown = "before that: "
 )
 
-// Alarms returns why the hub does not act on the object. It is empty if nothing shows that, or if the user may not read the Lease.
+// Alarms returns the reasons why the hub does not act on the object. It is empty if the objects do not show any, or if the user may not
+// read the Lease.
 func Alarms(o *Objects) []Alarm { return Prepared(o).known.alarms }
 
-// AlarmsOf returns why the hub does not act on some objects. lease is nil if it was not read.
+// AlarmsOf returns the reasons why the hub does not act on some objects. lease is nil if it was not read.
 func AlarmsOf(sets []*workv1alpha1.ManifestWorkReplicaSet, lease *coordinationv1.Lease, now time.Time) (alarms []Alarm) {
 	refusal, behind := "", []string{}
 	for _, set := range sets {
@@ -62,7 +63,7 @@ func AlarmsOf(sets []*workv1alpha1.ManifestWorkReplicaSet, lease *coordinationv1
 	return alarms
 }
 
-// RefusalOf returns why the hub refuses to reconcile an object; empty if it does not.
+// RefusalOf returns why the hub refuses to reconcile an object; empty if the hub does not refuse.
 func RefusalOf(set *workv1alpha1.ManifestWorkReplicaSet) string {
 	found := meta.FindStatusCondition(set.Status.Conditions, workv1alpha1.ConditionStalled)
 	if found == nil || found.Status != metav1.ConditionTrue || found.Reason != workv1alpha1.ReasonDowngradeRefused {
@@ -72,7 +73,7 @@ func RefusalOf(set *workv1alpha1.ManifestWorkReplicaSet) string {
 }
 
 // acted returns the time at which a hub last acted: now, unless an alarm shows otherwise. No hub has judged a cluster since then, and a hub
-// that returns gives every cluster more time.
+// that starts again gives every cluster more time.
 func (o *Objects) acted() time.Time {
 	last := o.Now
 	if o.Lease != nil && o.Lease.Spec.RenewTime != nil && LateLease(o.Lease, o.Now) != "" {
@@ -87,7 +88,7 @@ func (o *Objects) acted() time.Time {
 	return last
 }
 
-// LateLease returns why a Lease shows that no hub leads; empty if one does.
+// LateLease returns why a Lease shows that no hub leads; empty if a hub leads.
 func LateLease(lease *coordinationv1.Lease, now time.Time) string {
 	spec := &lease.Spec
 	holder := ptr.Deref(spec.HolderIdentity, "")
@@ -101,8 +102,8 @@ func LateLease(lease *coordinationv1.Lease, now time.Time) string {
 	return ""
 }
 
-// ActsOn reports whether a hub may still be about to act on the latest change of an object, or has done so: a change of the spec, or an
-// abort that a user requested.
+// ActsOn reports whether a hub has acted on the latest change of an object, or may still be about to act. The change is an edit of the
+// spec, or an abort that a user requested.
 func ActsOn(set *workv1alpha1.ManifestWorkReplicaSet, now time.Time) bool {
 	if at := set.DeletionTimestamp; !at.IsZero() {
 		return set.Status.State == workv1alpha1.StateDeleting || now.Sub(at.Time) <= ObservedWithin
@@ -119,8 +120,8 @@ func ActsOn(set *workv1alpha1.ManifestWorkReplicaSet, now time.Time) bool {
 	return seen(set) || changed.IsZero() || now.Sub(changed) <= ObservedWithin
 }
 
-// seen reports whether a hub has seen the latest spec. Its conditions tell that also while the spec has to wait for an abort that is in
-// progress, and is not observed yet.
+// seen reports whether a hub has seen the latest spec. The conditions show this even if the spec is not observed yet because it waits for
+// an abort that is in progress.
 func seen(set *workv1alpha1.ManifestWorkReplicaSet) bool {
 	return Observed(set) ||
 		slices.ContainsFunc(set.Status.Conditions, func(c metav1.Condition) bool { return c.ObservedGeneration >= set.Generation })

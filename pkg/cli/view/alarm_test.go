@@ -25,7 +25,7 @@ func lease(at time.Time, ago time.Duration) *coordinationv1.Lease {
 	}}
 }
 
-// changedBefore makes the spec one that no hub has observed, changed a time ago.
+// changedBefore marks the spec as changed a time ago, and as not observed by any hub.
 func changedBefore(o *view.Objects, ago time.Duration) {
 	at := metav1.NewTime(o.Now.Add(-ago))
 	o.ReplicaSet.Generation, o.ReplicaSet.Status.ObservedGeneration = 3, 2
@@ -35,7 +35,7 @@ func changedBefore(o *view.Objects, ago time.Duration) {
 	}
 }
 
-// TestAlarms: a screen says first that no hub acts, and promises nothing then. It says nothing if the objects do not show that.
+// TestAlarms: a screen first reports that no hub acts, and then predicts nothing. It reports nothing if the objects do not show this.
 func TestAlarms(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*view.Objects)
@@ -78,7 +78,7 @@ func TestAlarms(t *testing.T) {
 	}
 }
 
-// TestAfterAnAbort: a cluster that is offline still runs the aborted revision. When every cluster has confirmed, the timeline says so.
+// TestAfterAnAbort: a cluster that is offline still runs the aborted revision. When every cluster has confirmed, the timeline shows this.
 func TestAfterAnAbort(t *testing.T) {
 	at := now.Add(time.Minute)
 	o := objects(t, func(o *view.Objects) {
@@ -108,8 +108,8 @@ func TestAfterAnAbort(t *testing.T) {
 	require.Equal(t, "restored: every cluster had confirmed the revision to which the abort of revision 2 returned", events[len(events)-1].Text)
 }
 
-// TestWhyOrdersOneSecond: times of one second are told in the order of cause and effect. A failure comes after the write of its revision, and
-// before the write of the revision that the cluster returned to.
+// TestWhyOrdersOneSecond: events in the same second are shown in the order of cause and effect. A failure comes after the write of its
+// revision, and before the write of the revision that the cluster returned to.
 func TestWhyOrdersOneSecond(t *testing.T) {
 	at := now.Add(time.Minute)
 	past := func(version string, change func(*view.Objects)) (told []string) {

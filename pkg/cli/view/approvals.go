@@ -50,7 +50,7 @@ func RecordedApprovals(record *revision.Record) (found []Approval) {
 	return found
 }
 
-// Approvable returns the group to approve: the given one or, if it is empty, the only one that waits. It returns an error if that group
+// Approvable returns the group to approve: the given group or, if it is empty, the only group that waits. It returns an error if that group
 // can't be approved.
 func Approvable(set *workv1alpha1.ManifestWorkReplicaSet, group string) (string, error) {
 	waiting := set.Status.AwaitingApproval
@@ -134,8 +134,8 @@ func parenthesis(text string) string {
 	return " (" + text + ")"
 }
 
-// approvalOffers returns the action for each group that waits for an approval, or one that gives the reason why none does. It is empty if
-// no group needs approvals.
+// approvalOffers returns the action for each group that waits for an approval. If no group waits, it returns one action with the reason. It
+// returns no action if no group requires an approval.
 func approvalOffers(set *workv1alpha1.ManifestWorkReplicaSet) (offers []Offer) {
 	if len(requiredApprovals(set)) == 0 {
 		return nil
@@ -154,5 +154,5 @@ func approvalOffers(set *workv1alpha1.ManifestWorkReplicaSet) (offers []Offer) {
 	return offers
 }
 
-// maxApprovalOffers is the maximum number of groups that are offered for an approval at the same time.
+// maxApprovalOffers is the maximum number of groups that are offered for approval at the same time.
 const maxApprovalOffers = 8

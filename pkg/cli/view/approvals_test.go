@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// approvalObjects are those of a rollout in which the groups canary and 0 need approvals. 0 has all clusters, and waits.
+// approvalObjects returns the objects of a rollout in which the groups canary and 0 require approvals. Group 0 has all clusters, and waits.
 func approvalObjects() *view.Objects {
 	o := fleettest.Objects(5, now)
 	set := o.ReplicaSet
@@ -35,7 +35,7 @@ func approvalObjects() *view.Objects {
 	return o
 }
 
-// Only a group that waits is approved without its name, and only one that needs it.
+// Without a name, only the waiting group is approved. A named group is approved only if it requires an approval.
 func TestApprovable(t *testing.T) {
 	for name, tc := range map[string]struct {
 		group  string
@@ -76,7 +76,7 @@ func TestApprovable(t *testing.T) {
 	}
 }
 
-// Every screen tells who approved what, which group waits, and how to approve it.
+// Every screen shows who approved which group, which group waits, and how to approve it.
 func TestApprovalsAreShown(t *testing.T) {
 	o := approvalObjects()
 	f := view.FleetOf(o)

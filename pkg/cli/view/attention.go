@@ -73,14 +73,14 @@ func rowOf(clusters []*Cluster) Alike {
 	return row
 }
 
-// look returns what clusters that are alike have in common.
+// look returns the fields that similar clusters have in common.
 func (c *Cluster) look() Cluster {
 	return Cluster{
 		State: c.State, Wrote: c.Wrote, Confirmed: c.Confirmed, WaitsFor: c.WaitsFor, Then: c.Then, Reason: c.Reason, Message: c.Message,
 	}
 }
 
-// earlier returns the earlier of two times, of which zero is unknown.
+// earlier returns the earlier of two times. A zero time is unknown.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -33,7 +33,7 @@ func many(state State, prefix string, n int, change func(i int, c *Cluster)) (cl
 	return clusters
 }
 
-// TestAttention: many clusters that are alike are one row, a few have a row each, and the counts say why clusters wait.
+// TestAttention: many similar clusters share one row, a few have a row each, and the counts show why clusters wait.
 func TestAttention(t *testing.T) {
 	begin := time.Unix(0, 0)
 	clusters := many(rollout.PhaseFailed, "f", 5, func(i int, c *Cluster) {
@@ -56,7 +56,7 @@ func TestAttention(t *testing.T) {
 	require.Equal(t, begin.Add(time.Minute), rows[0].Since, "the earliest of them, if it is known")
 }
 
-// TestTooMuchAttention: what has no row is counted.
+// TestTooMuchAttention: clusters without a row are counted.
 func TestTooMuchAttention(t *testing.T) {
 	clusters := many(rollout.PhaseFailed, "f", attentionShown+2, func(i int, c *Cluster) { c.Message = fmt.Sprint(i) })
 	clusters = append(clusters, many(rollout.PhaseInFlight, "i", 7, nil)...)

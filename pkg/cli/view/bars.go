@@ -19,8 +19,8 @@ type Bar struct {
 	Total int `json:"total"`
 	// Strategy describes the rollout strategy of a placementRef.
 	Strategy string `json:"strategy,omitempty"`
-	// Limit is the number of failed clusters that stops or aborts a rollout in progress, and LimitText describes the consequence. Limit
-	// is zero if it is unknown, or if each group has its own limit.
+	// Limit is the number of failed clusters that stops or aborts a rollout in progress, and LimitText describes the consequence. Limit is
+	// zero if the number is unknown, or if each group has its own limit.
 	Limit     int    `json:"limit,omitempty"`
 	LimitText string `json:"limitText,omitempty"`
 }
@@ -35,7 +35,7 @@ func (o *Objects) bars() []Bar {
 		return nil
 	}
 	groups := GroupsOf(o, clusters)
-	complete := StateOf(o.ReplicaSet) == workv1alpha1.StateComplete // An undo after an abort is complete at once, and its clusters soak again.
+	complete := StateOf(o.ReplicaSet) == workv1alpha1.StateComplete // An undo after an abort is complete at once, while its clusters soak.
 	var bars []Bar
 	for i := range o.ReplicaSet.Spec.PlacementRefs {
 		ref := &o.ReplicaSet.Spec.PlacementRefs[i]
@@ -103,8 +103,7 @@ func (o *Objects) counted(bar *Bar) *Bar {
 	return bar
 }
 
-// selectedBy returns the number of selected clusters that a summary counts. OCM's CRD drops that count: the ManifestWorks are then all that
-// is known.
+// selectedBy returns the number of selected clusters in a summary. OCM's CRD drops that count; then the number of ManifestWorks is used.
 func selectedBy(summary *workv1alpha1.ManifestWorkReplicaSetSummary) int {
 	return cmp.Or(summary.DesiredTotal, summary.Total)
 }

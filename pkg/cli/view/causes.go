@@ -11,7 +11,7 @@ import (
 )
 
 // causesOf groups the recorded failures and rejections, and the other clusters that have not succeeded, by state, reason and message. A
-// waiting cluster has a message if it is sick at its present revision. The most urgent causes come first.
+// waiting cluster has a message if its present revision does not succeed. The most urgent causes come first.
 func causesOf(recorded, clusters []Cluster) []Cause {
 	type key struct {
 		state   State

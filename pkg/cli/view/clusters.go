@@ -28,7 +28,8 @@ type Cluster struct {
 	State State `json:"state"`
 	// Since is the time when the state began. It is zero if unknown.
 	Since time.Time `json:"since,omitzero"`
-	// ChangesAt is the time when the state changes without further events, and Then is the next state. Both are empty if it does not.
+	// ChangesAt is the time when the state changes without further events, and Then is the next state. Both are empty if the state does not
+	// change.
 	ChangesAt time.Time `json:"changesAt,omitzero"`
 	Then      State     `json:"then,omitempty"`
 	// WaitsFor names the event that the cluster waits for.
@@ -39,7 +40,7 @@ type Cluster struct {
 	Message string `json:"message,omitempty"`
 }
 
-// ranks lists the phases, the most urgent first. Phases that are not listed come after these, and clusters that succeeded come last.
+// ranks lists the phases, the most urgent first. Unlisted phases come after these, and clusters that succeeded come last.
 var ranks = []State{
 	rollout.PhaseFailed, StateRejected, StateRestoring, rollout.PhaseDegraded, rollout.PhaseTerminationTimedOut, rollout.PhaseCompleted,
 	rollout.PhaseAgentUnknown, StateAway, rollout.PhaseInFlight, rollout.PhaseValidating, rollout.PhaseHandingOver, rollout.PhaseSoaking,
@@ -60,7 +61,8 @@ func rank(s State) int {
 	return len(ranks)
 }
 
-// done reports whether the cluster succeeded. One that ran to completion at another revision did not: the rollout waits for it.
+// done reports whether the cluster succeeded. A cluster that ran to completion at another revision did not succeed: the rollout waits for
+// it.
 func (c *Cluster) done() bool { return c.State == rollout.PhaseSucceeded }
 
 // Clusters returns the selected clusters and those that are away, the most urgent first. If the works could not be read or travel over a
@@ -97,7 +99,7 @@ func sortClusters(clusters []Cluster) {
 	})
 }
 
-// clusters returns the clusters except those that are away, and reports whether these are all selected clusters.
+// clusters returns the clusters that are not away, and reports whether they are all selected clusters.
 func (o *Objects) clusters() ([]Cluster, bool) { return Prepared(o).known.clusters() }
 
 func (o *Objects) locate() (clusters []Cluster, known bool) {
@@ -183,8 +185,7 @@ func (o *Objects) standing() []Cluster {
 	return clusters
 }
 
-// restoring changes a cluster that an abort returns to the current revision. An abort writes to every cluster at once, and knows no
-// deadline.
+// restoring changes a cluster that an abort returns to the current revision. An abort writes to every cluster at once, and has no deadline.
 func (c *Cluster) restoring(since time.Time, current string) {
 	if c.done() {
 		return

@@ -27,7 +27,7 @@ const (
 // Effect describes the writes of an action.
 type Effect struct {
 	Verb Verb `json:"verb"`
-	// Question asks the user to confirm. It names the revisions, so that it changes if the action would do something else.
+	// Question asks the user to confirm. It names the revisions, so it changes if the action would have another effect.
 	Question string `json:"question"`
 	// Then describes what the hub does.
 	Then string `json:"then"`
@@ -37,8 +37,8 @@ type Effect struct {
 	Clusters int `json:"clusters"`
 }
 
-// EffectOf returns the effect of an action, as far as the objects show it. revision is the revision that an undo restores, and clusters are
-// the clusters of a retry, none for all failed ones, or the group of an approval. It does not check whether the action is possible.
+// EffectOf returns the effect of an action, as far as the objects show it. revision is the revision that an undo restores. clusters are the
+// clusters of a retry, empty for all failed clusters, or the group of an approval. It does not check whether the action is possible.
 func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effect {
 	o = Prepared(o)
 	e := Effect{Verb: verb}
@@ -78,7 +78,7 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 	return e
 }
 
-// restoredBy returns the number of clusters to which the hub writes after an undo, and a description of its action.
+// restoredBy returns the number of clusters to which the hub writes after an undo, and a description of the hub's action.
 func (o *Objects) restoredBy(r *Revision) (clusters int, then string) {
 	if r.Hash == o.ReplicaSet.Status.UpdateRevision && o.aborted() {
 		return 0, "The rollout of this revision stays aborted. Retry it to roll it out again."
@@ -102,7 +102,7 @@ func (o *Objects) restoredBy(r *Revision) (clusters int, then string) {
 	return clusters, fmt.Sprintf("The hub rolls the template out to %s, with the rollout strategy.", countOf(clusters))
 }
 
-// returned describes the hub's action after an abort: it returns the clusters of a revision to the current one.
+// returned describes the hub's action after an abort: it returns the clusters of a revision to the current revision.
 func (o *Objects) returned(update *Revision, current, number string) string {
 	if known := len(o.Works) > 0 || update.Now >= 0; known && o.having(update) == 0 {
 		return fmt.Sprintf("The hub keeps revision %s, and any cluster that already has revision %s returns to it.", current, number)
@@ -111,7 +111,7 @@ func (o *Objects) returned(update *Revision, current, number string) string {
 		current, o.affected(update), number)
 }
 
-// resumed returns the number of clusters to which the hub writes after a pause, and the outcome: for a question, and as a description.
+// resumed returns the number of clusters to which the hub writes after a pause. It returns the outcome for a question and as a description.
 // missing is the number of clusters without the update revision.
 func (o *Objects) resumed(update *Revision, missing int) (clusters int, outcome, then string) {
 	outlook := o.outlook()
@@ -138,7 +138,8 @@ func (o *Objects) resumed(update *Revision, missing int) (clusters int, outcome,
 	return missing, "continue its rollout", fmt.Sprintf("The hub continues the rollout to %s, with the rollout strategy.", countOf(missing))
 }
 
-// rolledOut returns the number of clusters to which the hub writes when it takes the template in the spec, and a description of its action.
+// rolledOut returns the number of clusters to which the hub writes when it rolls out the template in the spec, and a description of the
+// hub's action.
 func (o *Objects) rolledOut() (clusters int, then string) {
 	history := o.history()
 	if digest, err := revision.DigestOf(&o.ReplicaSet.Spec.ManifestWorkTemplate); err == nil {
@@ -162,7 +163,7 @@ func (o *Objects) affected(r *Revision) string {
 	}
 }
 
-// suspended tells what a pause does to aborts.
+// suspended describes the effect of a pause on aborts.
 func suspended(o *Objects) string {
 	switch {
 	case StateOf(o.ReplicaSet) == workv1alpha1.StateAborting:
@@ -173,7 +174,7 @@ func suspended(o *Objects) string {
 	return " Aborts are suspended: deadlines keep running, and an abort that is due on resume happens at once."
 }
 
-// revisionAt returns a revision. If the status does not list it, it is not known how many clusters have it.
+// revisionAt returns a revision. If the status does not list the revision, the number of its clusters is unknown.
 func (o *Objects) revisionAt(hash string) Revision {
 	for _, r := range Revisions(o) {
 		if r.Hash == hash {
@@ -183,7 +184,7 @@ func (o *Objects) revisionAt(hash string) Revision {
 	return Revision{Hash: hash, Now: -1}
 }
 
-// having returns how many clusters have a revision. The works are newer than the status.
+// having returns how many clusters have a revision. It prefers the works, which are newer than the status.
 func (o *Objects) having(r *Revision) int {
 	if len(o.Works) == 0 {
 		return int(max(0, r.Now))
@@ -209,11 +210,11 @@ type Offer struct {
 	Verb Verb `json:"verb"`
 	// Group is the decision group of an approval.
 	Group string `json:"group,omitempty"`
-	// Not is why the action does not apply; empty if it does.
+	// Not is the reason why the action does not apply; empty if it applies.
 	Not string `json:"not,omitempty"`
 }
 
-// Offers returns all actions, and why some do not apply.
+// Offers returns all actions, and the reasons why some of them do not apply.
 func Offers(o *Objects) []Offer {
 	_, undo := UndoTarget(o, 0, Allowed{})
 	set := o.ReplicaSet
@@ -237,7 +238,7 @@ func Offers(o *Objects) []Offer {
 	return append(offers, approvalOffers(set)...)
 }
 
-// Pausable returns an error if a rollout can't be paused or resumed; nil if it can.
+// Pausable returns an error if a rollout can't be paused or resumed.
 func Pausable(set *workv1alpha1.ManifestWorkReplicaSet, paused bool) error {
 	if set.Spec.Paused != paused {
 		return nil
@@ -245,7 +246,7 @@ func Pausable(set *workv1alpha1.ManifestWorkReplicaSet, paused bool) error {
 	return fmt.Errorf("manifestworkreplicasets %q is %s", set.Name, map[bool]string{true: "already paused", false: "not paused"}[paused])
 }
 
-// noCommands is the reason why the hub takes no commands from a status without a ledger.
+// noCommands is the reason why the hub accepts no commands from a status without a ledger.
 const noCommands = status.LedgerDropped + ", and without it the hub takes no command from the status: " +
 	"apply the CRD that came with the hub"
 
@@ -254,7 +255,7 @@ func lacksLedger(set *workv1alpha1.ManifestWorkReplicaSet) bool {
 	return set.Status.Ledger == "" && meta.FindStatusCondition(set.Status.Conditions, workv1alpha1.ConditionProgressing) != nil
 }
 
-// TakesRetries returns why the hub takes no retry from the status; nil if it does.
+// TakesRetries returns an error if the hub does not accept a retry from the status.
 func TakesRetries(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	if lacksLedger(set) {
 		return fmt.Errorf("the rollout of %q can't be retried: %s", set.Name, noCommands)
@@ -262,7 +263,7 @@ func TakesRetries(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	return nil
 }
 
-// Retriable returns why there is nothing to retry; nil if there is.
+// Retriable returns an error if there is nothing to retry.
 func Retriable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	if err := TakesRetries(set); err != nil {
 		return err
@@ -273,7 +274,7 @@ func Retriable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	return nil
 }
 
-// Abortable returns why a rollout can't be aborted; nil if it can.
+// Abortable returns an error if a rollout can't be aborted.
 func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	switch {
 	case !set.DeletionTimestamp.IsZero():

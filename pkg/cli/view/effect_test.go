@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// An effect counts the clusters to which the hub will write: by the works if they are known.
+// An effect counts the clusters to which the hub will write, based on the works if they are known.
 func TestEffects(t *testing.T) {
 	o := fleettest.Objects(5, now, "c2")
 	status := &o.ReplicaSet.Status
@@ -65,7 +65,7 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestEffectOfAResume: it depends on the rollout whether a resume continues it, or lets the hub abort it.
+// TestEffectOfAResume: a resume continues the rollout, or lets the hub abort it, depending on the state of the rollout.
 func TestEffectOfAResume(t *testing.T) {
 	resumed := func(change func(*view.Objects)) string {
 		o := fleet(t, "1", "10m")
@@ -91,7 +91,7 @@ func TestEffectOfAResume(t *testing.T) {
 		"the spec has the current revision again")
 }
 
-// TestResumeAsksForItsOutcome: the question changes if the resume would do something else, so that nobody confirms another action.
+// TestResumeAsksForItsOutcome: the question changes if the resume would have another effect, so that no user confirms a different action.
 func TestResumeAsksForItsOutcome(t *testing.T) {
 	asked := func(change func(*view.Objects)) string {
 		o := fleet(t, "1", "10m")
@@ -105,7 +105,7 @@ func TestResumeAsksForItsOutcome(t *testing.T) {
 	require.Contains(t, asked(func(o *view.Objects) { o.ReplicaSet.Spec.ManifestWorkTemplate.Workload.Manifests = nil }), "and apply the template in the spec?")
 }
 
-// TestUndoToTheAbortedRevision: an undo to it starts no rollout, because only a retry ends an abort.
+// TestUndoToTheAbortedRevision: an undo to the aborted revision starts no rollout, because only a retry ends an abort.
 func TestUndoToTheAbortedRevision(t *testing.T) {
 	o := fleet(t, "1", "10m")
 	o.ReplicaSet.Status.AbortedTime = ptr.To(metav1.NewTime(o.Now))
@@ -116,7 +116,7 @@ func TestUndoToTheAbortedRevision(t *testing.T) {
 	require.ErrorContains(t, err, "kubectl mwrs retry web")
 }
 
-// An effect on no cluster says so.
+// If the hub writes to no cluster, the effect states this.
 func TestEffectsWithoutWrites(t *testing.T) {
 	o := fleettest.Objects(5, now)
 	older := view.Revision{Number: 1, Hash: o.ReplicaSet.Status.UpdateRevision}
@@ -127,7 +127,7 @@ func TestEffectsWithoutWrites(t *testing.T) {
 		view.EffectOf(o, view.VerbAbort, nil, nil).Then)
 }
 
-// The groups have each cluster once, in the order of the rollout. A cluster of two Placements belongs to the first of them.
+// The groups have each cluster once, in the order of the rollout. A cluster of two Placements belongs to the first Placement.
 func TestGroups(t *testing.T) {
 	o := fleettest.Objects(12, now)
 	groups := view.GroupsOf(o, view.Clusters(o))

@@ -24,12 +24,12 @@ type Estimate struct {
 	Clusters int             `json:"clusters"`
 }
 
-// resolution is that of the times that agents report. No cluster takes less.
+// resolution is the resolution of the times that agents report. It is the minimum time of a cluster.
 const resolution = time.Second
 
-// estimate returns the expected end of a rollout. It is nil if nothing is in progress, if no cluster has succeeded with the revision, if a
-// cluster may not succeed, so that the rollout need not end, or if clusters are on hold or outside their windows, or listed groups bake
-// or wait for approvals.
+// estimate returns the expected end of a rollout. It is nil if nothing is in progress, if no cluster has succeeded with the revision, or if
+// a cluster may not succeed. It is also nil if clusters are on hold or outside their windows, or if listed groups bake or wait for
+// approvals.
 func (o *Objects) estimate() *Estimate {
 	clusters, known := o.clusters()
 	waits := func(c Cluster) bool {
@@ -51,7 +51,7 @@ func (o *Objects) estimate() *Estimate {
 		wave, end := o.ends(&o.ReplicaSet.Spec.PlacementRefs[i], clusters, wrote, each)
 		found.Wave, found.Rollout = work.Later(found.Wave, wave), work.Later(found.Rollout, end)
 	}
-	if found.Wave.IsZero() || o.Now.Sub(found.Wave) > each { // It takes much longer than the others, so the end is unknown.
+	if found.Wave.IsZero() || o.Now.Sub(found.Wave) > each { // It takes much longer than the others: the end is unknown.
 		return nil
 	}
 	found.Wave, found.Rollout = work.Later(found.Wave, o.Now), work.Later(found.Rollout, o.Now)
@@ -81,8 +81,8 @@ func (o *Objects) wrote() map[string]time.Time {
 	return wrote
 }
 
-// took returns how long each cluster that has succeeded held its slot. A cluster that had the revision before the rollout began, as in an
-// undo, tells nothing, and neither does one whose work was not read.
+// took returns how long each cluster that has succeeded held its slot. It skips clusters that had the revision before the rollout began, as
+// in an undo, and clusters whose works were not read.
 func (o *Objects) took(clusters []Cluster, wrote map[string]time.Time) []time.Duration {
 	soaks := map[string]time.Duration{} // A cluster holds its slot for minSuccessTime after its success.
 	for i := range o.ReplicaSet.Spec.PlacementRefs {

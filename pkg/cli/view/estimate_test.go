@@ -14,7 +14,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestEstimate: the clusters in progress end after the median of those that have succeeded. Without one, there is no estimate.
+// TestEstimate: the clusters in progress are expected to take the median time of the clusters that have succeeded. If no cluster has
+// succeeded, there is no estimate.
 func TestEstimate(t *testing.T) {
 	o := objects(t, func(o *view.Objects) {
 		o.Now = now.Add(time.Minute)
@@ -41,7 +42,7 @@ func TestEstimateWithTypeAll(t *testing.T) {
 	require.Equal(t, 40*time.Second, view.FleetOf(o).Estimate.Each.Duration)
 }
 
-// TestEstimateOfAnUndo: a cluster that had the revision before the rollout began does not tell how long the others take.
+// TestEstimateOfAnUndo: a cluster that had the revision before the rollout began does not show how long the others take.
 func TestEstimateOfAnUndo(t *testing.T) {
 	o := objects(t, func(o *view.Objects) {
 		o.Now = now.Add(time.Minute)
@@ -54,7 +55,7 @@ func TestEstimateOfAnUndo(t *testing.T) {
 	require.Nil(t, view.FleetOf(o).Estimate)
 }
 
-// TestRevisionNames: messages name revisions by their numbers, and leave similar names alone.
+// TestRevisionNames: messages name revisions by their numbers, and similar names do not change.
 func TestRevisionNames(t *testing.T) {
 	o := objects(t, func(o *view.Objects) {
 		name := revision.Name("web", hash("v2"))

@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
-// Fleet is a ManifestWorkReplicaSet on one screen.
+// Fleet is the view of a ManifestWorkReplicaSet on one screen.
 type Fleet struct {
 	Namespace string             `json:"namespace"`
 	Name      string             `json:"name"`
@@ -25,18 +25,18 @@ type Fleet struct {
 	Summary string `json:"summary,omitempty"`
 	// Why is the message of the condition that explains the state.
 	Why string `json:"why,omitempty"`
-	// Reached describes how far an aborted revision came; nil if the rollout was not aborted.
+	// Reached describes how far an aborted revision got; nil if the rollout was not aborted.
 	Reached *Reached `json:"reached,omitempty"`
 	// Headline describes the state in one sentence. Then holds the next actions of the hub and their times, if no cluster
 	// reports anything new.
 	Headline Headline `json:"headline"`
 	Then     []Fact   `json:"then,omitempty"`
-	// Estimate is the expected end of a rollout; nil if it can't be estimated.
+	// Estimate is the expected end of the rollout; nil if it can't be estimated.
 	Estimate *Estimate `json:"estimate,omitempty"`
 	// Causes are the reasons why clusters do not succeed, in the words of the agents and the API server, the most urgent first.
 	Causes    []Cause    `json:"causes,omitempty"`
 	Revisions []Revision `json:"revisions,omitempty"`
-	// Approvals are the decision groups that users approved, and those that wait for an approval.
+	// Approvals are the decision groups that users approved or that wait for an approval.
 	Approvals []Approval `json:"approvals,omitempty"`
 	Bars      []Bar      `json:"bars,omitempty"`
 	// Attention lists the clusters that need attention, the most urgent first. Rest counts the other clusters, the most urgent first.
@@ -76,11 +76,11 @@ func (c *Cause) Text() string {
 // Told returns the message without the state.
 func (c *Cause) Told() string { return strings.TrimPrefix(c.Message, string(c.State)+"=True: ") }
 
-// Reached describes how far an aborted revision came.
+// Reached describes how far an aborted revision got.
 type Reached struct {
 	Revision int64 `json:"revision"`
-	// Clusters is the largest number of clusters that had the revision at the same time, Total is the number of selected clusters, and
-	// Now is the number of clusters that still have it.
+	// Clusters is the largest number of clusters that had the revision at the same time. Total is the number of selected clusters. Now is the
+	// number of clusters that still have the revision.
 	Clusters int32 `json:"clusters"`
 	Total    int32 `json:"total"`
 	Now      int32 `json:"now"`
@@ -88,7 +88,7 @@ type Reached struct {
 	Ran metav1.Duration `json:"ran,omitzero"`
 }
 
-// Text describes how far the revision came.
+// Text describes how far the revision got.
 func (r *Reached) Text(age func(time.Duration) string) string {
 	text := fmt.Sprintf("%d of %d clusters had revision %d", r.Clusters, r.Total, r.Revision)
 	if r.Ran.Duration > 0 {
@@ -137,7 +137,8 @@ func FleetOf(o *Objects) *Fleet {
 	return f
 }
 
-// reached returns how far an aborted revision came. It is nil if unknown, because an earlier rollout of the revision reached every cluster.
+// reached returns how far an aborted revision got. It is nil if this is unknown because an earlier rollout of the revision reached every
+// cluster.
 func (o *Objects) reached() *Reached {
 	at := o.ReplicaSet.Status.AbortedTime
 	if at == nil {
@@ -200,7 +201,7 @@ func SinceOf(rs *workv1alpha1.ManifestWorkReplicaSet) time.Time {
 	return explanation(rs).LastTransitionTime.Time
 }
 
-// explanation returns the condition that explains the state; an empty condition if it is missing.
+// explanation returns the condition that explains the state, or an empty condition if that condition is missing.
 func explanation(rs *workv1alpha1.ManifestWorkReplicaSet) *metav1.Condition {
 	names := []string{workv1alpha1.ConditionProgressing}
 	switch StateOf(rs) {

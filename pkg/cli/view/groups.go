@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Group is a decision group of a placementRef, with the clusters for which that placementRef is the first one that selects them.
+// Group is a decision group of a placementRef, with the clusters that no earlier placementRef selects.
 type Group struct {
 	Placement string `json:"placement"`
 	// Name is the name of the group, or its index if it has no name. It is empty if the placementRef has only one group.

@@ -12,7 +12,7 @@ import (
 // Headline describes the state in one sentence: the present state or the next event. A screen that shows it fills in the time.
 type Headline struct {
 	Before string `json:"before"`
-	// At is the time that the sentence names; zero if it names none.
+	// At is the time in the sentence; zero if the sentence has no time.
 	At    time.Time `json:"at,omitzero"`
 	After string    `json:"after,omitempty"`
 	Level Level     `json:"level"`
@@ -33,7 +33,7 @@ func says(level Level, format string, args ...any) Headline {
 	return Headline{Before: fmt.Sprintf(format, args...), Level: level}
 }
 
-// headline returns the headline of a view whose other fields are set: the problem, the next event, or otherwise the progress. While no
+// headline returns the headline of a view whose other fields are set: the problem, or else the next event, or else the progress. While no
 // cluster is sick, the clusters in flight are expected to succeed.
 func headline(f *Fleet) Headline {
 	sick := len(f.Attention) > 0 && f.Attention[0].troubled()

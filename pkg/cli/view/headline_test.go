@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// TestHeadline: one sentence says what is true or what comes next, from the same forecast as the facts.
+// TestHeadline: one sentence describes the present state or the next event, from the same forecast as the facts.
 func TestHeadline(t *testing.T) {
 	healthy := func(o *view.Objects) {
 		o.ReplicaSet.Status.Rejections = nil
@@ -101,7 +101,7 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-// TestLimits: the bar of a placementRef tells how many failures are one too many, and what happens then.
+// TestLimits: the bar of a placementRef shows how many failures exceed the limit, and the consequence.
 func TestLimits(t *testing.T) {
 	o := fleet(t, "25%", "10m")
 	require.Equal(t, 6, view.FleetOf(o).Bars[0].Limit)

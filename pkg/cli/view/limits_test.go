@@ -40,7 +40,7 @@ func TestLimitsText(t *testing.T) {
 	}
 }
 
-// The text says when the first wave begins, and how many clusters are in none.
+// The text describes when the first wave begins, and how many clusters are in no wave.
 func TestAheadText(t *testing.T) {
 	now, later := []forecast.Wave{{Now: true}, {}}, []forecast.Wave{{}}
 	for want, a := range map[string]Ahead{

@@ -11,8 +11,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// marks maps the labels and annotations by which tools claim the objects that they apply to the name of the tool. Those by which a user
-// talks to a tool, such as a sync wave, are not among them.
+// marks maps labels and annotations to the name of the tool that claims an object with them. It omits labels and annotations with which a
+// user configures a tool, such as a sync wave.
 var marks = map[string]string{
 	"argocd.argoproj.io/tracking-id":                   "Argo CD",
 	"argocd.argoproj.io/installation-id":               "Argo CD",
@@ -26,11 +26,11 @@ var marks = map[string]string{
 	"kubectl.kubernetes.io/last-applied-configuration": KubectlApply,
 }
 
-// managedBy is the label by which Helm claims an object together with its annotations, if the value is Helm. Charts set it, too: alone, it
-// does not show that Helm manages the object.
+// managedBy is a label with which Helm claims an object, together with Helm's annotations, if the value is Helm. Charts set this label too,
+// so the label alone does not prove that Helm manages the object.
 const managedBy = "app.kubernetes.io/managed-by"
 
-// Unmarked returns the labels and annotations of an object without those by which tools claim it, and without the hub's snapshots.
+// Unmarked returns the labels and annotations of an object, without the claims of tools and without the hub's snapshots.
 func Unmarked(set *workv1alpha1.ManifestWorkReplicaSet) (labels, annotations map[string]string) {
 	marked := func(key, value string) bool {
 		return marks[key] != "" || key == managedBy && value == "Helm" || strings.HasPrefix(key, workv1alpha1.AnnotationSnapshotPrefix)
@@ -41,7 +41,7 @@ func Unmarked(set *workv1alpha1.ManifestWorkReplicaSet) (labels, annotations map
 	return labels, annotations
 }
 
-// KubectlApply is the name of the tool that applies files on the client's side.
+// KubectlApply is the name of the tool that applies files with client-side apply.
 const KubectlApply = "kubectl apply"
 
 // ManagerOf returns the tool that manages the template and would overwrite other changes. It is empty if there is no such tool.
@@ -57,7 +57,7 @@ func ManagerOf(set *workv1alpha1.ManifestWorkReplicaSet) string {
 	return ""
 }
 
-// ApplierOf returns the field manager that applies the template on the server's side; empty if there is none.
+// ApplierOf returns the field manager that applies the template with server-side apply; empty if there is none.
 func ApplierOf(set *workv1alpha1.ManifestWorkReplicaSet) string {
 	for i := range set.ManagedFields {
 		entry := &set.ManagedFields[i]

@@ -1,20 +1,20 @@
 package view
 
-// explained reports whether the objects tell where each cluster stands.
+// explained reports whether the objects show the state of each cluster.
 func (o *Objects) explained() bool {
 	return len(o.Missing) == 0 && !o.overBroker() && o.ReplicaSet.Status.UpdateRevision != ""
 }
 
-// overBroker reports whether the works travel over a broker: the status counts works, but the API server has none. During a deletion,
-// the status may count works that are gone.
+// overBroker reports whether the works travel over a broker: the status counts works, but the API server has none. During a deletion, the
+// status may count works that no longer exist.
 func (o *Objects) overBroker() bool {
 	return len(o.Missing) == 0 && len(o.Works) == 0 && o.ReplicaSet.DeletionTimestamp.IsZero() && o.ReplicaSet.Status.Summary.Total > 0
 }
 
-// onlyRecorded is what a view shows of the clusters if it can't tell where they stand.
+// onlyRecorded describes the clusters that a view shows if it can't determine the states of all clusters.
 const onlyRecorded = "only the clusters in status.failures, status.rejections and status.away are shown"
 
-// notes returns what is missing from the view, and why.
+// notes returns notes about the information that is missing from the view, and the reasons.
 func (o *Objects) notes() []string {
 	var notes []string
 	for _, permission := range o.Missing {

@@ -26,7 +26,7 @@ func (c *commands) add(purpose, verb string, rest ...string) {
 	})
 }
 
-// next returns the commands that apply to the state. While no hub acts, it leaves out the commands that need a hub.
+// next returns the commands that apply to the state. While no hub acts, it omits the commands that require a hub.
 func (o *Objects) next(f *Fleet) []Command {
 	c := &commands{o: o}
 	if about, what := o.worst(f); about != "" {
@@ -68,7 +68,7 @@ func (o *Objects) next(f *Fleet) []Command {
 	return c.list
 }
 
-// Irreversible returns what a rollout of set, or its abort, can't take back if clusters have an older template.
+// Irreversible returns the irreversible effects of a rollout of set, or of its abort, on clusters with an older template.
 func Irreversible(older *workv1.ManifestWorkSpec, set *workv1alpha1.ManifestWorkReplicaSet) (texts []string) {
 	aborts := set.Spec.HasFailureStrategy(workv1alpha1.AbortAll)
 	for _, warning := range irreversible.Warnings(older, &set.Spec.ManifestWorkTemplate, aborts) {
@@ -77,8 +77,8 @@ func Irreversible(older *workv1.ManifestWorkSpec, set *workv1alpha1.ManifestWork
 	return texts
 }
 
-// worst returns the cluster that holds up the rollout the most, and what happened to it. After an abort, that is a cluster that failed with
-// the aborted revision.
+// worst returns the cluster that delays the rollout the most, and the problem of that cluster. After an abort, it is a cluster that failed
+// with the aborted revision.
 func (o *Objects) worst(f *Fleet) (cluster, what string) {
 	switch {
 	case o.aborted() && len(f.Causes) > 0:
@@ -90,7 +90,7 @@ func (o *Objects) worst(f *Fleet) (cluster, what string) {
 	if first := &f.Attention[0]; first.State == rollout.PhaseFailed {
 		cluster, what, sick = first.Name, "failed", []State{rollout.PhaseFailed}
 	}
-	for i := range f.Causes { // The cause that most clusters have.
+	for i := range f.Causes { // The cause with the most clusters.
 		if c := &f.Causes[i]; slices.Contains(sick, c.State) && len(c.Clusters) > most {
 			cluster, most = c.Clusters[0], len(c.Clusters)
 			if c.State != rollout.PhaseFailed {
@@ -101,8 +101,8 @@ func (o *Objects) worst(f *Fleet) (cluster, what string) {
 	return cluster, what
 }
 
-// late adds the command that explains a cluster whose work was written, but that has not confirmed the abort. It omits the cluster that the
-// list explains already.
+// late adds the command that explains a cluster whose work was written, but that has not confirmed the abort. It omits a cluster that an
+// earlier command explains.
 func (c *commands) late(f *Fleet) {
 	if f.State == workv1alpha1.StateAborted && len(f.Attention) > 0 && f.Attention[0].State == StateRestoring {
 		if explained, _ := c.o.worst(f); explained == f.Attention[0].Name {
@@ -112,7 +112,8 @@ func (c *commands) late(f *Fleet) {
 	}
 }
 
-// undo adds the command that restores an earlier revision, if there is one. A template that a tool manages must be changed in that tool.
+// undo adds the command that restores an earlier revision, if such a revision exists. If a tool manages the template, the change must be
+// made in that tool.
 func (c *commands) undo(purpose string) {
 	target, err := UndoTarget(c.o, 0, Allowed{})
 	if err != nil {
@@ -162,9 +163,9 @@ func (c *commands) abort(returns bool) {
 	}
 }
 
-// Allowed is what an undo may do because the user said so.
+// Allowed lists the restrictions of an undo that the user lifted.
 type Allowed struct {
-	// Aborted allows to restore an aborted revision, and Managed to overwrite a template that another tool manages.
+	// Aborted allows an undo to restore an aborted revision. Managed allows it to overwrite a template that another tool manages.
 	Aborted bool `json:"allowAborted,omitempty"`
 	Managed bool `json:"allowManaged,omitempty"`
 }
@@ -212,8 +213,8 @@ func usable(o *Objects, r *Revision, allowed Allowed) error {
 	return nil
 }
 
-// edited reports whether the template in the spec is not that of the update revision: the hub has not seen it yet, or it waits for the end
-// of a pause.
+// edited reports whether the template in the spec differs from that of the update revision: the hub has not seen the template yet, or the
+// template waits for the end of a pause.
 func (o *Objects) edited() bool {
 	history := o.history()
 	update := history.ByHash(o.ReplicaSet.Status.UpdateRevision)

@@ -37,7 +37,7 @@ func TestManagerOf(t *testing.T) {
 	}
 }
 
-// TestNextOffersUndo: the screen names the undo that works. A template that a tool manages is changed in that tool.
+// TestNextOffersUndo: the screen names the undo that works. A template that a tool manages must be changed in that tool.
 func TestNextOffersUndo(t *testing.T) {
 	lines := func(changes ...func(*view.Objects)) (lines []string) {
 		for _, next := range view.FleetOf(objects(t, changes...)).Next {

@@ -34,25 +34,25 @@ type Objects struct {
 	// Placements are the Placements of the placementRefs, by name. Decisions are their PlacementDecisions, by Placement name.
 	Placements map[string]*clusterv1beta1.Placement
 	Decisions  map[string][]*clusterv1beta1.PlacementDecision
-	// Presumed are the clusters whose works were read only as metadata. They count as succeeded because the hub counts them so.
+	// Presumed are the clusters whose works were read only as metadata. They count as succeeded because the hub counts them as succeeded.
 	Presumed sets.Set[string]
 	// Lease is the Lease of the hub's leader; nil if it was not read, or does not exist.
 	Lease *coordinationv1.Lease
-	// Holds are the holds of managed clusters; nil if ManagedClusters were not read. The status then has those that it lists. Unavailable are
-	// the managed clusters that are unavailable, in addition to those in the status.
+	// Holds are the holds of managed clusters. If ManagedClusters were not read, Holds is nil and the holds in the status are used.
+	// Unavailable are the managed clusters that are unavailable, in addition to those in the status.
 	Holds       map[string]placement.Hold
 	Unavailable placement.Clusters
-	// Missing names the missing permissions, as "verb resource.group in …". The objects that they protect could not be read.
+	// Missing names the missing permissions, as "verb resource.group in …". The objects that require these permissions could not be read.
 	Missing []string
 	// Now is the current time of the client.
 	Now time.Time
 	// decided holds the decisions of the hub if they differ from those in the objects; nil otherwise.
 	decided *ledger.Ledger
-	// known holds the results of Prepared; nil before that.
+	// known holds the results of Prepared; nil before Prepared is called.
 	known *known
 }
 
-// known holds the results that several parts of a view share. Each is derived once.
+// known holds the results that several parts of a view share. Each result is derived once.
 type known struct {
 	history   revision.History
 	revisions []Revision
@@ -90,13 +90,13 @@ func (o *Objects) snapshot() *rollout.Snapshot { return Prepared(o).known.snapsh
 
 func (o *Objects) history() revision.History { return Prepared(o).known.history }
 
-// aborted reports whether the clusters are returning to the current revision or have returned to it.
+// aborted reports whether the clusters are returning or have returned to the current revision.
 func (o *Objects) aborted() bool {
 	return o.ReplicaSet.Status.AbortedTime != nil && o.ReplicaSet.Status.CurrentRevision != ""
 }
 
-// observe returns the snapshot that the hub would use for its decisions, as far as the API objects show it. It is nil if the status has
-// no update revision yet. While a rollout is aborted, the current revision is the target, so the clusters show their progress toward it.
+// observe returns the snapshot that the hub would use for its decisions, as far as the API objects show it. It is nil if the status has no
+// update revision yet. After an abort, the current revision is the target, so the clusters show their progress toward it.
 func (o *Objects) observe() *rollout.Snapshot {
 	l := o.ledger()
 	if l.Update.Hash == "" {
@@ -167,7 +167,7 @@ func (o *Objects) ledger() ledger.Ledger {
 }
 
 // FromCopy fills in the decisions of the hub from the copy of the ledger on a revision, if the status has no ledger because the CRD is not
-// this hub's.
+// the one of this hub.
 func (o *Objects) FromCopy() {
 	if o.ReplicaSet.Status.Ledger != "" {
 		return
@@ -195,13 +195,13 @@ func (o *Objects) observed(l ledger.Ledger) *lifecycle.Observation {
 	}
 }
 
-// hasLongName reports whether a hub rolled the object out although its owner label is too long: a hub with --owner-key-hash.
+// hasLongName reports whether a hub with --owner-key-hash rolled out the object, although its owner label is too long.
 func (o *Objects) hasLongName() bool {
 	set := o.ReplicaSet
 	return len(workv1alpha1.OwnerLabelValue(set.Namespace, set.Name)) > workv1alpha1.MaxOwnerLabelLength && set.Status.UpdateRevision != ""
 }
 
-// refs returns the placementRefs that the hub uses, and the number of those that it ignores.
+// refs returns the placementRefs that the hub uses, and the number of placementRefs that it ignores.
 func (o *Objects) refs() (refs []placement.Ref, ignored int) {
 	specs := o.ReplicaSet.Spec.PlacementRefs
 	counted := min(len(specs), workv1alpha1.MaxPlacementRefs)

@@ -20,7 +20,7 @@ type outlook struct {
 	ahead    *forecast.Outlook
 }
 
-// quiet reports whether the objects do not tell what comes next, or whether nothing is to come.
+// quiet reports whether there is nothing to predict: the objects do not show the next event, or there is none.
 func (o *Objects) quiet() bool {
 	_, known := o.clusters()
 	state := StateOf(o.ReplicaSet)
@@ -36,8 +36,8 @@ func (o *Objects) outlook() *outlook {
 	return &outlook{o: o, clusters: clusters, limits: rollout.LimitsOf(o.snapshot()), ahead: forecast.OutlookOf(o.snapshot())}
 }
 
-// then returns the next actions of the hub and their times: first the present facts, then the future ones by time. Every screen shows
-// these facts, so that no two screens differ.
+// then returns the next actions of the hub and their times: first the present facts, and then the future facts by time. All screens show
+// these facts, so that they agree.
 func (o *Objects) then() []Fact {
 	switch {
 	case len(Alarms(o)) > 0:
@@ -123,7 +123,7 @@ func (l *outlook) later() (facts []Fact) {
 	return append(facts, Fact{At: at, Text: text + effect})
 }
 
-// abort returns the abort as a fact. One that is due already has no time.
+// abort returns the abort as a fact. The fact has no time if the abort is already due.
 func (l *outlook) abort() Fact {
 	turn := l.ahead.Abort
 	fact := Fact{At: turn.At, level: l.urgency(turn)}
@@ -139,8 +139,8 @@ func (l *outlook) abort() Fact {
 	return fact
 }
 
-// urgency returns the level of a turn: bad if clusters that are already unhealthy lead to it, or if it is near. Before that, the clusters
-// in flight are expected to succeed, and the turn needs no attention.
+// urgency returns the level of a turn: bad if clusters that are already unhealthy lead to the turn, or if it is near. Otherwise, the
+// clusters in flight are expected to succeed, and the turn needs no attention.
 func (l *outlook) urgency(turn *forecast.Turn) Level {
 	sick := map[string]bool{}
 	for i := range l.clusters {
@@ -159,7 +159,7 @@ func (l *outlook) urgency(turn *forecast.Turn) Level {
 	return LevelBad
 }
 
-// failure describes the failure that is one too many.
+// failure describes the first failure that exceeds the limit.
 func (l *outlook) failure(turn *forecast.Turn) string {
 	limits := &l.limits[turn.Ref]
 	if limits.PerGroup || turn.Failed <= limits.MaxFailures { // A decision group has its own limit.
@@ -168,7 +168,7 @@ func (l *outlook) failure(turn *forecast.Turn) string {
 	return l.in(turn.Ref) + ordinal(limits.MaxFailures+1) + " failure, " + l.allowed(turn.Ref)
 }
 
-// blocked returns why failures of a placementRef with AbortAll abort nothing.
+// blocked returns why failures of a placementRef with AbortAll do not abort the rollout.
 func (l *outlook) blocked(ref int) string {
 	if l.o.ReplicaSet.Spec.PlacementRefs[ref].RolloutStrategy.FailureStrategy != workv1alpha1.AbortAll {
 		return ""
@@ -182,7 +182,7 @@ func (l *outlook) blocked(ref int) string {
 	return ""
 }
 
-// tolerated says that the rollout continues although clusters of a placementRef fail.
+// tolerated returns text that describes why the rollout continues although clusters of a placementRef fail.
 func (l *outlook) tolerated(ref int) string {
 	if l.limits[ref].PerGroup {
 		return ": the rollout continues"
@@ -190,7 +190,7 @@ func (l *outlook) tolerated(ref int) string {
 	return "; " + l.allowed(ref) + ": the rollout continues"
 }
 
-// halted describes why a placementRef starts nothing, and what ends that.
+// halted describes why a placementRef starts no cluster, and how it can continue.
 func (l *outlook) halted(ref int) string {
 	limits := &l.limits[ref]
 	var parts []string
@@ -233,7 +233,8 @@ func (l *outlook) allowed(ref int) string {
 	return text
 }
 
-// limit returns the number of failures that exceeds the limit of a placementRef, and its consequence. It is zero if the limit is per group.
+// limit returns the number of failures that exceeds the limit of a placementRef, and its consequence. The number is zero if the limit is
+// per group.
 func (l *outlook) limit(ref int) (n int, consequence string) {
 	limits := &l.limits[ref]
 	if limits.Err != nil || limits.PerGroup {
@@ -246,7 +247,7 @@ func (l *outlook) limit(ref int) (n int, consequence string) {
 	return n, fmt.Sprintf("%s at the %s failure", consequence, ordinal(n))
 }
 
-// in names a placementRef, if there are several.
+// in returns text that names a placementRef if there are several.
 func (l *outlook) in(ref int) string {
 	if len(l.limits) < 2 {
 		return ""
@@ -264,7 +265,7 @@ func (l *outlook) count(limits *rollout.Limits, states ...State) (n int) {
 	return n
 }
 
-// firstNames names the first of some clusters.
+// firstNames returns text that names the first of some clusters.
 func firstNames(clusters []string) string {
 	const shown = 3
 	if len(clusters) > shown {
@@ -289,7 +290,7 @@ func ordinal(n int) string {
 	return fmt.Sprintf("%d%s", n, suffix)
 }
 
-// restores returns what comes after an abort.
+// restores returns the facts that follow an abort.
 func (o *Objects) restores() []Fact {
 	clusters, _ := o.clusters()
 	current, counts := CurrentNumber(o), map[State]int{}

@@ -16,7 +16,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// fleet returns 20 clusters at 5m, half of them at a time, of which some have v2: 7 are degraded and 2 offline. The API server rejects c10.
+// fleet returns a rollout to 20 clusters at 5m, half of them at a time. Of the clusters with v2, 7 are degraded and 2 are offline. The API
+// server rejects the work of c10.
 func fleet(t *testing.T, failures, deadline string) *view.Objects {
 	t.Helper()
 	o := objects(t)
@@ -50,7 +51,7 @@ func fleet(t *testing.T, failures, deadline string) *view.Objects {
 	return o
 }
 
-// oneWave makes the deadlines of the fleet's clusters be at most 5 s apart.
+// oneWave moves the deadlines of the fleet's clusters to at most 5 s apart.
 func oneWave(o *view.Objects) { sick(o.Works[6], 5*time.Second) }
 
 func textsOf(o *view.Objects, facts []view.Fact) (texts []string) {
@@ -64,7 +65,7 @@ func textsOf(o *view.Objects, facts []view.Fact) (texts []string) {
 	return texts
 }
 
-// TestThen: the clusters that fail are counted together, and one forecast says what the hub does then, and when.
+// TestThen: all failing clusters count together, and one forecast describes the hub's next actions and their times.
 func TestThen(t *testing.T) {
 	for name, c := range map[string]struct {
 		failures, deadline string
@@ -152,7 +153,7 @@ func TestCausesFromTheFirstSecond(t *testing.T) {
 	}, found)
 }
 
-// TestRejectedCluster: its row has the API server's answer and its deadline.
+// TestRejectedCluster: the row of the cluster has the API server's error and the deadline.
 func TestRejectedCluster(t *testing.T) {
 	o := fleet(t, "9", "10m")
 	for _, c := range view.Clusters(o) {

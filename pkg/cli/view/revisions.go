@@ -21,16 +21,16 @@ type Revision struct {
 	Current bool `json:"current,omitempty"`
 	// WasCurrent is true if the revision is or was the current revision: every selected cluster reached it.
 	WasCurrent bool `json:"wasCurrent,omitempty"`
-	// Now is the number of clusters that have it. It is negative if unknown. Reached is the largest number that had it, or nil if that
-	// was not recorded.
+	// Now is the number of clusters that have the revision. It is negative if unknown. Reached is the largest number of clusters that had it,
+	// or nil if not recorded.
 	Now     int32  `json:"now"`
 	Reached *int32 `json:"reached,omitempty"`
-	// Started is when its last rollout began. Ended is when that rollout was complete or aborted; it is zero if unknown or not ended.
+	// Started is when its last rollout began. Ended is when that rollout completed or was aborted; it is zero if unknown or not ended.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
-	// AbortReason is the reason for which its last rollout was aborted.
+	// AbortReason is the reason why its last rollout was aborted.
 	AbortReason string `json:"abortReason,omitempty"`
-	// WouldAbort is when and why AbortAll would have aborted its last rollout, which ReportAbort did not.
+	// WouldAbort is when and why AbortAll would have aborted its last rollout, while ReportAbort did not.
 	WouldAbort  string `json:"wouldAbort,omitempty"`
 	ChangeCause string `json:"changeCause,omitempty"`
 	CreatedBy   string `json:"createdBy,omitempty"`
@@ -40,7 +40,7 @@ type Revision struct {
 	Stored bool `json:"stored,omitempty"`
 }
 
-// Revisions returns the history, newest first: the revisions in the status, and older ones that only have a ControllerRevision.
+// Revisions returns the history, newest first: the revisions in the status, and older revisions that have only a ControllerRevision.
 func Revisions(o *Objects) []Revision { return slices.Clone(Prepared(o).known.revisions) }
 
 // listed returns the history.
@@ -66,7 +66,7 @@ func (o *Objects) listed() []Revision {
 			r.guess(o)
 		}
 		if r.Now >= 0 && o.aborted() && len(o.Works) > 0 {
-			// The status may count the clusters as of before the abort wrote to them.
+			// The counts in the status may be older than the writes of the abort.
 			switch unconfirmed := o.unconfirmed(); {
 			case r.Update:
 				r.Now = o.written(r) + unconfirmed
@@ -84,7 +84,7 @@ func (o *Objects) written(r *Revision) int32 {
 	return int32(o.having(r)) //nolint:gosec // A count.
 }
 
-// unconfirmed returns how many clusters an abort wrote whose agents have not confirmed that: an agent that is offline still runs the
+// unconfirmed returns the number of clusters that have not confirmed an abort's write. A cluster with an offline agent still runs the
 // aborted revision.
 func (o *Objects) unconfirmed() (n int32) {
 	status := &o.ReplicaSet.Status
@@ -144,7 +144,8 @@ func (r *Revision) add(rev *revision.Revision) {
 	}
 }
 
-// guess sets what only status.revisions tells, as far as the works show it. State stays empty unless the revision was aborted.
+// guess derives the fields that come from status.revisions from the works, as far as possible. State stays empty unless the revision was
+// aborted.
 func (r *Revision) guess(o *Objects) {
 	if r.State != workv1alpha1.RevisionAborted {
 		r.State = ""

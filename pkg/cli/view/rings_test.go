@@ -17,7 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// rings returns a rollout to the group a with c1, and the group b with c2, which lists these groups.
+// rings returns a rollout to the group a with c1 and the group b with c2. Its strategy lists the given groups.
 func rings(t *testing.T, groups ...workv1alpha1.RolloutGroup) *view.Objects {
 	return objects(t, func(o *view.Objects) {
 		strategy := &o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy
@@ -36,7 +36,7 @@ func rings(t *testing.T, groups ...workv1alpha1.RolloutGroup) *view.Objects {
 	})
 }
 
-// TestWhyOfRings: why and plan name the group that a cluster waits for, and what opens it.
+// TestWhyOfRings: why and plan name the group that a cluster waits for, and the event that ends the wait.
 func TestWhyOfRings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		groups []workv1alpha1.RolloutGroup
@@ -78,7 +78,8 @@ func TestPlanOfAFile(t *testing.T) {
 	}, ahead.Notes)
 }
 
-// TestSkippedCluster: a skipped cluster is in no wave, and says why it waits, also if only its ManagedCluster shows that it is unavailable.
+// TestSkippedCluster: a skipped cluster is in no wave, and has the reason why it waits, even if only its ManagedCluster shows that it is
+// unavailable.
 func TestSkippedCluster(t *testing.T) {
 	o := objects(t, func(o *view.Objects) {
 		o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.UnavailableClusters = workv1alpha1.SkipUnavailable
@@ -94,7 +95,7 @@ func TestSkippedCluster(t *testing.T) {
 		"selects it; otherwise its ManifestWork is deleted")
 }
 
-// TestWhyValidating: a cluster that waits for a success gate names it.
+// TestWhyValidating: why names the success gate that a cluster waits for.
 func TestWhyValidating(t *testing.T) {
 	o := objects(t, func(o *view.Objects) {
 		o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.SuccessGates = []workv1alpha1.SuccessGate{{ConditionType: "SmokePassed"}}

@@ -14,7 +14,7 @@ type Row struct {
 	// Since is the time when the state began; zero if unknown.
 	Since   time.Time `json:"since,omitzero"`
 	Created time.Time `json:"created,omitzero"`
-	// Update and Current are the numbers of the update and the current revision; zero if there is none.
+	// Update and Current are the numbers of the update revision and the current revision; zero if there is none.
 	Update  int64 `json:"update,omitempty"`
 	Current int64 `json:"current,omitempty"`
 	// The numbers of clusters as the status counts them.
@@ -22,8 +22,8 @@ type Row struct {
 	Updated  int `json:"updated"`
 	Failed   int `json:"failed"`
 	Degraded int `json:"degraded"`
-	// Healthy is the number of clusters that succeed with the intended revision; after an abort, that is the current revision. Sick is the
-	// number of failed or degraded clusters.
+	// Healthy is the number of clusters that succeed with the intended revision. After an abort, the intended revision is the current
+	// revision. Sick is the number of failed or degraded clusters.
 	Healthy int `json:"healthy"`
 	Sick    int `json:"sick"`
 }

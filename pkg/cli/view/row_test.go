@@ -23,7 +23,7 @@ func TestRow(t *testing.T) {
 	require.Zero(t, view.RowOf(set).Since, "whoever wrote that, the object is not being deleted")
 }
 
-// TestHealth: the bar of a list shows what the clusters are, whatever the revision is that they are to have.
+// TestHealth: the bar of a list shows the states of the clusters, regardless of their intended revision.
 func TestHealth(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change        func(*workv1alpha1.ManifestWorkReplicaSetStatus)

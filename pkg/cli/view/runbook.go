@@ -7,7 +7,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// The runbook, as a path in the repository, and the address of the repository's files.
+// The path of the runbook in the repository, and the address of the repository's files.
 const (
 	runbookPath = "docs/runbook.md"
 	repository  = "https://github.com/open-cluster-management-io/work-rollback/blob/main/"
@@ -22,7 +22,7 @@ func (r Runbook) Path() string { return runbookPath + "#" + string(r) }
 // Address returns the URL of the section.
 func (r Runbook) Address() string { return repository + r.Path() }
 
-// runbookOf returns the section that applies to a rollout; empty if it needs nobody.
+// runbookOf returns the section that applies to a rollout; empty if no user needs to act.
 func runbookOf(rs *workv1alpha1.ManifestWorkReplicaSet, f *Fleet) Runbook {
 	switch {
 	case len(f.Alarms) > 0:

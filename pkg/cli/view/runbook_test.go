@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// TestRunbook: a rollout that is in trouble leads to a section of the runbook that exists, and no other rollout does.
+// TestRunbook: a rollout with a problem leads to an existing section of the runbook, and no other rollout leads to a section.
 func TestRunbook(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/runbook.md")
 	require.NoError(t, err)

@@ -20,19 +20,20 @@ import (
 // Sample is the part of the ManifestWorks of a large fleet that a view reads in full. A list of 10,000 works costs the API server seconds;
 // a list of their metadata does not.
 //
-//  1. The metadata of all works tells which revision each cluster has. A cluster without the intended revision waits, whatever its agent
-//     reports.
-//  2. The works that may matter are read in full: those of failed and rejected clusters, those that are being deleted, and those that an
+//  1. The metadata of all works shows which revision each cluster has. A cluster without the intended revision waits, regardless of its
+//     agent's reports.
+//  2. The works that may matter are read in full: works of failed and rejected clusters, works that are being deleted, and works that an
 //     abort wrote.
-//  3. Of the others, those that the hub wrote last are read until no more clusters are left than the hub counts as succeeded.
-//  4. The rest is presumed to have succeeded. The view has a note that says so.
+//  3. Of the other works, those that the hub wrote last are read first. The reading stops when no more works are left than the hub counts
+//     as succeeded.
+//  4. The other clusters are presumed to have succeeded. The view has a note about this.
 //
-// During an abort the hub counts conditions instead of successes: nothing is presumed unless they prove the success of every work that was
-// not read.
+// During an abort, the hub counts conditions instead of successes: no success is presumed unless the counts prove the success of every work
+// that was not read.
 type Sample struct {
 	// Must are the indexes of the works in Objects.Works that have to be read.
 	Must []int
-	// May are the indexes of works that may matter, those that the hub wrote last first.
+	// May are the indexes of works that may matter, in the order of their writes, the latest first.
 	May []int
 
 	objects *Objects
@@ -40,8 +41,8 @@ type Sample struct {
 	read    sets.Set[int]
 }
 
-// SampleOf returns the sample for objects that hold only the metadata of the works. It always has the works of the named clusters. It is
-// nil if the metadata tells too little: then all works have to be read.
+// SampleOf returns the sample for objects that hold only the metadata of the works. The sample always includes the works of the named
+// clusters. It is nil if the metadata is not sufficient: then all works have to be read.
 func SampleOf(o *Objects, named ...string) *Sample {
 	if !o.ReplicaSet.DeletionTimestamp.IsZero() || !o.explained() ||
 		o.ReplicaSet.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable {
@@ -71,7 +72,7 @@ func SampleOf(o *Objects, named ...string) *Sample {
 	return s
 }
 
-// unclear reports whether the metadata of a work does not tell where its cluster stands.
+// unclear reports whether the metadata of a work is not enough to determine the state of its cluster.
 func (s *Sample) unclear(w *work.Work) bool {
 	_, known := s.digests[w.Hash()]
 	at, applied := w.AppliedAt()
@@ -88,12 +89,12 @@ func (o *Objects) writtenAt(i int) time.Time {
 	return at
 }
 
-// Read notes that works were read in full. Objects.Works has them already.
+// Read records that works were read in full. Objects.Works already has them.
 func (s *Sample) Read(works []int) { s.read.Insert(works...) }
 
 // Presumed returns the objects, in which each work that was not read counts as succeeded if it has the intended revision. uncounted is how
-// many more clusters then count as succeeded than the hub counts: the sample is large enough if that is not above zero. During an abort, it
-// is the number of all works, unless the hub's counts prove the success of those that were not read.
+// many more clusters then count as succeeded than the hub counts: the sample is large enough if uncounted is not above zero. During an
+// abort, uncounted is the number of all works, unless the hub's counts prove the success of the works that were not read.
 func (s *Sample) Presumed() (presumed *Objects, uncounted int) {
 	o := *s.objects
 	o.known = nil
@@ -134,7 +135,7 @@ func (o *Objects) uncounted() int {
 	return done - o.ReplicaSet.Status.Summary.Updated
 }
 
-// succeeded returns a work whose agent reports a success.
+// succeeded returns a work whose agent reports success.
 func succeeded(object *workv1.ManifestWork, at time.Time) *workv1.ManifestWork {
 	out := &workv1.ManifestWork{ObjectMeta: object.ObjectMeta}
 	for name, status := range Good {
@@ -145,14 +146,14 @@ func succeeded(object *workv1.ManifestWork, at time.Time) *workv1.ManifestWork {
 	return out
 }
 
-// Good are the conditions of a work that succeeds, and of its manifests.
+// Good maps the conditions of a work that succeeds, and of its manifests, to their status.
 var Good = map[string]metav1.ConditionStatus{
 	workv1.WorkApplied: metav1.ConditionTrue, workv1.WorkAvailable: metav1.ConditionTrue,
 	workv1.WorkProgressing: metav1.ConditionFalse, workv1.WorkDegraded: metav1.ConditionFalse,
 }
 
-// proven reports whether the hub's counts of conditions prove that every work that was not read succeeds: each condition that the hub
-// misses, or finds bad, is in a work that was read.
+// proven reports whether the hub's counts of conditions prove that every work that was not read succeeds: each missing or bad condition
+// that the hub counts is in a work that was read.
 func (s *Sample) proven() bool {
 	summary := &s.objects.ReplicaSet.Status.Summary
 	bad := map[string]int{}
@@ -171,7 +172,7 @@ func (s *Sample) proven() bool {
 		bad[workv1.WorkProgressing] == summary.Progressing && bad[workv1.WorkDegraded] == summary.Degraded
 }
 
-// presumption returns the note about the works that were not read. It is empty if all were.
+// presumption returns the note about the works that were not read. It is empty if all works were read.
 func (o *Objects) presumption() []string {
 	if len(o.Presumed) == 0 {
 		return nil

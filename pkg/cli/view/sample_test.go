@@ -64,7 +64,7 @@ func fleetOf(t *testing.T, members []member, change func(*view.Objects)) (o *vie
 	return o, whole
 }
 
-// reads reads works until the sample is enough or has no more, and returns what was read.
+// reads reads works until the sample is sufficient or has no more works, and returns the works that were read.
 func reads(o *view.Objects, whole []work.Work, s *view.Sample) (presumed *view.Objects, uncounted int, read []int) {
 	next, left := s.Must, s.May
 	for {
@@ -80,8 +80,8 @@ func reads(o *view.Objects, whole []work.Work, s *view.Sample) (presumed *view.O
 	}
 }
 
-// TestSampleOfARollout: the works of failed clusters are read, then the works that the hub wrote last, until the successes are those that
-// the hub counts. The screen is that of all works, and says what was not read.
+// TestSampleOfARollout: the works of failed clusters are read, then the works that the hub wrote last, until the successes match the hub's
+// count. The screen is the same as for all works, and names the works that were not read.
 func TestSampleOfARollout(t *testing.T) {
 	members := []member{
 		{"v2", 1 * time.Minute, healthy, nil}, {"v2", 2 * time.Minute, healthy, nil},
@@ -141,7 +141,7 @@ func TestSampleOfAnAbort(t *testing.T) {
 	require.Equal(t, 3, uncounted, "a cluster that the abort did not write to is degraded")
 }
 
-// TestUnclearMetadata: a work whose metadata does not tell where its cluster stands is read, whatever the hub counts.
+// TestUnclearMetadata: a work whose metadata does not show the state of its cluster is read, regardless of the hub's counts.
 func TestUnclearMetadata(t *testing.T) {
 	deleted := metav1.NewTime(now)
 	for name, change := range map[string]func(*workv1.ManifestWork){
@@ -155,7 +155,7 @@ func TestUnclearMetadata(t *testing.T) {
 	}
 }
 
-// TestNoSample: all works are read where their metadata can't tell enough.
+// TestNoSample: all works are read if their metadata is not sufficient.
 func TestNoSample(t *testing.T) {
 	deleted := metav1.NewTime(now)
 	for name, change := range map[string]func(*view.Objects){

@@ -10,6 +10,6 @@ const (
 	StateRejected State = "Rejected"
 	// StateRestoring means that the rollout was aborted, and that the cluster has not confirmed the current revision.
 	StateRestoring State = "Restoring"
-	// StateAway means that the cluster is unavailable, and that no Placement selects it or the rollout skips it: it keeps its ManifestWork.
+	// StateAway means that the cluster is unavailable, and that no Placement selects it or the rollout skips it. It keeps its ManifestWork.
 	StateAway = rollout.PhaseSkipped
 )

@@ -69,8 +69,8 @@ func Restored(o *Objects) bool {
 	return !mark.Abort.Restored.IsZero() && !mark.Abort.Restored.Before(at.Time)
 }
 
-// aborts returns when the last rollout of a revision was aborted, and the user who aborted it. The status is newer than the mark of the
-// revision, which the hub copies from it.
+// aborts returns when the last rollout of a revision was aborted, and the user who aborted it. It prefers the status: the hub copies the
+// mark of the revision from there later.
 func (o *Objects) aborts(r *Revision, mark *revision.Revision) (at time.Time, by string) {
 	if mark != nil && mark.Abort != nil {
 		at, by = mark.Abort.At, mark.Abort.By

@@ -28,8 +28,8 @@ type Fact struct {
 	level Level
 }
 
-// order returns the time that orders the fact. Conditions have times of whole seconds, so that later facts of the same second are kept
-// in the order of cause and effect.
+// order returns the time that orders the fact. Conditions have times of whole seconds, so facts of the same second are kept in the order of
+// cause and effect.
 func (f *Fact) order() time.Time {
 	if f.At.IsZero() {
 		return f.after.Truncate(time.Second)
@@ -45,7 +45,7 @@ type Story struct {
 	Future []Fact `json:"future"`
 	// Assumed states the assumption about facts that only the hub process knows.
 	Assumed string `json:"assumed,omitempty"`
-	// Notes name the works that were not read.
+	// Notes describe the works that were not read.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -120,7 +120,7 @@ func (o *Objects) past(work *work.Work) []Fact {
 			conditions = append(conditions, factOf(reporter(condition), condition, wrote))
 		}
 	}
-	// Those that the write did not change come before those that changed in the same second.
+	// Conditions that the write did not change come before conditions that changed in the same second.
 	slices.SortStableFunc(conditions, func(a, b Fact) int { return a.At.Compare(b.At) })
 	facts = append(facts, conditions...)
 	for i := range work.Object.Status.ResourceStatus.Manifests {
@@ -133,7 +133,7 @@ func (o *Objects) past(work *work.Work) []Fact {
 	return facts
 }
 
-// reporter says who set a condition of a work: its agent, or anybody.
+// reporter returns the words before a condition of a work: the agent reports the condition, or the work just has it.
 func reporter(condition *metav1.Condition) string {
 	if slices.Contains(workv1alpha1.JudgedByHub, condition.Type) || work.ByRule(condition) {
 		return "the agent reported "
@@ -141,7 +141,7 @@ func reporter(condition *metav1.Condition) string {
 	return "the ManifestWork has "
 }
 
-// factOf returns a condition as a fact. A condition that did not change when the work was written has no time of its own.
+// factOf returns a condition as a fact. A condition that did not change after the work was written has no time of its own.
 func factOf(prefix string, condition *metav1.Condition, wrote time.Time) Fact {
 	text := fmt.Sprintf("%s%s=%s", prefix, condition.Type, condition.Status)
 	if condition.Message != "" {
@@ -245,7 +245,7 @@ func (o *Objects) future(c *Cluster) (facts []Fact) {
 	return facts
 }
 
-// holdText returns the reason of a hold of a cluster, or when its next window opens; empty if there is no hold.
+// holdText returns the reason for a cluster's hold, or when its next window opens; empty if there is no hold.
 func holdText(hold placement.Hold) string {
 	switch {
 	case !hold.Opens.IsZero():
@@ -256,7 +256,7 @@ func holdText(hold placement.Hold) string {
 	return ""
 }
 
-// groupFacts returns what the listed decision groups wait for, if a cluster waits for them.
+// groupFacts returns the events that the listed decision groups wait for, if a cluster waits for those groups.
 func (o *Objects) groupFacts(c *Cluster) (facts []Fact) {
 	if c.WaitsFor != rollout.WaitGroup && c.WaitsFor != rollout.WaitBake && c.WaitsFor != rollout.WaitApproval {
 		return nil

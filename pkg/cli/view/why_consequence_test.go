@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// canary is a strategy with a deadline of 10m, and AbortAll.
+// canary returns a strategy with a deadline of 10m, and AbortAll.
 func canary(part clusterv1alpha1.RolloutProgressive) workv1alpha1.RolloutStrategy {
 	part.ProgressDeadline = "10m"
 	return workv1alpha1.RolloutStrategy{FailureStrategy: workv1alpha1.AbortAll, RolloutStrategy: clusterv1alpha1.RolloutStrategy{
@@ -24,8 +24,8 @@ func canary(part clusterv1alpha1.RolloutProgressive) workv1alpha1.RolloutStrateg
 	}}
 }
 
-// told returns the consequence of a failure of c1 that Why predicts one minute after the write, and the reason for which c2 waits after the
-// deadline of c1 according to the hub's own code.
+// told returns the consequence of a failure of c1 that Why predicts one minute after the write. It also returns the reason why c2 waits
+// after the deadline of c1, according to the hub's own code.
 func told(t *testing.T, o *view.Objects) (says string, hub rollout.Wait) {
 	t.Helper()
 	o.Now = now.Add(time.Minute)
@@ -77,13 +77,13 @@ func TestWhyReadsThePartOfTheType(t *testing.T) {
 	require.NotContains(t, says, "the rollout continues")
 }
 
-// TestForecastOfAnUndo: an undo is never aborted by itself.
+// TestForecastOfAnUndo: the hub never aborts an undo automatically.
 func TestForecastOfAnUndo(t *testing.T) {
 	o := objects(t, complete)
 	o.Revisions[1].CreationTimestamp = metav1.NewTime(now.Add(time.Second))
 	o.Now = now
 	o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy = canary(clusterv1alpha1.RolloutProgressive{MaxConcurrency: intstr.FromInt32(1)})
-	next, change, err := view.With(o, withTemplate(o, "v1")) // What `plan -f` does, and what the objects look like after `undo`.
+	next, change, err := view.With(o, withTemplate(o, "v1")) // As `plan -f` does; the result equals the objects after `undo`.
 	require.NoError(t, err)
 	require.Equal(t, int64(1), change.Returns)
 	next.Works = append(next.Works, written(t, "c1", "v1"))

@@ -1,4 +1,5 @@
-// Command broker is a broker for the benchmark, as a process of its own: it lets everybody do anything, and keeps everything in memory.
+// Command broker is a broker for the benchmark, as a separate process. It gives every client all permissions, and keeps everything in
+// memory.
 package main
 
 import (

@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	// source is what the hub calls itself.
+	// source is the source name of the hub.
 	source = "mwrsctrl"
-	// reconnectInterval is how often an agent tries to reach a broker that is away: sdk-go's waits grow to a minute, which would be all that
-	// is measured.
+	// reconnectInterval is how often an agent tries to reach a broker that is unavailable. sdk-go's delays grow to a minute, which would
+	// dominate the measurement.
 	reconnectInterval = 500 * time.Millisecond
 	// connectors is how many agents connect at once.
 	connectors = 128
@@ -34,7 +34,7 @@ const (
 type Agents struct {
 	driver, address string
 	clients         []*agent
-	// delivered counts the events that brought a work to its agent, and reported the events by which agents told of them.
+	// delivered counts the events that brought a work to its agent. reported counts the events with reports of agents.
 	delivered, reported atomic.Int64
 }
 
@@ -49,15 +49,15 @@ type agent struct {
 	mu     sync.Mutex
 	client client
 	stop   func()
-	// starts is how often it was started.
+	// starts is how often the agent was started.
 	starts int
-	// works are what it has, without their contents, and versions what these are.
+	// works are the agent's works without their contents, and versions are the versions of these works.
 	works    map[types.UID]*workv1.ManifestWork
 	versions map[string]int
 }
 
-// StartAgents starts the agents of n clusters at a broker, which speaks mqtt or grpc. They answer a write after a delay with success, and
-// end with the context.
+// StartAgents starts the agents of n clusters on a broker, with the driver mqtt or grpc. They report success after a delay when a work is
+// written, and end with the context.
 func StartAgents(ctx context.Context, driver, address string, n int, delay time.Duration) (*Fleet, error) {
 	clients.DelayFn = func() time.Duration { return reconnectInterval }
 	f := newFleet(delay)
@@ -75,7 +75,8 @@ func StartAgents(ctx context.Context, driver, address string, n int, delay time.
 	return f, nil
 }
 
-// Return has all agents disconnect and come back at once, with what they had. It returns when they are back.
+// Return makes all agents disconnect and reconnect at the same time, with the works that they had. It returns when they are connected
+// again.
 func (f *Fleet) Return(ctx context.Context) error {
 	for _, a := range f.agents.clients {
 		a.mu.Lock()
@@ -85,7 +86,7 @@ func (f *Fleet) Return(ctx context.Context) error {
 	return f.agents.connect(ctx)
 }
 
-// Messages are how many events brought a work to an agent, and a report to the hub, so far; 0 where works don't travel over a broker.
+// Messages returns how many events brought a work to an agent, or a report to the hub, so far; 0 if works don't travel over a broker.
 func (f *Fleet) Messages() int {
 	if f.agents == nil {
 		return 0
@@ -93,7 +94,7 @@ func (f *Fleet) Messages() int {
 	return int(f.agents.delivered.Load() + f.agents.reported.Load())
 }
 
-// Versions counts the clusters whose work of this name holds each version.
+// Versions returns, for each version, the number of clusters whose work with this name has it.
 func (f *Fleet) Versions(name string) map[int]int {
 	found := map[int]int{}
 	for _, a := range f.agents.clients {
@@ -123,7 +124,7 @@ func (g *Agents) connect(ctx context.Context) error {
 	return connecting.Wait()
 }
 
-// connect returns when the agent is subscribed: what the hub sends from then on comes to it.
+// connect returns when the agent is subscribed, so that it receives everything that the hub sends after that.
 func (a *agent) connect(ctx context.Context) error {
 	o, hangUp, err := a.dial()
 	if err != nil {
@@ -155,7 +156,7 @@ func (a *agent) connect(ctx context.Context) error {
 	}
 }
 
-// List is for sdk-go, which answers a hub that asks what this agent has.
+// List is for sdk-go, which responds to a hub that requests the works of this agent.
 func (a *agent) List(context.Context, eventtypes.ListOptions) ([]*workv1.ManifestWork, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -167,7 +168,7 @@ func (a *agent) List(context.Context, eventtypes.ListOptions) ([]*workv1.Manifes
 	return works, nil
 }
 
-// receive is given each work that the hub sends. An agent ignores a generation that is older than what it has.
+// receive handles each work that the hub sends. An agent ignores a generation that is older than its own.
 func (a *agent) receive(_ context.Context, work *workv1.ManifestWork) error {
 	a.agents.delivered.Add(1)
 	a.mu.Lock()
@@ -213,7 +214,7 @@ func (g *Agents) publish(ctx context.Context, at cache.ObjectName, status *workv
 		return fmt.Errorf("the agent of %s has no work %s", at.Namespace, at.Name)
 	}
 	g.reported.Add(1)
-	// While the broker is away the report is lost. When it is back, the hub asks what the agent has.
+	// While the broker is unavailable, the report is lost. When it is available again, the hub requests the agent's works.
 	_ = client.Publish(ctx, eventtypes.CloudEventsType{
 		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceStatus, Action: eventtypes.UpdateRequestAction,
 	}, told)

@@ -10,19 +10,19 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Outcome is what an agent makes of what it is given.
+// Outcome is an agent's report about its work.
 type Outcome int
 
 // The outcomes.
 const (
-	// Succeeds reports that all is applied and available, and nothing progresses any more.
+	// Succeeds reports that everything is applied and available, and no longer progressing.
 	Succeeds Outcome = iota
-	// Hangs reports that all is applied and progresses, and nothing else after that.
+	// Hangs reports that everything is applied and progressing, and nothing after that.
 	Hangs
 )
 
-// Answer brings a work's status to what its agent reports of a generation: as much as OCM's agent reports of a work, each
-// manifest's conditions included. A condition that does not change keeps its transition time, as it does there.
+// Answer sets a work's status to its agent's report about a generation. The report is as complete as that of OCM's agent, and includes each
+// manifest's conditions. As with OCM's agent, a condition that does not change keeps its transition time.
 func Answer(status *workv1.ManifestWorkStatus, outcome Outcome, generation int64, now time.Time) {
 	set := func(conditions *[]metav1.Condition, conditionType string, value bool, message string) {
 		c := metav1.Condition{
@@ -53,7 +53,7 @@ func Answer(status *workv1.ManifestWorkStatus, outcome Outcome, generation int64
 	}
 }
 
-// Degrade is what an agent reports late: the work has been degraded since some time.
+// Degrade sets a late report of an agent: the work has been degraded since a time.
 func Degrade(status *workv1.ManifestWorkStatus, generation int64, since time.Time) {
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 		Type: workv1.WorkDegraded, Status: metav1.ConditionTrue, Reason: "DegradedReported", Message: "A resource is degraded",

@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// Namespace is where the ManifestWorkReplicaSets and their Placement are.
+	// Namespace is the namespace of the ManifestWorkReplicaSets and their Placement.
 	Namespace = "bench"
 	// Placement selects every cluster.
 	Placement = "all"
-	// sliceSize is how many clusters OCM puts into one PlacementDecision.
+	// sliceSize is the number of clusters that OCM writes to one PlacementDecision.
 	sliceSize = 100
-	// makers is how many namespaces are made at once.
+	// makers is the number of namespaces that are created at the same time.
 	makers = 16
 )
 
-// Cluster is the name of a cluster, and of its namespace.
+// Cluster returns the name of a cluster, which is also the name of its namespace.
 func Cluster(i int) string { return fmt.Sprintf(clusterFormat, i) }
 
 const clusterFormat = "cluster-%05d"
 
-// Join makes n clusters: a namespace for each, and the Placement that selects them with its decisions, as OCM's placement
+// Join creates n clusters: a namespace for each cluster, and the Placement that selects them. Its decisions are as OCM's placement
 // controller writes them.
 func Join(ctx context.Context, config *rest.Config, n int) error {
 	if err := namespaces(ctx, config, n); err != nil {
@@ -42,7 +42,7 @@ func Join(ctx context.Context, config *rest.Config, n int) error {
 	return Place(ctx, clusters, Namespace, Placement, n)
 }
 
-// Place makes a Placement that selects n clusters, and its decisions.
+// Place creates a Placement that selects n clusters, and its decisions.
 func Place(ctx context.Context, clusters clusterclient.Interface, namespace, name string, n int) error {
 	decisions := clusters.ClusterV1beta1().PlacementDecisions(namespace)
 	for first := 0; first < n; first += sliceSize {

@@ -18,8 +18,8 @@ import (
 // dialTimeout is how long an agent may take to be connected and subscribed.
 const dialTimeout = time.Minute
 
-// dial returns sdk-go's options of an agent for its broker. hangUp closes the connection: sdk-go leaves it open when the context of its client
-// ends.
+// dial returns sdk-go's options of an agent for its broker. hangUp closes the connection, which sdk-go leaves open when the context of its
+// client ends.
 func (a *agent) dial() (o *options.CloudEventsAgentOptions, hangUp func(), err error) {
 	var config any
 	switch a.agents.driver {
@@ -39,7 +39,8 @@ func (a *agent) dial() (o *options.CloudEventsAgentOptions, hangUp func(), err e
 	default:
 		return nil, nil, fmt.Errorf("there are no agents for the driver %q", a.agents.driver)
 	}
-	// The benchmark's broker may end the session of an ID when the connection before it is closed, although a new one has taken it over.
+	// When an earlier connection is closed, the benchmark's broker may end the session of its ID, although a new connection has taken over the
+	// session.
 	a.starts++
 	id := fmt.Sprintf("%s-work-agent-%d", a.cluster, a.starts)
 	o, err = builder.BuildCloudEventsAgentOptions(config, a.cluster, id, payload.ManifestBundleEventDataType)
@@ -59,7 +60,7 @@ func (a *agent) dial() (o *options.CloudEventsAgentOptions, hangUp func(), err e
 	return o, hangUp, nil
 }
 
-// serve asks for the works of the cluster whenever the client is subscribed again. It closes subscribed the first time.
+// serve requests the works of the cluster whenever the client is subscribed again. It closes subscribed the first time.
 func (a *agent) serve(ctx context.Context, client client, subscribed chan<- struct{}) {
 	for {
 		select {
@@ -71,7 +72,7 @@ func (a *agent) serve(ctx context.Context, client client, subscribed chan<- stru
 			close(subscribed)
 			subscribed = nil
 		}
-		// Where it fails the connection is gone, and the agent asks when it is back. OCM's agent does no more than that either.
+		// If this fails, the connection is lost, and the agent requests the works after it reconnects. OCM's agent does the same.
 		_ = client.Resync(ctx, eventtypes.SourceAll)
 	}
 }

@@ -1,3 +1,3 @@
-// Package fleet plays many managed clusters on a hub: their namespaces, the Placement that selects them, and their work
-// agents. It notes when each work was written and answered.
+// Package fleet simulates many managed clusters on a hub: their namespaces, the Placement that selects them, and their work agents. It
+// records when each work was written and reported.
 package fleet

@@ -19,42 +19,42 @@ import (
 )
 
 const (
-	// answerers is how many answers are under way at once: the agents of a real fleet don't wait for each other.
+	// answerers is the number of reports that are in progress at the same time: the agents of a real fleet don't wait for each other.
 	answerers = 64
-	// onlyMetadata has the API server leave the contents out of an answer that nobody reads.
+	// onlyMetadata makes the API server omit the unused contents of a response.
 	onlyMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 )
 
 var worksResource = schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
 
-// Fleet plays the agents of all clusters. It watches no more of the works than their metadata, so that the machine is left to what
-// is measured.
+// Fleet simulates the agents of all clusters. It watches only the metadata of the works, to leave the machine's resources to the
+// controller.
 type Fleet struct {
-	// report brings the status of a work to the hub.
+	// report sends the status of a work to the hub.
 	report func(ctx context.Context, at cache.ObjectName, status *workv1.ManifestWorkStatus) error
 	delay  time.Duration
 	queue  workqueue.TypedDelayingInterface[string]
-	// agents are those of a broker; nil where works go through the API server.
+	// agents are the agents on a broker; nil if works go through the API server.
 	agents *Agents
 
 	mu    sync.Mutex
 	works map[string]*work
-	// outcome is asked for each answer.
+	// outcome returns the outcome of each report.
 	outcome func(cluster string) Outcome
 	phase   *Phase
 	err     error
-	// touched is how often an agent reported again.
+	// touched is how often an agent repeated a report.
 	touched int
 }
 
-// work is what an agent knows of its work.
+// work is an agent's state of its work.
 type work struct {
 	generation int64
 	answered   int64
 	status     workv1.ManifestWorkStatus
 }
 
-// Start starts agents that answer a write after a delay with success. They end with the context.
+// Start starts agents that report success after a delay when a work is written. They end with the context.
 func Start(ctx context.Context, config *rest.Config, delay time.Duration) (*Fleet, error) {
 	works, err := workclient.NewForConfig(config)
 	if err != nil {
@@ -87,7 +87,7 @@ func newFleet(delay time.Duration) *Fleet {
 	return f
 }
 
-// run answers until the context ends.
+// run reports until the context ends.
 func (f *Fleet) run(ctx context.Context) {
 	for range answerers {
 		go f.answerAll(ctx)
@@ -98,17 +98,17 @@ func (f *Fleet) run(ctx context.Context) {
 	}()
 }
 
-// Report says what the agents make of everything that they are given from now on.
+// Report sets the outcome of all works that the agents receive after this call.
 func (f *Fleet) Report(outcome func(cluster string) Outcome) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.outcome = outcome
 }
 
-// Begin begins a phase: what was seen until now belongs to the one before.
+// Begin begins a phase. Earlier observations belong to the previous phase.
 func (f *Fleet) Begin() *Phase { return f.BeginOf("") }
 
-// BeginOf begins a phase that is about the works with one name; all where it is empty.
+// BeginOf begins a phase about the works with one name, or about all works if the name is empty.
 func (f *Fleet) BeginOf(name string) *Phase {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -116,7 +116,7 @@ func (f *Fleet) BeginOf(name string) *Phase {
 	return f.phase
 }
 
-// Err is the first answer that could not be given.
+// Err returns the error of the first report that failed.
 func (f *Fleet) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,7 +131,7 @@ func (f *Fleet) see(object any) {
 	f.notice(cache.MetaObjectToName(seen).String(), seen.Generation)
 }
 
-// notice notes that an agent has a generation of its work.
+// notice records that an agent has a generation of its work.
 func (f *Fleet) notice(key string, generation int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -215,16 +215,16 @@ func patchStatus(client rest.Interface) func(context.Context, cache.ObjectName, 
 	}
 }
 
-// Touch has an agent report again what it reported, in other words: an event that changes nothing.
+// Touch makes an agent repeat its report in other words: an event that changes nothing.
 func (f *Fleet) Touch(ctx context.Context, cluster, name string) error {
-	// The API server writes nothing, and tells nobody, where a status stays the same to the letter.
+	// If a status is exactly the same, the API server writes nothing and sends no event.
 	return f.change(ctx, cluster, name, func(known *work) {
 		f.touched++
 		known.status.Conditions[0].Message = fmt.Sprintf("Apply manifest work complete, report %d", f.touched)
 	})
 }
 
-// Degrade has an agent report that its work has been degraded since some time.
+// Degrade makes an agent report that its work has been degraded since a time.
 func (f *Fleet) Degrade(ctx context.Context, cluster, name string, since time.Time) error {
 	return f.change(ctx, cluster, name, func(known *work) { Degrade(&known.status, known.generation, since) })
 }

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// watchInterval is how often a waiting benchmark looks. What it measures are the times of the events, not of its looks.
+// watchInterval is how often a waiting benchmark polls. The measured times are those of the events, not of the polls.
 const watchInterval = 20 * time.Millisecond
 
-// Phase is what the fleet saw since a moment, of all works or of those with one name.
+// Phase holds the fleet's observations since a time, about all works or about the works with one name.
 type Phase struct {
 	only     string
 	mu       sync.Mutex
@@ -32,7 +32,7 @@ func newPhase(only string) *Phase {
 // counts reports whether a phase is about a work.
 func (p *Phase) counts(key string) bool { return p.only == "" || strings.HasSuffix(key, "/"+p.only) }
 
-// wrote notes that a work has a new generation.
+// wrote records that a work has a new generation.
 func (p *Phase) wrote(key string, at time.Time) {
 	if !p.counts(key) {
 		return
@@ -55,19 +55,19 @@ func (p *Phase) answers(key string, at time.Time) {
 	p.answerAt, p.answered[key] = at, at
 }
 
-// Seen is what a phase came to.
+// Seen is the summary of a phase.
 type Seen struct {
-	// Written is how many works got a new generation, and Writes how many new generations there were.
+	// Written is the number of works that got a new generation, and Writes is the number of new generations.
 	Written, Writes int
-	// Answered is how many works were answered.
+	// Answered is the number of works whose agents have reported.
 	Answered int
-	// First and Last are when the first and the last new generation were seen.
+	// First and Last are the times when the first and the last new generation were seen.
 	First, Last time.Time
-	// LastAnswer is when the last answer was stored.
+	// LastAnswer is the time when the last report was stored.
 	LastAnswer time.Time
 }
 
-// Seen says what was seen so far.
+// Seen returns the summary so far.
 func (p *Phase) Seen() Seen {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +76,7 @@ func (p *Phase) Seen() Seen {
 	}
 }
 
-// Until polls until check returns nil, and says what it said last when the context ends.
+// Until polls until check returns nil. If the context ends first, it returns the last error of check.
 func Until(ctx context.Context, check func() error) error {
 	var last error
 	err := wait.PollUntilContextCancel(ctx, watchInterval, true, func(context.Context) (bool, error) {

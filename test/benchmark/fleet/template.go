@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// configMaps is how many manifests a template has.
+	// configMaps is the number of manifests in a template.
 	configMaps = 5
-	// configMapSize is how many bytes of data each of them holds, so that a template has 20 KB.
+	// configMapSize is the size of the data of each manifest in bytes, so that a template has 20 KB.
 	configMapSize = 4000
-	// lineSize is the size of one key with its value, as configuration has many rather than one.
+	// lineSize is the size of one key with its value. Real configuration also has many keys.
 	lineSize = 80
 )
 
-// Template is the template of a version. Versions differ in one value. A rule has the agents report Progressing: without one, a
-// rollout of upstream's controller never completes.
+// Template returns the template of a version. Versions differ in one value. A rule makes the agents report Progressing. Without such a
+// rule, a rollout of upstream's controller never completes.
 func Template(version int) workv1.ManifestWorkSpec {
 	template := workv1.ManifestWorkSpec{}
 	for i := range configMaps {
@@ -36,9 +36,10 @@ func Template(version int) workv1.ManifestWorkSpec {
 	return template
 }
 
-// Worst is the template of a version that costs a hub the most within its bounds: as many manifests and manifestConfigs as it compares,
-// with names that match after all stars but the last, and that are as long as one comparison allows. With dropping, each version drops the
-// objects of the one before, and the hub looks for the resources that they may be of. Otherwise it looks for the rules of each object.
+// Worst returns the template of a version that costs a hub the most within its bounds: as many manifests and manifestConfigs as it
+// compares, with the longest names that one comparison allows. The names match after all stars except the last. With dropping, each version
+// drops the objects of the previous version, and the hub looks for the resources that they may belong to. Otherwise, it looks for the rules
+// of each object.
 func Worst(version int, dropping bool) workv1.ManifestWorkSpec {
 	const most = 500 // The product of the two is revision.MaxConfigPairs.
 	template := workv1.ManifestWorkSpec{}
@@ -82,12 +83,12 @@ func configMap(i, version int) []byte {
 	}
 	data, err := json.Marshal(content)
 	if err != nil {
-		panic(err) // Strings only.
+		panic(err) // The template has only strings.
 	}
 	return data
 }
 
-// Version reads which version a work holds; -1 for none.
+// Version returns the version of a work; -1 for none.
 func Version(spec *workv1.ManifestWorkSpec) int {
 	if len(spec.Workload.Manifests) == 0 {
 		return -1

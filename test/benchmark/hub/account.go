@@ -17,8 +17,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 )
 
-// account is a client configuration of a ServiceAccount that may do everything. An API server shares itself out among such ones
-// (API Priority and Fairness), and lets the benchmark's own user pass by.
+// account returns a client configuration of a ServiceAccount with all permissions. API Priority and Fairness limits ServiceAccounts, but
+// exempts the benchmark's own user.
 func (p *Plane) account(ctx context.Context, name string) (*rest.Config, error) {
 	client, err := kubernetes.NewForConfig(p.Config())
 	if err != nil {
@@ -44,7 +44,7 @@ func (p *Plane) account(ctx context.Context, name string) (*rest.Config, error) 
 	return config, awaitRights(ctx, config)
 }
 
-// awaitRights waits until the API server knows that an account may do everything: its authorizer reads the bindings from a cache.
+// awaitRights waits until the API server grants an account all permissions: its authorizer reads the bindings from a cache.
 func awaitRights(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

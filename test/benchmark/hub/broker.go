@@ -11,27 +11,27 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/measure"
 )
 
-// The drivers that need a broker.
+// The drivers that require a broker.
 const (
 	MQTT = "mqtt"
 	GRPC = "grpc"
 )
 
-// Broker is a broker, as a process of its own.
+// Broker is a broker in a separate process.
 type Broker struct {
 	plane  *Plane
 	binary string
 	args   []string
 	child  *process.Process
-	// Driver is what it speaks.
+	// Driver is the driver of its protocol.
 	Driver string
-	// Address is where it listens, also after a restart.
+	// Address is the address where it listens, even after a restart.
 	Address string
 	// Config is the path of the manager's configuration.
 	Config string
 }
 
-// StartBroker starts a broker for a driver beside the hub's API server: the benchmark's own, or a mosquitto with its default settings.
+// StartBroker starts a broker for a driver beside the hub's API server: the benchmark's own broker, or a mosquitto with default settings.
 func (p *Plane) StartBroker(ctx context.Context, driver, binary, mosquitto string) (*Broker, error) {
 	port, err := process.FreePort()
 	if err != nil {
@@ -48,7 +48,7 @@ func (p *Plane) StartBroker(ctx context.Context, driver, binary, mosquitto strin
 	return b, b.Start(ctx)
 }
 
-// config is the manager's configuration.
+// config returns the manager's configuration.
 func (b *Broker) config() string {
 	if b.Driver == GRPC {
 		return fmt.Sprintf("url: %s\n", b.Address)
@@ -62,7 +62,7 @@ topics:
 `, b.Address)
 }
 
-// Start starts it, and returns when it listens.
+// Start starts the broker, and returns when it listens.
 func (b *Broker) Start(ctx context.Context) error {
 	var err error
 	b.child, err = b.plane.env.Group.Start(process.Command{Name: "broker", Path: b.binary, Args: b.args})
@@ -78,8 +78,8 @@ func (b *Broker) Start(ctx context.Context) error {
 	})
 }
 
-// PeakMemory is the most that it had in memory since it was started last, in bytes.
+// PeakMemory returns the broker's peak memory since it was last started, in bytes.
 func (b *Broker) PeakMemory() (int64, error) { return measure.PeakMemory(b.child.PID()) }
 
-// Stop ends it, and with it all that it remembers.
+// Stop ends the broker, which loses its whole state.
 func (b *Broker) Stop(ctx context.Context) error { return b.child.Stop(ctx) }

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/tools"
 )
 
-// Controller is one of the two that are compared.
+// Controller is one of the two controllers that are compared.
 type Controller string
 
 // The controllers.
@@ -19,7 +19,7 @@ const (
 	Upstream Controller = "upstream"
 )
 
-// BrokerBinary is the broker's name among the binaries: it is no controller, and built with them.
+// BrokerBinary is the name of the broker in Binaries. The broker is not a controller, but is built with the controllers.
 const BrokerBinary Controller = "broker"
 
 // packages holds the main package of each controller.

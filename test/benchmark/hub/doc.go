@@ -1,2 +1,2 @@
-// Package hub starts what is measured: a hub's API server, and a work manager as a process of its own.
+// Package hub starts the measured components: a hub's API server, and a work manager as a separate process.
 package hub

@@ -22,7 +22,7 @@ type Manager struct {
 	pages *http.Client
 }
 
-// StartManager starts a work manager as a ServiceAccount, as on a real hub, and returns when it answers.
+// StartManager starts a work manager as a ServiceAccount, as on a real hub, and returns when it responds.
 func (p *Plane) StartManager(ctx context.Context, binary string, args ...string) (*Manager, error) {
 	account, err := p.account(ctx, "manager")
 	if err != nil {
@@ -62,20 +62,20 @@ func (p *Plane) StartManager(ctx context.Context, binary string, args ...string)
 	return m, nil
 }
 
-// pagesOf is a client for the pages of a manager: it knows the API server's users, and makes a certificate of its own.
+// pagesOf returns a client for the pages of a manager. The manager authenticates the API server's users, and creates its own certificate.
 func pagesOf(config *rest.Config) (*http.Client, error) {
 	config = rest.CopyConfig(config)
 	config.Insecure, config.CAData = true, nil
 	return rest.HTTPClientFor(config)
 }
 
-// CPU is what it has used so far.
+// CPU returns the CPU time that the manager has used so far.
 func (m *Manager) CPU() (time.Duration, error) { return measure.CPU(m.child.PID()) }
 
-// PeakMemory is the most that it had in memory so far, in bytes.
+// PeakMemory returns the manager's peak memory so far, in bytes.
 func (m *Manager) PeakMemory() (int64, error) { return measure.PeakMemory(m.child.PID()) }
 
-// LiveHeap collects its garbage, and says how many bytes are left.
+// LiveHeap runs a garbage collection in the manager, and returns the size of the remaining heap in bytes.
 func (m *Manager) LiveHeap(ctx context.Context) (float64, error) {
 	if _, err := measure.Get(ctx, m.pages, m.url+"/debug/pprof/heap?gc=1"); err != nil {
 		return 0, err
@@ -101,11 +101,11 @@ func (m *Manager) values(ctx context.Context, names ...string) (map[string]float
 	return values, nil
 }
 
-// Stop ends it.
+// Stop ends the manager.
 func (m *Manager) Stop(ctx context.Context) error { return m.child.Stop(ctx) }
 
-// Exited reports whether it ended by itself, and why.
+// Exited reports whether the manager ended by itself, and returns the reason.
 func (m *Manager) Exited() (bool, error) { return m.child.Exited() }
 
-// LogTail is the end of its log.
+// LogTail returns the end of the manager's log.
 func (m *Manager) LogTail(lines int) string { return m.child.LogTail(lines) }

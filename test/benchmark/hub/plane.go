@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/measure"
 )
 
-// Plane is a hub without a work manager: etcd and an API server that hold nothing else.
+// Plane is a hub without a work manager: only etcd and an API server.
 type Plane struct {
 	env    *controlplane.Env
 	server *controlplane.ControlPlane
@@ -24,7 +24,7 @@ type Plane struct {
 	pages  *http.Client
 }
 
-// StartPlane starts an empty hub. Its API server has every limit that it has by default; the benchmark's own client has none.
+// StartPlane starts an empty hub. Its API server has all default limits; the benchmark's own client has no limits.
 func StartPlane(ctx context.Context, out io.Writer) (*Plane, error) {
 	env, err := controlplane.NewEnv(ctx, out)
 	if err != nil {
@@ -52,16 +52,17 @@ func (p *Plane) start(ctx context.Context) error {
 	return fleet.Namespace(ctx, sandbox.HubNamespace)
 }
 
-// Config is a client configuration of the benchmark. What it asks for is not counted as the manager's.
+// Config returns a client configuration of the benchmark. Its requests do not count as requests of the manager.
 func (p *Plane) Config() *rest.Config {
 	config := rest.CopyConfig(p.server.RESTConfig())
 	config.Wrap(p.own.Wrap)
 	return config
 }
 
-// Requests are those that the API server answered so far to anyone but the benchmark.
+// Requests returns the requests of all clients except the benchmark that the API server has served so far.
 func (p *Plane) Requests(ctx context.Context) (measure.Requests, error) {
-	// The benchmark's own are read first: what it asks in between would be subtracted without being there.
+	// The benchmark's own requests are read first. Otherwise, requests between the two reads would be subtracted although they are not in the
+	// total.
 	own := p.own.Requests()
 	served, err := measure.ServedRequests(ctx, p.pages, p.server.Host())
 	if err != nil {
@@ -70,10 +71,10 @@ func (p *Plane) Requests(ctx context.Context) (measure.Requests, error) {
 	return served.Minus(own), nil
 }
 
-// PeakMemory is the most that the API server had in memory so far, in bytes.
+// PeakMemory returns the API server's peak memory so far, in bytes.
 func (p *Plane) PeakMemory() (int64, error) { return measure.PeakMemory(p.server.Process().PID()) }
 
-// EtcdSize is the size of etcd's database, in bytes.
+// EtcdSize returns the size of etcd's database in bytes.
 func (p *Plane) EtcdSize() (int64, error) {
 	file, err := os.Stat(filepath.Join(p.env.Group.Path("etcd"), "member", "snap", "db"))
 	if err != nil {

@@ -1,2 +1,2 @@
-// Package measure reads what a process and an API server tell of themselves: CPU time, memory, allocations, requests.
+// Package measure reads the measurements of a process and of an API server: CPU time, memory, allocations, requests.
 package measure

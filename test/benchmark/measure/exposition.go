@@ -53,7 +53,7 @@ func Get(ctx context.Context, client *http.Client, url string) ([]byte, error) {
 	return body, nil
 }
 
-// parse reads the values with these names. An API server's page has megabytes of others, which are passed over unread.
+// parse reads the values with these names. It skips the other values: an API server's page has megabytes of them.
 func parse(page io.Reader, names ...string) ([]Metric, error) {
 	wanted := map[string]bool{}
 	for _, name := range names {
@@ -91,7 +91,7 @@ func parse(page io.Reader, names ...string) ([]Metric, error) {
 	return metrics, nil
 }
 
-// nameOf is the name of the metric that a line is about.
+// nameOf returns the name of the metric in a line.
 func nameOf(line string) string {
 	if rest, ok := strings.CutPrefix(line, "# TYPE "); ok {
 		line = rest

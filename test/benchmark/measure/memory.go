@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// PeakMemory is the most that a process ever had in memory (VmHWM), in bytes.
+// PeakMemory returns the peak memory of a process (VmHWM) in bytes.
 func PeakMemory(pid int) (int64, error) {
 	file, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -19,7 +19,7 @@ func PeakMemory(pid int) (int64, error) {
 	return statusField(file, "VmHWM")
 }
 
-// statusField reads a field of /proc/<pid>/status that is given in kB.
+// statusField reads a field of /proc/<pid>/status in kB.
 func statusField(status io.Reader, name string) (int64, error) {
 	lines := bufio.NewScanner(status)
 	for lines.Scan() {

@@ -11,13 +11,13 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// Requests counts requests by what they are about: "PATCH manifestworks/status".
+// Requests counts requests by verb and resource: "PATCH manifestworks/status".
 type Requests map[string]int
 
-// groups are the API groups whose requests count: others are the API server's own business.
+// groups are the API groups whose requests count. Requests to other groups are internal to the API server.
 var groups = sets.New("work.open-cluster-management.io", "cluster.open-cluster-management.io", "apps", "events.k8s.io")
 
-// Minus are the requests of a later count that an earlier one does not hold. What is none is left out.
+// Minus returns the requests of a later count that an earlier count does not have. It omits zero counts.
 func (r Requests) Minus(earlier Requests) Requests {
 	difference := Requests{}
 	for what, n := range r {
@@ -33,8 +33,8 @@ func (r Requests) Minus(earlier Requests) Requests {
 	return difference
 }
 
-// ServedRequests are all requests that an API server has answered so far, whoever made them. Watches don't count: the API
-// server counts one when it ends.
+// ServedRequests returns all requests that an API server has served so far, for all clients. Watches don't count, because the API server
+// counts a watch when it ends.
 func ServedRequests(ctx context.Context, client *http.Client, server string) (Requests, error) {
 	metrics, err := Scrape(ctx, client, server+"/metrics", "apiserver_request_total")
 	if err != nil {
@@ -70,17 +70,17 @@ type Counter struct {
 // NewCounter counts from zero.
 func NewCounter() *Counter { return &Counter{requests: Requests{}} }
 
-// Requests are those that were answered so far.
+// Requests returns the requests that were served so far.
 func (c *Counter) Requests() Requests {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.requests)
 }
 
-// verbs are the names that an API server's metrics have for verbs, where they differ by more than case.
+// verbs maps verbs to their names in an API server's metrics, if these differ by more than case.
 var verbs = map[string]string{"create": "POST", "update": "PUT"}
 
-// Wrap counts the requests of a transport. It is for rest.Config.Wrap.
+// Wrap returns a transport whose requests are counted. It is for rest.Config.Wrap.
 func (c *Counter) Wrap(inner http.RoundTripper) http.RoundTripper {
 	resolver := &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 	return roundTripper(func(req *http.Request) (*http.Response, error) {

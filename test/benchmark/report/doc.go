@@ -1,2 +1,2 @@
-// Package report makes a Markdown table of what was measured. It is pure: figures in, text out.
+// Package report renders the measurements as a Markdown table. It is pure: figures in, text out.
 package report

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// requests counts a controller's requests of some verbs to a resource, as "manifestworks" or "manifestworks/status".
+// requests returns the number of a controller's requests with some verbs to a resource, such as "manifestworks" or "manifestworks/status".
 func (f *Figures) requests(resource string, verbs ...string) int {
 	n := 0
 	for what, count := range f.Requests {
@@ -17,17 +17,17 @@ func (f *Figures) requests(resource string, verbs ...string) int {
 	return n
 }
 
-// workWrites are the requests that write works.
+// workWrites returns the number of requests that write works.
 func (f *Figures) workWrites() int {
 	return f.requests("manifestworks", "POST", "PUT", "PATCH", "DELETE")
 }
 
-// statusWrites are the requests that write the status of ManifestWorkReplicaSets.
+// statusWrites returns the number of requests that write the status of ManifestWorkReplicaSets.
 func (f *Figures) statusWrites() int {
 	return f.requests("manifestworkreplicasets/status", "PUT", "PATCH")
 }
 
-// otherRequests are all the rest.
+// otherRequests returns the number of all other requests.
 func (f *Figures) otherRequests() int {
 	n := 0
 	for _, count := range f.Requests {

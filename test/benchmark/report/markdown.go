@@ -12,7 +12,7 @@ var scenarios = []string{
 	Quiet, First, All, Progressive, Back, Abort, Restart, RestartMidway, BrokerRestart, AgentsReturn, FirstOfMany, QuietOfMany, Alone, Beside, BesideWorst,
 }
 
-// Markdown is the report of a run.
+// Markdown returns the report of a run.
 func (r *Run) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s. Agents answer after %s, and ours believes a success after it has seen it for %s.\n",
@@ -59,7 +59,7 @@ func (f *Figures) cells() []string {
 	return cells
 }
 
-// positive writes a value, and nothing for one that was not measured.
+// positive formats a value. It returns an empty text for a value that was not measured.
 func positive(value float64, write func(float64) string) string {
 	if value <= 0 {
 		return ""
@@ -86,7 +86,7 @@ func (t *table) write(b *strings.Builder) {
 	}
 }
 
-// dense is the table without the columns that have no value.
+// dense returns the table without its empty columns.
 func (t *table) dense() *table {
 	kept := &table{rows: make([][]string, len(t.rows))}
 	for column := range t.rows[0] {
@@ -100,7 +100,7 @@ func (t *table) dense() *table {
 	return kept
 }
 
-// number has three significant digits, without an exponent.
+// number formats a value with three significant digits, without an exponent.
 func number(value float64) string {
 	if value == 0 || math.IsNaN(value) || math.IsInf(value, 0) {
 		return fmt.Sprint(value)
@@ -112,7 +112,7 @@ func number(value float64) string {
 	return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.*f", digits, value), "0"), ".")
 }
 
-// seconds gives a time in the unit that suits it.
+// seconds formats a time in a suitable unit.
 func seconds(value float64) string {
 	switch {
 	case value == 0:
@@ -125,7 +125,7 @@ func seconds(value float64) string {
 	return number(value) + " s"
 }
 
-// bytes gives a size in the unit that suits it.
+// bytes formats a size in a suitable unit.
 func bytes(value float64) string {
 	switch {
 	case math.Abs(value) < 1e3:

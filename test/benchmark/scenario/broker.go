@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/report"
 )
 
-// overBroker plays the same rollouts over a broker, and the scenarios that only occur there.
+// overBroker plays the same rollouts over a broker, and the scenarios that exist only with a broker.
 func (w *world) overBroker(ctx context.Context) error {
 	story := []func(context.Context) error{w.first, w.memory, w.quiet}
 	for range w.options.Repeat {
@@ -25,7 +25,7 @@ func (w *world) overBroker(ctx context.Context) error {
 	return w.tellStory(ctx, append(story, w.restart, w.restartMidway, w.agentsReturn, w.restartBroker))
 }
 
-// verifyAgents reports which agents do not have the wanted version.
+// verifyAgents returns an error that names the agents without the wanted version.
 func (w *world) verifyAgents(set, wanted int) error {
 	if found := w.fleet.Versions(name(set)); found[wanted] != w.n || len(found) != 1 {
 		return fmt.Errorf("the agents have %v of %s (clusters by version), not version %d on %d clusters", found, name(set), wanted, w.n)
@@ -33,13 +33,13 @@ func (w *world) verifyAgents(set, wanted int) error {
 	return nil
 }
 
-// agentsReturn updates all clusters, with a deadline and AbortAll, and has all agents come back in the middle: that is no failure, and no
-// work is lost.
+// agentsReturn updates all clusters, with a deadline and AbortAll, and makes all agents reconnect during the update. This must not cause a
+// failure or lose a work.
 func (w *world) agentsReturn(ctx context.Context) error {
 	return w.disturbed(ctx, report.AgentsReturn, allOrAbort(deadline), func(ctx context.Context) error { return w.fleet.Return(w.lasting) })
 }
 
-// restart starts a hub whose memory is empty on a fleet at rest. A new version waits for it.
+// restart starts a hub without memory on an idle fleet. A new version waits for the hub.
 func (w *world) restart(ctx context.Context) error {
 	if err := w.manager.Stop(ctx); err != nil {
 		return err
@@ -49,11 +49,11 @@ func (w *world) restart(ctx context.Context) error {
 	if err := w.objects.edit(ctx, name(0), w.stable, all()); err != nil {
 		return err
 	}
-	runtime.GC() // This process plays the agents: what it has to collect of earlier scenarios is no time of the hub.
+	runtime.GC() // This process simulates the agents: its garbage from earlier scenarios must not affect the hub's times.
 	return w.watched(ctx, report.Restart, func(*fleet.Phase) error { return w.startManager(ctx) })
 }
 
-// restartMidway restarts the hub when half of the works are written.
+// restartMidway restarts the hub after half of the works are written.
 func (w *world) restartMidway(ctx context.Context) error {
 	return w.disturbed(ctx, report.RestartMidway, all(), func(ctx context.Context) error {
 		if err := w.manager.Stop(ctx); err != nil {
@@ -63,7 +63,7 @@ func (w *world) restartMidway(ctx context.Context) error {
 	})
 }
 
-// restartBroker restarts the broker when half of the works are written. It has forgotten what it had not delivered.
+// restartBroker restarts the broker after half of the works are written. The broker loses undelivered events.
 func (w *world) restartBroker(ctx context.Context) error {
 	return w.disturbed(ctx, report.BrokerRestart, all(), func(ctx context.Context) error {
 		if err := w.broker.Stop(ctx); err != nil {
@@ -73,7 +73,7 @@ func (w *world) restartBroker(ctx context.Context) error {
 	})
 }
 
-// disturbed updates all clusters, and does something when half of them have the new version.
+// disturbed updates all clusters, and calls a function when half of them have the new version.
 func (w *world) disturbed(ctx context.Context, scenario string, strategy workv1alpha1.RolloutStrategy, disturb func(context.Context) error) error {
 	w.version++
 	w.stable = w.version
@@ -94,9 +94,9 @@ func (w *world) disturbed(ctx context.Context, scenario string, strategy workv1a
 	})
 }
 
-// watched measures what happens until every cluster has today's version, also where the hub's process changes meanwhile: the CPU time and
-// the memory are those of the process that runs at the end. Where a cluster never gets it, or the hub aborts though nothing failed, the
-// figures say so.
+// watched measures a scenario until every cluster has the newest version, even if the hub's process changes: the CPU time and the memory
+// are those of the process that runs at the end. The figures show if a cluster never gets the version, or if the hub aborts without a
+// failure.
 func (w *world) watched(ctx context.Context, scenario string, trigger func(*fleet.Phase) error) error {
 	manager := w.manager
 	before, beforeErr := manager.CPU()
@@ -129,7 +129,7 @@ func (w *world) watched(ctx context.Context, scenario string, trigger func(*flee
 	return nil
 }
 
-// arrives waits until every cluster has today's version and its rollout is complete, and returns since when it is.
+// arrives waits until every cluster has the newest version and the rollout is complete. It returns the time of the completion.
 func (w *world) arrives(ctx context.Context, phase *fleet.Phase, began time.Time, trigger func(*fleet.Phase) error) (time.Time, error) {
 	if err := trigger(phase); err != nil {
 		return time.Time{}, err

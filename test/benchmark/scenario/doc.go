@@ -1,2 +1,2 @@
-// Package scenario plays what happens to a hub, once with each controller, and measures it.
+// Package scenario plays scenarios on a hub, once with each controller, and measures them.
 package scenario

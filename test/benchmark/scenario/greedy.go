@@ -18,24 +18,26 @@ import (
 )
 
 const (
-	// greedyPause is after what time the greedy tenant changes its templates again: long before the last change has reached all clusters.
+	// greedyPause is the time after which the greedy tenant changes its templates again: long before the previous change has reached all
+	// clusters.
 	greedyPause = 2 * time.Second
 )
 
-// greedy is a tenant that takes all it can get: each of its ManifestWorkReplicaSets has as many placementRefs as count, each of them
-// selects every cluster, and their templates change all the time.
+// greedy is a tenant that uses as much capacity as it can: each of its ManifestWorkReplicaSets has the maximum number of placementRefs,
+// each of which selects every cluster, and the templates change constantly.
 type greedy struct {
 	world   *world
 	version int
-	// namespace is the tenant's, and refs and clusters are how many placementRefs each of its objects has, and how many clusters each selects.
+	// namespace is the tenant's namespace. refs is the number of placementRefs of each of its objects, and clusters is the number of clusters
+	// that each placementRef selects.
 	namespace      string
 	refs, clusters int
 	prune          workv1alpha1.PruneStrategy
-	// template is that of a version of one of its objects.
+	// template returns the template of a version of one of its objects.
 	template func(object, version int) workv1.ManifestWorkSpec
 }
 
-// newGreedy is a tenant whose works take all that the hub can write.
+// newGreedy returns a tenant whose works use the hub's whole write capacity.
 func newGreedy(w *world) *greedy {
 	return &greedy{
 		world: w, namespace: "greedy", refs: workv1alpha1.MaxPlacementRefs, clusters: w.n,
@@ -43,7 +45,8 @@ func newGreedy(w *world) *greedy {
 	}
 }
 
-// newWorst is a tenant whose templates take all that the hub can compute. They go to one cluster: what is large is not what they write.
+// newWorst returns a tenant whose templates use the hub's whole CPU capacity. They select only one cluster, because the computation is
+// expensive, not the writes.
 func newWorst(w *world) *greedy {
 	return &greedy{
 		world: w, namespace: "worst", refs: 1, clusters: 1, prune: workv1alpha1.PruneWhenAvailable,
@@ -51,8 +54,8 @@ func newWorst(w *world) *greedy {
 	}
 }
 
-// tenants measures an abort alone, and then beside each of the greedy tenants. The one with the larger templates comes first: the works of the other
-// one would stay.
+// tenants measures an abort alone, and then beside each of the greedy tenants. The tenant with the larger templates comes first, because
+// the works of the other tenant would stay.
 func (w *world) tenants(ctx context.Context) error {
 	w.version, w.stable = 1, 1
 	if err := w.objects.create(ctx, name(0), w.version, all()); err != nil {
@@ -87,7 +90,7 @@ func (w *world) tenants(ctx context.Context) error {
 
 func greedyName(i int) string { return fmt.Sprintf("greedy-%03d", i) }
 
-// move makes all that the tenant has, and waits until every cluster has it.
+// move creates all objects of the tenant, and waits until every cluster has them.
 func (g *greedy) move(ctx context.Context) error {
 	w := g.world
 	config := w.plane.Config()
@@ -124,7 +127,7 @@ func (g *greedy) move(ctx context.Context) error {
 	return w.answered(ctx, phase, works)
 }
 
-// joins has the tenant at work from when a step is set off until it is over.
+// joins makes the tenant work from the trigger of a step until its end.
 func (g *greedy) joins(s *step) {
 	trigger := s.trigger
 	result := make(chan error, 1)
@@ -141,7 +144,7 @@ func (g *greedy) joins(s *step) {
 	}
 }
 
-// work changes the templates again and again, until the context ends.
+// work changes the templates repeatedly until the context ends.
 func (g *greedy) work(ctx context.Context) error {
 	for {
 		g.version++
@@ -156,7 +159,7 @@ func (g *greedy) work(ctx context.Context) error {
 	}
 }
 
-// ignoreEnd is the error of something that ended with its context: none.
+// ignoreEnd returns an error, or nil if the context has ended.
 func ignoreEnd(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return nil

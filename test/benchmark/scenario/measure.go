@@ -12,16 +12,16 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/report"
 )
 
-// restUse is what a manager at rest uses at the most, as a share of one processor.
+// restUse is the maximum CPU use of an idle manager, as a share of one processor.
 const restUse = 0.02
 
-// sample is the state of all counters at a moment.
+// sample is the state of all counters at a time.
 type sample struct {
 	cpu      time.Duration
 	requests measure.Requests
 }
 
-// before reads the counters so that what the reading costs comes before the CPU time is read.
+// before reads the counters. It reads the CPU time last, so that the cost of reading the other counters is not included.
 func (w *world) before(ctx context.Context) (sample, error) {
 	var s sample
 	var err error
@@ -35,7 +35,7 @@ func (w *world) before(ctx context.Context) (sample, error) {
 	return s, err
 }
 
-// after reads the counters once the manager rests.
+// after reads the counters once the manager is idle.
 func (w *world) after(ctx context.Context) (sample, error) {
 	var s sample
 	err := w.rest(ctx)
@@ -49,7 +49,7 @@ func (w *world) after(ctx context.Context) (sample, error) {
 	return s, err
 }
 
-// rest waits until the manager does nothing any more.
+// rest waits until the manager is idle.
 func (w *world) rest(ctx context.Context) error {
 	type reading struct {
 		at  time.Time
@@ -73,7 +73,7 @@ func (w *world) rest(ctx context.Context) error {
 	})
 }
 
-// idle is how much CPU time the manager uses in a second in which nothing happens.
+// idle returns the CPU time that the manager uses per second while nothing happens.
 func (w *world) idle(ctx context.Context) (time.Duration, error) {
 	watched := w.options.Idle
 	if err := w.rest(ctx); err != nil {
@@ -90,7 +90,7 @@ func (w *world) idle(ctx context.Context) (time.Duration, error) {
 	return time.Duration(float64(after-before) / watched.Seconds()), err
 }
 
-// used are the figures of what happened between two samples.
+// used returns the figures for the time between two samples.
 func (w *world) used(scenario string, before, after sample) report.Figures {
 	return report.Figures{
 		Scenario: scenario, Controller: string(w.controller), Clusters: w.n, Sets: w.sets,
@@ -99,7 +99,7 @@ func (w *world) used(scenario string, before, after sample) report.Figures {
 	}
 }
 
-// surroundings adds what those have in memory that carry the works. Not every system tells: what can't be read stays out.
+// surroundings adds the memory use of the API server and the broker. It omits values that this system does not provide.
 func (w *world) surroundings(f *report.Figures) {
 	if peak, err := w.plane.PeakMemory(); err == nil {
 		f.ServerMemory = float64(peak)
@@ -115,23 +115,23 @@ func (w *world) surroundings(f *report.Figures) {
 	}
 }
 
-// step is something that makes the controller write works.
+// step is an event that makes the controller write works.
 type step struct {
 	scenario string
-	// works is how many works it has to write.
+	// works is the number of works that the controller has to write.
 	works int
-	// trigger sets it off.
+	// trigger triggers the event.
 	trigger func(context.Context) error
-	// due is after what time it is the controller's turn: times run from then on.
+	// due is the time after which the controller can act. The measured times begin there.
 	due time.Duration
-	// over reports whether the status of a ManifestWorkReplicaSet reports that it is over.
+	// over returns nil if the status of a ManifestWorkReplicaSet reports the end of the step.
 	over func(*workv1alpha1.ManifestWorkReplicaSet) error
-	// only is the name of the works that count; empty for all. ended is called once it is over; nil for nothing to do.
+	// only is the name of the works that count; empty for all works. ended is called after the end of the step; nil for no call.
 	only  string
 	ended func() error
 }
 
-// play measures a step, and leaves the controller at rest.
+// play measures a step, and waits until the controller is idle.
 func (w *world) play(ctx context.Context, s step) error {
 	before, err := w.before(ctx)
 	if err != nil {
@@ -165,7 +165,7 @@ func (w *world) play(ctx context.Context, s step) error {
 	return err
 }
 
-// outcome waits until a step is over, and says since when it is.
+// outcome waits until a step has ended, and returns the time of its end.
 func (w *world) outcome(ctx context.Context, phase *fleet.Phase, s step) (time.Time, error) {
 	err := w.answered(ctx, phase, s.works)
 	if err != nil {

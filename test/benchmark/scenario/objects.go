@@ -18,7 +18,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/fleet"
 )
 
-// objects are the ManifestWorkReplicaSets, as a user writes them and sees their status.
+// objects writes the ManifestWorkReplicaSets as a user does, and follows their status.
 type objects struct {
 	client versioned.Interface
 
@@ -26,7 +26,7 @@ type objects struct {
 	seen map[string][]sighting
 }
 
-// sighting is what a ManifestWorkReplicaSet was at a time.
+// sighting is the state of a ManifestWorkReplicaSet at a time.
 type sighting struct {
 	at     time.Time
 	object *workv1alpha1.ManifestWorkReplicaSet
@@ -67,7 +67,7 @@ func (o *objects) see(object any) {
 	o.seen[seen.Name] = append(o.seen[seen.Name], sighting{time.Now(), seen})
 }
 
-// since is since when an object has been as wanted, without interruption, or what it is instead.
+// since returns the time since which an object has been as wanted without interruption, or an error with its actual state.
 func (o *objects) since(name string, wanted func(*workv1alpha1.ManifestWorkReplicaSet) error) (time.Time, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -85,7 +85,7 @@ func (o *objects) since(name string, wanted func(*workv1alpha1.ManifestWorkRepli
 	return seen[i].at, nil
 }
 
-// aborts counts the rollouts of an object that were aborted since a time.
+// aborts returns the number of rollouts of an object that were aborted since a time.
 func (o *objects) aborts(name string, since time.Time) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -103,7 +103,7 @@ func (o *objects) aborts(name string, since time.Time) int {
 	return found
 }
 
-// create makes a ManifestWorkReplicaSet of a version.
+// create creates a ManifestWorkReplicaSet with a version.
 func (o *objects) create(ctx context.Context, name string, version int, strategy workv1alpha1.RolloutStrategy) error {
 	object := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: fleet.Namespace}}
 	object.Spec.ManifestWorkTemplate = fleet.Template(version)
@@ -112,7 +112,7 @@ func (o *objects) create(ctx context.Context, name string, version int, strategy
 	return err
 }
 
-// edit sets version and strategy in one write.
+// edit sets the version and the strategy in one write.
 func (o *objects) edit(ctx context.Context, name string, version int, strategy workv1alpha1.RolloutStrategy) error {
 	return o.change(ctx, fleet.Namespace, name, map[string]any{"manifestWorkTemplate": fleet.Template(version), "placementRefs": refs(strategy)})
 }

@@ -12,37 +12,38 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/report"
 )
 
-// Options say what to measure.
+// Options select the measurements.
 type Options struct {
 	// Clusters are the sizes of the fleets.
 	Clusters []int
-	// Sets is how many ManifestWorkReplicaSets there are in the scenario with many, of PerSet clusters each; 0 leaves it out.
+	// Sets is the number of ManifestWorkReplicaSets in the scenario with many of them, and PerSet is the number of clusters of each. 0 omits
+	// the scenario.
 	Sets, PerSet int
-	// Greedy is how many ManifestWorkReplicaSets a greedy tenant has beside which an abort is measured; 0 leaves that out.
+	// Greedy is the number of ManifestWorkReplicaSets of the greedy tenant beside which an abort is measured; 0 omits the scenario.
 	Greedy int
-	// Driver is what works travel by: empty for the API server, mqtt or grpc for a broker.
+	// Driver is the driver of the works: empty for the API server, mqtt or grpc for a broker.
 	Driver string
-	// Mosquitto is the path of a mosquitto to use as the broker; empty for the benchmark's own.
+	// Mosquitto is the path of the mosquitto to use as the broker; empty for the benchmark's own broker.
 	Mosquitto string
 	// Controllers are measured in this order.
 	Controllers []hub.Controller
-	// Binaries are those controllers.
+	// Binaries are the binaries of the controllers.
 	Binaries hub.Binaries
-	// Settle is given to ours as --success-settle.
+	// Settle is --success-settle of this project's hub.
 	Settle time.Duration
-	// Delay is the time after which an agent answers.
+	// Delay is the time after which an agent reports.
 	Delay time.Duration
 	// Repeat is the number of times that an update and an abort of all clusters are measured.
 	Repeat int
-	// Events is how many status events are measured at most, and EventTime for how long: at least three.
+	// Events is the maximum number of measured status events, and EventTime is the maximum time. At least three events are measured.
 	Events    int
 	EventTime time.Duration
-	// Rest is for how long a manager must have done next to nothing to be at rest: longer than any pause that a controller makes within
-	// what it does. Idle is for how long it is watched doing nothing.
+	// Rest is how long a manager must have done almost nothing to count as idle. It is longer than any pause of a controller during its work.
+	// Idle is how long an idle manager is measured.
 	Rest, Idle time.Duration
 	// Patience is how long a scenario may take.
 	Patience time.Duration
-	// Out is told each figure as it comes.
+	// Out receives each figure when it is available.
 	Out io.Writer
 }
 
@@ -57,7 +58,7 @@ func (o *Options) flags(controller hub.Controller) []string {
 	return flags
 }
 
-// Run measures everything, one after the other. What was measured before an error is returned with it.
+// Run measures everything, one scenario after the other. On an error, it also returns the figures that were measured before.
 func Run(ctx context.Context, options Options) ([]report.Figures, error) {
 	type part struct {
 		clusters    []int
@@ -66,7 +67,7 @@ func Run(ctx context.Context, options Options) ([]report.Figures, error) {
 	}
 	var ours []hub.Controller
 	if slices.Contains(options.Controllers, hub.Ours) {
-		ours = []hub.Controller{hub.Ours} // Upstream's controller knows no abort.
+		ours = []hub.Controller{hub.Ours} // Upstream's controller has no abort.
 	}
 	parts := []part{{options.Clusters, options.Controllers, func(w *world) error { return w.rollouts(ctx) }}}
 	if options.Greedy > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/report"
 )
 
-// deadline is the progressDeadline of the rollout that is aborted: longer than a busy machine keeps an answer waiting.
+// deadline is the progressDeadline of the rollout that is aborted. It is longer than a report takes on a busy machine.
 const deadline = 15 * time.Second
 
 // rollouts plays all scenarios of one ManifestWorkReplicaSet.
@@ -39,7 +39,7 @@ func (w *world) tellStory(ctx context.Context, story []func(context.Context) err
 	return nil
 }
 
-// first rolls out for the first time.
+// first measures the first rollout.
 func (w *world) first(ctx context.Context) error {
 	w.version, w.stable = 1, 1
 	return w.play(ctx, step{
@@ -48,14 +48,14 @@ func (w *world) first(ctx context.Context) error {
 	})
 }
 
-// memory notes what the cache of a fleet at rest holds, with the figures of the first rollout.
+// memory adds the size of the cache of an idle fleet to the figures of the first rollout.
 func (w *world) memory(ctx context.Context) error {
 	heap, err := w.manager.LiveHeap(ctx)
 	w.figures[len(w.figures)-1].LiveHeap = heap - w.emptyHeap
 	return err
 }
 
-// quiet has agents report again what they reported, one after the other.
+// quiet makes agents repeat their reports, one after the other.
 func (w *world) quiet(ctx context.Context) error { return w.quietAs(ctx, report.Quiet) }
 
 func (w *world) quietAs(ctx context.Context, scenario string) error {
@@ -106,7 +106,7 @@ func (w *world) update(ctx context.Context, scenario string, strategy workv1alph
 	}), w.verify(ctx, 0, w.stable))
 }
 
-// goBack rolls out until half of the clusters have a version that none of them gets along with. Then a person goes back.
+// goBack rolls out a version that no cluster succeeds with, until half of the clusters have it. Then a user restores the previous version.
 func (w *world) goBack(ctx context.Context) error {
 	half := share(50, w.n)
 	w.version++
@@ -125,7 +125,7 @@ func (w *world) goBack(ctx context.Context) error {
 	}), w.verify(ctx, 0, w.stable))
 }
 
-// abort measures an abort of an update that every cluster has. Upstream's controller knows none.
+// abort measures an abort of an update that every cluster has. Upstream's controller has no abort.
 func (w *world) abort(ctx context.Context) error {
 	if w.controller != hub.Ours {
 		return nil
@@ -133,9 +133,9 @@ func (w *world) abort(ctx context.Context) error {
 	return w.abortAs(ctx, report.Abort, nil)
 }
 
-// abortAs rolls out a version with which one cluster never succeeds, which is tolerated. Before its deadline another one reports that it is
-// degraded now, and stays so until its own deadline: that moment is one failure too many. Until then, and until it is over, a greedy tenant is at work; nil
-// for none.
+// abortAs rolls out a version with which one cluster never succeeds, which is tolerated. Before that cluster's deadline, a second cluster
+// reports that it is degraded. At the deadline of the second cluster, its failure exceeds the limit. A greedy tenant works until the end of
+// the abort; nil for none.
 func (w *world) abortAs(ctx context.Context, scenario string, beside *greedy) error {
 	w.version++
 	w.fleet.Report(func(cluster string) fleet.Outcome {

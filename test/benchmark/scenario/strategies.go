@@ -18,7 +18,7 @@ func all() workv1alpha1.RolloutStrategy {
 	return s
 }
 
-// allOrAbort aborts when more than one cluster has not succeeded within the deadline.
+// allOrAbort returns a strategy that aborts when more than one cluster has not succeeded within the deadline.
 func allOrAbort(deadline time.Duration) workv1alpha1.RolloutStrategy {
 	s := all()
 	s.All.ProgressDeadline = deadline.String()
@@ -27,7 +27,7 @@ func allOrAbort(deadline time.Duration) workv1alpha1.RolloutStrategy {
 	return s
 }
 
-// percent is a number of clusters at a time. Both controllers round it up.
+// percent returns a strategy with a percentage of the clusters at a time. Both controllers round it up.
 func percent(concurrency int) workv1alpha1.RolloutStrategy {
 	s := workv1alpha1.RolloutStrategy{}
 	s.Type = clusterv1alpha1.Progressive
@@ -38,10 +38,10 @@ func percent(concurrency int) workv1alpha1.RolloutStrategy {
 	return s
 }
 
-// share is how many clusters a percentage of n is.
+// share returns the number of clusters for a percentage of n.
 func share(concurrency, n int) int { return (n*concurrency + 99) / 100 }
 
-// complete reports whether a status reports that n clusters have today's template, as both controllers tell it.
+// complete returns a check that the status reports that n clusters have the newest template. Both controllers report this in the same way.
 func complete(n int) func(*workv1alpha1.ManifestWorkReplicaSet) error {
 	return func(object *workv1alpha1.ManifestWorkReplicaSet) error {
 		status := &object.Status
@@ -53,7 +53,7 @@ func complete(n int) func(*workv1alpha1.ManifestWorkReplicaSet) error {
 	}
 }
 
-// aborted reports whether a status reports that every work is back.
+// aborted returns an error unless the status reports that every work was restored.
 func aborted(object *workv1alpha1.ManifestWorkReplicaSet) error {
 	progressing := meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionProgressing)
 	if progressing != nil && progressing.Reason == workv1alpha1.ReasonRolloutAborted {

@@ -26,15 +26,15 @@ type world struct {
 	objects    *objects
 	works      workclient.Interface
 	manager    *hub.Manager
-	// broker is what works travel by; nil where that is the API server.
+	// broker is the broker of the works; nil if they travel through the API server.
 	broker *hub.Broker
 	stop   context.CancelFunc
-	// lasting is the context of what ends with the world.
+	// lasting is the context of everything that ends with the world.
 	lasting context.Context //nolint:containedctx // It is the lifetime of agents that come back.
 
-	// version is the newest version that was ever written; stable is the one that every cluster has.
+	// version is the newest version that was ever written. stable is the version that every cluster has.
 	version, stable int
-	// emptyHeap is what the manager's heap holds when there is no work.
+	// emptyHeap is the size of the manager's heap when there is no work.
 	emptyHeap float64
 
 	figures []report.Figures
@@ -47,7 +47,7 @@ func newWorld(ctx context.Context, options Options, controller hub.Controller, n
 		return nil, err
 	}
 	w := &world{options: options, controller: controller, n: n, sets: 1, plane: plane}
-	// What the world starts ends with it, not with the start.
+	// The processes of the world end with the world, not with its start.
 	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
 	w.stop, w.lasting = stop, inner
 	if err := w.start(ctx, inner); err != nil {
@@ -117,7 +117,7 @@ func (w *world) end(ctx context.Context) error {
 // name is the name of a ManifestWorkReplicaSet, and of its works.
 func name(set int) string { return fmt.Sprintf("web-%03d", set) }
 
-// until polls until check returns nil. It gives up when the manager or an agent failed.
+// until polls until check returns nil. It returns an error if the manager or an agent has failed.
 func (w *world) until(ctx context.Context, check func() error) error {
 	var fatal error
 	ctx, cancel := context.WithTimeoutCause(ctx, w.options.Patience, fmt.Errorf("not within %s", w.options.Patience))
@@ -136,7 +136,7 @@ func (w *world) until(ctx context.Context, check func() error) error {
 	return errors.Join(fatal, err)
 }
 
-// answered waits until the given number of works have been written and answered in a phase.
+// answered waits until the given number of works have been written and reported in a phase.
 func (w *world) answered(ctx context.Context, phase *fleet.Phase, works int) error {
 	return w.until(ctx, func() error {
 		if seen := phase.Seen(); seen.Written < works || seen.Answered < works {
@@ -146,7 +146,7 @@ func (w *world) answered(ctx context.Context, phase *fleet.Phase, works int) err
 	})
 }
 
-// wait waits for some time.
+// wait waits for a duration.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -156,7 +156,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// verify reads all works, and says which of them is not of the wanted version: what is fast and wrong does not count.
+// verify reads all works, and returns an error that names a work without the wanted version: a fast but wrong result does not count.
 func (w *world) verify(ctx context.Context, set, wanted int) error {
 	if w.broker != nil {
 		return w.verifyAgents(set, wanted)
@@ -187,7 +187,7 @@ func (w *world) verify(ctx context.Context, set, wanted int) error {
 	return nil
 }
 
-// tell writes what was measured as soon as it is there.
+// tell prints the figures as soon as they are available.
 func (w *world) tell(f report.Figures) {
 	f.Driver = w.options.Driver
 	w.surroundings(&f)

@@ -1,5 +1,5 @@
-// Command upstream is the work manager of OCM as OCM ships it, with the flags that its own binary gives it: what the benchmark
-// compares this project's with. OCM's own main package can't be imported.
+// Command upstream is the work manager of OCM as OCM ships it, with the flags of OCM's own binary. The benchmark compares this project's
+// hub with it. OCM's main package can't be imported.
 package main
 
 import (

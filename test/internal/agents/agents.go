@@ -24,7 +24,8 @@ type Outcome struct {
 	Refused, Progressing, Degraded bool
 	// Silent is true if the agent is offline: it reports nothing, and removes no finalizer.
 	Silent bool
-	// Message is the message of all conditions. If Terse is true, only conditions that are not as wanted have it, as with a real agent.
+	// Message is the message of all conditions. If Terse is true, only conditions that are not as wanted have the message, as with a real
+	// agent.
 	Message string
 	Terse   bool
 }
@@ -40,7 +41,7 @@ var (
 // finalizer keeps a work while its agent is offline, as the real agent's finalizer does.
 const finalizer = "cluster.open-cluster-management.io/manifest-work-cleanup"
 
-// Agents report success, unless Set says otherwise.
+// Agents report success, unless Set changes this.
 type Agents struct {
 	client workclient.Interface
 	queue  workqueue.TypedRateLimitingInterface[string]
@@ -48,7 +49,7 @@ type Agents struct {
 	works cache.Store
 
 	mu sync.Mutex
-	// outcomes has the keys "cluster/version", "cluster/" and "/version"; the first one that is set counts.
+	// outcomes has the keys "cluster/version", "cluster/" and "/version"; the first key that is set applies.
 	outcomes map[string]Outcome
 }
 
@@ -131,7 +132,7 @@ func (a *Agents) outcome(cluster, version string) Outcome {
 	return Succeeds
 }
 
-// answer performs the next step of an agent for a work.
+// answer performs an agent's next step for a work.
 func (a *Agents) answer(ctx context.Context, work *workv1.ManifestWork) error {
 	what := a.outcome(work.Namespace, testwork.Version(&work.Spec))
 	client := a.client.WorkV1().ManifestWorks(work.Namespace)

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// lifetime of the certificates.
+// lifetime is the lifetime of the certificates.
 const lifetime = 24 * time.Hour
 
 // Authority issues certificates.
@@ -24,7 +24,7 @@ type Authority struct {
 	ca        *crypto.CA
 }
 
-// New makes an authority.
+// New returns an authority.
 func New(t *testing.T) *Authority {
 	t.Helper()
 	config, err := crypto.MakeSelfSignedCAConfigForDuration("test CA", lifetime)
@@ -41,10 +41,10 @@ func (a *Authority) write(name string, issued *crypto.TLSCertificateConfig, err 
 	require.NoError(a.t, issued.WriteCertConfigFile(a.Path(name+".crt"), a.Path(name+".key")))
 }
 
-// Path of the authority's ca.crt, and of <name>.crt and <name>.key of each client.
+// Path returns the path of a file: ca.crt of the authority, or <name>.crt and <name>.key of each client.
 func (a *Authority) Path(file string) string { return filepath.Join(a.directory, file) }
 
-// Server is the configuration of a server on loopback that asks for certificates.
+// Server returns the configuration of a server on loopback that requires client certificates.
 func (a *Authority) Server() *tls.Config {
 	a.t.Helper()
 	issued, err := a.ca.MakeServerCertForDuration(sets.New("127.0.0.1"), lifetime)

@@ -1,4 +1,4 @@
-// Package await has tests wait for conditions instead of sleeping.
+// Package await lets tests wait for conditions instead of sleeping.
 package await
 
 import (
@@ -11,7 +11,7 @@ import (
 
 const pollInterval = 100 * time.Millisecond
 
-// Eventually polls until check returns nil, and ends the test with what it said last when patience is over.
+// Eventually polls until check returns nil. After patience, it ends the test with check's last error.
 func Eventually(t *testing.T, patience time.Duration, what string, check func() error) {
 	t.Helper()
 	var last error
@@ -24,7 +24,7 @@ func Eventually(t *testing.T, patience time.Duration, what string, check func() 
 	}
 }
 
-// Always polls for a while, and ends the test when check returns an error.
+// Always polls for a duration, and ends the test if check returns an error.
 func Always(t *testing.T, during time.Duration, what string, check func() error) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, during, true, func(context.Context) (bool, error) {

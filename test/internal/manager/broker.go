@@ -23,8 +23,9 @@ import (
 const resync = 30 * time.Minute
 
 // UpstreamOverBroker returns OCM's own work hub with a driver other than kube. The works that it creates have the name of their
-// ManifestWorkReplicaSet, as with OCM up to 1.2: the hub of 1.3.0 and 1.3.1 leaves the name to an API server, there is none, and the client
-// for brokers refuses a work without a name. So on those releases only works that an older hub had created are there to be taken over.
+// ManifestWorkReplicaSet, as with OCM up to 1.2. The hub of 1.3.0 and 1.3.1 lets the API server generate the name, but with a broker there
+// is no API server, and the client for brokers rejects a work without a name. So on those releases, only works that an older hub had
+// created can be taken over.
 func UpstreamOverBroker(driver, configFile, clientID string) controllercmd.StartFunc {
 	return func(ctx context.Context, controllers *controllercmd.ControllerContext) error {
 		replicaSets, err := workclientset.NewForConfig(controllers.KubeConfig)
@@ -53,7 +54,7 @@ func UpstreamOverBroker(driver, configFile, clientID string) controllercmd.Start
 	}
 }
 
-// named is a client of works that names those which are created without a name.
+// named is a client of works that sets the name of a work that is created without a name.
 type named struct{ workclientset.Interface }
 
 // WorkV1 implements workclientset.Interface.

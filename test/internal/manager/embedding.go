@@ -14,8 +14,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
 )
 
-// Embedding returns a manager that is made as OCM's own is, with OCM's garbage collection of completed works, and with this project's
-// controller in place of OCM's for ManifestWorkReplicaSets: what hack/ocm has the patch for.
+// Embedding returns a manager that is built like OCM's own, with OCM's garbage collection of completed works, and with this project's
+// controller instead of OCM's for ManifestWorkReplicaSets. hack/ocm has the corresponding patch.
 func Embedding(embedded *hub.Embedded) controllercmd.StartFunc {
 	return func(ctx context.Context, controllers *controllercmd.ControllerContext) error {
 		controllers, err := embedded.Hear(controllers)
@@ -26,7 +26,7 @@ func Embedding(embedded *hub.Embedded) controllercmd.StartFunc {
 		if err != nil {
 			return err
 		}
-		// OCM makes a client of its own for works, of the kubeconfig in --work-driver-config.
+		// OCM creates a separate client for works from the kubeconfig in --work-driver-config.
 		config, err := embedded.HearWorks(controllers.KubeConfig)
 		if err != nil {
 			return err

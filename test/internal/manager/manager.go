@@ -1,4 +1,4 @@
-// Package manager runs hub controllers inside the process of a test: OCM's own, or this project's.
+// Package manager runs hub controllers inside the process of a test: OCM's controllers, or this project's.
 package manager
 
 import (
@@ -14,7 +14,7 @@ import (
 	upstreamhub "open-cluster-management.io/ocm/pkg/work/hub"
 )
 
-// EnableReplicaSets turns OCM's feature gate of ManifestWorkReplicaSets on, for the whole process. It works once per process.
+// EnableReplicaSets enables OCM's feature gate of ManifestWorkReplicaSets for the whole process. It works once per process.
 func EnableReplicaSets() error {
 	if err := features.HubMutableFeatureGate.Add(ocmfeature.DefaultHubWorkFeatureGates); err != nil {
 		return err
@@ -22,13 +22,13 @@ func EnableReplicaSets() error {
 	return features.HubMutableFeatureGate.Set(string(ocmfeature.ManifestWorkReplicaSet) + "=true")
 }
 
-// Upstream is the work hub that this project's replaces: that of the OCM release that is linked. It needs EnableReplicaSets.
+// Upstream runs the work hub that this project replaces: the work hub of the linked OCM release. It requires EnableReplicaSets.
 func Upstream(ctx context.Context, controllers *controllercmd.ControllerContext) error {
 	return upstreamhub.NewWorkHubManagerConfig(upstreamhub.NewWorkHubManagerOptions()).RunWorkHubManager(ctx, controllers)
 }
 
-// Start runs a manager until stop is called or ctx ends. stop returns when the manager has ended, with what it returned; controllers
-// outlive their manager for a moment, and nothing of them reaches the API server after stop. Stopping again does nothing.
+// Start runs a manager until stop is called or ctx ends. stop waits until the manager has ended, and returns its error. Controllers outlive
+// their manager for a moment, but none of their requests reach the API server after stop. Another call of stop has no effect.
 func Start(ctx context.Context, config *rest.Config, run controllercmd.StartFunc) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	config = rest.CopyConfig(config)

@@ -1,5 +1,5 @@
-// Package mqttagent carries the events of agents that tests play over MQTT. sdk-go's own transport (v1.3.0) can wait for itself forever
-// when it is closed while a message arrives (docs/contributing/upstream.md), and an agent on it is deaf from then on.
+// Package mqttagent carries the events of simulated agents over MQTT. sdk-go's own transport (v1.3.0) can deadlock when it is closed while
+// a message arrives (docs/contributing/upstream.md). Its agent then receives nothing any more.
 package mqttagent
 
 import (
@@ -13,7 +13,8 @@ import (
 
 var errNotConnected = errors.New("not connected")
 
-// Transport is sdk-go's, one for each connection: a connection that can't be closed keeps no other one from being made.
+// Transport uses a separate transport of sdk-go for each connection, so that a connection that can't be closed does not block the next
+// connection.
 type Transport struct {
 	make func() (options.CloudEventTransport, error)
 	errs chan error
@@ -24,14 +25,14 @@ type Transport struct {
 
 var _ options.CloudEventTransport = &Transport{}
 
-// New returns a transport that makes one of sdk-go's for each connection.
+// New returns a transport that creates a transport of sdk-go for each connection.
 func New(makes func() (options.CloudEventTransport, error)) *Transport {
 	return &Transport{make: makes, errs: make(chan error, 1)}
 }
 
-// Connect implements options.CloudEventTransport. For a client that has ended it does nothing: sdk-go goes on connecting where the context
-// ends while there is no connection, and would take the connection of the same agent over that has come back. sdk-go sees that the
-// context has ended once it is told that it is connected.
+// Connect implements options.CloudEventTransport. For a client that has ended, it does nothing. If the context ends while there is no
+// connection, sdk-go continues to connect, and would take over the connection of the restarted agent. sdk-go notices the end of the context
+// only after Connect reports success.
 func (t *Transport) Connect(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
@@ -103,7 +104,7 @@ func (t *Transport) Receive(ctx context.Context, handle options.ReceiveHandlerFn
 // ErrorChan implements options.CloudEventTransport.
 func (t *Transport) ErrorChan() <-chan error { return t.errs }
 
-// Close implements options.CloudEventTransport. It does not wait for sdk-go's, which may never return.
+// Close implements options.CloudEventTransport. It does not wait for sdk-go's Close, which may never return.
 func (t *Transport) Close(ctx context.Context) error {
 	t.mu.Lock()
 	last := t.current

@@ -20,11 +20,11 @@ import (
 
 const (
 	topic = "sources/hub/clusters/c1/sourceevents"
-	// moment is how long a close may take on a busy machine. One that waits for itself takes forever.
+	// moment is how long a close may take on a busy machine. A deadlocked close takes forever.
 	moment = 10 * time.Second
-	// messages are more than sdk-go's transport keeps for a reader, so that one is being routed when it is closed.
+	// messages is more than sdk-go's transport buffers for a reader, so that a message is being routed when the transport is closed.
 	messages = 200
-	// tries is how often it is tried whether a close waits for itself: nearly always the first one does.
+	// tries is how often the test tries to cause the deadlock: nearly always, the first try succeeds.
 	tries = 20
 )
 
@@ -42,7 +42,7 @@ func newBroker(t *testing.T) (server *mochi.Server, address string) {
 	return server, address
 }
 
-// sdk makes sdk-go's own transport of an agent.
+// sdk returns sdk-go's own transport of an agent.
 func sdk(address string) (options.CloudEventTransport, error) {
 	o, err := builder.BuildCloudEventsAgentOptions(&mqtt.MQTTOptions{
 		KeepAlive: 60, PubQoS: 1, SubQoS: 1, Dialer: &mqtt.MQTTDialer{BrokerHost: address, Timeout: moment},
@@ -57,7 +57,7 @@ func sdk(address string) (options.CloudEventTransport, error) {
 	return o.CloudEventsTransport, nil
 }
 
-// closesWhileRouting closes a transport while messages arrive that nobody reads, and reports whether that ends.
+// closesWhileRouting closes a transport while unread messages arrive, and reports whether the close returns.
 func closesWhileRouting(t *testing.T, server *mochi.Server, transport options.CloudEventTransport) bool {
 	t.Helper()
 	// When a connection ends, mochi removes its client by ID, after a new connection with that ID may already have taken its place.
@@ -69,7 +69,7 @@ func closesWhileRouting(t *testing.T, server *mochi.Server, transport options.Cl
 	for range messages {
 		require.NoError(t, server.Publish(topic, []byte("{}"), false, 1))
 	}
-	// The broker has sent more than the transport keeps: the rest waits in its handler.
+	// The broker has sent more than the transport buffers: the rest waits in its handler.
 	require.Eventually(t, func() bool {
 		for _, client := range server.Clients.GetByListener("tcp") {
 			if waiting := client.State.Inflight.Len(); waiting > 0 && waiting < messages {
@@ -91,8 +91,8 @@ func closesWhileRouting(t *testing.T, server *mochi.Server, transport options.Cl
 	}
 }
 
-// sdk-go v1.3.0 waits for itself when it is closed while a message is routed: Close holds the lock while paho's Disconnect waits for the
-// goroutine that routes messages, and that waits for the lock in getCloseChan. This test fails once sdk-go has repaired it.
+// sdk-go v1.3.0 deadlocks when it is closed while a message is routed: Close holds the lock while paho's Disconnect waits for the goroutine
+// that routes messages, and that goroutine waits for the lock in getCloseChan. This test fails once sdk-go has fixed this.
 func TestSDKTransportWaitsForItself(t *testing.T) {
 	server, address := newBroker(t)
 	for range tries {
@@ -106,7 +106,7 @@ func TestSDKTransportWaitsForItself(t *testing.T) {
 		"docs/contributing/upstream.md, and the advice to restart deaf agents in docs/cloudevents.md for agents with this sdk-go", tries, tries)
 }
 
-// The harness's own connects again after that.
+// The transport of this package reconnects after that.
 func TestTransportClosesAndConnectsAgain(t *testing.T) {
 	server, address := newBroker(t)
 	transport := New(func() (options.CloudEventTransport, error) { return sdk(address) })

@@ -1,5 +1,5 @@
-// Package relay is a gRPC broker of CloudEvents: hubs and agents both subscribe to it, and it keeps nothing for those that are away.
-// sdk-go's own server takes no hub: behind it stands OCM's API server, and a hub writes there with the driver kube.
+// Package relay is a gRPC broker of CloudEvents: hubs and agents both subscribe to it, and it stores nothing for clients that are
+// disconnected. sdk-go's own server does not accept hubs: it stands in front of OCM's API server, where a hub writes with the driver kube.
 package relay
 
 import (
@@ -20,20 +20,20 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// Server is such a broker. It serves once.
+// Server is a broker. It can serve only once.
 type Server struct {
 	pbv1.UnimplementedCloudEventServiceServer
 	server *grpc.Server
-	// sent is called with each event for agents; nil for nobody to call.
+	// sent is called with each event for agents; nil for no call.
 	sent func(eventType, cluster string)
 
 	mu sync.Mutex
-	// agents are the subscribers of each cluster. All else are hubs.
+	// agents are the subscribers of each cluster. All other subscribers are hubs.
 	agents map[string]map[*subscriber]bool
 	hubs   map[*subscriber]bool
 }
 
-// New returns a broker that calls sent, where that is not nil, with the type and the cluster of each event for agents.
+// New returns a broker. If sent is not nil, the broker calls it with the type and the cluster of each event for agents.
 func New(sent func(eventType, cluster string)) *Server {
 	s := &Server{server: grpc.NewServer(), sent: sent, agents: map[string]map[*subscriber]bool{}, hubs: map[*subscriber]bool{}}
 	pbv1.RegisterCloudEventServiceServer(s.server, s)
@@ -43,7 +43,7 @@ func New(sent func(eventType, cluster string)) *Server {
 // Serve serves until Stop, and closes the listener.
 func (s *Server) Serve(listener net.Listener) error { return s.server.Serve(listener) }
 
-// Stop ends all connections, and everything that the broker has not delivered is lost.
+// Stop ends all connections. Undelivered events are lost.
 func (s *Server) Stop() { s.server.Stop() }
 
 // Subscribe implements pbv1.CloudEventServiceServer.
@@ -51,7 +51,7 @@ func (s *Server) Subscribe(request *pbv1.SubscriptionRequest, stream pbv1.CloudE
 	to := newSubscriber(request.Source)
 	s.add(request.ClusterName, to)
 	defer s.remove(request.ClusterName, to)
-	// A client publishes as soon as it has this header: what it is answered must find it.
+	// A client publishes as soon as it has this header, so it must be subscribed before the response to its event.
 	if err := stream.SendHeader(metadata.Pairs(constants.GRPCSubscriptionIDKey, string(uuid.NewUUID()))); err != nil {
 		return err
 	}
@@ -69,8 +69,8 @@ func (s *Server) Subscribe(request *pbv1.SubscriptionRequest, stream pbv1.CloudE
 	}
 }
 
-// Publish implements pbv1.CloudEventServiceServer. It waits for no subscriber: sdk-go's client reads nothing while it publishes, and two
-// clients that publish to each other would wait forever.
+// Publish implements pbv1.CloudEventServiceServer. It does not wait for subscribers: sdk-go's client reads nothing while it publishes, so
+// two clients that publish to each other would deadlock.
 func (s *Server) Publish(ctx context.Context, request *pbv1.PublishRequest) (*emptypb.Empty, error) {
 	event, err := binding.ToEvent(ctx, protocol.NewMessage(request.Event))
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Server) Publish(ctx context.Context, request *pbv1.PublishRequest) (*em
 		return value
 	}
 	cluster := text(eventtypes.ExtensionClusterName)
-	// Works, and the question what an agent has of them, go to agents. Reports, and the question what the hub has, go to hubs.
+	// Works, and requests for an agent's works, go to agents. Reports, and requests for the hub's works, go to hubs.
 	if toAgents := (kind.SubResource == eventtypes.SubResourceSpec) != (kind.Action == eventtypes.ResyncRequestAction); !toAgents {
 		s.deliver(request.Event, s.hubsOf(text(eventtypes.ExtensionOriginalSource)))
 		return &emptypb.Empty{}, nil
@@ -126,7 +126,7 @@ func (s *Server) remove(cluster string, to *subscriber) {
 	}
 }
 
-// agentsOf are the subscribers of a cluster; of all clusters where it is empty.
+// agentsOf returns the subscribers of a cluster, or of all clusters if it is empty.
 func (s *Server) agentsOf(cluster string) []*subscriber {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +145,7 @@ func (s *Server) agentsOf(cluster string) []*subscriber {
 	return found
 }
 
-// hubsOf are the hubs that subscribed as a source; all of them where it is empty.
+// hubsOf returns the hubs that subscribed as a source, or all hubs if it is empty.
 func (s *Server) hubsOf(source string) []*subscriber {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	pbv1 "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/grpc/protobuf/v1"
 )
 
-// subscriber is a hub or an agent, and the events that wait for it.
+// subscriber is a hub or an agent, with its waiting events.
 type subscriber struct {
 	source string
 	// ready has one entry while events wait.
@@ -30,7 +30,7 @@ func (s *subscriber) put(event *pbv1.CloudEvent) {
 	}
 }
 
-// take returns the events that wait, in the order in which they came.
+// take returns the waiting events in the order of their arrival.
 func (s *subscriber) take() []*pbv1.CloudEvent {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package testwork reads what the tests' ManifestWorks hold: a ConfigMap first, whose content tells a version.
+// Package testwork reads the version in the tests' ManifestWorks: the content of their first manifest, a ConfigMap.
 package testwork
 
 import (
@@ -7,7 +7,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Version is the version that a template holds, empty where there is none.
+// Version returns the version in a template; empty if there is none.
 func Version(template *workv1.ManifestWorkSpec) string {
 	if len(template.Workload.Manifests) == 0 {
 		return ""

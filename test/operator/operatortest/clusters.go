@@ -14,7 +14,7 @@ import (
 var ClusterNames = []string{"cluster1", "cluster2"}
 
 // Join starts the managed clusters with OCM's own work agents, and OCM's placement controller, which run until the test ends. A namespace
-// whose Placements are to select the clusters is bound first: see Fleet.
+// must be bound first if its Placements should select the clusters: see Fleet.
 func (h *Hub) Join(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()

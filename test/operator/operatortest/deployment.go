@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/tools"
 )
 
-// Workload is what runs as a Deployment: sandbox.WorkHub and sandbox.WebhookServer.
+// Workload can run as a Deployment. Its implementations are sandbox.WorkHub and sandbox.WebhookServer.
 type Workload interface {
 	sandbox.Workload
 	Process() *process.Process
@@ -22,7 +22,7 @@ func BuildWork(t *testing.T) string {
 	return BuildRelease(t, "")
 }
 
-// BuildRelease builds it as a released version; empty for none.
+// BuildRelease builds this project's binary as a released version; empty for a development build.
 func BuildRelease(t *testing.T, version string) string {
 	t.Helper()
 	binary, err := tools.BuildRelease(t.Context(), t.TempDir(), version)
@@ -30,8 +30,8 @@ func BuildRelease(t *testing.T, version string) string {
 	return binary
 }
 
-// RunDeployment has a workload run as a Deployment of the operator's, which may not be there yet, whatever image it names, until the test
-// ends. A test that fails shows the end of its log.
+// RunDeployment runs a workload as one of the operator's Deployments until the test ends, regardless of the Deployment's image. The
+// Deployment may not exist yet. A test that fails shows the end of the workload's log.
 func (h *Hub) RunDeployment(t *testing.T, deployment string, workload Workload) *sandbox.Kubelet {
 	t.Helper()
 	kubelet, err := sandbox.StartKubelet(h.Plane.APIServer, sandbox.HubNamespace, deployment, workload)

@@ -1,6 +1,6 @@
-// Package operatortest starts the hub of the tests that show this project where it is to run: one that OCM's ClusterManager operator set
-// up, with managed clusters that have OCM's own work agents. What the operator deploys runs as child processes, in the kubelet's place.
-// Whether and how deploy/ is applied is up to the tests.
+// Package operatortest starts a hub for tests of this project in its real environment: a hub that OCM's ClusterManager operator set up,
+// with managed clusters that have OCM's own work agents. The operator's Deployments run as child processes, without a kubelet. The tests
+// decide whether and how to apply deploy/.
 package operatortest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
 )
 
-// Hub is what `clusteradm init` makes, and `clusteradm join` once Join was called. Its clients may do everything.
+// Hub is a hub as `clusteradm init` creates it and, after Join, with the clusters of `clusteradm join`. Its clients have all permissions.
 type Hub struct {
 	Env      *controlplane.Env
 	Plane    *controlplane.ControlPlane
@@ -32,8 +32,8 @@ type Hub struct {
 	Agents   map[string]*sandbox.Agent
 }
 
-// Start starts a hub that runs until the test ends. It is upstream's: nothing of deploy/ is there. Arguments are added to the flags of its
-// API server. The logger of the whole process becomes the hub's.
+// Start starts a hub that runs until the test ends. It is an upstream hub, without anything of deploy/. The arguments are added to the
+// flags of its API server. The logger of the whole process becomes the hub's logger.
 func Start(t *testing.T, arguments ...string) *Hub {
 	t.Helper()
 	ctx := t.Context()

@@ -1,4 +1,5 @@
-// Package manifest reads the ManifestWorkReplicaSets of a file as kubectl does, but with bounds: the file may be a stranger's pull request.
+// Package manifest reads the ManifestWorkReplicaSets of a file as kubectl does, but with limits: the file may come from an untrusted pull
+// request.
 package manifest
 
 import (
@@ -25,15 +26,15 @@ import (
 const (
 	// maxFile bounds a file with any number of documents.
 	maxFile = 64 << 20
-	// maxDocument bounds a document, also with its aliases expanded. The API server accepts no larger request.
+	// maxDocument bounds a document, before and after its aliases are expanded. The API server accepts no larger request.
 	maxDocument = 3 << 20
 )
 
 // Set is a ManifestWorkReplicaSet of a file.
 type Set struct {
-	// Object has the content as the file has it.
+	// Object has the unchanged content of the file.
 	Object *unstructured.Unstructured
-	// node is the same content with its lines; nil if they are unknown. before is the number of lines before the document.
+	// node is the same content with its line numbers; nil if they are unknown. before is the number of lines before the document.
 	node   *yamlv3.Node
 	before int
 }
@@ -65,9 +66,9 @@ func (s *Set) Unknown() (paths []string) {
 	return paths
 }
 
-// BrokenError is about a document that can't be read. The documents after it can.
+// BrokenError is the error about a document that can't be read. The documents after it can still be read.
 type BrokenError struct {
-	// Line is where the document begins, or where it is broken.
+	// Line is the line of the error if it is known, or else the first line of the document.
 	Line int
 	Err  error
 }
@@ -75,8 +76,8 @@ type BrokenError struct {
 func (e *BrokenError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 func (e *BrokenError) Unwrap() error { return e.Err }
 
-// Sets returns the ManifestWorkReplicaSets of a file, those in Lists too. It skips other objects. An error about one document is a
-// BrokenError; any other error is the last.
+// Sets returns the ManifestWorkReplicaSets of a file, including those in Lists. It skips other objects. An error about one document is a
+// BrokenError; any other error ends the sequence.
 func Sets(in io.Reader) iter.Seq2[*Set, error] {
 	return func(yield func(*Set, error) bool) {
 		content, err := io.ReadAll(io.LimitReader(in, maxFile+1))
@@ -196,7 +197,8 @@ func appendSet(sets []*Set, s *Set) []*Set {
 	return append(sets, s)
 }
 
-// parse returns the object of a document with its lines; nil if it has none. What is too large with its aliases expanded is an error.
+// parse returns the object of a document with its line numbers; nil if the document is empty. It returns an error if the document is too
+// large when its aliases are expanded.
 func (d *document) parse(isJSON bool) (*yamlv3.Node, error) {
 	root, decoder := &yamlv3.Node{}, yamlv3.NewDecoder(bytes.NewReader(d.text))
 	switch err := decoder.Decode(root); {
@@ -219,11 +221,11 @@ func (d *document) parse(isJSON bool) (*yamlv3.Node, error) {
 	return root.Content[0], nil
 }
 
-// nodeSize is what a node costs beside its text.
+// nodeSize is the size of a node without its text.
 const nodeSize = 2
 
-// without returns how much of a size is left after a node with its aliases expanded; less than zero if the node is larger. An alias inside
-// of its own anchor has no end.
+// without subtracts the size of a node with its aliases expanded from a size. The result is negative if the node is larger, or if an alias
+// is inside its own anchor.
 func without(n *yamlv3.Node, left int, inside map[*yamlv3.Node]bool) int {
 	if n.Kind == yamlv3.AliasNode {
 		if inside[n.Alias] {

@@ -17,7 +17,7 @@ import (
 
 const (
 	kind = "apiVersion: work.open-cluster-management.io/v1alpha1\nkind: ManifestWorkReplicaSet\n"
-	// another is an object of another kind.
+	// another is an object of a different kind.
 	another = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"
 )
 
@@ -128,7 +128,7 @@ func TestAliasesHaveABudget(t *testing.T) {
 	}
 }
 
-// TestFilesHaveABudget: a file and its documents are bounded, whatever they have in them.
+// TestFilesHaveABudget: the sizes of a file and of its documents are bounded, regardless of their contents.
 func TestFilesHaveABudget(t *testing.T) {
 	for name, text := range map[string]string{
 		"long":   "a: " + strings.Repeat("x", maxDocument),
@@ -149,7 +149,7 @@ func TestFilesHaveABudget(t *testing.T) {
 	require.Equal(t, 1, endless.Len())
 }
 
-// FuzzSets: no file makes the plugin panic, or costs more than in proportion to its size.
+// FuzzSets: no file makes the plugin panic, and the cost of a file is at most proportional to its size.
 func FuzzSets(f *testing.F) {
 	for _, bomb := range bombs() {
 		f.Add([]byte(bomb))

@@ -6,7 +6,7 @@ import (
 	"regexp"
 )
 
-// Pair returns two versions of an object whose Secrets are masked, at any depth. Values that differ have masks that differ.
+// Pair returns two versions of an object whose Secrets are masked, at any depth. Different values have different masks.
 func Pair(before, after map[string]any) (maskedBefore, maskedAfter map[string]any) {
 	if before != nil {
 		maskedBefore, _ = side("before").value(before, after, false).(map[string]any)
@@ -23,15 +23,15 @@ const (
 	hidden         = "***"
 )
 
-// embedded matches a text that has a Secret in it as YAML or JSON, however often it is quoted: a file in a ConfigMap, or a record of
-// kubectl.
+// embedded matches a text that contains a Secret as YAML or JSON, at any level of quoting: a file in a ConfigMap, or kubectl's record of
+// the last applied configuration.
 var embedded = regexp.MustCompile(`\bkind\\*["']?\s*:\s*\\*["']?(Secret|SecretList)\b`)
 
 // side is one of the two versions.
 type side string
 
-// value returns a value of this version without the values of Secrets. other is the value at the same place of the other version. The items
-// of a SecretList are Secrets, and don't say so.
+// value returns a value of this version without the values of Secrets. other is the value at the same path in the other version. The items
+// of a SecretList are Secrets without a kind.
 func (s side) value(value, other any, isSecret bool) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -63,7 +63,7 @@ func (s side) value(value, other any, isSecret bool) any {
 	return value
 }
 
-// secret returns a Secret of which only the identity, the type and the names of the values are left.
+// secret returns a Secret with only its identity, its type and the names of its values.
 func (s side) secret(secret, other map[string]any) map[string]any {
 	out := make(map[string]any, len(secret))
 	for key, child := range secret {

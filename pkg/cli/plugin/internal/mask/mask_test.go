@@ -26,13 +26,13 @@ func encoded(tb testing.TB, object map[string]any) string {
 	return string(text)
 }
 
-// quoted returns a text as JSON has it in a string.
+// quoted returns a text with the escapes of a JSON string.
 func quoted(text string) string {
 	out, _ := json.Marshal(text)
 	return string(out)
 }
 
-// TestPairHides: wherever an object says that it is a Secret, only its identity and the names of its values are shown.
+// TestPairHides: only the identity of a Secret and the names of its values are shown, wherever the Secret is.
 func TestPairHides(t *testing.T) {
 	const secret = `{"apiVersion":"v1","kind":"Secret","type":"Opaque","immutable":true,"metadata":{"name":"s","namespace":"shop","labels":{"a":"b"},` +
 		`"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"HIDDEN1","other.io/copy":"HIDDEN2"}},` +
@@ -71,7 +71,7 @@ func TestPairHides(t *testing.T) {
 	require.Contains(t, encoded(t, before), `"type":"Opaque"`)
 }
 
-// TestPairShows: nothing else is masked, and the versions themselves stay as they are.
+// TestPairShows: nothing else is masked, and the versions themselves do not change.
 func TestPairShows(t *testing.T) {
 	const text = `{"kind":"SecretStore","data":{"a":"the kind: Secrets","kind":"SecretProviderClass"},"spec":{"kind":["Secret"],"n":9007199254740993,"null":null}}`
 	object := decoded(t, text)
@@ -86,7 +86,7 @@ func TestPairShows(t *testing.T) {
 	require.JSONEq(t, one, encoded(t, object))
 }
 
-// FuzzPair: no value of a Secret is left, whatever surrounds it, and equal versions stay equal. The cost is linear.
+// FuzzPair: no value of a Secret is left, regardless of its surroundings, and equal versions stay equal. The cost is linear.
 func FuzzPair(f *testing.F) {
 	for _, text := range []string{`{"kind":"Secret","data":{"a":"b"}}`, `{"kind":"SecretList","items":[{"data":"x"}]}`, `{"kind":"List","items":[1,null,"kind: Secret"]}`} {
 		f.Add([]byte(text), []byte(`{"kind":"ConfigMap","metadata":{"annotations":{"a":"b"}}}`))
@@ -106,7 +106,7 @@ func FuzzPair(f *testing.F) {
 	})
 }
 
-// secretless is an object without its masks, which depend on the other version.
+// secretless returns an object without its masks, which depend on the other version.
 func secretless(object map[string]any) string {
 	text, _ := json.Marshal(object)
 	return strings.NewReplacer("*** (before)", "***", "*** (after)", "***").Replace(string(text))

@@ -18,7 +18,7 @@ import (
 
 var statusType = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 
-// pages is an API server with n works. It asks for a new start at the works of expired, once.
+// pages is an API server with n works. At the works of expired, the list expires once.
 type pages struct {
 	n, expired        int
 	limits, selectors []string
@@ -61,7 +61,7 @@ func (p *pages) client(t *testing.T) workclient.Interface {
 	return client
 }
 
-// TestRead: all pages are read in their order, even if the list expires on the API server meanwhile.
+// TestRead: all pages are read in order, even if the list expires on the API server meanwhile.
 func TestRead(t *testing.T) {
 	for _, n := range []int{0, 1, PageSize, 4*PageSize + 3} {
 		server := &pages{n: n, expired: 2 * PageSize}

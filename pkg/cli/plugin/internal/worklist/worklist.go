@@ -1,5 +1,5 @@
-// Package worklist reads the ManifestWorks of an owner, and keeps the parts that a view reads. A list of 10,000 ManifestWorks is about
-// 250 MB of JSON, and most of it is manifests. So at most a few pages of ManifestWorks are in memory at a time.
+// Package worklist reads the ManifestWorks of an owner, and keeps the parts that a view reads. A list of 10,000 ManifestWorks is about 250
+// MB of JSON, most of which is manifests. At most a few pages of ManifestWorks are in memory at a time.
 package worklist
 
 import (
@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// PageSize is the number of ManifestWorks in a page. A single one can be hundreds of kilobytes.
+	// PageSize is the number of ManifestWorks in a page. A single ManifestWork can have hundreds of kilobytes.
 	PageSize = 250
 	// pagesAhead is the number of pages that are read while an earlier one is decoded.
 	pagesAhead = 2
@@ -59,7 +59,7 @@ func Read(ctx context.Context, client workclient.Interface, selector string) (wo
 	return works, version, err
 }
 
-// continues returns the token with which an expired list continues from the current state. It is empty for any other error.
+// continues returns the token with which an expired list continues from the current state. The token is empty for any other error.
 func continues(err error) string {
 	var status apierrors.APIStatus
 	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {
@@ -86,7 +86,7 @@ func Metadata(ctx context.Context, client metadata.Interface, selector string) (
 }
 
 // Fetch reads some of the works, and replaces each with the parts that a view reads. A work that was deleted in the meantime keeps its
-// metadata. The API server answers from memory, with the version of the metadata or a later one.
+// metadata. The API server responds from memory, with the same version as the metadata or a later version.
 func Fetch(ctx context.Context, client workclient.Interface, works []work.Work, which []int) error {
 	keeper := NewKeeper()
 	group, ctx := errgroup.WithContext(ctx)
@@ -118,7 +118,7 @@ func NewKeeper() *Keeper { return &Keeper{digests: workcache.NewDigests()} }
 //   - its metadata without managedFields;
 //   - the digest of its spec;
 //   - its conditions;
-//   - the agent's reports about its manifests, if a condition of any of them may matter.
+//   - the agent's reports about its manifests, if any of their conditions may matter.
 func (k *Keeper) WorkOf(of *workv1.ManifestWork) work.Work {
 	object := &workv1.ManifestWork{ObjectMeta: of.ObjectMeta, Status: of.Status}
 	object.ManagedFields = nil

@@ -62,8 +62,8 @@ func TestWork(t *testing.T) {
 	require.JSONEq(t, string(want), string(got))
 }
 
-// TestManifestsThatMatter: the agent's reports about manifests stay if a condition may matter: if it decides on the state of the work, if
-// it explains why the work has not succeeded, or if the work keeps objects of another revision.
+// TestManifestsThatMatter: the agent's reports about manifests are kept if a condition may matter: if it determines the state of the work,
+// if it explains why the work has not succeeded, or if the work keeps objects of another revision.
 func TestManifestsThatMatter(t *testing.T) {
 	for name, change := range map[string]func(*workv1.ManifestWork, *metav1.Condition){
 		"not applied": func(_ *workv1.ManifestWork, c *metav1.Condition) { c.Status = "False" },
