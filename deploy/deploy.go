@@ -1,5 +1,5 @@
-// Package deploy carries the kustomization that brings this hub to where OCM's ClusterManager operator runs, so that the sandbox and
-// the tests apply the very files that an administrator does.
+// Package deploy embeds the kustomization that installs this hub where OCM's ClusterManager operator runs, so that the
+// sandbox and the tests apply the same files as an administrator.
 package deploy
 
 import (
@@ -17,17 +17,19 @@ import (
 //go:embed *.yaml base/*.yaml crds/*.yaml hub/*.yaml
 var files embed.FS
 
-// Render returns the objects that `kubectl kustomize deploy` prints: those of both parts.
+// Render returns the objects that `kubectl kustomize deploy` prints: the objects of both parts.
 func Render() ([]*unstructured.Unstructured, error) {
 	return render(".")
 }
 
-// RenderBase returns the objects that `kubectl kustomize deploy/base` prints: what the work image needs on any hub.
+// RenderBase returns the objects that `kubectl kustomize deploy/base` prints: the objects that the work image needs on
+// any hub.
 func RenderBase() ([]*unstructured.Unstructured, error) {
 	return render("base")
 }
 
-// RenderHub returns the objects that `kubectl kustomize deploy/hub` prints: what makes OCM's operator run the work image.
+// RenderHub returns the objects that `kubectl kustomize deploy/hub` prints: the objects that make OCM's operator run
+// the work image.
 func RenderHub() ([]*unstructured.Unstructured, error) {
 	return render("hub")
 }

@@ -1,5 +1,5 @@
-// Package docs reads the pages of the documentation, so that tests can try what they say: every command of a page is run by a test, or
-// marked as one that needs a real hub.
+// Package docs reads the pages of the documentation, so that tests can check them. Every command of a page is run by a
+// test, or marked as a command that needs a real hub.
 package docs
 
 import (
@@ -13,10 +13,10 @@ import (
 
 // Block is a fenced block of a page.
 type Block struct {
-	// Page is the path of its file, under the root of the repository; Line is that of its opening fence.
+	// Page is the path of its file, under the root of the repository; Line is the line of its opening fence.
 	Page string
 	Line int
-	// Language is what follows the opening fence.
+	// Language is the text after the opening fence.
 	Language string
 	// Marker is the comment before it, without its brackets; empty for none.
 	Marker string
@@ -32,13 +32,13 @@ const (
 	Sandbox = "run on a sandbox"
 	// Make is a block that calls targets of the Makefile and nothing else.
 	Make = "make"
-	// Foreign is an object of a tool that no test runs: it can be read, and no API server is asked about it.
+	// Foreign is an object of a tool that no test runs: it is parsed, but not sent to an API server.
 	Foreign = "of another tool"
 	// RealHub is a block that only a real hub, or a container engine, can run.
 	RealHub = "needs a real hub"
 )
 
-// Name is what follows "run:" or "run on a sandbox:" in the marker; empty for none.
+// Name is the text after "run:" or "run on a sandbox:" in the marker; empty for none.
 func (b *Block) Name() string {
 	_, name, _ := strings.Cut(b.Marker, ": ")
 	return name
@@ -52,7 +52,7 @@ func (b *Block) IsRunOnSandbox() bool {
 	return b.Marker == Sandbox || strings.HasPrefix(b.Marker, Sandbox+": ")
 }
 
-// Where names the block for a person.
+// Where returns the position of the block for messages.
 func (b *Block) Where() string { return fmt.Sprintf("%s:%d", b.Page, b.Line) }
 
 var (
@@ -89,7 +89,7 @@ func Blocks(page, content string) ([]Block, error) {
 	return blocks, nil
 }
 
-// Pages reads every page that a person is to read, by its path under root: those in docs/, and those that they lead to.
+// Pages returns every page for readers, by its path under root: the pages in docs/, and the pages that they link to.
 func Pages(root string) (map[string]string, error) {
 	paths := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "deploy/README.md"}
 	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {

@@ -13,7 +13,7 @@ import (
 // environmentFile is the file in a sandbox's directory with the commands that "sandbox env" prints.
 const environmentFile = "env"
 
-// samplesDirectory is the one with the story's manifests.
+// samplesDirectory is the directory with the demo's manifests.
 const samplesDirectory = "samples"
 
 func newEnvCommand() *cobra.Command {

@@ -1,5 +1,5 @@
-// Command sandbox runs an Open Cluster Management hub with this project's work hub, and its managed clusters, on
-// this machine: to watch it, to play with it, to test it. It needs nothing but Go.
+// Command sandbox runs an Open Cluster Management hub with this project's work hub, and its managed clusters, on this
+// machine, for demos, experiments and tests. It needs only Go.
 package main
 
 import (
@@ -14,13 +14,13 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	// A second Ctrl-C ends this process at once; the watchdog cleans up after it.
+	// A second Ctrl-C ends this process immediately; the watchdog cleans up after it.
 	context.AfterFunc(ctx, stop)
 	err := newCommand().ExecuteContext(ctx)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
-		// Whatever was under way failed because of that.
+		// The running operation failed because of the interrupt.
 		fmt.Fprintln(os.Stderr, "Interrupted.")
 		os.Exit(130)
 	default:

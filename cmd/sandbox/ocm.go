@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/tools"
 )
 
-// runAgainst builds this program against a checkout of OCM, and runs it in the place of this process. It returns only an error.
+// runAgainst builds this program against a checkout of OCM, and replaces this process with it. It returns only an error.
 func runAgainst(ctx context.Context, out io.Writer, checkout string) error {
 	checkout, err := filepath.Abs(checkout)
 	if err != nil {

@@ -26,7 +26,7 @@ func newOnlineCommand() *cobra.Command {
 	})
 }
 
-// newOnlineOrOfflineCommand returns a command with what both do.
+// newOnlineOrOfflineCommand returns a command with the behavior that both commands share.
 func newOnlineOrOfflineCommand(online bool, cmd *cobra.Command) *cobra.Command {
 	dir := ""
 	cmd.Args = cobra.MinimumNArgs(1)

@@ -51,11 +51,11 @@ func (o *options) stayUp(ctx context.Context, out io.Writer, s *sandbox.Sandbox)
 	}
 	control, err := s.Control()
 	if err != nil {
-		fmt.Fprintln(out, "This sandbox can't swap its work hub:", err) // The path of a socket may be too long, for one.
+		fmt.Fprintln(out, "This sandbox can't swap its work hub:", err) // For example, the path of a socket may be too long.
 	} else {
 		defer control.Close()
 	}
-	// Ctrl-C is how it is meant to end.
+	// Ctrl-C is the intended way to stop it.
 	return s.StayUp(ctx)
 }
 

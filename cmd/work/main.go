@@ -50,7 +50,7 @@ func arguments(given []string) []string {
 	return given
 }
 
-// exitCode returns the code that an error asks for; 1 otherwise.
+// exitCode returns the exit code of an error; 1 if the error has none.
 func exitCode(err error) int {
 	var coded interface{ ExitCode() int }
 	if errors.As(err, &coded) {

@@ -1,5 +1,5 @@
-// Package crds carries the CustomResourceDefinitions of this hub, so that binaries and tests install the very
-// bytes that `make generate` wrote.
+// Package crds embeds the CustomResourceDefinitions of this hub, so that binaries and tests install exactly the files
+// that `make generate` wrote.
 package crds
 
 import (

@@ -1,4 +1,5 @@
-// Package monitoring holds what makes Prometheus and Grafana read the hub's metrics: kubectl apply -k deploy/monitoring.
+// Package monitoring holds the configuration of Prometheus and Grafana for the hub's metrics: kubectl apply -k
+// deploy/monitoring.
 package monitoring
 
 import "embed"

@@ -1,4 +1,4 @@
-// Package webhooks carries the webhook configurations of this hub that the ClusterManager operator doesn't have.
+// Package webhooks embeds the webhook configurations of this hub that the ClusterManager operator does not have.
 package webhooks
 
 import (

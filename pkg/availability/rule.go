@@ -57,8 +57,8 @@ func trimRule(to, from *clusterv1.ManagedCluster) {
 // maxReason is the maximum length of the reason of a hold in messages, in bytes.
 const maxReason = 256
 
-// At returns the hold of a cluster at a time, and the time at which that changes by itself; zero if it never does. Windows that can't be
-// read count as a hold.
+// At returns the hold of a cluster at a time, and the time at which the hold changes by itself; zero if it never does.
+// Windows that can't be read count as a hold.
 func (r Rule) At(now time.Time) (hold placement.Hold, held bool, changes time.Time) {
 	if r.Held {
 		reason := revision.Shortened(plain.Line(r.Hold), maxReason)

@@ -20,17 +20,18 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// client is the client of the ManifestWorks of one cluster, or of all clusters if the namespace is empty. It answers as an API server
-// would, and does what sdk-go's source client does not: it rejects a patch or a deletion that was decided on an older version,
-// increments the generation with each change of the spec, and keeps a report that arrives while it writes.
-// The methods for the status and for deleting collections are missing: agents own the status, and nothing deletes collections.
+// client is the client of the ManifestWorks of one cluster, or of all clusters if the namespace is empty. It behaves
+// like an API server. Unlike sdk-go's source client, it rejects a patch or a deletion that is based on an older
+// version, increments the generation with each change of the spec, and keeps a report that arrives while it writes. The
+// methods for the status and for deleting collections are missing: agents own the status, and nothing deletes
+// collections.
 type client struct {
 	workv1client.ManifestWorkInterface
 	driver    *Driver
 	namespace string
 }
 
-// uid is the same for every hub, and after every restart.
+// uid returns the UID of a work. It is the same for every hub, and after every restart.
 func (c *client) uid(name string) types.UID {
 	return workUID(c.namespace, name)
 }
@@ -81,8 +82,8 @@ func (c *client) Patch(ctx context.Context, name string, kind types.PatchType, d
 	return c.write(ctx, before, changed)
 }
 
-// Update publishes a whole work, so that no difference has to be found in 20 kB of JSON. It takes labels, annotations, owners and the spec
-// from the work, if the work has the version that the hub has.
+// Update publishes a whole work, so that 20 kB of JSON need not be compared. It takes the labels, annotations, owners
+// and spec of the given work, if that has the hub's current version.
 func (c *client) Update(ctx context.Context, work *workv1.ManifestWork, _ metav1.UpdateOptions) (*workv1.ManifestWork, error) {
 	defer c.driver.lock(c.uid(work.Name))()
 	before, err := c.known(work.Name)
@@ -109,7 +110,7 @@ func (c *client) known(name string) (*workv1.ManifestWork, error) {
 
 // write publishes a changed work. A change of the metadata alone does not change the generation.
 func (c *client) write(ctx context.Context, before, changed *workv1.ManifestWork) (*workv1.ManifestWork, error) {
-	// Neither identity nor deletion can be changed.
+	// Neither the identity nor the deletion timestamp can be changed.
 	changed.Name, changed.Namespace, changed.DeletionTimestamp = before.Name, before.Namespace, before.DeletionTimestamp
 	was, what := c.driver.store.contents.contentOf(&before.Spec), c.driver.store.contents.contentOf(&changed.Spec)
 	if was != what {
@@ -122,8 +123,8 @@ func (c *client) write(ctx context.Context, before, changed *workv1.ManifestWork
 	return copyOf(c.driver.store.put(changed)), nil
 }
 
-// Delete publishes a deletion. A work that no agent has reported yet is removed at once, and any other when its agent confirms the
-// deletion.
+// Delete publishes a deletion. A work that no agent has reported yet is removed immediately. Any other work is removed
+// when its agent confirms the deletion.
 func (c *client) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
 	uid := c.uid(name)
 	defer c.driver.lock(uid)()
@@ -148,7 +149,7 @@ func (c *client) Delete(ctx context.Context, name string, options metav1.DeleteO
 	return nil
 }
 
-// deleting returns the work as one that is being deleted. If it was not being deleted before, the deletion starts now.
+// deleting returns the work with a deletion timestamp. If the work has none yet, the deletion starts now.
 func (d *Driver) deleting(work *workv1.ManifestWork) *workv1.ManifestWork {
 	deleting := copyOf(work)
 	if deleting.DeletionTimestamp.IsZero() {
@@ -169,8 +170,8 @@ func unchanged(work *workv1.ManifestWork, uid *types.UID, version *string) error
 	return nil
 }
 
-// Get is for a caller that must be certain: it makes the agent report again, waits a moment for the answer, and reads all reports of the
-// work that have arrived. It fails while the broker is unreachable.
+// Get is for callers that need the current status: it asks the agent to report again, waits briefly for the answer, and
+// processes all reports of the work that have arrived. It fails while the broker is unreachable.
 func (c *client) Get(ctx context.Context, name string, _ metav1.GetOptions) (*workv1.ManifestWork, error) {
 	heard, forget := c.driver.expectReport(c.namespace, c.uid(name))
 	defer forget()
@@ -204,14 +205,14 @@ func (c *client) Watch(_ context.Context, options metav1.ListOptions) (watch.Int
 	return c.driver.store.watch(options.ResourceVersion)
 }
 
-// clientset has ManifestWorks and nothing else.
+// clientset serves only ManifestWorks.
 type clientset struct {
 	workclientset.Interface
 	workv1client.AppliedManifestWorksGetter
 	driver *Driver
 }
 
-// IsWatchListSemanticsUnSupported makes an informer list first, and watch then.
+// IsWatchListSemanticsUnSupported makes an informer list first and then watch.
 func (c *clientset) IsWatchListSemanticsUnSupported() bool { return true }
 
 // WorkV1 implements workclientset.Interface.
@@ -225,7 +226,7 @@ func (c *clientset) ManifestWorks(namespace string) workv1client.ManifestWorkInt
 // RESTClient implements workv1client.WorkV1Interface.
 func (c *clientset) RESTClient() rest.Interface { return nil }
 
-// patched is what a patch makes of a work. The contents of a work are decoded only for a patch that is about them.
+// patched returns a work with a patch applied. The contents of the work are decoded only if the patch changes them.
 func patched(kind types.PatchType, before *workv1.ManifestWork, data []byte) (*workv1.ManifestWork, error) {
 	if kind != types.MergePatchType || !onlyMetadata(data) {
 		return utils.Patch(kind, before, data)
@@ -239,7 +240,7 @@ func patched(kind types.PatchType, before *workv1.ManifestWork, data []byte) (*w
 	return changed, nil
 }
 
-// onlyMetadata reports whether a merge patch is about metadata and nothing else.
+// onlyMetadata reports whether a merge patch changes only metadata.
 func onlyMetadata(data []byte) bool {
 	var patch map[string]json.RawMessage
 	if json.Unmarshal(data, &patch) != nil {

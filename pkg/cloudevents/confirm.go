@@ -12,15 +12,16 @@ import (
 )
 
 const (
-	// confirmAfter is how long an agent may take, at first, to report anything about a write. The time doubles each time the write is sent
-	// again: most silent agents are offline, and ask for their works when they are back.
+	// confirmAfter is the initial time in which an agent must report a write. The time doubles each time the write is
+	// sent again, because most silent agents are offline, and ask for their works when they reconnect.
 	confirmAfter = 15 * time.Second
-	// unsettledAfter is how long a cluster may be in progress, at first, before its agent is asked. The time doubles each time after that.
+	// unsettledAfter is the initial time that a cluster may be in progress before its agent is asked. The time doubles
+	// after each question.
 	unsettledAfter = time.Minute
-	// longestPause bounds both.
+	// longestPause is the maximum of both times.
 	longestPause = 16 * time.Minute
-	// auditInterval is how often all agents are asked for their works. An agent that is not asked reports only changes: a lost report would
-	// stay unknown forever.
+	// auditInterval is how often all agents are asked for their works. Otherwise an agent reports only changes, and a
+	// lost report would never be repeated.
 	auditInterval = 30 * time.Minute
 )
 
@@ -31,7 +32,7 @@ func pause(first, longest time.Duration, times int) time.Duration {
 
 // write is a write of a work that no agent has confirmed, or whose cluster is not settled.
 type write struct {
-	// at is the time of the first send, and sent the time of the last.
+	// at is the time of the first send, and sent is the time of the last send.
 	at, sent time.Time
 	// due is when to check whether the write was confirmed, and looks is the number of checks so far.
 	due   time.Time
@@ -58,8 +59,8 @@ func (d *Driver) again(w *write, there bool, wait time.Duration) time.Duration {
 	return wait
 }
 
-// expectAnswers starts the timers of all works, because their agents are about to be asked. A restarted agent has lost its works, and
-// answers nothing. If its own question was lost too, nothing else would reveal that.
+// expectAnswers starts the timers of all works, because their agents are about to be asked. A restarted agent has lost
+// its works, and does not answer. If its own question was lost too, only these timers detect that.
 func (d *Driver) expectAnswers(ctx context.Context) error {
 	works, _ := d.store.in(metav1.NamespaceAll)
 	for _, work := range works {
@@ -77,16 +78,16 @@ func (d *Driver) expectAnswers(ctx context.Context) error {
 		}
 		d.store.mu.Unlock()
 		if !looked {
-			d.lookAfter(work, confirmAfter+d.link.agentReturn) // An agent that is reconnecting asks by itself.
+			d.lookAfter(work, confirmAfter+d.link.agentReturn) // A reconnecting agent asks for its works by itself.
 		}
 	}
 	return nil
 }
 
-// confirmTask sends a work again if its agent has not reported its generation, or if it was deleted and is not gone: an event that a broker
-// loses must not fail a rollout. An agent that receives the same generation twice does nothing. If a cluster has been in progress for long,
-// its agent is asked: the last report may have been lost. A writer's lock is taken only for a deletion, because a writer may be waiting for
-// the broker.
+// confirmTask sends a work again if its agent has not reported the work's generation, or has not confirmed its
+// deletion: an event that a broker loses must not fail a rollout. An agent that receives the same generation twice does
+// nothing. If a cluster has been in progress for a long time, its agent is asked, because the last report may have been
+// lost. The writers' lock is taken only for a deletion, because a writer may be waiting for the broker.
 type confirmTask struct{ uid types.UID }
 
 func (t confirmTask) perform(ctx context.Context, d *Driver) (again time.Duration, err error) {
@@ -119,16 +120,16 @@ func (t confirmTask) perform(ctx context.Context, d *Driver) (again time.Duratio
 type look struct {
 	record *record
 	work   *workv1.ManifestWork
-	// write is nil if there is nothing to confirm, and was is a copy of it.
+	// write is nil if there is nothing to confirm; was is a copy of write.
 	write *write
 	was   write
-	// wait is the remaining time of the current write, if the timer was that of an older write.
+	// wait is the remaining time of the current write, if the timer belonged to an older write.
 	wait time.Duration
 	// arrived is true if the agent reported the write, and unread is true if a report of the work is not processed yet.
 	arrived, unread bool
 }
 
-// look checks whether a write was confirmed. If it was, and the cluster has settled, the write is done.
+// look checks whether a write was confirmed. If the write was confirmed and the cluster has settled, the write is done.
 func (d *Driver) look(uid types.UID) (l look) {
 	s := d.store
 	s.mu.Lock()
@@ -150,7 +151,8 @@ func (d *Driver) look(uid types.UID) (l look) {
 	return look{record: r, work: r.work, write: r.write, was: *r.write, arrived: arrived, unread: r.kept != nil}
 }
 
-// askUnsettled asks the agent of a cluster that has been in progress for long. The first check asks nothing: most clusters settle soon.
+// askUnsettled asks the agent of a cluster that has been in progress for a long time. The first check does not ask,
+// because most clusters settle soon.
 func (d *Driver) askUnsettled(ctx context.Context, l look) (again time.Duration, err error) {
 	again = d.again(l.write, false, pause(unsettledAfter, longestPause, l.was.looks))
 	if l.was.looks == 0 || !d.mayAsk(l.work.Namespace) {

@@ -14,12 +14,12 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// content is what the works of one revision hold. There is one for each revision, not for each work. It is never changed.
+// content is the content of all works of one revision. There is one for each revision, not for each work. It is immutable.
 type content struct {
 	spec workv1.ManifestWorkSpec
-	// payload is the spec as events carry it, encoded once.
+	// payload returns the spec as encoded in events. It encodes the spec only once.
 	payload func() ([]byte, error)
-	// problem is what an agent would refuse, without saying so; nil where it would not.
+	// problem returns the error for which an agent would silently reject the spec; nil if the agent would accept it.
 	problem func() error
 }
 
@@ -35,7 +35,8 @@ func newContent(spec *workv1.ManifestWorkSpec) *content {
 	return c
 }
 
-// contents finds the content that equals a spec. It keeps no content alive: a content that no work holds any more is garbage collected.
+// contents finds the content that equals a spec. It holds only weak references, so a content is garbage collected when
+// no work holds it.
 type contents struct {
 	mu    sync.Mutex
 	known map[work.Sum]weak.Pointer[content]
@@ -60,7 +61,7 @@ func (c *contents) contentOf(spec *workv1.ManifestWorkSpec) *content {
 	return made
 }
 
-// drop forgets a content that is gone, unless the same came back.
+// drop forgets a content that was garbage collected, unless an equal content was added again.
 func (c *contents) drop(key work.Sum) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +70,8 @@ func (c *contents) drop(key work.Sum) {
 	}
 }
 
-// copyOf is a copy of a work that may be changed, but for the bytes of its manifests: those of all works of a revision are the same.
+// copyOf returns a copy of a work. The caller may change everything except the bytes of its manifests, which all works
+// of a revision share.
 func copyOf(of *workv1.ManifestWork) *workv1.ManifestWork {
 	manifests := of.Spec.Workload.Manifests
 	bare := *of

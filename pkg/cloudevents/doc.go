@@ -1,15 +1,15 @@
 // Package cloudevents carries ManifestWorks to OCM's work agents over a broker (MQTT) or a gRPC server, with sdk-go's codec and options.
 //
-// An API server keeps works; a broker does not. So this package does what an API server would do for the rest of the hub:
+// An API server stores works; a broker does not. So this package does what an API server would do for the rest of the hub:
 //
-//   - It keeps the works in memory (store), counts generations, and rejects a patch that was decided on an older version (client).
+//   - It keeps the works in memory (store), counts generations, and rejects a patch that is based on an older version (client).
 //   - After a restart the memory is empty. The hub asks the agents for their works (link). Each agent reports the metadata and the status
-//     of its works; the content is that of the revision whose hash a work has (restore). No decision is made until the agents have reported
+//     of its works; the content comes from the revision whose hash a work has (restore). No decision is made until the agents have reported
 //     as many works as the ManifestWorkReplicaSets had, or until a timeout (Driver.Restore).
 //   - It reports to the Connection when the broker is unreachable, and when it is reachable again.
 //
-// The store has a record for each work, and an entry for each cluster. A broker loses events, so the driver looks after each write until
-// its work has settled (confirmTask). These are the states of a work:
+// The store has a record for each work, and an entry for each cluster. A broker may lose events, so the driver tracks
+// each write until its work has settled (confirmTask). These are the states of a work:
 //
 //	                report of its             available, not
 //	write ─► written ─ generation ─► confirmed ─ progressing ─► settled ◄──────────┐

@@ -23,17 +23,19 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
 )
 
-// SourceID is the name of upstream's hub toward agents and brokers. With the same name, this hub owns the works that upstream's published.
+// SourceID is the name that upstream's hub uses toward agents and brokers. With the same name, this hub owns the works
+// that upstream's hub published.
 const SourceID = "mwrsctrl"
 
 // DefaultAgentReturn is the time that an agent may take to reconnect after the broker was unavailable: sdk-go's clients wait for up to two
 // minutes before they try again.
 const DefaultAgentReturn = 2 * time.Minute
 
-// workers is the number of reports that are processed at the same time, and of events that are sent in addition to the controller's.
+// workers is the maximum number of reports processed concurrently. It is also the maximum number of events sent
+// concurrently, in addition to the controller's events.
 const workers = 4
 
-// Driver carries works to agents, and their reports back.
+// Driver carries works to the agents, and the agents' reports back.
 type Driver struct {
 	clock  clock.PassiveClock
 	owners Owners
@@ -46,13 +48,13 @@ type Driver struct {
 	codec   generic.Codec[*workv1.ManifestWork]
 	limiter flowcontrol.RateLimiter
 	locks   keymutex.KeyMutex
-	// tasks are the clusters whose events are to be read.
+	// tasks holds the clusters with events to read.
 	tasks Queue
-	// mends are reports that can't be processed at once. They may take a while, and no other report waits for them.
+	// mends holds reports that can't be processed immediately. They may take a while, and no other report waits for them.
 	mends Queue
-	// sends are events to send. They may take a while, and no report waits for them.
+	// sends holds events to send. They may take a while, and no report waits for them.
 	sends Queue
-	// await waits until a condition is true, at most for patience, and reports whether it is.
+	// await waits until a condition is true, for at most patience, and reports whether the condition is true.
 	await await
 
 	// reconnects are the pauses between attempts to connect.
@@ -69,18 +71,19 @@ type Driver struct {
 	restored time.Time
 }
 
-// Parts are what a Driver runs on. New brings goroutines and timers. A simulation brings parts of its own, to play a broker that loses,
-// duplicates, reorders and delays events, and to repeat what it played.
+// Parts are the components that a Driver runs on. New provides goroutines and timers. A simulation provides its own
+// parts, to simulate a broker that loses, duplicates, reorders and delays events, and to make runs reproducible.
 type Parts struct {
 	// Transport carries the events.
 	Transport options.CloudEventTransport
-	// Tasks, Mends and Sends hold what the driver has to do: events to read, reports to mend, and events to send.
+	// Tasks, Mends and Sends hold the driver's pending tasks: events to read, reports to mend, and events to send.
 	Tasks, Mends, Sends Queue
-	// Await lets the rest of the world continue until something is true, for at most the given time. It reports whether it is true.
+	// Await lets everything else continue until done returns true, for at most the given time. It reports whether done
+	// returned true.
 	Await func(ctx context.Context, patience time.Duration, done func() bool) bool
 }
 
-// New returns a driver that does nothing yet: its caller calls Start. It fails if the configuration is wrong.
+// New returns a driver that does nothing until the caller calls Start. It fails if the configuration is invalid.
 func New(o Options) (*Driver, error) {
 	if o.ClientID == "" {
 		return nil, errors.New("--cloudevents-client-id is empty: name this hub, with a name that no other client of the broker has")
@@ -98,7 +101,7 @@ func New(o Options) (*Driver, error) {
 	}), nil
 }
 
-// Assemble returns a driver that is not connected, and that does nothing by itself: its caller connects it and calls Do.
+// Assemble returns a driver that is not connected and does nothing by itself. The caller connects it and calls Do.
 func Assemble(o Options, parts Parts) *Driver {
 	d := &Driver{
 		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), rush: newRush(o.Clock), locks: keymutex.NewHashed(1024),
@@ -112,8 +115,8 @@ func Assemble(o Options, parts Parts) *Driver {
 	return d
 }
 
-// Start works until the context ends. The driver connects and reconnects by itself: an abort must not wait for the restart of a process
-// that found no broker.
+// Start runs the driver until the context ends. The driver connects and reconnects by itself, so that an abort does not
+// have to wait for the restart of a process that did not reach a broker.
 func (d *Driver) Start(ctx context.Context) {
 	go d.keepConnected(ctx)
 	for _, q := range []Queue{d.tasks, d.mends, d.sends} {
@@ -130,8 +133,8 @@ func (d *Driver) Start(ctx context.Context) {
 // reconnects are the pauses between attempts to connect. They are short, because an abort may wait for the broker.
 var reconnects = wait.Backoff{Duration: 2 * time.Second, Cap: 30 * time.Second, Steps: 5, Factor: 2, Jitter: 0.5}
 
-// steadyAfter is how long a connection must last before the pauses start with the shortest one again. After each connection, all agents
-// report: a broker that accepts and closes connections must not cause that every few seconds.
+// steadyAfter is how long a connection must last before the pauses are reset to the shortest one. All agents report
+// after each connect, and a broker that keeps accepting and closing connections must not cause that every few seconds.
 const steadyAfter = 2 * time.Minute
 
 // keepConnected connects, receives events, and connects again whenever the transport fails.
@@ -183,10 +186,10 @@ func (d *Driver) Connect(ctx context.Context) error {
 	return nil
 }
 
-// Disconnect closes the connection, which has failed.
+// Disconnect closes a failed connection.
 func (d *Driver) Disconnect(ctx context.Context) error { return d.link.disconnect(ctx) }
 
-// Receive takes an event of an agent.
+// Receive accepts an event from an agent.
 func (d *Driver) Receive(ctx context.Context, event cloudevents.Event) { d.arrived(ctx, event) }
 
 // Knows reports whether Restore would return now.
@@ -194,7 +197,8 @@ func (d *Driver) Knows(ctx context.Context, expected map[string]int) bool {
 	return len(expected) == 0 || d.knows(ctx, expected)
 }
 
-// Collect collects the changes of works from now on, as an informer would see them. Each call of changes returns the new ones.
+// Collect collects all future changes of works, as an informer would see them. Each call of changes returns the new
+// changes.
 func (d *Driver) Collect() (changes func() []watch.Event) {
 	w := newCollector()
 	d.store.watchers[w] = true
@@ -243,7 +247,7 @@ func newTasks(clk clock.PassiveClock) Queue {
 		workqueue.NewTypedItemExponentialFailureRateLimiter[Task](RetryAfter, RetryAtMost), config)
 }
 
-// Do performs the next task of one of the driver's queues. It reports whether there may be another.
+// Do performs the next task of one of the driver's queues. It reports whether there may be another task.
 func (d *Driver) Do(ctx context.Context, queue Queue) bool {
 	t, over := queue.Get()
 	if over {
@@ -253,7 +257,7 @@ func (d *Driver) Do(ctx context.Context, queue Queue) bool {
 	again, err := t.perform(ctx, d)
 	switch {
 	case err != nil && !d.Reachable():
-		queue.AddAfter(t, answerInterval) // The log has one line for the outage, not one for each work.
+		queue.AddAfter(t, answerInterval) // The log gets one line for the outage, not one for each work.
 	case err != nil:
 		klog.FromContext(ctx).Error(err, "A task failed and will be retried", "task", fmt.Sprintf("%T%+v", t, t))
 		queue.AddRateLimited(t)

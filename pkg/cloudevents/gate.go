@@ -18,37 +18,41 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// Refusal is the reason why an event of an agent is dropped. There are only a few, because they are the values of a metric label.
+// Refusal is the reason why an event of an agent is dropped. There are only a few reasons, because they are the values
+// of a metric label.
 type Refusal string
 
 // The reasons to drop an event.
 const (
-	// RefusedKind means that it is neither a report nor a question of an agent, or can't be read.
+	// RefusedKind means that the event is neither a report nor a question of an agent, or can't be read.
 	RefusedKind Refusal = "kind"
-	// RefusedCluster means that it names no cluster, a cluster other than that of its topic, or a name that no cluster can have.
+	// RefusedCluster means that the event does not name a cluster, or names a cluster other than the one in its topic,
+	// or contains a name that is not valid for a cluster.
 	RefusedCluster Refusal = "cluster"
-	// RefusedWork means that it is about a work of another cluster, or of another source.
+	// RefusedWork means that the event is about a work of another cluster, or of another source.
 	RefusedWork Refusal = "work"
-	// RefusedSequence means that its sequence ID is not a number, or lies in the future: no later report would ever count.
+	// RefusedSequence means that its sequence ID is not a number, or is in the future: otherwise no later report would
+	// ever count.
 	RefusedSequence Refusal = "sequence"
-	// RefusedQuota means that its cluster reports too many works that this hub does not know, or more than it may hold in memory.
+	// RefusedQuota means that the event's cluster reports too many works that this hub does not know, or exceeds its
+	// share of memory.
 	RefusedQuota Refusal = "quota"
-	// RefusedSize means that it is larger than a report can be.
+	// RefusedSize means that the event is larger than a report can be.
 	RefusedSize Refusal = "size"
-	// RefusedGeneration means that it reports a generation that this hub never gives a work.
+	// RefusedGeneration means that the event reports a generation that this hub never assigns to a work.
 	RefusedGeneration Refusal = "generation"
 )
 
-// Refusals are all reasons to drop an event.
+// Refusals lists all reasons to drop an event.
 var Refusals = []Refusal{RefusedKind, RefusedCluster, RefusedWork, RefusedSequence, RefusedQuota, RefusedSize, RefusedGeneration}
 
-// maxAhead is how far an agent's clock may be ahead of the hub's, at most, for its reports to count.
+// maxAhead is how far an agent's clock may be ahead of the hub's before its reports are refused.
 const maxAhead = 24 * time.Hour
 
-// maxSequence is how many digits a sequence ID has at most.
+// maxSequence is the maximum number of digits in a sequence ID.
 const maxSequence = 19
 
-// gate admits the events that an agent may send: those about its own cluster.
+// gate admits the events that an agent may send: events about its own cluster.
 type gate struct {
 	clock clock.PassiveClock
 	// clusterOf returns the cluster of a work; empty if the hub does not have the work.
@@ -67,7 +71,7 @@ func (g *gate) judge(cluster string, event *cloudevents.Event) (asks bool, why R
 	return false, g.judgeReport(kind, event.Extensions(), cluster)
 }
 
-// judgeReport returns why an event that does not ask for works is dropped.
+// judgeReport returns why an event that does not ask for works is dropped, if it is.
 func (g *gate) judgeReport(kind *eventtypes.CloudEventsType, extensions map[string]any, cluster string) Refusal {
 	switch {
 	case kind.SubResource != eventtypes.SubResourceStatus || !reports.Has(kind.Action):
@@ -94,7 +98,8 @@ func namedCluster(ctx context.Context, event *cloudevents.Event) (cluster string
 var reports = sets.New(eventtypes.CreateRequestAction, eventtypes.UpdateRequestAction, eventtypes.DeleteRequestAction,
 	eventtypes.ResyncResponseAction)
 
-// ownWork reports whether a report is about a work of the cluster that it came from, and of this source: its UID is made of both.
+// ownWork reports whether a report is about a work of the cluster that sent it, and of this source. The UID of a work
+// is derived from both.
 func (g *gate) ownWork(extensions map[string]any, cluster string) bool {
 	id, err := cloudeventstypes.ToString(extensions[eventtypes.ExtensionResourceID])
 	if err != nil {

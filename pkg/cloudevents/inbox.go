@@ -12,18 +12,21 @@ import (
 )
 
 const (
-	// maxEvent is the largest event of an agent, in bytes. The template of a status fits into the API server's limit of 1.5 MB.
+	// maxEvent is the largest event of an agent, in bytes. The template in a report fits into the API server's limit of
+	// 1.5 MB.
 	maxEvent = 4 << 20
 	// maxWorkMeta is the largest metadata of a work in an event, in bytes: the API server accepts 256 KiB of annotations.
 	maxWorkMeta = 512 << 10
 	// clusterBytes limits the memory for the events of a cluster that the hub has not processed yet.
 	clusterBytes = 16 << 20
-	// allBytes is the limit for all clusters together. Beyond it, each cluster may still use assuredBytes.
+	// allBytes limits the memory for the events of all clusters together. Beyond this limit, each cluster may still use
+	// assuredBytes.
 	allBytes     = 128 << 20
 	assuredBytes = 64 << 10
 	// eventBytes is the memory for an event in addition to its data and its extensions.
 	eventBytes = 2 << 10
-	// turnEvents and turnBytes limit how many events of a cluster are read before the next cluster has its turn.
+	// turnEvents and turnBytes limit the number and size of a cluster's events that are read before the next cluster
+	// has its turn.
 	turnEvents = 32
 	turnBytes  = 256 << 10
 )
@@ -38,7 +41,7 @@ type letter struct {
 // others.
 type inbox struct {
 	waiting []letter
-	// came is the number of events that have arrived, and read the number of those that were read.
+	// came is the number of events that have arrived, and read is the number of events that were read.
 	came, read int64
 	// lost is true if an event was dropped for lack of memory while others waited.
 	lost bool
@@ -85,7 +88,8 @@ func (s *store) nextLetter(name string) (l letter, found bool) {
 	return l, true
 }
 
-// isRead notes that an event of a cluster was read. It reports whether that was the last event and earlier events were dropped.
+// isRead records that an event of a cluster was read. It reports whether that was the last event and earlier events
+// were dropped.
 func (s *store) isRead(name string, l letter) (lost bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +118,7 @@ func (s *store) mark(name string) (isRead func() bool) {
 	}
 }
 
-// sizeOf returns the memory for an event, and the part of it for the metadata of its work.
+// sizeOf returns the memory needed for an event, and the part of that memory used by the metadata of its work.
 func sizeOf(event *cloudevents.Event) (size, meta int) {
 	size = eventBytes + len(event.Data()) + len(event.ID()) + len(event.Source())
 	for name, value := range event.Extensions() {
@@ -126,7 +130,7 @@ func sizeOf(event *cloudevents.Event) (size, meta int) {
 	return size, meta
 }
 
-// costOf returns the approximate memory for a kept report.
+// costOf returns the approximate memory needed for a kept report.
 func costOf(work *workv1.ManifestWork) int {
 	data, err := json.Marshal(work)
 	if err != nil {
@@ -135,8 +139,8 @@ func costOf(work *workv1.ManifestWork) int {
 	return eventBytes + len(data)
 }
 
-// arrived adds an event of an agent, to be read when its cluster has its turn. It must not block, because the transport delivers one event
-// at a time.
+// arrived queues an event of an agent until its cluster has its turn. It must not block, because the transport delivers
+// one event at a time.
 func (d *Driver) arrived(ctx context.Context, event cloudevents.Event) {
 	cluster, ok := namedCluster(ctx, &event)
 	size, meta := sizeOf(&event)
@@ -169,7 +173,7 @@ func (t readTask) perform(ctx context.Context, d *Driver) (again time.Duration, 
 		d.read(ctx, t.cluster, &l.event)
 		size += l.size
 		if d.store.isRead(t.cluster, l) && d.mayAsk(t.cluster) {
-			// Ask for the dropped events, now that there is memory again.
+			// Ask for the dropped events, because memory is available again.
 			if err := d.link.ask(ctx, t.cluster); err != nil {
 				klog.FromContext(ctx).V(2).Info("The agent was not asked again", "cluster", t.cluster, "error", err.Error())
 			}

@@ -29,15 +29,15 @@ type link struct {
 	metrics     Metrics
 	clock       clock.PassiveClock
 
-	// up is true if events can be sent and agents can be heard, and upSince is when it last became true; nil before the first time.
+	// up is true if events can be sent and received, and upSince is when it last became true; nil before the first time.
 	up      atomic.Bool
 	upSince atomic.Pointer[time.Time]
 }
 
-// broker is the name of the source that the Connection hears of.
+// broker is the name of the source in calls of the Connection.
 const broker = "broker"
 
-// connect connects and subscribes. After it, agents are heard.
+// connect connects and subscribes. When it returns, the hub receives the agents' events.
 func (l *link) connect(ctx context.Context) error {
 	if err := l.Connect(ctx); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (l *link) connect(ctx context.Context) error {
 	return nil
 }
 
-// disconnect closes the transport, which has failed.
+// disconnect closes the failed transport.
 func (l *link) disconnect(ctx context.Context) error {
 	if l.up.Swap(false) {
 		klog.FromContext(ctx).Info("The broker is not connected: nothing is written to any cluster until the connection is restored")
@@ -70,9 +70,9 @@ func (l *link) disconnect(ctx context.Context) error {
 // limit, a server that stops responding would block the hub, even if another server is available.
 const sendPatience = 10 * time.Second
 
-// Send implements options.CloudEventTransport. It sends nothing to a name that no cluster can have. In an MQTT topic, "+" and "#" would
-// make the broker end the connection, which carries the works of all clusters, and "/" would lead to another topic. A gRPC server may use
-// the name in the same way.
+// Send implements options.CloudEventTransport. It sends nothing to an invalid cluster name. In an MQTT topic, "+" and
+// "#" would make the broker close the connection, which carries the works of all clusters, and "/" would lead to
+// another topic. A gRPC server may use the name in the same way.
 func (l *link) Send(ctx context.Context, event cloudevents.Event) error {
 	if !l.up.Load() {
 		return errAway

@@ -13,31 +13,33 @@ import (
 )
 
 const (
-	// rushClusters is how many clusters must report within a second to count as many at once, for example after an outage.
+	// rushClusters is the number of clusters that must report within a second to count as a rush, for example after an
+	// outage.
 	rushClusters = 200
-	// rushPause is how long after such a second the broker may still hold reports of it.
+	// rushPause is how long after such a second the broker may still hold reports from it.
 	rushPause = 5 * time.Second
-	// rushMost is for how long a rush excuses an agent that does not answer. A fleet that always reports at that rate delays no abort for
-	// longer.
+	// rushMost is the maximum time for which a rush excuses an agent that does not answer. Even a fleet that always
+	// reports at that rate delays an abort by no more than this time.
 	rushMost = time.Minute
 )
 
-// rush detects that many agents report at once. An answer then waits behind their reports, in the agents and in the broker, where the hub
-// can't see it: a missing answer means nothing yet. It counts clusters and not events, so that one agent can't make a rush.
+// rush detects that many agents report at once. During a rush, an answer waits behind other reports in the agents and
+// in the broker, where the hub can't see it. A missing answer therefore does not mean that the agent is offline. rush
+// counts clusters, not events, so that a single agent can't cause a rush.
 type rush struct {
 	clock clock.PassiveClock
 
 	mu sync.Mutex
-	// second is when the second began that is counted, and clusters are those that reported in it.
+	// second is the start of the second that is counted, and clusters holds the clusters that reported in it.
 	second   time.Time
 	clusters map[string]bool
-	// since is when the rush began, and last when it was seen last; zero for never.
+	// since is when the rush began, and last is when it was last detected; zero for never.
 	since, last time.Time
 }
 
 func newRush(clk clock.PassiveClock) *rush { return &rush{clock: clk, clusters: map[string]bool{}} }
 
-// note notes that the agent of a cluster sent something.
+// note records that the agent of a cluster sent an event.
 func (r *rush) note(cluster string) {
 	now := r.clock.Now()
 	r.mu.Lock()
@@ -56,7 +58,7 @@ func (r *rush) note(cluster string) {
 	r.last = now
 }
 
-// excuses reports whether an agent that does not answer may be kept from it by a rush.
+// excuses reports whether a rush may be the reason that an agent does not answer.
 func (r *rush) excuses() bool {
 	now := r.clock.Now()
 	r.mu.Lock()
@@ -64,11 +66,11 @@ func (r *rush) excuses() bool {
 	return now.Sub(r.last) < rushPause && now.Sub(r.since) < rushMost
 }
 
-// answerPatience is how long an agent may take to answer before it counts as offline. Agents that are connected answer within a moment. An
-// abort that has to ask an agent first is delayed by this time if the agent is offline.
+// answerPatience is how long an agent may take to answer before it counts as offline. Connected agents answer almost
+// immediately. An abort that must first ask an offline agent is delayed by this time.
 const answerPatience = 3 * time.Second
 
-// questions is how often an agent is asked in that time: a question may be lost, and so may an answer.
+// questions is how often an agent is asked in that time, because a question or an answer may be lost.
 const questions = 3
 
 // expectReport returns a function that reports whether the agent has reported the work since this call. The caller must call forget.
@@ -91,9 +93,10 @@ func (d *Driver) expectReport(cluster string, uid types.UID) (heard func() bool,
 		}
 }
 
-// awaitReport asks an agent, and waits for as long as a connected agent may take to answer. A broker can lose a report. An agent that
-// answers a question while it sends another report can send the older of the two last. In both cases, the hub holds an outdated status
-// until the agent is asked again. awaitReport fails if an agent does not answer while many agents report at once: it may still answer.
+// awaitReport asks an agent, and waits for as long as a connected agent may take to answer. A broker can lose a report.
+// An agent that answers a question while it sends another report may send the older report last. In both cases, the hub
+// holds an outdated status until the agent is asked again. awaitReport fails if an agent does not answer while many
+// agents report at once, because the agent may still answer.
 func (d *Driver) awaitReport(ctx context.Context, cluster string, heard func() bool) error {
 	for range questions {
 		if err := d.link.ask(ctx, cluster); err != nil {
@@ -110,7 +113,7 @@ func (d *Driver) awaitReport(ctx context.Context, cluster string, heard func() b
 	return nil
 }
 
-// readOutPatience is how long reports may take to be read before the caller has to try again.
+// readOutPatience is how long the caller waits for reports to be read before it must try again.
 const readOutPatience = 5 * time.Second
 
 // readOut waits until the hub has read every event that has arrived from a cluster, and has processed the report of a work. An agent is not
@@ -132,13 +135,13 @@ func (d *Driver) readOut(ctx context.Context, cluster string, uid types.UID) err
 	return nil
 }
 
-// await waits until done returns true, at most for patience. It reports whether done returned true.
+// await waits until done returns true, for at most patience. It reports whether done returned true.
 type await func(ctx context.Context, patience time.Duration, done func() bool) bool
 
 // pollInterval is the time between two calls of done.
 const pollInterval = 10 * time.Millisecond
 
-// poll is the await of a running hub.
+// poll implements await for a running hub.
 func poll(ctx context.Context, patience time.Duration, done func() bool) bool {
 	return wait.PollUntilContextTimeout(ctx, pollInterval, patience, true, func(context.Context) (bool, error) { return done(), nil }) == nil
 }

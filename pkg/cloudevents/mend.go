@@ -15,13 +15,14 @@ import (
 )
 
 const (
-	// renewalsAtOnce is how often a work is sent again without a pause if its agent reports a newer generation, and renewalPause is the
-	// pause after that. So an agent that always does so, or another hub with the same source ID, causes little.
+	// renewalsAtOnce is how often a work is sent again without a pause if its agent reports a newer generation, and
+	// renewalPause is the pause after that. This limits the load from an agent that always reports a newer generation,
+	// or from another hub with the same source ID.
 	renewalsAtOnce = 3
 	renewalPause   = longestPause / 2
 )
 
-// mendTask processes the report of a work that could not be processed at once. It may wait for the API server or the broker.
+// mendTask processes a report that could not be processed immediately. It may wait for the API server or the broker.
 type mendTask struct{ uid types.UID }
 
 func (t mendTask) perform(ctx context.Context, d *Driver) (again time.Duration, err error) {
@@ -36,8 +37,8 @@ func (t mendTask) perform(ctx context.Context, d *Driver) (again time.Duration, 
 	return again, err
 }
 
-// mend processes a report that could not be processed at once. An agent may report new content before the write of it has ended: with the
-// lock held, the write has ended (P5).
+// mend processes a report that could not be processed immediately. An agent may report new content before the write of
+// that content has ended. mend holds the lock of the work, so the write has ended (P5).
 func (d *Driver) mend(ctx context.Context, report *workv1.ManifestWork) (again time.Duration, err error) {
 	defer d.lock(report.UID)()
 	switch d.store.report(report) {
@@ -45,8 +46,8 @@ func (d *Driver) mend(ctx context.Context, report *workv1.ManifestWork) (again t
 	case unknown:
 		again, err = d.restore(ctx, report)
 	case unsure:
-		// The write failed, but the agent has the new content. Its writer retries: sending the work that the hub still holds would revert the
-		// cluster for a moment (P5).
+		// The write failed, but the agent has the new content. The writer will retry. Sending the work that the hub
+		// still holds would briefly revert the cluster (P5).
 		if again = confirmAfter - d.unexpectedFor(report.UID); again <= 0 {
 			again, err = d.renew(ctx, report)
 		}
@@ -77,7 +78,7 @@ func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again 
 		return 0, err
 	}
 	if wait := d.mayRenew(report.UID); wait > 0 {
-		d.unexpectedFor(report.UID) // Its agent reports nothing new until the work is sent, so nothing waits for its reports.
+		d.unexpectedFor(report.UID) // The agent reports nothing new until the work is sent, so nothing waits for its reports.
 		return wait, nil
 	}
 	klog.FromContext(ctx).Info("Sending a ManifestWork again: its agent does not have the expected content",
@@ -95,7 +96,7 @@ func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again 
 	return 0, nil
 }
 
-// mayRenew returns how much longer a work has to wait before it is sent again.
+// mayRenew returns how much longer a work must wait before it is sent again.
 func (d *Driver) mayRenew(uid types.UID) (wait time.Duration) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
@@ -109,7 +110,7 @@ func (d *Driver) mayRenew(uid types.UID) (wait time.Duration) {
 	return 0
 }
 
-// countRenewal counts a work that was sent again. One that could not be sent does not count.
+// countRenewal counts a work that was sent again. A work that could not be sent does not count.
 func (d *Driver) countRenewal(uid types.UID) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
@@ -123,7 +124,7 @@ func (d *Driver) countRenewal(uid types.UID) {
 	r.renewals.AllowN(d.clock.Now(), 1)
 }
 
-// unexpectedFor returns for how long the agent of a work has reported content that the hub does not expect.
+// unexpectedFor returns how long the agent of a work has been reporting content that the hub does not expect.
 func (d *Driver) unexpectedFor(uid types.UID) (since time.Duration) {
 	now := d.clock.Now()
 	d.store.onKept(uid, func(k *kept) {

@@ -26,8 +26,8 @@ const (
 	unsure
 )
 
-// report processes an agent's report of a work. The status is merged without the lock, and merged again if the work has changed meanwhile.
-// So a large report does not delay other clusters.
+// report processes an agent's report of a work. The status is merged without holding the lock, and merged again if the
+// work has changed in the meantime, so that a large report does not delay other clusters.
 func (s *store) report(reported *workv1.ManifestWork) verdict {
 	for {
 		found, before := s.judge(reported)
@@ -44,11 +44,11 @@ func (s *store) report(reported *workv1.ManifestWork) verdict {
 type observed struct {
 	work     *workv1.ManifestWork
 	sequence string
-	// generation is that of the report. A report with a higher generation is always newer.
+	// generation is the generation of the report. A report with a higher generation is always newer.
 	generation int64
 }
 
-// judge returns the meaning of a report, and the work whose status it changes; nil if it changes none.
+// judge returns the meaning of a report, and the work whose status it changes; nil if it does not change a status.
 func (s *store) judge(reported *workv1.ManifestWork) (verdict, *observed) {
 	gone := meta.IsStatusConditionTrue(reported.Status.Conditions, common.ResourceDeleted)
 	s.mu.Lock()
@@ -75,7 +75,7 @@ func (s *store) judge(reported *workv1.ManifestWork) (verdict, *observed) {
 	return noted, &observed{r.work, r.sequence, r.reported}
 }
 
-// merge merges a report into the status of a work, unless a later one was merged before.
+// merge merges a report into the status of a work, unless a later report has already been merged.
 func (o observed) merge(reported *workv1.ManifestWork) observed {
 	sequence := reported.Annotations[common.CloudEventsSequenceIDAnnotationKey]
 	if reported.Generation <= o.generation && !isLater(o.sequence, sequence) {
@@ -93,7 +93,7 @@ func (o observed) merge(reported *workv1.ManifestWork) observed {
 	return o
 }
 
-// replace stores a merged status, and reports whether the work had not changed since the merge.
+// replace stores a merged status, and reports whether the work was unchanged since the merge.
 func (s *store) replace(before *observed, now observed) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,13 +23,13 @@ import (
 const (
 	// maxPacket is the largest packet that the broker may send: an event and its headers.
 	maxPacket = maxEvent + 64<<10
-	// maxWaiting is the maximum number of packets that wait in memory. After that, the broker must wait.
+	// maxWaiting is the maximum number of packets that wait in memory. At the maximum, the broker must wait.
 	maxWaiting = 16
 )
 
-// mqttTransport carries events over MQTT by sdk-go's options and topics. sdk-go's own transport drops the topic that an event came by, and
-// the topic is all that a broker's permissions bind an agent to: here it goes along. It can also deadlock when it is closed
-// (docs/contributing/upstream.md#agents-that-stay-deaf).
+// mqttTransport carries events over MQTT with sdk-go's options and topics. A broker's permissions restrict an agent
+// only by topic. sdk-go's own transport drops the topic of a received event; this one keeps it. sdk-go's transport can
+// also deadlock when it is closed (docs/contributing/upstream.md#agents-that-stay-deaf).
 type mqttTransport struct {
 	options  *mqtt.MQTTOptions
 	clientID string
@@ -39,9 +39,9 @@ type mqttTransport struct {
 // mqttSession is one connection to the broker.
 type mqttSession struct {
 	client *paho.Client
-	// end makes messages that wait to be received go away, so that the client can be closed.
+	// end drops messages that wait to be received, so that the client can be closed.
 	end context.CancelFunc
-	// received has the messages of the broker, one at a time: while one waits, so does the broker.
+	// received passes the messages of the broker on, one at a time. While a message waits, the broker waits too.
 	received chan *paho.Publish
 	errs     chan error
 	// largest is the size of the largest packet that the broker accepts, in bytes; zero means no limit.
@@ -104,7 +104,7 @@ func (t *mqttTransport) Connect(ctx context.Context) error {
 func (t *mqttTransport) connectOption() *paho.Connect {
 	connect := t.options.GetMQTTConnectOption(t.clientID)
 	if connect.Properties == nil {
-		// true is the default without properties. If it is false, some brokers drop the headers of events.
+		// Without properties, true is the default. If it is false, some brokers drop the headers of events.
 		connect.Properties = &paho.ConnectProperties{RequestProblemInfo: true}
 	}
 	connect.Properties.MaximumPacketSize = ptr.To[uint32](maxPacket)
@@ -172,7 +172,7 @@ func (t *mqttTransport) Subscribe(ctx context.Context) error {
 	return nil
 }
 
-// Receive implements options.CloudEventTransport. The context of each event knows the cluster of the topic that it came by.
+// Receive implements options.CloudEventTransport. The context of each event holds the cluster from the event's topic.
 func (t *mqttTransport) Receive(ctx context.Context, handle options.ReceiveHandlerFn) error {
 	s := t.session.Load()
 	if s == nil {
@@ -193,12 +193,12 @@ func receive(ctx context.Context, message *paho.Publish, handle options.ReceiveH
 	event, err := binding.ToEvent(ctx, cloudeventsmqtt.NewMessage(message))
 	if err != nil {
 		klog.FromContext(ctx).V(2).Info("Ignoring a message that is not a CloudEvent", "topic", message.Topic, "error", err.Error())
-		event = &cloudevents.Event{} // It is refused, and counted.
+		event = &cloudevents.Event{} // The empty event is refused and counted.
 	}
 	handle(withSender(ctx, clusterOfTopic(message.Topic)), *event)
 }
 
-// ErrorChan implements options.CloudEventTransport. It belongs to the current session.
+// ErrorChan implements options.CloudEventTransport. The channel belongs to the current session.
 func (t *mqttTransport) ErrorChan() <-chan error {
 	if s := t.session.Load(); s != nil {
 		return s.errs
@@ -216,7 +216,8 @@ func (t *mqttTransport) Close(context.Context) error {
 	return s.client.Disconnect(&paho.Disconnect{ReasonCode: 0})
 }
 
-// clusterOfTopic is the level before the last one: sources/<source>/clusters/<cluster>/agentevents, clusters/<cluster>/agentbroadcast.
+// clusterOfTopic returns the second-to-last level of a topic: sources/<source>/clusters/<cluster>/agentevents,
+// clusters/<cluster>/agentbroadcast.
 func clusterOfTopic(topic string) string {
 	levels := strings.Split(topic, "/")
 	if len(levels) < 2 {
@@ -227,12 +228,12 @@ func clusterOfTopic(topic string) string {
 
 type senderKey struct{}
 
-// withSender remembers the cluster that the transport knows an event to come from.
+// withSender stores the cluster from which the transport received an event.
 func withSender(ctx context.Context, cluster string) context.Context {
 	return context.WithValue(ctx, senderKey{}, cluster)
 }
 
-// senderOf is the cluster that an event comes from for sure; false where the transport does not know.
+// senderOf returns the verified sender cluster of an event; false if the transport does not know it.
 func senderOf(ctx context.Context) (cluster string, known bool) {
 	cluster, known = ctx.Value(senderKey{}).(string)
 	return cluster, known

@@ -17,9 +17,9 @@ import (
 
 // Connection is notified when the connection to the broker is lost, and when it is restored.
 type Connection interface {
-	// Lost notes that the named source can't be heard.
+	// Lost records that the connection to the named source is lost.
 	Lost(name string)
-	// Back notes that the source is heard again, and how long its reporters may need until they are connected again too.
+	// Back records that the source is connected again, and how long its reporters may take to reconnect.
 	Back(name string, settle time.Duration)
 }
 
@@ -31,15 +31,15 @@ type Metrics interface {
 	EventSent(action string)
 	// EventReceived counts an accepted event of an agent, by its kind.
 	EventReceived(kind string)
-	// Connected notes whether the broker is connected.
+	// Connected records whether the broker is connected.
 	Connected(yes bool)
 	// Reconnected counts a connection that was restored.
 	Reconnected()
-	// EventResent counts a work that was sent again, because its agent did not report anything of it.
+	// EventResent counts a work that was sent again because its agent did not report it.
 	EventResent()
-	// ReportsUnread notes how many received reports are not processed yet.
+	// ReportsUnread records the number of received reports that are not processed yet.
 	ReportsUnread(n int)
-	// AgentsUnreached notes how many agents are available but do not receive the hub's events.
+	// AgentsUnreached records the number of agents that are available but do not receive the hub's events.
 	AgentsUnreached(n int)
 }
 
@@ -63,20 +63,22 @@ type Options struct {
 	Owners Owners
 	// Connection is notified when the connection to the broker is lost and when it is restored.
 	Connection Connection
-	// QPS limits how many events are sent per second. Zero means no limit: a broker that receives too much pushes back by its receive maximum.
+	// QPS limits the number of events sent per second. Zero means no limit, because an overloaded broker slows the hub
+	// down by its receive maximum.
 	QPS float32
 	// Metrics count events.
 	Metrics Metrics
 	// AgentReturn is how long agents may take to reconnect after an outage of the broker.
 	AgentReturn time.Duration
-	// Available reports whether a cluster is available, from a source other than the broker, and whether that source knows the cluster; nil if
-	// there is no such source. It is called only for clusters that do not answer, or that the owner of a reported work does not select.
+	// Available reports whether a cluster is available, from a source other than the broker, and whether that source
+	// knows the cluster; nil if there is no such source. It is called only for clusters that do not answer, or that are
+	// not selected by the owner of a reported work.
 	Available func(ctx context.Context, cluster string) (available, exists bool)
 	// Clock is the hub's clock.
 	Clock clock.PassiveClock
 }
 
-// loadConfig reads a driver's configuration, and rejects one that is certainly a mistake.
+// loadConfig reads a driver's configuration, and rejects a configuration that is certainly a mistake.
 func loadConfig(o Options) (any, error) {
 	_, config, err := builder.NewConfigLoader(o.Type, o.ConfigFile).LoadConfig()
 	if err != nil {
@@ -88,7 +90,7 @@ func loadConfig(o Options) (any, error) {
 	return config, checkTLS(config, o.ConfigFile)
 }
 
-// newTransport returns sdk-go's transport, or one that knows the topic of each event if there are topics.
+// newTransport returns sdk-go's transport, or mqttTransport if events have topics.
 func newTransport(o Options, config any) (options.CloudEventTransport, error) {
 	if broker, ok := config.(*mqtt.MQTTOptions); ok {
 		return &mqttTransport{options: broker, clientID: o.ClientID}, nil
@@ -100,7 +102,7 @@ func newTransport(o Options, config any) (options.CloudEventTransport, error) {
 	return source.CloudEventsTransport, nil
 }
 
-// check rejects a configuration with which a hub would not learn of its works after a restart.
+// check rejects a configuration with which a hub could not learn about its works after a restart.
 func check(config any) error {
 	broker, ok := config.(*mqtt.MQTTOptions)
 	if !ok {

@@ -28,23 +28,23 @@ import (
 type Owners interface {
 	// Find returns the owner that a work of a cluster names.
 	Find(ctx context.Context, claim Claim) (Owner, error)
-	// Gone asks the API server now whether there is no such owner.
+	// Gone reports whether the owner does not exist, by a live request to the API server.
 	Gone(ctx context.Context, namespace, name string) (bool, error)
 }
 
-// Claim is the content of the labels of a reported work, which its agent may have invented.
+// Claim is the content of the labels of a reported work. Its agent may have invented them.
 type Claim struct {
 	// Namespace and Name identify the owner.
 	Namespace, Name string
-	// Hash is the hash of the revision; empty if there is none.
+	// Hash is the hash of the revision; empty if the work has none.
 	Hash string
 	// Cluster is the cluster of the work.
 	Cluster string
 }
 
-// Owner is the part of a claim that is true.
+// Owner is the verified part of a claim.
 type Owner struct {
-	// Exists is true if there is such an owner.
+	// Exists is true if the owner exists.
 	Exists bool
 	// Selection is Selected, Unselected or SelectionUnknown.
 	Selection Selection
@@ -60,11 +60,13 @@ const (
 	SelectionUnknown Selection = iota
 	// Unselected means that no Placement of the owner selects the cluster.
 	Unselected
-	// Selected means that a Placement does, or that the owner keeps the work because the cluster is away.
+	// Selected means that a Placement of the owner selects the cluster, or that the owner keeps the work because the
+	// cluster is away.
 	Selected
 )
 
-// Caches are the hub's informers, in which it looks up the owners and the clusters of works. They have synced before the driver starts.
+// Caches are the hub's informers, used to look up the owners and the clusters of works. They must be synced before the
+// driver starts.
 type Caches struct {
 	// ReplicaSets holds replicaset.Objects. Decisions have the indexes of replicaset.DecisionIndexers.
 	ReplicaSets, Placements, Revisions, Decisions cache.Indexer
@@ -76,7 +78,8 @@ type Caches struct {
 	decoded *lru.Cache
 }
 
-// maxRevisions is the number of decoded revisions that are remembered: those that agents have at the same time.
+// maxRevisions is the maximum number of decoded revisions that are remembered. It covers the revisions that agents have
+// at the same time.
 const maxRevisions = 64
 
 // revisionKey identifies a version of a ControllerRevision.
@@ -88,8 +91,9 @@ type revisionKey struct {
 // NewCaches returns Caches that hold nothing yet.
 func NewCaches() *Caches { return &Caches{decoded: lru.New(maxRevisions)} }
 
-// Find implements Owners. It returns no template of a revision that the owner does not control, and none for a cluster that the owner does
-// not select. An agent can invent any number of owners, so a lookup costs no request, and delays no other report.
+// Find implements Owners. It does not return the template of a revision that the owner does not control, or a template
+// for a cluster that the owner does not select. An agent can invent any number of owners, so a lookup costs no request,
+// and delays no other report.
 func (c *Caches) Find(_ context.Context, claim Claim) (Owner, error) {
 	found, exists, err := c.ReplicaSets.GetByKey(claim.Namespace + "/" + claim.Name)
 	if err != nil || !exists {
@@ -105,7 +109,8 @@ func (c *Caches) Find(_ context.Context, claim Claim) (Owner, error) {
 	return owner, err
 }
 
-// goneTimeout limits the question whether an owner is gone: it is asked with the lock of a work held, for which writes may wait.
+// goneTimeout limits the request for whether an owner is gone. The caller holds the lock of a work, and writes may wait
+// for that lock.
 const goneTimeout = 5 * time.Second
 
 // Gone implements Owners.
@@ -119,11 +124,11 @@ func (c *Caches) Gone(ctx context.Context, namespace, name string) (bool, error)
 	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 		return true, nil
 	}
-	// If an API server does not know ManifestWorkReplicaSets at all, that does not mean that this one is gone.
+	// If the API server does not serve ManifestWorkReplicaSets at all, this object may still exist.
 	return false, fmt.Errorf("asking for ManifestWorkReplicaSet %s/%s: %w", namespace, name, err)
 }
 
-// template returns the content of the owner's revision with a hash; nil if there is none that the owner controls.
+// template returns the content of the owner's revision with a hash; nil if the owner does not control such a revision.
 func (c *Caches) template(owner *replicaset.Object, hash string) (*workv1.ManifestWorkSpec, error) {
 	found, exists, err := c.Revisions.GetByKey(owner.Namespace + "/" + revision.Name(owner.Name, hash))
 	if err != nil || !exists {
@@ -173,7 +178,7 @@ func (c *Caches) Available(_ context.Context, cluster string) (available, exists
 	return report.Available, exists
 }
 
-// selection reports whether an owner selects a cluster, or keeps the work of one that is away.
+// selection returns whether an owner selects a cluster, or keeps the work of an away cluster.
 func (c *Caches) selection(owner *replicaset.Object, cluster string) (Selection, error) {
 	if slices.ContainsFunc(owner.Status.Away, func(away workv1alpha1.AwayCluster) bool { return away.Cluster == cluster }) {
 		return Selected, nil
@@ -194,7 +199,7 @@ func (c *Caches) selection(owner *replicaset.Object, cluster string) (Selection,
 	return found, nil
 }
 
-// selectionOf reports whether a Placement selects a cluster.
+// selectionOf returns whether a Placement selects a cluster.
 func (c *Caches) selectionOf(placement, cluster string) (Selection, error) {
 	found, exists, err := c.Placements.GetByKey(placement)
 	if err != nil || !exists {

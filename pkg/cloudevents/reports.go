@@ -13,11 +13,11 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// maxGeneration is the largest generation that an agent may report. An event holds 31 bits of a generation. The generations above this one
-// are enough for this hub's own writes.
+// maxGeneration is the largest generation that an agent may report. An event holds 31 bits of a generation. The
+// generations above this limit are reserved for this hub's own writes.
 const maxGeneration = math.MaxInt32 - 1<<24
 
-// received processes a report, or keeps it if the report has to wait.
+// received processes a report, or keeps the report if it has to wait.
 func (d *Driver) received(ctx context.Context, event *cloudevents.Event, cluster string) {
 	work, err := d.codec.Decode(event)
 	switch {
@@ -37,7 +37,7 @@ func (d *Driver) received(ctx context.Context, event *cloudevents.Event, cluster
 	}
 }
 
-// unread updates the metric of the reports that are not processed yet.
+// unread updates the metric for the reports that are not processed yet.
 func (d *Driver) unread() {
 	d.store.mu.Lock()
 	waiting := d.store.unread + len(d.store.reports)
@@ -45,23 +45,26 @@ func (d *Driver) unread() {
 	d.metrics.ReportsUnread(waiting)
 }
 
-// maxUnknown is the maximum number of works unknown to this hub that a cluster may report at once. If it reports more, they are invented.
+// maxUnknown is the maximum number of works unknown to this hub that a cluster may report at once. If a cluster reports
+// more, they must be invented.
 const maxUnknown = 500
 
-// kept is a report that was not processed yet.
+// kept is a report that has not been processed yet.
 type kept struct {
 	report *workv1.ManifestWork
-	// cost is its size in memory.
+	// cost is the report's size in memory.
 	cost int
 	// considered is true if the work was checked and can't be restored.
 	considered bool
-	// unwanted is the time since which the owner of the work has been missing, or has not selected the cluster; zero if neither applies.
+	// unwanted is the time since which the owner of the work has been missing, or has not selected the cluster; zero if
+	// neither is the case.
 	unwanted time.Time
-	// unexpected is the time since which the agent has reported content that the hub does not expect; zero if it does not.
+	// unexpected is the time since which the agent has reported content that the hub does not expect; zero if the
+	// content is as expected.
 	unexpected time.Time
 }
 
-// onKept calls do with the kept report of a work, if there still is one.
+// onKept calls do with the kept report of a work, if the report still exists.
 func (s *store) onKept(uid types.UID, do func(*kept)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +73,7 @@ func (s *store) onKept(uid types.UID, do func(*kept)) {
 	}
 }
 
-// noteWord notes that the agent of a work has reported it.
+// noteWord records that the agent of a work has reported it.
 func (d *Driver) noteWord(uid types.UID) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
@@ -142,13 +145,14 @@ func (d *Driver) done(report *workv1.ManifestWork) {
 	s.release(r)
 }
 
-// newer reports whether a report is later than another of the same work.
+// newer reports whether a report is later than another report of the same work.
 func newer(report, than *workv1.ManifestWork) bool {
 	return isLater(than.Annotations[common.CloudEventsSequenceIDAnnotationKey],
 		report.Annotations[common.CloudEventsSequenceIDAnnotationKey])
 }
 
-// askTask asks all agents for their works once per auditInterval. If the broker is unreachable, they are asked when it is back.
+// askTask asks all agents for their works once per auditInterval. If the broker is unreachable, they are asked when it
+// is reachable again.
 type askTask struct{}
 
 func (askTask) perform(ctx context.Context, d *Driver) (again time.Duration, err error) {
@@ -169,11 +173,11 @@ func (askTask) perform(ctx context.Context, d *Driver) (again time.Duration, err
 	return auditInterval, nil
 }
 
-// answerInterval is how often an agent that keeps asking is sent all of its works.
+// answerInterval is the minimum interval at which an agent that keeps asking is sent all of its works.
 const answerInterval = 5 * time.Second
 
-// answerTask sends the agent of a cluster all works that the hub has for it, and asks for the works that it has. A work that only the agent
-// has is not deleted: a hub that has just restarted does not know all of its works yet.
+// answerTask sends all of the hub's works for a cluster to its agent, and asks for the works that the agent has. A work
+// that only the agent has is not deleted: a hub that has just restarted does not know all of its works yet.
 type answerTask struct{ cluster string }
 
 func (t answerTask) perform(ctx context.Context, d *Driver) (again time.Duration, err error) {

@@ -16,26 +16,30 @@ import (
 )
 
 const (
-	// restoreQuiet is the time for which the hub must hear nothing new from any agent before it considers the restore complete: connected
-	// agents answer within a moment.
+	// restoreQuiet is the time without new reports from any agent after which the restore is complete. Connected agents
+	// answer almost immediately.
 	restoreQuiet = 2 * time.Second
-	// restorePatience is the time to wait for agents that do not answer. Later, they are sent their works again when their turn comes.
+	// restorePatience is the time to wait for agents that do not answer. Agents that answer later are sent their works
+	// again when it is their turn.
 	restorePatience = 30 * time.Second
-	// unknownInterval is the interval at which a work that can't be restored is checked again: the controller may have written it since.
+	// unknownInterval is the interval at which a work that can't be restored is checked again: the controller may have
+	// written the work in the meantime.
 	unknownInterval = 30 * time.Second
-	// unwantedFor is the time for which an owner must be missing, or must not select a cluster, before its work is deleted from the
-	// cluster. A hub that is being restored from a backup must not delete everything. It is longer than any wait of R8.
+	// unwantedFor is the time for which an owner must be missing, or must not select a cluster, before its work is
+	// deleted from the cluster. A hub that is being restored from a backup must not delete everything. This time is
+	// longer than any wait of R8.
 	unwantedFor = 10 * time.Minute
-	// maxOfOwner is the largest number of works of one owner that are restored in a cluster. A hub makes one, but agents can report any
-	// number.
+	// maxOfOwner is the maximum number of works of one owner that are restored in a cluster. A hub creates one, but
+	// agents can report any number.
 	maxOfOwner = 4
-	// maxUnwanted is the largest number of unwanted works that are deleted from a cluster at the same time. The hub keeps each work until its
-	// agent confirms the deletion.
+	// maxUnwanted is the maximum number of unwanted works that are deleted from a cluster at the same time. The hub
+	// keeps each work until its agent confirms the deletion.
 	maxUnwanted = 100
 )
 
-// Restore returns when the works that this hub had before its restart are known again: as many as each owner's status counts, and nothing
-// new for a moment. It does not wait long for offline agents. Nothing must be decided before it returns.
+// Restore returns when the works that this hub had before its restart are known again: as many works as each owner's
+// status counts, and no new reports for restoreQuiet. It waits only restorePatience for offline agents. The hub must
+// not make any decision before Restore returns.
 func (d *Driver) Restore(ctx context.Context, expected map[string]int) error {
 	if len(expected) == 0 {
 		return nil
@@ -45,7 +49,8 @@ func (d *Driver) Restore(ctx context.Context, expected map[string]int) error {
 	})
 }
 
-// knows reports whether the works that this hub had before its restart are known, as far as agents report them in time.
+// knows reports whether the works that this hub had before its restart are known, or the time to wait for agents has
+// passed.
 func (d *Driver) knows(ctx context.Context, expected map[string]int) bool {
 	d.mu.Lock()
 	asked, last := d.asked, d.restored
@@ -58,7 +63,7 @@ func (d *Driver) knows(ctx context.Context, expected map[string]int) bool {
 	}
 	patient := d.clock.Since(asked) < restorePatience
 	if patient && d.clock.Since(last) < restoreQuiet {
-		return false // This is cheap, and checked twenty times a second. To count the works is not.
+		return false // This check runs twenty times a second and is cheap; counting the works is not.
 	}
 	missing := d.missing(expected)
 	if len(missing) == 0 {
@@ -82,16 +87,17 @@ func (d *Driver) missing(expected map[string]int) map[string]int {
 	defer d.store.mu.Unlock()
 	for _, r := range d.store.reports {
 		if r.work == nil && r.kept.considered {
-			missing[ownerLabelOf(r.kept.report)]-- // Its agent reported it, and it can't be restored.
+			missing[ownerLabelOf(r.kept.report)]-- // The agent reported the work, but it can't be restored.
 		}
 	}
 	maps.DeleteFunc(missing, func(_ string, n int) bool { return n <= 0 })
 	return missing
 }
 
-// restore turns a report into the work that this hub sent before it was restarted. If the revision of the work does not exist, the work
-// stays unknown, and its cluster is sent the right work when its turn comes. Agents can report anything: a work is restored, and a template
-// sent, only for a cluster that the owner selects. The caller holds the lock of the work.
+// restore rebuilds the work that this hub sent before its restart from a report. If the revision of the work does not
+// exist, the work stays unknown, and its cluster is sent the right work when it is its turn. Agents can report
+// anything: a work is restored, and a template sent, only for a cluster that the owner selects. The caller holds the
+// lock of the work.
 func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (again time.Duration, err error) {
 	logger := klog.FromContext(ctx).WithValues("cluster", report.Namespace, "name", report.Name)
 	namespace, name, ok := workv1alpha1.OwnerOf(report)
@@ -127,7 +133,7 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 		return unknownInterval, nil
 	}
 	if !settled(work) {
-		d.lookAfter(work, confirmAfter) // The process that wrote the work can no longer do this.
+		d.lookAfter(work, confirmAfter) // The process that wrote the work has ended and can no longer do this.
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,7 +141,7 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 	return 0, nil
 }
 
-// ownerLabelOf returns "<namespace>.<name>" of the owner of a work; empty if it has none.
+// ownerLabelOf returns the owner of a work as "<namespace>.<name>"; empty if the work has no owner.
 func ownerLabelOf(work *workv1.ManifestWork) string {
 	namespace, name, ok := workv1alpha1.OwnerOf(work)
 	if !ok {
@@ -168,8 +174,9 @@ func (d *Driver) isAway(ctx context.Context, cluster string) bool {
 	return exists && !available
 }
 
-// ownerless reports whether the owner of a work is gone. If so, it also removes the work from the store. The work was restored while the
-// deletion of the owner ended, so no controller would delete it. When the agent reports the work again, the work is unwanted.
+// ownerless reports whether the owner of a work is gone. If so, it also removes the work from the store. Such a work
+// was restored while the deletion of its owner completed, so no controller would delete it. When the agent reports the
+// work again, it is unwanted.
 func (d *Driver) ownerless(ctx context.Context, work *workv1.ManifestWork) (bool, error) {
 	namespace, name, _ := workv1alpha1.OwnerOf(work)
 	owner, err := d.owners.Find(ctx, Claim{Namespace: namespace, Name: name, Cluster: work.Namespace})
@@ -180,9 +187,9 @@ func (d *Driver) ownerless(ctx context.Context, work *workv1.ManifestWork) (bool
 	return true, nil
 }
 
-// removeUnwanted deletes a work from its cluster if its owner was deleted, or no longer selects the cluster, while its agent or this hub
-// was disconnected. It waits for unwantedFor, and asks the API server whether the owner is gone. The wait starts again while a cluster is
-// away that its owner does not select.
+// removeUnwanted deletes a work from its cluster if its owner was deleted, or no longer selects the cluster, while its
+// agent or this hub was disconnected. It waits for unwantedFor, and asks the API server whether the owner is gone. The
+// wait restarts while an unselected cluster is away.
 func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork, claim Claim, ownerExists bool) (time.Duration, error) {
 	now := d.clock.Now()
 	since, away := now, ownerExists && d.isAway(ctx, claim.Cluster)

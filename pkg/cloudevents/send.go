@@ -15,10 +15,11 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// errAway is the error if there is no connection, so that nothing is sent.
+// errAway is the error of a send without a connection.
 var errAway = apierrors.NewServiceUnavailable("the broker is not connected")
 
-// newLimiter limits the number of events that are sent per second, with bursts of twice as many. Zero means no limit.
+// newLimiter returns a limiter for the number of events sent per second, with bursts of twice that number. Zero means
+// no limit.
 func newLimiter(qps float32) flowcontrol.RateLimiter {
 	if qps <= 0 {
 		return flowcontrol.NewFakeAlwaysRateLimiter()
@@ -26,7 +27,7 @@ func newLimiter(qps float32) flowcontrol.RateLimiter {
 	return flowcontrol.NewTokenBucketRateLimiter(qps, max(1, int(2*qps)))
 }
 
-// publish sends a work, and sends it again until its agent reports anything about it. A deletion has no content.
+// publish sends a work, and sends it again until its agent reports the work. A deletion has no content.
 func (d *Driver) publish(ctx context.Context, action eventtypes.EventAction, work *workv1.ManifestWork, what *content) error {
 	if what != nil {
 		if err := what.problem(); err != nil {
@@ -42,8 +43,8 @@ func (d *Driver) publish(ctx context.Context, action eventtypes.EventAction, wor
 	return nil
 }
 
-// send fails with the server's error or, if no server answered, with a temporary error. Without a connection it fails at once, and encodes
-// nothing.
+// send fails with the server's error or, if no server answered, with a temporary error. Without a connection, it fails
+// immediately, without encoding the event.
 func (d *Driver) send(ctx context.Context, action eventtypes.EventAction, work *workv1.ManifestWork, what *content) error {
 	if err := d.reachable(); err != nil {
 		return err
@@ -87,7 +88,7 @@ func (d *Driver) encode(action eventtypes.EventAction, work *workv1.ManifestWork
 	return event, err
 }
 
-// refusal returns the error of a send as an API server would report it.
+// refusal converts the error of a send to the error that an API server would return.
 func refusal(name string, err error) error {
 	if apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsBadRequest(err) || apierrors.IsServiceUnavailable(err) {
 		return err

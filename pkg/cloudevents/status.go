@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// maxOtherConditions is the number of conditions to keep of a work whose types no rule reads.
+	// maxOtherConditions is the maximum number of a work's conditions to keep whose types no rule reads.
 	maxOtherConditions = 16
 	// maxType and maxReason are the API server's limits for a condition.
 	maxType, maxReason = 316, 1024
 	// maxResourceMeta limits the identity of a manifest: group, version, kind, resource, name and namespace.
 	maxResourceMeta = 1024
-	// spareManifests is the number of manifests of a work that may have a status in addition to two for each of its manifests: an agent
-	// uses another identity for a manifest while it can't find the resource.
+	// spareManifests is the number of manifest statuses that a work may have in addition to two for each manifest. An
+	// agent uses another identity for a manifest while it can't find the resource.
 	spareManifests = 8
 )
 
-// readConditions are the types of a work's conditions that decisions use, and those by which an agent reports that a work is
-// deleted.
+// readConditions are the types of a work's conditions that decisions use, and the types by which an agent reports that
+// a work is deleted.
 var readConditions = sets.New(workv1.WorkApplied, workv1.WorkAvailable, workv1.WorkProgressing, workv1.WorkDegraded, workv1.WorkComplete,
 	common.ResourceDeleted)
 
@@ -34,11 +34,12 @@ func mostManifests(work *workv1.ManifestWork) int {
 	return 2*len(work.Spec.Workload.Manifests) + spareManifests
 }
 
-// mergeStatus returns the status that an API server would hold after a report. A restarted agent has forgotten its conditions, and reports
-// them again one after another. Conditions of the current generation that it has not reported yet are taken from the last status. Otherwise
-// a cluster that succeeded long ago would briefly seem never to have answered, and be past its deadline. The result lacks what this hub
-// never reads: messages, feedback, and conditions of single manifests that no decision uses. So a report that differs only in these is not
-// a change (P7). Its size is bounded, so the cost is linear in the size of the report.
+// mergeStatus returns the status that an API server would hold after a report. A restarted agent has forgotten its
+// conditions, and reports them again one by one. Conditions of the current generation that it has not reported yet are
+// taken from the last status. Otherwise a cluster that succeeded long ago would briefly appear to have missed its
+// deadline without ever reporting. The result omits data that this hub never reads: messages, feedback, and conditions
+// of single manifests that no decision uses. So a report that differs only in these is not a change (P7). Its size is
+// bounded, so the cost is linear in the size of the report.
 func mergeStatus(before, reported *workv1.ManifestWorkStatus, generation int64, manifests int) workv1.ManifestWorkStatus {
 	conditions := keepUnreported(before.Conditions, boundConditions(reported.Conditions), generation)
 	return workv1.ManifestWorkStatus{
@@ -73,7 +74,7 @@ func mergeManifests(before, reported []workv1.ManifestCondition, generation int6
 		m := &reported[i]
 		conditions, was := known[m.ResourceMeta]
 		if was && !told[m.ResourceMeta] {
-			told[m.ResourceMeta] = true // The first of a name counts.
+			told[m.ResourceMeta] = true // The first manifest with a name counts.
 			add(m, unreported(conditions, m.Conditions))
 			continue
 		}
@@ -128,8 +129,8 @@ func boundConditions(reported []metav1.Condition) []metav1.Condition {
 	return kept
 }
 
-// keepUnreported adds the conditions of a generation whose types a report lacks. An agent never removes a condition that a rule of the same
-// generation made. Both lists are bounded.
+// keepUnreported adds the conditions of a generation whose types a report lacks. An agent never removes a condition
+// that a rule of the same generation set. Both lists are bounded.
 func keepUnreported(before, reported []metav1.Condition, generation int64) []metav1.Condition {
 	for _, condition := range unreported(before, reported) {
 		if condition.ObservedGeneration == generation {

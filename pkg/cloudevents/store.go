@@ -21,12 +21,13 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// epoch is the start of generations. A generation is the number of seconds since then: an event holds 32 bits of it, and generations must
-// grow even if a restart has forgotten them. An agent ignores a work with a lower generation than its own.
+// epoch is the start of generations. A generation is the number of seconds since the epoch, because an event holds only
+// 32 bits, and generations must increase even across restarts that lose them. An agent ignores a work with a lower
+// generation than its own.
 var epoch = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// store keeps what the hub knows of works and clusters. The works that it returns are never changed. At rest, a work takes the memory of
-// its metadata and its trimmed status: works of one revision share its content.
+// store keeps the hub's knowledge about works and clusters. The works that it returns are never changed. A settled work
+// takes only the memory of its metadata and trimmed status, because all works of a revision share their content.
 type store struct {
 	clock    clock.PassiveClock
 	contents *contents
@@ -37,16 +38,16 @@ type store struct {
 	lastDeletion int64
 	records      map[types.UID]*record
 	clusters     map[string]*cluster
-	// reports are the records that keep a report.
+	// reports holds the records with a kept report.
 	reports map[types.UID]*record
-	// unread is the number of events that wait to be read, and bytes the memory for these and for the kept reports.
+	// unread is the number of events that wait to be read, and bytes is the memory of these events and the kept reports.
 	unread, bytes int
 	watchers      map[*watcher]bool
 	// unreached is the number of clusters with unreached works.
 	unreached int
 }
 
-// record is all that the hub keeps of a work. It is dropped when it holds nothing any more.
+// record holds all of the hub's data about a work. It is dropped when it is empty.
 type record struct {
 	uid     types.UID
 	cluster *cluster
@@ -56,16 +57,17 @@ type record struct {
 	// content shares its memory with the spec of the work.
 	content *content
 	word
-	// write is the last write that no agent has confirmed, or that is not settled; nil for none.
+	// write is the last write, if no agent has confirmed it or the work is not settled; nil for none.
 	write *write
-	// unanswered is true if all agents were asked, and none has reported the work since.
+	// unanswered is true if all agents were asked, and none of them has reported the work since then.
 	unanswered bool
-	// unreached is true if the agent is connected, and did not get the last write.
+	// unreached is true if the agent is connected but did not receive the last write.
 	unreached bool
 
-	// kept is a report that was not processed yet; nil for none.
+	// kept is a report that has not been processed yet; nil for none.
 	kept *kept
-	// reports is the number of its reports so far, and readers the number of live reads that wait for the next one.
+	// reports is the number of reports of the work so far, and readers is the number of live reads that wait for the
+	// next report.
 	reports, readers int
 }
 
@@ -81,25 +83,27 @@ type word struct {
 	renewals *rate.Limiter
 }
 
-// cluster is all that the hub keeps of a cluster. If the agent of the cluster was heard, it stays as long as the process runs.
+// cluster holds all of the hub's data about a cluster. Once the hub has heard from the cluster's agent, it is kept
+// until the process ends.
 type cluster struct {
-	// records are those of its works.
+	// records holds the records of the cluster's works.
 	records []*record
 	// unreached is the number of its works whose agent did not get the last write.
 	unreached int
 	inbox
-	// bytes is the memory for its events that wait to be read, and for its kept reports.
+	// bytes is the memory of the cluster's unread events and kept reports.
 	bytes int
-	// given is the highest generation of its works, including those of failed writes: an agent may have seen it, so it is never used for
-	// other content.
+	// given is the highest generation of the cluster's works, including failed writes. An agent may have seen it, so it
+	// is never reused for other content.
 	given int64
 	// removals is the number of deletions of unwanted works that are being sent.
 	removals int
-	// heardSince is when its agent was first heard, and heardLast when last; zero for never.
+	// heardSince and heardLast are the times when the hub first and last heard from the cluster's agent; zero for never.
 	heardSince, heardLast time.Time
 	// answered is when its agent was last sent the works that it asked for.
 	answered time.Time
-	// asked is when its agent was last asked because a work has been in flight for long, or because events were dropped.
+	// asked is when its agent was last asked because a work has been in progress for a long time, or because events
+	// were dropped.
 	asked time.Time
 }
 
@@ -110,7 +114,7 @@ func newStore(clk clock.PassiveClock) *store {
 	}
 }
 
-// cluster returns the entry of a cluster, which may be new. The caller holds mu.
+// cluster returns the entry of a cluster, and creates it if necessary. The caller holds mu.
 func (s *store) cluster(name string) *cluster {
 	c := s.clusters[name]
 	if c == nil {
@@ -120,7 +124,7 @@ func (s *store) cluster(name string) *cluster {
 	return c
 }
 
-// record returns the record of a work, which may be new. The caller holds mu.
+// record returns the record of a work, and creates it if necessary. The caller holds mu.
 func (s *store) record(name string, uid types.UID) *record {
 	r := s.records[uid]
 	if r == nil {
@@ -131,7 +135,7 @@ func (s *store) record(name string, uid types.UID) *record {
 	return r
 }
 
-// release drops a record that holds nothing any more. The caller holds mu.
+// release drops a record if it is empty. The caller holds mu.
 func (s *store) release(r *record) {
 	if r.work != nil || r.write != nil || r.kept != nil || r.readers > 0 || s.records[r.uid] != r {
 		return
@@ -141,7 +145,7 @@ func (s *store) release(r *record) {
 	delete(s.records, r.uid)
 }
 
-// generationAt returns the lowest generation that is given at a time.
+// generationAt returns the lowest generation that is assigned at a time.
 func generationAt(now time.Time) int64 { return int64(now.Sub(epoch) / time.Second) }
 
 // get returns a work, or nil if there is none. The work belongs to the store, and must not be changed.
@@ -154,7 +158,7 @@ func (s *store) get(uid types.UID) *workv1.ManifestWork {
 	return nil
 }
 
-// list returns the works of a cluster, or of all clusters, by label.
+// list returns the works of a cluster, or of all clusters, that match a label selector.
 func (s *store) list(namespace string, selector labels.Selector) *workv1.ManifestWorkList {
 	found, version := s.in(namespace)
 	list := &workv1.ManifestWorkList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.FormatInt(version, 10)}}
@@ -204,7 +208,7 @@ func (s *store) clusterOf(uid types.UID) string {
 	return ""
 }
 
-// watch reports every change since a version. Deletions before that are forgotten; then the caller has to list again.
+// watch reports every change since a version. If earlier deletions have been forgotten, the caller must list again.
 func (s *store) watch(since string) (*watcher, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,11 +241,12 @@ func (s *store) nextGeneration(name string, atLeast int64) int64 {
 	defer s.mu.Unlock()
 	c := s.cluster(name)
 	c.given = max(c.given+1, atLeast, generationAt(s.clock.Now()))
-	c.given = min(c.given, math.MaxInt32) // Reports that would lead there are refused.
+	c.given = min(c.given, math.MaxInt32) // Reports with such a generation are refused.
 	return c.given
 }
 
-// put stores a write of this hub, and gives it its version. The status belongs to the agent: a report that arrived in between stays.
+// put stores a write of this hub, and assigns its version. The status belongs to the agent, so put keeps a report that
+// arrived in the meantime.
 func (s *store) put(work *workv1.ManifestWork) *workv1.ManifestWork {
 	content := s.contents.contentOf(&work.Spec)
 	s.mu.Lock()
@@ -254,7 +259,8 @@ func (s *store) put(work *workv1.ManifestWork) *workv1.ManifestWork {
 	return work
 }
 
-// store gives a work its version and notifies the watchers. The caller holds mu, and gives the work away. Its spec is the content.
+// store assigns a version to a work and notifies the watchers. The caller holds mu, and must not use the work
+// afterwards. Its spec is the content.
 func (s *store) store(r *record, work *workv1.ManifestWork, content *content) {
 	what := watch.Modified
 	if r.work == nil {
@@ -268,8 +274,8 @@ func (s *store) store(r *record, work *workv1.ManifestWork, content *content) {
 	s.notify(what, work)
 }
 
-// restore stores a reported work that the store does not have, if admits returns true. It reports whether it did. admits is called with mu
-// held.
+// restore stores a reported work that the store does not have, if admits returns true. It reports whether it stored the
+// work. admits is called with mu held.
 func (s *store) restore(work *workv1.ManifestWork, sequence string, admits func() bool) bool {
 	work.Status = mergeStatus(&workv1.ManifestWorkStatus{}, &work.Status, 0, mostManifests(work))
 	content := s.contents.contentOf(&work.Spec)
@@ -301,7 +307,7 @@ func (s *store) beginRemoval(name string) (end func(), admitted bool) {
 	}, true
 }
 
-// countLocked returns the number of works of a cluster that match. The caller holds mu.
+// countLocked returns the number of works of a cluster for which matches returns true. The caller holds mu.
 func (s *store) countLocked(cluster string, matches func(*workv1.ManifestWork) bool) (n int) {
 	known := s.clusters[cluster]
 	if known == nil {
@@ -349,7 +355,7 @@ func (s *store) notify(what watch.EventType, work *workv1.ManifestWork) {
 	}
 }
 
-// hear notes that the agent of a cluster sent something.
+// hear records that the agent of a cluster sent an event.
 func (s *store) hear(name string) {
 	now := s.clock.Now()
 	s.mu.Lock()
@@ -360,8 +366,8 @@ func (s *store) hear(name string) {
 	}
 }
 
-// HeardSince returns when this process first heard from the agent of a cluster; false if it has not. A broker keeps no reports: a cluster
-// that this process has not heard from may have succeeded long ago.
+// HeardSince returns when this process first heard from the agent of a cluster; false if it has not. A broker does not
+// keep reports, so a cluster that this process has not heard from may have succeeded long ago.
 func (d *Driver) HeardSince(cluster string) (time.Time, bool) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
@@ -372,9 +378,9 @@ func (d *Driver) HeardSince(cluster string) (time.Time, bool) {
 	return c.heardSince, !c.heardSince.IsZero()
 }
 
-// Claimed returns the hashes of works that agents report as an owner's, and that this hub does not know: after a restart they can't be
-// restored while their revisions can't be read. counts reports whether the owner can have a work of that name in that cluster: agents can
-// report anything.
+// Claimed returns the hashes of works that agents report for an owner but that this hub does not know. After a restart,
+// works can't be restored while their revisions can't be read. Agents can report anything, so counts reports whether
+// the owner can have a work of that name in that cluster.
 func (d *Driver) Claimed(owner string, counts func(cluster, name string) bool) []string {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()

@@ -7,10 +7,11 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// judgeReach notes whether an agent that has not confirmed a write is unreached. An agent is unreached if its work was sent again and its
-// state requested, the agent or its cluster has been available since then, and the agent still does not report the write. Then another
-// client has its client ID, or it lost its connection and did not notice. An agent that is offline is not unreached. judgeReach reports
-// whether the agent or its cluster is available.
+// judgeReach records whether an agent that has not confirmed a write is unreached. An agent is unreached if its work
+// was sent again and its state was requested, the agent or its cluster has been available since then, and the agent
+// still does not report the write. In that case, another client uses its client ID, or the agent lost its connection
+// without noticing. An agent that is offline is not unreached. judgeReach reports whether the agent or its cluster is
+// available.
 func (d *Driver) judgeReach(ctx context.Context, l look) (there bool) {
 	if up := d.link.upSince.Load(); up != nil && d.clock.Since(*up) < d.link.agentReturn {
 		return false // Agents are reconnecting.
@@ -37,7 +38,7 @@ func (d *Driver) noteUnreached(l look) bool {
 	r := l.record
 	reported := r.wordAt.After(l.was.at)
 	if r.unreached || reported && (isDeleting(l.work) || r.reported >= l.work.Generation) {
-		return false // A slow agent, or one that reports nothing new until its deletion is done.
+		return false // The agent is slow, or reports nothing new until a deletion is done.
 	}
 	d.setUnreached(r, true)
 	return true

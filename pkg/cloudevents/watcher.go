@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// watcher hands events on, in order, without ever making the sender wait.
+// watcher delivers events in order, without ever blocking the sender.
 type watcher struct {
 	*watch.ProxyWatcher
 	result chan watch.Event
@@ -22,7 +22,7 @@ func newWatcher(unwatch func(*watcher)) *watcher {
 	return w
 }
 
-// newCollector makes a watcher that only collects events, until they are taken.
+// newCollector returns a watcher that collects events until they are taken.
 func newCollector() *watcher {
 	result := make(chan watch.Event)
 	return &watcher{ProxyWatcher: watch.NewProxyWatcher(result), result: result, more: make(chan struct{}, 1)}

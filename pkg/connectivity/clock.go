@@ -19,7 +19,8 @@ const (
 	confirmations = 3
 )
 
-// Difference measures how far the machine's clock is ahead of an API server's, by the Date of its answers. Nothing is decided on it.
+// Difference measures how far the machine's clock is ahead of an API server's, by the Date of its answers. No decision
+// depends on it.
 type Difference struct {
 	clock clock.PassiveClock
 	// differs is called when the clocks no longer agree, when the difference changes, and with 0 when they agree again.
@@ -38,7 +39,7 @@ func NewDifference(machine clock.PassiveClock, differs func(ahead time.Duration)
 	return &Difference{clock: machine, differs: differs}
 }
 
-// Watch measures by the answers to all clients that are created from the configuration after the call.
+// Watch measures with the answers to all clients that are created from the configuration after the call.
 func (d *Difference) Watch(config *rest.Config) {
 	config.Wrap(func(inner http.RoundTripper) http.RoundTripper {
 		return roundTripperFunc(func(request *http.Request) (*http.Response, error) {
@@ -52,7 +53,7 @@ func (d *Difference) Watch(config *rest.Config) {
 	})
 }
 
-// measure notes the Date of an answer to a request that was sent at a time.
+// measure records the Date of an answer to a request that was sent at the given time.
 func (d *Difference) measure(sent time.Time, date string) {
 	server, err := http.ParseTime(date)
 	received := d.clock.Now()
@@ -65,7 +66,8 @@ func (d *Difference) measure(sent time.Time, date string) {
 	}
 }
 
-// note notes the difference by one answer. It returns the difference to report, and whether that has changed for several answers.
+// note records the difference that one answer shows. It returns the difference to report, and whether several answers
+// have confirmed a change.
 func (d *Difference) note(ahead time.Duration) (known time.Duration, changed bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -30,14 +30,17 @@ type Connection struct {
 	down map[source]bool
 	// failing is true from a failed request until the next request succeeds.
 	failing bool
-	// optional holds the collections that a hub can do without, and since when each is refused; zero while it is not.
+	// optional holds the collections that a hub can do without, and the time since which each is refused; zero if it is
+	// not refused.
 	optional map[source]time.Time
 }
 
-// source is what the hub listens to: the path of a collection that an informer lists and watches, or the name of a broker.
+// source is a source of reports to the hub: the path of a collection that an informer lists and watches, or the name of
+// a broker.
 type source string
 
-// anyRequest stands for the requests that are not an informer's: it is unclear whether the same one is ever made again.
+// anyRequest stands for the requests that are not an informer's: it is unclear whether the same request will ever be
+// repeated.
 const anyRequest source = ""
 
 const (
@@ -46,12 +49,12 @@ const (
 	shortest = 5 * time.Second
 	// unknown is the assumed length of a gap that this process could not measure. No agent needs longer than that to report.
 	unknown = 2 * time.Minute
-	// refusedFor is how long a collection is refused before it counts as not allowed: a server that starts refuses what it will
-	// allow a moment later.
+	// refusedFor is how long a collection is refused before it counts as not allowed: a starting server briefly refuses
+	// requests that it allows later.
 	refusedFor = 10 * time.Second
 )
 
-// New returns a Connection that begins at the clock's now.
+// New returns a Connection that begins at the current time of the clock.
 func New(clk clock.PassiveClock) *Connection {
 	return &Connection{clock: clk, gap: Gap{End: clk.Now(), Length: unknown}, down: map[source]bool{}, optional: map[source]time.Time{}}
 }
@@ -63,14 +66,14 @@ func (c *Connection) Optional(collection schema.GroupVersionResource) {
 	c.optional[sourceOf(collection)] = time.Time{}
 }
 
-// Refused reports whether the API server does not allow an optional collection to be read, and not only for a moment.
+// Refused reports whether the API server permanently refuses reads of an optional collection.
 func (c *Connection) Refused(collection schema.GroupVersionResource) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.refused(sourceOf(collection))
 }
 
-// refused is Refused for a caller that holds mu.
+// refused implements Refused. The caller holds mu.
 func (c *Connection) refused(collection source) bool {
 	since := c.optional[collection]
 	return !since.IsZero() && c.clock.Since(since) >= refusedFor
@@ -89,15 +92,16 @@ func (c *Connection) Look() (now time.Time, last Gap) {
 	return now, c.gap
 }
 
-// Restart notes that the connection begins now, because the caches have synced.
+// Restart records that the connection begins now, because the caches have synced.
 func (c *Connection) Restart() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gap = Gap{End: c.clock.Now(), Length: unknown}
 }
 
-// WatchLost notes that an informer's watch of a collection ended with an error: until the informer has listed or watched the collection
-// again, its cache shows a past. A watch that is accepted, and then fails because its version is too old, is seen only here.
+// WatchLost records that an informer's watch of a collection ended with an error. Until the informer has listed or
+// watched the collection again, its cache is stale. A watch that is accepted and then fails because its version is too
+// old is detected only here.
 func (c *Connection) WatchLost(collection schema.GroupVersionResource) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,15 +110,15 @@ func (c *Connection) WatchLost(collection schema.GroupVersionResource) {
 	}
 }
 
-// Lost notes that a broker cannot be heard.
+// Lost records that the connection to a broker is lost.
 func (c *Connection) Lost(broker string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.down[source(broker)] = true
 }
 
-// Back notes that a broker is heard again, and how long those who report by it may still take to return: the agents lost their broker too.
-// It changes nothing if the broker was not lost.
+// Back records that a broker is connected again, and how long the agents may take to reconnect, because they lost the
+// broker too. It changes nothing if the broker was not lost.
 func (c *Connection) Back(broker string, settle time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,14 +128,14 @@ func (c *Connection) Back(broker string, settle time.Duration) {
 	}
 }
 
-// succeeded notes that a request succeeded. The caller holds mu.
+// succeeded records that a request succeeded. The caller holds mu.
 func (c *Connection) succeeded(from source) {
 	c.failing = false
 	delete(c.down, from)
 	c.listen(c.clock.Now())
 }
 
-// noteRefusal keeps since when an optional collection is refused. The caller holds mu.
+// noteRefusal records the time since which an optional collection is refused. The caller holds mu.
 func (c *Connection) noteRefusal(collection source, refused bool) {
 	since, optional := c.optional[collection]
 	switch {

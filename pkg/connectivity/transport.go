@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// sourceOf returns where an API server lists and watches a collection of all namespaces.
+// sourceOf returns the path at which an API server lists and watches a collection in all namespaces.
 func sourceOf(collection schema.GroupVersionResource) source {
 	if collection.Group == "" {
 		return source(path.Join("/api", collection.Version, collection.Resource))
@@ -21,8 +21,8 @@ func sourceOf(collection schema.GroupVersionResource) source {
 	return source(path.Join("/apis", collection.Group, collection.Version, collection.Resource))
 }
 
-// Hear watches the transport of all clients that are made of a configuration from now on. A proxy may keep the API server below a path: a
-// collection has its own path below that.
+// Hear watches the transport of all clients that are created from a configuration after this call. A proxy may serve
+// the API server under a path prefix; the paths of collections then begin with that prefix.
 func (c *Connection) Hear(config *rest.Config) error {
 	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -45,11 +45,11 @@ func (c *Connection) under(prefix string) transport.WrapperFunc {
 
 func (c *Connection) observe(request *http.Request, from source, response *http.Response, err error) {
 	if err != nil && (errors.Is(err, context.Canceled) || request.Context().Err() != nil) {
-		return // We hung up ourselves.
+		return // The client itself ended the request.
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// An API server without the collection answers 404.
+	// An API server that does not have the collection answers 404.
 	c.noteRefusal(from, err == nil && (response.StatusCode == http.StatusForbidden || response.StatusCode == http.StatusNotFound))
 	switch {
 	case !isFailure(from, response, err) || c.refused(from):
@@ -67,7 +67,7 @@ func isFailure(from source, response *http.Response, err error) bool {
 	case err != nil:
 		return true
 	case from != anyRequest:
-		// A server that starts refuses what it will allow a moment later: no refusal fills a cache.
+		// A starting server briefly refuses requests that it allows later. A refused request does not fill a cache.
 		return response.StatusCode >= http.StatusBadRequest
 	}
 	return response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusGatewayTimeout

@@ -18,8 +18,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// NoteCluster notes the availability of a managed cluster. If it changed, NoteCluster returns the keys of the ManifestWorkReplicaSets with
-// works there; a heartbeat changes nothing. An informer calls it from its own goroutine.
+// NoteCluster records the availability of a managed cluster. If the availability changed, NoteCluster returns the keys
+// of the ManifestWorkReplicaSets with works there. A heartbeat does not change it. An informer calls NoteCluster from
+// its own goroutine.
 func (c *Controller) NoteCluster(obj any) []string {
 	cluster, ok := obj.(*clusterv1.ManagedCluster)
 	if !ok {
@@ -41,7 +42,8 @@ func (c *Controller) NoteCluster(obj any) []string {
 	return slices.Compact(keys)
 }
 
-// ForgetCluster notes that a ManagedCluster is gone, and returns the same keys.
+// ForgetCluster records that a ManagedCluster was deleted, and returns the keys of the ManifestWorkReplicaSets with
+// works there.
 func (c *Controller) ForgetCluster(obj any) []string {
 	cluster, ok := workcache.UnwrapTombstone(obj).(*clusterv1.ManagedCluster)
 	if !ok || !c.clusters.Forget(cluster.Name) {
@@ -95,8 +97,8 @@ func (c *Controller) selecting(cluster string) (keys []string) {
 	return keys
 }
 
-// holds returns the holds of the selected clusters; nil if there are none. If the hub can't read ManagedClusters, they are those that the
-// status lists.
+// holds returns the holds of the selected clusters; nil if there are none. If the hub can't read ManagedClusters, holds
+// returns the holds that the status lists.
 func (c *Controller) holds(p *pass) map[string]placement.Hold {
 	if p.facts.ClustersNote != "" || !c.clustersSeen() {
 		return status.HoldsOf(&p.object.Status)
@@ -122,8 +124,8 @@ func (c *Controller) holds(p *pass) map[string]placement.Hold {
 	return holds
 }
 
-// rememberedAway returns the clusters that the status lists as away if the hub can't read ManagedClusters: they stay away until it can.
-// Otherwise it returns nil.
+// rememberedAway returns the clusters that the status lists as away if the hub can't read ManagedClusters; nil
+// otherwise. These clusters stay away until the hub can read ManagedClusters.
 func (c *Controller) rememberedAway(p *pass) placement.Clusters {
 	if p.facts.ClustersNote == "" && c.clustersSeen() {
 		return nil
@@ -131,8 +133,8 @@ func (c *Controller) rememberedAway(p *pass) placement.Clusters {
 	return status.AwayOf(&p.object.Status)
 }
 
-// availabilityOf returns the availability of a cluster; false if it has no ManagedCluster, or if that is unknown. Of remembered, see
-// rememberedAway.
+// availabilityOf returns the availability of a cluster; false if the cluster has no ManagedCluster, or if its
+// availability is unknown. For remembered, see rememberedAway.
 func (c *Controller) availabilityOf(p *pass, cluster string, remembered placement.Clusters) (known placement.Cluster, exists bool) {
 	known, exists = c.clusters.ClusterOf(cluster, p.now)
 	if remembered == nil || exists && !known.Available {
@@ -142,7 +144,8 @@ func (c *Controller) availabilityOf(p *pass, cluster string, remembered placemen
 	return known, exists
 }
 
-// noteCluster notes the availability of the cluster of a work, if the placementRef that the work names does not own it.
+// noteCluster records the availability of a work's cluster, if the placementRef that the work names does not own the
+// cluster.
 func (c *Controller) noteCluster(p *pass, clusters, remembered placement.Clusters, w *work.Work, owner int, selected bool) {
 	if selected && p.facts.Refs[owner].Name == w.PlacementName() {
 		return
@@ -167,8 +170,8 @@ func (c *Controller) noteSkippable(p *pass, clusters, remembered placement.Clust
 	}
 }
 
-// awayUnheard returns the clusters that the status lists as away and whose works this process does not know, and notes their availability.
-// A hub that was restarted knows a work that travels over a broker once its agent has reported it.
+// awayUnheard records the availability of the clusters that the status lists as away and whose works this process does
+// not know, and returns these clusters. Over a broker, a restarted hub learns about a work when its agent reports it.
 func (c *Controller) awayUnheard(p *pass, clusters, remembered placement.Clusters, owners map[string]int) []rollout.AwayCluster {
 	if c.Broker == nil || len(p.object.Status.Away) == 0 {
 		return nil

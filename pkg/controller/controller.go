@@ -29,14 +29,16 @@ import (
 )
 
 const (
-	// DefaultSuccessSettle is how long a success must be seen before it counts. An agent can attach the new generation to
-	// conditions that describe the old objects, and corrects this within a second or two.
+	// DefaultSuccessSettle is how long a success must be observed before it counts. An agent may briefly attach the new
+	// generation to conditions that describe the old objects; it corrects this within a second or two.
 	DefaultSuccessSettle = 3 * time.Second
-	// conflictInterval is how soon a pass is repeated after its write met a newer object. That object's event usually comes earlier.
+	// conflictInterval is the time after which a pass is repeated if its write conflicted with a newer object. The
+	// event of the newer object usually comes earlier.
 	conflictInterval = time.Second
-	// catchUpInterval is how often a pass that waits for its caches looks again; an event usually wakes it earlier.
+	// catchUpInterval is how often a pass that waits for its caches checks them again. An event usually triggers the
+	// pass earlier.
 	catchUpInterval = 200 * time.Millisecond
-	// catchUpQuestions is how many objects the API server is asked for each time that a pass checks its caches.
+	// catchUpQuestions is the number of objects that a pass reads from the API server each time that it checks its caches.
 	catchUpQuestions = 4
 )
 
@@ -59,18 +61,21 @@ type Config struct {
 	// ClusterInformer is an informer of ManagedClusters; nil if there is none.
 	ClusterInformer cache.SharedIndexInformer
 
-	// ClustersNote returns why ManagedClusters can't be read now, with the remedy; empty if they can. It is nil for never.
+	// ClustersNote returns why ManagedClusters can't be read now, with the remedy; empty if they can be read. If
+	// ClustersNote is nil, they can always be read.
 	ClustersNote func() string
-	// HubNote returns why another hub may take over, with the remedy; empty if none may. It is nil for never.
+	// HubNote returns why another hub may take over, with the remedy; empty if no other hub may. If HubNote is nil, no
+	// other hub may.
 	HubNote func() string
-	// History returns whether ControllerRevisions can be read now; nil for always.
+	// History returns the availability of ControllerRevisions. If it is nil, they can always be read.
 	History func() History
-	// Connection knows when the connection to the API server began.
+	// Connection records when the connection to the API server began.
 	Connection *connectivity.Connection
-	// Broker carries the works to the agents; nil if they go through the API server. An event of a broker always holds a whole
-	// ManifestWork, never a patch. The deletion of a ManifestWork increments its generation in the API server, and not over a broker.
+	// Broker carries the works to the agents; nil if they go through the API server. An event of a broker always holds
+	// a whole ManifestWork, never a patch. Deleting a ManifestWork increments its generation in the API server, but not
+	// over a broker.
 	Broker Broker
-	// Recorder makes the events of ManifestWorkReplicaSets.
+	// Recorder records the events of ManifestWorkReplicaSets.
 	Recorder events.EventRecorder
 	// Metrics are the metrics to update; nil for none.
 	Metrics *metrics.Metrics
@@ -78,30 +83,32 @@ type Config struct {
 	Clock clock.PassiveClock
 	// SuccessSettle is how long this process must see a success before it counts.
 	SuccessSettle time.Duration
-	// OwnerHash makes the works get workv1alpha1.LabelOwnerHash, too. Then WorkInformer also needs to show works without LabelReplicaSet.
+	// OwnerHash is true if works also get workv1alpha1.LabelOwnerHash. In that case, WorkInformer must also include
+	// works without LabelReplicaSet.
 	OwnerHash bool
-	// AllLabelled is true if each work with workv1alpha1.LabelOwnerHash has LabelReplicaSet, too: then one list finds the works of an owner.
+	// AllLabelled is true if each work with workv1alpha1.LabelOwnerHash also has LabelReplicaSet, so that one list call
+	// finds all works of an owner.
 	AllLabelled bool
 	// Handover limits the works that keep dropped objects; the default limits if zero.
 	Handover handover.Limits
-	// Writers is the maximum number of concurrent writes of ManifestWorks, over all objects; 16 if zero.
+	// Writers is the maximum number of concurrent writes of ManifestWorks, across all objects; 16 if zero.
 	Writers int
 }
 
-// History is the availability of ControllerRevisions. In the zero value they can be read.
+// History is the availability of ControllerRevisions. The zero value means that they can be read.
 type History struct {
-	// Unavailable is true if they can't be read.
+	// Unavailable is true if ControllerRevisions can't be read.
 	Unavailable bool
-	// Note is a message for users: why, and what to do about it. No decision depends on it.
+	// Note is a message for users that gives the reason and the remedy. No decision depends on it.
 	Note string
 }
 
-// Broker is everything that a Controller knows of a broker and of the agents that report over it.
+// Broker provides everything that a Controller knows about a broker and the agents that report over it.
 type Broker interface {
-	// HeardSince returns when this process first heard the agent of a cluster; false if it has not.
+	// HeardSince returns when this process first heard from the agent of a cluster; false if it has not heard from it.
 	HeardSince(cluster string) (time.Time, bool)
-	// Claimed returns the hashes of works that agents report for an owner and that this hub does not know yet. The owner is given by the
-	// value of its label. Only works that the owner can have count.
+	// Claimed returns the hashes of works that agents report for an owner and that this hub does not know yet. The
+	// owner is identified by the value of its label. Claimed considers only the works for which counts returns true.
 	Claimed(owner string, counts func(cluster, name string) bool) []string
 	// Unreached reports whether the agent of a work is available but does not receive what the hub sends.
 	Unreached(work types.UID) bool
@@ -109,7 +116,8 @@ type Broker interface {
 	Reachable() bool
 }
 
-// Stores are the caches that a Controller reads. Informers fill them. A simulation fills them itself, possibly late.
+// Stores are the caches that a Controller reads. Informers fill them. A simulation fills them itself, possibly with a
+// delay.
 type Stores struct {
 	// ReplicaSets holds the results of TransformReplicaSet.
 	ReplicaSets cache.Indexer
@@ -139,36 +147,36 @@ func withNamespaces(indexers cache.Indexers) cache.Indexers {
 	return indexers
 }
 
-// Controller rolls ManifestWorkReplicaSets out and back.
+// Controller rolls out and rolls back ManifestWorkReplicaSets.
 type Controller struct {
 	Config
 
-	// The packages with the clients, which write and read live.
+	// The packages that hold the clients. They write to and read from the API server.
 	objects   *replicaset.Client
 	writer    *workwriter.Writer
 	revisions *revisionwriter.Writer
 
-	// The caches that are read.
+	// The caches that the controller reads.
 	stores    Stores
 	placement clusterlisters.PlacementLister
 
-	// clustersSeen reports whether the controller has been told of all ManagedClusters.
+	// clustersSeen reports whether the controller has received all ManagedClusters.
 	clustersSeen func() bool
 	// slots are shared by all passes: each write takes one.
 	slots *queue.Slots
-	// abortsWait reports whether another abort waits for a worker.
+	// abortsWait reports whether another abort is waiting for a worker.
 	abortsWait func() bool
 
-	// State that is kept from one pass to the next, each part with its own lock (package internal/memory).
+	// State that is kept between passes. Each part has its own lock (package internal/memory).
 	owners       *memory.Owners
 	combinations *memory.Combinations
 	selections   *memory.Selections
 	clusters     *memory.Clusters
 }
 
-// wallClock is a clock without monotonic readings. Decisions compare what this process noted with times that are stored, and after the
-// clock was set back, a monotonic reading says that the one is past and a stored time says that it is to come. So package memory caps the
-// former.
+// wallClock is a clock without monotonic readings. Decisions compare times that this process recorded with stored
+// times. After the clock is set back, the same moment is in the past by its monotonic reading, but in the future by its
+// stored time. Package memory therefore caps the recorded times.
 type wallClock struct{ clock.PassiveClock }
 
 // Now implements clock.PassiveClock.
@@ -177,8 +185,8 @@ func (c wallClock) Now() time.Time { return c.PassiveClock.Now().Round(0) }
 // Since implements clock.PassiveClock.
 func (c wallClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// NewWithStores returns a controller without informers: its caller fills the stores and calls Sync. It does not use the informers in the
-// config.
+// NewWithStores returns a controller without informers. The caller fills the stores and calls Sync. The informers in
+// the config are not used.
 func NewWithStores(config Config, stores Stores) *Controller {
 	never := func() string { return "" }
 	c := &Controller{

@@ -16,10 +16,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// historyInterval is how often a pass without a history checks whether there is one.
+// historyInterval is how often a pass without a history checks whether a history is available.
 const historyInterval = 15 * time.Second
 
-// decide lets package lifecycle decide, and answers its requests.
+// decide calls package lifecycle for the decision, and answers its requests.
 func (c *Controller) decide(ctx context.Context, p *pass) (goOn bool, err error) {
 	if p.reading.Later != nil {
 		return false, c.reportInvalid(ctx, p, status.InvalidSpec(laterLedger(p.reading.Later)))
@@ -37,7 +37,7 @@ func (c *Controller) decide(ctx context.Context, p *pass) (goOn bool, err error)
 	}
 }
 
-// answer makes a request, and adds the answer to the observation. It reports whether the pass continues.
+// answer executes a request, and adds the result to the observation. It reports whether the pass continues.
 func (c *Controller) answer(ctx context.Context, p *pass, request *lifecycle.Request) (goOn bool, err error) {
 	if request.Action == lifecycle.ReadWorks {
 		works, stale, err := c.readWorks(ctx, p, request)
@@ -108,7 +108,7 @@ func (c *Controller) end(ctx context.Context, p *pass) (bool, error) {
 	return false, nil // The caches show the write first.
 }
 
-// hold reports a spec that can't be rolled out. Commands in the status are obeyed nevertheless.
+// hold reports a spec that can't be rolled out. Commands in the status are still executed.
 func (c *Controller) hold(ctx context.Context, p *pass, applied metav1.Condition) error {
 	report := func() error { return c.reportInvalid(ctx, p, applied) }
 	if p.reading.Ledger.Seq > 0 && c.lacksLedger(p) {
@@ -128,7 +128,7 @@ func (c *Controller) problemMessage(p *pass, problem lifecycle.Problem) string {
 // liveHashes returns the hashes of the revisions that are never pruned.
 func (p *pass) liveHashes() sets.Set[string] { return p.facts.LiveHashes(&p.Ledger) }
 
-// perform makes one request about a revision or the spec of a work, and makes its event.
+// perform executes one request about a revision or the spec of a work, and emits its event.
 func (c *Controller) perform(ctx context.Context, p *pass, request *lifecycle.Request) lifecycle.Answer {
 	answer := lifecycle.Answer{Key: request.Key}
 	var wrote *appsv1.ControllerRevision
@@ -148,7 +148,7 @@ func (c *Controller) perform(ctx context.Context, p *pass, request *lifecycle.Re
 	return answer
 }
 
-// sayOf makes the event of a revision that was written.
+// sayOf emits the event of a revision that was written.
 func (c *Controller) sayOf(p *pass, request *lifecycle.Request, wrote *appsv1.ControllerRevision) {
 	if request.Event == nil {
 		return

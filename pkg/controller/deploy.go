@@ -22,7 +22,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
-// deploy persists the decision, or carries it out.
+// deploy either persists the decision or executes it.
 func (c *Controller) deploy(ctx context.Context, p *pass) (bool, error) {
 	c.nameLostPlaces(p)
 	for _, settled := range p.Plan.Settled {
@@ -45,7 +45,7 @@ func (c *Controller) deploy(ctx context.Context, p *pass) (bool, error) {
 	return true, c.act(ctx, p)
 }
 
-// persistPlan persists the ledger after the plan: a pass persists a decision or carries one out, never both.
+// persistPlan persists the ledger after the plan: a pass either persists a decision or executes one, never both.
 func (c *Controller) persistPlan(ctx context.Context, p *pass) error {
 	p.unrestored = p.Snapshot.Aborted && p.Plan.Behind > 0
 	c.namePersistentErrors(p, untried(attemptsOf(p, p.Plan.Writes, p.Plan.Deletes)))
@@ -62,7 +62,7 @@ func (c *Controller) report(ctx context.Context, p *pass) error {
 	return c.patchStatus(ctx, p, stageOf(p))
 }
 
-// nameAcceptedChanges reports the field that the API server stores differently from what was written.
+// nameAcceptedChanges reports the field whose stored value differs from the written value.
 func (c *Controller) nameAcceptedChanges(ctx context.Context, p *pass) {
 	if len(p.Plan.Accepted) == 0 || p.Plan.Desired.Template == nil {
 		return // There is nothing to compare with if the revision is gone.
@@ -83,8 +83,8 @@ func (c *Controller) nameAcceptedChanges(ctx context.Context, p *pass) {
 		len(p.Plan.Accepted), first.Cluster(), first.Object.Name, field))
 }
 
-// act makes the plan's writes and deletes. Nothing else writes ManifestWorks, except the deletion of the owner. An abort that a pause holds
-// back stays in progress.
+// act executes the plan's writes and deletes. Nothing else writes ManifestWorks, except the deletion of the owner. An
+// abort that a pause suspends stays in progress.
 func (c *Controller) act(ctx context.Context, p *pass) error {
 	p.unrestored = p.Snapshot.Aborted && (p.Plan.Deferred > 0 || p.Plan.Held != nil && p.Plan.Behind > 0)
 	// Writes and deletes share one budget: after long writes, deletes wait for the next pass (P8).
@@ -103,7 +103,7 @@ func (c *Controller) act(ctx context.Context, p *pass) error {
 	return c.sortResults(p, results)
 }
 
-// tryAll makes requests about works, in order, for as long as one pass may, and returns their results.
+// tryAll executes requests about works in order, until the pass's time has elapsed, and returns their results.
 func (c *Controller) tryAll(ctx context.Context, p *pass, attempts []memory.Attempt, request func(i int) error) []memory.Attempted {
 	results, left := untried(attempts), c.budget(p)
 	c.parallel(ctx, len(attempts), func(i int) {
@@ -155,7 +155,7 @@ func (c *Controller) write(ctx context.Context, p *pass, w *rollout.Write) error
 	return nil
 }
 
-// ownerOf returns the data about the pass's object that a write needs.
+// ownerOf returns the data that a write needs about the pass's object.
 func (c *Controller) ownerOf(p *pass) *workwriter.Owner {
 	return &workwriter.Owner{
 		Object:     p.object.ManifestWorkReplicaSet,
@@ -179,7 +179,7 @@ func (c *Controller) deleteUnselected(ctx context.Context, p *pass, d *rollout.D
 	return c.deleteSeen(ctx, p, work)
 }
 
-// deleteSeen deletes a work only in the version that was seen.
+// deleteSeen deletes a work only if its version is still the one that this pass saw.
 func (c *Controller) deleteSeen(ctx context.Context, p *pass, work *workv1.ManifestWork) error {
 	deleted, err := c.writer.Delete(ctx, work)
 	if deleted || err != nil {
@@ -204,11 +204,11 @@ const awayInterval = 5 * time.Second
 // errAway is the error of a write that was not tried because the broker is not connected.
 var errAway = fmt.Errorf("the broker is not connected: %w", memory.ErrLater)
 
-// away reports whether works travel over a broker that is not connected. Then no write is tried: each would be encoded and logged, and
-// would fail.
+// away reports whether works travel over a broker that is not connected. In that case no write is tried, because each
+// would be encoded and logged, and then fail.
 func (c *Controller) away() bool { return c.Broker != nil && !c.Broker.Reachable() }
 
-// nameAway reports how many writes wait for the broker.
+// nameAway reports the number of writes that wait for the broker.
 func nameAway(p *pass, results []memory.Attempted) {
 	waiting := 0
 	for _, result := range results {

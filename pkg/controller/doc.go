@@ -1,6 +1,6 @@
 // Package controller reconciles ManifestWorkReplicaSets.
 //
-// A pass over one of them takes these steps, in this order:
+// A pass over an object takes these steps, in this order:
 //
 //	finalize  its works are deleted with it, and a finalizer waits for that      (finalize.go)
 //	decide    the informers' caches become one view of the object (observe.go);
@@ -11,15 +11,16 @@
 //	status    package status makes the conditions and counts, in one write       (report.go)
 //	prune     revisions over the limit are deleted                               (prune.go)
 //
-// A pass persists a decision or carries one out, never both (R42). The next pass begins when every cache shows its writes
-// (internal/memory/expectations.go, R15). If a process is killed after any write, its successor finds everything that it needs in the
-// ledger.
+// A pass either persists a decision or executes one, never both (R42). The next pass begins when every cache shows the
+// writes of the last one (internal/memory/expectations.go, R15). If a process is killed after any write, its successor
+// finds everything that it needs in the ledger.
 //
 // The controller holds no client of its own. Package internal/workwriter writes ManifestWorks, internal/revisionwriter writes
 // ControllerRevisions, and replicaset patches the object. Package workpatch makes the content of each write of a work.
 //
-// Passes over several objects run at the same time. Passes that perform an abort have their own workers and write slots. Within each of the
-// two lanes, namespaces take turns (package internal/queue). A pass writes for a bounded time, and leaves the rest to the next one.
+// Passes over different objects run concurrently. Passes that perform an abort have their own workers and write slots.
+// Within each of the two lanes, namespaces take turns (package internal/queue). A pass writes for a bounded time, and
+// leaves the remaining writes to the next pass.
 //
 // Package internal/memory holds the state that a process keeps from one pass to the next. Its successor never needs that state. The state
 // of an object is dropped by the first pass that no longer finds the object (pass.go).

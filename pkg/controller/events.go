@@ -20,7 +20,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// announce makes events for everything that a status write reports for the first time, and updates the metrics.
+// announce emits events for everything that a status write reports for the first time, and updates the metrics.
 func (c *Controller) announce(p *pass, stage status.Stage) {
 	is := status.Told{
 		Stage: stage, Update: p.Ledger.Update.Hash, Paused: p.object.Spec.Paused, Unreached: status.Unreached(p.facts.Notes.Unreached),
@@ -66,7 +66,8 @@ func (c *Controller) announce(p *pass, stage status.Stage) {
 	}
 }
 
-// announceApprovals makes an event for each group that waits for an approval, once for each revision: OCM may write decisions again.
+// announceApprovals emits an event for each group that waits for an approval, once per revision, because OCM may write
+// the same decisions again.
 func (c *Controller) announceApprovals(p *pass, groups []string) {
 	for _, group := range groups {
 		if p.memory.Announce("approval of " + p.Update.Hash + "/" + group) {
@@ -76,7 +77,8 @@ func (c *Controller) announceApprovals(p *pass, groups []string) {
 	}
 }
 
-// announceAbort makes the event of an abort. A held revision has no such event: announceHeld announces it once, when the hold is decided.
+// announceAbort emits the event of an abort, but not for a held revision: announceHeld announces a hold once, when it
+// is decided.
 func (c *Controller) announceAbort(p *pass, transition status.Transition) {
 	switch {
 	case !p.Ledger.Abort.Held.IsZero():
@@ -92,7 +94,7 @@ func (c *Controller) announceAbort(p *pass, transition status.Transition) {
 	}
 }
 
-// announceHeld makes an event when the template returns to an aborted revision that is held.
+// announceHeld emits an event when the template returns to an aborted revision that is held.
 func (c *Controller) announceHeld(p *pass) {
 	before, now := p.reading.Ledger.Abort, p.Ledger.Abort
 	if now != nil && !now.Held.IsZero() && (before == nil || before.Held.IsZero() || p.reading.Ledger.Update != p.Ledger.Update) {
@@ -101,7 +103,7 @@ func (c *Controller) announceHeld(p *pass) {
 	}
 }
 
-// announceWouldAbort makes an event, once for each rollout, when AbortAll would have aborted it.
+// announceWouldAbort emits an event, once per rollout, when AbortAll would have aborted the rollout.
 func (c *Controller) announceWouldAbort(p *pass) {
 	if would := p.Ledger.WouldAbort; would != nil && p.reading.Ledger.WouldAbort == nil {
 		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutWouldAbort, "Abort",
@@ -109,7 +111,7 @@ func (c *Controller) announceWouldAbort(p *pass) {
 	}
 }
 
-// told returns the last report: that of this process or, if it has not reported anything, the one in the stored status.
+// told returns the last report of this process or, if it has not reported anything, the report in the stored status.
 func (p *pass) told() status.Told {
 	if p.memory.Told != nil {
 		return *p.memory.Told
@@ -134,7 +136,7 @@ func (c *Controller) rolloutTook(p *pass, result metrics.RolloutResult) {
 	c.Metrics.RolloutTook(result, p.now.Sub(p.Ledger.Begun.Last()))
 }
 
-// announceRestored makes an event, once for each abort, when every selected cluster has confirmed the restored revision.
+// announceRestored emits an event, once per abort, when every selected cluster has confirmed the restored revision.
 func (c *Controller) announceRestored(p *pass) {
 	before, now := p.reading.Ledger.Abort, p.Ledger.Abort
 	if before == nil || now == nil || now.Restored.IsZero() || !before.Restored.IsZero() || !now.Held.IsZero() {
@@ -167,7 +169,7 @@ func (c *Controller) observed(p *pass) metrics.Observation {
 	return o
 }
 
-// observedProblems returns what an administrator must settle.
+// observedProblems returns the problems that an administrator must resolve.
 func (c *Controller) observedProblems(p *pass) (found []metrics.Problem) {
 	if p.memory.Places.Drops(memory.Status) {
 		found = append(found, metrics.OlderCRD)
@@ -178,7 +180,8 @@ func (c *Controller) observedProblems(p *pass) (found []metrics.Problem) {
 	return found
 }
 
-// placementsOf returns the counts of each ref. After an abort no cluster is updated: all go back.
+// placementsOf returns the counts of each ref. After an abort, no cluster counts as updated, because all clusters are
+// rolled back.
 func placementsOf(shown *rollout.Plan, aborted bool) []metrics.Placement {
 	found := make([]metrics.Placement, 0, len(shown.Refs))
 	for i := range shown.Refs {
@@ -226,16 +229,17 @@ func (p *pass) updateObject() runtime.Object {
 	return nil
 }
 
-// event makes an event for the object and a related object; nil for none. Events of one pass that differ only in their note would be
-// counted as one. The related object distinguishes them. The log keeps a line of it, for longer than the API server keeps events.
+// event emits an event for the object and a related object; nil for none. Events of one pass that differ only in their
+// notes would be counted as one event; the related object distinguishes them. Each event is also logged, because the
+// log is kept for longer than events are.
 func (c *Controller) event(p *pass, related runtime.Object, eventType, reason, action, note string) {
 	note = status.EventNote(note)
 	klog.Background().Info("Event", "manifestWorkReplicaSet", p.key, "type", eventType, "reason", reason, "note", note)
 	c.Recorder.Eventf(p.object.ManifestWorkReplicaSet, related, eventType, reason, action, "%s", note)
 }
 
-// announceNameTaken makes an event, once for each object, that a work does not have the usual name. An event for each cluster would
-// be too many.
+// announceNameTaken emits an event that a work does not have the usual name. It does so once per object, because one
+// event per cluster would be too many.
 func (c *Controller) announceNameTaken(p *pass, cluster, other string) {
 	if p.memory.Announce(workv1alpha1.EventWorkNameTaken) {
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventWorkNameTaken, "RollOut", fmt.Sprintf(
@@ -245,7 +249,7 @@ func (c *Controller) announceNameTaken(p *pass, cluster, other string) {
 	}
 }
 
-// announcePause makes the event of a pause that began or ended with a status write.
+// announcePause emits the event of a pause that began or ended with a status write.
 func (c *Controller) announcePause(p *pass, was bool) {
 	switch is := p.object.Spec.Paused; {
 	case is && !was:

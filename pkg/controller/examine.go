@@ -13,9 +13,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 )
 
-// readWorks reads the works of failed clusters live. It reports whether the cache shows an older version of one of them. A watch can be
-// dead for minutes without being noticed; a success missed in that time would then count as a failure. Only before an abort they are read
-// with its priority.
+// readWorks reads the works of failed clusters live. It reports whether the cache shows an older version of one of
+// them. A watch can be dead for minutes without being noticed, and a success missed in that time would count as a
+// failure. The reads have the priority of an abort only before an abort.
 func (c *Controller) readWorks(
 	ctx context.Context, p *pass, request *lifecycle.Request,
 ) (found []*workv1.ManifestWork, stale bool, err error) {
@@ -39,7 +39,7 @@ func (c *Controller) readWorks(
 
 func always() bool { return true }
 
-// live reads a work, and reports whether the cache is behind it.
+// live reads a work from the API server, and reports whether the cache is behind it.
 func (c *Controller) live(
 	ctx context.Context, p *pass, cached *workv1.ManifestWork,
 ) (live *workv1.ManifestWork, stale bool, err error) {

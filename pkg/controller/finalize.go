@@ -23,8 +23,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// finalize deletes the works of an object that is being deleted, and makes deletion wait for that. It comes first:
-// deletion overrides everything else.
+// finalize deletes the works of an object that is being deleted. The object's deletion waits until the works are gone.
+// It comes first: deletion overrides everything else.
 func (c *Controller) finalize(ctx context.Context, p *pass) (bool, error) {
 	if p.object.DeletionTimestamp.IsZero() {
 		added, err := c.patcher(p).AddFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
@@ -47,7 +47,7 @@ func (c *Controller) finalize(ctx context.Context, p *pass) (bool, error) {
 }
 
 // deleteWorks deletes the works, beginning with those in the cache, and then removes the finalizer. It reports whether nothing remains to
-// be deleted. The API server is asked for all works once those in the cache are gone, not each time that some of them were deleted.
+// be deleted. It lists all works from the API server when the cached works are gone, not after each deletion.
 func (c *Controller) deleteWorks(ctx context.Context, p *pass) (over bool, err error) {
 	if done, err := c.deleteAll(ctx, p, p.works); !done || err != nil {
 		return false, err
@@ -65,18 +65,18 @@ func (c *Controller) deleteWorks(ctx context.Context, p *pass) (over bool, err e
 	return true, c.patcher(p).RemoveFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
 }
 
-// waitsForAgents reports whether works that are being deleted still exist. The event of each deleted work leads to another pass, so the
-// API server need not be asked for all of them each time.
+// waitsForAgents reports whether works that are being deleted still exist. The event of each deleted work leads to
+// another pass, so the works need not be listed from the API server each time.
 func (c *Controller) waitsForAgents(p *pass) bool {
 	stays := func(w *workv1.ManifestWork) bool { return w.DeletionTimestamp.IsZero() }
 	return slices.ContainsFunc(p.works, p.named) && !slices.ContainsFunc(p.works, stays)
 }
 
-// named reports whether a work has a name that a hub gives. Otherwise somebody added the owner label: the work is deleted, but the
-// deletion does not wait for it.
+// named reports whether a work has a name that a hub gives to works. Otherwise a user added the owner label: the work
+// is deleted, but the object's deletion does not wait for it.
 func (p *pass) named(w *workv1.ManifestWork) bool { return work.IsName(p.object, w.Name) }
 
-// liveWorks lists the works from the API server: a work that the cache has not shown yet would otherwise stay forever.
+// liveWorks lists the works from the API server: otherwise a work that the cache does not show yet would never be deleted.
 func (c *Controller) liveWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
 	list, err := c.writer.ListOf(ctx, metav1.NamespaceAll, p.object.Namespace, p.object.Name)
 	if err != nil {
@@ -98,17 +98,17 @@ func (c *Controller) liveWorks(ctx context.Context, p *pass) ([]*workv1.Manifest
 	})...), err
 }
 
-// shows reports whether the cache shows a work of the object in any case.
+// shows reports whether the cache always shows a work of the object.
 func (c *Controller) shows(w *workv1.ManifestWork) bool {
 	_, labelled := w.Labels[workv1alpha1.LabelReplicaSet]
 	return labelled || c.OwnerHash
 }
 
-// lostInterval is how often a deletion looks for works without their owner label, while there are any.
+// lostInterval is how often a deletion checks for works without their owner label, as long as any exist.
 const lostInterval = 15 * time.Second
 
 // lostWorks returns the works of the object that lost their owner label while a pause, or the absence of a hub, kept the label from being
-// restored. The cache shows which these are, and each is read live.
+// restored. The cache shows these works, and each is read from the API server.
 func (c *Controller) lostWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
 	unowned, err := c.stores.Works.ByIndex(workcache.Unowned, "")
 	if err != nil {
@@ -176,7 +176,8 @@ func (c *Controller) maySelect(object *replicaset.Object, w *workv1.ManifestWork
 	return selects
 }
 
-// deleteAll deletes works, as many as one pass may. It reports whether all of them are deleted. Otherwise the next pass continues.
+// deleteAll deletes as many works as one pass may, and reports whether all of them are deleted. If not, the next pass
+// continues.
 func (c *Controller) deleteAll(ctx context.Context, p *pass, works []*workv1.ManifestWork) (done bool, err error) {
 	var attempts []memory.Attempt
 	var remaining []*workv1.ManifestWork

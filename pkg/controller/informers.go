@@ -77,7 +77,8 @@ func New(config Config) (*Runner, error) {
 	return r, r.watchClusters(c, config.ClusterInformer)
 }
 
-// readsLive reports whether the passes over an object decide on its live works: its workloads are being released.
+// readsLive reports whether passes over an object read its works from the API server, because its workloads are being
+// released.
 func (c *Controller) readsLive(key string) bool {
 	known := c.owners.Find(key)
 	return known != nil && known.Releases.Begun()
@@ -98,8 +99,8 @@ func (r *Runner) watchClusters(c *Controller, informer cache.SharedIndexInformer
 	return nil
 }
 
-// followNotes queues every object if the hub gets or loses the permission to read ManagedClusters, or another hub comes or goes: their
-// conditions report that, and no event follows.
+// followNotes queues every object if the hub gains or loses the permission to read ManagedClusters, or if another hub
+// appears or disappears. The conditions of all objects report this, but no watch event triggers a pass.
 func (r *Runner) followNotes(context.Context) {
 	notes := [2]string{r.controller.ClustersNote(), r.controller.HubNote()}
 	if notes == r.notes {
@@ -111,8 +112,8 @@ func (r *Runner) followNotes(context.Context) {
 	}
 }
 
-// laneOf returns the lane of the next pass over an object. An abort begins and ends with a status that reports it. While paused, or without
-// a revision to go back to, it restores nothing.
+// laneOf returns the lane of the next pass over an object. An abort begins and ends with a status that reports it. An
+// abort restores nothing while the object is paused, or if there is no revision to roll back to.
 func (c *Controller) laneOf(key string) queue.Lane {
 	switch c.owners.Find(key).Abort() {
 	case memory.AbortUnderWay:
@@ -132,7 +133,7 @@ func (c *Controller) laneOf(key string) queue.Lane {
 	return queue.Rollouts
 }
 
-// leading returns a handler that queues the objects that a changed or a deleted object is about.
+// leading returns a handler that queues the objects affected by a changed or deleted object.
 func (r *Runner) leading(changed, deleted func(any) []string) cache.ResourceEventHandler {
 	lead := func(keysOf func(any) []string) func(any) {
 		return func(obj any) {
@@ -175,8 +176,9 @@ func (c *Controller) placementQueueKeys(obj any) []string {
 	return keys
 }
 
-// NewRevisionTransform returns the transform of an informer of ControllerRevisions. It removes data that no pass reads: the managed
-// fields, and the copy of the whole object that kubectl apply leaves in an annotation. Both are as large as the template.
+// NewRevisionTransform returns the transform of an informer of ControllerRevisions. The transform removes data that no
+// pass reads: the managed fields, and the copy of the whole object that kubectl apply leaves in an annotation. Both are
+// as large as the template.
 func NewRevisionTransform() cache.TransformFunc {
 	return func(obj any) (any, error) {
 		if rev, ok := obj.(*appsv1.ControllerRevision); ok {

@@ -18,7 +18,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// readLedger finds the ledger that counts, and the commands in the status if the status has this ledger.
+// readLedger finds the valid ledger. If the status holds this ledger, readLedger also finds the commands in the status.
 func (c *Controller) readLedger(p *pass) {
 	places := ledger.Places{
 		Owner: p.object.UID, Template: p.facts.Template, Status: p.object.Status.Ledger, History: p.history,
@@ -34,15 +34,16 @@ func (c *Controller) readLedger(p *pass) {
 		p.facts.Commands = ledger.CommandsIn(&p.object.Status, &p.reading.Ledger)
 	}
 	if p.facts.Before.Seq > 0 {
-		decided := p.reading.Ledger // A pointer into the pass would keep its works alive.
+		decided := p.reading.Ledger // A pointer into the pass would keep the pass's works in memory.
 		p.memory.Decided = &decided
 		p.facts.CopyBehind = c.lacksCopy(p)
 	}
 	p.facts.BeginSeen = p.memory.BeginSeen(p.facts.Before.Begun.Last(), p.now)
 }
 
-// verify reports whether the cache shows the revisions that the API server has. It lists them live before the hub first decides or acts on
-// a version of the object that is not the answer to its own write. So no decision combines two caches of different ages (R15).
+// verify reports whether the cache shows the revisions that the API server has. It lists them from the API server
+// before the hub first decides or acts on a version of the object, unless that version is the result of the hub's own
+// write. So no decision combines two caches of different ages (R15).
 func (c *Controller) verify(ctx context.Context, p *pass) (shown bool, err error) {
 	if p.facts.NoHistory || p.memory.Verified == p.object.ResourceVersion {
 		return true, nil
@@ -80,7 +81,7 @@ func (c *Controller) lacksLedger(p *pass) bool {
 	return !inStatus && !p.memory.Places.Waits(memory.Status, p.now) || c.lacksCopy(p)
 }
 
-// lacksCopy reports whether the ledger that counts has no copy, although a revision can hold it.
+// lacksCopy reports whether the valid ledger has no copy, although a revision could hold it.
 func (c *Controller) lacksCopy(p *pass) bool {
 	return !p.reading.InCopy && !p.memory.Places.Waits(memory.Revision, p.now) && ledger.Holder(&p.history, &p.reading.Ledger) != nil
 }
@@ -115,8 +116,8 @@ func (c *Controller) persist(ctx context.Context, p *pass, report func() error) 
 	return nil
 }
 
-// foreignFields names the fields that this pass restores in a status whose ledger does not count. It names none if this hub could not write
-// the status, or its ledger, before.
+// foreignFields returns the fields that this pass restores in a status whose ledger is not valid. It returns none if
+// this hub previously could not write the status or its ledger.
 func (c *Controller) foreignFields(p *pass) []string {
 	_, lost := p.memory.Places[memory.Status]
 	if lost || p.reading.InStatus || p.reading.Ledger.Seq == 0 || p.memory.Confirmed == p.object.ResourceVersion {

@@ -23,7 +23,7 @@ import (
 )
 
 // observe reads the caches and this process's memory into the pass. It reads only objects of this owner (P8). If the history can't be read
-// now, the pass continues without one, and package lifecycle gets the history that was read last.
+// now, the pass continues without one, and package lifecycle gets the last history that was read.
 func (c *Controller) observe(p *pass) error {
 	decoded, err := c.revisionsOf(p.key, p.object, p.memory)
 	if err != nil {
@@ -80,8 +80,8 @@ func compareWorks(a, b *workv1.ManifestWork) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
-// noteWorks notes the state of the works, once in each pass. The memory of a work is about its own revision, so it does not depend on
-// later steps of the pass.
+// noteWorks records the state of the works, once in each pass. The state of a work is about the work's own revision, so
+// it does not depend on later steps of the pass.
 func (c *Controller) noteWorks(p *pass) {
 	owners, sliced := placement.Owners(p.facts.Refs), placement.Sliced(p.facts.Refs)
 	known, left := placement.SelectionKnown(p.facts.Refs, p.facts.IgnoredRefs), placement.Left(p.facts.Refs, owners)
@@ -111,7 +111,7 @@ func (c *Controller) noteWorks(p *pass) {
 	c.noteWrites(p)
 }
 
-// noteWrites notes the results of the writes of works so far.
+// noteWrites records the results of the writes of works so far.
 func (c *Controller) noteWrites(p *pass) {
 	p.facts.Notes.Failures = p.memory.Failures()
 	p.facts.Notes.WrittenBack = p.memory.WrittenBack()

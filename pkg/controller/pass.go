@@ -56,7 +56,7 @@ func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration,
 	return again, err
 }
 
-// pass makes a pass. Each step reports whether the pass continues.
+// pass runs a pass. Each step reports whether the pass continues.
 func (c *Controller) pass(ctx context.Context, key string, object *replicaset.Object) (again time.Duration, err error) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("manifestWorkReplicaSet", key))
 	p := c.newPass(object, key)
@@ -81,9 +81,10 @@ func (c *Controller) pass(ctx context.Context, key string, object *replicaset.Ob
 	return p.recheck, p.err()
 }
 
-// caughtUp reports whether every cache shows this process's own last writes. A write whose object was deleted before a cache saw it
-// would never show. So the API server is asked for objects that are late. A cache that lags behind lags for all objects, and asking for
-// all at once would slow down the writes of an abort. So only a few are asked for at a time, and more only while all of them are gone.
+// caughtUp reports whether every cache shows this process's own last writes. A cache never shows a write if its object
+// was deleted before the cache saw it. So caughtUp reads objects that are late from the API server. A cache that lags
+// behind lags for all objects, and reading all of them at once would slow down the writes of an abort. So only a few
+// objects are read at a time, and more are read only if all of those were deleted.
 func (c *Controller) caughtUp(ctx context.Context, owner *memory.Owner) bool {
 	if owner.Expectations.Behind() == 0 {
 		return true
@@ -119,13 +120,13 @@ func (c *Controller) isGone(ctx context.Context, w *memory.Write) bool {
 	return apierrors.IsNotFound(err) || (err == nil && live.GetUID() != w.UID)
 }
 
-// wrote notes that this pass wrote an object, as the API server answered it.
+// wrote records that this pass wrote an object, with the API server's response.
 func (c *Controller) wrote(p *pass, store cache.Store, answer metav1.Object) {
 	p.wrote.Store(true)
 	p.memory.Expectations.Wrote(store, answer, c.Clock.Now())
 }
 
-// deleted notes that this pass deleted an object.
+// deleted records that this pass deleted an object.
 func (c *Controller) deleted(p *pass, store cache.Store, object metav1.Object) {
 	p.wrote.Store(true)
 	p.memory.Expectations.Deleted(store, object, c.Clock.Now())
@@ -137,7 +138,7 @@ func (c *Controller) wroteRevision(p *pass, revision *appsv1.ControllerRevision)
 	c.wrote(p, c.stores.Revisions, revision)
 }
 
-// pass is one pass over a ManifestWorkReplicaSet: what it observed, what was decided, and what it did.
+// pass is one pass over a ManifestWorkReplicaSet: its observations, decisions and actions.
 type pass struct {
 	// memory is what this process knows about the object.
 	memory *memory.Owner
@@ -145,7 +146,7 @@ type pass struct {
 	key  string
 	turn queue.Turn
 	now  time.Time
-	// gap is the last gap before now.
+	// gap is the most recent gap before now.
 	gap rollout.Gap
 
 	observed
@@ -153,7 +154,8 @@ type pass struct {
 	done
 }
 
-// observed is what a pass reads before it decides. It does not change after noteWorks, except for the API server's answers to this pass.
+// observed is the data that a pass reads before it decides. After noteWorks, it changes only by the API server's
+// answers to this pass.
 type observed struct {
 	// object is shared with the cache, and must not be changed.
 	object *replicaset.Object
@@ -162,27 +164,27 @@ type observed struct {
 	// history holds the revisions; none if they can't be read now. works are the ManifestWorks, in order.
 	history revision.History
 	works   []*workv1.ManifestWork
-	// seen is what this process has seen of each of the works.
+	// seen is the remembered state of each work.
 	seen []*memory.Work
 	// reading is the ledger that this pass found.
 	reading ledger.Reading
 }
 
-// decided is what packages lifecycle and rollout decided about the observed facts.
+// decided holds the decisions of packages lifecycle and rollout about the observed facts.
 type decided struct {
 	lifecycle.Decision
 	// standing is a plan that the status reports instead of Plan; nil for none.
 	standing *rollout.Plan
 }
 
-// done is what a pass did, and what it leaves to the next one.
+// done holds the actions of a pass, and the work that it leaves to the next pass.
 type done struct {
 	// wrote is true if this pass changed something. urgent is true if the next pass should come as soon as possible.
 	wrote  atomic.Bool
 	urgent bool
 	// deciding is true if this pass persists a decision.
 	deciding bool
-	// unrestored is true if this pass should have restored works that it did not restore.
+	// unrestored is true if this pass did not restore all works that it should have restored.
 	unrestored bool
 	// answer is the API server's answer to this pass's last write of the object.
 	answer *replicaset.Object
@@ -191,7 +193,7 @@ type done struct {
 	// failing are the failed requests of this pass that the conditions name, except writes of works.
 	failing []string
 	errs    []error
-	// recheck is when the next pass is due; zero for never.
+	// recheck is the time until the next pass is due; zero for never.
 	recheck time.Duration
 }
 
@@ -206,7 +208,7 @@ func (c *Controller) newPass(object *replicaset.Object, key string) *pass {
 	return p
 }
 
-// lookAgain schedules another pass after the given time at the latest.
+// lookAgain schedules another pass within the given time.
 func (p *pass) lookAgain(after time.Duration) {
 	if after > 0 && (p.recheck == 0 || after < p.recheck) {
 		p.recheck = after
@@ -215,10 +217,10 @@ func (p *pass) lookAgain(after time.Duration) {
 
 func (p *pass) err() error { return utilerrors.NewAggregate(p.errs) }
 
-// transitionTime returns the pass's time in the form of conditions.
+// transitionTime returns the pass's time as a condition stores it.
 func (p *pass) transitionTime() metav1.Time { return metav1.NewTime(p.now) }
 
-// problem notes a problem for a condition, once.
+// problem records a problem for a condition, once.
 func (p *pass) problem(text string) {
 	if !slices.Contains(p.problems, text) {
 		p.problems = append(p.problems, text)
@@ -236,8 +238,8 @@ func (c *Controller) patcher(p *pass) replicaset.Patcher {
 	})
 }
 
-// abortLeft returns how a pass leaves the abort of its object. One that has yet to restore works is under way. A paused
-// abort writes nothing, and needs no worker that is reserved for aborts.
+// abortLeft returns the state of the object's abort after a pass. An abort that has yet to restore works is in
+// progress. A paused abort writes nothing, so it does not need a worker that is reserved for aborts.
 func (p *pass) abortLeft() memory.Abort {
 	aborted := p.Snapshot != nil && p.Snapshot.Aborted
 	switch {
@@ -251,15 +253,16 @@ func (p *pass) abortLeft() memory.Abort {
 	return memory.NoAbort
 }
 
-// defaultWriters is the maximum number of concurrent writes, over all objects. With so many, the API server is the limit. More would not
-// be faster, and would delay other clients.
+// defaultWriters is the maximum number of concurrent writes, over all objects. At this number, the API server is the
+// bottleneck. More writes would not be faster, and would delay other clients.
 const defaultWriters = 16
 
-// actBudget is how long one pass writes works before the next decision, so that a failure during many writes is noticed soon. A pass
-// that took long to decide writes for longer, up to actBudgetMost: one object has a worker for a bounded time, however large the object
-// is. An abort has actBudgetMost at once, because no new failure changes its writes. It continues up to actBudgetAlone while no other
-// abort waits for a worker and nobody changes the object. Between two passes nothing is written until the caches show the last writes,
-// which takes a tenth of the time.
+// actBudget is how long one pass writes works before the next decision, so that a failure during many writes is noticed
+// soon. A pass that took long to decide writes for longer, up to actBudgetMost, so that each object occupies a worker
+// for a bounded time, however large the object is. An abort gets actBudgetMost from the start, because no new failure
+// changes its writes. It continues up to actBudgetAlone if no other abort waits for a worker and the object does not
+// change. Between two passes, nothing is written until the caches show the last writes, which takes a tenth of the
+// time.
 const (
 	actBudget       = 500 * time.Millisecond
 	actBudgetFactor = 20
@@ -281,8 +284,8 @@ func (c *Controller) parallel(ctx context.Context, n int, do func(int)) {
 	}
 }
 
-// inTurn makes a request when there is a slot for it, over all passes. It returns memory.ErrLater if the pass has no time left by then. A
-// pass without time does not wait for a slot.
+// inTurn executes a request when one of the slots that all passes share is free. It returns memory.ErrLater if the pass
+// then has no time left. A pass without time left does not wait for a slot.
 func (c *Controller) inTurn(t queue.Turn, left func() bool, request func() error) error {
 	if !left() {
 		return memory.ErrLater
@@ -311,7 +314,7 @@ func (c *Controller) budget(p *pass) (left func() bool) {
 	}
 }
 
-// isLatest reports whether the cache still shows the object that a pass is about.
+// isLatest reports whether the cache still shows the version of the object that the pass began with.
 func (c *Controller) isLatest(p *pass) bool {
 	cached, exists, err := c.stores.ReplicaSets.GetByKey(p.key)
 	return err == nil && exists && cached.(*replicaset.Object).ResourceVersion == p.object.ResourceVersion

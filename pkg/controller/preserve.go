@@ -24,9 +24,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// preserve deletes the works of an object whose workloads stay on the clusters. Package orphan decides the next step for each work, and a
-// work is deleted once its agent has released everything. The works are listed live at the beginning and at the end. In between the
-// cache shows which of them have changed.
+// preserve deletes the works of an object whose workloads stay on the clusters. Package orphan decides the next step
+// for each work, and a work is deleted once its agent has released everything. The works are listed from the API server
+// at the beginning and at the end. In between, the cache shows which works have changed.
 func (c *Controller) preserve(ctx context.Context, p *pass) error {
 	if c.Broker != nil {
 		told := status.PreservingNotSupported()
@@ -75,7 +75,8 @@ func (c *Controller) preserved(ctx context.Context, p *pass, found *releases) er
 	return nil
 }
 
-// decidePreserve decides whether the workloads stay, and reports whether it persisted this. Any other deletion does not change the ledger.
+// decidePreserve decides whether the workloads stay, and reports whether it persisted this decision. A deletion whose
+// workloads do not stay does not change the ledger.
 func (c *Controller) decidePreserve(ctx context.Context, p *pass) (persisted bool, err error) {
 	before := &p.reading.Ledger
 	p.Ledger = before.Clone()
@@ -106,7 +107,7 @@ type releases struct {
 	err   error
 }
 
-// over reports whether the object need not wait any longer.
+// over reports whether the object no longer has to wait.
 func (f *releases) over(p *pass) bool {
 	return !f.waits && (p.object.Spec.CascadeDeletionPolicy != upstream.Foreground || f.named == 0)
 }
@@ -144,7 +145,7 @@ func (c *Controller) releaseAll(ctx context.Context, p *pass, works []*workv1.Ma
 	return found
 }
 
-// add notes the next step of a work. The deletion does not wait for a work with a name that no hub gives.
+// add records the next step of a work. The deletion does not wait for a work with a name that no hub gives to works.
 func (f *releases) add(p *pass, work *workv1.ManifestWork, step *orphan.Step, err error) {
 	named := p.named(work)
 	switch {
@@ -170,7 +171,7 @@ func (f *releases) add(p *pass, work *workv1.ManifestWork, step *orphan.Step, er
 	}
 }
 
-// release takes the next step for a work, as the cache shows it or as read live.
+// release takes the next step for a work, either as the cache shows it or as read from the API server.
 func (c *Controller) release(
 	ctx context.Context, p *pass, work *workv1.ManifestWork, live bool, left func() bool,
 ) (step orphan.Step, err error) {
@@ -212,11 +213,11 @@ func (c *Controller) whole(ctx context.Context, work *workv1.ManifestWork) (*wor
 	return live, nil
 }
 
-// releaseWhole takes the next step for a work that was read live, and returns the step to expect from then on.
+// releaseWhole takes the next step for a work that was read live, and returns the step to expect next.
 func (c *Controller) releaseWhole(ctx context.Context, p *pass, work *workv1.ManifestWork) (orphan.Step, error) {
 	step := orphan.Next(work)
 	if !p.named(work) && !step.Final() {
-		step = orphan.Step{Action: orphan.Delete} // Somebody added the owner label.
+		step = orphan.Step{Action: orphan.Delete} // A user added the owner label.
 	}
 	if step.Spec != nil && p.memory.Releases.Repeats(work.UID, step.Spec, p.now) {
 		return orphan.Step{}, errStored
@@ -240,7 +241,7 @@ func (c *Controller) releaseWhole(ctx context.Context, p *pass, work *workv1.Man
 	return p.memory.Releases.Looked(work.UID, version, step), nil
 }
 
-// errStored is the error of a work that the API server stores differently from what is written. The write is retried after a while.
+// errStored is the error of a work that the API server stores differently from what is written. The write is retried later.
 var errStored = errors.New("the API server stores the ManifestWork differently from what the hub writes: update the ManifestWork CRD, " +
 	"or look for a webhook that changes spec.deleteOption or spec.manifestConfigs")
 
@@ -262,7 +263,8 @@ func (c *Controller) setSpec(
 	return answer.GetResourceVersion(), nil
 }
 
-// progressOf returns the progress of a pass for the condition. Workloads that can no longer be kept also become an event.
+// progressOf returns the progress of a pass for the condition. It also emits an event for workloads that can no longer
+// be kept.
 func (c *Controller) progressOf(p *pass, found *releases) *status.Releasing {
 	progress := &found.progress
 	for _, clusters := range [][]string{progress.Waiting, progress.Leaving, progress.TooLate, progress.Unreleased} {

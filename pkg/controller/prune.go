@@ -22,16 +22,16 @@ func (c *Controller) prune(ctx context.Context, p *pass) (bool, error) {
 	live := p.liveHashes().Insert(p.Update.Hash)
 	live = live.Union(p.Plan.Hashes()) // The plan may write an older revision to adopted works.
 	if waiting := p.history.ByDigest(p.facts.Template); p.TemplatePending && waiting != nil {
-		live.Insert(waiting.Hash) // After the pause it becomes the template's again: an undo.
+		live.Insert(waiting.Hash) // After the pause, this becomes the template's revision again: an undo.
 	}
 	if newest := p.history.Newest(); newest != nil {
-		live.Insert(newest.Hash) // This is the template's, even while an older abort finishes first.
+		live.Insert(newest.Hash) // This is the template's revision, even while an older abort finishes first.
 	}
 	left := c.budget(p)
 	var errs []error
 	for _, surplus := range c.surplus(p, live) {
 		if !left() {
-			p.lookAgain(time.Millisecond) // It is another object's turn.
+			p.lookAgain(time.Millisecond) // This gives other objects a turn.
 			break
 		}
 		switch deleted, err := c.revisions.Delete(ctx, surplus); {

@@ -22,7 +22,7 @@ import (
 // clusterWork identifies the write of a cluster's work at the desired revision.
 func clusterWork(cluster string) string { return "cluster " + cluster }
 
-// clusterLabels identifies the write of that work's labels that don't depend on the revision.
+// clusterLabels identifies the write of the labels of a cluster's work that don't depend on the revision.
 func clusterLabels(cluster string) string { return "labels in cluster " + cluster }
 
 // clusterHash identifies the write of an older revision's hash to a work that another hub wrote.
@@ -52,8 +52,9 @@ func deletionOf(work *workv1.ManifestWork) memory.Attempt {
 	return memory.Attempt{What: "deletion in cluster " + work.Namespace, Target: string(work.UID)}
 }
 
-// sortResults separates the writes that can succeed when retried from those that the API server rejects. The latter don't hold up an abort,
-// and are retried at their own pace. sortResults returns the errors that the queue retries.
+// sortResults separates the writes that can succeed when retried from those that the API server rejects. Rejected
+// writes don't hold up an abort, and are retried at their own pace. sortResults returns the errors that the queue
+// retries.
 func (c *Controller) sortResults(p *pass, results []memory.Attempted) error {
 	var errs []error
 	for i := range results {
@@ -72,7 +73,7 @@ func (c *Controller) sortResults(p *pass, results []memory.Attempted) error {
 	}
 	rejected := func(result memory.Attempted) bool { return memory.IsLasting(result.Err) }
 	if slices.ContainsFunc(results[:len(p.Plan.Writes)], rejected) {
-		p.urgent = true // The next pass decides with the rejections.
+		p.urgent = true // The next pass takes the rejections into account.
 		p.lookAgain(time.Millisecond)
 	}
 	if held := p.Plan.Held; held != nil {
@@ -82,8 +83,8 @@ func (c *Controller) sortResults(p *pass, results []memory.Attempted) error {
 	return utilerrors.NewAggregate(errs)
 }
 
-// leavesAbortUndone reports whether an abort is unfinished while a write fails. A trim, and a cluster whose writes were rejected before,
-// do not hold up an abort.
+// leavesAbortUndone reports whether an abort stays unfinished while a write fails. Neither a trim nor a cluster whose
+// writes were rejected before holds up an abort.
 func (p *pass) leavesAbortUndone(w *rollout.Write) bool {
 	_, stuck := p.Snapshot.Rejected[w.Cluster]
 	return p.Snapshot.Aborted && w.Revision != nil && !stuck && !w.Trim
@@ -111,8 +112,9 @@ func (c *Controller) triesAgain(p *pass, err error) bool {
 	return true
 }
 
-// namePersistentErrors notes the results of a pass's writes, and names those that keep failing: writes that the API server rejects, and
-// writes that fail in pass after pass although they are retried. It does not name a short disruption.
+// namePersistentErrors records the results of a pass's writes, and names the writes that keep failing: writes that the
+// API server rejects, and writes that fail in every pass although they are retried. It does not name a short
+// disruption.
 func (c *Controller) namePersistentErrors(p *pass, results []memory.Attempted) {
 	for _, cluster := range p.Plan.Postponed {
 		attempt := memory.Attempt{What: clusterWork(cluster), Cluster: cluster, Target: p.targetOf(p.Update)}
@@ -154,8 +156,8 @@ func writeResult(err error) metrics.WriteResult {
 	}
 }
 
-// refused notes that a revision could not be written, and returns the message for a condition, because users may not read the log.
-// The message keeps the first answer as long as the API server gives the same reason (P7).
+// refused records that a revision could not be written, and returns the message for a condition, because users may not
+// be able to read the log. The message keeps the first answer as long as the API server gives the same reason (P7).
 func (c *Controller) refused(p *pass, err error) string {
 	p.errs = append(p.errs, err)
 	p.lookAgain(memory.RefusedInterval)

@@ -42,7 +42,8 @@ func stageOf(p *pass) status.Stage {
 	}
 }
 
-// patchStatus writes the status, once, and only if it changed (P7). Anything that it reports for the first time becomes an event.
+// patchStatus writes the status, once, and only if it changed (P7). It emits an event for everything that the status
+// reports for the first time.
 func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stage) error {
 	slices.Sort(p.problems)
 	wanted, err := status.Build(&status.Input{
@@ -71,8 +72,9 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 	return err
 }
 
-// store writes a status. If the API server has dropped the ledger, its CRD is not this hub's. Fields that only this project's CRD has then
-// stay as they are stored. The hub tries again to write them after PrunedInterval, and with each decision.
+// store writes a status. If the API server has dropped the ledger, the installed CRD is not this hub's. In that case,
+// fields that only this project's CRD has keep their stored values. The hub tries to write them again after
+// PrunedInterval, and with each decision.
 func (c *Controller) store(
 	ctx context.Context, p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus, mayWait bool,
 ) (written bool, err error) {
@@ -96,7 +98,7 @@ func (c *Controller) store(
 	case p.answer.Status.Ledger == wanted.Ledger:
 		p.memory.Places.Held(memory.Status, p.Ledger.Seq)
 		if p.answer.ResourceVersion == p.object.ResourceVersion && p.memory.Confirmed != p.object.ResourceVersion {
-			p.lookAgain(time.Millisecond) // The cache got this version while another CRD was served, and no event follows.
+			p.lookAgain(time.Millisecond) // The cache received this version while another CRD was installed, and no event follows.
 		}
 		p.memory.Confirmed = p.answer.ResourceVersion
 	default:
@@ -106,7 +108,7 @@ func (c *Controller) store(
 	return true, nil
 }
 
-// announced returns a note for a condition. Each process makes an event of it once.
+// announced returns a note for a condition. Each process emits the note as an event once.
 func (c *Controller) announced(p *pass, reason, note string) string {
 	if note != "" && p.memory.Announce(note) {
 		c.event(p, nil, corev1.EventTypeWarning, reason, "Report", note)
@@ -114,8 +116,8 @@ func (c *Controller) announced(p *pass, reason, note string) string {
 	return note
 }
 
-// prunedNote returns the note that the CRD is not the one of this hub, and drops the ledger; empty if it does not. The rollout continues
-// with the copy of the ledger (R42).
+// prunedNote returns the note that the installed CRD is not this hub's and drops the ledger; empty if it keeps the
+// ledger. The rollout continues with the copy of the ledger (R42).
 func (p *pass) prunedNote() string {
 	if !p.memory.Places.Drops(memory.Status) {
 		return ""
@@ -136,7 +138,8 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 			Now: p.now, Update: &work.Revision{}, Owner: p.facts.Owner, Refs: p.facts.Refs, IgnoredRefs: p.facts.IgnoredRefs,
 		}
 		verified := status.PlacementVerified(&status.Input{
-			// Without works it asks only which clusters the Placements select, and whether the strategies can be followed.
+			// Without works, the plan shows only the clusters that the Placements select, and whether the strategies
+			// are valid.
 			Object: p.object.ManifestWorkReplicaSet, Snapshot: snapshot, Plan: rollout.Decide(snapshot),
 		})
 		status.Set(&wanted.Conditions, verified, p.object.Generation, p.transitionTime())
@@ -157,7 +160,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	return err
 }
 
-// known returns the snapshot of the rollout. A pass that ended without one knows at most the update revision.
+// known returns the snapshot of the rollout. A pass that ended without a snapshot knows at most the update revision.
 func (p *pass) known() *rollout.Snapshot {
 	if p.Snapshot != nil {
 		return p.Snapshot
@@ -173,16 +176,16 @@ func (p *pass) shown() *rollout.Plan {
 	return p.Plan
 }
 
-// standing returns the plan to report if the status already reports a stalled rollout and this process began to watch only a moment ago;
-// nil otherwise. In that time no deadline fires and no success counts. Without it, each restart of the hub would report a
-// rollout that continues and stalls again (P7). No decision depends on it.
+// standing returns the plan to report if the status already reports a stalled rollout and this process has just started
+// to watch; nil otherwise. Just after the start, no deadline expires and no success counts. Without this plan, the hub
+// would report after each restart that the rollout continues and then stalls again (P7). No decision depends on it.
 func standing(p *pass) *rollout.Plan {
 	if !p.reportedStanding() || p.Plan.RollsOut() || !p.Snapshot.BeganLately() {
 		return nil
 	}
-	// This asks what a process that has watched for long would report.
+	// This is the plan of a process that has watched for a long time.
 	if watched := rollout.Decide(p.Snapshot.AssumeSettled()); watched.Stalled {
-		// These hold only actual facts, not those of the assumed snapshot.
+		// The records hold only actual facts, not those of the assumed snapshot.
 		watched.Records = p.Plan.Records
 		if watched.Held != nil && watched.Held.Abort == nil {
 			watched.Held = p.Plan.Held
@@ -192,7 +195,7 @@ func standing(p *pass) *rollout.Plan {
 	return nil
 }
 
-// reportedStanding reports whether the status reports this same rollout as stalled.
+// reportedStanding reports whether the status already reports this rollout as stalled.
 func (p *pass) reportedStanding() bool {
 	before := &p.object.Status
 	return status.ToldStalled(before) && before.ObservedGeneration == p.object.Generation &&

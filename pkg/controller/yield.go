@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// largeTemplate is the size, in bytes, from which a template is large. The API server decodes, validates and compares all of it for each
-	// write of the ManifestWorkReplicaSet, its status included, and of its revision.
+	// largeTemplate is the minimum size of a large template, in bytes. The API server decodes, validates and compares
+	// the whole template for each write of the ManifestWorkReplicaSet, its status, or its revision.
 	largeTemplate = 64 << 10
 	// configBytes is the minimum size of a manifestConfig with a rule, in bytes.
 	configBytes = 256
 )
 
-// yields returns how long a pass waits for the aborts of other objects. It waits if it would begin the rollout of a new large template,
-// because the API server's work for that would slow the aborts down (P8). A template that a revision already has does not wait, so an undo
-// does not wait either.
+// yields returns how long a pass waits for the aborts of other objects. It waits if it would begin the rollout of a new
+// large template, because the resulting load on the API server would slow down the aborts (P8). A pass does not wait if
+// a revision already holds the template, so an undo does not wait either.
 func (c *Controller) yields(key string, object *replicaset.Object, known *memory.Owner) time.Duration {
 	if c.laneOf(key) == queue.Aborts || !c.beginsLarge(key, object, known) {
 		return 0
@@ -35,7 +35,7 @@ func (c *Controller) yields(key string, object *replicaset.Object, known *memory
 	return wait
 }
 
-// beginsLarge reports whether a pass over an object would make a revision of a large template.
+// beginsLarge reports whether a pass over an object would create a revision of a large template.
 func (c *Controller) beginsLarge(key string, object *replicaset.Object, known *memory.Owner) bool {
 	template := &object.Spec.ManifestWorkTemplate
 	if object.Generation == object.Status.ObservedGeneration || object.Spec.Paused || !object.DeletionTimestamp.IsZero() ||

@@ -9,7 +9,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 )
 
-// compareClocks reports when the machine's clock and that of the API server of a configuration differ.
+// compareClocks reports differences between the machine's clock and the clock of a configuration's API server.
 func (m *Manager) compareClocks(config *rest.Config) {
 	connectivity.NewDifference(m.Clock, func(ahead time.Duration) {
 		m.Metrics.ClockAhead(ahead)

@@ -17,14 +17,16 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/version"
 )
 
-// The defaults of --kube-api-qps and --kube-api-burst. An abort has to reach a thousand clusters within seconds, and upstream's 50
-// and 100 delay it. The number of writes in progress has a separate limit, so a slower API server is not overloaded.
+// The defaults of --kube-api-qps and --kube-api-burst. An abort must reach a thousand clusters within seconds;
+// upstream's defaults of 50 and 100 would delay it. The number of writes in progress has a separate limit, so a slower
+// API server is not overloaded.
 const (
 	defaultQPS   = 200
 	defaultBurst = 400
 )
 
-// NewManagerCommand makes `work manager`: upstream's flags, by upstream's own options and library-go's command, and ours.
+// NewManagerCommand returns the command `work manager`. It has upstream's flags, from upstream's own options and
+// library-go's command, and ours.
 func NewManagerCommand() *cobra.Command {
 	options := NewOptions()
 	manager := &Manager{Options: options, Clock: clock.RealClock{}, Metrics: metrics.Default(), Version: version.Get().GitVersion}
@@ -36,7 +38,7 @@ func NewManagerCommand() *cobra.Command {
 	cmd.Use = "manager"
 	cmd.Short = "Run the hub controllers of ManifestWorks"
 	options.AddFlags(cmd.Flags())
-	// OCM 1.3 registers the TLS flags among these too: those that are there already stay ours.
+	// OCM 1.3 also registers the TLS flags. Flags that already exist stay ours.
 	upstream := pflag.NewFlagSet("upstream", pflag.ContinueOnError)
 	common.AddFlags(upstream)
 	cmd.Flags().AddFlagSet(upstream)
@@ -44,7 +46,8 @@ func NewManagerCommand() *cobra.Command {
 	return cmd
 }
 
-// serve returns library-go's command with the TLS flags in effect. A flag that can't be used ends it before it asks for its lease.
+// serve returns library-go's command with the TLS flags in effect. An invalid flag ends the command before it requests
+// its lease.
 func (o *Options) serve(run func(*cobra.Command, []string)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := o.Validate(); err != nil {

@@ -23,16 +23,17 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// works are the ManifestWorks by the driver that the flags name.
+// works provides access to ManifestWorks through the driver that the flags name.
 type works struct {
 	client workclientset.Interface
-	// metadata patches them without reading them back; nil if the driver can't.
+	// metadata patches works without reading them back; nil if the driver can't.
 	metadata metadata.Interface
-	// owners knows the owners of works that agents report, and driver carries works; nil if works go through the API server.
+	// owners finds the owners of works that agents report, and driver carries works; both are nil if works go through
+	// the API server.
 	owners   *cloudevents.Caches
 	driver   *cloudevents.Driver
 	informer workinformers.ManifestWorkInformer
-	// labelled is true if each work with LabelOwnerHash has LabelReplicaSet, too.
+	// labelled is true if each work with LabelOwnerHash also has LabelReplicaSet.
 	labelled bool
 }
 
@@ -44,14 +45,14 @@ func (w *works) broker() controller.Broker {
 	return w.driver
 }
 
-// restore returns when it is known which works there are: a broker keeps none. The informers of their owners have synced, and that of works
-// has not started.
+// restore returns when the hub knows all works again, because a broker does not keep them. At that time, the informers
+// of the owners have synced, and the informer of works has not started.
 func (w *works) restore(ctx context.Context) error {
 	w.driver.Start(ctx)
 	return w.driver.Restore(ctx, w.owners.Expected())
 }
 
-// newWorks makes the client and the informer of ManifestWorks for the driver that the flags name.
+// newWorks returns the client and the informer of ManifestWorks for the driver that the flags name.
 func (m *Manager) newWorks(ctx context.Context, config *rest.Config, connection *connectivity.Connection) (*works, error) {
 	if m.Options.WorkDriver == driverKube {
 		return newKubeWorks(ctx, m.Options, config, connection)
@@ -78,8 +79,8 @@ func newKubeWorks(ctx context.Context, o *Options, config *rest.Config, connecti
 	labelled := !o.OwnerKeyHash && allLabelled(ctx, client)
 	informer, err := newWorkInformer(client, workfactory.WithTweakListOptions(func(o *metav1.ListOptions) {
 		if labelled && !features.HubMutableFeatureGate.Enabled(ocmfeature.CleanUpCompletedManifestWork) {
-			// A hub has more works than ours: add-ons have some on each cluster. Only the garbage collection wants them all, and no selector
-			// finds works that have the one or the other owner label.
+			// A hub has more works than ours, because add-ons have works on each cluster. Only the garbage collection
+			// needs all works. No selector can find works that have either of the two owner labels.
 			o.LabelSelector = workv1alpha1.LabelReplicaSet
 		}
 		replicaset.FreshList(o)
@@ -94,8 +95,8 @@ func newKubeWorks(ctx context.Context, o *Options, config *rest.Config, connecti
 	return &works{client: client, metadata: patches, informer: informer, labelled: labelled}, nil
 }
 
-// allLabelled reports whether each work with LabelOwnerHash has LabelReplicaSet, too. Only another hub writes works without it, and none
-// does so while this one leads.
+// allLabelled reports whether each work with LabelOwnerHash also has LabelReplicaSet. Only another hub writes works
+// without LabelReplicaSet, and no other hub writes while this one leads.
 func allLabelled(ctx context.Context, client workclientset.Interface) bool {
 	list, err := client.WorkV1().ManifestWorks(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
 		LabelSelector: workv1alpha1.LabelOwnerHash + ",!" + workv1alpha1.LabelReplicaSet, Limit: 1,
@@ -106,7 +107,8 @@ func allLabelled(ctx context.Context, client workclientset.Interface) bool {
 	return err == nil && len(list.Items) == 0
 }
 
-// newWorkInformer makes the informer of ManifestWorks. Its cache holds of a work what the controller reads, whichever driver carries it.
+// newWorkInformer returns the informer of ManifestWorks. For every driver, its cache holds only the data that the
+// controller reads.
 func newWorkInformer(
 	client workclientset.Interface, options ...workfactory.SharedInformerOption,
 ) (workinformers.ManifestWorkInformer, error) {
@@ -117,7 +119,7 @@ func newWorkInformer(
 	return informer, nil
 }
 
-// newCloudEventsWorks makes a client that publishes works and keeps them, and an informer of what it keeps.
+// newCloudEventsWorks returns a client that publishes and keeps works, and an informer of these works.
 func (m *Manager) newCloudEventsWorks(connection *connectivity.Connection) (*works, error) {
 	owners := cloudevents.NewCaches()
 	driver, err := cloudevents.New(cloudevents.Options{

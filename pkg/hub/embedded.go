@@ -21,37 +21,41 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/version"
 )
 
-// Embedded makes the controller of ManifestWorkReplicaSets for another manager, which has the process, the leader lease, the flags, the
-// feature gates and the informers: OCM's own work hub (docs/contributing/upstream.md). It works with the driver kube: an API server keeps
-// the ManifestWorks. OCM's CloudEvents drivers count no generations, so a report about the older revision looks like one about the newer.
-//
-// The order is: Hear, and HearWorks where works have a kubeconfig of their own; then the clients and informers; then
-// NewReplicaSetController; then the informers start, and the controller's Run. OCM's options are no argument: their package imports this
+// Embedded builds the controller of ManifestWorkReplicaSets for another manager: OCM's own work hub
+// (docs/contributing/upstream.md). That manager provides the process, the leader lease, the flags, the feature gates
+// and the informers. Embedded requires the driver kube, with which an API server stores the ManifestWorks. OCM's
+// CloudEvents drivers do not count generations, so a report about an older revision looks like a report about a newer
 // one.
+//
+// Call in this order: first Hear, and HearWorks if works have their own kubeconfig. Then create the clients and
+// informers, and call NewReplicaSetController. Finally, start the informers, and call the controller's Run. OCM's
+// options can't be an argument, because their package imports this one.
 type Embedded struct {
 	manager    *Manager
 	connection *connectivity.Connection
-	// config is that of the API server with ManifestWorkReplicaSets, works that of the one with ManifestWorks: nil before Hear.
+	// config is the configuration for the API server with ManifestWorkReplicaSets, and works for the API server with
+	// ManifestWorks; nil before Hear.
 	config, works *rest.Config
-	// namespace is that of the manager.
+	// namespace is the namespace of the manager.
 	namespace string
 }
 
-// NewEmbedded returns one with the defaults of this hub's flags, the machine's clock, and this project's metrics.
+// NewEmbedded returns an Embedded with the defaults of this hub's flags, the machine's clock, and this project's metrics.
 func NewEmbedded() *Embedded {
 	return (&Manager{
 		Options: NewOptions(), Clock: clock.RealClock{}, Metrics: metrics.Default(), Version: version.Get().GitVersion,
 	}).Embedded()
 }
 
-// Embedded is NewEmbedded with the options, the clock and the metrics of a manager. The driver has to be kube.
+// Embedded is like NewEmbedded, but uses the options, the clock and the metrics of the manager. The driver must be kube.
 func (m *Manager) Embedded() *Embedded {
 	m.Metrics = cmp.Or(m.Metrics, metrics.New())
 	return &Embedded{manager: m, connection: connectivity.New(m.Clock)}
 }
 
-// Hear returns a copy of a manager's context. The clients that are made of the copy's configuration show whether the API server can be
-// heard: no deadline fires while it can't. The clients of all shared informers are among them.
+// Hear returns a copy of a manager's context. Clients that are created from the copy's configuration detect whether the
+// API server can be reached. No deadline expires while it can't. The clients of all shared informers must be among
+// them.
 func (e *Embedded) Hear(controllerContext *controllercmd.ControllerContext) (*controllercmd.ControllerContext, error) {
 	heard := *controllerContext
 	heard.KubeConfig = rest.CopyConfig(controllerContext.KubeConfig)
@@ -63,9 +67,9 @@ func (e *Embedded) Hear(controllerContext *controllercmd.ControllerContext) (*co
 	return &heard, nil
 }
 
-// HearWorks is Hear for the configuration of the API server that has the ManifestWorks, where --work-driver-config names another one. It
-// returns a copy with the rates of Hear's: a kubeconfig names none, and client-go's own 5 requests in a second would hold an abort of a
-// thousand clusters up for minutes.
+// HearWorks is like Hear, for the API server with the ManifestWorks, if --work-driver-config names a separate one. It
+// returns a copy of the configuration with the rate limits of Hear's configuration. A kubeconfig does not contain rate
+// limits, and client-go's default of 5 requests per second would delay an abort of a thousand clusters by minutes.
 func (e *Embedded) HearWorks(config *rest.Config) (*rest.Config, error) {
 	if e.config == nil {
 		return nil, errNotHeard
@@ -85,9 +89,10 @@ var errNotHeard = errors.New("call Hear first, and make the clients of the share
 // option of its factory: WithTweakListOptions(FreshList).
 func FreshList(options *metav1.ListOptions) { replicaset.FreshList(options) }
 
-// NewReplicaSetController returns the controller. It reads the manager's informers of ManifestWorks (all of them, and whole: no transform
-// takes away what the manager's other controllers read), Placements and PlacementDecisions. They have not been started yet, and the manager
-// starts them.
+// NewReplicaSetController returns the controller. It reads the manager's informers of ManifestWorks, Placements and
+// PlacementDecisions. The informer of ManifestWorks must hold all works, and must not have a transform that removes
+// data that the manager's other controllers read. The informers must not have been started yet; the manager starts
+// them.
 func (e *Embedded) NewReplicaSetController(
 	ctx context.Context, shared workinformers.ManifestWorkInformer, clusters clusterinformers.SharedInformerFactory,
 ) (*ReplicaSetController, error) {
@@ -122,9 +127,9 @@ func (e *Embedded) NewReplicaSetController(
 // ReplicaSetController is the controller of ManifestWorkReplicaSets inside another manager.
 type ReplicaSetController struct{ hub *hub }
 
-// Run first takes or restores snapshots, if the version of this module has changed. Then it starts what the controller does not
-// share, informers of ManifestWorkReplicaSets and ControllerRevisions. It begins once all caches are filled, those of the manager's
-// informers too, and returns when the context ends.
+// Run first takes or restores snapshots, if the version of this module has changed. Then it starts the informers that
+// the controller does not share, of ManifestWorkReplicaSets and ControllerRevisions. It begins to reconcile when all
+// caches are filled, including the caches of the manager's informers, and returns when the context ends.
 func (c *ReplicaSetController) Run(ctx context.Context, workers int) {
 	if !c.hub.upgraded(ctx) || !c.hub.fillCaches(ctx) {
 		return // The context has ended.

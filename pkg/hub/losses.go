@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// noticeLosses is noticeLoss for every informer. It comes before any of them starts.
+// noticeLosses calls noticeLoss for every informer. It must be called before any informer starts.
 func (h *hub) noticeLosses() error {
 	for collection, informer := range h.informers {
 		if err := h.noticeLoss(collection, informer); err != nil {
@@ -18,8 +18,8 @@ func (h *hub) noticeLosses() error {
 	return nil
 }
 
-// noticeLoss notes on the connection when an informer's watch ends with an error. What a CloudEvents driver carries is no
-// watch of the API server: the driver notes the loss of its broker itself.
+// noticeLoss makes the connection record when an informer's watch ends with an error. The watch of a CloudEvents driver
+// is not a watch of the API server; the driver itself records the loss of its broker.
 func (h *hub) noticeLoss(collection schema.GroupVersionResource, informer cache.SharedIndexInformer) error {
 	if informer == h.works.informer.Informer() && h.Options.WorkDriver != driverKube {
 		return nil

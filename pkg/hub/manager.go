@@ -46,16 +46,16 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/registration"
 )
 
-// workers is how many ManifestWorkReplicaSets are reconciled at once, as upstream's hub does it.
+// workers is the number of ManifestWorkReplicaSets that are reconciled at once, the same as in upstream's hub.
 const workers = 5
 
 // Manager runs the hub's controllers.
 type Manager struct {
 	Options *Options
 	Clock   clock.PassiveClock
-	// Metrics count the actions of the controllers; nil for metrics that nothing serves.
+	// Metrics count the actions of the controllers; nil for metrics that are not served.
 	Metrics *metrics.Metrics
-	// Version is that of this build. Upgrade snapshots need a released one.
+	// Version is the version of this build. Upgrade snapshots require a released version.
 	Version string
 }
 
@@ -67,7 +67,8 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 	m.Metrics = cmp.Or(m.Metrics, metrics.New())
 	connection := connectivity.New(m.Clock)
 	config := controllerContext.KubeConfig
-	// Before the connection hears it: whether a registration can be read says nothing about collections.
+	// This client is created before the connection is attached, because a registration that can't be read says nothing
+	// about collections.
 	registrations, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("making the client of the webhook's registration: %w", err)
@@ -100,25 +101,25 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 	return h.run(ctx)
 }
 
-// hub is a manager whose parts are being put together.
+// hub is a manager that is being assembled.
 type hub struct {
 	*Manager
 	connection *connectivity.Connection
 	works      *works
 
-	// informers are filled before the controllers begin, each under the collection that it watches.
+	// informers holds the informers to fill before the controllers begin, by the collection that each watches.
 	informers map[schema.GroupVersionResource]cache.SharedIndexInformer
-	// started holds the collections whose informers have started, or are started by somebody else.
+	// started holds the collections whose informers have started, or are started by another manager.
 	started sets.Set[schema.GroupVersionResource]
-	// replicaSets is the controller of ManifestWorkReplicaSets; nil while its gate is off.
+	// replicaSets is the controller of ManifestWorkReplicaSets; nil if its feature gate is off.
 	replicaSets *controller.Runner
-	// other knows whether another hub is installed.
+	// other detects whether another hub is installed.
 	other *otherHub
-	// collection is OCM's garbage collection of completed works; nil while its gate is off.
+	// collection is OCM's garbage collection of completed works; nil if its feature gate is off.
 	collection factory.Controller
-	// withoutHistory is true if the controller was started while ControllerRevisions could not be read.
+	// withoutHistory is true if ControllerRevisions could not be read when the controller started.
 	withoutHistory bool
-	// namespace is the hub's; empty if it is not known.
+	// namespace is the hub's namespace; empty if it is not known.
 	namespace string
 	// upgrade runs before the controller of ManifestWorkReplicaSets; nil if there is no such controller.
 	upgrade *upgrade.Runner
@@ -131,7 +132,7 @@ func newHub(m *Manager, connection *connectivity.Connection, works *works, names
 	}
 }
 
-// addReplicaSets adds the controller of ManifestWorkReplicaSets, and what it reads.
+// addReplicaSets adds the controller of ManifestWorkReplicaSets, and the informers that it reads.
 func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters clusterv1beta1.Interface) error {
 	dynamicClient, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -195,8 +196,8 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 	return nil
 }
 
-// addInformers adds the informers that the controller of ManifestWorkReplicaSets reads. Where works go through a broker, the owners of
-// works are looked up in them, too.
+// addInformers adds the informers that the controller of ManifestWorkReplicaSets reads. If works go through a broker,
+// their owners are also looked up in these informers.
 func (h *hub) addInformers(
 	dynamicClient dynamic.Interface, replicaSets, revisions, managedClusters cache.SharedIndexInformer, clusters clusterv1beta1.Interface,
 ) {
@@ -244,11 +245,11 @@ var (
 	replicaSetsResource = workv1alpha1.ManifestWorkReplicaSetResource
 	placementsResource  = schema.GroupVersionResource{Group: placementv1beta1.GroupName, Version: "v1beta1", Resource: "placements"}
 	decisionsResource   = schema.GroupVersionResource{Group: placementv1beta1.GroupName, Version: "v1beta1", Resource: "placementdecisions"}
-	// A hub without the permission to read these rolls out, and can't go back.
+	// A hub without the permission to read these can roll out, but can't roll back.
 	revisionsResource = appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 )
 
-// history reports whether the hub may read ControllerRevisions.
+// history returns whether the hub may read ControllerRevisions.
 func (h *hub) history(revisions cache.SharedIndexInformer) controller.History {
 	if !h.connection.Refused(revisionsResource) && (!h.withoutHistory || revisions.HasSynced()) {
 		return controller.History{}
@@ -307,8 +308,9 @@ func (h *hub) reconcile(ctx context.Context, workers int) {
 	h.replicaSets.Run(ctx, workers)
 }
 
-// restoreWorks learns from the agents which works there are, if a broker carries them. Their owners are looked up in the other caches. It
-// comes before the upgrade, which may wait for a user: meanwhile, an agent that restarts is sent its works, and keeps its objects.
+// restoreWorks restores the works from the agents' reports, if a broker carries works. The owners of works are looked
+// up in the other caches. It runs before the upgrade, because the upgrade may wait for a user: in that time, an agent
+// that restarts is sent its works, and keeps its objects.
 func (h *hub) restoreWorks(ctx context.Context) error {
 	if h.works.driver == nil || h.replicaSets == nil {
 		return nil
@@ -320,7 +322,7 @@ func (h *hub) restoreWorks(ctx context.Context) error {
 	return h.works.restore(ctx)
 }
 
-// fillCaches starts the informers, and reports whether all caches have filled. The connection counts from then on.
+// fillCaches starts the informers, and reports whether all caches have filled. The connection begins at that time.
 func (h *hub) fillCaches(ctx context.Context) bool {
 	if !h.fill(ctx, slices.Collect(maps.Keys(h.informers))...) {
 		return false
@@ -346,8 +348,9 @@ func (h *hub) fill(ctx context.Context, collections ...schema.GroupVersionResour
 	return cache.WaitForCacheSync(ctx.Done(), synced...)
 }
 
-// collect starts the garbage collection and its informer. It reads works only, and does not wait for what else can't be read, as Placements
-// without the permission, nor for what comes before ManifestWorkReplicaSets are reconciled.
+// collect starts the garbage collection and its informer. The collection reads only works. So it does not wait for
+// other informers, for example of Placements that the hub may not read, or for the steps before ManifestWorkReplicaSets
+// are reconciled.
 func (h *hub) collect(ctx context.Context) {
 	informer := h.works.informer.Informer()
 	h.started.Insert(worksResource)
@@ -359,9 +362,10 @@ func (h *hub) collect(ctx context.Context) {
 	}()
 }
 
-// upgraded takes or restores snapshots, and reports whether ManifestWorkReplicaSets may be reconciled: it returns false when the context
-// ends. It comes before the caches fill, so that they have what it wrote. Over a broker, a cached status may be older for a moment. The
-// revisions are listed live (R15), and the hub does not act on a decision on which the status and the copy of the ledger differ.
+// upgraded takes or restores snapshots, and reports whether ManifestWorkReplicaSets may be reconciled: it returns false
+// when the context ends. It runs before the caches are filled, so that they contain its writes. Over a broker, a cached
+// status may briefly be older. The revisions are listed live (R15), and the hub does not act on a decision on which the
+// status and the copy of the ledger differ.
 func (h *hub) upgraded(ctx context.Context) bool {
 	return h.upgrade == nil || h.upgrade.Run(ctx) == nil
 }

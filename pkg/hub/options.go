@@ -20,7 +20,7 @@ const (
 	driverGRPC = "grpc"
 )
 
-// Options are the flags of the manager beside those that all of OCM's hub components share.
+// Options are the flags of the manager, except those that all of OCM's hub components share.
 type Options struct {
 	// WorkDriver is how ManifestWorks travel to the agents: kube, mqtt or grpc.
 	WorkDriver string
@@ -28,17 +28,19 @@ type Options struct {
 	WorkDriverConfig string
 	// CloudEventsClientID identifies this hub to a CloudEvents driver.
 	CloudEventsClientID string
-	// CloudEventsAgentReturn is how long agents may take to be connected again after the broker was away: no deadline fires.
+	// CloudEventsAgentReturn is how long agents may take to reconnect after an outage of the broker. No deadline
+	// expires in this time.
 	CloudEventsAgentReturn time.Duration
 	// CloudEventsQPS limits how many events are sent to the broker per second; 0 means no limit.
 	CloudEventsQPS float32
-	// SuccessSettle is how long this process must have seen a cluster succeed before it counts.
+	// SuccessSettle is how long this process must observe a cluster's success before the success counts.
 	SuccessSettle time.Duration
-	// OwnerKeyHash makes the hub write the label and the annotation of ocm#1684, too.
+	// OwnerKeyHash is true if the hub also writes the label and the annotation of ocm#1684.
 	OwnerKeyHash bool
-	// ManifestLimit is how many bytes the manifests of one ManifestWork may have in all: the webhook's flag with this name.
+	// ManifestLimit is the maximum total size of the manifests of one ManifestWork in bytes, like the webhook's flag of
+	// the same name.
 	ManifestLimit int
-	// TLS bounds what clients of the serving port may use.
+	// TLS restricts the TLS versions and cipher suites of clients of the serving port.
 	TLS serving.TLS
 }
 
@@ -73,7 +75,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.TLS.AddFlags(flags)
 }
 
-// Validate says which flag can't be used, and what it may be.
+// Validate returns an error that names an invalid flag and its allowed values.
 func (o *Options) Validate() error {
 	switch o.WorkDriver {
 	case driverKube, driverMQTT, driverGRPC:

@@ -13,21 +13,22 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// otherInterval is how often the hub looks for another hub.
+// otherInterval is how often the hub checks for another hub.
 const otherInterval = 5 * time.Minute
 
 // hubAccounts are the ServiceAccounts of the hubs that OCM's operator and deploy/chart run. The operator deletes its account if the gates
 // are off.
 var hubAccounts = []string{"work-controller-sa", "work-rollback"}
 
-// otherHub knows whether OCM's operator and deploy/chart both run a hub. The Lease lets only one hub work, but that can be OCM's later.
+// otherHub detects whether OCM's operator and deploy/chart both run a hub. The Lease allows only one active hub, but
+// that may later be OCM's.
 type otherHub struct {
 	client    kubernetes.Interface
 	namespace string
 	note      atomic.Pointer[string]
 }
 
-// text returns what is wrong, with the remedy; empty if nothing is known to be wrong.
+// text returns the problem, with the remedy; empty if no problem is known.
 func (o *otherHub) text() string {
 	if note := o.note.Load(); note != nil {
 		return *note
@@ -35,11 +36,11 @@ func (o *otherHub) text() string {
 	return ""
 }
 
-// watch looks for another hub until the context ends.
+// watch checks for another hub until the context ends.
 func (o *otherHub) watch(ctx context.Context) { wait.UntilWithContext(ctx, o.look, otherInterval) }
 
-// look looks for the ServiceAccounts of both hubs. Without the permission to get them, nothing is known. After another error, the last
-// result stays.
+// look checks for the ServiceAccounts of both hubs. Without the permission to get them, nothing is known. After any
+// other error, the last result is kept.
 func (o *otherHub) look(ctx context.Context) {
 	note := ""
 	for _, name := range hubAccounts {

@@ -17,8 +17,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// workClientset is upstream's clientset with a client of ManifestWorks that reads them with less effort. What a hub does during a rollout
-// is mostly to read the works that it watches, of tens of kilobytes each.
+// workClientset is upstream's clientset with a more efficient client of ManifestWorks. During a rollout, a hub spends
+// most of its time decoding the works that it watches, of tens of kilobytes each.
 type workClientset struct {
 	workclientset.Interface
 	v1 *workv1client.WorkV1Client
@@ -61,8 +61,9 @@ func (workCodecs) SupportedMediaTypes() []runtime.SerializerInfo {
 	}}
 }
 
-// kinds finds the kind of a ManifestWork by how it begins: an API server writes the fields of a custom resource in the order of their
-// names. All else is read through for its kind as usual, which takes as long as to read what is in it.
+// kinds finds the kind of a ManifestWork in its first bytes, because an API server writes the fields of a custom
+// resource sorted by name. For all other data, it parses the whole document as usual, which takes as long as decoding
+// it.
 type kinds struct{}
 
 var beginningOfWork = []byte(`{"apiVersion":"work.open-cluster-management.io/v1","kind":"ManifestWork",`)
@@ -80,7 +81,7 @@ func (kinds) Interpret(data []byte) (*schema.GroupVersionKind, error) {
 	return kind, nil
 }
 
-// eventSerializer takes a watch event apart without reading the object in it, which is read next.
+// eventSerializer splits a watch event without decoding its object, which is decoded in the next step.
 type eventSerializer struct{ runtime.Serializer }
 
 // Decode implements runtime.Decoder. The object of an event shares data, which is valid until the next event is decoded. The
@@ -101,8 +102,8 @@ func (s eventSerializer) Decode(
 	return object, kind, nil
 }
 
-// cutEvent finds the type and the object of an event in which an API server reports an object: it writes nothing before, between or
-// after them.
+// cutEvent returns the type and the object of an event in which an API server reports an object. The API server writes
+// nothing before, between or after the two.
 func cutEvent(data []byte) (string, []byte, bool) {
 	event, begins := bytes.CutPrefix(data, []byte(`{"type":"`))
 	eventType, object, follows := bytes.Cut(event, []byte(`","object":`))

@@ -6,17 +6,17 @@ import (
 	k8smetrics "k8s.io/component-base/metrics"
 )
 
-// The values of the labels of a broker's metrics. There are few, whatever the number of clusters is.
+// The label values of a broker's metrics. Their number does not depend on the number of clusters.
 var (
 	// EventRefusals are the reasons for which an event of an agent is dropped.
 	EventRefusals = []string{"kind", "cluster", "work", "sequence", "quota", "size", "generation"}
-	// EventsSent are what the hub's events do, by sdk-go's names.
+	// EventsSent are the actions of the hub's events, by sdk-go's names.
 	EventsSent = []string{"create_request", "update_request", "delete_request", "resync_response", "resync_request"}
 	// EventsReceived are the kinds of events that agents send.
 	EventsReceived = []string{"report", "question"}
 )
 
-// broker counts what travels over a broker. A hub without one has only zeros.
+// broker holds the metrics of a broker. Without a broker, they are all zero.
 type broker struct {
 	disconnected  *k8smetrics.Gauge
 	reconnects    *k8smetrics.Counter
@@ -55,7 +55,7 @@ func newBroker() *broker {
 	}
 }
 
-// register registers them, and begins each counter at 0.
+// register registers the metrics, and starts each counter at 0.
 func (b *broker) register(registry Registry) error {
 	var errs []error
 	for _, metric := range []k8smetrics.Registerable{b.disconnected, b.reconnects, b.sent, b.received, b.refused, b.resent, b.reportsUnread,
@@ -68,16 +68,16 @@ func (b *broker) register(registry Registry) error {
 	return errors.Join(errs...)
 }
 
-// Connected notes whether the broker is connected.
+// Connected records whether the broker is connected.
 func (m *Metrics) Connected(yes bool) { m.broker.disconnected.Set(number(!yes)) }
 
-// Reconnected counts a connection to the broker that came back.
+// Reconnected counts a restored connection to the broker.
 func (m *Metrics) Reconnected() { m.broker.reconnects.Inc() }
 
 // EventSent counts an event that was sent.
 func (m *Metrics) EventSent(action string) { m.broker.sent.WithLabelValues(action).Inc() }
 
-// EventReceived counts an event of an agent that was let in.
+// EventReceived counts an accepted event of an agent.
 func (m *Metrics) EventReceived(kind string) { m.broker.received.WithLabelValues(kind).Inc() }
 
 // EventRefused counts an event of an agent that was dropped.
@@ -86,8 +86,8 @@ func (m *Metrics) EventRefused(reason string) { m.broker.refused.WithLabelValues
 // EventResent counts a work that was sent again.
 func (m *Metrics) EventResent() { m.broker.resent.Inc() }
 
-// ReportsUnread notes how many reports of agents came that are not taken over.
+// ReportsUnread records the number of received reports that are not processed yet.
 func (m *Metrics) ReportsUnread(n int) { m.broker.reportsUnread.Set(float64(n)) }
 
-// AgentsUnreached notes how many agents are there and do not get what they are sent.
+// AgentsUnreached records the number of agents that are available but do not receive the hub's events.
 func (m *Metrics) AgentsUnreached(n int) { m.broker.unreached.Set(float64(n)) }

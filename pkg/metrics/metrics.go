@@ -1,8 +1,8 @@
-// Package metrics defines the metrics that the hub exposes to Prometheus about ManifestWorkReplicaSets. docs/monitoring.md explains each of
-// them to those who read them.
+// Package metrics defines the metrics that the hub exposes to Prometheus about ManifestWorkReplicaSets.
+// docs/monitoring.md explains each metric to users.
 //
-// Counters count an event once, when the write that records it has succeeded; a restart counts nothing again. The gauges of a
-// ManifestWorkReplicaSet are what its last pass found. Nothing here decides anything.
+// Counters count an event once, when the write that records it has succeeded. A restart does not count an event again.
+// The gauges of a ManifestWorkReplicaSet show the results of its last pass. No decision depends on a metric.
 package metrics
 
 import (
@@ -17,16 +17,16 @@ import (
 // prefix is the prefix of the names of all these metrics: the short name of the resource.
 const prefix = "mwrs"
 
-// StartReason says what a rollout is one of.
+// StartReason is the reason for a rollout.
 type StartReason string
 
-// The reasons of a rollout.
+// The reasons for a rollout.
 const (
 	// Created means that the template had no revision yet.
 	Created StartReason = "Created"
-	// Found means that a template came back: an undo.
+	// Found means that an earlier template returned: an undo.
 	Found StartReason = "Found"
-	// Retried means that a person cleared status.abortedTime.
+	// Retried means that a user cleared status.abortedTime.
 	Retried StartReason = "Retried"
 )
 
@@ -40,40 +40,40 @@ const (
 	Delete Verb = "delete"
 )
 
-// WriteResult is how a write of a ManifestWork ended.
+// WriteResult is the result of a write of a ManifestWork.
 type WriteResult string
 
 // The results of writes.
 const (
-	// Written means that the API server took it.
+	// Written means that the API server accepted the write.
 	Written WriteResult = "success"
-	// Conflict means that the work was not as it was seen; the next pass looks again.
+	// Conflict means that the work had changed since it was read. The next pass decides again.
 	Conflict WriteResult = "conflict"
-	// Refused means that the API server rejects it until somebody fixes the cause.
+	// Refused means that the API server rejects the write until a user fixes the cause.
 	Refused WriteResult = "refused"
-	// Failed means that the API server could not be reached or had too much to do; it is tried again.
+	// Failed means that the API server was unreachable or overloaded. The write is retried.
 	Failed WriteResult = "failed"
 )
 
-// PassResult is how a pass over a ManifestWorkReplicaSet ended.
+// PassResult is the result of a pass over a ManifestWorkReplicaSet.
 type PassResult string
 
 // The results of passes.
 const (
-	// Passed means that nothing went wrong.
+	// Passed means that the pass succeeded.
 	Passed PassResult = "success"
 	// Behind means that nothing was done, because a cache had not caught up with this process's own writes.
 	Behind PassResult = "behind"
-	// Erred means that something failed; the pass is made again.
+	// Erred means that the pass failed. It is retried.
 	Erred PassResult = "error"
 )
 
-// RolloutResult is how a rollout ended.
+// RolloutResult is the result of a rollout.
 type RolloutResult string
 
 // The results of rollouts.
 const (
-	// RolloutComplete means that the revision is the current one, even if some clusters failed within maxFailures.
+	// RolloutComplete means that the revision became the current revision, even if some clusters failed within maxFailures.
 	RolloutComplete RolloutResult = "complete"
 	// RolloutAborted means that the rollout was aborted, by the hub or by hand.
 	RolloutAborted RolloutResult = "aborted"
@@ -87,15 +87,16 @@ var (
 	passResults    = []PassResult{Passed, Behind, Erred}
 )
 
-// restoreBuckets reach from an agent that is quick, in seconds, to a fleet that takes half a day.
+// restoreBuckets range from a fast agent to a fleet that takes half a day, in seconds.
 var restoreBuckets = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 4 * 3600, 12 * 3600}
 
-// rolloutBuckets reach from a rollout in a sandbox to one that takes a month.
+// rolloutBuckets range from a rollout in a sandbox to a rollout that takes a month.
 var rolloutBuckets = []float64{
 	10, 30, 60, 300, 600, 1800, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600, 30 * 24 * 3600,
 }
 
-// Metrics are the hub's. They may be set before they are registered, and count nothing until then. Safe for concurrent use.
+// Metrics are the metrics of the hub. They may be set before they are registered, but count nothing until then. They
+// are safe for concurrent use.
 type Metrics struct {
 	running   *k8smetrics.Gauge
 	started   *k8smetrics.CounterVec
@@ -114,7 +115,7 @@ type Metrics struct {
 	replicaSets *replicaSets
 }
 
-// New makes metrics that are not registered.
+// New returns metrics that are not registered.
 func New() *Metrics {
 	return &Metrics{
 		running: k8smetrics.NewGauge(gauge("controller_running",
@@ -173,7 +174,7 @@ func begin[T ~string](counters *k8smetrics.CounterVec, values []T) {
 	}
 }
 
-// Default are the metrics that the manager's endpoint serves, registered in the process's registry.
+// Default returns the metrics that the manager's endpoint serves, registered in the process's registry.
 var Default = sync.OnceValue(func() *Metrics {
 	m := New()
 	if err := m.Register(legacy{}); err != nil {
@@ -182,7 +183,7 @@ var Default = sync.OnceValue(func() *Metrics {
 	return m
 })
 
-// Registry is where metrics are registered: a KubeRegistry, for one.
+// Registry is a registry of metrics, for example a KubeRegistry.
 type Registry interface {
 	Register(k8smetrics.Registerable) error
 	CustomRegister(k8smetrics.StableCollector) error
@@ -218,28 +219,28 @@ func (m *Metrics) Register(registry Registry) error {
 	return errors.Join(errs...)
 }
 
-// Running reports whether this process reconciles ManifestWorkReplicaSets.
+// Running records whether this process reconciles ManifestWorkReplicaSets.
 func (m *Metrics) Running(yes bool) { m.running.Set(number(yes)) }
 
-// ClockAhead notes how far the machine's clock is ahead of the API server's; 0 while the two agree.
+// ClockAhead records how far the machine's clock is ahead of the API server's clock; 0 while the two agree.
 func (m *Metrics) ClockAhead(by time.Duration) { m.clock.Set(by.Seconds()) }
 
 // RolloutStarted counts a rollout that began.
 func (m *Metrics) RolloutStarted(reason StartReason) { m.started.WithLabelValues(string(reason)).Inc() }
 
-// RolloutCompleted counts a rollout that is complete.
+// RolloutCompleted counts a completed rollout.
 func (m *Metrics) RolloutCompleted() { m.completed.Inc() }
 
-// RolloutAborted counts an abort that was decided.
+// RolloutAborted counts a decided abort.
 func (m *Metrics) RolloutAborted() { m.aborted.Inc() }
 
 // RolloutDegraded counts a rollout that stalled.
 func (m *Metrics) RolloutDegraded() { m.degraded.Inc() }
 
-// Restored notes how long it took from the decision to abort until every cluster had confirmed the revision that it went back to.
+// Restored records the time from the decision to abort until every cluster confirmed the restored revision.
 func (m *Metrics) Restored(took time.Duration) { m.restored.Observe(max(took, 0).Seconds()) }
 
-// RolloutTook notes how long a rollout took until it was complete or aborted.
+// RolloutTook records the time until a rollout was complete or aborted.
 func (m *Metrics) RolloutTook(result RolloutResult, took time.Duration) {
 	m.took.WithLabelValues(string(result)).Observe(max(took, 0).Seconds())
 }
@@ -252,8 +253,8 @@ func (m *Metrics) WorkWrite(verb Verb, result WriteResult) {
 // Reconciled counts a pass.
 func (m *Metrics) Reconciled(result PassResult) { m.passes.WithLabelValues(string(result)).Inc() }
 
-// Observe replaces what is known of the ManifestWorkReplicaSet with this "namespace/name".
+// Observe replaces the observation of the ManifestWorkReplicaSet with this "namespace/name".
 func (m *Metrics) Observe(key string, o Observation) { m.replicaSets.observe(key, o) }
 
-// Forget drops the series of a ManifestWorkReplicaSet that is gone.
+// Forget drops the series of a deleted ManifestWorkReplicaSet.
 func (m *Metrics) Forget(key string) { m.replicaSets.forget(key) }

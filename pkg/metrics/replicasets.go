@@ -12,15 +12,15 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// MaxReplicaSets is how many ManifestWorkReplicaSets have series of their own. What the others have is summed up in series
-// whose labels mwrs_namespace and name are empty, so that a hub with any number of them has a bounded number of series.
+// MaxReplicaSets is the maximum number of ManifestWorkReplicaSets with their own series. The values of the others are
+// summed up in series with empty labels mwrs_namespace and name, so the number of series is bounded.
 const MaxReplicaSets = 1000
 
-// The states of clusters while their ManifestWorkReplicaSet is aborted; otherwise they are those of package rollout.
+// The states of clusters during an abort. Otherwise the states are those of package rollout.
 const (
-	// Restoring means that the cluster has not confirmed the revision that it goes back to.
+	// Restoring means that the cluster has not confirmed the restored revision yet.
 	Restoring rollout.Phase = "Restoring"
-	// Restored means that it has.
+	// Restored means that the cluster has confirmed the restored revision.
 	Restored rollout.Phase = "Restored"
 )
 
@@ -32,60 +32,62 @@ var states = [...]rollout.Phase{
 	rollout.PhaseSucceeded, Restoring, Restored,
 }
 
-// Observation is what a pass found about a ManifestWorkReplicaSet.
+// Observation holds the findings of a pass over a ManifestWorkReplicaSet.
 type Observation struct {
 	Stage status.Stage
-	// WouldAbort is true if AbortAll would have aborted the rollout, and ReportAbort did not.
+	// WouldAbort is true if AbortAll would have aborted the rollout, but ReportAbort did not.
 	WouldAbort bool
-	// Clusters is how many selected clusters are in each state; nil when that and Revisions are not known.
+	// Clusters is the number of selected clusters in each state; nil if this and Revisions are unknown.
 	Clusters map[rollout.Phase]int
-	// Revisions is how many ControllerRevisions count as its own.
+	// Revisions is the number of ControllerRevisions that count as the object's own.
 	Revisions int
 	// Paused is true if no work is written or deleted.
 	Paused bool
-	// Lost is the number of clusters without a work whose agents are heard over a broker, if a pause holds back the work.
+	// Lost is the number of clusters without a work from whose agents the hub hears over a broker, if a pause holds
+	// back the work.
 	Lost int
 	// AwaitingApproval is the number of decision groups that wait for an approval.
 	AwaitingApproval int
-	// Started is when the rollout that is in progress began; zero if none is.
+	// Started is when the rollout in progress began; zero for none.
 	Started time.Time
-	// Problems keep the hub from processing it completely. Each is listed once.
+	// Problems prevent the hub from processing the object completely. Each is listed once.
 	Problems []Problem
 	// Placements are the counts of its placementRefs, in spec order.
 	Placements []Placement
-	// DeletingSince is when the first of the ManifestWorks that are being deleted was deleted; zero for none.
+	// DeletingSince is the earliest deletion time of the ManifestWorks that are being deleted; zero for none.
 	DeletingSince time.Time
 }
 
-// Problem is something that an administrator must settle before the hub can do its whole work for a ManifestWorkReplicaSet.
+// Problem is an issue that an administrator must resolve before the hub can process a ManifestWorkReplicaSet completely.
 type Problem string
 
 // The problems.
 const (
 	// OlderCRD means that the API server drops status.ledger.
 	OlderCRD Problem = "OlderCRD"
-	// HistoryUnavailable means that the hub may not read ControllerRevisions: nothing is aborted.
+	// HistoryUnavailable means that the hub may not read ControllerRevisions, so nothing is aborted.
 	HistoryUnavailable Problem = "HistoryUnavailable"
 )
 
-// MaxPlacements is how many placementRefs of a ManifestWorkReplicaSet have series. The others have none.
+// MaxPlacements is the maximum number of placementRefs of a ManifestWorkReplicaSet with series.
 const MaxPlacements = 10
 
-// Placement is how many clusters of a placementRef are where.
+// Placement holds the numbers of clusters of a placementRef.
 type Placement struct {
 	Name string
-	// Selected clusters, those of them that have succeeded at the update revision, and those that fail. Updated is 0 after an abort.
+	// Selected is the number of selected clusters, Updated the number that have succeeded at the update revision, and
+	// Failing the number that are failing. Updated is 0 after an abort.
 	Selected, Updated, Failing int
 }
 
-// replicaSets makes the series of ManifestWorkReplicaSets when Prometheus asks for them: what is gone leaves none behind.
+// replicaSets builds the series of ManifestWorkReplicaSets on each scrape, so deleted objects do not leave series behind.
 type replicaSets struct {
 	k8smetrics.BaseStableCollector
 	stage, wouldAbort, clusters, revisions, paused, lost, approvals, deleting, started, problem, placement *k8smetrics.Desc
 
 	mu    sync.Mutex
 	known map[string]*observed
-	// own is how many of the known have series of their own.
+	// own is the number of known objects with their own series.
 	own int
 }
 
@@ -199,7 +201,7 @@ func (r *replicaSets) CollectWithStability(ch chan<- k8smetrics.Metric) {
 	}
 }
 
-// snapshot is a copy: the reader of the channel may be slow, and passes should not wait for it.
+// snapshot returns a copy, because the reader of the channel may be slow, and passes should not wait for it.
 func (r *replicaSets) snapshot() map[string]observed {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -247,7 +249,7 @@ func (r *replicaSets) values(o *Observation, add func(desc *k8smetrics.Desc, n i
 	for _, state := range states {
 		n := o.Clusters[state]
 		if state == rollout.PhaseSoaking {
-			n += o.Clusters[rollout.PhaseHandingOver] // Its success does not count yet either.
+			n += o.Clusters[rollout.PhaseHandingOver] // The success of these clusters does not count yet either.
 		}
 		add(r.clusters, int64(n), string(state))
 	}

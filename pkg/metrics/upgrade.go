@@ -9,17 +9,17 @@ import (
 // UpgradeState is what this process knows about the version of the hub that ran before it.
 type UpgradeState string
 
-// The states. In each of them but the first two, ManifestWorkReplicaSets are reconciled.
+// The states. ManifestWorkReplicaSets are reconciled in all states except the first two.
 const (
 	// UpgradeWorking means that snapshots are being taken or restored.
 	UpgradeWorking UpgradeState = "Working"
-	// UpgradeRefused means that a newer version ran last, and that there are no snapshots of this one.
+	// UpgradeRefused means that a newer version ran last, and that no snapshots of this version exist.
 	UpgradeRefused UpgradeState = "Refused"
 	// UpgradeRecorded means that this version is recorded as the one that ran last.
 	UpgradeRecorded UpgradeState = "Recorded"
-	// UpgradeUnavailable means that this process may not record its version: the next one takes no snapshots.
+	// UpgradeUnavailable means that this process can't record its version, so the next version does not take snapshots.
 	UpgradeUnavailable UpgradeState = "Unavailable"
-	// UpgradeDevelopment means that this is a development build, or that it does not know its namespace.
+	// UpgradeDevelopment means that this is a development build, or that this process does not know its namespace.
 	UpgradeDevelopment UpgradeState = "Development"
 )
 
@@ -28,13 +28,14 @@ type SnapshotResult string
 
 // The results.
 const (
-	// SnapshotTaken means that it was written.
+	// SnapshotTaken means that the snapshot was written.
 	SnapshotTaken SnapshotResult = "taken"
-	// SnapshotRestored means that it was compared with the object, and what was lost is restored.
+	// SnapshotRestored means that the snapshot was compared with the object, and lost state was restored.
 	SnapshotRestored SnapshotResult = "restored"
-	// SnapshotIgnored means that it was not restored, as it is of another template or object.
+	// SnapshotIgnored means that the snapshot was not restored, because it belongs to another template or object.
 	SnapshotIgnored SnapshotResult = "ignored"
-	// SnapshotRejected means that the API server rejected the write, or answered it with an error for minutes. It is left out.
+	// SnapshotRejected means that the API server rejected the write, or that the write failed for minutes. The snapshot
+	// is skipped.
 	SnapshotRejected SnapshotResult = "rejected"
 )
 
@@ -43,7 +44,7 @@ var (
 	snapshotResults = []SnapshotResult{SnapshotTaken, SnapshotRestored, SnapshotIgnored, SnapshotRejected}
 )
 
-// upgrade are the metrics of upgrade snapshots.
+// upgrade holds the metrics of upgrade snapshots.
 type upgrade struct {
 	state     *k8smetrics.GaugeVec
 	snapshots *k8smetrics.CounterVec
@@ -70,14 +71,14 @@ func (u *upgrade) register(registry Registry) error {
 	return err
 }
 
-// Upgrade notes what this process knows of the version that ran before it.
+// Upgrade records what this process knows about the version that ran before it.
 func (m *Metrics) Upgrade(now UpgradeState) {
 	for _, state := range upgradeStates {
 		m.upgrade.state.WithLabelValues(string(state)).Set(number(state == now))
 	}
 }
 
-// Snapshot counts what became of the snapshot of a ManifestWorkReplicaSet.
+// Snapshot counts the result for the snapshot of a ManifestWorkReplicaSet.
 func (m *Metrics) Snapshot(result SnapshotResult) {
 	m.upgrade.snapshots.WithLabelValues(string(result)).Inc()
 }

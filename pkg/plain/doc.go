@@ -1,5 +1,5 @@
-// Package plain makes texts of others harmless where they leave the process: on a terminal, in a log, in a shell. Names, messages and
-// templates come from tenants, agents and files. The rest of the code passes them on as they are.
+// Package plain makes external texts harmless when they leave the process: to a terminal, a log or a shell. Names,
+// messages and templates come from tenants, agents and files. The rest of the code passes them on unchanged.
 //
 //	What is shown of a text?                   text.go
 //	What may leave for a terminal?             writer.go

@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// hostile reports whether a terminal obeys a character, or shows nothing of it: control characters, characters that change the direction of
-// text, and characters without a width. A line break and a tab are not hostile: Line replaces them.
+// hostile reports whether a terminal interprets a character or does not show it: control characters, characters that
+// change the direction of text, and characters without a width. A line break and a tab are not hostile: Line replaces
+// them.
 func hostile(r rune) bool {
 	switch {
 	case r >= ' ' && r < 0x7f, r == '\n', r == '\t':
@@ -17,8 +18,8 @@ func hostile(r rune) bool {
 	return !unicode.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// Text returns a text without hostile characters. An escape takes the place of each, as in a string of Go, so that two texts that differ
-// look different.
+// Text returns a text without hostile characters. Each is replaced with an escape, as in a Go string, so that different
+// texts look different.
 func Text(text string) string {
 	if !strings.ContainsFunc(text, hostile) && utf8.ValidString(text) {
 		return text
@@ -52,7 +53,7 @@ func appendRune(out []byte, r rune, raw []byte) []byte {
 // Line returns a text on one line, without hostile characters, and with one space between words.
 func Line(text string) string { return strings.Join(strings.Fields(Text(text)), " ") }
 
-// JSON returns a JSON text whose strings, once they are read, have no hostile characters.
+// JSON returns a JSON text whose strings do not have hostile characters after decoding.
 func JSON(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 {

@@ -45,7 +45,8 @@ func (w *Writer) Inert() *Writer {
 	return w
 }
 
-// Inert returns a text on one line as an inert Writer writes it, for a format that others read before they print the text.
+// Inert returns a text on one line as an inert Writer writes it, for a format that other programs parse before they
+// print the text.
 func Inert(text string) string {
 	var out bytes.Buffer
 	w := For(&out).Inert()
@@ -53,8 +54,8 @@ func Inert(text string) string {
 	return out.String()
 }
 
-// Raw returns the output of a Writer, and any other output as it is. JSON and YAML go there, whose readers need the texts as they are, and
-// so do the program's own control sequences.
+// Raw returns the output of a Writer, and any other output unchanged. It is for JSON and YAML, whose readers need the
+// original texts, and for the program's own control sequences.
 func Raw(to io.Writer) io.Writer {
 	if w, ok := to.(*Writer); ok {
 		return w.to
@@ -83,7 +84,7 @@ func (w *Writer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Close writes what is left of a character that has no end. It does not close the output.
+// Close writes the bytes of an incomplete character. It does not close the output.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,7 +97,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// commands reports whether a CI system would obey a command from this character on.
+// commands reports whether a CI system would execute a command that begins at this character.
 func (w *Writer) commands(r rune) bool {
 	begins := w.margin && r == ':' || w.marks >= 2 && r == '['
 	switch {

@@ -53,7 +53,7 @@ const (
 	IgnoredField Reason = "IgnoredField"
 )
 
-// Finding is an issue that has to be settled before the change.
+// Finding is an issue that must be resolved before the change.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	Reason   Reason   `json:"reason"`
@@ -73,8 +73,8 @@ type Objects struct {
 	Selected map[string][]string
 }
 
-// Leaving returns the issues to settle before OCM's own hub takes over: everything that hub would delete, roll out or ignore. They are
-// sorted by severity, most severe first, and then by object.
+// Leaving returns the issues to resolve before OCM's own hub takes over: everything that OCM's hub would delete, roll
+// out or ignore. They are sorted by severity, most severe first, and then by object.
 func Leaving(objects *Objects) []Finding {
 	v := newView(objects)
 	var findings []Finding
@@ -161,7 +161,7 @@ func (o *owner) named(picks func(*metav1.ObjectMeta) bool) string {
 	return rollout.Names(slices.Compact(clusters))
 }
 
-// sharedNames finds owners of one name that have clusters in common. Each pair is reported once.
+// sharedNames finds owners with the same name and clusters in common. Each pair is reported once.
 func sharedNames(v *view, o *owner) (findings []Finding) {
 	for _, other := range v.byName[o.Name] {
 		if other.Namespace <= o.Namespace {

@@ -1,4 +1,4 @@
-// Package rejection tells the errors of requests that last from those that pass.
+// Package rejection distinguishes lasting errors of requests from transient errors.
 package rejection
 
 import (
@@ -8,8 +8,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// IsLasting reports whether the API server rejects a write for a reason that lasts: the same write is rejected again until somebody
-// removes the cause. A conflict, an object that exists meanwhile, a server that is busy or late, and expired credentials of the hub pass.
+// IsLasting reports whether the API server rejects a write for a reason that lasts: the same write is rejected again
+// until a user removes the cause. Transient errors are a conflict, an object that already exists, a busy or slow
+// server, and expired credentials of the hub.
 func IsLasting(err error) bool {
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsUnauthorized(err),

@@ -37,19 +37,19 @@ func (c *Client) Get(ctx context.Context, namespace, name string) (metav1.Object
 	return c.in(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// Patcher returns a Patcher of objects in a namespace. Its patches carry the resourceVersion that the caller decided on. wrote is
-// called with each answer of the API server, decoded and as it came.
+// Patcher returns a Patcher of objects in a namespace. Its patches carry the resourceVersion that the caller decided
+// on. wrote is called with each answer of the API server, both decoded and raw.
 func (c *Client) Patcher(namespace string, wrote func(*Object, *unstructured.Unstructured)) Patcher {
 	return patcher.NewPatcher[object, objectSpec, status](&patching{ResourceInterface: c.in(namespace), wrote: wrote})
 }
 
-// patching patches ManifestWorkReplicaSets, also those that the types can't hold, and reports its writes.
+// patching patches ManifestWorkReplicaSets, even those that the types can't hold, and reports its writes.
 type patching struct {
 	dynamic.ResourceInterface
 	wrote func(*Object, *unstructured.Unstructured)
 }
 
-// Patch is what sdk-go's patcher calls.
+// Patch is called by sdk-go's patcher.
 func (c *patching) Patch(ctx context.Context, name string, kind types.PatchType, data []byte,
 	options metav1.PatchOptions, subresources ...string,
 ) (*workv1alpha1.ManifestWorkReplicaSet, error) {

@@ -1,3 +1,3 @@
-// Package replicaset reads and patches ManifestWorkReplicaSets, also those that the types can't hold: the informer, its index by Placement,
-// and the client.
+// Package replicaset reads and patches ManifestWorkReplicaSets, even those that the types can't hold: the informer, its
+// index by Placement, and the client.
 package replicaset

@@ -7,8 +7,8 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 )
 
-// ByPlacement finds ManifestWorkReplicaSets and PlacementDecisions by the "namespace/name" of a Placement: a pass reads no decision of
-// another Placement (P8).
+// ByPlacement finds ManifestWorkReplicaSets and PlacementDecisions by the "namespace/name" of a Placement, so a pass
+// does not read decisions of other Placements (P8).
 const ByPlacement = "work-rollback-by-placement"
 
 // ByCluster finds PlacementDecisions by a cluster that they name.
@@ -49,7 +49,7 @@ func indexByPlacement(obj any) ([]string, error) {
 	}
 }
 
-// DecisionKeys returns the "namespace/name" of the Placement that a decision belongs to; none where its label is missing.
+// DecisionKeys returns the "namespace/name" of the Placement that a decision belongs to; none if its label is missing.
 func DecisionKeys(decision *clusterv1beta1.PlacementDecision) []string {
 	placement, ok := decision.Labels[clusterv1beta1.PlacementLabel]
 	if !ok {

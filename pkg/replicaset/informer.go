@@ -12,17 +12,18 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// ResyncPeriod is how often the caches hand everything to the controller again, as upstream's do.
+// ResyncPeriod is how often the caches resend all objects to the controller. It is the same as upstream's.
 const ResyncPeriod = 30 * time.Minute
 
-// NewInformer returns an informer of ManifestWorkReplicaSets that survives objects which the types can't hold. Its store holds Objects.
+// NewInformer returns an informer of ManifestWorkReplicaSets that tolerates objects that the types can't hold. Its
+// store holds Objects.
 func NewInformer(client dynamic.Interface) (cache.SharedIndexInformer, error) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(client, workv1alpha1.ManifestWorkReplicaSetResource, metav1.NamespaceAll,
 		ResyncPeriod, PlacementIndexers(), FreshList).Informer()
 	return informer, informer.SetTransform(Transform)
 }
 
-// Transform returns the Object of an unstructured ManifestWorkReplicaSet, and anything else as it is.
+// Transform returns the Object of an unstructured ManifestWorkReplicaSet, and any other object unchanged.
 func Transform(obj any) (any, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		return Decode(u), nil
@@ -30,8 +31,8 @@ func Transform(obj any) (any, error) {
 	return obj, nil
 }
 
-// FreshList asks for the newest state instead of any state, which a reflector would take: right after a restart a decision must not rest on
-// what an API server remembered from before this hub's own last writes.
+// FreshList requests the newest state, while a reflector would accept any state. Right after a restart, a decision must
+// not be based on an API server's cache from before this hub's own last writes.
 func FreshList(options *metav1.ListOptions) {
 	if options.ResourceVersion == "0" {
 		options.ResourceVersion = ""

@@ -14,16 +14,17 @@ import (
 )
 
 // Object is a ManifestWorkReplicaSet as far as it can be decoded. Upstream's CRD accepts values that the types can't hold. With a typed
-// informer, one such object would hide all others of the hub.
+// informer, one such object would hide all other objects of the hub.
 type Object struct {
 	*workv1alpha1.ManifestWorkReplicaSet
-	// DecodeErr names the fields that can't be decoded; nil for none. The spec lacks them, and metadata and status hold what could be read.
+	// DecodeErr names the fields that can't be decoded; nil for none. The spec lacks these fields. Metadata and status
+	// hold the data that could be read.
 	DecodeErr error
-	// PlacementsKnown reports that the spec lacks none of the Placements' names.
+	// PlacementsKnown is true if the spec has the names of all Placements.
 	PlacementsKnown bool
 }
 
-// Decode returns an object with all that can be decoded.
+// Decode returns an object with all data that can be decoded.
 func Decode(u *unstructured.Unstructured) *Object {
 	out := &Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}, PlacementsKnown: true}
 	if out.DecodeErr = convert(u.Object, out.ManifestWorkReplicaSet); out.DecodeErr == nil {
@@ -48,7 +49,7 @@ func Decode(u *unstructured.Unstructured) *Object {
 	return out
 }
 
-// readSpec takes over what can be read of the spec, and names what can't.
+// readSpec sets the fields of the spec that can be read, and names those that can't.
 func (r *Object) readSpec(u *unstructured.Unstructured) {
 	kept, _, unreadable := readable(u.Object, "", func(object any) any { return object })
 	errs := make([]error, 0, len(unreadable))
@@ -68,7 +69,7 @@ func (r *Object) readSpec(u *unstructured.Unstructured) {
 
 var convert = runtime.DefaultUnstructuredConverter.FromUnstructured
 
-// unreadableField is one that the types can't hold.
+// unreadableField is a field that the types can't hold.
 type unreadableField struct {
 	path string
 	err  error
@@ -77,7 +78,7 @@ type unreadableField struct {
 // Error implements error.
 func (f unreadableField) Error() string { return fmt.Sprintf("%s: %v", f.path, f.err) }
 
-// hidesPlacements reports whether it is unknown without the field which Placements select clusters.
+// hidesPlacements reports whether the Placements are unknown without the field.
 func (f unreadableField) hidesPlacements() bool {
 	if refs, ok := strings.CutPrefix(f.path, "spec.placementRefs"); ok {
 		return !strings.Contains(refs, "].rolloutStrategy")
@@ -85,8 +86,9 @@ func (f unreadableField) hidesPlacements() bool {
 	return f.path == "" || f.path == "spec"
 }
 
-// readable is a value without the fields that the types can't hold, which it names. Each is tried alone: within puts it where it belongs in
-// an object. A list loses no element, as the others would move up: where one can't be held at all, ok says that the list can't either.
+// readable returns a value without the fields that the types can't hold, and the names of these fields. It tries each
+// field alone; within places the field in an object. A list must not lose an element, because the others would move up.
+// So if an element can't be held at all, ok is false for the list too.
 func readable(value any, at string, within func(any) any) (kept any, ok bool, unreadable []unreadableField) {
 	err := convert(within(value).(map[string]any), &workv1alpha1.ManifestWorkReplicaSet{})
 	if err == nil {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// pageSize is how many objects are read at a time: each may hold a template of hundreds of kilobytes.
+// pageSize is the number of objects to read at a time. Each may hold a template of hundreds of kilobytes.
 const pageSize = 50
 
 // Each reads a list live, page by page, and calls add for each object.

@@ -16,10 +16,10 @@ const (
 	flagTerminateOnFiles = "terminate-on-files"
 )
 
-// ApplyToFlags makes library-go's command serve by the TLS flags. The command takes them only from the file that --config names, so this
-// writes such a file and names it. A file that --config named before stays in effect: all that it says is in the new file but what the
-// TLS flags say otherwise, and the command still ends when it changes. Call remove when the command has ended. Where no TLS flag is set,
-// nothing happens.
+// ApplyToFlags makes library-go's command use the TLS flags. The command reads TLS settings only from the file in
+// --config, so ApplyToFlags writes such a file and sets --config to it. An existing --config file stays in effect: the
+// new file has its settings, except those that the TLS flags override, and the command still ends when the existing
+// file changes. Call remove when the command has ended. Without TLS flags, ApplyToFlags does nothing.
 func (o *TLS) ApplyToFlags(flags *pflag.FlagSet) (remove func(), err error) {
 	config, err := o.Config()
 	if err != nil {
@@ -45,7 +45,7 @@ func (o *TLS) ApplyToFlags(flags *pflag.FlagSet) (remove func(), err error) {
 	return func() { _ = os.Remove(path) }, flags.Set(flagConfig, path)
 }
 
-// merge returns the configuration of the file, if there is one, with what the TLS flags say.
+// merge returns the configuration in the file, if there is one, with the settings of the TLS flags.
 func merge(file string, o *TLS, config *sdktls.TLSConfig) ([]byte, error) {
 	content := map[string]any{}
 	if file != "" {

@@ -1,4 +1,4 @@
-// Package serving holds what both commands serve by: the TLS flags that OCM's operator renders since 1.3.
+// Package serving holds the TLS flags of both commands, which OCM's operator sets since version 1.3.
 package serving
 
 import (
@@ -25,7 +25,7 @@ type TLS struct {
 	// MinVersion is the lowest version that a client may use; empty for the default, TLS 1.2.
 	MinVersion string
 	// CipherSuites are the names of the cipher suites that a client may use, separated by commas; empty for the default. They apply up to
-	// TLS 1.2: Go does not allow a choice among those of TLS 1.3.
+	// TLS 1.2: Go does not allow a choice of cipher suites for TLS 1.3.
 	CipherSuites string
 }
 
@@ -37,7 +37,8 @@ func (o *TLS) AddFlags(flags *pflag.FlagSet) {
 		"Comma-separated names of the cipher suites that clients of the serving ports may use up to TLS 1.2. If not set, a safe selection.")
 }
 
-// Config returns what the flags say, and nil if none is set. An error names the flag and the allowed values.
+// Config returns the configuration from the flags; nil if none of them is set. An error names the flag and the allowed
+// values.
 func (o *TLS) Config() (*sdktls.TLSConfig, error) {
 	if _, err := sdktls.ParseTLSVersion(o.MinVersion); err != nil {
 		return nil, fmt.Errorf("--%s=%s: use one of %s", flagMinVersion, o.MinVersion, strings.Join(versions, ", "))
@@ -49,7 +50,7 @@ func (o *TLS) Config() (*sdktls.TLSConfig, error) {
 	return sdktls.ConfigFromFlags(o.MinVersion, o.CipherSuites)
 }
 
-// suites are the names of all cipher suites that sdk-go takes, the safe ones first.
+// suites returns the names of all cipher suites that sdk-go accepts, the secure ones first.
 func suites() []string {
 	var names []string
 	for _, suite := range slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()) {

@@ -26,8 +26,8 @@ type objects struct {
 	kube    kubernetes.Interface
 }
 
-// list reads all ManifestWorkReplicaSets and their revisions live, but keeps only the fields that the plan needs: no template stays in
-// memory. It omits objects that are being deleted.
+// list reads all ManifestWorkReplicaSets and their revisions live, but keeps only the fields that the plan needs, so no
+// template stays in memory. It omits objects that are being deleted.
 func (c *objects) list(ctx context.Context) ([]*plan.Object, error) {
 	found := &listed{byUID: map[types.UID]*item{}}
 	resource := c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource)

@@ -26,7 +26,7 @@ type record struct {
 // not exist, or the API server rejects the ConfigMap, for example because of a policy.
 var errUnavailable = errors.New("the ConfigMap is not available")
 
-// read returns the ConfigMap; nil if there is none.
+// read returns the ConfigMap; nil if it does not exist.
 func (r *record) read(ctx context.Context) (*corev1.ConfigMap, error) {
 	found, err := r.client.Get(ctx, plan.ConfigMap, metav1.GetOptions{})
 	switch {
@@ -38,7 +38,8 @@ func (r *record) read(ctx context.Context) (*corev1.ConfigMap, error) {
 	return found, nil
 }
 
-// write writes the ConfigMap, if it has not changed since it was read as seen; nil if there was none.
+// write writes the ConfigMap, if it has not changed since it was read. seen is the ConfigMap that was read; nil if it
+// did not exist.
 func (r *record) write(ctx context.Context, seen *corev1.ConfigMap, data map[string]string) error {
 	if seen == nil {
 		_, err := r.client.Create(ctx, &corev1.ConfigMap{
@@ -67,7 +68,7 @@ func (r *record) failed(verb string, err error, unavailable bool) error {
 	return fmt.Errorf("%s ConfigMap %s/%s: %w", verb, r.namespace, plan.ConfigMap, err)
 }
 
-// reference returns the object of events about the ConfigMap, even if there is no ConfigMap.
+// reference returns the object of events about the ConfigMap, even if the ConfigMap does not exist.
 func (r *record) reference() *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

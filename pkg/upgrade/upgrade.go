@@ -42,8 +42,8 @@ type Config struct {
 // DefaultBackoff is the delay between two attempts, and between two checks while a version is refused.
 var DefaultBackoff = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 6, Cap: 30 * time.Second}
 
-// stuckAfter is how long each attempt of a write must have failed before the upgrade continues without it: one object must not hold up the
-// rollouts of all others.
+// stuckAfter is how long each attempt of a write must have failed before the upgrade continues without it: one object
+// must not hold up the rollouts of all other objects.
 const stuckAfter = 2 * time.Minute
 
 // writers is the number of objects that are written at the same time.
@@ -58,9 +58,9 @@ type Runner struct {
 	mu sync.Mutex
 	// failing is the time since which the writes of an object have failed.
 	failing map[types.UID]time.Time
-	// said contains the events that each process emits only once.
+	// said holds the events that this process has emitted; each is emitted only once.
 	said map[string]bool
-	// told is when all objects were last told that this version is refused; zero for never.
+	// told is when the refusal of this version was last reported on all objects; zero for never.
 	told time.Time
 	// counted counts the snapshots of this process, by result.
 	counted map[metrics.SnapshotResult]int
@@ -128,7 +128,8 @@ func (r *Runner) try(ctx context.Context) bool {
 	return true
 }
 
-// failed reports whether ManifestWorkReplicaSets may be reconciled after an error: they may if the hub cannot record its version.
+// failed reports whether ManifestWorkReplicaSets may be reconciled after an error. They may be if the hub can't record
+// its version.
 func (r *Runner) failed(ctx context.Context, err error) bool {
 	logger := klog.FromContext(ctx)
 	if errors.Is(err, errUnavailable) {
@@ -171,7 +172,7 @@ func (r *Runner) recorded(ctx context.Context, d *plan.Decision) {
 func (r *Runner) all(ctx context.Context, d *plan.Decision) error {
 	listed, err := r.objects.list(ctx)
 	if err != nil {
-		clear(r.failing) // The API server is unreachable: single objects are not to blame.
+		clear(r.failing) // The API server is unreachable, so this is not a failure of single objects.
 		return err
 	}
 	step := r.take
@@ -247,8 +248,8 @@ func (r *Runner) passed(uid types.UID) {
 	delete(r.failing, uid)
 }
 
-// stuck reports whether the writes of an object have failed for long. A conflict is a failure too: a user who changes the object all the
-// time could hold up all others.
+// stuck reports whether the writes of an object have failed for a long time. A conflict is a failure too, because a
+// user who keeps changing the object could otherwise hold up all other objects.
 func (r *Runner) stuck(uid types.UID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

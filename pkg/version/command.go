@@ -24,8 +24,8 @@ func NewCommand() *cobra.Command {
 	return cmd
 }
 
-// write writes a version as text, or as a JSON object with the field names of `kubectl version`. Text leaves out what the build does not
-// know.
+// write writes a version as text, or as a JSON object with the field names of `kubectl version`. Text omits fields that
+// are unknown to the build.
 func write(out io.Writer, info apimachineryversion.Info, format string) error {
 	switch format {
 	case "json":

@@ -1,4 +1,4 @@
-// Package version says which build of the hub this is.
+// Package version provides the version of this build of the hub.
 package version
 
 import (
@@ -11,14 +11,15 @@ import (
 // module is the path of the module that this package is in.
 const module = "github.com/open-cluster-management-io/work-rollback"
 
-// unknown is the version of a build that has none.
+// unknown is the version of a build without a version.
 const unknown = "v0.0.0-unknown"
 
-// gitVersion is the version that the linker wrote into the binary: `make build VERSION=v1.2.3`. It wins over what the Go tool stamped.
+// gitVersion is the version that the linker wrote into the binary: `make build VERSION=v1.2.3`. It overrides the
+// version that the Go tool stamped.
 var gitVersion string
 
-// Get returns the version of the binary: the linker's, or that of the module as the Go tool stamped it, and the commit when it was built
-// in a checkout.
+// Get returns the version of the binary: from the linker, or else the module version that the Go tool stamped. It
+// includes the commit if the binary was built in a checkout.
 func Get() apimachineryversion.Info {
 	info := apimachineryversion.Info{GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	build, ok := debug.ReadBuildInfo()
@@ -37,8 +38,8 @@ func Get() apimachineryversion.Info {
 	return info
 }
 
-// versionOf returns the version of this module: what the linker wrote, or what the build has it at. In OCM's own binary this module is a
-// dependency; where another directory takes its place there, its version is not known.
+// versionOf returns the version of this module: from the linker, or else from the build information. In OCM's own
+// binary, this module is a dependency. If a directory replaces it there, its version is unknown.
 func versionOf(linked string, build *debug.BuildInfo) string {
 	if linked != "" {
 		return linked

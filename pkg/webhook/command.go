@@ -13,14 +13,14 @@ import (
 	"open-cluster-management.io/ocm/pkg/features"
 )
 
-// NewCommand makes `work webhook-server`: upstream's flags, and the addresses for health and metrics. Which feature gates are on
-// must be known when it runs.
+// NewCommand returns the command `work webhook-server`, with upstream's flags and the addresses for health and metrics.
+// The feature gates must be set when it runs.
 func NewCommand() *cobra.Command {
 	options := NewOptions()
 	cmd := &cobra.Command{
 		Use:   "webhook-server",
 		Short: "Serve the admission webhooks of ManifestWorks and ManifestWorkReplicaSets",
-		// The operator's Deployment says "port=9443", without dashes. Upstream pays no attention to it either.
+		// The operator's Deployment passes "port=9443", without dashes. Upstream ignores it too.
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := options.Validate(); err != nil {
@@ -45,7 +45,8 @@ func NewCommand() *cobra.Command {
 	return cmd
 }
 
-// loadConfig reads the kubeconfig at path; without one, what KUBECONFIG names, the user's own, or that of the Pod.
+// loadConfig reads the kubeconfig at path. If path is empty, it uses the kubeconfig in KUBECONFIG, the user's default
+// kubeconfig, or the Pod's configuration.
 func loadConfig(path string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = path
@@ -53,7 +54,7 @@ func loadConfig(path string) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--kubeconfig=%s: name a kubeconfig of the hub: %w", path, err)
 	}
-	// Each request may ask one question, and its user waits. The API server protects itself.
+	// Each review may cause one request to the API server, and a user waits for it. The API server limits requests itself.
 	config.QPS = -1
 	return config, nil
 }

@@ -17,24 +17,25 @@ import (
 )
 
 const (
-	// maxConnections limits the open connections. An API server needs one, as it uses HTTP/2. The client certificate and the NetworkPolicy
-	// decide who may connect.
+	// maxConnections limits the open connections. An API server needs one connection, because it uses HTTP/2. The
+	// client certificate and the NetworkPolicy decide who may connect.
 	maxConnections = 1024
-	// maxReading limits the time for a TLS handshake, and for a request. API servers send a request at once.
+	// maxReading limits the time for a TLS handshake, and for a request. API servers send a request immediately.
 	maxReading = 5 * time.Second
-	// maxIdle is how long a connection stays open without a request. It is the value of Go's clients.
+	// maxIdle is how long a connection stays open without a request. It is the default of Go's clients.
 	maxIdle = 90 * time.Second
 	// maxAnswering is how long a request may take from its header to the end of the answer. API servers wait at most 30 seconds.
 	maxAnswering = 30 * time.Second
 	// maxHeader is the maximum size of a request's header in bytes.
 	maxHeader = 64 << 10
-	// maxRequest is the maximum size of a request in bytes: the new object and the old one, of up to 3 MB each, as API servers accept them,
-	// and 1 MB for the rest.
+	// maxRequest is the maximum size of a request in bytes. The new and the old object have up to 3 MB each, the API
+	// server's limit, and 1 MB remains for everything else.
 	maxRequest = 7 << 20
 )
 
-// listen opens the port, and returns the server of the webhooks. A client that connects before the server starts waits for it. The server
-// of controller-runtime has no limits: a client that opens many connections, or is slow, would block the API servers.
+// listen opens the port, and returns the server of the webhooks. A client that connects before the server starts has to
+// wait. The server of controller-runtime has no limits: a client that opens many connections, or is slow, would block
+// the API servers.
 func (s *Server) listen(ctx context.Context, handler http.Handler, bounds *sdktls.TLSConfig) (*manager.Server, error) {
 	dir := s.Options.certDir()
 	certificates, err := certwatcher.New(filepath.Join(dir, certName), filepath.Join(dir, keyName))

@@ -10,7 +10,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// metrics serves /metrics as the manager does: over TLS, and only to clients whose token may read it.
+// metrics serves /metrics as the manager does: over TLS, and only to clients whose token has permission.
 func (s *Server) metrics(bounds func(*tls.Config)) metricsserver.Options {
 	return metricsserver.Options{
 		BindAddress: addressOf(s.Options.MetricsPort), SecureServing: true, FilterProvider: withToken,
@@ -18,8 +18,9 @@ func (s *Server) metrics(bounds func(*tls.Config)) metricsserver.Options {
 	}
 }
 
-// withToken asks the API server whose token it was shown, and what that one may do. OCM's own role of the webhook lets it ask the second
-// only. Without the permission to ask, nobody can read the metrics, and the log names the permission.
+// withToken asks the API server for the user of a token, and whether that user may read the metrics. OCM's own role for
+// the webhook permits only the second request. Without both permissions, the metrics can't be read, and the log names
+// the missing permission.
 func withToken(config *rest.Config, client *http.Client) (metricsserver.Filter, error) {
 	filter, err := filters.WithAuthenticationAndAuthorization(config, client)
 	if err != nil {

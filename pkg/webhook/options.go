@@ -18,23 +18,25 @@ import (
 type Options struct {
 	// Port is the port of the webhooks.
 	Port int
-	// CertDir holds tls.crt and tls.key. Empty means where the operator mounts them: k8s-webhook-server/serving-certs in the
-	// directory for temporary files.
+	// CertDir holds tls.crt and tls.key. Empty means the directory where the operator mounts them:
+	// k8s-webhook-server/serving-certs in the directory for temporary files.
 	CertDir string
-	// ManifestLimit is how many bytes the manifests of one object may have in all.
+	// ManifestLimit is the maximum total size of the manifests of one object, in bytes.
 	ManifestLimit int
-	// OwnerKeyHash is the manager's flag of this name: it allows long names.
+	// OwnerKeyHash is the manager's flag of the same name. It allows long names.
 	OwnerKeyHash bool
 	// Kubeconfig is the path of the kubeconfig of the hub; empty if the server runs in a Pod of the hub.
 	Kubeconfig string
-	// HealthPort is where /healthz and /readyz are served on every address, without TLS. 0 or less means nowhere.
+	// HealthPort is the port of /healthz and /readyz, on every address and without TLS. If it is 0 or less, they are
+	// not served.
 	HealthPort int
-	// MetricsPort is where /metrics is served on every address, by TLS and with a token. 0 or less means nowhere.
+	// MetricsPort is the port of /metrics, on every address, with TLS and a token. If it is 0 or less, /metrics is not
+	// served.
 	MetricsPort int
-	// ClientCAFile holds the authorities whose certificates clients of the webhooks have to present. Empty means client-ca.crt in CertDir, and
-	// no certificate where that is not there.
+	// ClientCAFile is the file with the authorities whose certificates clients of the webhooks must present. Empty
+	// means client-ca.crt in CertDir. If that does not exist, no certificate is required.
 	ClientCAFile string
-	// TLS bounds what clients of the webhooks and of /metrics may use.
+	// TLS restricts the TLS versions and cipher suites of clients of the webhooks and of /metrics.
 	TLS serving.TLS
 }
 
@@ -68,7 +70,7 @@ func addressOf(port int) string {
 	return "0"
 }
 
-// Validate returns an error that says which flag can't be used, and what it may be.
+// Validate returns an error that names an invalid flag and its allowed values.
 func (o *Options) Validate() error {
 	if o.Port < 1 || o.Port > 65535 {
 		return fmt.Errorf("--port=%d: use a port between 1 and 65535", o.Port)

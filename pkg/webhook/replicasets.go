@@ -12,13 +12,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/validate"
 )
 
-// replicaSets answers about ManifestWorkReplicaSets.
+// replicaSets reviews writes of ManifestWorkReplicaSets.
 type replicaSets struct {
 	limit     int
 	longNames bool
 }
 
-// Handle refuses as the CRD does, with one cause per field.
+// Handle rejects requests in the format of the CRD's validation, with one cause per field.
 func (h *replicaSets) Handle(_ context.Context, request admission.Request) admission.Response {
 	if !concerns(&request) {
 		return admission.Allowed("")

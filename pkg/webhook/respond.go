@@ -8,17 +8,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
-// concerns reports whether a request writes something that is checked: not a deletion, and not the status, even where a configuration
-// sends those too.
+// concerns reports whether a request must be checked. Deletions and writes of the status are not checked, even if a
+// configuration sends them.
 func concerns(request *admission.Request) bool {
 	written := request.Operation == admissionv1.Create || request.Operation == admissionv1.Update
 	return written && request.SubResource == ""
 }
 
-// maxMessage is how many bytes a message may have. Some of them quote the request.
+// maxMessage is the maximum size of a message in bytes. Some messages quote the request.
 const maxMessage = 8 * 1024
 
-// refuse answers with an error that the API server hands on to the client.
+// refuse returns a response with an error that the API server passes on to the client.
 func refuse(err *apierrors.StatusError) admission.Response {
 	status := err.Status()
 	if len(status.Message) > maxMessage {

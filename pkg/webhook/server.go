@@ -28,15 +28,15 @@ const (
 // Server serves the webhooks.
 type Server struct {
 	Options *Options
-	// Config is for the API server of the hub, which is asked about executors.
+	// Config is the configuration for the hub's API server, which decides about executors.
 	Config *rest.Config
-	// ReplicaSets serves the webhook of ManifestWorkReplicaSets (feature gate ManifestWorkReplicaSet).
+	// ReplicaSets is true if the webhook of ManifestWorkReplicaSets is served (feature gate ManifestWorkReplicaSet).
 	ReplicaSets bool
-	// NilExecutor also checks the user of works that name no executor (feature gate NilExecutorValidating).
+	// NilExecutor is true if works without an executor are checked too (feature gate NilExecutorValidating).
 	NilExecutor bool
 }
 
-// Run serves until the context ends. It is ready when /readyz succeeds.
+// Run serves until the context ends. The server is ready when /readyz succeeds.
 func (s *Server) Run(ctx context.Context) error {
 	logger := klog.FromContext(ctx).WithName("work-webhook")
 	ctrllog.SetLogger(logger)
@@ -48,7 +48,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("making a client of the hub: %w", err)
 	}
-	// The manager needs no permissions on the hub: it caches nothing, and elects no leader.
+	// The manager does not need permissions on the hub, because it has no caches and no leader election.
 	mgr, err := manager.New(s.Config, manager.Options{
 		Logger: logger, Metrics: s.metrics(sdktls.ConfigToFunc(bounds)), HealthProbeBindAddress: addressOf(s.Options.HealthPort),
 	})
@@ -59,7 +59,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The port is open already. The checks open no connection, because a crowded server should stay in service.
+	// The port is already open. The checks do not open a connection, because an overloaded server should stay in service.
 	err = errors.Join(mgr.Add(server), mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("serving", healthz.Ping))
 	if err != nil {
 		return fmt.Errorf("adding the server and the health checks: %w", err)
@@ -67,7 +67,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return mgr.Start(ctx)
 }
 
-// handler returns the webhooks. Controller-runtime's server, which counts the requests, is not started: see listen.
+// handler returns the webhooks. controller-runtime's server, which counts the requests, is not started; see listen.
 func (s *Server) handler(client kubernetes.Interface) http.Handler {
 	limit := s.Options.ManifestLimit
 	hooks := ctrlwebhook.NewServer(ctrlwebhook.Options{})

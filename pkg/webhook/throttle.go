@@ -13,21 +13,24 @@ import (
 )
 
 const (
-	// maxBytes limits the bytes of the requests that are being read or reviewed, or wait for that. An API server runs up to 200 writes at
-	// once by default.
+	// maxBytes limits the total size of the requests that are being read or reviewed, or that wait for a review. An API
+	// server runs up to 200 writes at once by default.
 	maxBytes = 192 << 20
-	// beside is the number of bytes that each request counts in addition to its body. So there are at most 2,048 requests.
+	// beside is the number of bytes that each request counts in addition to its body. This limits the number of
+	// requests to 2,048.
 	beside = 96 << 10
-	// smallReviews and largeReviews limit how many reviews of each of the two sizes run at once. The first limit bounds the cost of a usual
-	// burst of writes. Large reviews, which are refused for their size, never delay a small one.
+	// smallReviews and largeReviews limit the number of concurrent reviews of each size. The first limit bounds the
+	// cost of a usual burst of writes. Large reviews, which end in a rejection for their size, never delay small
+	// reviews.
 	smallReviews = 16
 	largeReviews = 2
 	// patience is how long a review waits for its turn. API servers wait 10 seconds for an answer, and retry after an answer with 429.
 	patience = 4 * time.Second
 )
 
-// throttle limits how many reviews run at once. Each webhook has its own throttle, so that reviews of ManifestWorkReplicaSets never delay
-// those of ManifestWorks. A request is read before it waits for its turn, so a slow client does not use up a turn.
+// throttle limits the number of concurrent reviews. Each webhook has its own throttle, so that reviews of
+// ManifestWorkReplicaSets never delay reviews of ManifestWorks. A request is read completely before it waits for its
+// turn, so a slow client does not occupy a turn.
 type throttle struct {
 	next http.Handler
 	// above is the size in bytes above which a request is large.
@@ -36,8 +39,8 @@ type throttle struct {
 	patience            time.Duration
 }
 
-// newThrottle returns a throttle around a webhook whose manifests may have limit bytes. A request that holds two such objects, and another
-// half a megabyte, is a small one.
+// newThrottle returns a throttle around a webhook whose manifests are limited to limit bytes. A request counts as small
+// up to the size of two such objects and half a megabyte.
 func newThrottle(next http.Handler, limit int) *throttle {
 	return &throttle{
 		next: next, above: 2*limit + 1<<19, patience: patience, bytes: semaphore.NewWeighted(maxBytes),
@@ -69,7 +72,7 @@ func (t *throttle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// review waits for a turn, and answers.
+// review waits for a turn, and then answers the request.
 func (t *throttle) review(w http.ResponseWriter, r *http.Request, body []byte) {
 	turns := t.small
 	if len(body) > t.above {
@@ -86,7 +89,7 @@ func (t *throttle) review(w http.ResponseWriter, r *http.Request, body []byte) {
 	t.next.ServeHTTP(w, r)
 }
 
-// tryAgain rejects a request for now. API servers follow the header, and retry as long as their user waits.
+// tryAgain rejects a request temporarily. API servers obey the Retry-After header, and retry as long as their user waits.
 func tryAgain(w http.ResponseWriter, why string) {
 	w.Header().Set("Retry-After", "1")
 	http.Error(w, why+": try again", http.StatusTooManyRequests)

@@ -17,14 +17,14 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/validate"
 )
 
-// works answers about ManifestWorks.
+// works reviews writes of ManifestWorks.
 type works struct {
 	limit       int
 	nilExecutor bool
 	reviews     authorizationclient.SubjectAccessReviewInterface
 }
 
-// Handle refuses with "bad request", as upstream's webhook does: its clients ask for that.
+// Handle rejects requests with "bad request", as upstream's webhook does, because clients check for that status.
 func (h *works) Handle(ctx context.Context, request admission.Request) admission.Response {
 	if !concerns(&request) || sameSpec(&request) {
 		return admission.Allowed("")
@@ -35,7 +35,7 @@ func (h *works) Handle(ctx context.Context, request admission.Request) admission
 	}
 	var old *workv1.ManifestWork
 	if len(request.OldObject.Raw) > 0 {
-		// One that can't be decoded excuses nothing, but it can be replaced.
+		// An old work that can't be decoded does not excuse any problem, but it can be replaced.
 		old, _ = decodeWork(request.OldObject.Raw)
 	}
 	work.Namespace = request.Namespace
@@ -49,7 +49,7 @@ func (h *works) Handle(ctx context.Context, request admission.Request) admission
 	return admission.Allowed("").WithWarnings(verdict.Warnings...)
 }
 
-// checkExecutor asks the API server whether the user may have the work executed by its executor.
+// checkExecutor asks the API server whether the user may have the work applied by its executor.
 func (h *works) checkExecutor(ctx context.Context, request *admission.Request, old, work *workv1.ManifestWork) *apierrors.StatusError {
 	spec, invalid := validate.ExecutorReview(old, work, request.UserInfo, h.nilExecutor)
 	if invalid != nil {
@@ -69,7 +69,7 @@ func (h *works) checkExecutor(ctx context.Context, request *admission.Request, o
 }
 
 func decodeWork(raw []byte) (*workv1.ManifestWork, error) {
-	// The status is of no interest, and must not stand in the way.
+	// The status is not checked, and must not cause a decoding error.
 	var read struct {
 		Spec workv1.ManifestWorkSpec `json:"spec"`
 	}
@@ -79,7 +79,7 @@ func decodeWork(raw []byte) (*workv1.ManifestWork, error) {
 	return &workv1.ManifestWork{Spec: read.Spec}, nil
 }
 
-// sameSpec reports whether an update leaves the spec alone, as those of finalizers do.
+// sameSpec reports whether an update leaves the spec unchanged, as updates of finalizers do.
 func sameSpec(request *admission.Request) bool {
 	var old, object struct {
 		Spec json.RawMessage `json:"spec"`

@@ -8,10 +8,11 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// digestsKept bounds how many different specs are remembered: a hub has a few for each ManifestWorkReplicaSet at a time.
+// digestsKept is the maximum number of different specs that are remembered. A hub has a few at a time for each
+// ManifestWorkReplicaSet.
 const digestsKept = 4096
 
-// Digests remembers what specs mean by their sums (P8).
+// Digests remembers the digests of specs by their checksums (P8).
 type Digests struct {
 	byBytes *lru.Cache
 }

@@ -8,9 +8,10 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// OwnerEvents leads the events of ManifestWorks to their owners. An agent that repeats its report, in other words or with other details,
-// leads to no pass: a trimmed work holds what decides and nothing else, and two of them can be compared as they are. Exception: owners for
-// which readsLive reports true. Their passes decide on the whole works, so that each report counts.
+// OwnerEvents queues the owners of ManifestWorks on events. A repeated report with a different wording or other details
+// does not cause a pass: a trimmed work holds only the data that affects decisions, so two trimmed works can be
+// compared directly. For owners for which readsLive returns true, every report causes a pass, because their passes
+// decide on the whole works.
 func OwnerEvents(enqueue func(key string), readsLive func(key string) bool) cache.ResourceEventHandler {
 	keysOf := func(objects ...any) []string {
 		var keys []string
@@ -39,7 +40,7 @@ func OwnerEvents(enqueue func(key string), readsLive func(key string) bool) cach
 	}
 }
 
-// UnwrapTombstone returns the object of an event whose deletion the informer missed, and any other object as it is.
+// UnwrapTombstone returns the object of an event whose deletion the informer missed, and any other object unchanged.
 func UnwrapTombstone(obj any) any {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		return tombstone.Obj

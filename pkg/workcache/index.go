@@ -8,8 +8,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// ByOwner finds ManifestWorks and ControllerRevisions by the "namespace/name" of the ManifestWorkReplicaSet that owns them: a pass reads no
-// object of another owner (P8).
+// ByOwner finds ManifestWorks and ControllerRevisions by the "namespace/name" of the ManifestWorkReplicaSet that owns
+// them, so a pass does not read objects of other owners (P8).
 const ByOwner = "work-rollback-by-owner"
 
 // OwnerIndexers are the indexers of a cache of ControllerRevisions.
@@ -36,7 +36,7 @@ func WorkIndexers() cache.Indexers {
 	return indexers
 }
 
-// OwnerKeys reads the owner labels. What has none, or only such as no owner can have written, has no owner.
+// OwnerKeys returns the keys in the owner labels. An object without valid owner labels has no owner.
 func OwnerKeys(obj any) []string {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {

@@ -15,12 +15,14 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
-// trimmedMark begins the values that this process gives the annotation: nobody else can make a work pass for a trimmed one.
+// trimmedMark is the prefix of the annotation's values from this process. It prevents others from making a work look
+// like a trimmed one.
 var trimmedMark = string(uuid.NewUUID()) + ":"
 
-// NewTransform returns the transform of an informer of ManifestWorks. It drops what neither the controller nor the garbage collection of
-// completed works reads, which is nearly all of a work: manifests, their configuration and what the agent reports of each manifest. The
-// digest of the spec stays. The controller also works with a cache without this transform, which is larger.
+// NewTransform returns the transform of an informer of ManifestWorks. It drops the data that neither the controller nor
+// the garbage collection of completed works reads, which is most of a work: manifests, their configuration, and the
+// agent's reports about each manifest. It keeps the digest of the spec. The controller also works with a cache without
+// this transform, which is larger.
 func NewTransform() cache.TransformFunc {
 	digests := NewDigests()
 	return func(obj any) (any, error) {
@@ -31,7 +33,7 @@ func NewTransform() cache.TransformFunc {
 	}
 }
 
-// Trim drops from a work what is not read of it, and keeps the digest of its spec.
+// Trim drops the data of a work that is not read, and keeps the digest of its spec.
 func Trim(work *workv1.ManifestWork, digest revision.Digest) {
 	if work.Annotations == nil {
 		work.Annotations = map[string]string{}
@@ -52,8 +54,8 @@ func Trim(work *workv1.ManifestWork, digest revision.Digest) {
 	work.Status.ResourceStatus.Manifests = trimManifests(work)
 }
 
-// shared returns a text that works share if they were cached at about the same time. The works of a fleet have the same few texts, and a
-// pass compares them for each work.
+// shared returns an interned text. The works of a fleet have the same few texts, and a pass compares these for each
+// work.
 func shared[T ~string](text T) T { return unique.Make(text).Value() }
 
 // trimManifests keeps the conditions of manifests that a decision reads. A decision reads more of a work that keeps objects of
@@ -79,13 +81,13 @@ func trimManifests(w *workv1.ManifestWork) []workv1.ManifestCondition {
 	return kept
 }
 
-// IsTrimmed reports whether the transform has seen a work.
+// IsTrimmed reports whether the transform has trimmed a work.
 func IsTrimmed(work *workv1.ManifestWork) bool {
 	_, ok := TrimmedDigest(work)
 	return ok
 }
 
-// TrimmedDigest returns the digest of the spec of a trimmed work; false for a work that is whole.
+// TrimmedDigest returns the digest of the spec of a trimmed work; false for a whole work.
 func TrimmedDigest(work *workv1.ManifestWork) (revision.Digest, bool) {
 	digest, ok := strings.CutPrefix(work.Annotations[workpatch.AnnotationCacheDigest], trimmedMark)
 	return revision.Digest(digest), ok

@@ -13,14 +13,16 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Patch returns the patch that makes the changes of a write to an existing work: labels, annotations and, if it differs, the spec. It is
-// one request, and carries the version that was decided on. Labels and annotations of others stay.
+// Patch returns the patch that makes the changes of a write to an existing work: labels, annotations and, if it
+// differs, the spec. The patch is one request, and carries the resourceVersion on which the decision was based. It
+// keeps the labels and annotations of other writers.
 func Patch(w *rollout.Write, spec Change, now time.Time) (types.PatchType, []byte, error) {
 	labels, annotations := changesOf(w.Work.Object, wantedMetadata(w, now))
 	return encode(w.Work.Object, labels, annotations, spec)
 }
 
-// SpecPatch returns the patch that changes the spec of a work and nothing else, in the version that was read.
+// SpecPatch returns the patch that changes only the spec of a work, and only if the work still has the version that was
+// read.
 func SpecPatch(existing *workv1.ManifestWork, spec Change) (types.PatchType, []byte, error) {
 	return encode(existing, nil, nil, spec)
 }
@@ -46,7 +48,7 @@ func encode(existing *workv1.ManifestWork, labels, annotations map[string]any, s
 	return types.MergePatchType, data, err
 }
 
-// changesOf returns merge patches of the labels and annotations of a work. A key that is removed is null in them.
+// changesOf returns merge patches of the labels and annotations of a work. Removed keys are null.
 func changesOf(existing metav1.Object, wanted work.Metadata) (labels, annotations map[string]any) {
 	return changes(existing.GetLabels(), wanted.Labels, wanted.DroppedLabels),
 		changes(existing.GetAnnotations(), wanted.Annotations, wanted.DroppedAnnotations)
@@ -79,8 +81,8 @@ func IsStripped(w *rollout.Write, answer metav1.Object) bool {
 	return len(labels)+len(annotations) > 0
 }
 
-// MissingMark returns the label or annotation that the API server's answer to the write of a revision lacks, or "" if it lacks none.
-// Without it, the work does not count as having the revision.
+// MissingMark returns the label or annotation that the API server's answer to the write of a revision lacks, or "" if
+// none is missing. Without it, the work does not count as having the revision.
 func MissingMark(w *rollout.Write, answer metav1.Object) string {
 	switch {
 	case w.Revision == nil:
@@ -92,8 +94,8 @@ func MissingMark(w *rollout.Write, answer metav1.Object) string {
 	return ""
 }
 
-// metadataOperations returns operations that replace labels and annotations as a whole. The patch applies only to the version that they
-// were read from.
+// metadataOperations returns operations that replace all labels and annotations. The patch applies only to the version
+// from which they were read.
 func metadataOperations(existing *workv1.ManifestWork, labels, annotations map[string]any) []operation {
 	annotated := changed(existing.Annotations, annotations)
 	delete(annotated, AnnotationCacheDigest)
@@ -105,7 +107,7 @@ func metadataOperations(existing *workv1.ManifestWork, labels, annotations map[s
 	}
 }
 
-// changed returns the result of a merge patch of a map.
+// changed returns the result of applying a merge patch to a map.
 func changed(existing map[string]string, patch map[string]any) map[string]any {
 	out := make(map[string]any, len(existing)+len(patch))
 	for key, value := range existing {

@@ -26,8 +26,8 @@ type operation struct {
 	Value any    `json:"value"`
 }
 
-// Compare returns the change from one spec to another. It changes only fields that this binary knows: a field that only a newer CRD knows
-// stays.
+// Compare returns the change from one spec to another. It changes only fields that this binary knows. A field that only
+// a newer CRD has stays unchanged.
 func Compare(existing, wanted *workv1.ManifestWorkSpec) (Change, error) {
 	before, err := json.Marshal(existing)
 	if err != nil {
@@ -51,8 +51,9 @@ func Compare(existing, wanted *workv1.ManifestWorkSpec) (Change, error) {
 	return change, err
 }
 
-// losesNull reports whether an API server would drop a null of a merge patch. The patch replaces a list as a whole, but the API server
-// removes the nulls in the list's objects. Such a work would differ from its template for any hub that does not remember its own write.
+// losesNull reports whether an API server would drop a null in a merge patch. The patch replaces whole lists, but the
+// API server removes nulls from the objects in a list. The resulting work would differ from its template for any hub
+// that does not remember its own write.
 func losesNull(patch any, inList bool) bool {
 	switch v := patch.(type) {
 	case map[string]any:
@@ -67,8 +68,8 @@ func losesNull(patch any, inList bool) bool {
 	return false
 }
 
-// operations turns a merge patch of the value at a path into a JSON patch, which is applied literally. Other fields stay, even if this
-// binary does not know them. The path has only fields of Go types, so no name must be escaped.
+// operations converts a merge patch of the value at a path to a JSON patch, which is applied literally. Other fields
+// stay, even if this binary does not know them. The path contains only names of Go fields, so no name needs escaping.
 func operations(path string, patch, existing json.RawMessage) ([]operation, error) {
 	var wanted, there map[string]json.RawMessage
 	if err := json.Unmarshal(patch, &wanted); err != nil {
@@ -82,7 +83,8 @@ func operations(path string, patch, existing json.RawMessage) ([]operation, erro
 		value, at := wanted[key], path+"/"+key
 		switch {
 		case string(value) == "null":
-			// The field is added first, because a missing field can't be removed. A default may be stored on one work and not on another.
+			// The field is added first, because a missing field can't be removed. A defaulted field may be stored in
+			// some works and missing in others.
 			out = append(out, operation{Op: "add", Path: at, Value: ""}, operation{Op: "remove", Path: at})
 		case isObject(value) && isObject(there[key]):
 			within, err := operations(at, value, there[key])

@@ -13,13 +13,13 @@ import (
 )
 
 // AnnotationCacheDigest is the annotation in which a cache of ManifestWorks keeps the digest of a spec that it dropped (package
-// workcache). The API server never sees it: no write carries it.
+// workcache). The API server never sees it, because no write contains it.
 const AnnotationCacheDigest = "cache.rollback.work.open-cluster-management.io/digest"
 
 // timeFormat is the format of times in annotations.
 const timeFormat = time.RFC3339Nano
 
-// New returns the work that a Create makes, with the given name.
+// New returns the work that a Create write creates, with the given name.
 func New(w *rollout.Write, name string, now time.Time) *workv1.ManifestWork {
 	wanted := wantedMetadata(w, now)
 	return &workv1.ManifestWork{
@@ -37,8 +37,8 @@ func wantedMetadata(w *rollout.Write, now time.Time) work.Metadata {
 	return wanted
 }
 
-// Whole returns the work that Patch makes of an existing one, with the spec of the write's revision. It carries the version that was
-// decided on.
+// Whole returns an existing work with the changes that Patch would make, and the whole spec of the write's revision. It
+// carries the resourceVersion on which the decision was based.
 func Whole(w *rollout.Write, now time.Time) *workv1.ManifestWork {
 	labels, annotations := changesOf(w.Work.Object, wantedMetadata(w, now))
 	work := &workv1.ManifestWork{ObjectMeta: *w.Work.Object.ObjectMeta.DeepCopy(), Spec: *w.Revision.Template}
@@ -47,7 +47,8 @@ func Whole(w *rollout.Write, now time.Time) *workv1.ManifestWork {
 	return work
 }
 
-// OwnerLabel returns the merge patch that puts the owner's labels back on a work, in the version that was read.
+// OwnerLabel returns the merge patch that restores the owner's labels on a work, if the work still has the version that
+// was read.
 func OwnerLabel(work *workv1.ManifestWork, owner *work.OwnerMetadata) ([]byte, error) {
 	labels, annotations := map[string]string{}, map[string]string{}
 	owner.MarkOwner(labels, annotations)

@@ -23,24 +23,24 @@ type Action string
 const (
 	// Proceed means that there is nothing to do: the same version ran last, or this is a development build.
 	Proceed Action = "Proceed"
-	// Adopt means that no version is recorded, and that this version is to be recorded.
+	// Adopt means that no version is recorded, and that this version must be recorded.
 	Adopt Action = "Adopt"
 	// TakeSnapshots means that an older version ran last.
 	TakeSnapshots Action = "TakeSnapshots"
-	// RestoreSnapshots means that a newer version ran last, and that there are snapshots of this one.
+	// RestoreSnapshots means that a newer version ran last, and that snapshots of this version exist.
 	RestoreSnapshots Action = "RestoreSnapshots"
-	// Refuse means that a newer version ran last, and that there are no snapshots of this one.
+	// Refuse means that a newer version ran last, and that no snapshots of this version exist.
 	Refuse Action = "Refuse"
 )
 
-// Decision is the action of a build, and the data that is recorded after it.
+// Decision is the action of a build, and the data to record after it.
 type Decision struct {
 	Action Action
-	// Build is this version, and Recorded is the one that ran last. They are zero if they name no release.
+	// Build is this version, and Recorded is the version that ran last. Each is zero if it does not name a release.
 	Build, Recorded Version
 	// Keep are the versions whose snapshots are kept, the newest first.
 	Keep []Version
-	// Why explains the decision to a user, with the remedy if there is one.
+	// Why explains the decision to a user, with the remedy, if any.
 	Why string
 }
 
@@ -77,7 +77,8 @@ func Decide(build string, recorded map[string]string) Decision {
 	return d
 }
 
-// kept returns the versions whose snapshots are kept in addition to those of a build: the newest versions that are older than the build.
+// kept returns the versions whose snapshots are kept in addition to the snapshots of a build: the newest versions that
+// are older than the build.
 func kept(versions []Version, build Version) []Version {
 	var older []Version
 	for _, v := range versions {

@@ -10,7 +10,7 @@ import (
 
 // Object is a ManifestWorkReplicaSet as it was listed.
 type Object struct {
-	// ManifestWorkReplicaSet has the metadata and status.ledger. Nothing else is read.
+	// ManifestWorkReplicaSet has only the metadata and status.ledger.
 	*workv1alpha1.ManifestWorkReplicaSet
 	// History holds its revisions, each with its copy of the ledger, and without its template.
 	History revision.History
@@ -21,8 +21,9 @@ func (o *Object) reading() ledger.Reading {
 	return ledger.Read(&ledger.Places{Owner: o.UID, Status: o.Status.Ledger, History: o.History})
 }
 
-// annotations returns the changes that leave only these annotations with snapshots: one with the wanted value, and those of the versions to
-// keep. The result is empty if nothing changes. If value is empty, no annotation is added.
+// annotations returns the changes that leave only these snapshot annotations: an annotation with the wanted value, and
+// the annotations of the versions to keep. The result is empty if nothing changes. If value is empty, no annotation is
+// added.
 func (d *Decision) annotations(o *Object, of Version, value string) map[string]any {
 	changes := map[string]any{}
 	for key, present := range o.Annotations {

@@ -20,12 +20,12 @@ type Restoration struct {
 	Annotations map[string]any
 	// Fits is true if there is a valid snapshot of this object. Restored is true if its ledger is restored.
 	Fits, Restored bool
-	// Kept is the reason why the snapshot is not restored; empty if it is restored, or if there is none.
+	// Kept is the reason why the snapshot is not restored; empty if it is restored, or if there is no snapshot.
 	Kept string
 }
 
 // Restore returns the writes that restore an object from the snapshot of this build's version. It restores the ledger if both places lost
-// it, or if either place has a higher format. Otherwise the ledger stays, because it may be newer than the snapshot.
+// it, or if either place has a higher format. Otherwise the ledger is kept, because it may be newer than the snapshot.
 func Restore(d *Decision, o *Object) Restoration {
 	r := Restoration{Annotations: d.annotations(o, d.Build, "")}
 	text, taken := o.Annotations[d.Build.annotation()]
@@ -55,7 +55,7 @@ func Restore(d *Decision, o *Object) Restoration {
 	if stored, err := ledger.Decode(o.Status.Ledger, o.UID); err == nil && stored.Seq > kept.Seq {
 		if kept.Seq = stored.Seq; stored.Equal(kept) {
 			r.Copy = o.Status.Ledger
-			return r // An earlier process wrote it, and was then killed.
+			return r // An earlier process wrote the ledger and was then killed.
 		}
 	}
 	kept.Seq = max(kept.Seq, ledger.SeqOf(o.Status.Ledger)) + 1

@@ -2,9 +2,10 @@ package plan
 
 import "fmt"
 
-// Snapshot returns the changes that leave only these snapshots in an object's annotations: one of the version that ran last, and those of
-// the versions to keep. The result is empty if nothing changes. A snapshot is the ledger of the object. It replaces an older snapshot of
-// that version: if they differ, that version has run since. An object without a readable ledger keeps its snapshot.
+// Snapshot returns the changes that leave only these snapshots in an object's annotations: a snapshot of the version
+// that ran last, and the snapshots of the versions to keep. The result is empty if nothing changes. A snapshot is the
+// ledger of the object. It replaces an older snapshot of the same version; if they differ, that version has run since.
+// An object without a readable ledger keeps its snapshot.
 func Snapshot(d *Decision, o *Object) (map[string]any, error) {
 	reading := o.reading()
 	if reading.Later != nil || reading.Ledger.Seq == 0 {

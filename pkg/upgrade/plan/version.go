@@ -13,8 +13,8 @@ import (
 // Version is a released version of the hub, without build metadata.
 type Version struct{ parsed *version.Version }
 
-// ParseVersion returns the version with a name, and whether the name is that of a release. The name of a development build is not a
-// semantic version, or is that of version 0.0.0.
+// ParseVersion returns the version with a name, and whether the name belongs to a release. The name of a development
+// build is not a semantic version, or names version 0.0.0.
 func ParseVersion(name string) (Version, bool) {
 	parsed, err := version.ParseSemantic(name)
 	if err != nil || parsed.Major() == 0 && parsed.Minor() == 0 && parsed.Patch() == 0 {
@@ -30,7 +30,7 @@ func (v Version) String() string { return "v" + v.parsed.String() }
 // annotation returns the key of the snapshots of this version.
 func (v Version) annotation() string { return workv1alpha1.AnnotationSnapshotPrefix + v.String() }
 
-// precedes reports whether a version is older than another one.
+// precedes reports whether a version is older than another version.
 func (v Version) precedes(other Version) bool { return v.parsed.LessThan(other.parsed) }
 
 func (v Version) equals(other Version) bool { return v.parsed.EqualTo(other.parsed) }
@@ -46,7 +46,7 @@ func newestFirst(a, b Version) int {
 	return 0
 }
 
-// parseList reads a list of versions that are separated by commas. It omits names that are not those of a release.
+// parseList reads a list of versions that are separated by commas. It omits names that do not belong to a release.
 func parseList(text string) []Version {
 	var found []Version
 	for name := range strings.SplitSeq(text, ",") {

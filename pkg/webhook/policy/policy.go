@@ -1,5 +1,5 @@
-// Package policy makes the ValidatingAdmissionPolicies of deploy/ from the table of package rule, so that an API server itself checks
-// ManifestWorkReplicaSets, with the webhook's messages and without a CA to copy.
+// Package policy generates the ValidatingAdmissionPolicies in deploy/ from the table of package rule. With them, the
+// API server itself checks ManifestWorkReplicaSets, with the webhook's messages and without a CA to copy.
 package policy
 
 import (
@@ -28,12 +28,12 @@ type Policy struct {
 	Binding *admissionregistrationv1.ValidatingAdmissionPolicyBinding
 }
 
-// Refusals is the policy that rejects the objects that the webhook rejects, as far as CEL can express the rules.
+// Refusals returns the policy that rejects the objects that the webhook rejects, as far as CEL can express the rules.
 func Refusals() Policy {
 	return policyOf(RefusalsName, rule.Refusals(), changesSpec+" || "+rule.ChangesRetry, admissionregistrationv1.Deny)
 }
 
-// Warnings is the policy that gives the warnings of the webhook, as far as CEL can express the rules.
+// Warnings returns the policy that returns the webhook's warnings, as far as CEL can express the rules.
 func Warnings() Policy {
 	return policyOf(WarningsName, rule.Warnings(), changesSpec, admissionregistrationv1.Warn)
 }
@@ -46,7 +46,8 @@ func policyOf(name string, rules []*rule.Rule, matters string, action admissionr
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			// An expression that is too expensive fails. The webhook still checks the object, and the hub never rolls out an invalid one.
+			// An expression that is too expensive fails. The webhook still checks the object, and the hub never rolls
+			// out an invalid object.
 			FailurePolicy:    ptr.To(admissionregistrationv1.Ignore),
 			MatchConstraints: constraints(),
 			MatchConditions: []admissionregistrationv1.MatchCondition{
@@ -126,7 +127,7 @@ func expression(text string, args []string) string {
 	return strings.TrimSuffix(out, " + ''")
 }
 
-// withoutArguments returns a text with "…" for each argument.
+// withoutArguments returns a text with "…" in place of each argument.
 func withoutArguments(text string) string {
 	return verbs.ReplaceAllStringFunc(text, func(verb string) string {
 		if verb == "%%" {

@@ -22,7 +22,7 @@ func YAML() ([]byte, error) {
 			if i+j > 0 {
 				out.WriteString("---\n")
 			}
-			out.Write(bytes.TrimSuffix(data, []byte("status: {}\n"))) // Only an API server writes it.
+			out.Write(bytes.TrimSuffix(data, []byte("status: {}\n"))) // Only an API server writes the status.
 		}
 	}
 	return out.Bytes(), nil

@@ -1,6 +1,7 @@
-// Package registration keeps the registration of the webhook for ManifestWorkReplicaSets current. OCM's operator registers the webhook for
-// ManifestWorks, and keeps the CA and the address in that registration current, in Hosted mode too. The same server answers both. So this
-// package copies the CA and the address whenever the operator changes them.
+// Package registration keeps the registration of the webhook for ManifestWorkReplicaSets current. OCM's operator
+// registers the webhook for ManifestWorks, and keeps the CA and the address in that registration current, in Hosted
+// mode too. The same server serves both webhooks, so this package copies the CA and the address whenever the operator
+// changes them.
 package registration
 
 import (
@@ -24,20 +25,20 @@ import (
 )
 
 const (
-	// Theirs is the ValidatingWebhookConfiguration that OCM's operator keeps.
+	// Theirs is the name of the ValidatingWebhookConfiguration that OCM's operator maintains.
 	Theirs = "manifestworkvalidators.admission.work.open-cluster-management.io"
-	// Ours is the one of deploy/webhooks.
+	// Ours is the name of the ValidatingWebhookConfiguration in deploy/webhooks.
 	Ours = "manifestworkreplicasetvalidators.admission.work.open-cluster-management.io"
 
-	// Path is the path of our webhook at the address of theirs.
+	// Path is the path of our webhook on the server of their webhook.
 	Path = "/validate-work-open-cluster-management-io-v1alpha1-manifestworkreplicaset"
 
 	interval = time.Minute
-	// patience limits the time of the requests of one check.
+	// patience limits the duration of the requests of one check.
 	patience = 30 * time.Second
 )
 
-// Keeper keeps Ours in step with Theirs.
+// Keeper keeps Ours in sync with Theirs.
 type Keeper struct {
 	Client kubernetes.Interface
 }
@@ -63,8 +64,8 @@ func (k *Keeper) Run(ctx context.Context) {
 	}, interval, 0.1, true)
 }
 
-// Once copies the address and the CA if they differ, and reports whether they did. It does nothing if Ours is not registered, or if the hub
-// may not write it.
+// Once copies the address and the CA if they differ, and reports whether it changed them. It does nothing if Ours is
+// not registered, or if the hub may not write it.
 func (k *Keeper) Once(ctx context.Context) (changed bool, err error) {
 	may, err := k.mayPatch(ctx)
 	if err != nil || !may {
@@ -106,7 +107,7 @@ func (k *Keeper) mayPatch(ctx context.Context) (bool, error) {
 	return review.Status.Allowed, nil
 }
 
-// Follow returns the JSON patch that gives ours the address and the CA of theirs; nil if ours already has them.
+// Follow returns the JSON patch that copies the address and the CA of theirs to ours; nil if ours already has them.
 func Follow(theirs, ours *admissionregistrationv1.ValidatingWebhookConfiguration) ([]byte, error) {
 	if len(theirs.Webhooks) == 0 || len(ours.Webhooks) != 1 {
 		return nil, fmt.Errorf("%s has %d webhooks and %s has %d: exactly one is expected in the latter, apply deploy/webhooks again",

@@ -25,11 +25,11 @@ const strategyOf = `[r.?rolloutStrategy.?type.orValue('All')].map(t, ` +
 const (
 	manifestsPath = "spec.manifestWorkTemplate.workload.manifests"
 	refsPath      = "spec.placementRefs"
-	// goDuration matches the strings that time.ParseDuration can read, and those whose numbers are too large for it.
+	// goDuration matches the strings that time.ParseDuration can parse, and strings whose numbers are too large for it.
 	goDuration = `'^[-+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$'`
-	// notZero matches durations that are not zero. Those below a nanosecond are zero in Go.
+	// notZero matches durations that are not zero. Durations below a nanosecond are zero in Go.
 	notZero = `'[1-9]'`
-	// maxQuoted is how many characters of a value the webhook quotes, too.
+	// maxQuoted is the maximum number of quoted characters of a value, as in the webhook.
 	maxQuoted = 300
 )
 
@@ -39,7 +39,7 @@ func cut(text string) string {
 
 func variable(name string) string { return "variables." + name }
 
-// firstIn returns the index of the first entry of a list that needs a message.
+// firstIn returns the index of the first entry of a list for which the condition is true.
 func firstIn(list, entry, condition string) string {
 	return fmt.Sprintf("%s.map(%s, %s).indexOf(true)", list, entry, condition)
 }
@@ -49,9 +49,10 @@ func item(path, index string) string { return fmt.Sprintf("'%s[' + string(%s) + 
 
 // valueOf is the value of a field of one part of a strategy, and the condition under which it is bad.
 type valueOf struct {
-	// over is the list variable: refs or strategies. An entry of it is e.
+	// over is the list variable: refs or strategies. Each entry is e.
 	over, oldOver string
-	// name is the name of the Placement, part that of the strategy's part, value the value, bad the condition about the value v.
+	// name is the name of the Placement, part is the name of the strategy's part, value is the value, and bad is the
+	// condition on the value v.
 	name, part, value, bad string
 	// shown is the text of a bad value. Two bad values with the same text are the same problem.
 	shown string
@@ -60,8 +61,9 @@ type valueOf struct {
 	field     string
 }
 
-// check returns the check of a field of all strategies. The name of the Placement, the part and the value identify a bad value. So it stays
-// an old problem even if the placementRefs have moved (the ratchet of package validate).
+// check returns the check of a field of all strategies. The name of the Placement, the part and the value identify a
+// bad value. So a bad value stays an old problem even if the placementRefs have been reordered (the ratchet of package
+// validate).
 func (v valueOf) check(variableName string, args ...string) Check {
 	if v.condition == "" {
 		v.condition = "true"

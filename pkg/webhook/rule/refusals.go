@@ -12,8 +12,8 @@ import (
 // budget.
 const MaxCompared = 100
 
-// LongName is about a name whose works could not be found again: the label, its value, the length of the value, and the limit. A name
-// can't change, so only creations are rejected.
+// LongName is about a name that is too long to find its works again. The arguments are the label, its value, the length
+// of the value, and the limit. A name can't change, so only creations are rejected.
 var LongName = Rule{
 	Text: "the label %s=%s of the ManifestWorks would have %d characters, and a label value may have at most %d: " +
 		"use a shorter name or namespace",
@@ -28,7 +28,7 @@ var LongName = Rule{
 	}},
 }
 
-// NoManifests is about a template without any manifest.
+// NoManifests is about a template without manifests.
 var NoManifests = Rule{
 	Required: true,
 	Text:     "manifests should not be empty: name at least one object to apply",
@@ -38,8 +38,8 @@ var NoManifests = Rule{
 	}},
 }
 
-// Unnamed is about a manifest without a name. The text is that of OCM's validator. The policy admits it in updates of objects that had more
-// than maxKept such manifests: CEL compares each with each.
+// Unnamed is about a manifest without a name. The text is that of OCM's validator. The policy admits it in updates of
+// objects that had more than maxKept such manifests, because CEL compares every pair.
 var Unnamed = Rule{
 	Text:   "name must be set in manifest",
 	Checks: []Check{manifestCheck("unnamed", "m.?metadata.?name.orValue('') == ''")},
@@ -52,7 +52,8 @@ var Generated = Rule{
 	Checks: []Check{manifestCheck("generated", "m.?metadata.?name.orValue('') != '' && m.?metadata.?generateName.orValue('') != ''")},
 }
 
-// maxKept is the maximum number of bad manifests of the older version with which CEL compares those of an update.
+// maxKept is the maximum number of bad manifests in the older version that CEL compares with the bad manifests of an
+// update.
 const maxKept = 10
 
 // manifestCheck returns the check of a condition on each manifest m. A bad manifest that the older object has, at any index, is an old
@@ -69,8 +70,8 @@ func manifestCheck(name, bad string) Check {
 	}
 }
 
-// Twice is about a manifest that is listed again: its name, and the path of the earlier one.
-// The policy admits it in templates of more than MaxCompared manifests: CEL compares each with each.
+// Twice is about a manifest that is listed twice. The arguments are its name and the path of the first occurrence. The
+// policy admits it in templates with more than MaxCompared manifests, because CEL compares every pair.
 var Twice = Rule{
 	Text: "duplicate manifest: %s is already listed as %s: remove one of the two",
 	Checks: []Check{{
@@ -93,8 +94,8 @@ const nameOf = "[m.?metadata.?name.orValue('')].map(n, n == '' ? '' : m.kind + "
 	"(m.apiVersion.contains('/') ? '.' + m.apiVersion.substring(0, m.apiVersion.indexOf('/')) : '') + ' ' + " +
 	"(m.?metadata.?namespace.orValue('') == '' ? '' : m.metadata.namespace + '/') + n)[0]"
 
-// TooLarge is about the total size of all manifests: the message of OCM's validator.
-// The policy admits it always: CEL does not know how large an object is.
+// TooLarge is about the total size of all manifests. The text is that of OCM's validator. The policy always admits it,
+// because CEL does not know the size of an object.
 var TooLarge = Rule{
 	Text: "%s: put some of them into another object, or raise --manifestLimit of the webhook",
 }
@@ -110,7 +111,8 @@ var NoAccount = Rule{
 	}},
 }
 
-// TooManyConfigs is about the number of manifestConfigs and manifests, and the limit of their product.
+// TooManyConfigs is about too many manifestConfigs. The arguments are the numbers of manifestConfigs and manifests, and
+// the limit of their product.
 var TooManyConfigs = Rule{
 	Text: revision.TooManyConfigs,
 	Checks: []Check{{
@@ -121,7 +123,8 @@ var TooManyConfigs = Rule{
 	}},
 }
 
-// TooManyRefs is about the number of placementRefs, and the limit. The schema of the CRD refuses them before a policy could.
+// TooManyRefs is about too many placementRefs. The arguments are their number and the limit. The schema of the CRD
+// rejects them before a policy could.
 var TooManyRefs = Rule{
 	Text: "has %d entries, and at most %d are allowed: select more clusters with each Placement, or create several ManifestWorkReplicaSets",
 	Checks: []Check{{
@@ -131,7 +134,7 @@ var TooManyRefs = Rule{
 	}},
 }
 
-// SamePlacement is about a Placement that is named again: its name, and the path of the first.
+// SamePlacement is about a Placement that is named twice. The arguments are its name and the path of the first reference.
 // The policy admits it in objects with more than MaxPlacementRefs placementRefs, which were stored before the CRD had that limit.
 var SamePlacement = Rule{
 	Text: "%q is already the Placement of %s, to which all its clusters belong: remove one of the two",

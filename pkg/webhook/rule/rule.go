@@ -1,6 +1,6 @@
-// Package rule is the table of all errors and warnings of admission for a ManifestWorkReplicaSet: one text for each rule, and the CEL
-// expressions with which an API server checks it. Package validate, behind the webhook, uses these texts. Package policy makes the
-// ValidatingAdmissionPolicies of deploy/ from the table.
+// Package rule is the table of all admission errors and warnings for a ManifestWorkReplicaSet: one text for each rule,
+// and the CEL expressions with which an API server checks the rule. Package validate, which the webhook uses, takes its
+// texts from the table. Package policy generates the ValidatingAdmissionPolicies in deploy/ from the table.
 //
 // A policy rejects only objects that the webhook also rejects, with the same message. If CEL can't express a check, the policy admits the
 // object, and the webhook rejects it.
@@ -14,11 +14,11 @@ import (
 
 // Rule is a requirement on an object.
 type Rule struct {
-	// Text is for fmt.Sprintf. Its verbs are %q, %s and %d.
+	// Text is a format for fmt.Sprintf. Its verbs are %q, %s and %d.
 	Text string
-	// Required is true if the field is missing, not invalid.
+	// Required is true if the rule is about a missing field, not an invalid value.
 	Required bool
-	// Checks express the rule in CEL. All of them must hold. They are empty if only the webhook can check it.
+	// Checks express the rule in CEL. All of them must hold. They are empty if only the webhook can check the rule.
 	Checks []Check
 }
 
@@ -51,7 +51,7 @@ func (r *Rule) Warning(path *field.Path, args ...any) string {
 	return fmt.Sprintf("%s: "+r.Text, append([]any{path}, args...)...)
 }
 
-// Refusals are the rules whose violation rejects an object, in the order in which the policy checks them.
+// Refusals returns the rules whose violation rejects an object, in the order in which the policy checks them.
 func Refusals() []*Rule {
 	return []*Rule{
 		&LongName, &NoManifests, &Unnamed, &Generated, &Twice, &TooLarge, &NoAccount, &TooManyConfigs, &UnmatchedConfig, &TooManyRefs, &SamePlacement,
@@ -59,7 +59,7 @@ func Refusals() []*Rule {
 	}
 }
 
-// Warnings are the rules whose violation causes a warning.
+// Warnings returns the rules whose violation causes a warning.
 func Warnings() []*Rule {
 	return []*Rule{
 		&AbortWhilePaused, &NeverFails, &SoakIgnored, &ToleratesAllAndAborts, &ToleratesAll, &OrphansPrevent, &CompletionPrevents, &Secret,

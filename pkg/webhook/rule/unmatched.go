@@ -10,10 +10,11 @@ import (
 // MaxPairs is the maximum number of manifests times manifestConfigs that CEL compares.
 const MaxPairs = 1000
 
-// UnmatchedConfig is about a manifestConfig that is for no manifest: agents ignore it, and never report what its rules are for. It names the
-// identifier of the manifestConfig, and those that would match.
-// The policy admits it in templates with more than MaxPairs manifests times manifestConfigs, and names with a * and characters that
-// Kubernetes' names do not have: CEL compares each with each.
+// UnmatchedConfig is about a manifestConfig that does not match any manifest: agents ignore it, and never report the
+// conditions that its rules define. The text names the identifier of the manifestConfig, and identifiers that would
+// match. The policy admits it in templates with more than MaxPairs manifests times manifestConfigs, because CEL
+// compares every pair. It also admits names that contain both a * and characters that are not allowed in Kubernetes
+// names.
 var UnmatchedConfig = Rule{
 	Text: "%s matches no manifest, so its rules and settings have no effect: use one of %s, or remove the entry",
 	Checks: []Check{{
@@ -37,7 +38,7 @@ var UnmatchedConfig = Rule{
 
 const configsPath = "spec.manifestWorkTemplate.manifestConfigs"
 
-// targetsOf returns how manifestConfigs name manifests, as revision.Targets.
+// targetsOf returns the identifiers by which manifestConfigs refer to manifests, like revision.Targets.
 func targetsOf(manifests string) string {
 	return manifests + ".map(m, [m.?kind.orValue('').lowerAscii()].map(k, [m.?apiVersion.orValue('')].map(v, {" +
 		"'group': dyn(v.contains('/') ? v.substring(0, v.indexOf('/')) : ''), " +
@@ -52,13 +53,13 @@ func idsOf(configs string) string {
 		"'namespace': dyn(i.?namespace.orValue('')), 'name': dyn(i.?name.orValue(''))})[0])"
 }
 
-// unmatched are the identifiers among ids that match none of the targets ts, as revision.Unmatched.
+// unmatched is the list of identifiers among ids that match none of the targets ts, like revision.Unmatched.
 var unmatched = fmt.Sprintf("(size(ts) == 0 || size(ts) * size(ids) > %d ? [] : ids.filter(i, !ts.exists(t, t.group == i.group && "+
 	"(t.resource == i.resource || i.group.contains('.') && !(i.group in ['%s'])) && %s && %s)))",
 	MaxPairs, strings.Join(revision.BuiltInGroups, "', '"), like("i.namespace", "t.namespace"), like("i.name", "t.name"))
 
-// like is a condition on a name and a pattern in which a star stands for anything. A pattern with a character that has a special meaning in
-// a regular expression matches everything.
+// like returns a condition that a name matches a pattern in which a star stands for any text. A pattern with a
+// character that has a special meaning in a regular expression matches everything.
 func like(pattern, name string) string {
 	return fmt.Sprintf("(%[1]s == %[2]s || %[1]s.contains('*') && (size(%[1]s) > 253 || !%[1]s.matches('^[-A-Za-z0-9.:*]*$') || "+
 		"%[2]s.matches('(?s)^' + %[1]s.replace('.', '[.]').replace('*', '.*') + '$')))", pattern, name)

@@ -27,14 +27,14 @@ var NeverFails = Rule{
 	Checks: []Check{strategyCheck("e.aborts && " + noDeadline)},
 }
 
-// SoakIgnored is about a soak that no batch follows.
+// SoakIgnored is about a soak without a subsequent batch.
 var SoakIgnored = Rule{
 	Text: "minSuccessTime has no effect with type All, because there is no next batch that could wait: " +
 		"use Progressive or ProgressivePerGroup, or remove the field",
 	Checks: []Check{strategyCheck("e.part == 'all' && " + soaks)},
 }
 
-// ToleratesAllAndAborts is about AbortAll where all clusters may fail.
+// ToleratesAllAndAborts is about AbortAll with a strategy under which all clusters may fail.
 var ToleratesAllAndAborts = Rule{
 	Text:   "AbortAll never aborts while maxFailures tolerates the failure of every cluster: use less than 100%%",
 	Checks: []Check{strategyCheck("e.aborts && " + toleratesIt)},
@@ -46,7 +46,7 @@ var ToleratesAll = Rule{
 	Checks: []Check{strategyCheck("!e.aborts && " + toleratesIt)},
 }
 
-// prevents are the rules about a pruneStrategy that keeps nothing.
+// prevents returns a rule about a pruneStrategy that keeps nothing.
 func prevents(problem, holds string) Rule {
 	return Rule{
 		Text: KeepsNothing + problem,
@@ -69,7 +69,7 @@ var OrphansPrevent = prevents(handover.OrphansPrevent, "!("+orphans+")")
 var CompletionPrevents = prevents(handover.CompletionPrevents,
 	orphans+" || !variables.configs.exists(c, c.?conditionRules.orValue([]).exists(r, r.condition == 'Complete'))")
 
-// Secret is about a Secret in the template: more users can read the history than the Secret.
+// Secret is about a Secret in the template, because more users can read the history than the Secret.
 var Secret = Rule{
 	Text: "everyone who may read ControllerRevisions, as the role view may, can read this Secret, " +
 		"even after it is removed: use an ExternalSecret, a SealedSecret or the name of a Secret that the clusters have",
@@ -88,8 +88,8 @@ var NoHealth = Rule{
 	}},
 }
 
-// UndecidedGate is about a success gate whose condition comes from a condition rule, without a rule for Progressing in the same
-// manifestConfig: work.Gate does not decide. It names the condition.
+// UndecidedGate is about a success gate whose condition comes from a condition rule, without a rule for Progressing in
+// the same manifestConfig. work.Gate does not decide in this case. The text names the condition.
 var UndecidedGate = Rule{
 	Text: "the success gate %s does not fail a cluster before the progressDeadline, because False may mean that there is no result yet: " +
 		"add a rule for Progressing to this entry that is False once the result is known",

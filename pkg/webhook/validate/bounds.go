@@ -7,15 +7,16 @@ import (
 )
 
 const (
-	// maxNamed is how many problems of one object are named. What puts errors together costs the square of their number.
+	// maxNamed is the maximum number of problems that are named for one object. The cost of combining errors is
+	// quadratic in their number.
 	maxNamed = 10
-	// maxQuoted is how many characters are kept of what the user wrote.
+	// maxQuoted is the maximum number of characters quoted from a user's value.
 	maxQuoted = 300
-	// maxDetail is how many characters the detail of one problem may have: what the user wrote, and what is said about it.
+	// maxDetail is the maximum length of the detail of one problem in characters, including the quoted value.
 	maxDetail = 600
 )
 
-// refusals are the errors that name the first problems, and one that counts the others.
+// refusals returns errors that name the first problems, and an error with the number of the others.
 func refusals(problems []problem) field.ErrorList {
 	var errs field.ErrorList
 	for i, p := range problems {
@@ -27,7 +28,7 @@ func refusals(problems []problem) field.ErrorList {
 	return errs
 }
 
-// reminders say what was wrong before an update and still is.
+// reminders returns warnings about problems that an update leaves unchanged.
 func reminders(kept []problem) []string {
 	var out []string
 	for i, p := range kept {
@@ -39,7 +40,7 @@ func reminders(kept []problem) []string {
 	return out
 }
 
-// fewWarnings keeps the first warnings, and says how many more there are.
+// fewWarnings returns the first warnings, and the number of the others.
 func fewWarnings(warnings []string) []string {
 	if len(warnings) <= maxNamed {
 		return warnings
@@ -47,7 +48,7 @@ func fewWarnings(warnings []string) []string {
 	return append(warnings[:maxNamed:maxNamed], fmt.Sprintf("%d more warnings are not listed here", len(warnings)-maxNamed))
 }
 
-// bounded is an error that quotes no more than a little of what the user wrote.
+// bounded returns an error that quotes only a limited part of the user's value.
 func bounded(err *field.Error) *field.Error {
 	short := *err
 	short.Detail = cut(err.Detail, maxDetail)
@@ -59,7 +60,7 @@ func bounded(err *field.Error) *field.Error {
 
 func shorten(text string) string { return cut(text, maxQuoted) }
 
-// cut keeps the first characters of a text.
+// cut returns the first characters of a text.
 func cut(text string, length int) string {
 	if len(text) <= length {
 		return text

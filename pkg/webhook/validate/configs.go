@@ -11,8 +11,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
 )
 
-// configProblems finds too many manifestConfigs, and manifestConfigs that are for no manifest. If a manifest can't be read, the others are
-// not compared.
+// configProblems returns the problems of too many manifestConfigs, and of manifestConfigs that do not match any
+// manifest. If a manifest can't be read, nothing is compared.
 func configProblems(template *workv1.ManifestWorkSpec) []problem {
 	path := templatePath.Child("manifestConfigs")
 	if text := revision.ConfigProblem(template); text != "" {
@@ -44,7 +44,8 @@ func shownAs(id *workv1.ResourceIdentifier) string {
 	return text + shorten(id.Name)
 }
 
-// similar names the targets of the resource of an identifier, or else those with its name, or else all.
+// similar returns the targets with the resource of an identifier. If there are none, it returns the targets with the
+// identifier's name, or else all targets.
 func similar(id *workv1.ResourceIdentifier, targets []workv1.ResourceIdentifier) string {
 	alike := func(t *workv1.ResourceIdentifier) bool { return t.Group == id.Group && t.Resource == id.Resource }
 	if !slices.ContainsFunc(targets, func(t workv1.ResourceIdentifier) bool { return alike(&t) }) {
@@ -67,5 +68,5 @@ func similar(id *workv1.ResourceIdentifier, targets []workv1.ResourceIdentifier)
 	return shorten(strings.Join(texts, ", "))
 }
 
-// maxBytesQuoted is how many bytes have more than maxQuoted characters in any case.
+// maxBytesQuoted is a number of bytes that always holds at least maxQuoted characters.
 const maxBytesQuoted = 4 * maxQuoted

@@ -15,9 +15,9 @@ import (
 
 var specPath = field.NewPath("spec")
 
-// decode reads name, namespace, labels, annotations and spec of a ManifestWorkReplicaSet as the controller does. The CRD accepts
-// durations that the type can't hold. They are reported as problems and omitted, so that the rest can be checked. If the rest can't be
-// decoded either, the spec is empty and readable is false.
+// decode reads the name, namespace, labels, annotations and spec of a ManifestWorkReplicaSet as the controller does.
+// The CRD accepts durations that the type can't hold. They are reported as problems and omitted, so that the rest can
+// be checked. If the rest can't be decoded either, the spec is empty and readable is false.
 func decode(object *unstructured.Unstructured) (mwrs *workv1alpha1.ManifestWorkReplicaSet, problems []problem, readable bool) {
 	spec, _ := object.Object["spec"].(map[string]any)
 	spec = runtime.DeepCopyJSON(spec)
@@ -33,7 +33,8 @@ func decode(object *unstructured.Unstructured) (mwrs *workv1alpha1.ManifestWorkR
 	return mwrs, problems, err == nil
 }
 
-// explain returns which field can't be decoded, if the JSON decoder reports it: the other decoder does not name the field.
+// explain returns an error that names the field that can't be decoded, if the JSON decoder reports one. The other
+// decoder does not name the field.
 func explain(spec map[string]any, err error) error {
 	data, encodeErr := json.Marshal(spec)
 	if encodeErr != nil {
@@ -45,8 +46,8 @@ func explain(spec map[string]any, err error) error {
 	return err
 }
 
-// dropDurations removes the durations that can't be parsed, in every part of every strategy: also one that the strategy's type
-// doesn't use keeps the object from being decoded.
+// dropDurations removes the durations that can't be parsed, in every part of every strategy. Even an invalid duration
+// that the strategy's type does not use would prevent the object from being decoded.
 func dropDurations(spec map[string]any) []problem {
 	var problems []problem
 	refs, _ := spec["placementRefs"].([]any)

@@ -12,13 +12,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
 )
 
-// defaultExecutor is the service account of the work agent, which applies a work that names no executor. It is in whatever
-// namespace the klusterlet is in, so its namespace stays empty.
+// defaultExecutor is the service account of the work agent, which applies a work without an executor. Its namespace is
+// left empty, because it depends on the klusterlet.
 const defaultExecutor = "klusterlet-work-sa"
 
-// ExecutorReview returns the question whether a user may have a work applied by the work's executor. It is nil when there is nothing to
-// ask: an update leaves the executor alone, or there is none and askWithout (the feature gate NilExecutorValidating) is off. Old is
-// nil when the work is created.
+// ExecutorReview returns the review of whether a user may have a work applied by the work's executor. It returns nil if
+// no review is needed: an update does not change the executor, or the work has no executor and askWithout (the feature
+// gate NilExecutorValidating) is false. old is nil if the work is being created.
 func ExecutorReview(
 	old, work *workv1.ManifestWork, user authenticationv1.UserInfo, askWithout bool,
 ) (*authorizationv1.SubjectAccessReviewSpec, *field.Error) {
@@ -51,7 +51,7 @@ func ExecutorReview(
 	}, nil
 }
 
-// ExecutorRefused is the error for a user who may not have a work applied by its executor.
+// ExecutorRefused returns the error for a user who may not have a work applied by its executor.
 func ExecutorRefused(review *authorizationv1.SubjectAccessReviewSpec) *field.Error {
 	asked := review.ResourceAttributes
 	return field.Forbidden(field.NewPath("spec", "executor"), fmt.Sprintf(
@@ -60,7 +60,7 @@ func ExecutorRefused(review *authorizationv1.SubjectAccessReviewSpec) *field.Err
 		review.User, asked.Name, asked.Verb, asked.Resource, asked.Group, asked.Namespace))
 }
 
-// executorError returns the error in an executor that is set.
+// executorError returns the error of an executor that is set.
 func executorError(path *field.Path, executor *workv1.ManifestWorkExecutor) *field.Error {
 	if executor.Subject.ServiceAccount != nil {
 		return nil

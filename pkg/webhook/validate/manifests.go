@@ -28,8 +28,8 @@ func manifestProblems(path *field.Path, manifests []workv1.Manifest, limits Limi
 	return append(unusable(path, manifests), duplicates(path, manifests, name)...)
 }
 
-// manifestProblemsBefore finds the same in an older version of an object, and does not end with the size: what was wrong beside it was
-// there before, too.
+// manifestProblemsBefore returns the same problems of an older version of an object. Unlike manifestProblems, it also
+// reads manifests that are too large, because their other problems are old problems too.
 func manifestProblemsBefore(path *field.Path, manifests []workv1.Manifest, limits Limits, name nameOf) []problem {
 	problems := manifestProblems(path, manifests, limits, name)
 	if sizeError(path, manifests, limits) != nil {
@@ -39,7 +39,8 @@ func manifestProblemsBefore(path *field.Path, manifests []workv1.Manifest, limit
 	return problems
 }
 
-// sizeError is what the validator of OCM's SDK says of manifests that are too large. It compares the size before it reads any of them.
+// sizeError returns the error of OCM's SDK validator for manifests that are too large. It checks the size before it
+// reads any of them.
 func sizeError(path *field.Path, manifests []workv1.Manifest, limits Limits) *field.Error {
 	size := 0
 	for i := range manifests {
@@ -53,7 +54,7 @@ func sizeError(path *field.Path, manifests []workv1.Manifest, limits Limits) *fi
 	return rule.TooLarge.Error(path, v.ValidateManifests(manifests))
 }
 
-// unusable finds the manifests that the validator of OCM's SDK refuses, each by itself.
+// unusable returns a problem for each manifest that OCM's SDK validator rejects.
 func unusable(path *field.Path, manifests []workv1.Manifest) []problem {
 	var problems []problem
 	v := &validator.Validator{}
@@ -67,10 +68,11 @@ func unusable(path *field.Path, manifests []workv1.Manifest) []problem {
 	return problems
 }
 
-// nameOf returns what identifies a manifest among others.
+// nameOf returns the identity of a manifest.
 type nameOf func(object *unstructured.Unstructured) string
 
-// onCluster returns the identity of an object on a cluster: its group, kind, namespace and name. The version is no part of it.
+// onCluster returns the identity of an object on a cluster: its group, kind, namespace and name. The version is not
+// part of it.
 func onCluster(object *unstructured.Unstructured) string {
 	kind := object.GetKind()
 	if group, _, hasGroup := strings.Cut(object.GetAPIVersion(), "/"); hasGroup {
@@ -79,8 +81,8 @@ func onCluster(object *unstructured.Unstructured) string {
 	return kind + " " + qualified(object)
 }
 
-// withVersion returns the identity of an object together with its API version. ManifestWorks may have an object in two versions: the hub
-// writes revisions from before the check of onCluster, and an abort must be able to restore them.
+// withVersion returns the identity of an object together with its API version. ManifestWorks may contain an object in
+// two versions, because an abort must be able to restore revisions from before the check of onCluster.
 func withVersion(object *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s %s %s", object.GetAPIVersion(), object.GetKind(), qualified(object))
 }
@@ -89,14 +91,15 @@ func qualified(object *unstructured.Unstructured) string {
 	return strings.TrimPrefix(object.GetNamespace()+"/"+object.GetName(), "/")
 }
 
-// duplicates finds objects that stand in a list more than once: an agent would apply the one and then the other, for ever.
+// duplicates returns the problems of objects that are listed more than once. An agent would apply them alternately,
+// forever.
 func duplicates(path *field.Path, manifests []workv1.Manifest, nameOf nameOf) []problem {
 	var problems []problem
 	seen := map[string]int{}
 	for i := range manifests {
 		object := &unstructured.Unstructured{}
 		if object.UnmarshalJSON(manifests[i].Raw) != nil || object.GetName() == "" {
-			continue // It is unusable, and has no name to identify it by.
+			continue // An unusable manifest has no name to identify it.
 		}
 		name := nameOf(object)
 		if first, again := seen[name]; again {
@@ -108,12 +111,12 @@ func duplicates(path *field.Path, manifests []workv1.Manifest, nameOf nameOf) []
 	return problems
 }
 
-// inManifests is a problem of manifests, wherever in the list they stand.
+// inManifests returns a problem of manifests, regardless of their position in the list.
 func inManifests(manifests []workv1.Manifest, err *field.Error) problem {
 	return problem{Error: err, key: func() string { return keyOf(content(manifests), err) }}
 }
 
-// content returns manifests in a form that does not depend on the order of keys and the spaces between them.
+// content returns manifests in a form that does not depend on the order of keys or on whitespace.
 func content(manifests []workv1.Manifest) string {
 	var out []byte
 	for i := range manifests {

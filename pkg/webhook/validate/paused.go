@@ -9,7 +9,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
 )
 
-// pauseSurprises warns a user who pauses an object whose abort is in progress. If the status can't be read, there is no warning.
+// pauseSurprises returns a warning if a user pauses an object whose abort is in progress. If the status can't be read,
+// there is no warning.
 func pauseSurprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkReplicaSet) []string {
 	if old == nil || !mwrs.Spec.Paused {
 		return nil

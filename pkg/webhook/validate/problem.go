@@ -8,9 +8,9 @@ import (
 
 // Limits bound a check.
 type Limits struct {
-	// ManifestBytes is how many bytes the manifests of one object may have in all.
+	// ManifestBytes is the maximum total size of the manifests of one object, in bytes.
 	ManifestBytes int
-	// LongNames allows names with which the ManifestWorks have no label LabelReplicaSet.
+	// LongNames is true if names are allowed for which the ManifestWorks do not get the label LabelReplicaSet.
 	LongNames bool
 }
 
@@ -25,20 +25,20 @@ type Verdict struct {
 // problem is something wrong with an object.
 type problem struct {
 	*field.Error
-	// key reports whether two versions of an object have the same problem. It changes when the value does that is at fault, and not when
-	// entries of a list move. It is found only if there are two versions.
+	// key identifies the problem in two versions of an object. It changes if the bad value changes, but not if entries
+	// of a list move. It is computed only if there are two versions.
 	key func() string
 }
 
-// inField is a problem of a field whose path holds no index.
+// inField returns a problem of a field whose path does not contain an index.
 func inField(err *field.Error) problem { return at(err.Field, err) }
 
-// at is a problem of a place that has a name which stays.
+// at returns a problem of a place that is identified by a stable name.
 func at(place string, err *field.Error) problem {
 	return problem{Error: err, key: func() string { return keyOf(place, err) }}
 }
 
-// named is a problem that has a name by itself.
+// named returns a problem that is identified by its own name.
 func named(name string, err *field.Error) problem {
 	return problem{Error: err, key: func() string { return name }}
 }
@@ -47,12 +47,12 @@ func keyOf(place string, err *field.Error) string {
 	return fmt.Sprintf("%s\x00%s\x00%v\x00%s", place, err.Type, err.BadValue, err.Detail)
 }
 
-// invalid leaves the value to the words of the detail.
+// invalid returns an error without the value. The detail describes the value if necessary.
 func invalid(path *field.Path, detail string) *field.Error {
 	return field.Invalid(path, field.OmitValueType{}, detail)
 }
 
-// ratchet splits the problems that an object has now into those that it did not have before and those that it had.
+// ratchet splits the problems of an object into new problems and problems that it already had.
 func ratchet(now, before []problem) (brought, kept []problem) {
 	if len(before) == 0 {
 		return now, nil

@@ -21,8 +21,8 @@ var (
 	refsPath     = specPath.Child("placementRefs")
 )
 
-// ReplicaSet checks a ManifestWorkReplicaSet. Old is nil when it is created. The objects come undecoded, because one that can't be
-// decoded must get an answer too.
+// ReplicaSet checks a ManifestWorkReplicaSet. old is nil if the object is being created. The objects are not decoded,
+// because an object that can't be decoded needs an answer too.
 func ReplicaSet(old, object *unstructured.Unstructured, limits Limits) Verdict {
 	mwrs, found := inspect(object, limits, manifestProblems)
 	var before []problem
@@ -41,10 +41,10 @@ func ReplicaSet(old, object *unstructured.Unstructured, limits Limits) Verdict {
 	return verdict
 }
 
-// manifestCheck is manifestProblems, or what it is for an older version.
+// manifestCheck is manifestProblems, or manifestProblemsBefore for an older version.
 type manifestCheck func(path *field.Path, manifests []workv1.Manifest, limits Limits, name nameOf) []problem
 
-// inspect finds everything that is wrong with an object.
+// inspect returns all problems of an object.
 func inspect(object *unstructured.Unstructured, limits Limits, manifests manifestCheck) (*workv1alpha1.ManifestWorkReplicaSet, []problem) {
 	mwrs, problems, readable := decode(object)
 	problems = append(problems, ownerLabelProblems(mwrs, limits)...)
@@ -57,7 +57,7 @@ func inspect(object *unstructured.Unstructured, limits Limits, manifests manifes
 	return mwrs, append(problems, historyProblems(mwrs.Spec.RevisionHistoryLimit)...)
 }
 
-// historyProblems finds a number of old revisions that nobody can keep.
+// historyProblems returns the problem of an invalid number of old revisions to keep.
 func historyProblems(keep *int32) []problem {
 	remedy := ""
 	switch {
@@ -74,7 +74,8 @@ func historyProblems(keep *int32) []problem {
 	return []problem{inField(field.Invalid(specPath.Child("revisionHistoryLimit"), *keep, remedy))}
 }
 
-// ownerLabelProblems finds names whose works could not be found again. A name can't be changed, so this refuses creations only.
+// ownerLabelProblems returns the problem of a name that is too long to find its works again. A name can't change, so
+// only creations are rejected.
 func ownerLabelProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []problem {
 	value := workv1alpha1.OwnerLabelValue(mwrs.Namespace, mwrs.Name)
 	if limits.LongNames || len(value) <= workv1alpha1.MaxOwnerLabelLength {
@@ -84,7 +85,7 @@ func ownerLabelProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits
 		workv1alpha1.LabelReplicaSet, value, len(value), workv1alpha1.MaxOwnerLabelLength))}
 }
 
-// retryProblems finds a retry annotation that is not a time.
+// retryProblems returns the problem of a retry annotation that is not a time.
 func retryProblems(object *unstructured.Unstructured) []problem {
 	value, asked := object.GetAnnotations()[workv1alpha1.AnnotationRetry]
 	if _, err := time.Parse(time.RFC3339, value); !asked || err == nil {
@@ -134,12 +135,13 @@ func refProblems(refs []workv1alpha1.LocalPlacementReference) []problem {
 	return problems
 }
 
-// tooManyRefs is about the number of placementRefs: the hub ignores the surplus ones.
+// tooManyRefs returns the error for too many placementRefs. The hub ignores the surplus ones.
 func tooManyRefs(n int) *field.Error {
 	return rule.TooManyRefs.Error(refsPath, n, workv1alpha1.MaxPlacementRefs)
 }
 
-// inRef is a problem of the placementRef at an index. The name of the Placement stands for it when the refs move.
+// inRef returns a problem of the placementRef at an index. The name of the Placement identifies the problem even if the
+// refs move.
 func inRef(index int, name string, err *field.Error) problem {
 	return at(name+strings.TrimPrefix(err.Field, refsPath.Index(index).String()), err)
 }

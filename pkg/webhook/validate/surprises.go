@@ -78,7 +78,8 @@ func templateBefore(old *unstructured.Unstructured) *workv1.ManifestWorkSpec {
 // maxWarning is the maximum length of a warning in characters: API servers cut longer ones.
 const maxWarning = 250
 
-// irreversibleSurprises returns the warnings about what an update, or the abort of its rollout, can't take back.
+// irreversibleSurprises returns the warnings about effects of an update, or of the abort of its rollout, that can't be
+// undone.
 func irreversibleSurprises(before, template *workv1.ManifestWorkSpec, aborts bool) []string {
 	var out []string
 	path := templatePath.Child("workload", "manifests")
@@ -113,7 +114,8 @@ func strategySurprises(path *field.Path, strategy *placement.Strategy) []string 
 	return out
 }
 
-// reportsHealth reports whether a rule makes the agents report Progressing or Degraded: by themselves they report neither.
+// reportsHealth reports whether a condition rule makes the agents report Progressing or Degraded. Without a rule, they
+// report neither.
 func reportsHealth(template *workv1.ManifestWorkSpec) bool {
 	for i := range template.ManifestConfigs {
 		for _, rule := range template.ManifestConfigs[i].ConditionRules {
@@ -125,8 +127,9 @@ func reportsHealth(template *workv1.ManifestWorkSpec) bool {
 	return false
 }
 
-// undecidedGate returns the first success gate that a condition rule sets without a rule for Progressing beside it, and the index of the
-// manifestConfig; an empty gate for none.
+// undecidedGate returns the first success gate whose condition comes from a condition rule without a rule for
+// Progressing in the same manifestConfig, and the index of that manifestConfig. It returns an empty gate if there is
+// none.
 func undecidedGate(mwrs *workv1alpha1.ManifestWorkReplicaSet) (config int, gate string) {
 	gates := sets.New[string]()
 	for i := range mwrs.Spec.PlacementRefs {

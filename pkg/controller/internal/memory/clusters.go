@@ -8,11 +8,12 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// Clusters remembers since when managed clusters are available again. No ManagedCluster says that by the hub's clock: the condition has the
-// time of the cluster's agent, and a taint that was removed leaves no time. So the first report of a cluster counts as a change.
+// Clusters remembers when managed clusters became available again. No ManagedCluster records that time by the hub's
+// clock: the condition has the time of the cluster's agent, and removing a taint leaves no timestamp. So the first
+// report of a cluster counts as a change.
 type Clusters struct {
 	mu sync.Mutex
-	// ruled is how many of the known clusters have a rule.
+	// ruled is the number of known clusters that have a rule.
 	ruled int
 	known map[string]knownCluster
 }
@@ -21,7 +22,7 @@ type knownCluster struct {
 	report           availability.Report
 	unavailableSince time.Time
 	availableSince   time.Time
-	// hold is the hold at the time heldAt, and remains the same until changes; zero for ever.
+	// hold is the hold at the time heldAt. It applies until the time in changes, or forever if changes is zero.
 	hold            placement.Hold
 	held            bool
 	heldAt, changes time.Time
@@ -30,8 +31,8 @@ type knownCluster struct {
 // NewClusters returns empty Clusters.
 func NewClusters() *Clusters { return &Clusters{known: map[string]knownCluster{}} }
 
-// Note notes the report of a ManagedCluster, and reports whether a pass may find something new: not at the first report, nor if the cluster
-// stays available. ruled reports whether its rule changed.
+// Note records the report of a ManagedCluster. changed reports whether a pass may find something new; it is false for
+// the first report, and if the cluster stays available. ruled reports whether the cluster's rule changed.
 func (c *Clusters) Note(name string, report availability.Report, now time.Time) (changed, ruled bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +80,7 @@ func (c *Clusters) ClusterOf(name string, now time.Time) (cluster placement.Clus
 	}, exists
 }
 
-// count notes that the rule of a cluster changed.
+// count updates ruled after the rule of a cluster changed.
 func (c *Clusters) count(before, after availability.Rule) {
 	none := availability.Rule{}
 	if before != none {
@@ -90,14 +91,14 @@ func (c *Clusters) count(before, after availability.Rule) {
 	}
 }
 
-// AnyRule reports whether a cluster says when rollouts may start there.
+// AnyRule reports whether any cluster restricts when rollouts may start there.
 func (c *Clusters) AnyRule() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ruled > 0
 }
 
-// Hold returns the hold of a cluster, and when that changes by itself: zero for never.
+// Hold returns the hold of a cluster, and the time when the hold changes by itself; zero for never.
 func (c *Clusters) Hold(name string, now time.Time) (hold placement.Hold, held bool, changes time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// combinationsKept is the maximum number of remembered pairs of revisions: those of rollouts in progress.
+	// combinationsKept is the maximum number of remembered pairs of revisions. It covers the rollouts in progress.
 	combinationsKept = 256
 	// largeCombinationsKept is the maximum number of remembered pairs with a large combined spec.
 	largeCombinationsKept = 32
@@ -18,8 +18,8 @@ const (
 	largeCombination = 128 << 10
 )
 
-// Combinations remembers the combined specs of works that change from one revision to another. A rollout needs the same ones for each
-// cluster.
+// Combinations remembers the combined specs of works that change from one revision to another. A rollout needs the same
+// specs for each cluster.
 type Combinations struct {
 	known, large *lru.Cache
 	limits       handover.Limits
@@ -32,7 +32,8 @@ func NewCombinations(limits handover.Limits) *Combinations {
 
 type combination struct{ to, from revision.Digest }
 
-// CombinationOf combines two revisions. If they can't be combined, nothing is kept, and the result gives the reason.
+// CombinationOf combines two revisions. If they can't be combined, no dropped object is kept, and the result gives the
+// reason.
 func (c *Combinations) CombinationOf(to, from *work.Revision) handover.Result {
 	key := combination{to: to.Digest, from: from.Digest}
 	for _, cache := range []*lru.Cache{c.known, c.large} {

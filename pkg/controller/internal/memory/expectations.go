@@ -27,28 +27,28 @@ type writeKey struct {
 	key   string
 }
 
-// Write is one that a cache is expected to show.
+// Write is a write that a cache is expected to show.
 type Write struct {
-	// Store is the cache, Key the "namespace/name" of the object in it, and UID the object's.
+	// Store is the cache. Key is the "namespace/name" of the object in the cache, and UID is the object's UID.
 	Store cache.Store
 	Key   string
 	UID   types.UID
 
 	resourceVersion string
-	// created is true if the cache did not have the object, or had another one of that name, when it was written. deleted is true if the
-	// write deletes it.
+	// created is true if, at the time of the write, the cache did not have the object, or had another object of that
+	// name. deleted is true if the write deletes it.
 	created, deleted bool
 	at               time.Time
-	// asked is when the API server was last asked for the object; zero for never.
+	// asked is when the object was last read from the API server; zero for never.
 	asked time.Time
 }
 
-// Wrote notes that an object was written, with the API server's answer.
+// Wrote records a write of an object, with the API server's response.
 func (e *Expectations) Wrote(store cache.Store, answer metav1.Object, now time.Time) {
 	e.note(answer, &Write{Store: store, resourceVersion: answer.GetResourceVersion(), at: now})
 }
 
-// Deleted notes that an object was deleted, or is being deleted.
+// Deleted records that an object was deleted, or is being deleted.
 func (e *Expectations) Deleted(store cache.Store, object metav1.Object, now time.Time) {
 	e.note(object, &Write{Store: store, deleted: true, at: now})
 }
@@ -62,7 +62,7 @@ func (e *Expectations) note(object metav1.Object, w *Write) {
 		e.pending = map[writeKey]*Write{}
 	}
 	if before := e.pending[w.id()]; before != nil && before.isNewer(w) {
-		return // The answers to two writes of the object came in another order.
+		return // The responses to two writes of the object arrived out of order.
 	}
 	e.pending[w.id()] = w
 }
@@ -72,7 +72,7 @@ func (w *Write) isNewer(than *Write) bool {
 	return w.UID == than.UID && !w.deleted && !than.deleted && notOlder(w.resourceVersion, than.resourceVersion)
 }
 
-// isCached reports whether the cache has the object, and not another one of that name.
+// isCached reports whether the cache has this object, and not another object of that name.
 func (w *Write) isCached() bool {
 	cached, exists, err := w.Store.GetByKey(w.Key)
 	if err != nil || !exists {
@@ -90,8 +90,8 @@ func (e *Expectations) Behind() int {
 	return len(e.pending)
 }
 
-// Late returns some writes that the cache has not shown within CatchUpPatience, and for which the API server was not asked in that time. It
-// marks them as asked for.
+// Late returns at most atMost writes that the cache has not shown within CatchUpPatience, and whose objects were not
+// read from the API server in that time. It marks them as read.
 func (e *Expectations) Late(now time.Time, atMost int) []*Write {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -118,7 +118,8 @@ func (e *Expectations) Forget(w *Write) {
 
 func (w *Write) id() writeKey { return writeKey{store: w.Store, key: w.Key} }
 
-// Shown reports whether the cache has caught up with the write. An object that the cache had, and no longer has, was deleted since.
+// Shown reports whether the cache has caught up with the write. If the cache had the object and no longer has it, the
+// object was deleted after the write.
 func (w *Write) Shown() bool {
 	cached, exists, err := w.Store.GetByKey(w.Key)
 	if err != nil {
@@ -137,8 +138,8 @@ func (w *Write) Shown() bool {
 	return notOlder(object.GetResourceVersion(), w.resourceVersion)
 }
 
-// notOlder reports whether a version of an object is equal to another version, or came after it. A driver whose versions can't be compared
-// updates its own store as it writes.
+// notOlder reports whether a version of an object is equal to or newer than another version. A driver whose versions
+// can't be compared updates its own store as it writes.
 func notOlder(version, other string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, other)
 	return err != nil || order >= 0

@@ -12,15 +12,15 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 )
 
-// answer is the API server's first answer to a request that fails. IDs, ports and times in the answers change with each try: a condition
-// with the latest answer would be written with each try (P7).
+// answer is the API server's first answer to a request that fails. IDs, ports and times in the answers change with each
+// try, so a condition with the latest answer would be rewritten after each try (P7).
 type answer struct {
 	code   int32
 	reason metav1.StatusReason
 	words  string
 }
 
-// hear takes over the message of an error if its code or reason has changed.
+// hear stores the message of an error if its code or reason has changed.
 func (a *answer) hear(err error) {
 	heard := answer{words: err.Error()}
 	var known apierrors.APIStatus
@@ -32,29 +32,31 @@ func (a *answer) hear(err error) {
 	}
 }
 
-// persistsAfter is how long every try of a write must have failed before the write is named. A write that failed once and was not retried,
-// because of a pause or because its turn has not come, is not named.
+// persistsAfter is how long every try of a write must have failed before a condition names the write. A write that
+// failed once and was not retried, because of a pause or because it still waits for its turn, is not named.
 const persistsAfter = 5 * time.Second
 
 // failure is the result of a write that failed when it was last tried.
 type failure struct {
 	answer
-	// cluster is the cluster whose work was to get the desired revision; empty for any other write.
+	// cluster is the cluster whose work should get the desired revision; empty for any other write.
 	cluster, target string
-	// since is when it first failed. refusedSince is when the API server first rejected it; zero if it did not.
+	// since is when it first failed. refusedSince is when the API server first rejected it; zero if it has not rejected it.
 	since, refusedSince, triedAt time.Time
 }
 
 // Outcome is the result of a pass's writes.
 type Outcome struct {
-	// Refused lists the writes that the API server rejects, and Persisting those that keep failing in another way.
+	// Refused lists the writes that the API server rejects. Persisting lists the writes that keep failing for other
+	// reasons.
 	Refused, Persisting []string
-	// RetryAt is when the first of the rejected writes may be retried; zero for none. A write that could already be retried does not count:
-	// it waits for its turn, not for a time.
+	// RetryAt is when the first of the rejected writes may be retried; zero for none. A write that may already be
+	// retried does not count, because it waits for its turn, not for a time.
 	RetryAt time.Time
 }
 
-// Attempted notes the results of a pass's writes, tried or not. Other writes are no longer wanted, and are forgotten.
+// Attempted records the results of a pass's writes, tried or not. It forgets all other writes, because they are no
+// longer wanted.
 func (o *Owner) Attempted(writes []Attempted, now time.Time) Outcome {
 	failing := map[string]*failure{}
 	for _, w := range writes {
@@ -81,9 +83,9 @@ func outcomeOf(failing map[string]*failure, now time.Time) (o Outcome) {
 	return o
 }
 
-// after returns the failure of a write after it was tried or left; nil for none. A rejected write stays rejected until the API server
-// accepts it: neither a transient error nor a conflict is a new answer. An object that changes before each try counts as one that can't be
-// written.
+// after returns the failure of a write after the write was tried or skipped; nil for none. A rejected write stays
+// rejected until the API server accepts it: neither a transient error nor a conflict is a new answer. An object that
+// changes before each try counts as one that can't be written.
 func (f *failure) after(w Attempted, now time.Time) *failure {
 	same := f != nil && f.target == w.Target
 	switch {
@@ -105,8 +107,8 @@ func (f *failure) after(w Attempted, now time.Time) *failure {
 	return &next
 }
 
-// fail notes that the write failed once more. While the API server rejects it, only another rejection is an answer: a transient error must
-// not count as the try on which an abort rests.
+// fail records that the write failed again. While the API server rejects the write, only another rejection counts: an
+// abort must not be based on a transient error.
 func (f *failure) fail(err error, now time.Time) {
 	lasting := IsLasting(err)
 	if lasting || f.refusedSince.IsZero() {
@@ -125,7 +127,7 @@ func (f *failure) backoff() time.Duration {
 	return min(max(f.triedAt.Sub(f.refusedSince), firstRetry), RefusedInterval)
 }
 
-// RefusedLately reports whether the API server rejected a write so recently that it is not retried yet.
+// RefusedLately reports whether the API server rejected a write so recently that the write must not be retried yet.
 func (o *Owner) RefusedLately(a Attempt, now time.Time) bool {
 	f := o.failing[a.What]
 	return f != nil && f.target == a.Target && !f.refusedSince.IsZero() && lately(f.triedAt, now, f.backoff())
@@ -145,7 +147,7 @@ func (o *Owner) Failures() []lifecycle.Failure {
 	return found
 }
 
-// Answered notes the API server's answer to a request that fails in each pass, and returns its first answer.
+// Answered records the API server's answer to a request that fails in each pass, and returns the first answer.
 func (o *Owner) Answered(what string, err error) string {
 	if o.answers == nil {
 		o.answers = map[string]*answer{}
@@ -157,7 +159,7 @@ func (o *Owner) Answered(what string, err error) string {
 	return o.answers[what].words
 }
 
-// StillFail forgets the answers to requests that no longer fail: those that are not listed.
+// StillFail forgets the answers to all requests that are not listed, because they no longer fail.
 func (o *Owner) StillFail(requests []string) {
 	maps.DeleteFunc(o.answers, func(what string, _ *answer) bool { return !slices.Contains(requests, what) })
 }

@@ -1,9 +1,10 @@
-// Package memory holds the state that a process keeps from one pass to the next, and that its successor never needs: its observations and
-// reports, its own writes until the caches show them, results that are costly to compute, and when the next pass may begin. A process that
-// loses all of it waits a little longer, retries rejected writes, and repeats a few notes.
+// Package memory holds the state that a process keeps between passes, but that its successor never needs: its
+// observations and reports, its own writes until the caches show them, results that are costly to compute, and the time
+// when the next pass may begin. Without this state, a process waits a little longer, retries rejected writes, and
+// repeats a few notes.
 //
-// It imports the pure packages, package workcache and client-go's cache. It must not import a client: it reads and writes no objects, and
-// the time is an argument.
+// It imports the pure packages, package workcache and client-go's cache. It must not import a client, because it does
+// not read or write objects. The time is always an argument.
 package memory
 
 import (
@@ -23,12 +24,12 @@ type Owners struct {
 	known map[string]*Owner
 }
 
-// NewOwners returns Owners that know nothing.
+// NewOwners returns empty Owners.
 func NewOwners() *Owners {
 	return &Owners{digests: workcache.NewDigests(), known: map[string]*Owner{}}
 }
 
-// OwnerOf returns the state of an object. A recreated object has a new state.
+// OwnerOf returns the state of an object. A recreated object gets a new state.
 func (o *Owners) OwnerOf(key string, uid types.UID) *Owner {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -40,7 +41,7 @@ func (o *Owners) OwnerOf(key string, uid types.UID) *Owner {
 	return known
 }
 
-// Find returns the state of the last object with a key; nil if there is none.
+// Find returns the state of the most recent object with a key; nil if there is none.
 func (o *Owners) Find(key string) *Owner {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -54,11 +55,11 @@ func (o *Owners) Forget(key string) {
 	delete(o.known, key)
 }
 
-// sighting is when this process first saw a time that is stored with an object.
+// sighting records when this process first saw a time that is stored with an object.
 type sighting struct{ stored, first time.Time }
 
-// see returns the stored time, or when this process first saw it if that is earlier. The clock that wrote it may have been ahead, and may
-// have been set back since.
+// see returns the earlier of the stored time and the time when this process first saw it. The clock that wrote the
+// stored time may have been ahead, and may have been set back since.
 func (s *sighting) see(stored, now time.Time) time.Time {
 	if !stored.Equal(s.stored) || s.first.After(now) {
 		s.stored, s.first = stored, now
@@ -69,13 +70,13 @@ func (s *sighting) see(stored, now time.Time) time.Time {
 	return stored
 }
 
-// lately reports whether less than a while has passed since a time. A time in the future was noted before the clock was set back, and is
-// not recent: otherwise it would stay recent for as long as the clock was ahead.
+// lately reports whether a time is less than while ago. A time in the future was recorded before the clock was set
+// back. It is not recent: otherwise it would stay recent for as long as the clock had been ahead.
 func lately(at, now time.Time, while time.Duration) bool {
 	return !now.Before(at) && now.Before(at.Add(while))
 }
 
-// setBack sets times in the future to now: the clock was set back since this process noted them.
+// setBack sets times in the future to now, because the clock was set back after this process recorded them.
 func setBack(now time.Time, noted ...*time.Time) {
 	for _, at := range noted {
 		if at.After(now) {

@@ -7,7 +7,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rejection"
 )
 
-// The errors of writes that were not made, or that the cache does not show.
+// The errors of writes that were not tried, or whose result the cache does not show.
 var (
 	// ErrLater is the error of a write that was left to the next pass.
 	ErrLater = errors.New("left to the next pass")
@@ -17,9 +17,9 @@ var (
 	ErrUnseen = errors.New("the cache has not shown the work yet")
 )
 
-// RefusedInterval is the longest time between two tries of a write that the API server rejects, and firstRetry is the shortest. The
-// queue's own back-off grows to a quarter of an hour, too long for a user who fixed the cause. A try in each pass would be too often: the
-// reports of a thousand agents would lead to as many tries.
+// RefusedInterval is the longest time between two tries of a write that the API server rejects, and firstRetry is the
+// shortest. The queue's own back-off grows to a quarter of an hour, too long for a user who fixed the cause. A try in
+// each pass would be too frequent: the reports of a thousand agents would lead to a thousand tries.
 const (
 	RefusedInterval = time.Minute
 	firstRetry      = time.Second
@@ -27,13 +27,13 @@ const (
 
 // Attempt is a write of a ManifestWork, as this process remembers it.
 type Attempt struct {
-	// What names the written object in messages.
+	// What is the name of the written object in messages.
 	What string
-	// Target is the intended result. A write with another target is another write, of which nothing is known.
+	// Target is the intended result. A write with a different target counts as a new write without a history.
 	Target string
 	// Cluster is the cluster whose work gets the desired revision; empty for any other write.
 	Cluster string
-	// Last is true if it is tried although the API server rejected it recently.
+	// Last is true if the write is tried even if the API server rejected it recently.
 	Last bool
 }
 

@@ -18,10 +18,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// Owner is this process's knowledge about one ManifestWorkReplicaSet that can't be read from the object.
+// Owner holds what this process knows about one ManifestWorkReplicaSet and can't read from the object.
 //
-// Only the pass over the object uses it, and there is one pass at a time. The parts that a pass's concurrent writers or the informers use
-// have locks of their own: Expectations, Works, Releases, and everything below mu.
+// Only the pass over the object uses it, and only one pass runs at a time. The parts that a pass's concurrent writers
+// or the informers use have locks of their own: Expectations, Works, Releases, and everything below mu.
 type Owner struct {
 	uid types.UID
 
@@ -31,7 +31,8 @@ type Owner struct {
 	Pace         Pace
 	// Places are the places of the ledger that were unavailable at the last attempt.
 	Places Places
-	// Decided is the ledger that this process last decided or found, in case both places lose it; nil for none.
+	// Decided is the ledger that this process last decided or found; nil for none. It is used if both places lose the
+	// ledger.
 	Decided *ledger.Ledger
 	// Confirmed is the resourceVersion of the object that last held the ledger, even if the cache does not show it; empty for none.
 	Confirmed string
@@ -42,8 +43,8 @@ type Owner struct {
 	// ReportedAt is when a status was last written; zero for never.
 	ReportedAt time.Time
 
-	// failing holds the writes of works that failed when they were last tried, by their names in messages. A pass changes it while it does
-	// not write.
+	// failing holds the writes of works that failed when they were last tried, by their names in messages. A pass does
+	// not change it while it writes works.
 	failing map[string]*failure
 	// answers holds the API server's answers to other requests that fail in each pass, by request.
 	answers map[string]*answer
@@ -54,15 +55,16 @@ type Owner struct {
 	template  templateContent
 
 	mu sync.Mutex
-	// abort is how the last pass left the abort of the object.
+	// abort is the state of the object's abort after the last pass.
 	abort Abort
 	// notes holds the texts of the log and of events that each process reports once, at most notesKept.
 	notes sets.Set[string]
-	// writtenBack are the clusters whose works were restored in an abort, with the target revision and when the abort began.
+	// writtenBack holds the clusters whose works were restored in an abort, with the target revision and the time when
+	// the abort began.
 	writtenBack lifecycle.WrittenBack
 }
 
-// templateContent is the digest of a template, which changes only with the generation.
+// templateContent is the digest of a template. The digest changes only with the generation.
 type templateContent struct {
 	generation int64
 	digest     revision.Digest
@@ -73,10 +75,11 @@ func newOwner(uid types.UID, digests *workcache.Digests) *Owner {
 	return &Owner{uid: uid, Works: &Works{digests: digests}, Places: Places{}}
 }
 
-// BeginSeen returns when this process first saw the rollout that began at a time, or that time if it is earlier.
+// BeginSeen returns the earlier of the time when the rollout began and the time when this process first saw that.
 func (o *Owner) BeginSeen(began, now time.Time) time.Time { return o.begun.see(began, now) }
 
-// Revisions decodes the revisions of the object, each once (P8). They have their current labels and records.
+// Revisions returns the decoded revisions of the object, with their current labels and records. Each revision is
+// decoded only once (P8).
 func (o *Owner) Revisions(objects []*appsv1.ControllerRevision) []revision.Revision {
 	found, decoded := make([]revision.Revision, 0, len(objects)), make(map[types.UID]revision.Revision, len(objects))
 	for _, object := range objects {
@@ -101,7 +104,7 @@ func (o *Owner) Template(object *workv1alpha1.ManifestWorkReplicaSet) (revision.
 	return o.template.digest, o.template.err
 }
 
-// Retries allows an immediate write to clusters that a user retries, although the API server has rejected their works.
+// Retries allows an immediate write to clusters that a user retries, even if the API server recently rejected their works.
 func (o *Owner) Retries(clusters []string) {
 	for _, f := range o.failing {
 		if slices.Contains(clusters, f.cluster) {
@@ -110,14 +113,15 @@ func (o *Owner) Retries(clusters []string) {
 	}
 }
 
-// SetBack sets write times in the future to now, because the clock was set back since. Deadlines run from some of them.
+// SetBack sets write times in the future to now, because the clock was set back after they were recorded. Some
+// deadlines run from these times.
 func (o *Owner) SetBack(now time.Time) {
 	for _, f := range o.failing {
 		setBack(now, &f.since, &f.refusedSince, &f.triedAt)
 	}
 }
 
-// WroteBack remembers that the work of a cluster was restored in an abort.
+// WroteBack records that the work of a cluster was restored in an abort.
 func (o *Owner) WroteBack(abort, cluster string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -136,27 +140,27 @@ func (o *Owner) WrittenBack() lifecycle.WrittenBack {
 	return found
 }
 
-// Abort is how a pass left the abort of an object.
+// Abort is the state of an object's abort after a pass.
 type Abort int
 
-// The ways.
+// The states of an abort.
 const (
-	// NoAbort means that there is none in progress, or that no pass was made yet.
+	// NoAbort means that no abort is in progress, or that no pass has run yet.
 	NoAbort Abort = iota
 	// AbortUnderWay means that works have yet to be restored.
 	AbortUnderWay
-	// AbortStuck means that there is no revision to go back to, so that nothing is restored.
+	// AbortStuck means that there is no revision to roll back to, so nothing is restored.
 	AbortStuck
 )
 
-// LeaveAbort notes how a pass left the abort of the object, because the status may not be able to hold it.
+// LeaveAbort records the state of the object's abort after a pass, because the status may not be able to hold it.
 func (o *Owner) LeaveAbort(left Abort) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.abort = left
 }
 
-// Abort returns how the last pass left the abort of the object.
+// Abort returns the state of the object's abort after the last pass.
 func (o *Owner) Abort() Abort {
 	if o == nil {
 		return NoAbort

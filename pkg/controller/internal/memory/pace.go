@@ -3,8 +3,8 @@ package memory
 import "time"
 
 const (
-	// restFactor is the wait before the next pass, as a multiple of the duration of the last one. Passes that change nothing take at most a
-	// tenth of a core for each ManifestWorkReplicaSet, however many agents report at once.
+	// restFactor is the wait before the next pass, as a multiple of the duration of the last one. It limits passes that
+	// change nothing to a tenth of a core per ManifestWorkReplicaSet, however many agents report at once.
 	restFactor = 10
 	// maxRest is the maximum wait, so that the wait does not delay an abort.
 	maxRest = time.Second
@@ -14,12 +14,13 @@ const (
 	maxYield = 30 * time.Second
 )
 
-// Pace limits the passes that the events of a large fleet lead to: each agent's report is an event, but one pass sees them all. A pass
-// that wrote is followed by the next one at once, which continues its decisions. The first event after a quiet time also leads to a pass
-// at once.
+// Pace limits the number of passes that the events of a large fleet cause. Each agent's report is an event, but one
+// pass processes all of them. After a pass that wrote, the next pass starts immediately, to continue its decisions. The
+// first event after a quiet time also starts a pass immediately.
 type Pace struct {
 	until time.Time
-	// yieldsSince is when a pass began to wait for other objects' aborts; zero if it does not. passed is the generation that waits no longer.
+	// yieldsSince is when a pass began to wait for other objects' aborts; zero if it does not. passed is the generation
+	// that has already waited.
 	yieldsSince time.Time
 	passed      int64
 }
@@ -33,7 +34,7 @@ func (p *Pace) Wait(now time.Time) time.Duration {
 	return wait
 }
 
-// Passed notes a pass.
+// Passed records a pass.
 func (p *Pace) Passed(began, ended time.Time, wrote bool) {
 	p.until = ended.Add(min(restFactor*ended.Sub(began), maxRest))
 	if wrote {

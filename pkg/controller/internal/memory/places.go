@@ -2,7 +2,7 @@ package memory
 
 import "time"
 
-// Place is a place that holds the ledger of an object.
+// Place is a place where the ledger of an object is stored.
 type Place string
 
 // The places.
@@ -13,8 +13,8 @@ const (
 	Revision Place = "ControllerRevision"
 )
 
-// PrunedInterval is the interval at which this process retries a write from which something was removed: the ledger in a lost place, or the
-// metadata of a ManifestWork.
+// PrunedInterval is the interval at which this process retries a write if the API server dropped part of it: the
+// ledger, or the metadata of a ManifestWork.
 const PrunedInterval = 5 * time.Minute
 
 // placePatience is the time for which the writes to a place must fail before the other place alone is enough.
@@ -30,17 +30,18 @@ type LostPlace struct {
 	seq int64
 	// interval is the time until the next attempt.
 	interval time.Duration
-	// dropped is true if the API server accepted the write, but dropped the ledger, because its CRD is not this hub's.
+	// dropped is true if the API server accepted the write but dropped the ledger, because the installed CRD is not
+	// this hub's.
 	dropped bool
 }
 
 // TryAt returns the time of the next attempt.
 func (l *LostPlace) TryAt() time.Time { return l.triedAt.Add(l.interval) }
 
-// Places are the places that were unavailable at the last attempt. A place without an entry held the ledger.
+// Places are the places that were unavailable at the last attempt. A place without an entry holds the ledger.
 type Places map[Place]LostPlace
 
-// Failed notes that a write of the ledger to a place failed. note is the message for users.
+// Failed records that a write of the ledger to a place failed. note is the message for users.
 func (p Places) Failed(place Place, seq int64, now time.Time, request string, err error, note string) {
 	lost := LostPlace{Request: request, Note: note, seq: seq, since: now, triedAt: now, interval: RefusedInterval}
 	if IsLasting(err) {
@@ -49,7 +50,7 @@ func (p Places) Failed(place Place, seq int64, now time.Time, request string, er
 	p.lose(place, lost)
 }
 
-// Dropped notes that the API server drops the ledger in a place.
+// Dropped records that the API server drops the ledger in a place.
 func (p Places) Dropped(place Place, seq int64, now time.Time) {
 	p.lose(place, LostPlace{seq: seq, since: now, triedAt: now, interval: PrunedInterval, dropped: true})
 }
@@ -61,7 +62,7 @@ func (p Places) lose(place Place, lost LostPlace) {
 	p[place] = lost
 }
 
-// Held notes that a place holds the ledger with this number.
+// Held records that a place holds the ledger with this number.
 func (p Places) Held(place Place, seq int64) {
 	if p[place].seq <= seq {
 		delete(p, place)
@@ -71,13 +72,13 @@ func (p Places) Held(place Place, seq int64) {
 // Drops reports whether the API server dropped the ledger in a place at the last attempt.
 func (p Places) Drops(place Place) bool { return p[place].dropped }
 
-// Lost reports whether a place is unavailable, so that the other place alone is enough.
+// Lost reports whether a place has been unavailable for so long that the other place alone is enough.
 func (p Places) Lost(place Place, now time.Time) bool {
 	lost, known := p[place]
 	return known && (lost.dropped || !now.Before(lost.since.Add(placePatience)))
 }
 
-// Waits reports whether a place is unavailable, and the time of the next attempt has not come yet.
+// Waits reports whether a place is unavailable and its next attempt is not due yet.
 func (p Places) Waits(place Place, now time.Time) bool {
 	lost := p[place]
 	return p.Lost(place, now) && lately(lost.triedAt, now, lost.interval)

@@ -11,17 +11,17 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/orphan"
 )
 
-// Releases is what this process has seen of the ManifestWorks of an object that is being deleted and whose workloads stay. Only the live
-// works count. This memory only saves reads of them.
+// Releases holds what this process knows about the ManifestWorks of an object that is being deleted while its workloads
+// stay. Decisions use only the works in the API server; this memory only saves reads.
 type Releases struct {
 	mu sync.Mutex
-	// works is nil until the works were listed live.
+	// works is nil until the works have been listed from the API server.
 	works map[types.UID]*releasedWork
 	// clusters is the largest number of works seen.
 	clusters int
 }
 
-// releasedWork is the knowledge about one work.
+// releasedWork is the state of one work.
 type releasedWork struct {
 	// version is the version that was checked, and step is the resulting step.
 	version string
@@ -31,21 +31,21 @@ type releasedWork struct {
 	writtenAt time.Time
 }
 
-// Begin notes that the works were listed live.
+// Begin records that the works were listed from the API server.
 func (r *Releases) Begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.works = map[types.UID]*releasedWork{}
 }
 
-// Begun reports whether the works were listed live.
+// Begun reports whether the works were listed from the API server.
 func (r *Releases) Begun() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.works != nil
 }
 
-// End forgets the works: the workloads should no longer stay.
+// End forgets the works, because the workloads should no longer stay.
 func (r *Releases) End() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,8 +67,8 @@ func (r *Releases) Step(work *workv1.ManifestWork) (orphan.Step, bool) {
 	return known.step, true
 }
 
-// Looked notes the step from a check of a version of a work, and returns it. It keeps the agent's first message about each manifest,
-// because messages with a time or an ID change with each try (P7).
+// Looked records the step that the check of a work's version returned, and returns it. It keeps the agent's first
+// message about each manifest, because messages with a time or an ID change with each try (P7).
 func (r *Releases) Looked(uid types.UID, version string, step orphan.Step) orphan.Step {
 	known := r.work(uid)
 	words := make(map[string]string, len(known.step.Unreleased))
@@ -85,19 +85,20 @@ func (r *Releases) Looked(uid types.UID, version string, step orphan.Step) orpha
 	return step
 }
 
-// Wrote notes the spec that was written to a work.
+// Wrote records the spec that was written to a work.
 func (r *Releases) Wrote(uid types.UID, spec *workv1.ManifestWorkSpec, now time.Time) {
 	known := r.work(uid)
 	known.written, known.writtenAt = &workv1.ManifestWorkSpec{DeleteOption: spec.DeleteOption, ManifestConfigs: spec.ManifestConfigs}, now
 }
 
-// Repeats reports whether the same spec was written to a work less than a minute ago: the API server stored it differently.
+// Repeats reports whether the same spec was written to a work less than a minute ago. If so, the API server stored it
+// differently.
 func (r *Releases) Repeats(uid types.UID, spec *workv1.ManifestWorkSpec, now time.Time) bool {
 	known := r.work(uid)
 	return known.written != nil && lately(known.writtenAt, now, RefusedInterval) && orphan.Equivalent(known.written, spec)
 }
 
-// work returns the knowledge about a work. A pass takes one step for each work, so nobody else uses it meanwhile.
+// work returns the state of a work. A pass takes one step for each work, so the state is not used concurrently.
 func (r *Releases) work(uid types.UID) *releasedWork {
 	r.mu.Lock()
 	defer r.mu.Unlock()

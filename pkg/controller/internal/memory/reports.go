@@ -10,11 +10,12 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// notesKept is the maximum number of remembered notes of one owner. Each names revisions or objects, so that a long life has many. After
-// that many, all are forgotten: a note that still applies is reported once more.
+// notesKept is the maximum number of remembered notes of one owner. Each note names revisions or objects, so many
+// accumulate over time. At the maximum, all are forgotten, and a note that still applies is reported again.
 const notesKept = 100
 
-// Announce reports whether a note is new to this process, and remembers it. Of several callers, only one gets true.
+// Announce reports whether a note is new to this process, and remembers it. If several callers announce the same note,
+// only one of them gets true.
 func (o *Owner) Announce(note string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -28,12 +29,13 @@ func (o *Owner) Announce(note string) bool {
 	return true
 }
 
-// reportInterval is the minimum time between two writes of the counts and messages of one ManifestWorkReplicaSet: a thousand agents that
-// answer within a second lead to one write. Changes that a user or a program waits for are written at once.
+// reportInterval is the minimum time between two writes of the counts and messages of one ManifestWorkReplicaSet. A
+// thousand agents that report within a second lead to one write. Changes that a user or a program waits for are written
+// at once.
 const reportInterval = time.Second
 
-// ReportWait returns how long a status must wait because it reports only progress and the last one was just written. Zero means that it is
-// written in this pass, if it changed.
+// ReportWait returns how long the write of a status must wait, because the status reports only progress and the last
+// status was just written. Zero means that this pass writes the status, if it changed.
 func (o *Owner) ReportWait(stored, wanted *workv1alpha1.ManifestWorkReplicaSetStatus, now time.Time) time.Duration {
 	if !lately(o.ReportedAt, now, reportInterval) || !onlyProgress(stored, wanted) || equality.Semantic.DeepEqual(*stored, *wanted) {
 		return 0

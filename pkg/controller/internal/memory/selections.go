@@ -10,7 +10,8 @@ import (
 	selection "github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// selectionsKept is the maximum number of Placements whose selections are held. Each takes a string header for each cluster.
+// selectionsKept is the maximum number of Placements whose selections are remembered. Each selection takes one string
+// header per cluster.
 const selectionsKept = 512
 
 // Selections remembers the clusters that Placements select. The decisions of a large fleet rarely change, but every pass over every object
@@ -20,8 +21,8 @@ type Selections struct {
 	known *lru.Cache
 }
 
-// selectionOf is the selection of a Placement, with the cached objects that it was read from. The caches replace a changed object, and
-// never edit it.
+// selectionOf is the selection of a Placement, with the cached objects that it was read from. The caches replace a
+// changed object and never modify it.
 type selectionOf struct {
 	placement *clusterv1beta1.Placement
 	decisions []*clusterv1beta1.PlacementDecision

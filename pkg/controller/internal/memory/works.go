@@ -13,7 +13,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// Works is this process's knowledge about the ManifestWorks of an object, by UID, so a recreated work of the same name is unknown.
+// Works holds what this process knows about the ManifestWorks of an object, by UID. A recreated work of the same name
+// is therefore unknown.
 type Works struct {
 	digests *workcache.Digests
 
@@ -36,7 +37,8 @@ func (m *Works) WorkOf(uid types.UID) *Work {
 	return found
 }
 
-// Read returns the works that a pass sees, with what decisions need of their objects and with what is known of them. It forgets all others.
+// Read returns the works that a pass sees, with the data that decisions need, and the remembered state of each. It
+// forgets all other works.
 func (m *Works) Read(objects []*workv1.ManifestWork) (works []work.Work, known []*Work) {
 	works, known = make([]work.Work, 0, len(objects)), make([]*Work, 0, len(objects))
 	for _, object := range objects {
@@ -53,11 +55,11 @@ func (m *Works) Read(objects []*workv1.ManifestWork) (works []work.Work, known [
 	return works, known
 }
 
-// Shows reports whether a cached work has all deciding fields of a work that was read live. It trims the live one.
+// Shows reports whether a cached work is equal to a live work in all fields that affect decisions. It trims the live work.
 func (m *Works) Shows(cached, live *workv1.ManifestWork) bool { return m.digests.Shows(cached, live) }
 
-// Work is the knowledge about one work. In the zero value nothing is known. It has no lock: at most, a pass writes the
-// spec and the metadata of a work at the same time, and the two use different fields.
+// Work holds what this process knows about one work. The zero value means that nothing is known. It needs no lock: at
+// most, a pass writes the spec and the metadata of a work concurrently, and these writes use different fields.
 type Work struct {
 	// content is the digest of the spec at a generation.
 	content           revision.Digest
@@ -67,23 +69,25 @@ type Work struct {
 
 	// observed is what this process has observed of the work.
 	observed work.Observations
-	// fingerprint is that of the last report, and succeeds is true if the work succeeded then.
+	// fingerprint is the fingerprint of the last report, and succeeds is true if that report was a success.
 	fingerprint fingerprint
 	succeeds    bool
 	// deletion is when the deletion of the work was first seen.
 	deletion sighting
 
-	// asked is the content that was last written, and askedGeneration is the generation that the write made.
+	// asked is the content that was last written, and askedGeneration is the generation that resulted from the write.
 	asked           revision.Digest
 	askedGeneration int64
-	// difference names the field in which the two differ.
+	// difference is the name of the field that differs from the last write.
 	difference string
 
-	// ahead is the version that the API server had when the cache was found behind it, and aheadAt when that was.
+	// ahead is the version in the API server when the cache was last found to be behind, and aheadAt is the time of
+	// that check.
 	ahead   string
 	aheadAt time.Time
 
-	// strippedAt is when the API server did not keep written labels or annotations; zero if it kept them the last time.
+	// strippedAt is when the API server last dropped labels or annotations that were written; zero if it kept them at
+	// the last write.
 	strippedAt time.Time
 }
 
@@ -91,17 +95,18 @@ type Work struct {
 type Selection struct {
 	// Selected is true if a Placement selects the cluster.
 	Selected bool
-	// Unknown is true if a Placement may select it: one is missing, or has no decisions yet.
+	// Unknown is true if a Placement may select the cluster, because it is missing or has no decisions yet.
 	Unknown bool
-	// Left is true if the Placement that the work is labelled with does not name the cluster, and OCM may still be writing its decisions.
+	// Left is true if the Placement in the work's label does not select the cluster, but OCM may still be writing the
+	// Placement's decisions.
 	Left bool
-	// Sliced are the Placements with several slices that select it.
+	// Sliced lists the Placements with several decision slices that select the cluster.
 	Sliced []string
 }
 
-// look returns a work of the cache with what decisions need of its object. A cache replaces an object and never changes it, so the same
-// object is read once. A spec is digested once per generation (P8). A spec without a digest matches no revision, and is restored under the
-// strategy.
+// look returns a cached work with the data that decisions need. A cache replaces an object and never modifies it, so
+// each object is read only once. A spec is digested once per generation (P8). A spec without a digest matches no
+// revision, and is restored under the strategy.
 func (w *Work) look(object *workv1.ManifestWork, digests *workcache.Digests) work.Work {
 	if w.read.Object == object {
 		return w.read
@@ -127,7 +132,7 @@ func (w *Work) Note(seen *work.Work, by Selection, deletionCounts bool, now time
 	setBack(now, &w.aheadAt, &w.strippedAt)
 	switch {
 	case by.Unknown:
-		// The time of being unselected begins once it is known which clusters are selected.
+		// The unselected time begins only when the selected clusters are known.
 		o.UnselectedSince = time.Time{}
 	case by.Selected:
 		o.UnselectedSince, o.SelectedBy = time.Time{}, by.Sliced
@@ -140,7 +145,7 @@ func (w *Work) Note(seen *work.Work, by Selection, deletionCounts bool, now time
 	case o.LeftSince.IsZero():
 		o.LeftSince = now
 	}
-	// What was observed of a success is filled in by Settle: until then, only the agent's report counts.
+	// Settle fills in the observations of a success. Until then, only the agent's report counts.
 	seen.UnselectedSince, seen.LeftSince, seen.SelectedBy = o.UnselectedSince, o.LeftSince, o.SelectedBy
 	seen.DeletionCounts = deletionCounts
 	if seen.Deleting() {
@@ -151,8 +156,9 @@ func (w *Work) Note(seen *work.Work, by Selection, deletionCounts bool, now time
 	}
 }
 
-// askedFor returns the digest of the spec that the hub requested when the API server stored a work's current spec; empty if that is not
-// known. For works that this process wrote, it knows the generation. For others it reads the work's annotation, if an API server keeps it.
+// askedFor returns the digest of the spec that the hub requested when the API server stored a work's current spec;
+// empty if it is unknown. For works that this process wrote, it compares the generation. For other works it reads the
+// work's annotation, if the API server keeps it.
 func (w *Work) askedFor(mw *work.Work) revision.Digest {
 	if w.askedGeneration != 0 && w.askedGeneration == mw.SpecGeneration() {
 		return w.asked
@@ -165,9 +171,9 @@ func (w *Work) askedFor(mw *work.Work) revision.Digest {
 	return asked
 }
 
-// Settle notes whether a work is seen succeeding at a revision, and fills in when that began. The time restarts if the success was
-// interrupted, or is a success at another revision. For a work that is being deleted it stays: its agent removes the objects that
-// succeeded.
+// Settle records whether a work is observed as successful at a revision, and fills in since when. The time restarts if
+// the success was interrupted, or is a success at another revision. It is kept for a work that is being deleted,
+// because the agent removes the objects that succeeded.
 func (w *Work) Settle(seen *work.Work, succeeds bool, now time.Time) {
 	print := fingerprint{generation: seen.SpecGeneration(), report: seen.Report()}
 	watched := w.fingerprint.sameWrite(&print)
@@ -202,16 +208,16 @@ func (f *fingerprint) sameWrite(other *fingerprint) bool {
 	return f.generation == other.generation && f.report.AppliedAt == other.report.AppliedAt
 }
 
-// Settled notes that a work was found settled.
+// Settled records that a work was found settled.
 func (w *Work) Settled(now time.Time) { w.observed.SettledAt = now }
 
-// Wrote notes which revision was written to a work. If the cache shows different content at the generation of that write, the API server
-// stored it so.
+// Wrote records the revision that was written to a work. If the cache shows different content at the generation of that
+// write, the API server changed the content.
 func (w *Work) Wrote(answer metav1.Object, wanted *work.Revision) {
 	w.asked, w.askedGeneration, w.difference = wanted.Digest, answer.GetGeneration(), ""
 }
 
-// Stripped notes whether the API server did not keep labels or annotations that were written to a work.
+// Stripped records whether the API server dropped labels or annotations that were written to a work.
 func (w *Work) Stripped(stripped bool, now time.Time) {
 	w.strippedAt = time.Time{}
 	if stripped {
@@ -219,24 +225,24 @@ func (w *Work) Stripped(stripped bool, now time.Time) {
 	}
 }
 
-// StrippedLately reports whether the API server recently did so, so that the write is not tried again yet.
+// StrippedLately reports whether the API server dropped them so recently that the write must not be retried yet.
 func (w *Work) StrippedLately(now time.Time) bool { return lately(w.strippedAt, now, PrunedInterval) }
 
-// StaleInterval is how soon a pass that found the cache behind the API server is repeated.
+// StaleInterval is the time after which a pass is repeated if it found the cache behind the API server.
 const StaleInterval = time.Second
 
-// aheadCounts is how long the finding that a cache was behind counts: the next pass comes within StaleInterval.
+// aheadCounts is how long the result of such a check is valid. The next pass comes within StaleInterval.
 const aheadCounts = 5 * StaleInterval
 
-// Follows reports whether a cache that is behind the API server has since caught up with the version that it lacked the last time, a
-// moment ago. A cache with a dead watch has not.
+// Follows reports whether a cache that is behind the API server has at least caught up with the version that it lacked
+// at the last check. A cache with a dead watch has not.
 func (w *Work) Follows(cached *workv1.ManifestWork, live string, now time.Time) bool {
 	before, at := w.ahead, w.aheadAt
 	w.ahead, w.aheadAt = live, now
 	return before != "" && now.Sub(at) <= aheadCounts && notOlder(cached.ResourceVersion, before)
 }
 
-// Difference returns the field in which a work differs from the last write. It calls find until that returns a field.
+// Difference returns the field in which a work differs from the last write. It calls find until find returns a field.
 func (w *Work) Difference(find func() string) string {
 	if w.difference == "" {
 		w.difference = find()

@@ -15,7 +15,8 @@ const (
 	lanes
 )
 
-// Turn identifies the object that wants to write. Within a lane the tenants take turns, and within a tenant its objects.
+// Turn identifies an object that requests a write. Within a lane, the tenants take turns; within a tenant, the objects
+// take turns.
 type Turn struct {
 	Lane Lane
 	// Key is the object's "namespace/name".

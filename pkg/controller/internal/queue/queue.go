@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Queue makes passes over objects by key, each in its lane, and never two passes over one object at once. Each lane has its own workers,
-// so rollouts never take the workers of aborts, or the reverse.
+// Queue runs passes over objects by key, each in its lane, and never two passes over the same object at once. Each lane
+// has its own workers, so rollouts never take the workers of aborts, or the reverse.
 type Queue struct {
 	lanes  [lanes]workqueue.TypedRateLimitingInterface[string]
 	laneOf func(key string) Lane
@@ -22,8 +22,8 @@ type Queue struct {
 	underway map[string]bool
 }
 
-// New returns a queue. The name is the name in its metrics. laneOf returns the lane of the next pass over an object. pass makes a pass,
-// and returns when the next one is due.
+// New returns a queue. The name identifies the queue in its metrics. laneOf returns the lane of the next pass over an
+// object. pass runs a pass, and returns when the next pass is due.
 func New(name string, laneOf func(string) Lane, pass func(context.Context, string) (time.Duration, error)) *Queue {
 	return &Queue{
 		lanes:  [lanes]workqueue.TypedRateLimitingInterface[string]{Rollouts: newLane(name), Aborts: newLane(name + "Aborts")},
@@ -44,7 +44,8 @@ func (q *Queue) Add(key string) { q.lanes[q.laneOf(key)].Add(key) }
 // Waiting reports whether an object waits for a worker of a lane.
 func (q *Queue) Waiting(l Lane) bool { return q.lanes[l].Len() > 0 }
 
-// Run makes passes with a number of workers in each lane, and returns when the context and the passes in progress have ended.
+// Run runs passes with the given number of workers in each lane, and returns when the context and the passes in
+// progress have ended.
 func (q *Queue) Run(ctx context.Context, workers int) {
 	var wg sync.WaitGroup
 	for l := range q.lanes {
@@ -62,7 +63,7 @@ func (q *Queue) Run(ctx context.Context, workers int) {
 	wg.Wait()
 }
 
-// next makes the next pass of a lane. It returns false if the queue is shut down.
+// next runs the next pass of a lane. It returns false if the queue is shut down.
 func (q *Queue) next(ctx context.Context, l Lane) bool {
 	key, quit := q.lanes[l].Get()
 	if quit {
@@ -83,7 +84,7 @@ func (q *Queue) next(ctx context.Context, l Lane) bool {
 	return true
 }
 
-// make makes a pass, and schedules the next one.
+// make runs a pass, and schedules the next one.
 func (q *Queue) make(ctx context.Context, key string) {
 	again, err := q.safely(ctx, key)
 	after := q.lanes[q.laneOf(key)]
@@ -100,8 +101,9 @@ func (q *Queue) make(ctx context.Context, key string) {
 	}
 }
 
-// safely runs a pass, and turns a panic into an error of its object. Otherwise the process would end, no object would get a pass, and the
-// panic would recur after the restart. The state in the API server is that of a hub that was killed in the middle of a pass (P5).
+// safely runs a pass, and turns a panic into an error. Otherwise the process would end, no object would get a pass, and
+// the panic would recur after the restart. After a panic, the state in the API server is the same as after a hub was
+// killed during a pass (P5).
 func (q *Queue) safely(ctx context.Context, key string) (again time.Duration, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -114,7 +116,7 @@ func (q *Queue) safely(ctx context.Context, key string) (again time.Duration, er
 	return q.pass(ctx, key)
 }
 
-// begin reports whether a pass over an object may begin now. Otherwise a pass follows the one in progress.
+// begin reports whether a pass over an object may begin now. If not, it schedules a pass after the one in progress.
 func (q *Queue) begin(key string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

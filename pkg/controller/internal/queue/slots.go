@@ -8,19 +8,20 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Slots limit the concurrent writes of all passes: each write takes one. A few are reserved for aborts, so that an abort gets one at once
-// during a large rollout. While an abort writes, rollouts have only one slot, because their writes slow the abort down in the API server
-// even if slots are free. Within a lane the next slot goes to the tenant that has the fewest, and within a tenant to the object that has
-// the fewest. More requests get no larger share.
+// Slots limit the concurrent writes of all passes: each write takes one. A few slots are reserved for aborts, so that
+// an abort gets a slot immediately during a large rollout. While an abort writes, rollouts have only one slot, because
+// their writes slow down the abort in the API server even if slots are free. Within a lane, the next slot goes to the
+// tenant with the fewest slots, and within a tenant to the object with the fewest slots. More requests do not get a
+// larger share.
 type Slots struct {
 	clock clock.PassiveClock
 
 	mu sync.Mutex
-	// size is the number of slots, and kept is how many of them rollouts never get.
+	// size is the number of slots, and kept is the number of slots that are reserved for aborts.
 	size, kept int
 	taken      int
 	lanes      [lanes]shares
-	// aborted is when an abort last asked for a slot or gave one back, and abortedBy its object; zero for never.
+	// aborted is when an abort last requested or returned a slot; zero for never. abortedBy is the key of its object.
 	aborted   time.Time
 	abortedBy string
 }
@@ -40,16 +41,17 @@ type claim struct {
 }
 
 const (
-	// keptShare is the share of the slots that is reserved for aborts: one in keptShare.
+	// keptShare is the reciprocal of the share of slots that is reserved for aborts.
 	keptShare = 8
-	// besideAborts is how many slots rollouts have while an abort writes. With one they make progress.
+	// besideAborts is the number of slots that rollouts have while an abort writes. One slot is enough to make progress.
 	besideAborts = 1
-	// abortPause is how long an abort may go without a write and still count as in progress: it writes its status, and waits until the caches
-	// show its writes. An abort that waits longer, for a rejected work, does not slow rollouts down.
+	// abortPause is how long an abort still counts as in progress after its last write. In this time, it writes its
+	// status, and waits until the caches show its writes. An abort that waits longer, for a rejected work, does not
+	// slow rollouts down.
 	abortPause = 2 * time.Second
 )
 
-// NewSlots returns Slots of a given number.
+// NewSlots returns the given number of slots.
 func NewSlots(size int, clk clock.PassiveClock) *Slots {
 	s := &Slots{clock: clk, size: size, kept: max(1, size/keptShare)}
 	for i := range s.lanes {
@@ -58,7 +60,7 @@ func NewSlots(size int, clk clock.PassiveClock) *Slots {
 	return s
 }
 
-// Take waits for a slot. Its holder gives it back.
+// Take waits for a slot. The caller must return it with Give.
 func (s *Slots) Take(t Turn) {
 	waits := &claim{key: t.Key, granted: make(chan struct{})}
 	s.mu.Lock()
@@ -69,7 +71,7 @@ func (s *Slots) Take(t Turn) {
 	<-waits.granted
 }
 
-// Give gives a slot back.
+// Give returns a slot.
 func (s *Slots) Give(t Turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +93,7 @@ func (s *Slots) grant() {
 	}
 }
 
-// note notes the activity of an abort. The caller holds mu.
+// note records the activity of an abort. The caller holds mu.
 func (s *Slots) note(t Turn) {
 	if t.Lane == Aborts {
 		s.aborted, s.abortedBy = s.clock.Now(), t.Key
@@ -108,8 +110,8 @@ func (s *Slots) next() *claim {
 	return nil
 }
 
-// most returns how many slots a lane may have now. A lane without slots may always take one, so every waiting claim is eventually woken
-// when a slot is returned.
+// most returns the number of slots that a lane may have now. A lane without slots may always take one, so every waiting
+// claim is eventually woken when a slot is returned.
 func (s *Slots) most(l Lane) int {
 	switch {
 	case l == Aborts:
@@ -120,19 +122,20 @@ func (s *Slots) most(l Lane) int {
 	return max(1, s.size-s.kept)
 }
 
-// AbortingBeside reports whether an abort of another object writes works now, or did within abortPause.
+// AbortingBeside reports whether an abort of another object is writing works, or wrote works within abortPause.
 func (s *Slots) AbortingBeside(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.abortingBeside(key)
 }
 
-// abortingBeside is AbortingBeside; with an empty key it reports whether any abort writes. The caller holds mu.
+// abortingBeside implements AbortingBeside. With an empty key, it reports whether any abort is writing. The caller
+// holds mu.
 func (s *Slots) abortingBeside(key string) bool {
 	aborts, ago := &s.lanes[Aborts], s.clock.Since(s.aborted)
 	return aborts.taken > aborts.byObject[key] ||
 		slices.ContainsFunc(aborts.waiting, func(other *claim) bool { return other.key != key }) ||
-		(s.abortedBy != key && 0 <= ago && ago < abortPause) // Less than 0: the clock was set back.
+		(s.abortedBy != key && 0 <= ago && ago < abortPause) // Below 0, the clock was set back.
 }
 
 // pick removes and returns the claim that is next.
@@ -149,7 +152,7 @@ func (s *shares) pick() *claim {
 	return picked
 }
 
-// before reports whether an object comes before another object that asked earlier.
+// before reports whether an object comes before another object that requested a slot earlier.
 func (s *shares) before(key, other string) bool {
 	if a, b := s.byTenant[tenantOf(key)], s.byTenant[tenantOf(other)]; a != b {
 		return a < b
@@ -157,7 +160,7 @@ func (s *shares) before(key, other string) bool {
 	return s.byObject[key] < s.byObject[other]
 }
 
-// add counts the slots that an object takes or gives back.
+// add counts the slots that an object takes or returns.
 func (s *shares) add(key string, n int) {
 	s.taken += n
 	count(s.byTenant, tenantOf(key), n)

@@ -1,8 +1,8 @@
 package queue
 
-// turns is the order of a lane. The tenants take turns, and each tenant's objects come in the order in which they were added. A tenant
-// with a thousand objects delays another tenant by one pass, not by a thousand. The workqueue that uses it calls it from one goroutine at
-// a time.
+// turns is the order of a lane. The tenants take turns, and each tenant's objects are served in the order in which they
+// were added. A tenant with a thousand objects delays another tenant by one pass, not by a thousand. The workqueue that
+// uses it calls it from one goroutine at a time.
 type turns struct {
 	keys    map[string][]string
 	tenants []string

@@ -40,14 +40,14 @@ func (w *Writer) List(ctx context.Context, namespace, owner string) ([]appsv1.Co
 	return list.Items, nil
 }
 
-// Read reads the revision that a step asks for. The error is a memory.RequestError.
+// Read reads the revision that a step requests. The error is a memory.RequestError.
 func (w *Writer) Read(ctx context.Context, namespace string, step *lifecycle.Request) (*appsv1.ControllerRevision, error) {
 	live, err := w.Get(ctx, namespace, step.Name)
 	return live, failed(err, step.Verb, namespace, step.Name)
 }
 
-// Write makes the write of a step, and returns the revision from the API server's answer. A step that awaits a revision writes nothing.
-// The error is a memory.RequestError.
+// Write executes the write of a step, and returns the revision from the API server's response. A step that awaits a
+// revision writes nothing. The error is a memory.RequestError.
 func (w *Writer) Write(ctx context.Context, namespace string, step *lifecycle.Request) (*appsv1.ControllerRevision, error) {
 	switch step.Action {
 	case lifecycle.Await:
@@ -63,7 +63,7 @@ func (w *Writer) Write(ctx context.Context, namespace string, step *lifecycle.Re
 	}
 }
 
-// patch writes a revision in the version that was read.
+// patch patches a revision only if its version is still the one that was read.
 func (w *Writer) patch(
 	ctx context.Context, object *appsv1.ControllerRevision, change *lifecycle.Patch,
 ) (*appsv1.ControllerRevision, error) {
@@ -125,7 +125,7 @@ func failed(err error, verb, namespace, name string) error {
 	return &memory.RequestError{What: fmt.Sprintf("%s ControllerRevision %s/%s", verb, namespace, name), Err: err}
 }
 
-// ResultOf returns the result of a step for the plan, by the error of its request.
+// ResultOf returns the result of a step for the plan, based on the error of its request.
 func ResultOf(action lifecycle.Action, err error) lifecycle.Result {
 	created := action == lifecycle.Create || action == lifecycle.Record
 	switch {

@@ -18,8 +18,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
-// create creates a work under the first of the owner's names that is free in the cluster's namespace. Before it uses any name but the
-// first, it lists the works there live. A cache that missed something, or a label that somebody removed, must not lead to a second work.
+// create creates a work under the first of the owner's names that is free in the cluster's namespace. Before it uses
+// any name other than the first, it lists the works in the namespace from the API server. A cache that missed a work,
+// or a label that a user removed, must not lead to a second work.
 func (w *Writer) create(ctx context.Context, owner *Owner, write *rollout.Write) (metav1.Object, error) {
 	names := work.Names(owner.Object)
 	if slices.ContainsFunc(owner.Works, func(known *workv1.ManifestWork) bool { return !slices.Contains(names, known.Name) }) {
@@ -50,8 +51,8 @@ func (w *Writer) create(ctx context.Context, owner *Owner, write *rollout.Write)
 		"and there is no other name to use: delete one of the three: %w", names[0], names[1], names[2], write.Cluster, err)
 }
 
-// findExisting lists the works of this owner in the namespace of a write's cluster live. It returns memory.ErrUnseen if there is one, and
-// nil if there is none. A work that lost its owner label gets it back.
+// findExisting lists the works of this owner in the namespace of a write's cluster from the API server. It returns
+// memory.ErrUnseen if one exists, and nil otherwise. It restores the owner label of a work that lost it.
 func (w *Writer) findExisting(ctx context.Context, owner *Owner, write *rollout.Write) error {
 	cluster, namespace, name := write.Cluster, owner.Object.Namespace, owner.Object.Name
 	ours, err := w.ListOf(ctx, cluster, namespace, name)
@@ -77,7 +78,8 @@ func (w *Writer) findExisting(ctx context.Context, owner *Owner, write *rollout.
 	return nil
 }
 
-// restoreOwner restores the owner label of a work, so that the cache shows it. Everything else is decided after that.
+// restoreOwner restores the owner label of a work, so that the cache shows the work. All other decisions follow once it
+// does.
 func (w *Writer) restoreOwner(ctx context.Context, owner *Owner, write *rollout.Write, work *workv1.ManifestWork) error {
 	data, err := workpatch.OwnerLabel(work, write.Owner)
 	if err != nil {

@@ -15,14 +15,15 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
-// specsKept and patchesKept bound how many whole specs, and differences of two specs, are held: those of rollouts in progress.
+// specsKept and patchesKept limit the number of whole specs, and of changes between two specs, that are remembered.
+// They cover the rollouts in progress.
 const (
 	specsKept   = 64
 	patchesKept = 64
 )
 
-// specs finds the specs of trimmed works, and remembers the changes from one spec to another. A rollout needs the same ones for each
-// cluster.
+// specs finds the specs of trimmed works, and remembers the changes from one spec to another. A rollout needs the same
+// changes for each cluster.
 type specs struct {
 	whole   *lru.Cache
 	patches *lru.Cache
@@ -32,8 +33,8 @@ func newSpecs() *specs { return &specs{whole: lru.New(specsKept), patches: lru.N
 
 type patchKey struct{ from, to revision.Digest }
 
-// Spec returns a whole spec with the same meaning as a work's spec in the cache: a revision's, or the work's own from the API server. The
-// error is a conflict if the work changed since.
+// Spec returns a whole spec with the same meaning as a work's spec in the cache: either the spec of a revision, or the
+// work's own spec from the API server. The error is a conflict if the work changed since.
 func (w *Writer) Spec(
 	ctx context.Context, history *revision.History, work *workv1.ManifestWork, digest revision.Digest,
 ) (*workv1.ManifestWorkSpec, error) {

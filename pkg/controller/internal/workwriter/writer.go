@@ -29,7 +29,7 @@ type Config struct {
 	// Whole is true if a change of a spec is written as a whole ManifestWork, not as a patch. Over a broker an event always holds the whole
 	// work.
 	Whole bool
-	// AllLabelled is true if each work with LabelOwnerHash has LabelReplicaSet, too.
+	// AllLabelled is true if each work with LabelOwnerHash also has LabelReplicaSet.
 	AllLabelled bool
 	// Clock is the hub's clock.
 	Clock clock.PassiveClock
@@ -49,7 +49,7 @@ type Owner struct {
 	Object *workv1alpha1.ManifestWorkReplicaSet
 	// Label is the value of the owner label.
 	Label string
-	// Works are the owner's, as the cache shows them.
+	// Works are the works of the owner, as the cache shows them.
 	Works []*workv1.ManifestWork
 	// History holds the owner's revisions.
 	History *revision.History
@@ -57,12 +57,13 @@ type Owner struct {
 	IsRevision func(hash string) bool
 	// Found is called with a work of the owner, read from the API server, that the cache does not show yet.
 	Found func(work metav1.Object)
-	// NameTaken is called when a work got another name than the usual one.
+	// NameTaken is called when a work got a name other than the usual one.
 	NameTaken func(cluster, name string)
 }
 
-// Write creates or patches a work as planned, and returns the API server's answer. The error is a conflict if the work changed or
-// disappeared since the cache showed it. It is memory.ErrUnseen if the work to create exists, but the cache does not show it.
+// Write creates or patches a work as planned, and returns the API server's answer. The error is a conflict if the work
+// changed or disappeared since the cache showed it. The error is memory.ErrUnseen if the work to create exists, but the
+// cache does not show it.
 func (w *Writer) Write(ctx context.Context, owner *Owner, write *rollout.Write) (metav1.Object, error) {
 	if write.Action == rollout.Create {
 		return w.create(ctx, owner, write)
@@ -73,8 +74,8 @@ func (w *Writer) Write(ctx context.Context, owner *Owner, write *rollout.Write) 
 	return w.patch(ctx, owner, write)
 }
 
-// patch asks for only the metadata of the written work in the answer, if there is a metadata client: reading a large work back costs
-// more than writing it.
+// patch patches a work. If there is a metadata client, patch requests only the metadata of the written work in the
+// response, because reading a large work back costs more than writing it.
 func (w *Writer) patch(ctx context.Context, owner *Owner, write *rollout.Write) (metav1.Object, error) {
 	spec, err := w.change(ctx, owner.History, write)
 	if err != nil {
@@ -131,8 +132,8 @@ func gone(name, cluster string) error {
 	return apierrors.NewConflict(workv1.Resource("manifestworks"), name, fmt.Errorf("it is gone from namespace %s", cluster))
 }
 
-// Delete deletes a work in the version that the cache shows. The error is a conflict if the work changed since. It reports whether the
-// work existed.
+// Delete deletes a work only if its version is still the one that the cache shows. The error is a conflict if the work
+// changed since. It reports whether the work existed.
 func (w *Writer) Delete(ctx context.Context, work *workv1.ManifestWork) (deleted bool, err error) {
 	return w.delete(ctx, work, &metav1.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
 }
