@@ -51,16 +51,8 @@ func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bo
 	record := revision.RecordOf(rev)
 	digest := revision.Decode(rev).Digest
 	returned := w.returns(digest)
-	// A process may remember a ledger that a user wiped or overwrote, or trust one that may be invalid: both causes are allowed.
-	_, again := w.causes[name]
-	if l := w.ledger(); made && (returned || again && !w.statusHasLedger()) {
-		if _, former := l.Formerly(digest); !former {
-			delete(w.causes, name)
-			return
-		}
-	}
 	newest, sure := w.newestBeside(rev)
-	if !sure {
+	if !sure || made && w.mayRemember(name, digest, returned) {
 		delete(w.causes, name)
 		return
 	}
@@ -80,6 +72,17 @@ func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bo
 		before.number, before.seen = rev.Revision, seen
 		w.causes[name] = before
 	}
+}
+
+// mayRemember reports whether the hub may give a new revision one of two causes: a process may remember a ledger that a user wiped or
+// overwrote, or trust a ledger that may be invalid.
+func (w *World) mayRemember(name string, digest revision.Digest, returned bool) bool {
+	if _, again := w.causes[name]; !returned && (!again || w.statusHasLedger()) {
+		return false
+	}
+	l := w.ledger()
+	_, former := l.Formerly(digest)
+	return !former
 }
 
 // newestBeside returns the change cause of the newest revision other than the given one, among the revisions that the hub has seen: a
