@@ -12,7 +12,7 @@ import (
 
 func asLater(err error, later *HigherFormat) bool { return errors.As(err, later) }
 
-// The ledger with the highest number counts, and the copy if the numbers are equal (R40).
+// The ledger with the highest number counts; if two are equal, the copy counts (R40).
 func TestRead(t *testing.T) {
 	const higher = `{"format":2,"owner":"uid-of-web","seq":3}`
 	other := func(l *Ledger) { l.Collisions = 9 }

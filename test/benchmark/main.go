@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string) error {
 	return errors.Join(err, write(settings.out, &result))
 }
 
-// write writes the report to a file, or to the standard output if no file is given.
+// write writes the report to a file, or to standard output if no file is given.
 func write(file string, result *report.Run) error {
 	if len(result.Figures) == 0 {
 		return nil

@@ -1,5 +1,5 @@
 // Package report renders a ManifestWorkReplicaSet as one HTML page for a post-mortem. It is pure: the page depends only on the view. The
-// page has no scripts and loads nothing. All texts from agents and users are escaped.
+// page has no scripts and loads nothing. All text from agents and users is escaped.
 package report
 
 import (
