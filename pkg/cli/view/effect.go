@@ -105,7 +105,7 @@ func (o *Objects) restoredBy(r *Revision) (clusters int, then string) {
 // returned describes the hub's action after an abort: it returns the clusters of a revision to the current revision.
 func (o *Objects) returned(update *Revision, current, number string) string {
 	if known := len(o.Works) > 0 || update.Now >= 0; known && o.having(update) == 0 {
-		return fmt.Sprintf("The hub keeps revision %s, and any cluster that already has revision %s returns to it.", current, number)
+		return fmt.Sprintf("The hub keeps revision %s, and writes it to any cluster that already has revision %s.", current, number)
 	}
 	return fmt.Sprintf("The hub writes revision %s at once to %s revision %s. It ignores the rollout strategy.",
 		current, o.affected(update), number)

@@ -123,7 +123,7 @@ func TestEffectsWithoutWrites(t *testing.T) {
 	o.ReplicaSet.Status.Summary.Total, o.ReplicaSet.Status.CurrentRevision = 5, older.Hash
 	require.Equal(t, "The hub writes nothing: every ManifestWork has this template already.", view.EffectOf(o, view.VerbUndo, &older, nil).Then)
 	o.ReplicaSet.Status.UpdateRevision = "newer"
-	require.Equal(t, "The hub keeps revision 1, and any cluster that already has revision newer returns to it. The spec does not change.",
+	require.Equal(t, "The hub keeps revision 1, and writes it to any cluster that already has revision newer. The spec does not change.",
 		view.EffectOf(o, view.VerbAbort, nil, nil).Then)
 }
 
