@@ -64,7 +64,7 @@ func (d *Driver) again(w *write, there bool, wait time.Duration) time.Duration {
 func (d *Driver) expectAnswers(ctx context.Context) error {
 	works, _ := d.store.in(metav1.NamespaceAll)
 	for _, work := range works {
-		switch gone, err := d.ownerless(ctx, work); {
+		switch gone, err := d.dropOwnerless(ctx, work); {
 		case err != nil:
 			return err
 		case gone:
@@ -204,7 +204,7 @@ func (d *Driver) resend(ctx context.Context, uid types.UID) error {
 	if !work.DeletionTimestamp.IsZero() {
 		return d.resendDeletion(ctx, work)
 	}
-	if gone, err := d.ownerless(ctx, work); gone || err != nil {
+	if gone, err := d.dropOwnerless(ctx, work); gone || err != nil {
 		return err
 	}
 	if err := d.send(ctx, eventtypes.ResyncResponseAction, work, d.store.contents.contentOf(&work.Spec)); err != nil {

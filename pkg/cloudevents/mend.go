@@ -71,7 +71,7 @@ func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again 
 	if before == nil || !before.DeletionTimestamp.IsZero() {
 		return 0, nil
 	}
-	if gone, err := d.ownerless(ctx, before); gone || err != nil {
+	if gone, err := d.dropOwnerless(ctx, before); gone || err != nil {
 		return 0, err
 	}
 	if err := d.reachable(); err != nil {

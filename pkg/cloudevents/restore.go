@@ -174,10 +174,9 @@ func (d *Driver) isAway(ctx context.Context, cluster string) bool {
 	return exists && !available
 }
 
-// ownerless reports whether the owner of a work is gone. If so, it also removes the work from the store. Such a work
-// was restored while the deletion of its owner completed, so no controller would delete it. When the agent reports the
-// work again, it is unwanted.
-func (d *Driver) ownerless(ctx context.Context, work *workv1.ManifestWork) (bool, error) {
+// dropOwnerless removes a work from the store if its owner is gone, and reports whether it did. Such a work was restored while the deletion
+// of its owner completed, so no controller would delete it. When the agent reports the work again, it is unwanted.
+func (d *Driver) dropOwnerless(ctx context.Context, work *workv1.ManifestWork) (bool, error) {
 	namespace, name, _ := workv1alpha1.OwnerOf(work)
 	owner, err := d.owners.Find(ctx, Claim{Namespace: namespace, Name: name, Cluster: work.Namespace})
 	if err != nil || owner.Exists || isDeleting(work) {

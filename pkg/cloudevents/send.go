@@ -96,5 +96,5 @@ func refusal(name string, err error) error {
 	if said := cloudeventserrors.ToStatusError(common.ManifestWorkGR, name, err); !cloudeventserrors.IsPublishError(said) {
 		return said
 	}
-	return apierrors.NewServiceUnavailable(fmt.Sprintf("the broker rejected the event: %v", err))
+	return apierrors.NewServiceUnavailable(fmt.Sprintf("the broker did not accept the event: %v", err))
 }

@@ -90,7 +90,7 @@ func (c *Controller) announceAbort(p *pass, transition status.Transition) {
 				p.Update.Name, p.currentName(), p.Ledger.Abort.Reason))
 	default:
 		c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventAbortCarriedOut, "Abort", strings.Join(
-			append([]string{fmt.Sprintf("revision %s was restored on every cluster", p.currentName())}, p.problems...), "; but "))
+			append([]string{fmt.Sprintf("revision %s was written back to every cluster", p.currentName())}, p.problems...), "; but "))
 	}
 }
 
