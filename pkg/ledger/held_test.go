@@ -32,5 +32,5 @@ func TestHold(t *testing.T) {
 			require.Equal(t, tc.want, l.Abort)
 		})
 	}
-	require.Equal(t, "abortedRevisionPolicy Hold keeps it aborted; it was first aborted at 1970-01-01T00:08:20Z: it broke", held.Why())
+	require.Equal(t, "abortedRevisionPolicy Hold keeps it aborted; its earlier rollout was aborted at 1970-01-01T00:08:20Z: it broke", held.Why())
 }

@@ -72,7 +72,7 @@ func (a *Abort) Why() string {
 	if a == nil || a.Held.IsZero() {
 		return ptr.Deref(a, Abort{}).Reason
 	}
-	why := "abortedRevisionPolicy Hold keeps it aborted; it was first aborted at " + a.Held.UTC().Format(time.RFC3339)
+	why := "abortedRevisionPolicy Hold keeps it aborted; its earlier rollout was aborted at " + a.Held.UTC().Format(time.RFC3339)
 	if a.Reason != "" {
 		why += ": " + a.Reason
 	}

@@ -35,7 +35,7 @@ func TestAbortedRevisionIsHeld(t *testing.T) {
 		require.True(t, aborted.Time.Equal(l.Abort.Held), "%s, %s", aborted, l.Abort.Held)
 
 		s.says(workv1alpha1.ConditionProgressing, "kubectl mwrs retry web -n default",
-			"Hold keeps it aborted; it was first aborted at "+aborted.UTC().Format(time.RFC3339)+": placement p1: ")
+			"Hold keeps it aborted; its earlier rollout was aborted at "+aborted.UTC().Format(time.RFC3339)+": placement p1: ")
 
 		s.Restart()
 		s.Update("v1")
