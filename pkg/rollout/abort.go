@@ -10,7 +10,8 @@ import (
 // When a rollout is aborted, and how its clusters are restored (R12):
 //
 //  1. A rollout in progress is aborted when a placementRef with failureStrategy AbortAll has failed (decideAbort; see failed.go), when a
-//     user aborts it (obeyAbort in package lifecycle), or when the last rollout of the same revision was aborted (Hold in package ledger).
+//     user aborts it (obeyAbort in package lifecycle), or when it begins with an aborted revision under abortedRevisionPolicy Hold (Hold
+//     in package ledger).
 //  2. It is not aborted if there is no revision to return to (Absence), or if it is an undo: otherwise one silent cluster would return all
 //     others to the revision that the user rolled back.
 //  3. The abort is persisted first (R42). A pause delays it.

@@ -35,7 +35,7 @@ const (
 	GroupUnapproved GroupPhase = "Unapproved"
 	// GroupRunning means that the clusters of the group get the update revision.
 	GroupRunning GroupPhase = "Running"
-	// GroupFailed means that every cluster of the group has failed, within the limits: no later group begins until one of them succeeds.
+	// GroupFailed means that every cluster of the group has failed, within the limits: no later cluster starts until one of its clusters succeeds.
 	GroupFailed GroupPhase = "Failed"
 	// GroupBaking means that the group is done, but its bakeTime has not passed.
 	GroupBaking GroupPhase = "Baking"

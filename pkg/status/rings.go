@@ -42,12 +42,12 @@ func Group(object *workv1alpha1.ManifestWorkReplicaSet, g *rollout.GroupState) s
 	name := fmt.Sprintf("group %s of Placement %s", ledger.Quoted(g.Group), g.Placement)
 	switch g.State {
 	case rollout.GroupMissing:
-		return name + " waits: no PlacementDecision has this group, or its clusters belong to an earlier placementRef; no later group begins; " +
+		return name + " waits: no PlacementDecision has this group, or its clusters belong to an earlier placementRef; no later cluster starts; " +
 			"correct rolloutStrategy.groups, or make its clusters available"
 	case rollout.GroupUnapproved:
 		return name + " waits for its approval: " + approveCommand(object, g.Group)
 	case rollout.GroupFailed:
-		return name + " has failed on every cluster: no later group begins until one of them succeeds"
+		return name + " has failed on every cluster: no later cluster starts until one of its clusters succeeds"
 	case rollout.GroupBaking:
 		return name + " bakes until " + g.Until.UTC().Format(time.RFC3339)
 	case rollout.GroupRunning:
