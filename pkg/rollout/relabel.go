@@ -51,8 +51,8 @@ func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 			}
 			w := Write{Action: Relabel, Cluster: m.cluster, Placement: m.placement(ps), Work: m.work}
 			w.Why = owner.Outdated(m.work, w.Placement)
-			if key := ps.groups[m.group].Key(); w.Why == "" && ps.failedInAnother(m, key) {
-				w.Group, w.Why = key, "its cluster failed in a different decision group than the one at the last write"
+			if w.Why == "" && ps.failedInAnother(m) {
+				w.Group, w.Why = ps.groups[m.group].Key(), "its cluster failed in a different decision group than the one at the last write"
 			}
 			if w.Why == "" {
 				continue
@@ -67,9 +67,9 @@ func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 
 // failedInAnother reports whether a member failed in a decision group other than the one that its work names. If the cluster is
 // deselected, its failure counts in the group that the work names.
-func (ps *placementState) failedInAnother(m *member, group string) bool {
+func (ps *placementState) failedInAnother(m *member) bool {
 	of, known := m.work.DecisionGroup()
-	return known && m.phase.fails && ps.ref.Settled() && m.work.PlacementName() == ps.ref.Name && of.Key() != group
+	return known && m.phase.fails && ps.ref.Settled() && m.work.PlacementName() == ps.ref.Name && of.Key() != ps.groups[m.group].Key()
 }
 
 // placement returns the Placement for the label of a member's work. While a selection is unknown, no work is handed over.

@@ -33,11 +33,16 @@ func summarize(in *Input) (workv1alpha1.ManifestWorkReplicaSetSummary, []workv1a
 			byName[ref.Name] = i
 		}
 	}
+	written := make([]int, len(placements))
 	for i := range in.Snapshot.Works {
 		w := &in.Snapshot.Works[i]
-		count(&total, w)
+		conditions := reportedBy(w)
+		conditions.addTo(&total)
 		if ref, ok := byName[w.PlacementName()]; ok {
-			count(&placements[ref].Summary, w)
+			conditions.addTo(&placements[ref].Summary)
+			if in.Plan.Selects(w.Cluster()) && w.At(in.Snapshot.Update) {
+				written[ref]++ // Regardless of its agent's report.
+			}
 		}
 	}
 	aborting := in.Stage == Aborted || in.Stage == Aborting
@@ -46,7 +51,6 @@ func summarize(in *Input) (workv1alpha1.ManifestWorkReplicaSetSummary, []workv1a
 	} else {
 		tally(&total, in.Plan.Counts)
 	}
-	written := writtenTo(in, byName)
 	for i := range placements {
 		if !aborting {
 			tally(&placements[i].Summary, in.Plan.Refs[i].Phases)
@@ -59,8 +63,10 @@ func summarize(in *Input) (workv1alpha1.ManifestWorkReplicaSetSummary, []workv1a
 	return total, placements
 }
 
-func count(summary *workv1alpha1.ManifestWorkReplicaSetSummary, work *work.Work) {
-	summary.Total++
+// reported are the conditions of a work that are True, each 0 or 1.
+type reported struct{ applied, available, degraded, progressing int }
+
+func reportedBy(work *work.Work) (r reported) {
 	for i := range work.Object.Status.Conditions {
 		found := &work.Object.Status.Conditions[i]
 		if found.Status != metav1.ConditionTrue || !observed(work, found) {
@@ -68,15 +74,24 @@ func count(summary *workv1alpha1.ManifestWorkReplicaSetSummary, work *work.Work)
 		}
 		switch found.Type {
 		case workv1.WorkApplied:
-			summary.Applied++
+			r.applied = 1
 		case workv1.WorkAvailable:
-			summary.Available++
+			r.available = 1
 		case workv1.WorkDegraded:
-			summary.Degraded++
+			r.degraded = 1
 		case workv1.WorkProgressing:
-			summary.Progressing++
+			r.progressing = 1
 		}
 	}
+	return r
+}
+
+func (r reported) addTo(summary *workv1alpha1.ManifestWorkReplicaSetSummary) {
+	summary.Total++
+	summary.Applied += r.applied
+	summary.Available += r.available
+	summary.Degraded += r.degraded
+	summary.Progressing += r.progressing
 }
 
 // tally sets the number of clusters in each phase. A soaking cluster counts as succeeded: after a restart, the hub waits for a moment
@@ -92,16 +107,4 @@ func tally(summary *workv1alpha1.ManifestWorkReplicaSetSummary, clusters map[rol
 // observed also accepts an Available condition without a generation, as the rollout does.
 func observed(work *work.Work, found *metav1.Condition) bool {
 	return work.Observed(found) || (found.Type == workv1.WorkAvailable && found.ObservedGeneration == 0)
-}
-
-// writtenTo counts, for each ref, the works of selected clusters that are at the update revision, regardless of their agents' reports.
-func writtenTo(in *Input, byName map[string]int) map[int]int {
-	written := map[int]int{}
-	for i := range in.Snapshot.Works {
-		w := &in.Snapshot.Works[i]
-		if ref, ok := byName[w.PlacementName()]; ok && in.Plan.Selects(w.Cluster()) && w.At(in.Snapshot.Update) {
-			written[ref]++
-		}
-	}
-	return written
 }

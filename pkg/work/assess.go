@@ -174,7 +174,7 @@ func (a *assessor) available() bool {
 // condition of every manifest is True.
 func (a *assessor) degraded() *metav1.Condition {
 	first := isTrue(a.observed(a.reported.degraded))
-	manifests := a.work.Object.Status.ResourceStatus.Manifests
+	manifests := a.work.read().manifests
 	for i := range manifests {
 		found := isTrue(a.observed(meta.FindStatusCondition(manifests[i].Conditions, workv1.ManifestDegraded)))
 		if found != nil && (first == nil || found.LastTransitionTime.Before(&first.LastTransitionTime)) {
@@ -206,7 +206,7 @@ func (a *assessor) degradedSince(degraded, progressing *metav1.Condition) Assess
 // unevaluated returns the Progressing condition of a manifest whose rule could not be evaluated. The agent then reports False, but the
 // work has not succeeded.
 func (a *assessor) unevaluated() *metav1.Condition {
-	manifests := a.work.Object.Status.ResourceStatus.Manifests
+	manifests := a.work.read().manifests
 	for i := range manifests {
 		condition := a.observed(meta.FindStatusCondition(manifests[i].Conditions, workv1.ManifestProgressing))
 		if condition != nil && condition.Status == metav1.ConditionFalse && condition.Reason == workv1.ConditionRuleExpressionError {

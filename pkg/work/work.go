@@ -65,9 +65,10 @@ type Observations struct {
 
 // marks are the parts of a work's object that decisions read many times.
 type marks struct {
-	hash, placement, kept string
-	appliedAt             time.Time
-	isApplied, isDeleting bool
+	cluster, hash, placement, kept string
+	generation                     int64
+	createdAt, appliedAt           time.Time
+	isApplied, isDeleting          bool
 	// owner is the value of the owner label, and copied the keys of the owner's labels that were copied.
 	owner, copied string
 	// keptByTools is true if the annotations keep GitOps tools from deleting the work.
@@ -75,6 +76,7 @@ type marks struct {
 	// conditions are the conditions that affect decisions, and latest is the latest transition of any condition.
 	conditions conditions
 	latest     time.Time
+	manifests  []workv1.ManifestCondition
 	report     Report
 	// group is the group of the cluster when the work was written, if isGrouped is true.
 	group     placement.Group
@@ -92,6 +94,8 @@ func (w *Work) read() *marks {
 	}
 	labels, annotations := w.Object.Labels, w.Object.Annotations
 	m := &marks{
+		cluster: w.Object.Namespace, generation: w.Object.Generation, createdAt: w.Object.CreationTimestamp.Time,
+		manifests: w.Object.Status.ResourceStatus.Manifests,
 		hash: labels[workv1alpha1.LabelControllerHash], placement: labels[workv1alpha1.LabelPlacement],
 		kept: annotations[workv1alpha1.AnnotationKeptRevision], isDeleting: !w.Object.DeletionTimestamp.IsZero(),
 		owner: labels[workv1alpha1.LabelReplicaSet], copied: annotations[workv1alpha1.AnnotationCopiedLabels], keptByTools: keptByTools(annotations),
@@ -111,7 +115,7 @@ func (w *Work) read() *marks {
 }
 
 // Cluster returns the managed cluster of the work.
-func (w *Work) Cluster() string { return w.Object.Namespace }
+func (w *Work) Cluster() string { return w.read().cluster }
 
 // Hash returns the short name of the work's revision; empty if the work has no revision.
 func (w *Work) Hash() string { return w.read().hash }
@@ -133,16 +137,17 @@ func (w *Work) DeletedAt() time.Time {
 // SpecGeneration returns the generation that the last write of the spec created. For a work that is being deleted, it is one less than the
 // work's generation: the deletion increments the generation, too, and the agent applies nothing at that last generation.
 func (w *Work) SpecGeneration() int64 {
-	if w.DeletionCounts && w.Deleting() {
-		return w.Object.Generation - 1
+	is := w.read()
+	if w.DeletionCounts && is.isDeleting {
+		return is.generation - 1
 	}
-	return w.Object.Generation
+	return is.generation
 }
 
 // Observed reports whether a condition is about the current spec of the work. A work that is being deleted has two generations of that
 // spec.
 func (w *Work) Observed(condition *metav1.Condition) bool {
-	return w.SpecGeneration() <= condition.ObservedGeneration && condition.ObservedGeneration <= w.Object.Generation
+	return w.SpecGeneration() <= condition.ObservedGeneration && condition.ObservedGeneration <= w.read().generation
 }
 
 // ReportedSinceDeletion reports whether the agent has reported since the work was deleted, which overwrites earlier reports. Over a
@@ -196,9 +201,10 @@ func (w *Work) Begin(rev *Revision) time.Time {
 // postdates the time, or a hub whose clock was ahead, does not extend a deadline. A work that was recreated from a copy has the annotation
 // of the original, so its creation time counts if it is later.
 func (w *Work) WrittenAt() time.Time {
-	appliedAt, _ := w.AppliedAt()
+	is := w.read()
+	appliedAt := is.appliedAt
 	if w.DeletionCounts { // The API server set the creation time.
-		appliedAt = Later(appliedAt, w.Object.CreationTimestamp.Time)
+		appliedAt = Later(appliedAt, is.createdAt)
 	}
 	if w.WatchedSince.IsZero() {
 		return appliedAt

@@ -135,8 +135,9 @@ func TestAcceptedAs(t *testing.T) {
 	require.Empty(t, m.WorkOf("u1").Difference(func() string { return "" }))
 	require.Equal(t, "spec.x", m.WorkOf("u1").Difference(func() string { return "spec.x" }))
 	require.Equal(t, "spec.x", m.WorkOf("u1").Difference(func() string { panic("it is known") }))
+	object = object.DeepCopy() // A cache replaces an object.
 	object.Generation++
-	require.Empty(t, view().AcceptedAs, "somebody edited it since")
+	require.Empty(t, view().AcceptedAs, "a user has edited it since")
 	object.Annotations = map[string]string{workv1alpha1.AnnotationAccepted: work.AskedFor("asked", object.Generation)}
 	require.Empty(t, view().AcceptedAs, "this process knows which generation it wrote")
 }
