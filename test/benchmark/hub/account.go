@@ -35,7 +35,7 @@ func (p *Plane) account(ctx context.Context, name string) (*rest.Config, error) 
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: meta.Name, Namespace: meta.Namespace}},
 	}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("giving the ServiceAccount %s its rights: %w", name, err)
+		return nil, fmt.Errorf("granting permissions to the ServiceAccount %s: %w", name, err)
 	}
 	config, err := p.server.ServiceAccountConfig(ctx, meta.Namespace, name)
 	if err != nil {
