@@ -30,7 +30,7 @@ func TestPassesThatLeaveNoAbort(t *testing.T) {
 // The conditions of every object report whether the hub has permission to read ManagedClusters, and whether another hub is installed. If
 // either changes, each object gets a pass, even if there are no ManagedClusters.
 func TestNotesAreFollowed(t *testing.T) {
-	const refused = "the hub may not read ManagedClusters"
+	const refused = "the hub has no permission to read ManagedClusters"
 	for name, tc := range map[string]struct {
 		before, now, hub string
 		queued           bool

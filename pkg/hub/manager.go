@@ -349,7 +349,7 @@ func (h *hub) fill(ctx context.Context, collections ...schema.GroupVersionResour
 }
 
 // collect starts the garbage collection and its informer. The collection reads only works. So it does not wait for
-// other informers, for example of Placements that the hub may not read, or for the steps before ManifestWorkReplicaSets
+// other informers, for example of Placements that the hub has no permission to read, or for the steps before ManifestWorkReplicaSets
 // are reconciled.
 func (h *hub) collect(ctx context.Context) {
 	informer := h.works.informer.Informer()

@@ -65,7 +65,7 @@ type Problem string
 const (
 	// OlderCRD means that the API server drops status.ledger.
 	OlderCRD Problem = "OlderCRD"
-	// HistoryUnavailable means that the hub may not read ControllerRevisions, so nothing is aborted.
+	// HistoryUnavailable means that the hub has no permission to read ControllerRevisions, so nothing is aborted.
 	HistoryUnavailable Problem = "HistoryUnavailable"
 )
 

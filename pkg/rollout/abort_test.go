@@ -45,7 +45,7 @@ func TestAbort(t *testing.T) {
 			works:  []work.Work{failed("c1"), failed("c2"), failed("c3")},
 			reason: alone + "; placement p3: 1 of 1 cluster failed (c3): not successful within progressDeadline 5m0s, maxFailures is 0",
 		},
-		"the first rollout has nothing to go back to": {
+		"the first rollout has nothing to return to": {
 			rolling: rt.Rolling("", "bbb"), refs: []placement.Ref{abort("p1", "c1")}, works: []work.Work{failed("c1")},
 			blocked: rollout.BlockedByAbsence,
 		},

@@ -135,7 +135,7 @@ func awaiting(plan *rollout.Plan) string {
 
 // awaitingDeletion names the works that must be deleted first, and how long the rollout waits for that.
 func awaitingDeletion(ref *rollout.RefOutcome) string {
-	until := "it waits without a limit, because progressDeadline is None"
+	until := "there is no time limit, because progressDeadline is None"
 	if ref.Deadline > 0 {
 		until = fmt.Sprintf("it waits for at most the progressDeadline of %s", ref.Deadline)
 	}

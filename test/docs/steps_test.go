@@ -218,7 +218,7 @@ func (h *hub) windowIsSet(t *testing.T, _ string) {
 }
 
 func (h *hub) isPaused(t *testing.T, output string) {
-	require.Contains(t, output, "spec.paused is true: no ManifestWork is created, changed or deleted; nothing is held back")
+	require.Contains(t, output, "spec.paused is true: the hub does not create, change or delete ManifestWorks; no changes are held back")
 }
 
 func (h *hub) isResumed(t *testing.T, _ string) {

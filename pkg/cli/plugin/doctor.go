@@ -139,7 +139,7 @@ func (d *doctor) leaving(ctx context.Context) error {
 		add(f.Remedy, "%s: %s", f.Object, f.What)
 	}
 	if len(d.found) == 0 {
-		d.ok("nothing to settle in %d ManifestWorkReplicaSets", len(objects.ReplicaSets))
+		d.ok("nothing to resolve in %d ManifestWorkReplicaSets", len(objects.ReplicaSets))
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ const ObservedWithin = 15 * time.Second
 
 const (
 	readLogs  = "run `kubectl mwrs doctor`, and read the logs of the Deployment cluster-manager-work-controller (beside OCM: work-rollback)"
-	alarmHub  = "nothing happens until a hub acts"
+	alarmHub  = "nothing changes until a work hub acts on this object"
 	lastKnown = "before that: "
 )
 

@@ -55,7 +55,7 @@ func TestDecide(t *testing.T) {
 			"(there are snapshots of v1.1.0): ManifestWorkReplicaSets are not reconciled; run the version that ran last, or delete the ConfigMap " +
 			"work-hub-current-version in this hub's namespace to continue with the existing state"},
 		"older, and no version is listed":       {"v1.0.0", "v1.2.0", "", Refuse, "", "no version has snapshots"},
-		"the recorded version is not a release": {"v1.0.0", "latest", "", Refuse, "", `the version that is recorded, "latest", cannot be read`},
+		"the recorded version is not a release": {"v1.0.0", "latest", "", Refuse, "", `the recorded version, "latest", can't be read`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var recorded map[string]string

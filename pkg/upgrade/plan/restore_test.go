@@ -112,8 +112,8 @@ func TestRestoreOfNoLedger(t *testing.T) {
 		"no JSON":          {"v1", "it is not a ledger"},
 		"null":             {"null", "it is the ledger of another object"},
 		"another object's": {`{"format":1,"owner":"other","seq":4}`, "it is the ledger of another object"},
-		"a later one":      {later, "it has the format 2, and this hub reads format 1"},
-		"no number":        {`{"format":1,"owner":"uid"}`, "it has the format 1 and the number 0"},
+		"a later one":      {later, "its format is 2, and this hub reads format 1"},
+		"no number":        {`{"format":1,"owner":"uid"}`, "it has format 1 and number 0"},
 		"too long":         {`{"format":1,"owner":"uid","seq":4}` + strings.Repeat(" ", 128<<10), "the maximum is 131072"},
 	} {
 		t.Run(name, func(t *testing.T) {

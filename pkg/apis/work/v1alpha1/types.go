@@ -265,8 +265,8 @@ type ManifestWorkReplicaSetStatus struct {
 	AbortedTime *metav1.Time `json:"abortedTime,omitempty"`
 
 	// revisions lists the revisions of this object with their states, newest first. If there are more than 16, the list has the current
-	// revision, the update revision, those that ManifestWorks have, and the newest of the others. It is empty if the hub may not read
-	// ControllerRevisions.
+	// revision, the update revision, those that ManifestWorks have, and the newest of the others. It is empty if the hub has no
+	// permission to read ControllerRevisions.
 	// +listType=map
 	// +listMapKey=name
 	// +optional
