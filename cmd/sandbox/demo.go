@@ -37,7 +37,7 @@ func newDemoCommand() *cobra.Command {
 	return cmd
 }
 
-// explain says where to look after a failure.
+// explain describes where to look after a failure.
 func (o *options) explain(ctx context.Context, err error, s *sandbox.Sandbox) error {
 	switch {
 	case ctx.Err() != nil:

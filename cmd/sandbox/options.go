@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/tools"
 )
 
-// defaultClusters is how many managed clusters there are, and the maximum number of whole ones that `up` starts unless it is told otherwise.
+// defaultClusters is how many managed clusters there are, and the maximum number of whole ones that `up` starts by default.
 const defaultClusters = 3
 
 // options are the flags of demo and up.

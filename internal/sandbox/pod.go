@@ -39,7 +39,7 @@ func PodCommand(ctx context.Context, group *process.Group, hub *controlplane.API
 	}
 	client, err := kubernetes.NewForConfig(hub.RESTConfig())
 	if err != nil {
-		return none, fmt.Errorf("making a client of %s: %w", hub.Name, err)
+		return none, fmt.Errorf("creating a client for %s: %w", hub.Name, err)
 	}
 	if err := pod.mount(ctx, client, container); err != nil {
 		return none, err
@@ -102,7 +102,7 @@ func expand(words []string, variables map[string]string) []string {
 // mount creates the container's volumes.
 func (p *pod) mount(ctx context.Context, client kubernetes.Interface, container *corev1.Container) error {
 	if err := os.MkdirAll(filepath.Join(p.dir, "tmp"), 0o700); err != nil {
-		return fmt.Errorf("making the directory of the Deployment %s: %w", p.deployment.Name, err)
+		return fmt.Errorf("creating the directory of the Deployment %s: %w", p.deployment.Name, err)
 	}
 	volumes := map[string]corev1.VolumeSource{}
 	for _, volume := range p.deployment.Spec.Template.Spec.Volumes {

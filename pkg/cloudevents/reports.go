@@ -191,7 +191,7 @@ func (t answerTask) perform(ctx context.Context, d *Driver) (again time.Duration
 	for _, work := range works {
 		// A work that the broker no longer accepts, because its size limit was lowered, must not hold back the others.
 		if err := d.resend(ctx, work.UID); err != nil && !apierrors.IsRequestEntityTooLargeError(err) {
-			return answerInterval, nil //nolint:nilerr // An agent asks when the broker is back, too.
+			return answerInterval, nil //nolint:nilerr // An agent also asks when the broker is available again.
 		}
 	}
 	return 0, d.link.ask(ctx, t.cluster)

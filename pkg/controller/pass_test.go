@@ -20,7 +20,7 @@ import (
 )
 
 // If a cache lags behind, the API server is asked about a few objects at a time, and about each at most once per interval. An object that
-// is gone, or that the cache shows in the meantime, delays no pass any longer.
+// is gone, or that the cache shows in the meantime, no longer delays a pass.
 func TestLateCachesAreAskedForInTurn(t *testing.T) {
 	clk := clocktesting.NewFakeClock(time.Unix(1000, 0))
 	asked := map[string]int{}

@@ -173,7 +173,7 @@ mwrs_revisions{mwrs_namespace="default",name="web"} 2
 # TYPE mwrs_paused gauge
 mwrs_paused{mwrs_namespace="default",name="bad"} 1
 mwrs_paused{mwrs_namespace="default",name="web"} 1
-# HELP mwrs_clusters_without_work [ALPHA] Selected clusters that have no ManifestWork during a pause, although their agents are heard over a broker. If an agent had one and lost it, it removes the objects after a while. The others have no series.
+# HELP mwrs_clusters_without_work [ALPHA] Selected clusters that have no ManifestWork during a pause, although their agents report over a broker. If an agent had one and lost it, it removes the objects after a while. The others have no series.
 # TYPE mwrs_clusters_without_work gauge
 mwrs_clusters_without_work{mwrs_namespace="default",name="web"} 3
 # HELP mwrs_approvals_pending [ALPHA] Decision groups of a ManifestWorkReplicaSet that wait for an approval. The others have no series.

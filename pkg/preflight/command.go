@@ -101,11 +101,11 @@ func (o *options) list(ctx context.Context) (*Objects, error) {
 	}
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making a client: %w", err)
+		return nil, fmt.Errorf("creating a client: %w", err)
 	}
 	metadatas, err := metadata.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making a client of ManifestWorks: %w", err)
+		return nil, fmt.Errorf("creating a client for ManifestWorks: %w", err)
 	}
 	return List(ctx, objects, metadatas)
 }

@@ -123,7 +123,7 @@ func awaiting(plan *rollout.Plan) string {
 		case !ref.SelectionKnown:
 			parts = append(parts, fmt.Sprintf("waiting for the decisions of Placement %s", ref.Name))
 		case len(ref.Undecided) > 0:
-			parts = append(parts, fmt.Sprintf("waiting for the progressDeadline of %s that Placement %s dropped during the rollout",
+			parts = append(parts, fmt.Sprintf("waiting for the progressDeadline of %s, which Placement %s dropped during the rollout",
 				rollout.Names(ref.Undecided), ref.Name))
 		}
 		if len(ref.Terminating) > 0 {

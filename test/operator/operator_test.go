@@ -257,7 +257,7 @@ func (h *hub) goesBack(t *testing.T) {
 	require.False(t, knowsAborts(h.definition(t)))
 	h.keepsHistoryWithoutTheCRD(t)
 
-	// Then forward again.
+	// Then back to this project's hub.
 	require.NoError(t, sandbox.Deploy(t.Context(), h.Plane.RESTConfig()))
 	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 	require.True(t, knowsAborts(h.definition(t)))

@@ -186,7 +186,7 @@ func (h *hub) rollsOut(t *testing.T, version string, quiet time.Duration) *workv
 	return h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
 }
 
-// quiet waits until the work hub has neither written nor tried to write anything for some time. A hub that loops never reaches this.
+// quiet waits until the work hub has neither written nor tried to write anything for a given time. A hub that loops never becomes quiet.
 func (h *hub) quiet(t *testing.T, duration time.Duration) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("no writes for %v", duration), func() error {

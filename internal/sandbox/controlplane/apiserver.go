@@ -73,7 +73,7 @@ func (s *APIServer) Start(ctx context.Context) error {
 	}
 	client, err := kubernetes.NewForConfig(s.RESTConfig())
 	if err != nil {
-		return errors.Join(fmt.Errorf("making a client of %s: %w", s.Name, err), child.Kill())
+		return errors.Join(fmt.Errorf("creating a client for %s: %w", s.Name, err), child.Kill())
 	}
 	ready := func(ctx context.Context) error {
 		return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
