@@ -104,8 +104,8 @@ func TestClusterManager(t *testing.T) {
 	require.Equal(t, "registry.example.com/work:v1.0.0", manager.Spec.WorkImagePullSpec, "the image in hub/kustomization.yaml")
 }
 
-// The hub may write only the one ConfigMap that it looks for, but a name can't restrict a create. It may also see which hubs are
-// installed.
+// TestRoleForTheVersion: the hub can read and patch only one ConfigMap. It can create any ConfigMap, because RBAC can't restrict a create
+// to a name. It can also see which hubs are installed.
 func TestRoleForTheVersion(t *testing.T) {
 	role, binding, all := &rbacv1.Role{}, &rbacv1.RoleBinding{}, &rbacv1.ClusterRoleBinding{}
 	rendered(t, "Role", role)

@@ -93,7 +93,7 @@ func (d *Driver) keep(work *workv1.ManifestWork) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.record(work.Namespace, work.UID)
-	defer s.release(r) // If the report is not kept.
+	defer s.release(r) // This has an effect only if the report is not kept.
 	var k kept
 	if r.kept != nil {
 		k = *r.kept

@@ -103,7 +103,7 @@ func TestExceeded(t *testing.T) {
 		exceeded  string
 	}{
 		"resources":             {at(maxResources-1, stars), ""},
-		"too many resources":    {at(maxResources, stars), "spec.manifestWorkTemplate.manifestConfigs of the two revisions name more than 8 resources that Thing a/x0 may belong to"},
+		"too many resources":    {at(maxResources, stars), "spec.manifestWorkTemplate.manifestConfigs of the two revisions name more than 8 resources that may be the one of Thing a/x0"},
 		"comparisons":           {at(500, unlike), ""},
 		"too many comparisons":  {at(501, unlike), "spec.manifestWorkTemplate.manifestConfigs of the two revisions have too many names with a *"},
 		"bytes":                 {[2]*workv1.ManifestWorkSpec{spec("2", "/ConfigMap a/x"), large(500<<10 - 300)}, ""},
