@@ -73,7 +73,7 @@ func TestWorkHandler(t *testing.T) {
 			asked: "ann c1 system:serviceaccount:default:admin",
 		},
 		"no answer": {
-			request: request(create, "", executed), failure: errors.New("boom"), code: 500, message: "try again: boom",
+			request: request(create, "", executed), failure: errors.New("boom"), code: 500, message: "(try again): boom",
 			asked: "ann c1 system:serviceaccount:default:admin",
 		},
 	} {

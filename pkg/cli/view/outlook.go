@@ -73,13 +73,13 @@ func (l *outlook) now() (facts []Fact) {
 		if limits.Deadline == 0 && open > 0 {
 			text := fmt.Sprintf("no deadline: the hub waits for %s indefinitely, because progressDeadline is None", countOf(open))
 			if endless = limits.Halted; endless {
-				text = "no deadline: does not change until a user acts, because progressDeadline is None"
+				text = "no deadline: the rollout does not change until a user acts, because progressDeadline is None"
 			}
 			facts = append(facts, Fact{Text: l.in(i) + text})
 		}
 	}
 	if l.ahead.Stalled && len(l.ahead.Failing) == 0 && !endless {
-		facts = append(facts, Fact{level: LevelBad, Text: "does not change until a user acts"})
+		facts = append(facts, Fact{level: LevelBad, Text: "the rollout does not change until a user acts"})
 	}
 	return facts
 }

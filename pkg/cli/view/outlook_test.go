@@ -88,7 +88,7 @@ func TestThen(t *testing.T) {
 		}},
 		"without a deadline": {"6", "None", nil, []string{
 			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
-			"now: no deadline: does not change until a user acts, because progressDeadline is None",
+			"now: no deadline: the rollout does not change until a user acts, because progressDeadline is None",
 		}},
 		"without a deadline, and not halted": {"10", "None", nil, []string{
 			"now: no deadline: the hub waits for 10 clusters indefinitely, because progressDeadline is None",
