@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// workImage is what the values of the pages name.
+	// workImage is the image in the values of the pages.
 	workImage = "registry.example.com/work:v1.0.0"
 	// valuesFile is the values file of the pages, for Helm and for clusteradm.
 	valuesFile = "../docs/examples/cluster-manager-values.yaml"
@@ -34,12 +34,12 @@ func clusterManager(t *testing.T, config *chart.ClusterManagerChartConfig) *oper
 			return manager
 		}
 	}
-	require.Fail(t, "the chart makes no ClusterManager")
+	require.Fail(t, "the chart creates no ClusterManager")
 	return nil
 }
 
-// values reads the values file of the pages over a configuration, as `clusteradm --cluster-manager-values-file` does. A key that the chart
-// does not know fails here: Helm and clusteradm ignore it without a word.
+// values overlays a configuration with the values file of the pages, as `clusteradm --cluster-manager-values-file` does. A key that the
+// chart does not know is an error here, but Helm and clusteradm silently ignore it.
 func values(t *testing.T, config *chart.ClusterManagerChartConfig) *chart.ClusterManagerChartConfig {
 	t.Helper()
 	content, err := os.ReadFile(valuesFile)
@@ -48,8 +48,8 @@ func values(t *testing.T, config *chart.ClusterManagerChartConfig) *chart.Cluste
 	return config
 }
 
-// upgrade is what `clusteradm upgrade clustermanager` renders for a hub: the images are those of the release, and the configurations those
-// that the ClusterManager has.
+// upgrade returns the values that `clusteradm upgrade clustermanager` renders for a hub: the images of the release, and the
+// configurations of the ClusterManager.
 func upgrade(manager *operatorv1.ClusterManager, release string) *chart.ClusterManagerChartConfig {
 	config := chart.NewDefaultClusterManagerChartConfig()
 	config.Images = chart.ImagesConfig{Registry: "quay.io/open-cluster-management", Tag: release}
@@ -62,7 +62,8 @@ func upgrade(manager *operatorv1.ClusterManager, release string) *chart.ClusterM
 	return config
 }
 
-// The values of the pages name the image and the feature gate, and leave everything else to OCM's chart. Each upgrade with them keeps both.
+// The values of the pages name the image and the feature gate, and leave everything else to OCM's chart. Each upgrade with them keeps
+// both.
 func TestChartKeepsTheImage(t *testing.T) {
 	manager := clusterManager(t, values(t, chart.NewDefaultClusterManagerChartConfig()))
 	for _, release := range []string{"", "v1.2.1", "v1.3.1"} {
@@ -78,7 +79,7 @@ func TestChartKeepsTheImage(t *testing.T) {
 	}
 }
 
-// Without the values an upgrade takes the image away, and keeps the feature gate: OCM's hub runs.
+// An upgrade without the values file replaces the image, and keeps the feature gate: OCM's hub runs.
 func TestChartTakesTheImage(t *testing.T) {
 	before := clusterManager(t, values(t, chart.NewDefaultClusterManagerChartConfig()))
 	after := clusterManager(t, upgrade(before, "v1.2.1"))
@@ -86,7 +87,7 @@ func TestChartTakesTheImage(t *testing.T) {
 	require.Equal(t, before.Spec.WorkConfiguration, after.Spec.WorkConfiguration)
 }
 
-// An upgrade without a values file keeps a feature gate that is off.
+// An upgrade without a values file does not enable a disabled feature gate.
 func TestChartKeepsTheGateOff(t *testing.T) {
 	before := clusterManager(t, values(t, chart.NewDefaultClusterManagerChartConfig()))
 	before.Spec.WorkConfiguration.FeatureGates[0].Mode = operatorv1.FeatureGateModeTypeDisable
@@ -94,7 +95,7 @@ func TestChartKeepsTheGateOff(t *testing.T) {
 	require.Equal(t, before.Spec.WorkConfiguration, after.Spec.WorkConfiguration)
 }
 
-// With a registry of one's own, as clusteradm 1.2 can be told, every image of the hub comes from there, the work image among them.
+// With a custom registry, which clusteradm 1.2 supports, all images of the hub come from that registry, including the work image.
 func TestChartTakesARegistry(t *testing.T) {
 	config := chart.NewDefaultClusterManagerChartConfig()
 	config.Images = chart.ImagesConfig{Registry: "registry.example.com/hub", Tag: "v1.2.1"}

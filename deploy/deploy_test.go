@@ -24,10 +24,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/policy"
 )
 
-// The role of the hub, beside those of people.
+// hubRole is the role of the hub, in addition to the user roles.
 const hubRole = "open-cluster-management:cluster-manager-work:revisions"
 
-// rendered returns the one object of a kind, or of a kind and a name.
+// rendered returns the only object of a kind, or of a kind and a name.
 func rendered(t *testing.T, kind string, into any, name ...string) {
 	t.Helper()
 	objects, err := Render()
@@ -59,14 +59,14 @@ func TestRender(t *testing.T) {
 	hub, err := RenderHub()
 	require.NoError(t, err)
 	require.Len(t, hub, 1)
-	require.Equal(t, "ClusterManager", hub[0].GetKind(), "whoever owns it applies the rest of deploy/ without it")
+	require.Equal(t, "ClusterManager", hub[0].GetKind(), "another owner of the ClusterManager applies the rest of deploy/ without it")
 
 	both, err := Render()
 	require.NoError(t, err)
 	require.Equal(t, append(base, hub...), both, "the image comes last")
 }
 
-// The operator compares the annotation with its own version, and writes its own CRD unless the annotation's is higher.
+// The operator compares the annotation with its own version, and writes its own CRD unless the annotation has a higher version.
 func TestNoOperatorIsLater(t *testing.T) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	rendered(t, "CustomResourceDefinition", crd)
@@ -79,7 +79,7 @@ func TestNoOperatorIsLater(t *testing.T) {
 	}
 }
 
-// Beside the annotation it is the CRD that was generated.
+// Except for the annotation, this is the generated CRD.
 func TestTheCRDIsTheGeneratedOne(t *testing.T) {
 	crd, generated := &apiextensionsv1.CustomResourceDefinition{}, &apiextensionsv1.CustomResourceDefinition{}
 	rendered(t, "CustomResourceDefinition", crd)
@@ -88,7 +88,7 @@ func TestTheCRDIsTheGeneratedOne(t *testing.T) {
 	require.Equal(t, generated.Spec, crd.Spec)
 }
 
-// A field that the operator's API doesn't know would be dropped without a word.
+// The operator would silently drop a field that its API doesn't know.
 func TestClusterManager(t *testing.T) {
 	raw, err := files.ReadFile("hub/clustermanager.yaml")
 	require.NoError(t, err)
@@ -101,10 +101,11 @@ func TestClusterManager(t *testing.T) {
 	kustomization, err := files.ReadFile("hub/kustomization.yaml")
 	require.NoError(t, err)
 	require.True(t, bytes.Contains(kustomization, []byte("newName: registry.example.com/work\n")))
-	require.Equal(t, "registry.example.com/work:v1.0.0", manager.Spec.WorkImagePullSpec, "what hub/kustomization.yaml names in images")
+	require.Equal(t, "registry.example.com/work:v1.0.0", manager.Spec.WorkImagePullSpec, "the image in hub/kustomization.yaml")
 }
 
-// The hub may write the one ConfigMap that it looks for, and no other. A name can't restrict a create. It may also see which hubs are installed.
+// TestRoleForTheVersion: the hub can read and patch only one ConfigMap. It can create any ConfigMap, because RBAC can't restrict a create
+// to a name. It can also see which hubs are installed.
 func TestRoleForTheVersion(t *testing.T) {
 	role, binding, all := &rbacv1.Role{}, &rbacv1.RoleBinding{}, &rbacv1.ClusterRoleBinding{}
 	rendered(t, "Role", role)
@@ -121,7 +122,7 @@ func TestRoleForTheVersion(t *testing.T) {
 	require.Equal(t, binding.Subjects[0].Namespace, binding.Namespace)
 }
 
-// docs/flags.md says which validation to remove for --owner-key-hash.
+// docs/flags.md describes which validation to remove for --owner-key-hash.
 func TestFirstValidationLimitsTheName(t *testing.T) {
 	policy := &admissionv1.ValidatingAdmissionPolicy{}
 	rendered(t, "ValidatingAdmissionPolicy", policy, "manifestworkreplicasets.work.open-cluster-management.io")
@@ -131,7 +132,7 @@ func TestFirstValidationLimitsTheName(t *testing.T) {
 	}
 }
 
-// The patch for OCM's tree gives the work controller, and the operator that grants it, the rights that deploy gives.
+// The patch for OCM's tree grants the permissions of deploy/ to the work controller, and to the operator that grants them.
 func TestPatchGrantsTheSameRights(t *testing.T) {
 	role := &rbacv1.ClusterRole{}
 	rendered(t, "ClusterRole", role, hubRole)
@@ -153,16 +154,16 @@ func TestPatchGrantsTheSameRights(t *testing.T) {
 		require.NoError(t, yaml.UnmarshalStrict([]byte(added.String()), &rules), name)
 		granted[name] = append(granted[name], rules...)
 	}
-	// OCM's operator may read ManagedClusters already, and so it may grant that.
+	// OCM's operator already has permission to read ManagedClusters, so it may grant this permission.
 	lacks := slices.DeleteFunc(slices.Clone(role.Rules), func(rule rbacv1.PolicyRule) bool { return slices.Contains(rule.Resources, "managedclusters") })
 	require.Equal(t, map[string][]rbacv1.PolicyRule{
 		"clusterrole.yaml":                           role.Rules,
-		"cluster_role.yaml":                          slices.Repeat(lacks, 2), // of the operator's kustomization, and of its chart
+		"cluster_role.yaml":                          slices.Repeat(lacks, 2), // In the operator's kustomization, and in its chart.
 		"cluster-manager.clusterserviceversion.yaml": lacks,
 	}, granted)
 }
 
-// The policies of ManifestWorkReplicaSets are those that `make generate` makes.
+// The policies of ManifestWorkReplicaSets are those that `make generate` generates.
 func TestThePoliciesAreTheGeneratedOnes(t *testing.T) {
 	want, err := policy.YAML()
 	require.NoError(t, err)

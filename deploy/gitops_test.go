@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Deleting either would take every ManifestWorkReplicaSet of the hub, and the workloads: no GitOps tool does it by itself. The rest of
-// deploy/ may go.
+// Deleting the CRD or the ClusterManager would delete every ManifestWorkReplicaSet of the hub, and the workloads, so no GitOps tool may
+// delete them. It may delete the rest of deploy/.
 func TestNoToolDeletesTheHub(t *testing.T) {
 	objects, err := Render()
 	require.NoError(t, err)

@@ -18,8 +18,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook"
 )
 
-// The policy for known addresses of the API servers opens the port of the webhooks to these alone, and changes nothing else. An API server takes it
-// only when it names addresses.
+// The policy for known addresses of the API servers opens the port of the webhooks only to these addresses, and changes nothing else. An
+// API server accepts the policy only if it names addresses.
 func TestNetworkPolicyForAPIServers(t *testing.T) {
 	render := func(dir string) map[string]networkingv1.NetworkPolicySpec {
 		objects, err := deploy.Kustomize(dir)
@@ -42,8 +42,8 @@ func TestNetworkPolicyForAPIServers(t *testing.T) {
 	require.Equal(t, open, bounded)
 }
 
-// The policies select the pods of the operator's Deployments. The webhooks are open to API servers, wherever they run, and metrics only to a
-// namespace for monitoring.
+// The policies select the pods of the operator's Deployments. The webhooks are open to API servers, wherever they run, and metrics only
+// to a namespace for monitoring.
 func TestNetworkPolicies(t *testing.T) {
 	content, err := os.ReadFile("network/networkpolicy.yaml")
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestNetworkPolicies(t *testing.T) {
 	for _, document := range bytes.Split(content, []byte("\n---\n")) {
 		policy := networkingv1.NetworkPolicy{}
 		require.NoError(t, yaml.UnmarshalStrict(document, &policy))
-		require.Equal(t, []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, policy.Spec.PolicyTypes, "what the hub calls is not bounded")
+		require.Equal(t, []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, policy.Spec.PolicyTypes, "egress of the hub is not restricted")
 		policies[policy.Name] = policy.Spec
 	}
 	require.Len(t, policies, 2)

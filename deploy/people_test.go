@@ -8,8 +8,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Each role for people may all that the one before it may. None reads Secrets or the ManifestWorks of all clusters, and none writes what the
-// hub alone writes.
+// Each user role includes the permissions of the previous role. None can read Secrets or the ManifestWorks of all clusters, and none can
+// write objects that only the hub writes.
 func TestRolesForPeople(t *testing.T) {
 	before := map[string]bool{}
 	for _, test := range []struct {
@@ -49,13 +49,13 @@ func TestRolesForPeople(t *testing.T) {
 		}
 		require.ElementsMatch(t, test.more, more, test.name)
 		for right := range before {
-			require.True(t, may[right], "%s may not %s", test.name, right)
+			require.True(t, may[right], "%s has no permission to %s", test.name, right)
 		}
 		before = may
 	}
 }
 
-// Who approves may write no spec.
+// Approvers can't write the spec.
 func TestRoleOfApprovers(t *testing.T) {
 	role := &rbacv1.ClusterRole{}
 	rendered(t, "ClusterRole", role, "mwrs-approver")
@@ -66,7 +66,7 @@ func TestRoleOfApprovers(t *testing.T) {
 	}, role.Rules)
 }
 
-// Nobody is given a role for people: an administrator binds them.
+// No user role is bound: an administrator binds it.
 func TestRolesForPeopleAreUnbound(t *testing.T) {
 	objects, err := Render()
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// recordingGo stands in for the Go command: it writes down what `go test` was to do, and lists packages as the real one does.
+// recordingGo stands in for the Go command: it records the arguments of `go test`, and lists packages as the real command does.
 const recordingGo = `#!/bin/sh
 case "$1" in
 test) shift; echo "CGO_ENABLED=$CGO_ENABLED PLANES=$TEST_CONTROL_PLANES $*" >> '%s' ;;
@@ -29,7 +29,7 @@ esac
 
 const module = "github.com/open-cluster-management-io/work-rollback/"
 
-// testRun is one `go test`.
+// testRun is one call of `go test`.
 type testRun struct {
 	race, vets bool
 	planes     string
@@ -37,16 +37,16 @@ type testRun struct {
 	flags      []string
 }
 
-// testRuns returns what targets of the Makefile have the Go command test.
+// testRuns returns the calls of `go test` by targets of the Makefile.
 func testRuns(t *testing.T, arguments ...string) (runs []testRun) {
 	t.Helper()
 	command, err := exec.LookPath("go")
 	require.NoError(t, err)
 	bin, record := t.TempDir(), filepath.Join(t.TempDir(), "record")
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "go"), fmt.Appendf(nil, recordingGo, record, command), 0o755)) //nolint:gosec // It is run.
-	// The tools are there, or are not needed.
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "go"), fmt.Appendf(nil, recordingGo, record, command), 0o755)) //nolint:gosec // It is executed.
+	// The tools exist, or are not needed.
 	run := exec.CommandContext(t.Context(), "make", append([]string{"-C", root, "-o", "tools", "-o", "release-tools"}, arguments...)...)
-	run.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool { // This test runs in a `make test` of its own.
+	run.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool { // This test itself runs in a `make test`.
 		name, _, _ := strings.Cut(variable, "=")
 		return slices.Contains([]string{"MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "ONCE", "CGO_ENABLED", "TEST_CONTROL_PLANES"}, name)
 	})
@@ -78,7 +78,7 @@ func testRuns(t *testing.T, arguments ...string) (runs []testRun) {
 	return runs
 }
 
-// tested are the packages of this module that have tests, without its name.
+// tested are the packages of this module that have tests, without the module's name.
 var tested = sync.OnceValues(func() (packages []string, err error) {
 	list := exec.Command("go", "list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}", "./...")
 	list.Dir = root
@@ -89,7 +89,8 @@ var tested = sync.OnceValues(func() (packages []string, err error) {
 	return packages, err
 })
 
-// packagesWithTests returns those that a pattern of the Go command means: a package, or ./x/... for all below a directory.
+// packagesWithTests returns the packages with tests that match patterns of the Go command: a package, or ./x/... for all packages below a
+// directory.
 func packagesWithTests(t *testing.T, patterns ...string) (found []string) {
 	t.Helper()
 	all, err := tested()
@@ -118,7 +119,7 @@ func isRare(name string) bool {
 	return regexp.MustCompile(`^test/(release|benchmark)(/|$)`).MatchString(name)
 }
 
-// `make test` and `make test-all` leave no test out, and a person needs no C compiler before the second.
+// `make test` and `make test-all` together run all tests, and only the second one requires a C compiler.
 func TestEveryTestHasATarget(t *testing.T) {
 	played := map[string]bool{}
 	for _, run := range testRuns(t, "test") {
@@ -142,7 +143,7 @@ func TestEveryTestHasATarget(t *testing.T) {
 	require.Equal(t, []string{"own", ""}, planes, "`make test` has those on shared control planes, and the race detector sees all")
 }
 
-// .ci/run tests each package once, with the target that the README names among others, and leaves to the night what nightly.yaml has.
+// .ci/run tests each package once, with `make test` among other targets, and omits the tests that nightly.yaml runs.
 func TestCIRunsEachTestOnce(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join(root, ".ci/run"))
 	require.NoError(t, err)
@@ -164,7 +165,7 @@ func TestCIRunsEachTestOnce(t *testing.T) {
 			times[name]++
 		}
 	}
-	// Those on control planes of their own would slow down the others, whose deadlines are of seconds.
+	// Tests with their own control planes would slow down the other tests, whose deadlines are seconds.
 	wanted := map[string]int{"test/integration: shared": 1, "test/integration: own": 1}
 	for _, name := range everyPackage(t) {
 		if !isRare(name) && name != "test/integration" {
@@ -174,7 +175,7 @@ func TestCIRunsEachTestOnce(t *testing.T) {
 	require.Equal(t, wanted, times)
 }
 
-// The race detector sees each package of the product that starts goroutines or has locks.
+// The race detector runs on each package of the product that starts goroutines or has locks.
 func TestTheRaceDetectorSeesWhatRunsInParallel(t *testing.T) {
 	raced := []string{}
 	for _, run := range testRuns(t, "race") {
@@ -201,7 +202,7 @@ func directories(t *testing.T, below string) (found []string) {
 	return found
 }
 
-// runsInParallel returns what shows that a package starts goroutines or has locks; empty for none.
+// runsInParallel returns the evidence that a package starts goroutines or has locks; empty for none.
 func runsInParallel(t *testing.T, directory string) (found string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(directory, "*.go"))

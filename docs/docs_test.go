@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// root of the repository, from here.
+// root is the path to the root of the repository.
 const root = ".."
 
-// unmarked are the blocks of the README, which has no room for markers: its first page is for people.
+// unmarked are the blocks of the README, which have no markers because the README is the first page for readers.
 var unmarked = map[string]string{
 	"make demo\n": Make,
 }
@@ -31,7 +31,7 @@ func fenced(t *testing.T) []Block {
 	return blocks
 }
 
-// Every block of commands is run by test/docs, or says why it is not.
+// Every block of commands is run by test/docs, or has a marker that explains why it is not.
 func TestCommandsAreMarked(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ var (
 	stable = regexp.MustCompile(`(?m)^<a id="([a-z0-9-]+)"></a>$`)
 )
 
-// anchor is what GitHub makes of a heading.
+// anchor returns the anchor that GitHub generates for a heading.
 func anchor(title string) string {
 	kept := strings.Map(func(r rune) rune {
 		switch {
@@ -102,7 +102,7 @@ func anchors(page string) []string {
 	return found
 }
 
-// Links lead to files and headings that are there.
+// Links lead to existing files and headings.
 func TestLinks(t *testing.T) {
 	pages, err := Pages(root)
 	require.NoError(t, err)
@@ -129,12 +129,12 @@ func TestLinks(t *testing.T) {
 }
 
 var (
-	// drawn is a line of text in a picture, and styled a tag inside it.
+	// drawn matches a line of text in a picture, and styled matches a tag inside it.
 	drawn  = regexp.MustCompile(`(?m)^<tspan x="16" dy="20">(.*)</tspan>$`)
 	styled = regexp.MustCompile(`<[^>]*>`)
 )
 
-// The README's picture shows what the plugin prints, line by line.
+// The README's picture shows the output of the plugin, line by line.
 func TestThePictureShowsTheScreen(t *testing.T) {
 	picture, err := os.ReadFile(filepath.Join(root, "docs/images/demo.svg"))
 	require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestThePictureShowsTheScreen(t *testing.T) {
 	require.Equal(t, string(screen), shown.String(), "edit the lines of docs/images/demo.svg by hand")
 }
 
-// Every page can be found: the README, or a page that it leads to, has a link to it.
+// Every page can be found: the README, or a page that can be reached from it, has a link to it.
 func TestEveryPageIsLinked(t *testing.T) {
 	pages, err := Pages(root)
 	require.NoError(t, err)
@@ -162,11 +162,11 @@ func TestEveryPageIsLinked(t *testing.T) {
 		}
 	}
 	for path := range pages {
-		require.Contains(t, reached, path, "no page leads there from the README")
+		require.Contains(t, reached, path, "no chain of links leads there from the README")
 	}
 }
 
-// Lines of prose wrap, so that a difference shows what changed. Tables, blocks, headings and single long words can't wrap.
+// Lines of prose wrap, so that diffs are readable. Tables, blocks, headings and single long words can't wrap.
 func TestProseWraps(t *testing.T) {
 	pages, err := Pages(root)
 	require.NoError(t, err)
@@ -206,7 +206,7 @@ func TestBlocks(t *testing.T) {
 	require.ErrorContains(t, err, "x.md:1 is not closed")
 }
 
-// The table of the house in CONTRIBUTING.md has a row for every package that a person may look for.
+// The tables in CONTRIBUTING.md have a row for every package that a contributor may look for.
 func TestTheHouseHasEveryRoom(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 
 const customizations = "work.open-cluster-management.io_ManifestWorkReplicaSet"
 
-// argoCD is what deploy/argocd gives Argo CD.
+// argoCD is the configuration of Argo CD in deploy/argocd.
 type argoCD struct {
 	Health  string
 	Actions struct {
@@ -44,7 +44,7 @@ func readArgoCD(t *testing.T) (scripts argoCD) {
 	return scripts
 }
 
-// The ConfigMap has the scripts of the files, which have the layout of Argo CD's own tree.
+// The ConfigMap has the same scripts as the files, which have the layout of Argo CD's own repository.
 func TestScriptsOfArgoCD(t *testing.T) {
 	scripts := readArgoCD(t)
 	files := map[string]string{"health.lua": scripts.Health, "actions/discovery.lua": scripts.Actions.Discovery}
@@ -80,7 +80,7 @@ func toLua(t *testing.T, value any) string {
 	return "{" + items.String() + "}"
 }
 
-// toJSON is a function in Lua. The items of a list have their numbers as keys.
+// toJSON is a Lua function. The items of a list have their numbers as keys.
 const toJSON = `
 function toJSON(value)
   if type(value) == "string" then return string.format("%q", value) end
@@ -91,13 +91,13 @@ function toJSON(value)
 end
 `
 
-// run decodes what a script returns for an object.
+// run decodes the result of a script for an object.
 func run(t *testing.T, script, object string, returned any) {
 	t.Helper()
 	parsed := map[string]any{}
 	require.NoError(t, yaml.Unmarshal([]byte(object), &parsed))
 	if parsed["spec"] == nil {
-		parsed["spec"] = map[string]any{} // The API server has one of each object.
+		parsed["spec"] = map[string]any{} // Argo CD has its own copy of each object.
 	}
 	file := filepath.Join(t.TempDir(), "script.lua")
 	program := fmt.Sprintf("%s\nobj = %s\nfunction run()\n%s\nend\nprint(toJSON(run()))\n", toJSON, toLua(t, parsed), script)
@@ -107,7 +107,7 @@ func run(t *testing.T, script, object string, returned any) {
 	require.NoError(t, json.Unmarshal(output, returned), string(output))
 }
 
-// Argo CD comes to what kstatus comes to, at each stage.
+// At each stage, Argo CD's health check agrees with kstatus.
 func TestHealthCheckOfArgoCD(t *testing.T) {
 	script := readArgoCD(t).Health
 	require.NotEmpty(t, script)
@@ -144,7 +144,7 @@ func TestHealthCheckOfArgoCD(t *testing.T) {
 	}
 }
 
-// Each stage offers the actions that do something there.
+// Each stage offers the actions that have an effect.
 func TestActionsOfArgoCDAreOffered(t *testing.T) {
 	script := readArgoCD(t).Actions.Discovery
 	for name, tc := range map[string]struct {
@@ -175,7 +175,7 @@ func TestActionsOfArgoCDAreOffered(t *testing.T) {
 	}
 }
 
-// Each action changes one field, to a value that the API server takes.
+// Each action changes one field, to a value that the API server accepts.
 func TestActionsOfArgoCD(t *testing.T) {
 	type changed struct {
 		Spec   struct{ Paused *bool }

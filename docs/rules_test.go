@@ -21,7 +21,7 @@ const rulesPage = "docs/contributing/rules.md"
 var (
 	ruleHeading = regexp.MustCompile(`(?m)^<a id="([rp]\d+[a-z]?)"></a>\n\n### ([RP]\d+[a-z]?): \S.*$`)
 	ruleName    = regexp.MustCompile(`\b[RP]\d{1,2}\b`)
-	// carriedOut is a file and what it declares; shownBy is a package and its tests.
+	// carriedOut matches a file and its declarations, and shownBy matches a package and its tests.
 	carriedOut = regexp.MustCompile("`([a-z0-9/_]+\\.go)`\\s\\(([^)]*)\\)")
 	shownBy    = regexp.MustCompile("`([a-z0-9/]+)`:\\s((?:`(?:Test|Benchmark)\\w+`(?:,\\s)?)+)")
 	quoted     = regexp.MustCompile("`(\\w+)`")
@@ -46,14 +46,14 @@ func ruleSections(t *testing.T) map[string]string {
 		section, _, _ := strings.Cut(page[at[0]:end], "\n## ")
 		name := page[at[4]:at[5]]
 		require.Equal(t, strings.ToLower(name), page[at[2]:at[3]], "the anchor of %s", name)
-		require.NotContains(t, sections, name, "%s is there twice", name)
+		require.NotContains(t, sections, name, "%s exists twice", name)
 		sections[name] = section
 	}
 	require.Len(t, sections, strings.Count(page, "\n### "), "every heading names a rule and has an anchor")
 	return sections
 }
 
-// Every rule leads to code and tests that are there.
+// Every rule leads to existing code and tests.
 func TestRulesLeadSomewhere(t *testing.T) {
 	for rule, section := range ruleSections(t) {
 		files, packages := carriedOut.FindAllStringSubmatch(section, -1), shownBy.FindAllStringSubmatch(section, -1)
@@ -77,7 +77,7 @@ func TestRulesLeadSomewhere(t *testing.T) {
 	}
 }
 
-// differences are the tests that show each difference between OCM's hub and this one that docs/upgrade.md names, by their packages.
+// differences are the tests of each difference between OCM's hub and this hub that docs/upgrade.md lists, by package.
 var differences = map[string]map[string][]string{
 	"Degraded":                   {"pkg/work": {"TestAssess"}, "test/integration": {"TestDayOfTheSwap"}},
 	"Available":                  {"pkg/work": {"TestAssess"}, "test/integration": {"TestDayOfTheSwap"}},
@@ -89,7 +89,7 @@ var differences = map[string]map[string][]string{
 	"More than 64 placementRefs": {"test/simulation": {"TestIgnoredPlacementRefs"}, "test/webhook": {"TestCrowdedObjectsStayWritable"}},
 }
 
-// Every difference between OCM's hub and this one is shown by tests that are there.
+// Every difference between OCM's hub and this hub is shown by existing tests.
 func TestDifferencesAreShown(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs/upgrade.md"))
 	require.NoError(t, err)
@@ -111,7 +111,7 @@ func TestDifferencesAreShown(t *testing.T) {
 	}
 }
 
-// names are those in the second part of what was found.
+// names returns the quoted names in the second group of each match.
 func names(found [][]string) []string {
 	var all []string
 	for _, match := range found {
@@ -159,7 +159,7 @@ func TestRulesAreExplained(t *testing.T) {
 	require.Greater(t, len(named), 20)
 }
 
-// A function names one rule at most: its comment says in words what it has to do with others.
+// A function names at most one rule. Its comment describes the relation to other rules in words.
 func TestFunctionsNameOneRule(t *testing.T) {
 	functions := 0
 	for _, dir := range []string{"cmd", "internal", "pkg"} {

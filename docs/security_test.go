@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every test that SECURITY.md names is there, and each row of its trust model names one that tries to exceed it.
+// Every test that SECURITY.md names exists, and each row of its trust model names a test that tries to exceed it.
 func TestSecurityIsShown(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "SECURITY.md"))
 	require.NoError(t, err)
@@ -35,14 +35,14 @@ func TestSecurityIsShown(t *testing.T) {
 	}
 }
 
-// Every test that a page names is there, and each row of capabilities.md names one.
+// Every test that a page names exists, and each row of capabilities.md names a test.
 func TestPagesNameTestsThatExist(t *testing.T) {
 	pages, err := Pages(root)
 	require.NoError(t, err)
 	declared := declaredTests(t)
 	for path, page := range pages {
 		for _, name := range testName.FindAllString(page, -1) {
-			// A command may run all tests whose names begin like that.
+			// A command may run all tests whose names start with this text.
 			require.True(t, declared[name] || strings.Contains(page, " -run "+name+"`") && beginsOne(declared, name),
 				"%s names %s: there is no such test", path, name)
 		}

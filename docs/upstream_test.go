@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// upstream.md says how long each slice for OCM is. None has more than 1,500 lines, for the sake of its reviewers.
+// upstream.md gives the length of each slice for OCM. No slice has more than 1,500 lines, so that reviewers can read it.
 func TestSizesOfSlices(t *testing.T) {
 	page, err := os.ReadFile("contributing/upstream.md")
 	require.NoError(t, err)

@@ -14,10 +14,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/tooltest"
 )
 
-// workflow is what these tests look at in a file of .github/workflows.
+// workflow holds the parts of a file in .github/workflows that these tests read.
 type workflow struct {
 	Name string `json:"name"`
-	// On is the key "on", which YAML 1.1 takes for a boolean; GitHub does not.
+	// On is the key "on". YAML 1.1 reads it as a boolean, but GitHub does not.
 	On          any               `json:"true"`
 	Permissions map[string]string `json:"permissions"`
 	Jobs        map[string]struct {
@@ -38,7 +38,7 @@ type workflow struct {
 	} `json:"jobs"`
 }
 
-// pinned is an action at a commit: a tag can be moved to other code.
+// pinned matches an action at a commit, because a tag can be moved to other code.
 var pinned = regexp.MustCompile(`^[\w-]+/[\w/-]+@[0-9a-f]{40}$`)
 
 func workflows(t *testing.T) map[string]workflow {
@@ -49,7 +49,7 @@ func workflows(t *testing.T) map[string]workflow {
 	for _, path := range paths {
 		content, err := os.ReadFile(path)
 		require.NoError(t, err)
-		// Strictly first: a key that is there twice is an error, also where the type doesn't look.
+		// Strict decoding comes first: a duplicate key is an error, even in a part that the type does not have.
 		var whole map[string]any
 		require.NoError(t, yaml.UnmarshalStrict(content, &whole), path)
 		var w workflow
@@ -60,24 +60,24 @@ func workflows(t *testing.T) map[string]workflow {
 	return all
 }
 
-// The workflows run what a person runs: targets of the Makefile, with the Go version of go.mod.
+// The workflows run the same commands as users: targets of the Makefile, with the Go version in go.mod.
 func TestWorkflows(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	require.NoError(t, err)
 	made, fuzzed := map[string]string{}, map[string]string{}
 	for file, w := range workflows(t) {
 		require.NotNil(t, w.On, file)
-		require.Equal(t, map[string]string{"contents": "read"}, w.Permissions, "%s: it needs to write nothing", file)
+		require.Equal(t, map[string]string{"contents": "read"}, w.Permissions, "%s: it needs no write permission", file)
 		for name, job := range w.Jobs {
 			if file+": "+name != "release.yaml: publish" {
-				require.Empty(t, job.Permissions, "%s: %s needs to write nothing", file, name)
+				require.Empty(t, job.Permissions, "%s: %s needs no write permission", file, name)
 			}
 			if job.Uses != "" {
 				require.FileExists(t, filepath.Join(root, job.Uses))
 				continue
 			}
 			require.NotEmpty(t, job.RunsOn, "%s: %s", file, name)
-			require.NotZero(t, job.TimeoutMinutes, "%s: %s may run for ever", file, name)
+			require.NotZero(t, job.TimeoutMinutes, "%s: %s may run forever", file, name)
 			goVersion := false
 			for _, step := range job.Steps {
 				if step.Uses != "" {
@@ -111,8 +111,8 @@ func TestWorkflows(t *testing.T) {
 	require.Contains(t, workflows(t)["nightly.yaml"].On, "schedule")
 }
 
-// A tag is published after CI, in an environment for which the repository settings require an approval. Only that job has the identity that
-// signs and the permissions to publish.
+// A tag is published after CI, in an environment for which the repository settings can require an approval. Only that job has the
+// identity that signs, and the permissions to publish.
 func TestReleaseNeedsCIAndAnEnvironment(t *testing.T) {
 	all := workflows(t)
 	release := all["release.yaml"]
@@ -142,15 +142,15 @@ func TestReleaseNeedsCIAndAnEnvironment(t *testing.T) {
 			require.Equal(t, false, step.With["cache"], "a cache that other workflows write could change the release")
 		}
 	}
-	// The Makefile sets the names of the image and the repository, also for a fork.
+	// The Makefile sets the names of the image and the repository, even in a fork.
 	require.Equal(t, []string{"release-tools", `publish VERSION="$GITHUB_REF_NAME"`}, made)
 	// checksums.txt has the checksums of all files except mwrs.yaml.
 	require.Equal(t, []string{"${{ steps.image.outputs.name }}", "_output/release/checksums.txt", "_output/release/mwrs.yaml"}, attested)
-	// Until everything is attested, the release is a draft: .goreleaser.yaml.
+	// The release is a draft until everything is attested (.goreleaser.yaml).
 	require.Equal(t, `gh release edit "$GITHUB_REF_NAME" --draft=false`, publish.Steps[len(publish.Steps)-1].Run)
 }
 
-// actionlint knows the expressions, the events and the inputs of GitHub's workflows. CI builds it.
+// actionlint checks the expressions, the events and the inputs of GitHub's workflows. CI builds it.
 func TestActionlint(t *testing.T) {
 	actionlint := tooltest.Path(t, root, "actionlint", "actionlint")
 	files, err := filepath.Glob(filepath.Join(root, ".github/workflows/*.y*ml"))
@@ -160,7 +160,7 @@ func TestActionlint(t *testing.T) {
 	require.NoError(t, err, "%s", output)
 }
 
-// Every Go module, and the actions of the workflows, get their updates proposed.
+// Updates are proposed for every Go module, and for the actions of the workflows.
 func TestDependencyUpdates(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(root, ".github/dependabot.yml"))
 	require.NoError(t, err)
@@ -183,7 +183,7 @@ func TestDependencyUpdates(t *testing.T) {
 	require.Equal(t, "github-actions", config.Updates[1].Ecosystem)
 }
 
-// Nothing that is deployed has a tag that means another image tomorrow.
+// No deployed image has a tag that may name another image tomorrow.
 func TestNothingDeployedIsLatest(t *testing.T) {
 	require.NoError(t, filepath.WalkDir(filepath.Join(root, "deploy"), func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" {
@@ -195,7 +195,7 @@ func TestNothingDeployedIsLatest(t *testing.T) {
 	}))
 }
 
-// Exactly the releases of OCM that the table of upgrade.md names are tested.
+// The tests cover exactly the releases of OCM in the table of upgrade.md.
 func TestEachReleaseOfOCMIsTried(t *testing.T) {
 	page, err := os.ReadFile("upgrade.md")
 	require.NoError(t, err)

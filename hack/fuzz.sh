@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for a time, one after the other: Go fuzzes one at a time.
+# Runs every fuzz target for the given time, one after the other: Go fuzzes one at a time.
 # Usage: hack/fuzz.sh 1m [package ...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +15,8 @@ for package in $(go list "$@"); do
 	for target in $(grep '^Fuzz' <<<"$listed" || true); do
 		echo "$package $target"
 		if ! go test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "$time" 2>&1 | tee "$log"; then
-			# Go reports a target that is busy when its time ends as failed. One that found something names the input.
+			# If the time ends while a target is busy, Go reports a failure. If the target found an error, the output names the
+			# input.
 			grep -q '^ *context deadline exceeded$' "$log" && ! grep -q 'Failing input written' "$log" || exit 1
 		fi
 	done

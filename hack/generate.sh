@@ -16,8 +16,8 @@ tools=$(hack/tools/build.sh codegen)
 work=$(mktemp -d)
 trap 'rm -rf "${work}"' EXIT
 "${tools}/controller-gen" crd:crdVersions=v1 paths=./pkg/apis/... output:crd:dir="${work}"
-# controller-gen names its files <group>_<plural>.yaml. OCM's bundles name a CRD <group>_<plural>.crd.yaml, and
-# whoever replaces upstream's file with this one looks for that name.
+# controller-gen names its files <group>_<plural>.yaml. OCM's bundles name a CRD <group>_<plural>.crd.yaml, and tools
+# that replace upstream's file with this one look for that name.
 rm -f "${crds}"/*.crd.yaml
 for file in "${work}"/*.yaml; do
     mv "${file}" "${crds}/$(basename "${file}" .yaml).crd.yaml"

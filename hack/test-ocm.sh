@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds this project against a checkout of OCM instead of the release that go.mod names, and runs the tests that meet OCM:
+# Builds this project against a checkout of OCM instead of the release that go.mod names, and runs the tests that involve OCM:
 #   hack/test-ocm.sh CHECKOUT [PACKAGE...]
-# All that it writes is in _output/ocm: a copy of the checkout, and a module file that names the copy. RUN narrows the tests by name.
+# It writes only to _output/ocm: a copy of the checkout, and a module file that names the copy. RUN selects tests by name.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -13,7 +13,7 @@ packages=("$@")
 	./deploy ./cmd/work ./pkg/hub/... ./pkg/webhook/... ./pkg/cloudevents/... ./internal/sandbox/... ./test/simulation ./test/webhook ./test/operator/... ./test/integration
 )
 
-# They are built from modules of their own, by the module files that git has.
+# The tools are built from their own modules, with the module files in git.
 go run ./cmd/sandbox tools
 
 tracked() { git status --porcelain --untracked-files=no; git diff HEAD | cksum; }

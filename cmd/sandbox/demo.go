@@ -16,8 +16,8 @@ func newDemoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch a rollout, an abort and an undo",
-		Long: "Starts a sandbox, rolls out version 1, then version 2, which is broken, so that the hub aborts the rollout, then version 3, and " +
-			"undoes the change to version 1. It succeeds only if it can verify each step on the API objects.",
+		Long: "Starts a sandbox, and rolls out version 1. Version 2 is broken, and the hub aborts its rollout. Then version 3 is rolled out, and " +
+			"an undo returns the clusters to version 1. The demo succeeds only if it can verify each step on the API objects.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, out := cmd.Context(), cmd.OutOrStdout()
@@ -37,7 +37,7 @@ func newDemoCommand() *cobra.Command {
 	return cmd
 }
 
-// explain says where to look after a failure.
+// explain describes where to look after a failure.
 func (o *options) explain(ctx context.Context, err error, s *sandbox.Sandbox) error {
 	switch {
 	case ctx.Err() != nil:

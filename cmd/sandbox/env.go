@@ -40,7 +40,7 @@ func newEnvCommand() *cobra.Command {
 	return cmd
 }
 
-// writeEnvironment writes what newEnvCommand prints. The plugin is built beside the work hub.
+// writeEnvironment writes the commands that newEnvCommand prints. The plugin is built next to the work hub.
 func writeEnvironment(s *sandbox.Sandbox, workBinary string) error {
 	kubeconfig := s.Env.Group.Path("kubeconfig")
 	if err := s.Hub.KubeconfigIn(sandbox.Namespace, kubeconfig); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The program that is built against another OCM is not to build itself again.
+// A program that was built against another OCM must not build itself again.
 func TestWithoutOCM(t *testing.T) {
 	for _, args := range [][]string{
 		{"up", "--ocm", "/src/ocm", "--clusters=4"}, {"up", "--ocm=/src/ocm", "--clusters=4"}, {"up", "--clusters=4", "--ocm", "/src/ocm"},
@@ -18,7 +18,7 @@ func TestWithoutOCM(t *testing.T) {
 
 func TestOCMHasToBeACheckout(t *testing.T) {
 	var out bytes.Buffer
-	require.ErrorContains(t, runAgainst(t.Context(), &out, t.TempDir()), "is no checkout of open-cluster-management.io/ocm: name one")
+	require.ErrorContains(t, runAgainst(t.Context(), &out, t.TempDir()), "is not a checkout of open-cluster-management.io/ocm: name one")
 	require.Empty(t, out.String())
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/tools"
 )
 
-// defaultClusters is how many managed clusters there are, and the maximum number of whole ones that `up` starts unless it is told otherwise.
+// defaultClusters is how many managed clusters there are, and the maximum number of whole ones that `up` starts by default.
 const defaultClusters = 3
 
 // options are the flags of demo and up.
@@ -80,7 +80,7 @@ func (o *options) withSandbox(ctx context.Context, out io.Writer, use func(*sand
 	}
 	err = use(s)
 	fmt.Fprintln(out, "Stopping the sandbox ...")
-	// ctx may have ended; stopping needs one that lives.
+	// ctx may have ended, but Stop needs a context that has not.
 	stopErr := s.Stop(context.WithoutCancel(ctx))
 	if stopErr != nil {
 		fmt.Fprintln(out, "Stopping failed, look for processes and files that are left:", stopErr)

@@ -84,10 +84,10 @@ func printHints(out io.Writer, s *sandbox.Sandbox, samples []string) error {
 		fmt.Fprintf(out, "  %s\n      # %s\n", hint.command, hint.comment)
 	}
 	if s.Operator != nil {
-		fmt.Fprintf(out, "  kubectl edit clustermanager %s\n      # the configuration of OCM's operator: without the feature gate ManifestWorkReplicaSet the work hub ends\n",
+		fmt.Fprintf(out, "  kubectl edit clustermanager %s\n      # the configuration of OCM's operator: without the feature gate ManifestWorkReplicaSet, the work hub ends\n",
 			sandbox.ClusterManagerName)
 	}
-	fmt.Fprintf(out, "  kill -9 %d\n      # a crash of the work hub: it is started again. bin/sandbox kill does the same\n", s.WorkHub.Process().PID())
+	fmt.Fprintf(out, "  kill -9 %d\n      # a crash of the work hub, which is then started again. bin/sandbox kill does the same\n", s.WorkHub.Process().PID())
 	fmt.Fprintf(out, "  bin/sandbox swap <path of another build of bin/work>\n      # an upgrade, or the way back: make build VERSION=v1.2.3 gives it a version\n")
 	fmt.Fprintf(out, "\nOn a cluster: kubectl get deployments,pods. The logs are in %s.\n", s.Env.Group.Path("logs"))
 	return nil

@@ -20,14 +20,14 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// The tokens that the hub knows: who may read metrics, and who may not. Of the third one nobody may ask it.
+// The tokens that the hub knows: one with permission to read metrics, one without it, and one that the hub is not allowed to review.
 const (
 	readersToken   = "reader"
 	othersToken    = "other"
 	forbiddenToken = "nobody-may-ask"
 )
 
-// answerAboutToken answers the two questions that /metrics asks about a token.
+// answerAboutToken answers the two requests of /metrics about a token.
 func answerAboutToken(w http.ResponseWriter, r *http.Request) bool {
 	w.Header().Set("Content-Type", "application/json")
 	switch {
@@ -59,7 +59,7 @@ func answerAboutToken(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// readMetrics returns the code that a token gets.
+// readMetrics returns the status code for a token.
 func readMetrics(t *testing.T, address, token string) int {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+"/metrics", http.NoBody)
@@ -73,7 +73,7 @@ func readMetrics(t *testing.T, address, token string) int {
 	return answer.StatusCode
 }
 
-// TestMetricsNeedAToken: both commands show their metrics to whoever may get /metrics, by TLS, and to nobody else.
+// TestMetricsNeedAToken: both commands serve their metrics only over TLS, and only to users with permission to get /metrics.
 func TestMetricsNeedAToken(t *testing.T) {
 	m := newMachine(t)
 	_, manager := m.serveManager(t, "manager-metrics", "manager")
@@ -83,7 +83,7 @@ func TestMetricsNeedAToken(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			require.Equal(t, http.StatusOK, readMetrics(t, address, readersToken))
 			require.Equal(t, http.StatusForbidden, readMetrics(t, address, othersToken))
-			// The libraries of the two commands refuse with different codes.
+			// The libraries of the two commands reject requests with different codes.
 			require.Contains(t, closed, readMetrics(t, address, "made-up"))
 			require.Contains(t, closed, readMetrics(t, address, ""))
 			require.Contains(t, closed, readMetrics(t, address, forbiddenToken))
@@ -91,11 +91,11 @@ func TestMetricsNeedAToken(t *testing.T) {
 		})
 	}
 	log := webhook.LogTail(200)
-	require.Contains(t, log, `cannot create resource \"tokenreviews\"`, "the right that is missing")
+	require.Contains(t, log, `cannot create resource \"tokenreviews\"`, "the missing permission")
 	require.Contains(t, log, "system:auth-delegator", "the remedy")
 }
 
-// clientAuthority makes an authority, and a certificate of it for clients.
+// clientAuthority creates a certificate authority, and a client certificate from it.
 func clientAuthority(t *testing.T) (ca []byte, client tls.Certificate) {
 	t.Helper()
 	config, err := crypto.MakeSelfSignedCAConfigForDuration("clients", time.Hour)
@@ -112,7 +112,8 @@ func clientAuthority(t *testing.T) (ca []byte, client tls.Certificate) {
 	return ca, client
 }
 
-// asks is what a client gets from the webhook of works: that a GET without a body is no review.
+// asks sends a GET without a body to the webhook of works. The answer is 200 if the connection is accepted, although the GET is not a
+// review.
 func asks(ctx context.Context, address string, certificates ...tls.Certificate) error {
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
@@ -133,8 +134,8 @@ func asks(ctx context.Context, address string, certificates ...tls.Certificate) 
 	return nil
 }
 
-// TestWebhookAsksForACertificate: where the hub has authorities for API servers, by a flag or beside the serving certificate, a client that
-// has no certificate of them is refused. Health stays as it is.
+// TestWebhookAsksForACertificate: if the hub has certificate authorities for API servers, from a flag or beside the serving certificate,
+// a client without a certificate from them is rejected. The health endpoint does not change.
 func TestWebhookAsksForACertificate(t *testing.T) {
 	m := newMachine(t)
 	ca, client := clientAuthority(t)

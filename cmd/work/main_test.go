@@ -23,7 +23,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
 )
 
-// runAsWork makes this test's binary behave as the product's.
+// runAsWork makes this test binary behave like the product's binary.
 const runAsWork = "WORK_TEST_RUNS_MAIN"
 
 func TestMain(m *testing.M) {
@@ -34,13 +34,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience is how long a test waits for what should happen. It passes only when something is wrong, or the machine is busy.
+// patience is the time limit of a wait. It elapses only if something is wrong, or the machine is busy.
 const patience = time.Minute
 
-// machine starts `work` as a process of its own: the commands handle signals and end the process.
+// machine starts `work` as a separate process: the commands handle signals and end the process.
 type machine struct {
 	group *process.Group
-	// kubeconfig is for a hub that has next to nothing.
+	// kubeconfig connects to an almost empty hub.
 	kubeconfig string
 	// certificates is a directory with a certificate for the webhook.
 	certificates string
@@ -69,8 +69,8 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// answer is that of an API server which has nothing but what library-go's server asks for before it listens, and what /metrics asks about
-// a token.
+// answer simulates an API server that has only the objects that library-go's server requests before it listens, and the reviews of tokens
+// that /metrics requests.
 func answer(w http.ResponseWriter, r *http.Request) {
 	const name = "extension-apiserver-authentication"
 	if answerAboutToken(w, r) {
@@ -108,8 +108,8 @@ func (m *machine) start(t *testing.T, name string, args ...string) *process.Proc
 	return child
 }
 
-// serves starts `work` with arguments and flags for free ports, and returns the ports when it serves. Another process can take a port that
-// was free, so an end at once is worth another try.
+// serves starts `work` with arguments and flags for free ports, and returns the ports when it serves. Another process can take a free
+// port in the meantime, so a process that ends at once is started again.
 func (m *machine) serves(
 	t *testing.T, name string, args []string, flags func(ports []int) []string, ready func(ports []int) string,
 ) (*process.Process, []int) {
@@ -140,8 +140,7 @@ func (m *machine) serveManager(t *testing.T, name string, args ...string) (*proc
 	return child, fmt.Sprintf("127.0.0.1:%d", ports[0])
 }
 
-// serveWebhook runs `work webhook-server` and returns the address of the webhooks, and of health and metrics where flags don't say
-// otherwise.
+// serveWebhook runs `work webhook-server` and returns the addresses of the webhooks, and of health and metrics unless flags set them.
 func (m *machine) serveWebhook(t *testing.T, name string, args ...string) (child *process.Process, webhooks, health, metrics string) {
 	t.Helper()
 	child, ports := m.serves(t, name, args, func(ports []int) []string {
@@ -154,13 +153,13 @@ func (m *machine) serveWebhook(t *testing.T, name string, args ...string) (child
 	return child, address(0), address(1), address(2)
 }
 
-// anybody believes every certificate: who serves is not what these tests are about.
+// anybody accepts every certificate: the identity of the server is not part of these tests.
 var anybody = &http.Client{Transport: &http.Transport{
 	DisableKeepAlives: true,
 	TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // See above.
 }}
 
-// isOK returns an error where url doesn't answer 200.
+// isOK returns an error if url doesn't answer 200.
 func isOK(ctx context.Context, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

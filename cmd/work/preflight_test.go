@@ -59,7 +59,7 @@ func runPreflight(t *testing.T, args ...string) (out string, code int) {
 	return string(printed), 0
 }
 
-// The exit code tells a script whether OCM's hub may take over: 0 if it may, 1 if something must be resolved first, 2 if that is unknown.
+// The exit code tells a script whether OCM's hub may take over: 0 if it may, 1 if problems must be resolved first, 2 if this is unknown.
 func TestPreflight(t *testing.T) {
 	const paused = `{"apiVersion":"work.open-cluster-management.io/v1alpha1","kind":"ManifestWorkReplicaSet",` +
 		`"metadata":{"namespace":"team-a","name":"web"},"spec":{"paused":true}}`

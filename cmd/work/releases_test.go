@@ -9,12 +9,12 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/ocm"
 )
 
-// rendered is how the ClusterManager operator of some releases starts a command.
+// rendered is the command that the ClusterManager operator of some releases renders.
 type rendered struct {
 	name string
-	// values are what it fills in beside ocm.Defaults.
+	// values are the operator's values in addition to ocm.Defaults.
 	values ocm.Values
-	// args are those of the container, as one line.
+	// args are the arguments of the container, on one line.
 	args string
 }
 
@@ -27,7 +27,7 @@ const (
 	drivers      = " --feature-gates=CloudEventsDrivers=true"
 )
 
-// gates is what helpers.ConvertToFeatureGateFlags makes of feature gates: a flag for each.
+// gates returns the flags that helpers.ConvertToFeatureGateFlags makes from feature gates.
 func gates(flags string) []string { return strings.Fields(flags) }
 
 var (
@@ -39,7 +39,7 @@ var (
 	inHosted   = ocm.Values{"HostedMode": true}
 )
 
-// release is what OCM's operator renders at some tags, from manifests/cluster-manager/management/work/deployment.yaml and
+// release is the output of OCM's operator at some tags, from manifests/cluster-manager/management/work/deployment.yaml and
 // webhook-deployment.yaml. The two files are the same at v1.2.0 and v1.2.1, and at v1.3.0 and v1.3.1.
 type release struct {
 	tags     []string
@@ -84,7 +84,7 @@ var releases = []release{
 				"/work webhook-server --port=9443 --health-probe-port=8000 --metrics-port=8080" + replicaSets + hosted + minVersion},
 			{"a TLS profile", merge(oneGate, tlsProfile),
 				"/work webhook-server --port=9443 --health-probe-port=8000 --metrics-port=8080" + replicaSets + profile},
-			{"other ports, and none for health and metrics", merge(oneGate, ocm.Values{"WorkWebhook": map[string]any{
+			{"other ports, without health and metrics", merge(oneGate, ocm.Values{"WorkWebhook": map[string]any{
 				"Port": 10443, "HealthProbePort": 0, "MetricsPort": -1, "HostNetwork": true,
 			}}), "/work webhook-server --port=10443 --health-probe-port=0 --metrics-port=-1" + replicaSets + minVersion},
 		},
@@ -101,7 +101,7 @@ func merge(all ...ocm.Values) ocm.Values {
 	return merged
 }
 
-// TestTheLinkedRelease compares the facts above with the release of OCM that this build links: exactly one entry is its.
+// TestTheLinkedRelease compares the table above with the OCM release that this build links: exactly one entry matches it.
 func TestTheLinkedRelease(t *testing.T) {
 	var fits [][]string
 	var differences []string
@@ -120,5 +120,5 @@ func TestTheLinkedRelease(t *testing.T) {
 			fits = append(fits, release.tags)
 		}
 	}
-	require.Len(t, fits, 1, "add what the operator of the linked release renders:\n%s", strings.Join(differences, "\n"))
+	require.Len(t, fits, 1, "add the output of the operator of the linked release:\n%s", strings.Join(differences, "\n"))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStartsAsEachReleaseStartsIt: whatever the operator of a release renders, both commands serve.
+// TestStartsAsEachReleaseStartsIt: both commands serve with the arguments that the operator of any supported release renders.
 func TestStartsAsEachReleaseStartsIt(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -23,7 +23,7 @@ func TestStartsAsEachReleaseStartsIt(t *testing.T) {
 			name := strings.Join(release.tags, " ") + " manager " + row.name
 			t.Run(name, func(t *testing.T) {
 				args := strings.Fields(strings.ReplaceAll(row.args, "$(POD_NAME)", "pod-0"))
-				// Files of a Pod lie elsewhere on this machine; serveManager names the kubeconfig.
+				// The files of a Pod have other paths on this machine; serveManager passes the kubeconfig.
 				for i, arg := range args {
 					if strings.HasPrefix(arg, "--work-driver-config=") {
 						args[i] = "--work-driver-config=" + broker[row.values["WorkDriver"].(string)]
@@ -42,12 +42,12 @@ func TestStartsAsEachReleaseStartsIt(t *testing.T) {
 	}
 }
 
-// fileName is a name of a log file.
+// fileName returns the name of a log file.
 func fileName(name string) string {
 	return strings.NewReplacer(" ", "-", ",", "").Replace(name)
 }
 
-// writeBrokerConfigs writes what the Secret work-driver-config holds, by driver, with a broker that nobody runs.
+// writeBrokerConfigs writes the files of the Secret work-driver-config, by driver, for a broker that does not exist.
 func writeBrokerConfigs(t *testing.T, m *machine) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -62,7 +62,7 @@ func writeBrokerConfigs(t *testing.T, m *machine) map[string]string {
 	return files
 }
 
-// handshake is how a client with a TLS version, and at most these cipher suites, fares at an address.
+// handshake returns the result of a TLS handshake with a version and, if given, only these cipher suites.
 func handshake(address string, version uint16, suites ...uint16) error {
 	connection, err := tls.Dial("tcp", address, &tls.Config{
 		MinVersion: version, MaxVersion: version, CipherSuites: suites,
@@ -74,7 +74,7 @@ func handshake(address string, version uint16, suites ...uint16) error {
 	return connection.Close()
 }
 
-// TestTLSFlagsBoundEveryPort: a client that offers less than the flags ask for is refused at every TLS port of both commands.
+// TestTLSFlagsBoundEveryPort: every TLS port of both commands rejects a client that offers less than the flags require.
 func TestTLSFlagsBoundEveryPort(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -84,7 +84,7 @@ func TestTLSFlagsBoundEveryPort(t *testing.T) {
 		flags []string
 		// lowest is the lowest version that is served.
 		lowest uint16
-		// narrow says that of TLS 1.2 only the suite above is served.
+		// narrow is true if only the suite above is served with TLS 1.2.
 		narrow bool
 	}{
 		{"no flags", nil, tls.VersionTLS12, false},
@@ -120,7 +120,7 @@ func TestTLSFlagsBoundEveryPort(t *testing.T) {
 	}
 }
 
-// TestTLSFlagsWinOverTheConfiguration: what --config names keeps counting for the rest.
+// TestTLSFlagsWinOverTheConfiguration: the flags override the file that --config names. Its other settings still apply.
 func TestTLSFlagsWinOverTheConfiguration(t *testing.T) {
 	m := newMachine(t)
 	file := m.group.Path("config.yaml")
@@ -141,7 +141,7 @@ servingInfo:
 	connection, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // The certificate is compared below.
 	require.NoError(t, err)
 	defer connection.Close()
-	require.Equal(t, wanted.Certificate[0], connection.ConnectionState().PeerCertificates[0].Raw, "the certificate of the file")
+	require.Equal(t, wanted.Certificate[0], connection.ConnectionState().PeerCertificates[0].Raw, "the certificate from the file")
 }
 
 // TestPorts: health and metrics are served on the ports that OCM's operator renders.
@@ -152,7 +152,7 @@ func TestPorts(t *testing.T) {
 	require.NoError(t, handshake(metrics, tls.VersionTLS12))
 }
 
-// TestFlagsThatCannotBeUsed: the command ends, and names the flag and what it may be.
+// TestFlagsThatCannotBeUsed: the command ends, and its error names the flag and the valid values.
 func TestFlagsThatCannotBeUsed(t *testing.T) {
 	m := newMachine(t)
 	webhook := []string{"webhook-server", "--kubeconfig=" + m.kubeconfig, "--certdir=" + m.certificates}

@@ -22,8 +22,8 @@ const (
 	upstreamFile    = "work/v1alpha1/0000_00_work.open-cluster-management.io_manifestworkreplicasets.crd.yaml"
 )
 
-// added is everything that our CRD has and upstream's does not. An administrator gains these by replacing upstream's
-// CRD, and loses them by going back to it.
+// added lists all facts that our CRD has and upstream's does not. An administrator gets these by replacing upstream's CRD, and loses them
+// by returning to it.
 var added = []string{
 	`additionalPrinterColumns[10]: {"jsonPath":".metadata.creationTimestamp","name":"Age","type":"date"}`,
 	`additionalPrinterColumns[4]: {"description":"Hash of the stable revision","jsonPath":".status.currentRevision","name":"Current","type":"string"}`,
@@ -226,9 +226,9 @@ var added = []string{
 	`status.updateRevision type: "string"`,
 }
 
-// TestSupersetOfUpstream compares facts, not texts: each field, type, default, enum value, pattern, limit, list type,
-// required field, validation rule and printer column of a CRD is one line, and the two sets of lines may differ only
-// by what is listed above. Descriptions are ours to choose.
+// TestSupersetOfUpstream compares facts, not texts: each field, type, default, enum value, pattern, limit, list type, required field,
+// validation rule and printer column of a CRD is one line, and the two sets of lines may differ only by the list above. Descriptions may
+// differ.
 func TestSupersetOfUpstream(t *testing.T) {
 	ours, theirs := facts(t, parse(t, ManifestWorkReplicaSet)), facts(t, upstreamCRD(t))
 	if len(theirs) < 200 {
@@ -237,11 +237,11 @@ func TestSupersetOfUpstream(t *testing.T) {
 
 	for _, fact := range slices.Sorted(maps.Keys(theirs)) {
 		if !ours[fact] {
-			t.Errorf("upstream's CRD says, and ours doesn't: %s", fact)
+			t.Errorf("upstream's CRD has this, and ours does not: %s", fact)
 		}
 		delete(ours, fact)
 	}
-	require.Equal(t, added, slices.Sorted(maps.Keys(ours)), "what our CRD adds to upstream's is not what is listed here")
+	require.Equal(t, added, slices.Sorted(maps.Keys(ours)), "the additions of our CRD to upstream's are not those listed here")
 }
 
 // TestAcceptedByAPIServer runs the checks that an API server runs on a CRD when it is created.
@@ -253,14 +253,14 @@ func TestAcceptedByAPIServer(t *testing.T) {
 	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd, internal, nil); err != nil {
 		t.Fatal(err)
 	}
-	internal.Status.StoredVersions = []string{"v1alpha1"} // the API server sets it before it validates
+	internal.Status.StoredVersions = []string{"v1alpha1"} // The API server sets it before it validates the object.
 	for _, err := range crdvalidation.ValidateCustomResourceDefinition(t.Context(), internal) {
 		t.Error(err)
 	}
 }
 
-// TestUpstreamObjects shows that the two CRDs treat an object alike: accepted or rejected by both, and stored with the
-// same defaults and the same fields pruned, except for the two defaults that we add.
+// TestUpstreamObjects shows that the two CRDs treat an object alike: both accept or reject it, with the same defaults and the same pruned
+// fields, except for the two defaults that we add.
 func TestUpstreamObjects(t *testing.T) {
 	ours, theirs := newServer(t, parse(t, ManifestWorkReplicaSet)), newServer(t, upstreamCRD(t))
 
@@ -277,10 +277,10 @@ func TestUpstreamObjects(t *testing.T) {
 				}
 				want, wantErrs := theirs.admit(t, raw)
 				if accepted := len(wantErrs) == 0; accepted != (verdict == "accepted") {
-					t.Fatalf("the sample is in the wrong folder, upstream's CRD says: %v", wantErrs)
+					t.Fatalf("the sample is in the wrong folder; the result of upstream's CRD: %v", wantErrs)
 				}
 				got, gotErrs := ours.admit(t, raw)
-				require.Equal(t, messages(wantErrs), messages(gotErrs), "our CRD judges this object in another way")
+				require.Equal(t, messages(wantErrs), messages(gotErrs), "our CRD does not treat this object in the same way")
 				if spec, ok := got["spec"].(map[string]any); ok {
 					if limit := spec["revisionHistoryLimit"]; limit != int64(10) {
 						t.Errorf("revisionHistoryLimit is %v, want the default", limit)
@@ -291,7 +291,7 @@ func TestUpstreamObjects(t *testing.T) {
 					require.Equal(t, map[string]any{"observedGeneration": int64(-1)}, got["status"], "an object without a status")
 					delete(got, "status")
 				}
-				require.Equal(t, want, got, "our CRD stores this object in another way")
+				require.Equal(t, want, got, "our CRD stores this object differently")
 			})
 		}
 	}
@@ -316,13 +316,13 @@ func TestAddedFields(t *testing.T) {
 			spec: `, "revisionHistoryLimit": 0, "pruneStrategy": "WhenAvailable"`, strategy: `, "failureStrategy": "AbortAll"`,
 			status: `"observedGeneration": 3, "collisionCount": 1, "currentRevision": "a", "updateRevision": "b", "abortedTime": "2026-01-02T03:04:05Z"`,
 		},
-		"unknown prune strategy":     {spec: `, "pruneStrategy": "Never"`, wantErr: "spec.pruneStrategy"},
-		"negative limit":             {spec: `, "revisionHistoryLimit": -1`, wantErr: "spec.revisionHistoryLimit"},
-		"largest limit":              {spec: `, "revisionHistoryLimit": 100`},
-		"limit above it":             {spec: `, "revisionHistoryLimit": 101`, wantErr: "spec.revisionHistoryLimit"},
-		"unknown failure strategy":   {strategy: `, "failureStrategy": "AbortOne"`, wantErr: "rolloutStrategy.failureStrategy"},
-		"empty failure strategy":     {strategy: `, "failureStrategy": ""`, wantErr: "rolloutStrategy.failureStrategy"},
-		"no number for a generation": {status: `"observedGeneration": "3"`, wantErr: "status.observedGeneration"},
+		"unknown prune strategy":        {spec: `, "pruneStrategy": "Never"`, wantErr: "spec.pruneStrategy"},
+		"negative limit":                {spec: `, "revisionHistoryLimit": -1`, wantErr: "spec.revisionHistoryLimit"},
+		"largest limit":                 {spec: `, "revisionHistoryLimit": 100`},
+		"limit above it":                {spec: `, "revisionHistoryLimit": 101`, wantErr: "spec.revisionHistoryLimit"},
+		"unknown failure strategy":      {strategy: `, "failureStrategy": "AbortOne"`, wantErr: "rolloutStrategy.failureStrategy"},
+		"empty failure strategy":        {strategy: `, "failureStrategy": ""`, wantErr: "rolloutStrategy.failureStrategy"},
+		"not a number for a generation": {status: `"observedGeneration": "3"`, wantErr: "status.observedGeneration"},
 		"a revision": {
 			spec:   `, "revisionHistoryLimit": 0`,
 			status: `"revisions": [{"name": "web-a", "hash": "a", "revision": 2, "state": "Aborted", "clusters": 0, "abortedTime": "2026-01-02T03:04:05Z", "abortReason": "c1 failed"}]`,
@@ -335,31 +335,31 @@ func TestAddedFields(t *testing.T) {
 				"rejections": [{"cluster": "c2", "since": "2026-01-02T03:04:05Z", "reason": "Rejected"}],
 				"placementSummary": [{"name": "all", "counted": 5, "haltedTime": "2026-01-02T03:04:05Z", "summary": {"failed": 1}}]`,
 		},
-		"a failure of no cluster":       {status: `"failures": [{"since": "2026-01-02T03:04:05Z", "reason": "Degraded"}]`, wantErr: "status.failures[0].cluster"},
-		"a rollback window below 0":     {spec: `, "rollbackWindow": {"revisions": -1}`, wantErr: "spec.rollbackWindow.revisions"},
-		"a rollback window above 100":   {spec: `, "rollbackWindow": {"revisions": 101}`, wantErr: "spec.rollbackWindow.revisions"},
-		"a reason of an abort too long": {status: fmt.Sprintf(`"abortReason": %q`, strings.Repeat("x", 257)), wantErr: "status.abortReason"},
-		"a state of a later release":    {spec: `, "revisionHistoryLimit": 0`, status: `"revisions": [{"name": "web-a", "hash": "a", "revision": 2, "state": "Later", "clusters": 0}]`},
-		"abort time without a day":      {status: `"abortedTime": "03:04:05"`, wantErr: "status.abortedTime"},
+		"a failure without a cluster":      {status: `"failures": [{"since": "2026-01-02T03:04:05Z", "reason": "Degraded"}]`, wantErr: "status.failures[0].cluster"},
+		"a rollback window below 0":        {spec: `, "rollbackWindow": {"revisions": -1}`, wantErr: "spec.rollbackWindow.revisions"},
+		"a rollback window above 100":      {spec: `, "rollbackWindow": {"revisions": 101}`, wantErr: "spec.rollbackWindow.revisions"},
+		"an abort reason that is too long": {status: fmt.Sprintf(`"abortReason": %q`, strings.Repeat("x", 257)), wantErr: "status.abortReason"},
+		"a state of a later release":       {spec: `, "revisionHistoryLimit": 0`, status: `"revisions": [{"name": "web-a", "hash": "a", "revision": 2, "state": "Later", "clusters": 0}]`},
+		"an abort time without a date":     {status: `"abortedTime": "03:04:05"`, wantErr: "status.abortedTime"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw := sample(tc.spec, tc.strategy, tc.status)
 			got, errs := server.admit(t, raw)
 			if tc.wantErr != "" {
 				if len(errs) == 0 || !strings.Contains(errs.ToAggregate().Error(), tc.wantErr) {
-					t.Fatalf("got errors %v, want one about %s", errs, tc.wantErr)
+					t.Fatalf("got the errors %v, want an error about %s", errs, tc.wantErr)
 				}
 				return
 			}
 			if len(errs) > 0 {
 				t.Fatal(errs)
 			}
-			require.Equal(t, decode(t, raw), got, "changed on its way in")
+			require.Equal(t, decode(t, raw), got, "the API server changed it")
 		})
 	}
 }
 
-// TestUnseenObject is one that no hub has seen: for tools that compute a status it is in progress, and not reconciled.
+// TestUnseenObject: for tools that compute a status, an object that no hub has seen is in progress, and not reconciled.
 func TestUnseenObject(t *testing.T) {
 	server := newServer(t, parse(t, ManifestWorkReplicaSet))
 	got, errs := server.admit(t, []byte(`{

@@ -10,14 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patchedFile is where OCM's tree has the CRD of its API module.
+// patchedFile is the path of the API module's CRD in OCM's tree.
 const patchedFile = "manifests/cluster-manager/hub/crds/0000_00_work.open-cluster-management.io_manifestworkreplicasets.crd.yaml"
 
-// statusDefault is not in the patch: where works travel over a broker, the patched hub runs OCM's own controller, which never writes the
-// observed generation. With this default tools would wait for it for ever.
+// statusDefault is not in the patch: if works travel over a broker, the patched hub runs OCM's own controller, which never writes the
+// observed generation. With this default, tools would wait for it forever.
 const statusDefault = `status default: {"observedGeneration":-1}`
 
-// The patch for OCM's tree adds to its CRD what this one adds, but for that default, and for the columns, which are kubectl's.
+// The patch for OCM's tree adds the same fields to its CRD as this project's CRD, except for that default, and for the columns that
+// kubectl prints.
 func TestPatchAddsEveryField(t *testing.T) {
 	patch, err := filepath.Abs("../../hack/ocm/v1.3.1.patch")
 	if err != nil {
@@ -33,7 +34,7 @@ func TestPatchAddsEveryField(t *testing.T) {
 	}
 	apply := exec.Command("git", "apply", "--include="+patchedFile, patch)
 	apply.Dir = tree
-	apply.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(tree)) // It is no part of a repository around it.
+	apply.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(tree)) // The tree does not belong to a repository around it.
 	if out, err := apply.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", apply, err, out)
 	}
@@ -51,5 +52,5 @@ func TestPatchAddsEveryField(t *testing.T) {
 			delete(ours, fact)
 		}
 	}
-	require.Equal(t, ours, patched, "hack/ocm/v1.3.1.patch adds other fields to OCM's CRD than this one has")
+	require.Equal(t, ours, patched, "hack/ocm/v1.3.1.patch adds different fields to OCM's CRD than those of this CRD")
 }

@@ -53,7 +53,7 @@ func (s *server) admit(t *testing.T, raw []byte) (map[string]any, field.ErrorLis
 	errs := validation.ValidateCustomResource(nil, obj, s.validator)
 	errs = append(errs, structuralmeta.Validate(nil, obj, s.schema, true)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.schema, obj)...)
-	if len(errs) == 0 { // the API server evaluates no rule on an object that its schema rejects
+	if len(errs) == 0 { // The API server does not evaluate rules on an object that its schema rejects.
 		ruleErrs, _ := s.rules.Validate(t.Context(), nil, s.schema, obj, nil, 1<<30)
 		errs = append(errs, ruleErrs...)
 	}

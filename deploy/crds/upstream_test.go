@@ -26,7 +26,7 @@ func readUpstream(t *testing.T) []byte {
 	query := func(args ...string) (m module) {
 		t.Helper()
 		command := exec.Command("go", args...)
-		command.Env = append(os.Environ(), "GOFLAGS=") // GOFLAGS may ask for vendor/, which holds no YAML
+		command.Env = append(os.Environ(), "GOFLAGS=") // GOFLAGS may request vendor/, which has no YAML files.
 		command.Stderr = os.Stderr
 		out, err := command.Output()
 		if err != nil {
@@ -39,10 +39,10 @@ func readUpstream(t *testing.T) []byte {
 	}
 	m := query("list", "-mod=readonly", "-m", "-json", upstreamModule)
 	if m.Version != upstreamVersion {
-		t.Fatalf("go.mod pins %s %s: go through what the new CRD brings, then name that version here (%s)",
+		t.Fatalf("go.mod pins %s %s: review the changes of the new CRD, and then set that version here (%s)",
 			upstreamModule, m.Version, upstreamVersion)
 	}
-	if m.Dir == "" { // not downloaded yet, which happens where everything was built from vendor/
+	if m.Dir == "" { // Not downloaded yet, for example if everything was built from vendor/.
 		m = query("mod", "download", "-json", upstreamModule)
 	}
 	raw, err := os.ReadFile(filepath.Join(m.Dir, upstreamFile))
@@ -59,12 +59,12 @@ func parse(t *testing.T, raw []byte) *apiextensionsv1.CustomResourceDefinition {
 		t.Fatal(err)
 	}
 	if len(crd.Spec.Versions) != 1 {
-		t.Fatalf("the CRD has %d versions, these tests read one", len(crd.Spec.Versions))
+		t.Fatalf("the CRD has %d versions, but these tests read only one", len(crd.Spec.Versions))
 	}
 	return crd
 }
 
-// facts is a CRD as a set of lines, one for each thing that it says.
+// facts returns a CRD as a set of lines, one for each fact.
 func facts(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) map[string]bool {
 	t.Helper()
 	set := map[string]bool{"name: " + crd.Name: true}

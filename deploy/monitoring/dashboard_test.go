@@ -14,7 +14,7 @@ type threshold struct {
 	Value *float64 `json:"value"`
 }
 
-// panel has what these tests look at in a panel of the dashboard.
+// panel holds the parts of a dashboard panel that these tests read.
 type panel struct {
 	ID          int    `json:"id"`
 	Title       string `json:"title"`
@@ -83,13 +83,13 @@ func TestDashboardReadsWhatIsExported(t *testing.T) {
 	}
 }
 
-// Grafana draws each panel: it knows the type and the unit, the thresholds ascend from a base, and no two panels overlap.
+// Grafana can draw each panel: the type and the unit are known, the thresholds ascend from a base, and no two panels overlap.
 func TestDashboardIsSound(t *testing.T) {
 	panels, variables, _ := dashboard(t)
 	ids, cells := map[int]bool{}, map[[2]int]string{}
 	for _, p := range panels {
 		require.NotEmpty(t, p.Title)
-		require.False(t, ids[p.ID], "the id of %s is there twice", p.Title)
+		require.False(t, ids[p.ID], "the id of %s exists twice", p.Title)
 		ids[p.ID] = true
 		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
 			require.Less(t, x, 24, "%s is wider than the dashboard", p.Title)
@@ -108,7 +108,7 @@ func TestDashboardIsSound(t *testing.T) {
 	}
 }
 
-// check returns what is wrong with a panel that shows data.
+// check returns the problem of a panel that shows data.
 func (p *panel) check() error {
 	defaults := &p.FieldConfig.Defaults
 	switch defaults.Unit {
@@ -117,7 +117,7 @@ func (p *panel) check() error {
 		return fmt.Errorf("Grafana has no unit %q", defaults.Unit)
 	}
 	if p.Description == "" || p.Datasource.Type != "prometheus" || p.Datasource.UID != "${datasource}" {
-		return fmt.Errorf("no description, or a data source that is not the chosen one: %+v", p.Datasource)
+		return fmt.Errorf("no description, or another data source than the selected one: %+v", p.Datasource)
 	}
 	if defaults.Thresholds == nil {
 		if p.Type == "stat" || p.Type == "gauge" {

@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
-// eventReasons reads the constants of the events, so that a new one is not forgotten.
+// eventReasons reads the constants of the events, so that no new one is forgotten.
 func eventReasons(t *testing.T) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../../pkg/apis/work/v1alpha1/events.go", nil, 0)
@@ -35,7 +35,7 @@ func eventReasons(t *testing.T) []string {
 	return reasons
 }
 
-// runbook is where the alerts send their readers.
+// runbook is the page to which the alerts lead.
 const runbook = "https://github.com/open-cluster-management-io/work-rollback/blob/main/docs/runbook.md"
 
 // entry returns the list item of a page that begins with a name, after the paragraph that introduces the list; empty for none.
@@ -52,7 +52,7 @@ func entry(page, name string) string {
 	return ""
 }
 
-// docs/monitoring.md names every metric with its labels and their values, and every event reason, and none that there is not.
+// docs/monitoring.md names every metric with its labels and their values, and every event reason, but nothing that does not exist.
 func TestDocsNameEverything(t *testing.T) {
 	content, err := os.ReadFile("../../docs/monitoring.md")
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestDocsNameEverything(t *testing.T) {
 	}
 	require.Contains(t, docs, "The first "+strconv.Itoa(metrics.MaxReplicaSets)+" MWRSs")
 	for _, first := range regexp.MustCompile("(?m)^- `(mwrs_[a-z_]+|[A-Z][A-Za-z]+)`").FindAllStringSubmatch(docs, -1) {
-		require.True(t, known[first[1]], "docs/monitoring.md explains %s, and there is no such thing", first[1])
+		require.True(t, known[first[1]], "docs/monitoring.md explains %s, which does not exist", first[1])
 	}
 }
 
@@ -107,6 +107,6 @@ func TestRunbookHasEveryAlert(t *testing.T) {
 		}
 	}
 	for _, named := range regexp.MustCompile("`(ManifestWorkReplicaSet[A-Z][A-Za-z]+)`").FindAllStringSubmatch(string(content), -1) {
-		require.True(t, known[named[1]], "docs/runbook.md names the alert %s, and there is no such alert", named[1])
+		require.True(t, known[named[1]], "docs/runbook.md names the alert %s, which does not exist", named[1])
 	}
 }

@@ -24,13 +24,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// export is what the manager's endpoint serves: for each metric its labels, and the values that each of them may have.
+// export holds the metrics that the manager's endpoint serves: the labels of each metric, and the possible values of each label.
 type export map[string]map[string][]string
 
-// exported gathers it from the process's registry, after everything was set once.
+// exported gathers the metrics from the process's registry, after each of them was set once.
 func exported(t *testing.T) export {
 	t.Helper()
-	hub.NewManagerCommand() // Registers what the manager serves.
+	hub.NewManagerCommand() // Registers the metrics that the manager serves.
 	for _, stage := range []status.Stage{
 		status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted, workv1alpha1.StateInvalid, workv1alpha1.StateDeleting,
 	} {
@@ -97,7 +97,8 @@ var (
 // operators are the words of PromQL that are neither metrics nor functions.
 var operators = []string{"and", "or", "unless", "bool", "offset", "by", "without", "on", "ignoring", "inf", "nan"}
 
-// check says what a PromQL expression reads that is not exported: a metric, a label of it, or a value that it never has.
+// check returns an error if a PromQL expression reads something that is not exported: a metric, a label, or a value that the label never
+// has.
 func (e export) check(expr string) error {
 	for _, found := range selector.FindAllStringSubmatch(expr, -1) {
 		for _, match := range matcher.FindAllStringSubmatch(found[2], -1) {
@@ -118,7 +119,7 @@ func (e export) check(expr string) error {
 	return nil
 }
 
-// checkLabel lets Grafana's variables pass, and the labels that name objects.
+// checkLabel accepts Grafana's variables, and the labels that name objects.
 func (e export) checkLabel(metric, label, values string) error {
 	if e[metric] == nil {
 		return fmt.Errorf("the hub exports no metric %s", metric)
@@ -156,8 +157,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Prometheus adds labels to each series of a pod. A metric with such a label would lose it, or be renamed, unless honorLabels is set, which
-// Prometheus ignores where namespaces are enforced.
+// Prometheus adds labels to each series of a pod. A metric with such a label would lose it, or be renamed, unless honorLabels is set.
+// Prometheus ignores honorLabels if namespaces are enforced.
 func TestNoLabelCollidesWithThatOfAPod(t *testing.T) {
 	for name, labels := range exported(t) {
 		if !strings.HasPrefix(name, "mwrs_") {

@@ -48,7 +48,7 @@ func TestAlertsReadWhatIsExported(t *testing.T) {
 	seen := map[string]bool{}
 	for _, group := range rules(t).Groups {
 		for _, r := range group.Rules {
-			require.False(t, seen[r.Alert], "%s is there twice", r.Alert)
+			require.False(t, seen[r.Alert], "%s exists twice", r.Alert)
 			seen[r.Alert] = true
 			require.NoError(t, e.check(r.Expr), r.Alert)
 			require.Contains(t, []string{"critical", "warning"}, r.Labels["severity"], r.Alert)
@@ -59,14 +59,14 @@ func TestAlertsReadWhatIsExported(t *testing.T) {
 	require.NotEmpty(t, seen)
 }
 
-// The alerts fire when they should, as Prometheus's own tool confirms, and each alert has such a test.
+// Prometheus's own tool confirms that the alerts fire when they should. Each alert has such a test.
 func TestAlertsFire(t *testing.T) {
 	tests, err := os.ReadFile("testdata/rules_test.yaml")
 	require.NoError(t, err)
 	spec := rules(t)
 	for _, group := range spec.Groups {
 		for _, r := range group.Rules {
-			require.Contains(t, string(tests), "        alertname: "+r.Alert+"\n        exp_alerts:", "no test lets it fire")
+			require.Contains(t, string(tests), "        alertname: "+r.Alert+"\n        exp_alerts:", "no test makes it fire")
 		}
 	}
 	promtool := tooltest.Path(t, "../..", "promtool", "promtool")

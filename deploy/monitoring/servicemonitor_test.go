@@ -36,8 +36,8 @@ type serviceMonitor struct {
 	} `json:"spec"`
 }
 
-// Prometheus finds the pods by the labels and the port of the service. It keeps its own labels, and reads none of its files: where
-// namespaces are enforced, a ServiceMonitor with bearerTokenFile is refused and honorLabels is ignored.
+// Prometheus finds the pods by the labels and the port of the service. It keeps its own labels, and reads none of its own files: if
+// namespaces are enforced, Prometheus rejects a ServiceMonitor with bearerTokenFile, and ignores honorLabels.
 func TestServiceMonitorFindsTheService(t *testing.T) {
 	var service corev1.Service
 	content, err := Files.ReadFile("service.yaml")

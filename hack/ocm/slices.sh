@@ -13,7 +13,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 out=${root}/_output/slices-ocm
 
 if [[ ! -f ${checkout}/pkg/work/hub/manager.go || ! -d ${checkout}/vendor ]]; then
-    echo "${checkout} is no checkout of OCM: it has no pkg/work/hub/manager.go, or no vendor folder" >&2
+    echo "${checkout} is not a checkout of OCM: it has no pkg/work/hub/manager.go, or no vendor folder" >&2
     exit 1
 fi
 

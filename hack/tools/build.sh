@@ -5,7 +5,7 @@
 #   hack/tools/build.sh codegen --built    # builds nothing, and fails if that directory is not there
 #
 # The directory is named after what goes into the build, so an unchanged pin is never built twice and a
-# changed one is never mistaken for the old. A module may pin a program of its own beside others.
+# changed one is never mistaken for the old. A module may also contain its own program.
 set -euo pipefail
 shopt -s nullglob
 

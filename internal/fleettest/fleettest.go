@@ -1,4 +1,4 @@
-// Package fleettest makes the API objects of fleets for the tests of views and of the dashboard.
+// Package fleettest builds the API objects of fleets for the tests of views and of the dashboard.
 package fleettest
 
 import (
@@ -17,7 +17,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Objects returns n clusters, c1 to cn, that succeeded with a revision at a time, except some that are in flight. It panics on an error.
+// Objects returns n clusters, c1 to cn, that succeeded with a revision at the given time, except some that are in flight. It panics on an
+// error.
 func Objects(n int, at time.Time, inFlight ...string) *view.Objects {
 	busy := map[string]bool{}
 	for _, name := range inFlight {

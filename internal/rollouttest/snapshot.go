@@ -33,7 +33,7 @@ func ConnectedSince(since time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Gap = rollout.UnknownGap(At(since)) }
 }
 
-// Heard makes the works travel over a broker. This process has heard only from the agents of these clusters, at a time.
+// Heard makes the works travel over a broker. This process has heard only from the agents of these clusters, since a time.
 func Heard(at time.Duration, clusters ...string) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		if s.Heard == nil {

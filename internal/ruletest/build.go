@@ -1,4 +1,4 @@
-// Package ruletest has objects for the tests of admission: a flawless object, and objects that break each rule.
+// Package ruletest has objects for the tests of admission: a valid object, and objects that break each rule.
 package ruletest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Flawless is a ManifestWorkReplicaSet without errors and warnings.
+// Flawless is a ManifestWorkReplicaSet without errors or warnings.
 const Flawless = `
 apiVersion: work.open-cluster-management.io/v1alpha1
 kind: ManifestWorkReplicaSet
@@ -43,7 +43,7 @@ spec:
 // Edit changes an object in place.
 type Edit func(t testing.TB, object map[string]any)
 
-// Build makes a flawless object and edits it.
+// Build returns a valid object after the edits.
 func Build(t testing.TB, edits ...Edit) *unstructured.Unstructured {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(Flawless))
@@ -56,7 +56,7 @@ func Build(t testing.TB, edits ...Edit) *unstructured.Unstructured {
 	return object
 }
 
-// Set puts a value, given in YAML, at a path such as "spec.placementRefs.0.name". An empty value removes it.
+// Set sets the field at a path such as "spec.placementRefs.0.name" to a value in YAML. An empty value removes the field.
 func Set(path, value string) Edit {
 	return func(t testing.TB, object map[string]any) {
 		t.Helper()
@@ -93,7 +93,7 @@ func place(t testing.TB, in any, path []string, value any) any {
 	case nil:
 		return place(t, map[string]any{}, path, value)
 	default:
-		require.Fail(t, "no such place", "%v in %v", path, in)
+		require.Fail(t, "no such path", "%v in %v", path, in)
 		return nil
 	}
 }

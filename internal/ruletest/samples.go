@@ -38,7 +38,7 @@ func Refused() []Sample {
 		{Name: "a manifest without metadata", Rule: &rule.Unnamed, New: edits(manifests+".1.metadata", "")},
 		{Name: "a generated name", Rule: &rule.Generated, New: edits(manifests+".1.metadata.generateName", "b-")},
 		{Name: "a manifest twice", Rule: &rule.Twice, New: edits(manifests+".1.metadata.name", "a")},
-		{Name: "a manifest of the cluster twice", Rule: &rule.Twice, New: edits(manifests,
+		{Name: "a cluster-scoped manifest twice", Rule: &rule.Twice, New: edits(manifests,
 			"[{apiVersion: v1, kind: Namespace, metadata: {name: a}}, {apiVersion: v1, kind: Namespace, metadata: {name: a}}]", configs, "")},
 		{Name: "a manifest in two versions", Rule: &rule.Twice, New: edits(manifests,
 			"[{apiVersion: a/v1, kind: B, metadata: {name: a, namespace: bc}}, {apiVersion: a/v2, kind: B, metadata: {name: a, namespace: bc}}, "+
@@ -56,7 +56,7 @@ func Refused() []Sample {
 		{Name: "a rule for no object of another group", Rule: &rule.UnmatchedConfig, New: edits(
 			manifests+".2", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a, namespace: default}}",
 			configs+".0.resourceIdentifier", "{group: example.com, resource: things, namespace: default, name: b}")},
-		{Name: "a rule for none of many", Rule: &rule.UnmatchedConfig, New: edits(manifests, many(60, ConfigMap),
+		{Name: "a rule that matches none of many", Rule: &rule.UnmatchedConfig, New: edits(manifests, many(60, ConfigMap),
 			configs+".0.resourceIdentifier", "{resource: configmaps, namespace: default, name: a60}")},
 		{Name: "65 placementRefs", Rule: &rule.TooManyRefs, New: edits("spec.placementRefs", many(65, ref)), Schema: true},
 		{Name: "a placement twice", Rule: &rule.SamePlacement, New: edits(second+".name", "first")},

@@ -31,11 +31,11 @@ func Deploy(ctx context.Context, hub *rest.Config) error {
 func Apply(ctx context.Context, hub *rest.Config, objects ...*unstructured.Unstructured) error {
 	client, err := dynamic.NewForConfig(hub)
 	if err != nil {
-		return fmt.Errorf("making a client of the hub: %w", err)
+		return fmt.Errorf("creating a client for the hub: %w", err)
 	}
 	kinds, err := discovery.NewDiscoveryClientForConfig(hub)
 	if err != nil {
-		return fmt.Errorf("making a client of the hub: %w", err)
+		return fmt.Errorf("creating a client for the hub: %w", err)
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))
 	for _, object := range objects {

@@ -28,11 +28,11 @@ type Fleet struct {
 func NewFleet(hub *rest.Config) (*Fleet, error) {
 	kube, err := kubernetes.NewForConfig(hub)
 	if err != nil {
-		return nil, fmt.Errorf("making a client of the hub: %w", err)
+		return nil, fmt.Errorf("creating a client for the hub: %w", err)
 	}
 	clusters, err := clusterclient.NewForConfig(hub)
 	if err != nil {
-		return nil, fmt.Errorf("making a client of the hub: %w", err)
+		return nil, fmt.Errorf("creating a client for the hub: %w", err)
 	}
 	return &Fleet{kube: kube, clusters: clusters}, nil
 }

@@ -38,7 +38,7 @@ type Workload interface {
 func StartKubelet(hub *controlplane.APIServer, namespace, name string, workload Workload) (*Kubelet, error) {
 	client, err := kubernetes.NewForConfig(hub.RESTConfig())
 	if err != nil {
-		return nil, fmt.Errorf("making a client of %s: %w", hub.Name, err)
+		return nil, fmt.Errorf("creating a client for %s: %w", hub.Name, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &Kubelet{cancel: cancel, started: make(chan struct{}), done: make(chan struct{})}

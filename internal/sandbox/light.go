@@ -43,11 +43,11 @@ type LightAgents struct {
 func StartLightAgents(hub *rest.Config, names ...string) (*LightAgents, error) {
 	client, err := workclient.NewForConfig(hub)
 	if err != nil {
-		return nil, fmt.Errorf("making a client of the hub: %w", err)
+		return nil, fmt.Errorf("creating a client for the hub: %w", err)
 	}
 	reader, err := conditions.NewConditionReader()
 	if err != nil {
-		return nil, fmt.Errorf("making the evaluator of condition rules: %w", err)
+		return nil, fmt.Errorf("creating the evaluator of condition rules: %w", err)
 	}
 	factory := workinformers.NewSharedInformerFactory(client, 0)
 	informer := factory.Work().V1().ManifestWorks().Informer()

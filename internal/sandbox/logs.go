@@ -15,7 +15,7 @@ import (
 // log even after they were stopped. The logger is global, so only a main package should call this.
 func LogToFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("making the directory of the logs: %w", err)
+		return fmt.Errorf("creating the directory of the logs: %w", err)
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -46,7 +46,7 @@ type Node struct {
 func StartNode(ctx context.Context, server *controlplane.APIServer) (*Node, error) {
 	client, err := kubernetes.NewForConfig(server.RESTConfig())
 	if err != nil {
-		return nil, fmt.Errorf("making a client of %s: %w", server.Name, err)
+		return nil, fmt.Errorf("creating a client for %s: %w", server.Name, err)
 	}
 	if err := createNode(ctx, client); err != nil {
 		return nil, fmt.Errorf("creating the node of %s: %w", server.Name, err)

@@ -39,7 +39,7 @@ type Operator struct {
 func StartOperator(ctx context.Context, hub *rest.Config) (*Operator, error) {
 	client, err := operatorclient.NewForConfig(hub)
 	if err != nil {
-		return nil, fmt.Errorf("making a client of the hub: %w", err)
+		return nil, fmt.Errorf("creating a client for the hub: %w", err)
 	}
 	definition, err := controlplane.ClusterManagerCRD(ctx)
 	if err != nil {

@@ -35,11 +35,11 @@ func PodCommand(ctx context.Context, group *process.Group, hub *controlplane.API
 	}
 	words := append(expand(container.Command, variables), expand(container.Args, variables)...)
 	if len(words) == 0 {
-		return none, fmt.Errorf("the Deployment %s leaves the program to its image: it can't be run here", deployment.Name)
+		return none, fmt.Errorf("the Deployment %s has no command, so only its image can run it", deployment.Name)
 	}
 	client, err := kubernetes.NewForConfig(hub.RESTConfig())
 	if err != nil {
-		return none, fmt.Errorf("making a client of %s: %w", hub.Name, err)
+		return none, fmt.Errorf("creating a client for %s: %w", hub.Name, err)
 	}
 	if err := pod.mount(ctx, client, container); err != nil {
 		return none, err
@@ -77,7 +77,7 @@ func (p *pod) environment(container *corev1.Container) (map[string]string, error
 			case source.FieldRef != nil && source.FieldRef.FieldPath == "metadata.namespace":
 				value = p.deployment.Namespace
 			default:
-				return nil, fmt.Errorf("the Deployment %s takes the variable %s from where only a kubelet finds it: teach PodCommand", p.deployment.Name, variable.Name)
+				return nil, fmt.Errorf("the Deployment %s reads the variable %s from a source that only a kubelet can read: extend PodCommand", p.deployment.Name, variable.Name)
 			}
 		}
 		variables[variable.Name] = value
@@ -102,7 +102,7 @@ func expand(words []string, variables map[string]string) []string {
 // mount creates the container's volumes.
 func (p *pod) mount(ctx context.Context, client kubernetes.Interface, container *corev1.Container) error {
 	if err := os.MkdirAll(filepath.Join(p.dir, "tmp"), 0o700); err != nil {
-		return fmt.Errorf("making the directory of the Deployment %s: %w", p.deployment.Name, err)
+		return fmt.Errorf("creating the directory of the Deployment %s: %w", p.deployment.Name, err)
 	}
 	volumes := map[string]corev1.VolumeSource{}
 	for _, volume := range p.deployment.Spec.Template.Spec.Volumes {
@@ -119,7 +119,7 @@ func (p *pod) mount(ctx context.Context, client kubernetes.Interface, container 
 			}
 			files = secret.Data
 		default:
-			return fmt.Errorf("the Deployment %s mounts a volume at %s that is neither a Secret nor empty: teach PodCommand", p.deployment.Name, mount.MountPath)
+			return fmt.Errorf("the Deployment %s mounts a volume at %s that is neither a Secret nor empty: extend PodCommand", p.deployment.Name, mount.MountPath)
 		}
 		if err := writeFiles(filepath.Join(p.dir, mount.MountPath), files); err != nil {
 			return fmt.Errorf("writing what the Deployment %s mounts at %s: %w", p.deployment.Name, mount.MountPath, err)

@@ -32,11 +32,11 @@ const resyncClusters = 10 * time.Minute
 func StartRegistration(hub *rest.Config) (stop func(), err error) {
 	kube, err := kubernetes.NewForConfig(hub)
 	if err != nil {
-		return nil, fmt.Errorf("making a client of the hub: %w", err)
+		return nil, fmt.Errorf("creating a client for the hub: %w", err)
 	}
 	clusters, err := clusterclient.NewForConfig(hub)
 	if err != nil {
-		return nil, fmt.Errorf("making a client of the hub: %w", err)
+		return nil, fmt.Errorf("creating a client for the hub: %w", err)
 	}
 	leases := informers.NewSharedInformerFactoryWithOptions(kube, resyncClusters, informers.WithTweakListOptions(func(list *metav1.ListOptions) {
 		list.LabelSelector = clusterv1.ClusterNameLabelKey

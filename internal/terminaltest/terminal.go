@@ -23,7 +23,7 @@ type Terminal struct {
 	Width  int
 }
 
-// New starts a terminal of a size. Without tmux, the test is skipped, except in CI.
+// New starts a terminal of the given size. Without tmux, the test is skipped, except in CI.
 func New(t testing.TB, width, height int) *Terminal {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil && os.Getenv("CI") != "true" {
@@ -46,7 +46,7 @@ func (term *Terminal) tmux(args ...string) string {
 	return string(out)
 }
 
-// Types types a command and Enter.
+// Types types a command, and presses Enter.
 func (term *Terminal) Types(command string) { term.Press(command, "Enter") }
 
 // Press presses keys, such as C-c.
@@ -55,7 +55,7 @@ func (term *Terminal) Press(keys ...string) {
 	term.tmux(append([]string{"send-keys"}, keys...)...)
 }
 
-// Resize gives the terminal another size.
+// Resize changes the size of the terminal.
 func (term *Terminal) Resize(width, height int) {
 	term.t.Helper()
 	term.Width = width
@@ -74,7 +74,7 @@ func (term *Terminal) Shows(texts ...string) string {
 			return screen
 		}
 		if time.Since(begin) > patience {
-			require.Fail(term.t, fmt.Sprintf("it shows no %q but\n%s", missing, screen))
+			require.Fail(term.t, fmt.Sprintf("it does not show %q, but\n%s", missing, screen))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package turns has a work queue without goroutines and timers: a test or a simulation decides when the due tasks run.
+// Package turns provides a work queue without goroutines and timers: a test or a simulation decides when the due tasks run.
 package turns
 
 import (

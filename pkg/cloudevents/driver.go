@@ -86,7 +86,7 @@ type Parts struct {
 // New returns a driver that does nothing until the caller calls Start. It fails if the configuration is invalid.
 func New(o Options) (*Driver, error) {
 	if o.ClientID == "" {
-		return nil, errors.New("--cloudevents-client-id is empty: name this hub, with a name that no other client of the broker has")
+		return nil, errors.New("--cloudevents-client-id is empty: set it to a name that no other client of the broker uses")
 	}
 	config, err := loadConfig(o)
 	if err != nil {

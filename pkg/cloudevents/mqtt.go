@@ -122,7 +122,7 @@ func (t *mqttTransport) Send(ctx context.Context, event cloudevents.Event) error
 	if err != nil {
 		return err
 	}
-	message := &paho.Publish{QoS: byte(t.options.PubQoS), Topic: topic} //nolint:gosec // 0 to 2, paho refuses others
+	message := &paho.Publish{QoS: byte(t.options.PubQoS), Topic: topic} //nolint:gosec // It is 0, 1 or 2: paho refuses other values.
 	if err := cloudeventsmqtt.WritePubMessage(ctx, (*binding.EventMessage)(&event), message); err != nil {
 		return err
 	}

@@ -109,7 +109,7 @@ func (c *Caches) Find(_ context.Context, claim Claim) (Owner, error) {
 	return owner, err
 }
 
-// goneTimeout limits the request for whether an owner is gone. The caller holds the lock of a work, and writes may wait
+// goneTimeout limits the request that checks whether an owner is gone. The caller holds the lock of a work, and writes may wait
 // for that lock.
 const goneTimeout = 5 * time.Second
 

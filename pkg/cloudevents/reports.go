@@ -93,7 +93,7 @@ func (d *Driver) keep(work *workv1.ManifestWork) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.record(work.Namespace, work.UID)
-	defer s.release(r) // If the report is not kept.
+	defer s.release(r) // This has an effect only if the report is not kept.
 	var k kept
 	if r.kept != nil {
 		k = *r.kept
@@ -191,7 +191,7 @@ func (t answerTask) perform(ctx context.Context, d *Driver) (again time.Duration
 	for _, work := range works {
 		// A work that the broker no longer accepts, because its size limit was lowered, must not hold back the others.
 		if err := d.resend(ctx, work.UID); err != nil && !apierrors.IsRequestEntityTooLargeError(err) {
-			return answerInterval, nil //nolint:nilerr // An agent asks when the broker is back, too.
+			return answerInterval, nil //nolint:nilerr // An agent also asks when the broker is available again.
 		}
 	}
 	return 0, d.link.ask(ctx, t.cluster)

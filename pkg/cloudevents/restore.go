@@ -129,7 +129,7 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 	}
 	// Other reports of the cluster are processed at the same time.
 	if !d.store.restore(work, sequence, func() bool { return d.store.countLocked(work.Namespace, ofOwner) < maxOfOwner }) {
-		logger.V(2).Info("An agent has more ManifestWorks of an owner than a hub ever makes", "owner", klog.KRef(namespace, name))
+		logger.V(2).Info("An agent has more ManifestWorks of an owner than a hub ever creates", "owner", klog.KRef(namespace, name))
 		return unknownInterval, nil
 	}
 	if !settled(work) {

@@ -79,7 +79,7 @@ func TestReports(t *testing.T) {
 		known   *workv1.ManifestWork
 		report  *workv1.ManifestWork
 		verdict verdict
-		wanted  []string // conditions afterwards; nil where there is no work any more
+		wanted  []string // conditions afterwards; nil if the work no longer exists
 	}{
 		"of a work that is not known":        {nil, reported("c1", 5, 2), unknown, nil},
 		"that an unknown work is gone":       {nil, reported("c1", 5, 2, gone), noted, nil},

@@ -29,7 +29,7 @@ type Difference struct {
 	mu sync.Mutex
 	// ahead was reported last; 0 while the clocks agree.
 	ahead time.Duration
-	// doubts counts the consecutive answers that show another difference, the last one doubted.
+	// doubts counts the consecutive answers that show a difference other than ahead; doubted is the last such difference.
 	doubts  int
 	doubted time.Duration
 }

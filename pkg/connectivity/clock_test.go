@@ -13,19 +13,19 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// differences is what a machine that shows noon reports about its clock.
+// differences returns a Difference for a machine whose clock shows noon, and the differences that it reports.
 func differences() (*Difference, *clocktesting.FakePassiveClock, *[]time.Duration) {
 	machine := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
 	said := &[]time.Duration{}
 	return NewDifference(machine, func(ahead time.Duration) { *said = append(*said, ahead.Round(time.Minute)) }), machine, said
 }
 
-// answer is an answer of an API server whose clock is behind the machine's.
+// answer simulates an answer of an API server whose clock is behind the machine's clock.
 func answer(d *Difference, behind time.Duration) {
 	d.measure(d.clock.Now(), d.clock.Now().Add(-behind).UTC().Format(http.TimeFormat))
 }
 
-// A difference is reported once, once several answers agree on it, and so is its end.
+// A difference is reported once, when several answers agree on it. Its end is also reported once.
 func TestDifference(t *testing.T) {
 	d, machine, said := differences()
 	for range 10 {
@@ -48,7 +48,7 @@ func TestDifference(t *testing.T) {
 	require.Equal(t, []time.Duration{20 * time.Minute, -time.Hour, 0}, *said)
 }
 
-// Answers that show no time, or an old one, are ignored.
+// Answers without a time, or with an old time, are ignored.
 func TestDifferenceIgnoresAnswers(t *testing.T) {
 	d, machine, said := differences()
 	now := machine.Now()
@@ -60,7 +60,8 @@ func TestDifferenceIgnoresAnswers(t *testing.T) {
 	require.Empty(t, *said)
 }
 
-// Only answers to the clients of the configuration count. Errors from a load balancer and cached answers are not the API server's.
+// Only answers to the clients of the configuration count. Errors from a load balancer, and cached answers, do not come from the API
+// server.
 func TestDifferenceWatch(t *testing.T) {
 	d, machine, said := differences()
 	header, status := http.Header{}, http.StatusOK

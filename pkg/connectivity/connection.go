@@ -59,7 +59,7 @@ func New(clk clock.PassiveClock) *Connection {
 	return &Connection{clock: clk, gap: Gap{End: clk.Now(), Length: unknown}, down: map[source]bool{}, optional: map[source]time.Time{}}
 }
 
-// Optional marks a collection that a hub can do without: a hub that may not read it still has a connection.
+// Optional marks a collection that a hub can do without: a hub without permission to read it still has a connection.
 func (c *Connection) Optional(collection schema.GroupVersionResource) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

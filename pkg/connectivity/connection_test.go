@@ -22,7 +22,7 @@ var (
 	extras = schema.GroupVersionResource{Group: "x", Version: "v1", Resource: "extras"}
 )
 
-// A collection is told from another one by where the API server lists it, that of the core group too.
+// A collection is identified by the path at which the API server lists it, including collections of the core group.
 func TestSourceOf(t *testing.T) {
 	require.Equal(t, source("/apis/x/v1/things"), sourceOf(things))
 	require.Equal(t, source("/api/v1/pods"), sourceOf(schema.GroupVersionResource{Version: "v1", Resource: "pods"}))
@@ -106,7 +106,7 @@ func TestGapOfTheAPIServer(t *testing.T) {
 	cancel()
 	r.ask(cancelled, "things/one", 0, context.Canceled)
 	r.pass(100)
-	r.was(1120, 20*time.Second, "the hub hung up")
+	r.was(1120, 20*time.Second, "the hub closed the connection")
 
 	r.ask(ctx, "things/one", 0, errRefused)
 	r.clk.SetTime(r.clk.Now().Add(-time.Hour))
@@ -120,28 +120,28 @@ func TestGapOfACollection(t *testing.T) {
 	r.ask(ctx, "things?watch=true", 0, errRefused)
 	r.ask(ctx, "others?limit=500", http.StatusOK, nil)
 	r.ask(ctx, "things/one", http.StatusOK, nil)
-	r.lasts("the things are not heard yet")
+	r.lasts("the things are not watched yet")
 	r.pass(60)
 	r.ask(ctx, "things?limit=500", http.StatusForbidden, nil)
-	r.lasts("a server that starts refuses it")
+	r.lasts("a server that is starting rejects it")
 	r.ask(ctx, "things?limit=500", http.StatusOK, nil)
 	r.pass(200)
 	r.was(1260, time.Minute)
 
 	r.WatchLost(things)
-	r.lasts("the watch was answered, and then told that its version is too old")
+	r.lasts("the watch was accepted, and then ended because its version is too old")
 	r.pass(3)
 	r.ask(ctx, "things?watch=true", http.StatusOK, nil)
-	r.was(1260, time.Minute, "a short one counts only while it lasts")
+	r.was(1260, time.Minute, "a short gap counts only while it lasts")
 }
 
-// If a collection that a hub can do without is refused permanently, there is no gap.
+// If the API server permanently rejects a collection that the hub does not require, there is no gap.
 func TestOptionalCollection(t *testing.T) {
 	r, ctx := newRig(t), t.Context()
 	r.pass(200)
 	r.Optional(extras)
 	r.ask(ctx, "extras?limit=500", http.StatusForbidden, nil)
-	require.False(t, r.Refused(extras), "it may be a server that starts")
+	require.False(t, r.Refused(extras), "the server may be starting")
 	r.pass(5)
 	r.lasts()
 	r.pass(15)
@@ -156,7 +156,7 @@ func TestOptionalCollection(t *testing.T) {
 	r.ask(ctx, "things?limit=500", http.StatusForbidden, nil)
 	r.pass(20)
 	r.ask(ctx, "things?limit=500", http.StatusForbidden, nil)
-	require.False(t, r.Refused(things), "nothing goes without the things")
+	require.False(t, r.Refused(things), "the hub requires the things")
 	r.lasts()
 }
 
@@ -177,12 +177,12 @@ func TestConnectionSurvivesSingleFailures(t *testing.T) {
 	}
 }
 
-// Agents lose their broker when this hub does, and need some time to find it again.
+// Agents lose their broker when this hub does, and need some time to reconnect to it.
 func TestGapOfABroker(t *testing.T) {
 	r := newRig(t)
 	r.pass(100)
 	r.Back("broker", time.Minute)
-	r.was(1000, unknown, "it was never lost")
+	r.was(1000, unknown, "the connection was never lost")
 
 	r.Lost("broker")
 	r.pass(1)
@@ -191,7 +191,7 @@ func TestGapOfABroker(t *testing.T) {
 	r.was(1161, unknown)
 	r.pass(2)
 	r.clk.SetTime(r.clk.Now().Add(20 * time.Second))
-	r.was(1161, unknown, "deadlines fire later after the broker than after a stop of the process")
+	r.was(1161, unknown, "deadlines fire later after an outage of the broker than after a stop of the process")
 	r.Lost("broker")
 	r.lasts()
 	r.Restart()
@@ -199,7 +199,7 @@ func TestGapOfABroker(t *testing.T) {
 	r.was(1123, unknown)
 }
 
-// A kubeconfig's URL may have a path, where a proxy leads to several hubs: collections have their own paths below it.
+// The URL in a kubeconfig may have a path, if a proxy leads to several hubs: the paths of collections are below it.
 func TestConnectionBelowAPath(t *testing.T) {
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
 	for _, prefix := range []string{"", "/", "/k8s/clusters/c1", "/k8s//clusters/c1/"} {
@@ -232,7 +232,7 @@ func TestConnectionBelowAPath(t *testing.T) {
 			require.Equal(t, at(1100), gap.End)
 			require.NoError(t, list())
 			_, gap = connection.Look()
-			require.Equal(t, at(1000), gap.End, "what was lost is heard again")
+			require.Equal(t, at(1000), gap.End, "the lost watch works again")
 
 			connection.Optional(things)
 			status = http.StatusForbidden

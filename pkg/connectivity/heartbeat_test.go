@@ -9,16 +9,16 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// A machine that was suspended or migrated, and a clock that was set, show in two clocks that disagree.
+// If a machine was suspended or migrated, or if its clock was set, the wall clock and the monotonic clock disagree.
 func TestSilence(t *testing.T) {
 	for name, tc := range map[string]struct {
 		wall, monotonic, want time.Duration
 		set                   bool
 	}{
-		"a beat in time":            {wall: time.Second, monotonic: time.Second, want: time.Second},
+		"a heartbeat on time":       {wall: time.Second, monotonic: time.Second, want: time.Second},
 		"a clock that is slewed":    {wall: 1100 * time.Millisecond, monotonic: time.Second, want: 1100 * time.Millisecond},
 		"a stopped process":         {wall: 10 * time.Second, monotonic: 10 * time.Second, want: 10 * time.Second},
-		"stopped for long":          {wall: time.Hour, monotonic: time.Hour, want: unknown},
+		"stopped for a long time":   {wall: time.Hour, monotonic: time.Hour, want: unknown},
 		"a suspended machine":       {wall: time.Hour, monotonic: time.Second, want: unknown, set: true},
 		"a clock that is set ahead": {wall: 6 * time.Second, monotonic: time.Second, want: unknown, set: true},
 		"by less than a gap":        {wall: 5 * time.Second, monotonic: time.Second, want: 5 * time.Second},
@@ -54,14 +54,14 @@ func TestGapOfTheProcess(t *testing.T) {
 	r.pass(30)
 	r.was(3060, time.Minute)
 	stop(6 * time.Second)
-	r.was(3096, 24*time.Second, "a shorter one within the time after it does not shorten that")
+	r.was(3096, 24*time.Second, "a shorter gap soon after it does not shorten the wait")
 	r.pass(100)
 	stop(6 * time.Second)
 	r.Beat()
 	r.was(3202, 6*time.Second, "by the next beat")
 }
 
-// A clock that was set back makes no deadline wait for the old time to come again.
+// If the clock is set back, deadlines do not wait until the clock reaches the old time again.
 func TestGapByAClockThatIsSetBack(t *testing.T) {
 	r := newRig(t)
 	r.Lost("broker")
@@ -70,7 +70,7 @@ func TestGapByAClockThatIsSetBack(t *testing.T) {
 	r.was(500, unknown)
 }
 
-// A heartbeat begins at once, and ends with its context.
+// A heartbeat starts at once, and ends with its context.
 func TestKeepBeating(t *testing.T) {
 	connection := New(clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))
 	ctx, cancel := context.WithCancel(t.Context())

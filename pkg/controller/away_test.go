@@ -19,7 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// awayBroker is a broker that may be away.
+// awayBroker is a broker that can be disconnected.
 type awayBroker struct{ reachable bool }
 
 func (a *awayBroker) HeardSince(string) (time.Time, bool) { return rt.Epoch, true }
@@ -43,7 +43,7 @@ func brokerPass(writes ...rollout.Write) *pass {
 	return p
 }
 
-// While the broker is away no write is tried, no error is logged for each cluster, and the condition says what happens next.
+// While the broker is disconnected, no write is tried, no error is logged for each cluster, and the condition reports what happens next.
 func TestNothingIsWrittenWhileTheBrokerIsAway(t *testing.T) {
 	client := worktest.Answering("*", func(action clienttesting.Action) (*workv1.ManifestWork, error) { panic("tried: " + action.GetVerb()) })
 	c := NewWithStores(Config{
@@ -54,7 +54,7 @@ func TestNothingIsWrittenWhileTheBrokerIsAway(t *testing.T) {
 		rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Relabel, Cluster: "c2", Work: workOf("c2", "bbb")},
 	)
 	p.Plan.Deletes = []rollout.Delete{{Work: workOf("c3", "bbb")}}
-	require.NoError(t, c.act(t.Context(), p), "no error for the queue to log and to back off from")
+	require.NoError(t, c.act(t.Context(), p), "no error that the queue would log and back off from")
 	require.Equal(t, []string{
 		"the broker is not connected; 3 ManifestWorks will be written when it is back; check the broker and --work-driver-config",
 	}, p.problems)

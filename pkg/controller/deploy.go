@@ -78,7 +78,7 @@ func (c *Controller) nameAcceptedChanges(ctx context.Context, p *pass) {
 		}
 		return revision.FirstDifference(wanted, stored)
 	})
-	p.problem(fmt.Sprintf("the API server stored %d ManifestWorks with changes, ManifestWork %s/%s among them, in the field %s: "+
+	p.problem(fmt.Sprintf("the API server stored %d ManifestWorks with changes, including ManifestWork %s/%s, in the field %s: "+
 		"update the ManifestWork CRD, or look for a webhook that changes the field",
 		len(p.Plan.Accepted), first.Cluster(), first.Object.Name, field))
 }

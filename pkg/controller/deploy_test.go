@@ -32,7 +32,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// slow are a hundred works of an owner, in a cache, and a client of an API server that takes 100 ms to delete one.
+// slow returns 100 works of an owner in a cache, and a client of an API server that takes 100 ms to delete each.
 func slow(t *testing.T) (c *Controller, p *pass, clk *clocktesting.FakeClock, deleted map[string]int) {
 	t.Helper()
 	clk, deleted = clocktesting.NewFakeClock(time.Unix(1000, 0)), map[string]int{}
@@ -58,7 +58,7 @@ func slow(t *testing.T) (c *Controller, p *pass, clk *clocktesting.FakeClock, de
 	return c, p, clk, deleted
 }
 
-// worksIn are the works in the cache, in order.
+// worksIn returns the works in the cache, in order.
 func worksIn(c *Controller) (works []*workv1.ManifestWork) {
 	for _, object := range c.stores.Works.List() {
 		works = append(works, object.(*workv1.ManifestWork))
@@ -67,7 +67,7 @@ func worksIn(c *Controller) (works []*workv1.ManifestWork) {
 	return works
 }
 
-// storing is an API server that takes every patch of a ManifestWorkReplicaSet, and answers with nothing else.
+// storing is a client of an API server that accepts every patch of a ManifestWorkReplicaSet and rejects all other requests.
 func storing() *dynamicfake.FakeDynamicClient {
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 		workv1alpha1.ManifestWorkReplicaSetResource: "ManifestWorkReplicaSetList",
@@ -80,19 +80,19 @@ func storing() *dynamicfake.FakeDynamicClient {
 	return client
 }
 
-// TestDeletionTakesTurns: the deletion of an object with many works holds a worker no longer than a rollout does. The next pass goes on
-// with what is left; the finalizer waits for that.
+// TestDeletionTakesTurns: the deletion of an object with many works holds a worker no longer than a rollout does. The next pass
+// continues, and the finalizer stays until all works are deleted.
 func TestDeletionTakesTurns(t *testing.T) {
 	c, p, clk, deleted := slow(t)
 	began := clk.Now()
 	goOn, err := c.finalize(t.Context(), p)
 	require.NoError(t, err)
 	require.False(t, goOn)
-	require.Len(t, deleted, 6, "half a second, and what was under way then")
+	require.Len(t, deleted, 6, "half a second, and the request in progress")
 	require.Equal(t, 600*time.Millisecond, clk.Since(began))
-	require.Equal(t, time.Millisecond, p.recheck, "the next pass goes on")
-	require.True(t, p.wrote.Load(), "and does not rest before that")
-	require.Equal(t, workv1alpha1.StateDeleting, p.answer.Status.State, "users see it meanwhile")
+	require.Equal(t, time.Millisecond, p.recheck, "the next pass continues")
+	require.True(t, p.wrote.Load(), "without a rest")
+	require.Equal(t, workv1alpha1.StateDeleting, p.answer.Status.State, "users see the deletion")
 
 	for range 20 {
 		for cluster := range deleted {
@@ -107,8 +107,8 @@ func TestDeletionTakesTurns(t *testing.T) {
 	}
 }
 
-// TestPassesAreShort: a pass deletes for half a second, for longer where it took long to decide, and never for more than two seconds more
-// than one request takes. What is left comes in the next pass, and no error reports it.
+// TestPassesAreShort: a pass deletes for half a second, or longer if the decision took long, but for at most 2 seconds plus one request.
+// The next pass does the rest, and no error reports it.
 func TestPassesAreShort(t *testing.T) {
 	for decided, want := range map[time.Duration]int{0: 6, 50 * time.Millisecond: 11, time.Second: 21, time.Hour: 21} {
 		c, p, clk, deleted := slow(t)
@@ -123,8 +123,8 @@ func TestPassesAreShort(t *testing.T) {
 	}
 }
 
-// TestWritesAndDeletesShareABudget: what a pass deletes comes after what it writes, and out of the same time. With a time of its own it would
-// hold the worker for twice as long, and keep the next writes of an abort waiting (P8).
+// TestWritesAndDeletesShareABudget: a pass deletes after it writes, within the same time budget. With a budget of their own, the
+// deletions would hold the worker for twice as long and delay the next writes of an abort (P8).
 func TestWritesAndDeletesShareABudget(t *testing.T) {
 	clk, asked := clocktesting.NewFakeClock(rt.Epoch), map[string]int{}
 	client := worktest.Answering("*", func(action clienttesting.Action) (*workv1.ManifestWork, error) {
@@ -142,11 +142,11 @@ func TestWritesAndDeletesShareABudget(t *testing.T) {
 	}
 	c := NewWithStores(Config{Works: client, Clock: clk, Writers: 1}, NewStores())
 	require.NoError(t, c.act(t.Context(), p))
-	require.Equal(t, map[string]int{"create": 6}, asked, "half a second, and what was under way then")
+	require.Equal(t, map[string]int{"create": 6}, asked, "half a second, and the request in progress")
 	require.Equal(t, time.Millisecond, p.recheck, "the next pass does the rest")
 }
 
-// TestAbortsWriteLonger: a pass of an abort has two seconds at once. Nothing that breaks meanwhile changes what it writes.
+// TestAbortsWriteLonger: a pass of an abort has 2 seconds from the start. A request that fails in the meantime does not change this.
 func TestAbortsWriteLonger(t *testing.T) {
 	for l, want := range map[queue.Lane]time.Duration{queue.Rollouts: actBudget, queue.Aborts: actBudgetMost} {
 		c, p, clk, _ := slow(t)
@@ -159,7 +159,7 @@ func TestAbortsWriteLonger(t *testing.T) {
 	}
 }
 
-// TestAbortsGoOnAlone: a pass of an abort goes on for five seconds, unless another abort waits for a worker or somebody changed the object.
+// TestAbortsGoOnAlone: a pass of an abort continues for 5 seconds, unless another abort waits for a worker or the object has changed.
 func TestAbortsGoOnAlone(t *testing.T) {
 	c, p, clk, _ := slow(t)
 	p.turn.Lane = queue.Aborts
@@ -178,7 +178,7 @@ func TestAbortsGoOnAlone(t *testing.T) {
 	changed.ManifestWorkReplicaSet = p.object.DeepCopy()
 	changed.ResourceVersion = "2"
 	require.NoError(t, c.stores.ReplicaSets.Update(&changed))
-	require.False(t, left(), "somebody changed the object")
+	require.False(t, left(), "the object has changed")
 
 	require.NoError(t, c.stores.ReplicaSets.Update(p.object))
 	clk.SetTime(p.now.Add(actBudgetAlone))
@@ -187,8 +187,7 @@ func TestAbortsGoOnAlone(t *testing.T) {
 	require.False(t, left())
 }
 
-// TestPruningTakesTurns: old revisions of an object that had a much larger limit are deleted over several passes, the oldest first (R5,
-// P8).
+// TestPruningTakesTurns: if revisionHistoryLimit is lowered, the old revisions are deleted over several passes, oldest first (R5, P8).
 func TestPruningTakesTurns(t *testing.T) {
 	c, p, clk, _ := slow(t)
 	var deleted []string
@@ -209,7 +208,7 @@ func TestPruningTakesTurns(t *testing.T) {
 	goOn, err := c.prune(t.Context(), p)
 	require.NoError(t, err)
 	require.True(t, goOn)
-	require.Equal(t, []string{"web-00", "web-01", "web-02", "web-03", "web-04", "web-05"}, deleted, "half a second, and what was under way then")
-	require.Equal(t, time.Millisecond, p.recheck, "the next pass goes on")
-	require.True(t, p.wrote.Load(), "and does not rest before that")
+	require.Equal(t, []string{"web-00", "web-01", "web-02", "web-03", "web-04", "web-05"}, deleted, "half a second, and the request in progress")
+	require.Equal(t, time.Millisecond, p.recheck, "the next pass continues")
+	require.True(t, p.wrote.Load(), "without a rest")
 }

@@ -2,13 +2,14 @@
 //
 // A pass over an object takes these steps, in this order:
 //
-//	finalize  its works are deleted with it, and a finalizer waits for that      (finalize.go)
+//	finalize  if the object is being deleted, its works are deleted, and a
+//	          finalizer keeps the object until they are gone                     (finalize.go)
 //	decide    the informers' caches become one view of the object (observe.go);
 //	          package lifecycle decides about its revision and its rollout,
-//	          and asks for what it has to know first                             (decide.go)
+//	          and requests the facts that it needs first                         (decide.go)
 //	deploy    if the ledger changed, it is persisted (ledger.go), and the pass
 //	          ends; otherwise the plan of package rollout is carried out         (deploy.go)
-//	status    package status makes the conditions and counts, in one write       (report.go)
+//	status    package status builds the conditions and counts, in one write      (report.go)
 //	prune     revisions over the limit are deleted                               (prune.go)
 //
 // A pass either persists a decision or executes one, never both (R42). The next pass begins when every cache shows the
@@ -16,7 +17,7 @@
 // finds everything that it needs in the ledger.
 //
 // The controller holds no client of its own. Package internal/workwriter writes ManifestWorks, internal/revisionwriter writes
-// ControllerRevisions, and replicaset patches the object. Package workpatch makes the content of each write of a work.
+// ControllerRevisions, and replicaset patches the object. Package workpatch builds the content of each write of a work.
 //
 // Passes over different objects run concurrently. Passes that perform an abort have their own workers and write slots.
 // Within each of the two lanes, namespaces take turns (package internal/queue). A pass writes for a bounded time, and

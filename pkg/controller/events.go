@@ -123,7 +123,7 @@ func (c *Controller) announceStarted(p *pass) {
 	reason, note := metrics.Created, "the rollout of revision %s begins"
 	switch begun := &p.Ledger.Begun; {
 	case begun.Retried.After(begun.At):
-		reason, note = metrics.Retried, "the rollout of revision %s begins again"
+		reason, note = metrics.Retried, "the rollout of revision %s starts again after a retry"
 	case begun.How != ledger.New:
 		reason = metrics.Found
 	}
@@ -243,8 +243,8 @@ func (c *Controller) event(p *pass, related runtime.Object, eventType, reason, a
 func (c *Controller) announceNameTaken(p *pass, cluster, other string) {
 	if p.memory.Announce(workv1alpha1.EventWorkNameTaken) {
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventWorkNameTaken, "RollOut", fmt.Sprintf(
-			"ManifestWork %s/%s does not belong to this ManifestWorkReplicaSet: its own is %s/%s there, "+
-				"and it has another name wherever the usual one is taken",
+			"ManifestWork %s/%s does not belong to this ManifestWorkReplicaSet, so its own ManifestWork there is %s/%s; "+
+				"it uses another name in every namespace in which the usual name is taken",
 			cluster, p.object.Name, cluster, other))
 	}
 }
@@ -257,6 +257,6 @@ func (c *Controller) announcePause(p *pass, was bool) {
 		c.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventPaused, "Pause", note)
 	case was && !is:
 		c.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventResumed, "Resume",
-			"spec.paused is no longer true, and the hub continues with what it held back")
+			"spec.paused is no longer true, and the hub continues with the changes that it held back")
 	}
 }

@@ -27,7 +27,7 @@ func (n *notes) Eventf(_, _ runtime.Object, _, _, _, note string, args ...any) {
 	*n = append(*n, fmt.Sprintf(note, args...))
 }
 
-// An event is a line in the log, too: the API server keeps events for an hour.
+// An event is also a line in the log, because the API server keeps events for only an hour.
 func TestEventsAreLogged(t *testing.T) {
 	var log bytes.Buffer
 	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
@@ -38,7 +38,7 @@ func TestEventsAreLogged(t *testing.T) {
 	require.Regexp(t, `^I.*"Event" manifestWorkReplicaSet="default/web" type="Warning" reason="RolloutAborted" note="c1 \\x1b\[31mfailed"\n$`, log.String())
 }
 
-// After an abort no cluster counts as updated: all of them go back.
+// After an abort, no cluster counts as updated: all of them return to the stable revision.
 func TestObservedPlacements(t *testing.T) {
 	shown := &rollout.Plan{Refs: []rollout.RefOutcome{{
 		Ref: &placement.Ref{Name: "all"}, Selected: 5, Updated: 2,
@@ -48,7 +48,7 @@ func TestObservedPlacements(t *testing.T) {
 	require.Equal(t, []metrics.Placement{{Name: "all", Selected: 5, Failing: 3}}, placementsOf(shown, true))
 }
 
-// The API server takes notes of 1024 bytes: one that says more is cut between two characters, and the event is not lost.
+// The API server accepts notes of at most 1024 bytes. A longer note is cut between two characters, and the event is not lost.
 func TestNotesFitIntoAnEvent(t *testing.T) {
 	told := &notes{}
 	c := &Controller{Config: Config{Recorder: told}}

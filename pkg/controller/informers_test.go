@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// A pass that is paused, or has no revision to go back to, leaves no abort to a worker that is kept for aborts: it restores nothing.
+// A pass that is paused, or has no revision to return to, restores nothing. It therefore leaves no abort to a worker reserved for aborts.
 func TestPassesThatLeaveNoAbort(t *testing.T) {
 	p := &pass{observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}}, done: done{unrestored: true}}
 	require.Equal(t, memory.AbortUnderWay, p.abortLeft())
@@ -27,19 +27,19 @@ func TestPassesThatLeaveNoAbort(t *testing.T) {
 	require.Equal(t, memory.NoAbort, p.abortLeft())
 }
 
-// The conditions of every object report whether the hub may read ManagedClusters, and whether another hub is installed. If that changes, each
-// gets a pass, even if there is no ManagedCluster.
+// The conditions of every object report whether the hub has permission to read ManagedClusters, and whether another hub is installed. If
+// either changes, each object gets a pass, even if there are no ManagedClusters.
 func TestNotesAreFollowed(t *testing.T) {
-	const refused = "the hub may not read ManagedClusters"
+	const refused = "the hub has no permission to read ManagedClusters"
 	for name, tc := range map[string]struct {
 		before, now, hub string
 		queued           bool
 	}{
-		"it may read them":       {},
-		"it may not":             {before: refused, now: refused},
-		"it gets the permission": {before: refused, queued: true},
-		"it loses it":            {now: refused, queued: true},
-		"another hub comes":      {hub: "two hubs", queued: true},
+		"it has the permission":    {},
+		"it lacks the permission":  {before: refused, now: refused},
+		"it gets the permission":   {before: refused, queued: true},
+		"it loses it":              {now: refused, queued: true},
+		"another hub is installed": {hub: "two hubs", queued: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := NewWithStores(Config{

@@ -19,7 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// A pass takes the time and the last gap together. Package rollout treats a process that has just started in the same way.
+// A pass reads the time and the last gap together. Package rollout treats a process that has just started in the same way.
 func TestPassKnowsTheLastGap(t *testing.T) {
 	clock := clocktesting.NewFakeClock(rt.Epoch)
 	c := NewWithStores(Config{Connection: connectivity.New(clock), Clock: clock}, NewStores())
@@ -29,8 +29,8 @@ func TestPassKnowsTheLastGap(t *testing.T) {
 	require.Equal(t, rollout.UnknownGap(rt.Epoch), p.gap)
 }
 
-// A pass may ask what it would decide for another revision, or if the rollout was not aborted. Asking changes nothing: what was seen
-// succeeding is about the revision that the work has.
+// A pass may compute the decision for another revision, or for a rollout that was not aborted. This changes nothing: an observed success
+// belongs to the revision of the work.
 func TestAskingChangesNothing(t *testing.T) {
 	clock := clocktesting.NewFakeClock(rt.Epoch)
 	c := NewWithStores(Config{Connection: connectivity.New(clock), Clock: clock}, NewStores())

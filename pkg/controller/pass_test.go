@@ -19,8 +19,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 )
 
-// A cache that lags behind leads to a few questions at a time, each once in a while; what is gone, or is shown meanwhile, is waited for no
-// longer.
+// If a cache lags behind, the API server is asked about a few objects at a time, and about each at most once per interval. An object that
+// is gone, or that the cache shows in the meantime, no longer delays a pass.
 func TestLateCachesAreAskedForInTurn(t *testing.T) {
 	clk := clocktesting.NewFakeClock(time.Unix(1000, 0))
 	asked := map[string]int{}
@@ -61,9 +61,9 @@ func TestLateCachesAreAskedForInTurn(t *testing.T) {
 			break
 		}
 	}
-	require.Len(t, asked, pending, "each has its turn")
+	require.Len(t, asked, pending, "each object is asked about")
 	require.Equal(t, pending, total, "once")
-	require.Equal(t, pending-1, owner.Expectations.Behind(), "what is gone will never show")
+	require.Equal(t, pending-1, owner.Expectations.Behind(), "the cache will never show a deleted object")
 
 	clk.Step(memory.CatchUpPatience)
 	onAsk = func(string) { // The watch is back.
@@ -73,10 +73,10 @@ func TestLateCachesAreAskedForInTurn(t *testing.T) {
 	}
 	before := total
 	require.True(t, c.caughtUp(t.Context(), owner))
-	require.Equal(t, 1, total-before, "the others are shown by now")
+	require.Equal(t, 1, total-before, "the cache now shows the others")
 }
 
-// Objects that were deleted before the cache saw them hold up no pass: the API server is asked for all of them at once.
+// Objects that were deleted before the cache saw them do not delay a pass: the API server is asked about all of them at once.
 func TestWhatIsGoneHoldsUpNothing(t *testing.T) {
 	clk := clocktesting.NewFakeClock(time.Unix(1000, 0))
 	works := worktest.Answering("get", func(action clienttesting.Action) (*workv1.ManifestWork, error) {
@@ -92,7 +92,7 @@ func TestWhatIsGoneHoldsUpNothing(t *testing.T) {
 	require.True(t, c.caughtUp(t.Context(), owner))
 }
 
-// What is known of an object goes away with the first pass that no longer finds it.
+// The first pass that no longer finds an object forgets it.
 func TestWhatIsGoneIsForgotten(t *testing.T) {
 	c := NewWithStores(Config{}, NewStores())
 	c.owners.OwnerOf("demo/web", "u1")

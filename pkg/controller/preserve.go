@@ -204,7 +204,7 @@ func (c *Controller) whole(ctx context.Context, work *workv1.ManifestWork) (*wor
 	live, err := c.writer.Get(ctx, work.Namespace, work.Name)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && live.UID != work.UID:
-		return nil, nil //nolint:nilnil // The comment says so.
+		return nil, nil //nolint:nilnil // The comment on whole explains this.
 	case err != nil:
 		return nil, fmt.Errorf("reading ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 	case workcache.IsTrimmed(live):

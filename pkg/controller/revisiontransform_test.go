@@ -12,7 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// What the cache holds of a revision is its template and little more, whatever tools left in its metadata.
+// The cache holds the template of a revision and little more, whatever tools left in its metadata.
 func TestCachedRevisionHoldsWhatIsRead(t *testing.T) {
 	template := strings.Repeat("t", 20_000)
 	rev := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{

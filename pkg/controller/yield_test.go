@@ -19,14 +19,15 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// templateOf returns a template with a ConfigMap of so many bytes.
+// templateOf returns a template with a ConfigMap of size bytes.
 func templateOf(size int) (template workv1.ManifestWorkSpec) {
 	raw := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b"},"data":{"x":%q}}`, strings.Repeat("x", size))
 	template.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(raw)}}}
 	return template
 }
 
-// The rollout of a new large template begins after other objects' aborts, and at the latest after maxYield. Nothing else waits (P8).
+// The rollout of a new large template starts after the aborts of other objects, and after maxYield at the latest. Nothing else waits
+// (P8).
 func TestLargeTemplateWaitsForAborts(t *testing.T) {
 	const key, longest = "tenant/web", 30 * time.Second
 	manyConfigs := func(o *workv1alpha1.ManifestWorkReplicaSet) {
@@ -36,23 +37,23 @@ func TestLargeTemplateWaitsForAborts(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit  func(*workv1alpha1.ManifestWorkReplicaSet)
 		known bool
-		// history and aborting are where the default is not meant: a history that can be read, and an abort of another object.
+		// history and aborting override the defaults: a readable history, and an abort of another object.
 		history  History
 		aborting string
 		waits    bool
 	}{
-		"large":                    {waits: true},
-		"large by its configs":     {edit: manyConfigs, waits: true},
-		"small":                    {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Spec.ManifestWorkTemplate = templateOf(1000) }},
-		"paused":                   {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Spec.Paused = true }},
-		"its rollout is under way": {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Status.ObservedGeneration = o.Generation }},
-		"a revision has it":        {known: true},
-		"there is no history":      {history: History{Unavailable: true}},
-		"only itself writes":       {aborting: key},
+		"large":                               {waits: true},
+		"large because of its configs":        {edit: manyConfigs, waits: true},
+		"small":                               {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Spec.ManifestWorkTemplate = templateOf(1000) }},
+		"paused":                              {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Spec.Paused = true }},
+		"its rollout is in progress":          {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Status.ObservedGeneration = o.Generation }},
+		"a revision with the template exists": {known: true},
+		"there is no history":                 {history: History{Unavailable: true}},
+		"only the object itself writes":       {aborting: key},
 		"it is being deleted": {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) {
 			o.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 		}},
-		"it is aborted itself": {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) {
+		"its own rollout was aborted": {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) {
 			o.Status.AbortedTime = &metav1.Time{Time: time.Unix(1, 0)}
 		}},
 	} {
@@ -74,7 +75,7 @@ func TestLargeTemplateWaitsForAborts(t *testing.T) {
 				require.NoError(t, err)
 				require.NoError(t, stores.Revisions.Add(known))
 			}
-			require.Zero(t, c.yields(key, object, c.owners.OwnerOf(key, "u")), "nothing is aborted")
+			require.Zero(t, c.yields(key, object, c.owners.OwnerOf(key, "u")), "no abort is in progress")
 			if object.Generation != object.Status.ObservedGeneration {
 				object.Generation++
 			}
@@ -92,7 +93,7 @@ func TestLargeTemplateWaitsForAborts(t *testing.T) {
 			}
 			for i := range int(longest / time.Second) {
 				if i == 10 {
-					object.Generation++ // Another edit does not begin the wait again.
+					object.Generation++ // Another edit does not restart the wait.
 				}
 				waits()
 				clk.Step(time.Second)
@@ -105,9 +106,9 @@ func TestLargeTemplateWaitsForAborts(t *testing.T) {
 			waits()
 			c.slots.Give(abort)
 			clk.Step(time.Minute)
-			require.Zero(t, c.yields(key, object, c.owners.OwnerOf(key, "u")), "the abort is over")
+			require.Zero(t, c.yields(key, object, c.owners.OwnerOf(key, "u")), "the abort has ended")
 			c.slots.Take(abort)
-			require.Zero(t, c.yields(key, object, c.owners.OwnerOf(key, "u")), "it may go on, whatever is aborted now")
+			require.Zero(t, c.yields(key, object, c.owners.OwnerOf(key, "u")), "it may continue, even during another abort")
 		})
 	}
 }

@@ -66,7 +66,7 @@ func (c *combiner) resources(o *object) (resources []string, problem, exceeded s
 			return nil, fmt.Sprintf("the old revision makes objects of the resource %q read only or orphans them, and this may be one of them", resource), ""
 		}
 		if other, same := c.byName[o.objectName()]; same {
-			return nil, fmt.Sprintf("the new revision has %s, and manifestConfigs of the resource %q may be for either of the two", other, resource), ""
+			return nil, fmt.Sprintf("the new revision has %s, and manifestConfigs of the resource %q may apply to either of the two", other, resource), ""
 		}
 	}
 	return resources, "", c.exceeded(o, resources)

@@ -70,7 +70,7 @@ func (c *combiner) add(o *object, entries []workv1.ManifestConfigOption) (exceed
 		return fmt.Sprintf("%s of the new revision and the dropped objects have more than %d bytes together: drop fewer objects at a time",
 			manifestsField, s.limits.ManifestBytes)
 	case s.work > maxWork:
-		return fmt.Sprintf("%s of the new revision and those of the dropped objects make a ManifestWork of more than %d bytes: "+
+		return fmt.Sprintf("%s of the new revision and those of the dropped objects would make a ManifestWork larger than %d bytes: "+
 			"drop fewer objects at a time, or use shorter update strategies", configsField, maxWork)
 	}
 	return ""

@@ -103,13 +103,13 @@ func TestExceeded(t *testing.T) {
 		exceeded  string
 	}{
 		"resources":             {at(maxResources-1, stars), ""},
-		"too many resources":    {at(maxResources, stars), "spec.manifestWorkTemplate.manifestConfigs of the two revisions name more than 8 resources that Thing a/x0 may be of"},
+		"too many resources":    {at(maxResources, stars), "spec.manifestWorkTemplate.manifestConfigs of the two revisions name more than 8 resources that may be the one of Thing a/x0"},
 		"comparisons":           {at(500, unlike), ""},
 		"too many comparisons":  {at(501, unlike), "spec.manifestWorkTemplate.manifestConfigs of the two revisions have too many names with a *"},
 		"bytes":                 {[2]*workv1.ManifestWorkSpec{spec("2", "/ConfigMap a/x"), large(500<<10 - 300)}, ""},
 		"too many bytes":        {[2]*workv1.ManifestWorkSpec{spec("2", "/ConfigMap a/x"), large(500 << 10)}, "spec.manifestWorkTemplate.workload.manifests of the new revision and the dropped objects have more than 512000 bytes"},
 		"a strategy":            {[2]*workv1.ManifestWorkSpec{spec("2", "/ConfigMap a/x"), with(spec("1", "/ConfigMap a/y"), verbose)}, ""},
-		"too many of it":        {[2]*workv1.ManifestWorkSpec{spec("2", "/ConfigMap a/x"), with(spec("1", "/ConfigMap a/y", "/ConfigMap a/z"), verbose)}, "spec.manifestWorkTemplate.manifestConfigs of the new revision and those of the dropped objects make a ManifestWork of more than 1048576 bytes"},
+		"too many of it":        {[2]*workv1.ManifestWorkSpec{spec("2", "/ConfigMap a/x"), with(spec("1", "/ConfigMap a/y", "/ConfigMap a/z"), verbose)}, "spec.manifestWorkTemplate.manifestConfigs of the new revision and those of the dropped objects would make a ManifestWork larger than 1048576 bytes"},
 		"a spec without drops":  {[2]*workv1.ManifestWorkSpec{large(600 << 10), large(600 << 10)}, ""},
 		"configs beside no new": {at(500, none), ""},
 	} {

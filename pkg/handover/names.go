@@ -155,7 +155,7 @@ func (c *combiner) exceeded(o *object, resources []string) string {
 		return fmt.Sprintf("%s of the two revisions have too many names with a *: at most %d comparisons with the dropped objects are made",
 			configsField, revision.MaxConfigPairs)
 	case len(resources) > maxResources:
-		return fmt.Sprintf("%s of the two revisions name more than %d resources that %s may be of: name its resource exactly",
+		return fmt.Sprintf("%s of the two revisions name more than %d resources that may be the one of %s: name its resource exactly",
 			configsField, maxResources, o.name)
 	}
 	return ""

@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
-// Every kind of event that the driver sends, lets in or drops has a counter that begins at 0.
+// Every kind of event that the driver sends, accepts or drops has a counter that starts at 0.
 func TestEachEventIsCounted(t *testing.T) {
 	reasons := make([]string, 0, len(cloudevents.Refusals))
 	for _, refusal := range cloudevents.Refusals {
@@ -34,7 +34,7 @@ func TestEachEventIsCounted(t *testing.T) {
 	require.ElementsMatch(t, metrics.EventsSent, sent)
 }
 
-// The cache of works holds of a work what the controller reads, over a broker too.
+// The cache holds only those parts of a work that the controller reads, also over a broker.
 func TestWorkInformerKeepsNoManifests(t *testing.T) {
 	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web"}}
 	work.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(`{"kind":"ConfigMap"}`)}}}

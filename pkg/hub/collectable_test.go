@@ -16,7 +16,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestCollectsNoOwnedWorks: OCM's garbage collection deletes a completed work of somebody, and none that has either owner label.
+// TestCollectsNoOwnedWorks: OCM's garbage collection deletes a completed work of a user, but none that has either owner label.
 func TestCollectsNoOwnedWorks(t *testing.T) {
 	completed := func(name string, labels map[string]string) *workv1.ManifestWork {
 		work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: name, Labels: labels}}

@@ -11,9 +11,9 @@ import (
 	commonoptions "open-cluster-management.io/ocm/pkg/common/options"
 )
 
-// upstreamFlags are the flags of `work manager` of ocm v1.3.1 beside those of the process (logging, --feature-gates), which
-// cmd/work registers, with their defaults: the Deployment that the ClusterManager operator writes must go on working. v1.2.0 has all of
-// them but those of TLS.
+// upstreamFlags are the flags of `work manager` of ocm v1.3.1 with their defaults, without those of the process (logging,
+// --feature-gates), which cmd/work registers. The Deployment that the ClusterManager operator writes must continue to work. v1.2.0 has
+// all of them except those for TLS.
 var upstreamFlags = map[string]string{
 	"config":                         "",
 	"kubeconfig":                     "",
@@ -59,15 +59,15 @@ func TestOptionsValidate(t *testing.T) {
 		change func(*Options)
 		wanted string
 	}{
-		"the defaults":       {func(*Options) {}, ""},
-		"an unknown driver":  {func(o *Options) { o.WorkDriver = "kafka" }, "--work-driver=kafka: use kube, mqtt or grpc"},
-		"a negative settle":  {func(o *Options) { o.SuccessSettle = -time.Second }, "--success-settle=-1s: use 0s or more"},
-		"a negative return":  {func(o *Options) { o.CloudEventsAgentReturn = -time.Second }, "--cloudevents-agent-return=-1s: use 0s or more"},
-		"a negative rate":    {func(o *Options) { o.CloudEventsQPS = -1 }, "--cloudevents-qps=-1: use 0 for no limit, or more"},
-		"no TLS version":     {func(o *Options) { o.TLS.MinVersion = "TLS" }, "--tls-min-version=TLS: use one of VersionTLS10, VersionTLS11, VersionTLS12, VersionTLS13"},
-		"no settle at all":   {func(o *Options) { o.SuccessSettle = 0 }, ""},
-		"a CloudEvents hub":  {func(o *Options) { o.WorkDriver = "mqtt" }, ""},
-		"the other of those": {func(o *Options) { o.WorkDriver = "grpc" }, ""},
+		"the defaults":          {func(*Options) {}, ""},
+		"an unknown driver":     {func(o *Options) { o.WorkDriver = "kafka" }, "--work-driver=kafka: use kube, mqtt or grpc"},
+		"a negative settle":     {func(o *Options) { o.SuccessSettle = -time.Second }, "--success-settle=-1s: use 0s or more"},
+		"a negative return":     {func(o *Options) { o.CloudEventsAgentReturn = -time.Second }, "--cloudevents-agent-return=-1s: use 0s or more"},
+		"a negative rate":       {func(o *Options) { o.CloudEventsQPS = -1 }, "--cloudevents-qps=-1: use 0 for no limit, or more"},
+		"not a TLS version":     {func(o *Options) { o.TLS.MinVersion = "TLS" }, "--tls-min-version=TLS: use one of VersionTLS10, VersionTLS11, VersionTLS12, VersionTLS13"},
+		"without a settle time": {func(o *Options) { o.SuccessSettle = 0 }, ""},
+		"a CloudEvents hub":     {func(o *Options) { o.WorkDriver = "mqtt" }, ""},
+		"another broker driver": {func(o *Options) { o.WorkDriver = "grpc" }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := NewOptions()
@@ -82,7 +82,7 @@ func TestOptionsValidate(t *testing.T) {
 	}
 }
 
-// A kubeconfig that can't be read is named by its flag.
+// The error about a kubeconfig that can't be read names its flag.
 func TestWorkDriverConfigIsNamed(t *testing.T) {
 	o := NewOptions()
 	o.WorkDriverConfig = filepath.Join(t.TempDir(), "missing")

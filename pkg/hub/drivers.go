@@ -90,7 +90,7 @@ func newKubeWorks(ctx context.Context, o *Options, config *rest.Config, connecti
 	}
 	patches, err := metadata.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making the client that patches ManifestWorks: %w", err)
+		return nil, fmt.Errorf("creating the client that patches ManifestWorks: %w", err)
 	}
 	return &works{client: client, metadata: patches, informer: informer, labelled: labelled}, nil
 }
@@ -114,7 +114,7 @@ func newWorkInformer(
 ) (workinformers.ManifestWorkInformer, error) {
 	informer := workfactory.NewSharedInformerFactoryWithOptions(client, replicaset.ResyncPeriod, options...).Work().V1().ManifestWorks()
 	if err := informer.Informer().SetTransform(workcache.NewTransform()); err != nil {
-		return nil, fmt.Errorf("making the informer of ManifestWorks: %w", err)
+		return nil, fmt.Errorf("creating the informer of ManifestWorks: %w", err)
 	}
 	return informer, nil
 }

@@ -100,7 +100,7 @@ func (e *Embedded) NewReplicaSetController(
 		return nil, err
 	}
 	if e.manager.Options.WorkDriver != driverKube {
-		return nil, fmt.Errorf("--work-driver=%s: inside another manager this controller works with kube", e.manager.Options.WorkDriver)
+		return nil, fmt.Errorf("--work-driver=%s: inside another manager, only kube is supported", e.manager.Options.WorkDriver)
 	}
 	if e.config == nil {
 		return nil, errNotHeard
@@ -111,7 +111,7 @@ func (e *Embedded) NewReplicaSetController(
 	}
 	patches, err := metadata.NewForConfig(e.works)
 	if err != nil {
-		return nil, fmt.Errorf("making the client that patches ManifestWorks: %w", err)
+		return nil, fmt.Errorf("creating the client that patches ManifestWorks: %w", err)
 	}
 	h := newHub(e.manager, e.connection, &works{client: client, metadata: patches, informer: shared}, e.namespace)
 	if err := h.addReplicaSets(ctx, e.config, clusters.Cluster().V1beta1()); err != nil {

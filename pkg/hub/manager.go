@@ -71,7 +71,7 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 	// about collections.
 	registrations, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("making the client of the webhook's registration: %w", err)
+		return fmt.Errorf("creating the client for the webhook's registration: %w", err)
 	}
 	m.compareClocks(config)
 	if err := connection.Hear(config); err != nil {
@@ -86,7 +86,7 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 	if features.HubMutableFeatureGate.Enabled(ocmfeature.ManifestWorkReplicaSet) {
 		clusterClient, err := clusterclientset.NewForConfig(config)
 		if err != nil {
-			return fmt.Errorf("making the client of Placements: %w", err)
+			return fmt.Errorf("creating the client for Placements: %w", err)
 		}
 		clusters := clusterinformers.NewSharedInformerFactory(clusterClient, replicaset.ResyncPeriod).Cluster().V1beta1()
 		if err := h.addReplicaSets(ctx, config, clusters); err != nil {
@@ -136,15 +136,15 @@ func newHub(m *Manager, connection *connectivity.Connection, works *works, names
 func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters clusterv1beta1.Interface) error {
 	dynamicClient, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("making the client of ManifestWorkReplicaSets: %w", err)
+		return fmt.Errorf("creating the client for ManifestWorkReplicaSets: %w", err)
 	}
 	kubeClient, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("making the client of ControllerRevisions: %w", err)
+		return fmt.Errorf("creating the client for ControllerRevisions: %w", err)
 	}
 	replicaSets, err := replicaset.NewInformer(dynamicClient)
 	if err != nil {
-		return fmt.Errorf("making the informer of ManifestWorkReplicaSets: %w", err)
+		return fmt.Errorf("creating the informer of ManifestWorkReplicaSets: %w", err)
 	}
 	recorder, err := newEventRecorder(ctx, kubeClient)
 	if err != nil {
@@ -152,7 +152,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 	}
 	clusterClient, err := clusterclientset.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("making the client of ManagedClusters: %w", err)
+		return fmt.Errorf("creating the client for ManagedClusters: %w", err)
 	}
 	managedClusters := availability.NewInformer(clusterClient)
 	h.connection.Optional(availability.Resource)
@@ -224,7 +224,7 @@ func newEventRecorder(ctx context.Context, client kubernetes.Interface) (kubeeve
 	}
 	recorder, err := events.NewEventRecorder(ctx, scheme, client.EventsV1(), "work-hub")
 	if err != nil {
-		return nil, fmt.Errorf("making the event recorder: %w", err)
+		return nil, fmt.Errorf("creating the event recorder: %w", err)
 	}
 	return recorder, nil
 }
@@ -349,7 +349,7 @@ func (h *hub) fill(ctx context.Context, collections ...schema.GroupVersionResour
 }
 
 // collect starts the garbage collection and its informer. The collection reads only works. So it does not wait for
-// other informers, for example of Placements that the hub may not read, or for the steps before ManifestWorkReplicaSets
+// other informers, for example of Placements that the hub has no permission to read, or for the steps before ManifestWorkReplicaSets
 // are reconciled.
 func (h *hub) collect(ctx context.Context) {
 	informer := h.works.informer.Informer()

@@ -13,10 +13,10 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
-// The endpoint reports the queue and of the requests to the API server, beside the metrics of our own.
+// The endpoint reports the metrics of the queue and of the requests to the API server, in addition to our own.
 func TestQueueAndRequestMetricsAreServed(t *testing.T) {
 	NewManagerCommand()
-	NewManagerCommand() // A second command of the process registers nothing twice.
+	NewManagerCommand() // A second command in the process does not register a metric twice.
 
 	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "served"})
 	queue.Add("default/web")

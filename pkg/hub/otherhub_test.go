@@ -13,8 +13,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// TestOtherHub: only the ServiceAccounts of both hubs mean that two are installed. A hub without the permission says nothing, and an API server
-// that is away changes nothing.
+// TestOtherHub: two hubs are reported only if the ServiceAccounts of both exist. A hub without the permission reports nothing, and an
+// unavailable API server changes nothing.
 func TestOtherHub(t *testing.T) {
 	client := fake.NewClientset()
 	var refuses error
@@ -28,7 +28,7 @@ func TestOtherHub(t *testing.T) {
 		other.look(t.Context())
 		return other.text()
 	}
-	require.Empty(t, other.text(), "it has not looked yet")
+	require.Empty(t, other.text(), "before the first look")
 	require.Empty(t, looks())
 	account("hub", "work-rollback")
 	account("elsewhere", "work-controller-sa")
@@ -36,10 +36,10 @@ func TestOtherHub(t *testing.T) {
 	account("hub", "work-controller-sa")
 	require.Contains(t, looks(), "both run a work hub in namespace hub")
 
-	refuses = errors.New("the API server is away")
+	refuses = errors.New("the API server is unavailable")
 	require.NotEmpty(t, looks())
 	refuses = apierrors.NewForbidden(corev1.Resource("serviceaccounts"), "work-controller-sa", nil)
-	require.Empty(t, looks(), "nothing is known")
+	require.Empty(t, looks(), "unknown")
 	refuses = nil
 	require.NotEmpty(t, looks())
 	require.NoError(t, client.CoreV1().ServiceAccounts("hub").Delete(t.Context(), "work-controller-sa", metav1.DeleteOptions{}))

@@ -30,7 +30,7 @@ func (c *workClientset) WorkV1() workv1client.WorkV1Interface { return c.v1 }
 func newWorkClientset(config *rest.Config) (*workClientset, error) {
 	upstream, err := workclientset.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making the client of ManifestWorks: %w", err)
+		return nil, fmt.Errorf("creating the client for ManifestWorks: %w", err)
 	}
 	config = rest.CopyConfig(config)
 	version := schema.GroupVersion(workv1.GroupVersion)
@@ -41,7 +41,7 @@ func newWorkClientset(config *rest.Config) (*workClientset, error) {
 	}
 	works, err := rest.RESTClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("making the client of ManifestWorks: %w", err)
+		return nil, fmt.Errorf("creating the client for ManifestWorks: %w", err)
 	}
 	return &workClientset{Interface: upstream, v1: workv1client.New(works)}, nil
 }

@@ -22,7 +22,7 @@ import (
 const servedWork = `{"apiVersion":"work.open-cluster-management.io/v1","kind":"ManifestWork","metadata":{"name":"w","namespace":"c1"},` +
 	`"spec":{"workload":{"manifests":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}]}},"status":{"conditions":[{"type":"Applied"}]}}`
 
-// TestKinds has what is told by the beginning agree with what is told by reading all of it.
+// TestKinds: the kind that is read from the start of an object agrees with the kind from the whole object.
 func TestKinds(t *testing.T) {
 	for _, data := range []string{
 		servedWork,
@@ -45,7 +45,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// FuzzWatchEvent has an event that is cut be the event that is read.
+// FuzzWatchEvent: an event that is split without parsing equals the event that is parsed.
 func FuzzWatchEvent(f *testing.F) {
 	for _, data := range []string{
 		`{"type":"MODIFIED","object":` + servedWork + `}`,
@@ -70,7 +70,7 @@ func FuzzWatchEvent(f *testing.F) {
 			return
 		}
 		if err != nil || !json.Valid(got.Object.Raw) {
-			// No frame of a watch is like that; whoever reads the object is told.
+			// No frame of a watch looks like this. The decoder of the object reports the error.
 			require.False(t, json.Valid(data) && json.Valid(got.Object.Raw), "%s", got.Object.Raw)
 			return
 		}
@@ -81,7 +81,7 @@ func FuzzWatchEvent(f *testing.F) {
 	})
 }
 
-// TestWorkClientset reads what an API server can answer: works, lists of them, and each kind of watch event.
+// TestWorkClientset decodes the answers of an API server: works, lists of them, and each kind of watch event.
 func TestWorkClientset(t *testing.T) {
 	var work workv1.ManifestWork
 	require.NoError(t, json.Unmarshal([]byte(servedWork), &work))
@@ -89,7 +89,7 @@ func TestWorkClientset(t *testing.T) {
 	changed := strings.ReplaceAll(servedWork, `"name":"a"`, `"name":"b"`)
 	bookmark := `{"kind":"ManifestWork","apiVersion":"work.open-cluster-management.io/v1","metadata":{"resourceVersion":"7"}}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.UserAgent() != rest.DefaultKubernetesUserAgent() { // Fields that it writes are managed by that name.
+		if r.UserAgent() != rest.DefaultKubernetesUserAgent() { // It is the manager of the fields that the client writes.
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}

@@ -63,7 +63,7 @@ type HigherFormat struct{ Format int }
 
 // Error implements error.
 func (h HigherFormat) Error() string {
-	return fmt.Sprintf("it has the format %d, and this hub reads format %d", h.Format, Format)
+	return fmt.Sprintf("its format is %d, and this hub reads format %d", h.Format, Format)
 }
 
 // head is the part of a ledger that is the same in every format.
@@ -88,7 +88,7 @@ func headOf(text string, owner types.UID) (head, error) {
 	case h.Format > Format:
 		return h, HigherFormat{Format: h.Format}
 	case h.Format != Format || h.Seq < 1 || h.Seq >= maxSeq:
-		return h, fmt.Errorf("it has the format %d and the number %d", h.Format, h.Seq)
+		return h, fmt.Errorf("it has format %d and number %d", h.Format, h.Seq)
 	}
 	return h, nil
 }

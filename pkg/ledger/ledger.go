@@ -222,7 +222,7 @@ func (l *Ledger) MakeCurrent(current Named, onlyOn string) {
 	l.Current, l.OnlyOn, l.Surpassed = current, onlyOn, ""
 }
 
-// ForgetCurrent notes that another hub rolled out past the stable revision: no revision is stable.
+// ForgetCurrent notes that another hub rolled out a revision newer than the stable one: no revision is stable.
 func (l *Ledger) ForgetCurrent() {
 	l.Surpassed = l.Current.Hash
 	l.Current, l.OnlyOn, l.Former = Named{}, "", nil

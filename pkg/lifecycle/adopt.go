@@ -69,7 +69,7 @@ func (c *chain) recordPast(in *adoption.Input, past *adoption.History) bool {
 		return c.end(Decided, "the ManifestWorks show the previous stable revision")
 	case past.Surpassed:
 		c.Ledger.ForgetCurrent()
-		return c.end(Decided, "another hub rolled out past the stable revision")
+		return c.end(Decided, "another hub rolled out a template that is newer than the stable revision")
 	}
 	return true
 }

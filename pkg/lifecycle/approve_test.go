@@ -127,7 +127,7 @@ func TestWithdrawBeforeTheGroupBegins(t *testing.T) {
 	}
 }
 
-// The record of a revision keeps the users who approved its rollout.
+// The record of a revision keeps the names of the users who approved its rollout.
 func TestApprovalsAreRecorded(t *testing.T) {
 	before := decided("a", "b")
 	before.Approve(&revision.Approval{Group: "canary", By: "alice", At: rt.At(0)})

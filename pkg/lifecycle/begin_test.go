@@ -181,7 +181,7 @@ func TestAbortByHand(t *testing.T) {
 		"there is no history": {before: decided("a", "b"), why: "no permission", change: func(v *lifecycle.Observation) {
 			v.NoHistory, v.HistoryNote = true, "no permission"
 		}},
-		"the stable one was on one cluster": {before: func() ledger.Ledger { l := decided("a", "b"); l.OnlyOn = "c1"; return l }(), why: "was found on cluster c1 alone"},
+		"the stable one was on one cluster": {before: func() ledger.Ledger { l := decided("a", "b"); l.OnlyOn = "c1"; return l }(), why: "was found only on cluster c1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := look(tc.before)

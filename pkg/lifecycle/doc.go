@@ -24,7 +24,8 @@
 //	newTemplate      a template without a revision gets one                                   (R1, R2)
 //	undo             if a template returns, its revision becomes the newest                   (R3)
 //
-// A hub that may not read ControllerRevisions skips the links that need them: the works have the template's hash (templateOnWorks, R43).
+// A hub without permission to read ControllerRevisions skips the links that need them: the works have the template's hash
+// (templateOnWorks, R43).
 //
 // A link returns true if it has nothing to do; the next link then decides. A write ends the pass: the next pass begins when the caches show
 // the write (R15).

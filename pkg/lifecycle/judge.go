@@ -163,7 +163,7 @@ func (v *Observation) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 	}
 }
 
-// writtenSince reports whether the retry of a cluster has ended: its work was written since then, or it has no work.
+// writtenSince reports whether the retry of a cluster has ended: its work has been written since then, or it has no work.
 func (v *Observation) writtenSince(cluster string, at time.Time) bool {
 	for i := range v.Notes.Works {
 		if w := &v.Notes.Works[i]; w.Cluster() == cluster && w.WrittenAt().Before(at) {

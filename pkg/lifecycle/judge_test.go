@@ -133,8 +133,8 @@ func TestJudgeAnAbort(t *testing.T) {
 	require.Zero(t, judge(nobody).Ledger.Abort.Restored, "there is nobody to confirm it")
 }
 
-// The troubles of the ledger are those from the plan, with bounded messages, and the clusters that a user retries, until the retries have
-// ended.
+// The ledger lists the troubles of the plan, with bounded messages. It also lists the clusters that a user retries, until their retries
+// have ended.
 func TestTroublesOfAPlan(t *testing.T) {
 	before := decided("a", "b")
 	tried := func(cluster string, at time.Duration) ledger.Trouble {

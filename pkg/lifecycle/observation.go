@@ -36,7 +36,8 @@ type Observation struct {
 
 	// History holds the revisions. If NoHistory is true, it is the last history that was read.
 	History revision.History
-	// NoHistory is true if the hub may not read ControllerRevisions. HistoryNote gives the reason and the remedy. It is only for messages.
+	// NoHistory is true if the hub has no permission to read ControllerRevisions. HistoryNote gives the reason and the remedy. It is only
+	// for messages.
 	NoHistory   bool
 	HistoryNote string
 	// ClustersNote is the reason why ManagedClusters can't be read, with the remedy; empty if they can be read.

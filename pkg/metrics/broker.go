@@ -38,11 +38,11 @@ func newBroker() *broker {
 			"Events sent over a broker, by action: create_request, update_request and delete_request (a write), "+
 				"resync_response (a ManifestWork again) or resync_request (a request to agents for their ManifestWorks)."), []string{"action"}),
 		received: k8smetrics.NewCounterVec(counter("broker_events_received_total",
-			"Events of agents that were accepted over a broker, by kind: "+
+			"Events from agents over a broker that the hub accepted, by kind: "+
 				"report (of a ManifestWork) or question (for the ManifestWorks of a cluster)."),
 			[]string{"kind"}),
 		refused: k8smetrics.NewCounterVec(counter("broker_events_refused_total",
-			"Events of agents that were dropped over a broker, by reason: kind (agents do not send it), cluster (not that of its topic), "+
+			"Events from agents over a broker that the hub dropped, by reason: kind (agents do not send it), cluster (not that of its topic), "+
 				"work (another cluster's), sequence (implausible), quota (too many unknown ManifestWorks, or too much memory), "+
 				"size (too large) or generation (unknown to this hub)."), []string{"reason"}),
 		resent: k8smetrics.NewCounter(counter("broker_events_resent_total",

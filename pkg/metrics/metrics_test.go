@@ -27,7 +27,7 @@ func registered(t *testing.T) (*metrics.Metrics, k8smetrics.KubeRegistry) {
 	return m, registry
 }
 
-// series counts the series of a metric, those of one ManifestWorkReplicaSet if a name is given.
+// series returns the number of series of a metric, or of one ManifestWorkReplicaSet if a name is given.
 func series(t *testing.T, registry k8smetrics.Gatherer, metric, name string) (n int, sum float64) {
 	t.Helper()
 	families, err := registry.Gather()
@@ -69,7 +69,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 	m.RolloutDegraded()
 	m.Running(true)
 	m.Restored(90 * time.Second)
-	m.Restored(-time.Second) // The hub's clock went back.
+	m.Restored(-time.Second) // The hub's clock was set back.
 	m.RolloutTook(metrics.RolloutAborted, time.Hour)
 	m.RolloutTook(metrics.RolloutAborted, -time.Hour)
 	m.WorkWrite(metrics.Patch, metrics.Refused)
@@ -129,7 +129,7 @@ mwrs_broker_reports_unread 7
 	m.Running(false)
 }
 
-// A ManifestWorkReplicaSet has the series of its last pass, and none when it is gone.
+// A ManifestWorkReplicaSet has the series of its last pass. They are removed when it is gone.
 func TestReplicaSetsHaveSeriesOfTheirLastPass(t *testing.T) {
 	m, registry := registered(t)
 	m.Observe("default/web", metrics.Observation{Stage: status.RollingOut, Clusters: map[rollout.Phase]int{rollout.PhaseWaiting: 3}, Revisions: 1})
@@ -173,7 +173,7 @@ mwrs_revisions{mwrs_namespace="default",name="web"} 2
 # TYPE mwrs_paused gauge
 mwrs_paused{mwrs_namespace="default",name="bad"} 1
 mwrs_paused{mwrs_namespace="default",name="web"} 1
-# HELP mwrs_clusters_without_work [ALPHA] Selected clusters that have no ManifestWork during a pause, although their agents are heard over a broker. If an agent had one and lost it, it removes the objects after a while. The others have no series.
+# HELP mwrs_clusters_without_work [ALPHA] Selected clusters that have no ManifestWork during a pause, although their agents report over a broker. If an agent had one and lost it, it removes the objects after a while. The others have no series.
 # TYPE mwrs_clusters_without_work gauge
 mwrs_clusters_without_work{mwrs_namespace="default",name="web"} 3
 # HELP mwrs_approvals_pending [ALPHA] Decision groups of a ManifestWorkReplicaSet that wait for an approval. The others have no series.
@@ -193,7 +193,8 @@ mwrs_work_deletion_timestamp_seconds{mwrs_namespace="default",name="leaving"} 10
 	}
 }
 
-// A rollout in progress, its problems and its placementRefs have series until the next pass; too many placementRefs have none.
+// A rollout in progress, its problems and its placementRefs have series until the next pass. If there are too many placementRefs, the
+// others have no series.
 func TestRolloutsInProgressHaveSeries(t *testing.T) {
 	m, registry := registered(t)
 	placements := []metrics.Placement{{Name: "all", Selected: 5, Updated: 2, Failing: 1}}
@@ -221,7 +222,7 @@ mwrs_problem{mwrs_namespace="default",name="web",problem="OlderCRD"} 1
 	}
 }
 
-// However many there are, the number of series is bounded, and a sum over all of them is still right.
+// The number of series is bounded, regardless of the number of objects, and a sum over all series is still correct.
 func TestManyReplicaSetsShareSeries(t *testing.T) {
 	m, registry := registered(t)
 	const surplus = 7
@@ -248,14 +249,14 @@ func TestManyReplicaSetsShareSeries(t *testing.T) {
 	m.Forget("default/web-0")
 	observe(last)
 	n, _ = series(t, registry, "mwrs_stage", name)
-	require.Equal(t, 1, n, "it takes the place of one that is gone")
+	require.Equal(t, 1, n, "it takes the place of a deleted object")
 	_, sum = series(t, registry, "mwrs_revisions", "")
 	require.Equal(t, 2.0*(surplus-1), sum)
 	n, _ = series(t, registry, "mwrs_stage", "web-0")
 	require.Zero(t, n)
 }
 
-// What is set before registration is lost, and harms nobody.
+// A value that is set before the registration is lost, without an error.
 func TestUnregisteredMetricsCountNothing(t *testing.T) {
 	m := metrics.New()
 	m.RolloutStarted(metrics.Created)
@@ -284,7 +285,7 @@ func TestSafeForConcurrentUse(t *testing.T) {
 	group.Wait()
 }
 
-// The endpoint serves the process's registry: these metrics are there, and named by Prometheus's conventions.
+// The endpoint serves the registry of the process: it has these metrics, and their names follow Prometheus's conventions.
 func TestDefaultIsServed(t *testing.T) {
 	require.Same(t, metrics.Default(), metrics.Default())
 	m, registry := registered(t)

@@ -65,7 +65,7 @@ type Problem string
 const (
 	// OlderCRD means that the API server drops status.ledger.
 	OlderCRD Problem = "OlderCRD"
-	// HistoryUnavailable means that the hub may not read ControllerRevisions, so nothing is aborted.
+	// HistoryUnavailable means that the hub has no permission to read ControllerRevisions, so nothing is aborted.
 	HistoryUnavailable Problem = "HistoryUnavailable"
 )
 
@@ -110,7 +110,7 @@ func newReplicaSets() *replicaSets {
 		revisions: desc("revisions", "Stored revisions of a ManifestWorkReplicaSet."),
 		paused: desc("paused",
 			"1 for a ManifestWorkReplicaSet whose spec.paused is true: no ManifestWork of it is written or deleted. The others have no series."),
-		lost: desc("clusters_without_work", "Selected clusters that have no ManifestWork during a pause, although their agents are heard over a "+
+		lost: desc("clusters_without_work", "Selected clusters that have no ManifestWork during a pause, although their agents report over a "+
 			"broker. If an agent had one and lost it, it removes the objects after a while. The others have no series."),
 		approvals: desc("approvals_pending",
 			"Decision groups of a ManifestWorkReplicaSet that wait for an approval. The others have no series."),

@@ -25,7 +25,7 @@ func givenUp(work *workv1.ManifestWork, generation int64) (bool, []Manifest) {
 	}
 	var held []Manifest
 	for i := range work.Spec.Workload.Manifests {
-		if m := reported[int32(i)]; m == nil { //nolint:gosec // An object holds fewer manifests.
+		if m := reported[int32(i)]; m == nil { //nolint:gosec // A ManifestWork has fewer manifests.
 			held = append(held, Manifest{Name: fmt.Sprintf("manifest %d", i), Message: "the agent does not report it"})
 		} else if words := holds(work, m, generation); words != "" {
 			held = append(held, Manifest{Name: nameOf(&m.ResourceMeta), Message: words})

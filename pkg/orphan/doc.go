@@ -4,9 +4,9 @@
 // deleteOption is Orphan, and it does not apply a ManifestWork that is being deleted. So the deletion must wait until the agent has
 // confirmed that it released every object. The steps:
 //
-//	DropCompletion  the agent applies nothing of what ran to completion: the condition rules go first, and the completion with them
+//	DropCompletion  agents do not apply what ran to completion, so the condition rules and the completion are removed first
 //	Release         deleteOption Orphan, and CreateOnly for every object: the agent removes its ownerReference and changes nothing else
-//	Delete          once every object is given up, or if nothing was ever applied
+//	Delete          once every object is released, or if nothing was ever applied
 //
 // If the object of a completed manifest has been deleted, the agent never removes the completion. In that case, the other objects get a
 // rule that makes them, and therefore the ManifestWork, incomplete.

@@ -138,7 +138,7 @@ func TestNext(t *testing.T) {
 		"it was being deleted":                                {work(deleted), TooLate, ""},
 		"it was released, and is being deleted":               {work(written, deleted), Leaving, ""},
 		"it was written as released and deleted at once":      {work(written, reports(4), deleted), TooLate, ""},
-		"one object was not given up when it was deleted":     {work(written, refused(1, 5), deleted), TooLate, ""},
+		"one object was not released when it was deleted":     {work(written, refused(1, 5), deleted), TooLate, ""},
 		"it is being deleted, and nothing was applied":        {work(unheld, silent, deleted), Leaving, ""},
 		"nothing was applied":                                 {work(unheld, silent), Delete, ""},
 		"somebody took the finalizer off":                     {work(unheld), Release, ""},

@@ -45,7 +45,7 @@ func (s *Strategy) GatesOf(group *Group, enforced bool) (types []string) {
 	return types
 }
 
-// HasGates reports whether any placementRef has a success gate that decides on the success of clusters.
+// HasGates reports whether any placementRef has a success gate that determines whether clusters succeed.
 func HasGates(refs []Ref) bool {
 	return slices.ContainsFunc(refs, func(ref Ref) bool {
 		return slices.ContainsFunc(ref.Strategy.SuccessGates, func(gate workv1alpha1.SuccessGate) bool { return gate.Enforces() })

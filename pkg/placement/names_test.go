@@ -54,7 +54,7 @@ func TestLongNamesStayApart(t *testing.T) {
 	require.Len(t, p.Groups[0].Clusters, 2)
 }
 
-// TestNamesHaveABudget: names of 64 KiB cost no more than reading them.
+// TestNamesHaveABudget: the cost of names of 64 KiB is no higher than that of reading them.
 func TestNamesHaveABudget(t *testing.T) {
 	names := make([]string, 24) // As many as fit into an object of 1.5 MB.
 	for i := range names {

@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
-// TestText: what a terminal obeys or hides becomes visible, and everything else stays.
+// TestText: characters that a terminal interprets or hides become visible, and all other characters stay.
 func TestText(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\x1b[31mb":        `a\x1b[31mb`,
@@ -41,7 +41,7 @@ func TestText(t *testing.T) {
 	require.Equal(t, `a \x1b b`, plain.Line(" a\n\x1b\t\u2003b\u3000"))
 }
 
-// TestJSON: what is read of a JSON text is what Text returns.
+// TestJSON: a JSON text decodes to the result of Text.
 func TestJSON(t *testing.T) {
 	const text = "a\x1b]52;c\x07\b\f\r\n\t\u009b\u202e\u2028\u200b\U000e0001\\u202e \\ \"<名"
 	encoded, err := json.Marshal(map[string]string{text: text})
@@ -77,8 +77,8 @@ func TestCharacters(t *testing.T) {
 	}
 }
 
-// TestCommandsOfPipelines: a text can't forge the commands of a CI system, which GitHub and Azure find at the beginning of a line or, in
-// brackets, anywhere in it.
+// TestCommandsOfPipelines: a text can't forge the commands of a CI system. GitHub and Azure find commands at the beginning of a line or,
+// in brackets, anywhere in it.
 func TestCommandsOfPipelines(t *testing.T) {
 	const text = "::error::x\n \t::set-output name=a::b\nf: ##[error]x ##vso[task.setvariable]x\n${x##*/} a::b #[derive]\n"
 	const broken = "\\::error::x\n \t\\::set-output name=a::b\nf: ##\\[error]x ##vso\\[task.setvariable]x\n${x##*/} a::b #[derive]\n"
@@ -100,7 +100,7 @@ func TestCommandsOfPipelines(t *testing.T) {
 	require.Equal(t, broken, written(plain.For(&pipeline), &pipeline))
 }
 
-// TestCommand: a real shell passes each argument on as it is.
+// TestCommand: a real shell passes each argument on unchanged.
 func TestCommand(t *testing.T) {
 	arguments := []string{"printf", `%s\n`, "web", "c1;touch${IFS}ran;:", "$(id)", "`id`", "it's", `"`, `\`, "a b", "", "*", "~", "-n", "名", "#", "a\nb"}
 	out, err := exec.Command("sh", "-c", plain.Command(arguments...)).CombinedOutput()
@@ -108,7 +108,7 @@ func TestCommand(t *testing.T) {
 	require.Equal(t, strings.Join(arguments[2:], "\n")+"\n", string(out))
 }
 
-// TestTextHasABudget: what a hostile text costs is proportional to its length.
+// TestTextHasABudget: the cost of a hostile text is proportional to its length.
 func TestTextHasABudget(t *testing.T) {
 	text := strings.Repeat("\U000e0001##[\x1b::\n", 50_000)
 	budget.Within(t, 5*time.Second, 64*uint64(len(text)), func() {
@@ -120,7 +120,7 @@ func TestTextHasABudget(t *testing.T) {
 	})
 }
 
-// FuzzText: nothing hostile gets through, however a text is cut into writes, and nothing is shown twice.
+// FuzzText: no hostile character gets through, regardless of how a text is split into writes, and nothing is shown twice.
 func FuzzText(f *testing.F) {
 	for _, text := range []string{"a\x1b]52;c;aGk=\x07", "\xc2\x9b", "\u202e\u2066", "c1\u200b\ufe0f", "::error::\n##[x]", "\xf0\x9f\x98\x80", "\xe2\x80"} {
 		f.Add([]byte(text), 1)
@@ -137,7 +137,7 @@ func FuzzText(f *testing.F) {
 		shown := out.String()
 		require.True(t, utf8.ValidString(shown))
 		require.LessOrEqual(t, len(shown), 10*len(text))
-		require.Equal(t, shown, plain.Text(shown), "what is harmless stays as it is")
+		require.Equal(t, shown, plain.Text(shown), "harmless text stays unchanged")
 		for line := range strings.Lines(shown) {
 			require.False(t, strings.HasPrefix(strings.TrimSpace(line), "::"))
 			require.NotContains(t, line, "##[")

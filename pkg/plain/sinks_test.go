@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sinks are the files outside this package that write control sequences. They write only the program's own.
+// sinks are the files outside this package that write control sequences. They write only sequences of the program itself.
 var sinks = []string{"pkg/cli/plugin/printer.go", "pkg/cli/plugin/redraw.go"}
 
-// TestOnlySinksKnowControlCharacters: all other code passes texts on as they are, and no command line is put together without quotes.
+// TestOnlySinksKnowControlCharacters: all other code passes texts on unchanged, and no command line is built without quoting.
 func TestOnlySinksKnowControlCharacters(t *testing.T) {
 	classes := regexp.MustCompile(`^(IsControl|IsPrint|IsGraphic|C|Cc|Cf|Zl|Zp|Bidi_Control|Other_Default_Ignorable_Code_Point)$`)
 	sequence := regexp.MustCompile(`\\x1b|\\033|\\u001b|\\x9b|\\u009b|\\x7f`)

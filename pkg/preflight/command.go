@@ -49,7 +49,7 @@ func NewCommand() *cobra.Command {
 		Use:   "preflight --leaving",
 		Short: "Find what must be resolved before the hub is changed",
 		Long: "Find what must be resolved before the hub is changed. It only reads.\n\n" +
-			"With --leaving: before OCM's own hub takes over. The exit code is 0 if nothing has to be settled, 1 if something has to be, " +
+			"With --leaving: before OCM's own hub takes over. The exit code is 0 if there is nothing to resolve, 1 if there is, " +
 			"and 2 after an error.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -63,7 +63,7 @@ func NewCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&o.leaving, "leaving", false, "Check what OCM's own hub would delete, roll out or ignore.")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "",
-		"The kubeconfig of the hub. Default: what KUBECONFIG names, the user's own, or that of the Pod.")
+		"The kubeconfig of the hub. Default: the file in KUBECONFIG, the user's own file, or the credentials of the Pod.")
 	flags.StringVar(&o.context, "context", "", "The context of the kubeconfig.")
 	flags.StringVarP(&o.output, "output", "o", "text", "text or json.")
 	return cmd
@@ -85,7 +85,7 @@ func (o *options) run(ctx context.Context, out io.Writer) error {
 		return failed(err)
 	}
 	if len(findings) > 0 {
-		return exit{error: fmt.Errorf("findings to settle before OCM's hub takes over: %d", len(findings)), code: exitFound}
+		return exit{error: fmt.Errorf("problems to resolve before OCM's hub takes over: %d", len(findings)), code: exitFound}
 	}
 	return nil
 }
@@ -101,11 +101,11 @@ func (o *options) list(ctx context.Context) (*Objects, error) {
 	}
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making a client: %w", err)
+		return nil, fmt.Errorf("creating a client: %w", err)
 	}
 	metadatas, err := metadata.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making a client of ManifestWorks: %w", err)
+		return nil, fmt.Errorf("creating a client for ManifestWorks: %w", err)
 	}
 	return List(ctx, objects, metadatas)
 }

@@ -194,7 +194,7 @@ func alternativeNames(_ *view, o *owner) []Finding {
 		return nil
 	}
 	return o.finds(Error, AlternativeName, fmt.Sprintf(
-		"its ManifestWork is not named %s on %s, because another owner's has that name: OCM's hub takes over the other one, "+
+		"its ManifestWork is not named %s on %s, because another owner's ManifestWork has that name: OCM's hub takes over that one, "+
 			"and deletes the objects that it deployed", o.Name, clusters),
 		"create this ManifestWorkReplicaSet again under a name that no ManifestWork has there, with preserveResourcesOnDeletion: true "+
 			"on the old one when you delete it")
@@ -263,7 +263,7 @@ func rollingOut(_ *view, o *owner) []Finding {
 	case state == workv1alpha1.StateInvalid:
 		return o.finds(Warning, Invalid, "this hub can't roll out its spec: OCM's hub may do so", "correct the field that the conditions name")
 	case state == "" && len(o.Status.Conditions) > 0:
-		return o.finds(Error, RollingOut, "another CRD drops its status.state and status.ledger, and its rollout may have been aborted: "+
+		return o.finds(Error, RollingOut, "the installed CRD drops status.state and status.ledger, and the rollout may have been aborted: "+
 			"OCM's hub rolls the template out to every cluster", "apply the CRD that came with this hub, and check again")
 	case state == "" || o.Status.ObservedGeneration != o.Generation:
 		return o.finds(Warning, RollingOut, "this hub has not observed the newest spec: "+unknown,
@@ -318,7 +318,7 @@ func ignoredFields(_ *view, o *owner) (findings []Finding) {
 	ignored(spec.SkipsUnavailable(), "unavailableClusters", "a rollout waits for unavailable clusters",
 		"let their Placement drop unavailable clusters")
 	ignored(spec.ListsGroups(), "groups", "a rollout does not begin with these groups, and waits for no approval or bakeTime",
-		"pause, and roll out by hand with one Placement after the other")
+		"pause, and roll out by hand, one Placement at a time")
 	gates := slices.ContainsFunc(spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
 		return len(ref.RolloutStrategy.SuccessGates) > 0
 	})

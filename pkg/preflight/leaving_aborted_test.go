@@ -18,5 +18,5 @@ func TestLeavingUnderAnotherCRD(t *testing.T) {
 	})}})
 	require.Len(t, found, 1)
 	require.Equal(t, preflight.Error, found[0].Severity)
-	require.Contains(t, found[0].What, "its rollout may have been aborted")
+	require.Contains(t, found[0].What, "the rollout may have been aborted")
 }

@@ -23,7 +23,7 @@ func TestIsLasting(t *testing.T) {
 	for _, err := range []error{
 		nil, errors.New("connection refused"), apierrors.NewConflict(works, "web", errors.New("newer")),
 		apierrors.NewUnauthorized("the token has expired"), apierrors.NewTooManyRequests("busy", 1), apierrors.NewServerTimeout(works, "patch", 1),
-		apierrors.NewTimeoutError("late", 1), apierrors.NewServiceUnavailable("starting"), apierrors.NewInternalError(errors.New("a webhook is away")),
+		apierrors.NewTimeoutError("late", 1), apierrors.NewServiceUnavailable("starting"), apierrors.NewInternalError(errors.New("a webhook is unavailable")),
 	} {
 		require.False(t, IsLasting(err), err)
 	}

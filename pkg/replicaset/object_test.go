@@ -9,8 +9,8 @@ import (
 	upstream "open-cluster-management.io/api/work/v1alpha1"
 )
 
-// What can't be decoded is named by its path, and hides nothing else. What is not known to be all Placements is not taken for it: a cluster
-// that none of them selects would lose its work.
+// A field that can't be decoded is named by its path, and does not hide other fields. A list of Placements that may be incomplete does
+// not count as complete: a cluster that none of the known Placements selects would lose its work.
 func TestUnreadableFieldsAreNamed(t *testing.T) {
 	for name, test := range map[string]struct {
 		spec, status string
@@ -25,7 +25,7 @@ func TestUnreadableFieldsAreNamed(t *testing.T) {
 			paths: []string{"spec.placementRefs[1].rolloutStrategy.progressive.minSuccessTime: time: unknown unit"},
 			refs:  []string{"p1", "p2"},
 		},
-		"two of them, and a number that is a text": {
+		"two durations, and a text instead of a number": {
 			spec: `{"cascadeDeletionPolicy":"Foreground","revisionHistoryLimit":"ten","placementRefs":[` +
 				`{"name":"p1","rolloutStrategy":{"all":{"minSuccessTime":"soon"}}},{"name":"p2","rolloutStrategy":{"progressivePerGroup":{"minSuccessTime":"later"}}}]}`,
 			paths: []string{
@@ -66,7 +66,7 @@ func TestUnreadableFieldsAreNamed(t *testing.T) {
 				require.ErrorContains(t, object.DecodeErr, path)
 			}
 			require.Equal(t, !test.hidden, object.PlacementsKnown)
-			require.Equal(t, upstream.Foreground, object.Spec.CascadeDeletionPolicy, "deletion goes by it")
+			require.Equal(t, upstream.Foreground, object.Spec.CascadeDeletionPolicy, "the deletion depends on it")
 			require.EqualValues(t, "u", object.UID)
 			var refs []string
 			for i := range object.Spec.PlacementRefs {

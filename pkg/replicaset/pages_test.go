@@ -30,6 +30,6 @@ func TestListsArePaged(t *testing.T) {
 	for i, options := range asked {
 		require.EqualValues(t, pageSize, options.Limit)
 		require.Equal(t, i > 0, options.Continue != "")
-		require.Empty(t, options.ResourceVersion, "live, not from a cache of the API server")
+		require.Empty(t, options.ResourceVersion, "live, not from the API server's cache")
 	}
 }

@@ -45,7 +45,7 @@ func TestAbort(t *testing.T) {
 			works:  []work.Work{failed("c1"), failed("c2"), failed("c3")},
 			reason: alone + "; placement p3: 1 of 1 cluster failed (c3): not successful within progressDeadline 5m0s, maxFailures is 0",
 		},
-		"the first rollout has nothing to go back to": {
+		"the first rollout has nothing to return to": {
 			rolling: rt.Rolling("", "bbb"), refs: []placement.Ref{abort("p1", "c1")}, works: []work.Work{failed("c1")},
 			blocked: rollout.BlockedByAbsence,
 		},
@@ -143,7 +143,7 @@ func TestPlanRollback(t *testing.T) {
 func TestGoBackIsOver(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(old("c1"), rt.Work("c2", rt.AtRevision("aaa"), rt.StoredOtherwise("aaa"))))
-	recorded := []string{"Relabel c2: what the API server made of it is recorded"}
+	recorded := []string{"Relabel c2: the API server's change of it is recorded"}
 	if !slices.Equal(texts(p), recorded) || p.Behind != 0 || p.Confirmed != 1 || len(p.Accepted) != 1 {
 		t.Errorf("%v behind %d confirmed %d accepted %d", texts(p), p.Behind, p.Confirmed, len(p.Accepted))
 	}

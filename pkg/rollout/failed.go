@@ -79,7 +79,7 @@ func (ps *placementState) dueAt(s *Snapshot, cluster string, since time.Time) ti
 func (ps *placementState) heardSince(s *Snapshot, cluster string) time.Time {
 	first := s.Heard[cluster]
 	if first.After(s.Now) {
-		first = time.Time{} // The clock was set back since then. That is a gap of its own.
+		first = time.Time{} // The clock has been set back since then. That is a separate gap.
 	}
 	return work.Later(s.Gap.Over(ps.strategy.Deadline), UnknownGap(first).Over(ps.strategy.Deadline))
 }

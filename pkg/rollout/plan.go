@@ -199,8 +199,8 @@ type Plan struct {
 	Confirmed int
 	// tolerated is the number of selected clusters with a failure that does not prevent completion.
 	tolerated int
-	// Behind is how many writable works are not at the desired revision. In an abort, a work that was restored and changed since does not
-	// count.
+	// Behind is how many writable works are not at the desired revision. In an abort, a work that was restored and has changed since does
+	// not count.
 	Behind int
 	// Deferred is how many works are not written yet because it is unknown which revision their clusters served last.
 	Deferred int

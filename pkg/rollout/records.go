@@ -88,13 +88,13 @@ func (ps *placementState) recordOf(s *Snapshot, m *member) (record Failure, hold
 	case record.Reason == workv1alpha1.FailureTerminationTimedOut:
 		return record, holds && terminates && m.work.Deleting()
 	case record.Reason == workv1alpha1.FailureRejected && m.atUpdate && m.rejection == nil:
-		return record, false // The API server accepted the work since: the cluster is in flight.
+		return record, false // The API server has accepted the work since: the cluster is in flight.
 	}
 	return record, holds && (!m.owned || !terminates || m.work.PlacementName() == ps.ref.Name)
 }
 
-// applyRecord gives a member the phase of its recorded failure. A cluster that no placementRef selects, and that had succeeded, fails only by
-// such a record.
+// applyRecord gives a member the phase of its recorded failure. A cluster that no placementRef selects, and that had succeeded, fails
+// only by such a record.
 func (ps *placementState) applyRecord(s *Snapshot, m *member) {
 	if m.phase.settled || m.phase == completed {
 		return

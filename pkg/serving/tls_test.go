@@ -11,7 +11,7 @@ import (
 	sdktls "open-cluster-management.io/sdk-go/pkg/tls"
 )
 
-// commandFlags are those of library-go's command that matter here.
+// commandFlags are the flags of library-go's command that these tests use.
 func commandFlags(config string) *pflag.FlagSet {
 	flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
 	flags.String(flagConfig, config, "")
@@ -76,11 +76,11 @@ func TestApplyToFlags(t *testing.T) {
 			wanted: "apiVersion: operator.openshift.io/v1alpha1\nkind: GenericOperatorConfig\nservingInfo:\n" +
 				"  cipherSuites:\n  - TLS_AES_128_GCM_SHA256\n  - TLS_AES_256_GCM_SHA384\n",
 		},
-		"a version over a file": {
+		"a version that overrides the file": {
 			options: TLS{MinVersion: "VersionTLS12"}, given: given, watched: "[" + given + "]",
 			wanted: "kind: Other\nservingInfo:\n  bindAddress: :1\n  cipherSuites:\n  - X\n  minTLSVersion: VersionTLS12\n",
 		},
-		"suites over a file": {
+		"suites that override the file": {
 			options: TLS{CipherSuites: "TLS_AES_128_GCM_SHA256"}, given: given, watched: "[" + given + "]",
 			wanted: "kind: Other\nservingInfo:\n  bindAddress: :1\n  cipherSuites:\n  - TLS_AES_128_GCM_SHA256\n  minTLSVersion: VersionTLS10\n",
 		},
@@ -100,7 +100,7 @@ func TestApplyToFlags(t *testing.T) {
 	}
 }
 
-// Without a TLS flag nothing is written, and --config stays.
+// Without a TLS flag, nothing is written, and --config does not change.
 func TestApplyToFlagsWithoutFlags(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
 	flags := commandFlags("/given")

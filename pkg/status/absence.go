@@ -13,22 +13,22 @@ func NoCurrent(a *rollout.Absence) string {
 	if a == nil {
 		return ""
 	}
-	const none = "there is no stable revision to go back to: "
+	const none = "there is no stable revision to return to: "
 	switch a.Cause {
 	case rollout.WithoutHistory:
 		return a.Detail
 	case rollout.Deleted:
-		return fmt.Sprintf("there is no ControllerRevision %s to go back to: it was deleted, or the hub could not write it; put a good template into the spec", a.Revision)
+		return fmt.Sprintf("there is no ControllerRevision %s to return to: it was deleted, or the hub could not write it; put a good template into the spec", a.Revision)
 	case rollout.Disowned:
-		return fmt.Sprintf("there is no ControllerRevision %s to go back to: it has no ownerReference to this ManifestWorkReplicaSet any more; put the ownerReference "+
-			"back, or put a good template into the spec", a.Revision)
+		return fmt.Sprintf("there is no ControllerRevision %s to return to: it no longer has an ownerReference to this ManifestWorkReplicaSet; restore the ownerReference, "+
+			"or put a good template into the spec", a.Revision)
 	case rollout.Unreadable:
 		return Unreadable(a.Detail)
 	case rollout.OnOneCluster:
-		return fmt.Sprintf("revision %s was found on cluster %s alone when this hub first saw the object, and no rollout has completed since: other clusters are not "+
+		return fmt.Sprintf("revision %s was found only on cluster %s when this hub first saw the object, and no rollout has completed since: other clusters are not "+
 			"rolled back to it; put a good template into the spec", a.Revision, a.Cluster)
 	case rollout.Surpassed:
-		return none + fmt.Sprintf("another hub rolled out after revision %s was the stable one here, and no rollout has completed since", a.Revision) + nameOne(a.Others)
+		return none + fmt.Sprintf("another hub rolled out a template after revision %s had become stable, and no rollout has completed since", a.Revision) + nameOne(a.Others)
 	case rollout.NotAdopted:
 		return none + "no rollout has completed since this hub first saw the object, and the ManifestWorks did not show which revision was stable before: " +
 			"exactly one older revision must exist, on at least 2 clusters unless only 1 is selected, and it must have succeeded on 1 of them" + nameOne(a.Others)
@@ -67,7 +67,7 @@ func FirstOf(texts []string) string {
 func abortBlocked(in *Input) string {
 	switch in.Plan.AbortBlocked {
 	case rollout.BlockedByAbsence:
-		return "failureStrategy " + deciding(in.Object) + " can't be followed: " + NoCurrent(in.Snapshot.Absent)
+		return "failureStrategy " + deciding(in.Object) + " has no effect: " + NoCurrent(in.Snapshot.Absent)
 	case rollout.BlockedByUndo:
 		update, current := in.Snapshot.Update.Name, in.Snapshot.Current.Name
 		return fmt.Sprintf("failureStrategy %s does not apply to an undo: revision %s was the stable one before revision %s, and the hub does not return to %s "+

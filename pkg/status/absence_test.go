@@ -21,11 +21,11 @@ func TestNoCurrent(t *testing.T) {
 		"there are others":      {&rollout.Absence{Cause: rollout.NeverComplete, Others: []string{"a", "b"}}, []string{"status.currentRevision (a; b)", remedy}},
 		"there are many others": {&rollout.Absence{Cause: rollout.NeverComplete, Others: []string{"a", "b", "c", "d"}}, []string{"(a; b; c; and 1 more)"}},
 		"an older hub's":        {&rollout.Absence{Cause: rollout.NotAdopted, Others: []string{"a"}}, []string{"did not show which revision was stable", "(a)", remedy}},
-		"another hub came":      {&rollout.Absence{Cause: rollout.Surpassed, Revision: "web-a", Others: []string{"a"}}, []string{"another hub rolled out after revision web-a", "(a)"}},
-		"disowned":              {&rollout.Absence{Cause: rollout.Disowned, Revision: "web-a"}, []string{"no ControllerRevision web-a", "has no ownerReference", remedy}},
+		"another hub came":      {&rollout.Absence{Cause: rollout.Surpassed, Revision: "web-a", Others: []string{"a"}}, []string{"another hub rolled out a template after revision web-a", "(a)"}},
+		"disowned":              {&rollout.Absence{Cause: rollout.Disowned, Revision: "web-a"}, []string{"no ControllerRevision web-a", "no longer has an ownerReference", remedy}},
 		"deleted":               {&rollout.Absence{Cause: rollout.Deleted, Revision: "web-a"}, []string{"no ControllerRevision web-a", "it was deleted", remedy}},
 		"unreadable":            {&rollout.Absence{Cause: rollout.Unreadable, Detail: "web-a: broken"}, []string{"web-a: broken; nothing can be rolled back to it", "good template"}},
-		"on one cluster":        {&rollout.Absence{Cause: rollout.OnOneCluster, Revision: "web-a", Cluster: "c1"}, []string{"revision web-a was found on cluster c1 alone", remedy}},
+		"on one cluster":        {&rollout.Absence{Cause: rollout.OnOneCluster, Revision: "web-a", Cluster: "c1"}, []string{"revision web-a was found only on cluster c1", remedy}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			message := status.NoCurrent(tc.absence)
@@ -57,9 +57,9 @@ func TestMissingHistoryIsSaidOnce(t *testing.T) {
 		ref   rt.SnapshotOption
 		want  string
 	}{
-		{status.Stalled, p1(rt.AbortAll(), rt.Clusters("c1")), "failureStrategy AbortAll can't be followed: " + history + "; " + pruned},
+		{status.Stalled, p1(rt.AbortAll(), rt.Clusters("c1")), "failureStrategy AbortAll has no effect: " + history + "; " + pruned},
 		{status.Stalled, p1(rt.Clusters("c1")), "; " + pruned + "; " + history},
-		{status.RollingOut, p1(rt.AbortAll(), rt.Clusters("c1")), "failureStrategy AbortAll can't be followed: " + history + "; " + pruned},
+		{status.RollingOut, p1(rt.AbortAll(), rt.Clusters("c1")), "failureStrategy AbortAll has no effect: " + history + "; " + pruned},
 		{status.Complete, p1(rt.AbortAll(), rt.Clusters("c1")), "; " + pruned + "; " + history},
 		{status.Aborted, p1(rt.AbortAll(), rt.Clusters("c1")), "; " + history + "; " + pruned},
 	} {

@@ -22,7 +22,7 @@ func away(clusters []rollout.AwayCluster) []workv1alpha1.AwayCluster {
 	return listed
 }
 
-// AwayOf returns the availability of the clusters that a status lists as away, for a reader that may not read ManagedClusters.
+// AwayOf returns the availability of the clusters that a status lists as away, for a reader without permission to read ManagedClusters.
 func AwayOf(status *workv1alpha1.ManifestWorkReplicaSetStatus) placement.Clusters {
 	clusters := placement.Clusters{}
 	for i := range status.Away {

@@ -69,7 +69,7 @@ func areClusters(n int) string {
 
 // PreservingNotSupported returns the condition Deleting for an object whose ManifestWorks travel over a broker.
 func PreservingNotSupported() metav1.Condition {
-	return deleting(workv1alpha1.ReasonPreservingNotSupported, "nothing is deleted: spec.preserveResourcesOnDeletion has no effect where "+
+	return deleting(workv1alpha1.ReasonPreservingNotSupported, "nothing is deleted: spec.preserveResourcesOnDeletion is not supported while "+
 		"ManifestWorks travel over a broker, because a restarted hub does not know which agents have yet to release their workloads; to keep them, "+
 		"set deleteOption.propagationPolicy of the template to Orphan and wait until every cluster has that revision; then, or to delete the "+
 		"workloads, set spec.preserveResourcesOnDeletion to false")

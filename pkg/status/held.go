@@ -18,7 +18,7 @@ func heldClusters(clusters []rollout.HeldCluster) []workv1alpha1.HeldCluster {
 	return listed
 }
 
-// HoldsOf returns the holds that a status lists, for a reader that may not read ManagedClusters; nil for none.
+// HoldsOf returns the holds that a status lists, for a reader without permission to read ManagedClusters; nil for none.
 func HoldsOf(status *workv1alpha1.ManifestWorkReplicaSetStatus) map[string]placement.Hold {
 	if len(status.Held) == 0 {
 		return nil

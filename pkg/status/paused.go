@@ -24,7 +24,7 @@ func paused(in *Input) *metav1.Condition {
 	if !in.Object.Spec.Paused {
 		return nil
 	}
-	message := join("spec.paused is true: no ManifestWork is created, changed or deleted", heldBack(in), howToResume)
+	message := join("spec.paused is true: the hub does not create, change or delete ManifestWorks", heldBack(in), howToResume)
 	told := condition(workv1alpha1.ConditionPaused, workv1alpha1.ReasonPaused, message, metav1.ConditionTrue)
 	return &told
 }
@@ -66,7 +66,7 @@ func heldBack(in *Input) string {
 	if text := join(abortWaits(in), works, lostWorks(in), templateWaits(in)); text != "" {
 		return text
 	}
-	return "nothing is held back"
+	return "no changes are held back"
 }
 
 // lostWorks names the clusters whose agents may have lost a work.
@@ -97,7 +97,7 @@ func abortWaits(in *Input) string {
 	if in.Plan.Held.Abort == nil || superseded(in) {
 		return ""
 	}
-	return fmt.Sprintf("the rollout of revision %s has failed, and is aborted after the pause unless these clusters recover: %s",
+	return fmt.Sprintf("the rollout of revision %s has failed, and will be aborted after the pause unless these clusters recover: %s",
 		in.Snapshot.Update.Name, in.Plan.Held.Abort.Reason)
 }
 
@@ -106,7 +106,7 @@ func templateWaits(in *Input) string {
 	if !in.TemplatePending {
 		return ""
 	}
-	return fmt.Sprintf("spec.manifestWorkTemplate differs from revision %s, and is rolled out after the pause", in.Snapshot.Update.Name)
+	return fmt.Sprintf("spec.manifestWorkTemplate differs from revision %s, and will be rolled out after the pause", in.Snapshot.Update.Name)
 }
 
 // pauseNote returns the note about a pause that holds back actions, for Progressing and the conditions that repeat its message; empty for

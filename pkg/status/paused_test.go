@@ -28,13 +28,13 @@ func conditionOf(in *status.Input, conditionType string) *metav1.Condition {
 // The condition Paused counts the held actions, and describes how to resume.
 func TestPausedCounts(t *testing.T) {
 	one, three := p1(rt.AbortAll(), rt.Clusters("c1")), p1(rt.AbortAll(), rt.Clusters("c1", "c2", "c3"))
-	const begins, ends = "spec.paused is true: no ManifestWork is created, changed or deleted; ", "; set spec.paused to false to resume"
-	const waits = "spec.manifestWorkTemplate differs from revision web-bbb, and is rolled out after the pause"
+	const begins, ends = "spec.paused is true: the hub does not create, change or delete ManifestWorks; ", "; set spec.paused to false to resume"
+	const waits = "spec.manifestWorkTemplate differs from revision web-bbb, and will be rolled out after the pause"
 	for name, tc := range map[string]struct {
 		in   *status.Input
 		want string
 	}{
-		"nothing":   {paused(status.RollingOut, false, one, rt.Works(inFlight("c1"))), "nothing is held back"},
+		"nothing":   {paused(status.RollingOut, false, one, rt.Works(inFlight("c1"))), "no changes are held back"},
 		"a rollout": {paused(status.RollingOut, false, three, rt.Works(done("c1"), old("c2"), old("c3"))), "held back: revision web-bbb on 1 cluster (c2)"},
 		"an abort under way": {
 			paused(status.Aborting, false, three, rt.Aborted(), rt.Works(done("c1"), old("c2"), done("c3"))),
@@ -44,13 +44,13 @@ func TestPausedCounts(t *testing.T) {
 			paused(status.Complete, false, one, rt.OwnerLabel("team", "a"), rt.Works(done("c1"), rt.Work("c4", rt.AtRevision("aaa"), rt.Unselected(0)))),
 			"held back: labels on 1 cluster (c1), the deletion of the ManifestWork on 1 cluster (c4)",
 		},
-		"an abort that has nothing to go back to": {
+		"an abort that has nothing to return to": {
 			paused(status.Aborting, false, one, rt.Aborted(), rt.Rolling("", "bbb"), rt.OwnerLabel("team", "a"), rt.Works(done("c1"))),
 			"held back: labels on 1 cluster (c1)",
 		},
 		"an abort that is due": {
 			paused(status.RollingOut, false, three, rt.Works(failed("c1"), old("c2"), old("c3"))),
-			"the rollout of revision web-bbb has failed, and is aborted after the pause unless these clusters recover: " +
+			"the rollout of revision web-bbb has failed, and will be aborted after the pause unless these clusters recover: " +
 				"placement p1: 1 of 3 clusters failed (c1): not successful within progressDeadline 5m0s, maxFailures is 0",
 		},
 		"an agent that has no work": {

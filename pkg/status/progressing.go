@@ -123,7 +123,7 @@ func awaiting(plan *rollout.Plan) string {
 		case !ref.SelectionKnown:
 			parts = append(parts, fmt.Sprintf("waiting for the decisions of Placement %s", ref.Name))
 		case len(ref.Undecided) > 0:
-			parts = append(parts, fmt.Sprintf("waiting for the progressDeadline of %s that Placement %s dropped during the rollout",
+			parts = append(parts, fmt.Sprintf("waiting for the progressDeadline of %s, which Placement %s dropped during the rollout",
 				rollout.Names(ref.Undecided), ref.Name))
 		}
 		if len(ref.Terminating) > 0 {
@@ -135,7 +135,7 @@ func awaiting(plan *rollout.Plan) string {
 
 // awaitingDeletion names the works that must be deleted first, and how long the rollout waits for that.
 func awaitingDeletion(ref *rollout.RefOutcome) string {
-	until := "it waits without a limit, because progressDeadline is None"
+	until := "there is no time limit, because progressDeadline is None"
 	if ref.Deadline > 0 {
 		until = fmt.Sprintf("it waits for at most the progressDeadline of %s", ref.Deadline)
 	}

@@ -90,7 +90,7 @@ const (
 )
 
 // noneYet is the text in the conditions if no rollout has completed yet.
-const noneYet = "there is no stable revision to go back to: no rollout has completed yet; repair the clusters, or put a good template into the spec"
+const noneYet = "there is no stable revision to return to: no rollout has completed yet; repair the clusters, or put a good template into the spec"
 
 // TestConditions checks the table of docs/conditions.md, row by row, with the texts that the messages must contain.
 func TestConditions(t *testing.T) {
@@ -133,7 +133,7 @@ func TestConditions(t *testing.T) {
 			in:   input(status.RollingOut, p1(rt.Clusters("c1"), rt.Expecting(2)), rt.Works(done("c1"))),
 			want: [4]string{"PlacementDecisionNotFound False", "Processing False", "NewRevisionCreated True", "Progressing False"},
 			says: map[string]string{
-				verified:  `spec.placementRefs[0].name: the decisions of Placement "p1" are being written: they lack 1 of 2 clusters; until then no cluster is started`,
+				verified:  `spec.placementRefs[0].name: the decisions of Placement "p1" are being written: they lack 1 of 2 clusters; until then, the hub starts no cluster`,
 				rolledOut: "1 of 1 cluster succeeded; waiting for the decisions of Placement p1",
 			},
 		},
@@ -171,20 +171,20 @@ func TestConditions(t *testing.T) {
 				rolledOut:   "1 cluster (c1) not successful within the progressDeadline",
 			},
 		},
-		"failed, and nothing to go back to": {
+		"failed, and nothing to return to": {
 			in:   input(status.Stalled, rt.Rolling("", "bbb"), p1(two, rt.AbortAll()), rt.Works(failed("c1"), old("c2"))),
 			want: [4]string{"AsExpected True", "NotAsExpected False", "ProgressDeadlineExceeded False", "RolloutDegraded False"},
 			says: map[string]string{
 				progressing: "the rollout of revision web-bbb is stalled: 1 cluster (c1) not successful within the progressDeadline; " +
-					"failureStrategy AbortAll can't be followed: " + noneYet,
+					"failureStrategy AbortAll has no effect: " + noneYet,
 			},
 		},
-		"failed, nothing to go back to, and one is in flight": {
+		"failed, nothing to return to, and one is in flight": {
 			in:   input(status.RollingOut, rt.Rolling("", "bbb"), p1(two, rt.AbortAll()), rt.Works(failed("c1"), inFlight("c2"))),
 			want: [4]string{"AsExpected True", "Processing False", "NewRevisionCreated True", "Progressing False"},
 			says: map[string]string{
 				progressing: "revision web-bbb: 0 of 2 clusters succeeded, 1 in flight, 1 failed; 1 cluster (c1) not successful within the progressDeadline; " +
-					"failureStrategy AbortAll can't be followed: " + noneYet,
+					"failureStrategy AbortAll has no effect: " + noneYet,
 			},
 		},
 		"complete, and then nothing is selected": {
@@ -247,7 +247,7 @@ func TestConditions(t *testing.T) {
 			in:   input(status.RollingOut, rt.Refs(rt.Ref("p1", two), rt.Ref("p2", rt.Missing())), rt.Works(inFlight("c1"), inFlight("c2"))),
 			want: [4]string{"PlacementDecisionNotFound False", "Processing False", "NewRevisionCreated True", "Progressing False"},
 			says: map[string]string{
-				verified:    `spec.placementRefs[1].name: there is no Placement "p2" in namespace default: create it, or remove the reference; until then no cluster is started and no work is deleted`,
+				verified:    `spec.placementRefs[1].name: there is no Placement "p2" in namespace default: create it, or remove the reference; until then, the hub starts no cluster and deletes no ManifestWork`,
 				progressing: "revision web-bbb: 0 of 2 clusters succeeded, 2 in flight; waiting for Placement p2",
 			},
 		},

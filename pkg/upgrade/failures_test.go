@@ -62,8 +62,8 @@ func TestRejectedSnapshot(t *testing.T) {
 	require.Contains(t, said, "1 snapshots of ManifestWorkReplicaSets were taken, 1 were rejected")
 }
 
-// A write that keeps failing delays the other objects for two minutes. If a tenant changes its object all the time, so that each write of
-// the hub conflicts, it delays them no longer than that.
+// A write that keeps failing delays the other objects for at most 2 minutes, even if a tenant changes its object so often that each write
+// of the hub conflicts.
 func TestSnapshotThatFailsForLong(t *testing.T) {
 	for name, failure := range map[string]error{"internal": internal, "conflict": conflict} {
 		t.Run(name, func(t *testing.T) {
@@ -87,14 +87,14 @@ func TestSnapshotThatFailsForLong(t *testing.T) {
 	}
 }
 
-// A failure that has passed is forgotten: after another failure minutes later, no object is left out.
+// A failure that has passed is forgotten: if another failure follows minutes later, no object is skipped.
 func TestFailureThatPassed(t *testing.T) {
 	w := newWorld(t, "a")
 	r, a := w.runner("v1.1.0"), &plan.Object{ManifestWorkReplicaSet: w.get("a")}
 	require.Error(t, r.settle(t.Context(), a, conflict))
 	require.NoError(t, r.settle(t.Context(), a, nil))
 	w.clock.Step(3 * time.Minute)
-	require.Error(t, r.settle(t.Context(), a, conflict), "it is tried again")
+	require.Error(t, r.settle(t.Context(), a, conflict), "the write is tried again")
 	w.clock.Step(3 * time.Minute)
 	require.NoError(t, r.settle(t.Context(), a, conflict))
 }

@@ -160,7 +160,7 @@ func (r *Runner) recorded(ctx context.Context, d *plan.Decision) {
 		note = fmt.Sprintf("%s; the snapshots of %d ManifestWorkReplicaSets were restored, %d were ignored, %d were rejected", d.Why,
 			r.counted[metrics.SnapshotRestored], r.counted[metrics.SnapshotIgnored], r.counted[metrics.SnapshotRejected])
 	default:
-		note = d.Why + "; the version of this hub is recorded from now on"
+		note = d.Why + "; the version of this hub is now recorded"
 	}
 	klog.FromContext(ctx).Info(note, "version", d.Build.String())
 	if reason != "" {

@@ -56,11 +56,11 @@ func TestUpAndDown(t *testing.T) {
 	require.Equal(t, []string{
 		"patch manifestworkreplicasets/status a", "patch controllerrevisions " + rev.Name, "patch manifestworkreplicasets a",
 		"patch configmaps work-hub-current-version",
-	}, aboutA, "status, revisions, annotations, and what is recorded at the very end")
-	require.Len(t, w.writes, 5, "b needs nothing but to lose its snapshot")
+	}, aboutA, "status, revisions, annotations, and the version last")
+	require.Len(t, w.writes, 5, "b only loses its snapshot")
 	require.Equal(t, w.get("a").Status.UpdateRevision, w.get("a").Status.CurrentRevision)
 	require.Nil(t, w.get("a").Status.AbortedTime)
-	require.Equal(t, w.get("a").Status.Ledger, w.revision("a").Annotations[workv1alpha1.AnnotationLedger], "the copy, so that it is believed")
+	require.Equal(t, w.get("a").Status.Ledger, w.revision("a").Annotations[workv1alpha1.AnnotationLedger], "the copy, so that it applies")
 	require.Contains(t, w.revision("a").Annotations[workv1alpha1.AnnotationRecord], "2026-01-01T00:00:00Z")
 	require.EqualValues(t, 10, w.ledger("a").Seq, "above both")
 	require.EqualValues(t, 4, w.ledger("b").Seq)
@@ -124,8 +124,8 @@ func TestRefusal(t *testing.T) {
 	w.state(metrics.UpgradeRecorded)
 }
 
-// While a version is refused, each object reports this and the remedy, once. So does an object that is created in the meantime. The other
-// conditions of the last hub that reconciled the object stay. A write that fails is retried.
+// While a version is refused, each object reports this and the remedy once, and so does an object that is created in the meantime. The
+// other conditions of the last hub that reconciled the object stay. A write that fails is retried.
 func TestRefusalIsSaidInEachObject(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	w.edit("a", func(set *workv1alpha1.ManifestWorkReplicaSet) {
@@ -154,20 +154,20 @@ func TestRefusalIsSaidInEachObject(t *testing.T) {
 	require.Equal(t, workv1alpha1.StateDeleting, w.get("b").Status.State)
 	failing = false
 	require.False(t, r.try(t.Context()))
-	require.Len(t, w.writes, 1, "not at once")
+	require.Len(t, w.writes, 1, "not immediately")
 	w.clock.Step(tellInterval)
 	require.False(t, r.try(t.Context()))
 	require.Equal(t, []string{"patch manifestworkreplicasets/status b", "patch manifestworkreplicasets/status a"}, w.writes)
 	for range 3 {
 		w.clock.Step(tellInterval)
 		require.False(t, r.try(t.Context()))
-		require.False(t, w.runner("v1.0.0").try(t.Context()), "another process says nothing more")
+		require.False(t, w.runner("v1.0.0").try(t.Context()), "another process repeats nothing")
 	}
 	require.Len(t, w.writes, 2)
 
 	after := w.get("a")
 	require.Equal(t, workv1alpha1.StateStalled, after.Status.State)
-	require.Len(t, after.Status.Conditions, 2, "Reconciling and Stalled are never there together")
+	require.Len(t, after.Status.Conditions, 2, "Reconciling and Stalled never occur together")
 	require.Equal(t, before.Status.Conditions[0], after.Status.Conditions[0])
 	told := meta.FindStatusCondition(after.Status.Conditions, workv1alpha1.ConditionStalled)
 	require.Equal(t, []any{metav1.ConditionTrue, workv1alpha1.ReasonDowngradeRefused, int64(3)}, []any{told.Status, told.Reason, told.ObservedGeneration})

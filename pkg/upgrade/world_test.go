@@ -50,7 +50,7 @@ type world struct {
 	mu sync.Mutex
 	// writes are the requests that the API server accepted, in order.
 	writes []string
-	// refuse returns the API server's answer to a write that it rejects; nil if it accepts the write.
+	// refuse returns the API server's answer to a write that it rejects, or nil if it accepts the write.
 	refuse func(write string) error
 }
 
@@ -120,7 +120,7 @@ func (w *world) ledger(name string) *ledger.Ledger {
 	return found
 }
 
-// react notes writes, and rejects some of them.
+// react records writes, and rejects some of them.
 
 func (w *world) react(action clienttesting.Action) (bool, runtime.Object, error) {
 	if verb := action.GetVerb(); verb == "list" || verb == "watch" {
@@ -232,7 +232,7 @@ func (w *world) state(state metrics.UpgradeState) {
 var (
 	resources = schema.GroupResource{Group: "g", Resource: "r"}
 	forbidden = apierrors.NewForbidden(resources, "x", errors.New("no role"))
-	internal  = apierrors.NewInternalError(errors.New("etcd is away"))
+	internal  = apierrors.NewInternalError(errors.New("etcd is unavailable"))
 	conflict  = apierrors.NewConflict(resources, "x", errors.New("changed"))
 	invalid   = apierrors.NewInvalid(schema.GroupKind{Group: "g", Kind: "k"}, "x", nil)
 )

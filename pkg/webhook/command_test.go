@@ -19,8 +19,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/ocm"
 )
 
-// upstreamFlags are the flags of `work webhook-server` of ocm v1.3.1, with their defaults, as its --help shows them; v1.2.0 has those of
-// them that are no port for health or metrics and say nothing of TLS.
+// upstreamFlags are the flags of `work webhook-server` of ocm v1.3.1, with their defaults, as its --help shows them. v1.2.0 has the same
+// flags except those for TLS and those for the ports of health checks and metrics.
 var upstreamFlags = map[string]string{
 	"certdir":           "",
 	"health-probe-port": "8000",
@@ -32,7 +32,7 @@ var upstreamFlags = map[string]string{
 	"tls-min-version":   "",
 }
 
-// TestTakesUpstreamsFlags compares with the table above, and the table with the options of the release that is linked.
+// TestTakesUpstreamsFlags compares the flags with the table above, and the table with the options of the linked release.
 func TestTakesUpstreamsFlags(t *testing.T) {
 	linked := pflag.NewFlagSet("upstream", pflag.ContinueOnError)
 	commonoptions.NewWebhookOptions().AddFlags(linked)
@@ -61,8 +61,8 @@ func render(t *testing.T, file string, into any) {
 	require.NoError(t, ocm.Render(file, values, into))
 }
 
-// TestFitsTheOperatorsDeployment: ports, probes and certificates are those of the Deployment that is there already. What cmd/work takes of
-// each release is tested there.
+// TestFitsTheOperatorsDeployment: ports, probes and certificates match those of the existing Deployment. The arguments that each release
+// passes are tested in cmd/work.
 func TestFitsTheOperatorsDeployment(t *testing.T) {
 	deployment := &appsv1.Deployment{}
 	render(t, ocm.WebhookDeployment, deployment)
@@ -75,7 +75,7 @@ func TestFitsTheOperatorsDeployment(t *testing.T) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ran = true
 		if len(args) > 0 {
-			require.Equal(t, []string{"port=9443"}, args, "releases before 1.3 say it without dashes")
+			require.Equal(t, []string{"port=9443"}, args, "releases before 1.3 pass it without dashes")
 		}
 		value := func(name string) string { return cmd.Flags().Lookup(name).Value.String() }
 		require.Equal(t, "/var/run/secrets/hub/kubeconfig", value("kubeconfig"))
@@ -102,7 +102,7 @@ func TestAddressOf(t *testing.T) {
 	}
 }
 
-// TestFitsTheConfigurations: what the operator makes API servers call is served, and so is what ours does.
+// TestFitsTheConfigurations: every webhook that the operator configures is served, and so is every webhook that we configure.
 func TestFitsTheConfigurations(t *testing.T) {
 	theirs := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	render(t, "hub/work/webhook-validatingconfiguration.yaml", theirs)
@@ -113,7 +113,7 @@ func TestFitsTheConfigurations(t *testing.T) {
 	require.NoError(t, yaml.UnmarshalStrict(webhooks.ReplicaSets, ours))
 	require.Len(t, ours.Webhooks, 1)
 	require.Equal(t, ReplicaSetPath, *ours.Webhooks[0].ClientConfig.Service.Path)
-	require.NotEqual(t, theirs.Name, ours.Name, "the operator would write it back")
+	require.NotEqual(t, theirs.Name, ours.Name, "the operator would revert it")
 	theirService, ourService := theirs.Webhooks[0].ClientConfig.Service, ours.Webhooks[0].ClientConfig.Service
 	require.Equal(t, theirService.Name, ourService.Name)
 	require.Equal(t, theirService.Namespace, ourService.Namespace)
@@ -127,15 +127,15 @@ func TestOptionsValidate(t *testing.T) {
 		change func(*Options)
 		wanted string
 	}{
-		"the defaults":       {func(*Options) {}, ""},
-		"no port":            {func(o *Options) { o.Port = 0 }, "--port=0: use a port between 1 and 65535"},
-		"no port of TCP":     {func(o *Options) { o.Port = 70000 }, "--port=70000: use a port between 1 and 65535"},
-		"no manifests":       {func(o *Options) { o.ManifestLimit = 0 }, "--manifestLimit=0: use a number of bytes above 0"},
-		"no port for health": {func(o *Options) { o.HealthPort = 65536 }, "--health-probe-port=65536: use a port up to 65535, or 0 for none"},
-		"no port of metrics": {func(o *Options) { o.MetricsPort = 65536 }, "--metrics-port=65536: use a port up to 65535, or 0 for none"},
-		"ports switched off": {func(o *Options) { o.HealthPort, o.MetricsPort = 0, -1 }, ""},
-		"no TLS version":     {func(o *Options) { o.TLS.MinVersion = "1.2" }, "--tls-min-version=1.2: use one of VersionTLS10, "},
-		"no certificate yet": {func(o *Options) { o.CertDir = empty }, "--certdir=" + empty + ": name a directory that holds the tls.crt and tls.key"},
+		"the defaults":                 {func(*Options) {}, ""},
+		"no port":                      {func(o *Options) { o.Port = 0 }, "--port=0: use a port between 1 and 65535"},
+		"not a TCP port":               {func(o *Options) { o.Port = 70000 }, "--port=70000: use a port between 1 and 65535"},
+		"no manifests":                 {func(o *Options) { o.ManifestLimit = 0 }, "--manifestLimit=0: use a number of bytes above 0"},
+		"not a port for health checks": {func(o *Options) { o.HealthPort = 65536 }, "--health-probe-port=65536: use a port up to 65535, or 0 for none"},
+		"not a port for metrics":       {func(o *Options) { o.MetricsPort = 65536 }, "--metrics-port=65536: use a port up to 65535, or 0 for none"},
+		"ports switched off":           {func(o *Options) { o.HealthPort, o.MetricsPort = 0, -1 }, ""},
+		"not a TLS version":            {func(o *Options) { o.TLS.MinVersion = "1.2" }, "--tls-min-version=1.2: use one of VersionTLS10, "},
+		"without a certificate":        {func(o *Options) { o.CertDir = empty }, "--certdir=" + empty + ": name a directory that holds the tls.crt and tls.key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := NewOptions()

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
-// maxAnswer is how many bytes an answer may have, whatever was asked.
+// maxAnswer is the maximum size of an answer in bytes, for any request.
 const maxAnswer = 16 * 1024
 
-// repeated joins n texts, which get their own number.
+// repeated joins n copies of a text, each with its own number.
 func repeated(n int, text func(i int) string) string {
 	texts := make([]string, n)
 	for i := range texts {
@@ -56,7 +56,7 @@ func surprisingRef(i int) string {
 		`{"progressDeadline":"None","minSuccessTime":"5m","maxFailures":"100%%"}}}`, i)
 }
 
-// attacks are requests that hold n of something that is wrong, or just large.
+// attacks are requests with n problems, or with n bytes in one field.
 var attacks = map[string]func(n int) (handler admission.Handler, old, object string){
 	"works: nameless manifests": func(n int) (admission.Handler, string, string) {
 		return &works{limit: 512000}, "", workOf(repeated(n, nameless))
@@ -134,7 +134,7 @@ func ask(t testing.TB, handler admission.Handler, old, object string) admission.
 	return handler.Handle(t.Context(), request(operation, old, object))
 }
 
-// allocated is how many bytes answering a request allocates.
+// allocated returns the number of bytes that the answer to a request allocates.
 func allocated(t *testing.T, handler admission.Handler, old, object string) float64 {
 	t.Helper()
 	request := request(admissionv1.Create, old, object)
@@ -148,21 +148,21 @@ func allocated(t *testing.T, handler admission.Handler, old, object string) floa
 	return float64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// TestCostIsLinear: ten times the request allocates ten times as much, and some for lists that grow in steps. What costs the square of the
-// number of problems allocates a hundred times as much.
+// TestCostIsLinear: a request of ten times the size allocates ten times as much, plus some for slices that grow in steps. A cost that is
+// quadratic in the number of problems would allocate a hundred times as much.
 func TestCostIsLinear(t *testing.T) {
 	for name, attack := range attacks {
 		t.Run(name, func(t *testing.T) {
 			small, smallOld, smallObject := attack(1500)
 			large, largeOld, largeObject := attack(15000)
-			allocated(t, small, smallOld, smallObject) // What is made once is not counted.
+			allocated(t, small, smallOld, smallObject) // Allocations that happen only once are not counted.
 			once, tenfold := allocated(t, small, smallOld, smallObject), allocated(t, large, largeOld, largeObject)
 			require.Less(t, tenfold, 20*once, "%.1f MB for 1,500, %.1f MB for 15,000", once/1e6, tenfold/1e6)
 		})
 	}
 }
 
-// TestAnswerIsBounded: 20,000 of what is wrong, or a megabyte in one field, make no long answer.
+// TestAnswerIsBounded: 20,000 problems, or a megabyte in one field, do not make the answer long.
 func TestAnswerIsBounded(t *testing.T) {
 	for name, attack := range attacks {
 		t.Run(name, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestAnswerIsBounded(t *testing.T) {
 		"the same long name":        {works, workOf(repeated(2, func(int) string { return `{"apiVersion":"v1","kind":"A","metadata":{"name":"` + long + `"}}` }))},
 		"a long number":             {works, `{"spec":{"workload":` + digits + `}}`},
 		"no object":                 {replicaSets, `{"a":"` + long + `"}`},
-		"a long number, of a set":   {replicaSets, strings.Replace(replicaSetOf(goodRef(0), named(0)), `"spec":{`, `"spec":{"revisionHistoryLimit":"`+digits+`",`, 1)},
+		"a long number, in a set":   {replicaSets, strings.Replace(replicaSetOf(goodRef(0), named(0)), `"spec":{`, `"spec":{"revisionHistoryLimit":"`+digits+`",`, 1)},
 		"a long placement":          {replicaSets, replicaSetOf(repeated(2, func(int) string { return `{"name":"` + long + `"}` }), named(0))},
 		"a long type":               {replicaSets, replicaSetOf(`{"name":"p","rolloutStrategy":{"type":"`+long+`"}}`, named(0))},
 		"a long failureStrategy":    {replicaSets, replicaSetOf(`{"name":"p","rolloutStrategy":{"failureStrategy":"`+long+`"}}`, named(0))},

@@ -56,24 +56,24 @@ func TestWorkHandler(t *testing.T) {
 		message string
 		asked   string
 	}{
-		"a good one":                 {request: request(create, "", good), code: 200},
-		"deleted":                    {request: request(admissionv1.Delete, empty, ""), code: 200},
-		"a status":                   {request: status(request(update, good, empty)), code: 200},
-		"a bad one":                  {request: request(create, "", empty), code: 400, message: "spec.workload.manifests: Required value"},
-		"a bad one that gets labels": {request: request(update, empty, labelled), code: 200},
-		"a type that does not fit":   {request: request(create, "", odd), code: 400, message: "spec: can't be decoded, correct the named field"},
-		"a type that never did":      {request: request(update, odd, odd), code: 200},
-		"mended":                     {request: request(update, odd, good), code: 200},
-		"an executor without a name": {request: request(create, "", noSA), code: 400, message: "spec.executor.subject.serviceAccount: Required value"},
-		"an executor one may use": {
+		"a good one":                          {request: request(create, "", good), code: 200},
+		"deleted":                             {request: request(admissionv1.Delete, empty, ""), code: 200},
+		"a status":                            {request: status(request(update, good, empty)), code: 200},
+		"a bad one":                           {request: request(create, "", empty), code: 400, message: "spec.workload.manifests: Required value"},
+		"a bad one that gets labels":          {request: request(update, empty, labelled), code: 200},
+		"a field of the wrong type":           {request: request(create, "", odd), code: 400, message: "spec: can't be decoded, correct the named field"},
+		"an existing field of the wrong type": {request: request(update, odd, odd), code: 200},
+		"mended":                              {request: request(update, odd, good), code: 200},
+		"an executor without a name":          {request: request(create, "", noSA), code: 400, message: "spec.executor.subject.serviceAccount: Required value"},
+		"a permitted executor": {
 			request: request(create, "", executed), allowed: true, code: 200, asked: "ann c1 system:serviceaccount:default:admin",
 		},
-		"an executor one may not use": {
+		"a forbidden executor": {
 			request: request(update, good, executed), code: 400, message: "spec.executor: Forbidden: the user ann is not allowed to use the executor",
 			asked: "ann c1 system:serviceaccount:default:admin",
 		},
 		"no answer": {
-			request: request(create, "", executed), failure: errors.New("boom"), code: 500, message: "try again: boom",
+			request: request(create, "", executed), failure: errors.New("boom"), code: 500, message: "(try again): boom",
 			asked: "ann c1 system:serviceaccount:default:admin",
 		},
 	} {
@@ -110,7 +110,7 @@ func TestReplicaSetHandler(t *testing.T) {
 	require.Len(t, kept.Warnings, 2)
 }
 
-// answers checks code and message, and that the webhook around a handler has nothing to recover from.
+// answers checks the code and the message. The handler must not panic.
 func answers(t *testing.T, handler admission.Handler, request admission.Request, code int32, message string) admission.Response {
 	t.Helper()
 	response := (&admission.Webhook{Handler: handler}).Handle(context.Background(), request)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConnectionsWait: a connection beyond the limit waits for the end of another one.
+// TestConnectionsWait: a connection beyond the limit waits until another one ends.
 func TestConnectionsWait(t *testing.T) {
 	options := NewOptions()
 	options.Port, options.CertDir = 0, t.TempDir()

@@ -46,14 +46,14 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	client, err := kubernetes.NewForConfig(s.Config)
 	if err != nil {
-		return fmt.Errorf("making a client of the hub: %w", err)
+		return fmt.Errorf("creating a client for the hub: %w", err)
 	}
 	// The manager does not need permissions on the hub, because it has no caches and no leader election.
 	mgr, err := manager.New(s.Config, manager.Options{
 		Logger: logger, Metrics: s.metrics(sdktls.ConfigToFunc(bounds)), HealthProbeBindAddress: addressOf(s.Options.HealthPort),
 	})
 	if err != nil {
-		return fmt.Errorf("making the server (see --metrics-port and --health-probe-port): %w", err)
+		return fmt.Errorf("creating the server (see --metrics-port and --health-probe-port): %w", err)
 	}
 	server, err := s.listen(ctx, s.handler(client), bounds)
 	if err != nil {

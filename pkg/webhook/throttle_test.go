@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// long is what no test waits for.
+// long is a duration that no test waits for.
 const long = time.Hour
 
-// blocking is a webhook whose reviews end when the test lets them, or nobody waits any more.
+// blocking is a webhook whose reviews end when the test lets them, or when the client disconnects.
 type blocking struct {
 	began chan string
 	end   chan struct{}
@@ -50,19 +50,19 @@ func send(t *throttle, ctx context.Context, body io.Reader) *httptest.ResponseRe
 	return answer
 }
 
-// refused returns the text of the answer that sends a request away.
+// refused returns the text of the answer that rejects a request.
 func refused(t *testing.T, throttle *throttle, body io.Reader) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	answer := send(throttle, ctx, body)
 	require.Equal(t, http.StatusTooManyRequests, answer.Code)
-	require.Equal(t, "1", answer.Header().Get("Retry-After"), "API servers ask again by themselves")
+	require.Equal(t, "1", answer.Header().Get("Retry-After"), "API servers retry on their own")
 	return answer.Body.String()
 }
 
-// TestReviewsAreThrottled: no more reviews are under way than there are slots; the next one waits, and is sent away where that takes too
-// long. Large ones have slots of their own.
+// TestReviewsAreThrottled: no more reviews run at once than there are slots. The next one waits, and is rejected if that takes too long.
+// Large reviews have their own slots.
 func TestReviewsAreThrottled(t *testing.T) {
 	const small = "small"
 	large := strings.Repeat("x", 3000+1<<19)
@@ -89,7 +89,7 @@ func TestReviewsAreThrottled(t *testing.T) {
 	throttle.patience = long
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.Equal(t, http.StatusTooManyRequests, send(throttle, ctx, strings.NewReader(small)).Code, "the API server has gone")
+	require.Equal(t, http.StatusTooManyRequests, send(throttle, ctx, strings.NewReader(small)).Code, "the API server has disconnected")
 	waiting := make(chan int)
 	go func() { waiting <- send(throttle, t.Context(), strings.NewReader("waited")).Code }()
 	reviews.end <- struct{}{}
@@ -102,7 +102,7 @@ func TestReviewsAreThrottled(t *testing.T) {
 	require.True(t, throttle.large.TryAcquire(largeReviews))
 }
 
-// served calls a throttle behind the server by HTTP/1.1 and HTTP/2.
+// served calls a throttle behind the server over HTTP/1.1 and HTTP/2.
 func served(t *testing.T, throttle *throttle, reading time.Duration, check func(t *testing.T, server *httptest.Server)) {
 	t.Helper()
 	for _, version := range []int{1, 2} {
@@ -139,7 +139,7 @@ func answered(t *testing.T, server *httptest.Server, body io.Reader, length int6
 	return answer.StatusCode, string(content)
 }
 
-// TestRequestsHaveASize: a request that is larger than an API server can send is not read to its end.
+// TestRequestsHaveASize: a request that is larger than an API server can send is not read to the end.
 func TestRequestsHaveASize(t *testing.T) {
 	throttle := newTestThrottle(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
@@ -154,26 +154,26 @@ func TestRequestsHaveASize(t *testing.T) {
 			require.Equal(t, http.StatusRequestEntityTooLarge, code)
 			require.Contains(t, text, "a review is limited to 7340032 bytes")
 		}
-		require.True(t, throttle.bytes.TryAcquire(maxBytes), "no byte is held")
+		require.True(t, throttle.bytes.TryAcquire(maxBytes), "no bytes are held")
 		throttle.bytes.Release(maxBytes)
 	})
 	answer, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(whole))
 	request.ContentLength = maxBytes
 	newHTTPServer(throttle).Handler.ServeHTTP(answer, request)
-	require.Equal(t, http.StatusRequestEntityTooLarge, answer.Code, "whatever it announces")
+	require.Equal(t, http.StatusRequestEntityTooLarge, answer.Code, "whatever length it announces")
 }
 
-// TestSlowRequestHoldsNoSlot: whoever sends half of a request keeps nobody waiting for long.
+// TestSlowRequestHoldsNoSlot: a client that sends half of a request delays no other client for long.
 func TestSlowRequestHoldsNoSlot(t *testing.T) {
 	throttle := newTestThrottle(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	served(t, throttle, 50*time.Millisecond, func(t *testing.T, server *httptest.Server) {
 		body, writer := io.Pipe()
-		defer writer.CloseWithError(errors.New("the test is over"))
+		defer writer.CloseWithError(errors.New("the test has ended"))
 		go func() { _, _ = writer.Write([]byte("half")) }()
 		code, text := answered(t, server, body, 100)
 		require.Equal(t, http.StatusBadRequest, code)
 		require.Contains(t, text, "reading the request, send it within 5s")
-		require.True(t, throttle.small.TryAcquire(smallReviews), "no turn is taken")
+		require.True(t, throttle.small.TryAcquire(smallReviews), "no slot is taken")
 		throttle.small.Release(smallReviews)
 	})
 }
@@ -208,7 +208,7 @@ func TestSlowConnectionsRefuseNoReview(t *testing.T) {
 	})
 }
 
-// blockedReader has nothing to read until the end.
+// blockedReader blocks each read until the test ends.
 type blockedReader struct {
 	began chan<- struct{}
 	end   <-chan struct{}
@@ -220,8 +220,8 @@ func (b *blockedReader) Read([]byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// TestRequestsAreBounded: no more bytes are held than the bound allows. A request counts as much as it announces, and one of unknown length
-// as the largest. A request that ends makes room.
+// TestRequestsAreBounded: no more bytes are held than the bound allows. A request counts with the length that it announces, and a request
+// of unknown length counts with the maximum. A request that ends frees its bytes.
 func TestRequestsAreBounded(t *testing.T) {
 	reviews := newBlocking()
 	throttle := newTestThrottle(reviews)
@@ -243,10 +243,10 @@ func TestRequestsAreBounded(t *testing.T) {
 	require.True(t, throttle.bytes.TryAcquire(maxRequest+1))
 	require.NotEmpty(t, refused(t, throttle, strings.NewReader(strings.Repeat("x", beside))))
 	require.Equal(t, http.StatusOK, send(throttle, t.Context(), strings.NewReader(strings.Repeat("x", beside-1))).Code)
-	require.True(t, throttle.bytes.TryAcquire(2*beside-1), "no byte is held")
+	require.True(t, throttle.bytes.TryAcquire(2*beside-1), "no bytes are held")
 }
 
-// TestReviewMayTakeLongerThanReading: the time for the body ends with the body.
+// TestReviewMayTakeLongerThanReading: the time limit for the body ends with the body.
 func TestReviewMayTakeLongerThanReading(t *testing.T) {
 	t.Parallel()
 	throttle := newTestThrottle(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -60,7 +60,7 @@ func (h *works) checkExecutor(ctx context.Context, request *admission.Request, o
 	}
 	review, err := h.reviews.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: *spec}, metav1.CreateOptions{})
 	if err != nil {
-		return apierrors.NewInternalError(fmt.Errorf("asking whether %s may use the executor of this work, try again: %w", spec.User, err))
+		return apierrors.NewInternalError(fmt.Errorf("checking whether %s may use the executor of this work (try again): %w", spec.User, err))
 	}
 	if !review.Status.Allowed {
 		return apierrors.NewBadRequest(validate.ExecutorRefused(spec).Error())

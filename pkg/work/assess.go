@@ -216,7 +216,7 @@ func (a *assessor) unevaluated() *metav1.Condition {
 	return nil
 }
 
-// Decisive reports whether a manifest's condition can decide on the state of its work. Other conditions need not be kept.
+// Decisive reports whether a manifest's condition can determine the state of its work. Other conditions need not be kept.
 func Decisive(condition *metav1.Condition) bool {
 	switch condition.Type {
 	case workv1.ManifestDegraded:

@@ -14,8 +14,8 @@ import (
 
 func none(string) bool { return false }
 
-// R20: while the workloads of an owner are released, each report leads to a pass. That an agent removed one of two objects shows in nothing that a
-// trimmed work holds.
+// R20: while the workloads of an owner are released, each report leads to a pass, because a trimmed work does not show that an agent
+// removed one of two objects.
 func TestEventsOfReleasedWorks(t *testing.T) {
 	report := func(version string, removed int) any {
 		w := newWork("u1", version)
@@ -40,7 +40,7 @@ func TestEventsOfReleasedWorks(t *testing.T) {
 	require.Equal(t, []string{"default/web", "default/web"}, keys)
 }
 
-// Which events of a work lead to a pass, and over whom.
+// The events of a work that lead to a pass, and the objects of these passes.
 func TestOwnerEvents(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1000, 0))
 	report := func(version string, change func(*workv1.ManifestWork)) *workv1.ManifestWork {
@@ -100,10 +100,10 @@ func TestOwnerEvents(t *testing.T) {
 		return w
 	}
 	handler.OnUpdate(whole("1"), whole("2"))
-	require.Len(t, keys, 3, "a cache that keeps works whole does not tell what decides")
+	require.Len(t, keys, 3, "a cache with whole works reports every change")
 }
 
-// An object leads to the owner that its label names, and to nobody where no owner can have written it.
+// An object leads to the owner that its label names. It leads to no owner if no owner can have written it.
 func TestOwnerKeys(t *testing.T) {
 	labelled := newWork("u1", "7")
 	labelled.Labels = map[string]string{workv1alpha1.LabelReplicaSet: "default.web.v1"}
@@ -128,7 +128,7 @@ func TestOwnerKeys(t *testing.T) {
 	delete(hashed.Annotations, workv1alpha1.AnnotationOwner)
 	keys, err := unowned(hashed)
 	require.NoError(t, err)
-	require.Equal(t, []string{""}, keys, "a hash without its owner is no owner")
+	require.Equal(t, []string{""}, keys, "a hash without its owner does not identify an owner")
 	require.Empty(t, OwnerKeys("no object"))
 	require.Equal(t, any(labelled), UnwrapTombstone(cache.DeletedFinalStateUnknown{Obj: labelled}))
 	require.Equal(t, any(labelled), UnwrapTombstone(labelled))

@@ -29,7 +29,7 @@ func newWork(uid, version string) *workv1.ManifestWork {
 
 const configMap = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b"}}`
 
-// A trimmed work holds the digest of its spec, keeps what decides and what the garbage collection reads, and nothing else.
+// A trimmed work holds the digest of its spec, and keeps only the fields that decisions and the garbage collection use.
 func TestTrimmedWorks(t *testing.T) {
 	full := newWork("u1", "7")
 	full.Generation = 3
@@ -66,7 +66,7 @@ func TestTrimmedWorks(t *testing.T) {
 
 	again, err := transform(got.DeepCopy())
 	require.NoError(t, err)
-	require.Equal(t, got, again, "once is enough")
+	require.Equal(t, got, again, "a second transform changes nothing")
 	require.False(t, IsTrimmed(full))
 
 	other, err := transform("a tombstone")
@@ -74,7 +74,7 @@ func TestTrimmedWorks(t *testing.T) {
 	require.Equal(t, "a tombstone", other)
 }
 
-// Nobody can make a work pass for one that means something else.
+// A forged annotation does not change the digest of a work.
 func TestForgedDigestsDoNotCount(t *testing.T) {
 	forged := newWork("u1", "7")
 	forged.Generation = 3
@@ -89,7 +89,7 @@ func TestForgedDigestsDoNotCount(t *testing.T) {
 	require.Equal(t, meant, digest)
 }
 
-// What was parsed once is known by its bytes; what differs in any byte that counts is another spec.
+// A spec that was parsed once is recognized by its bytes. A difference in any byte that matters makes another spec.
 func TestDigestsAreKnownByBytes(t *testing.T) {
 	d := NewDigests()
 	first, other := spec(configMap), spec(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"b"}}`)
@@ -106,11 +106,12 @@ func TestDigestsAreKnownByBytes(t *testing.T) {
 	require.NotEqual(t, d.DigestOf(&first), d.DigestOf(&config))
 	require.Empty(t, d.DigestOf(&broken))
 	require.Empty(t, d.DigestOf(&broken))
-	require.NotEmpty(t, d.DigestOf(&object), "manifests that are no bytes are digested anyhow")
+	require.NotEmpty(t, d.DigestOf(&object), "manifests without bytes also have a digest")
 	require.Equal(t, 5, d.byBytes.Len())
 }
 
-// What an agent reports once more in other words does not make a cache stale before an abort; what decides does.
+// A cache is not stale, before an abort, if an agent only repeated a report with other messages. It is stale if anything changed that a
+// decision uses.
 func TestACacheShowsWhatIsLive(t *testing.T) {
 	d := NewDigests()
 	live := func(version string, status metav1.ConditionStatus, message string) *workv1.ManifestWork {
@@ -132,7 +133,7 @@ func TestACacheShowsWhatIsLive(t *testing.T) {
 	require.False(t, d.Shows(live("7", metav1.ConditionTrue, "a"), live("8", metav1.ConditionTrue, "a")), "a cache without the transform is compared by version")
 }
 
-// Of a work that keeps objects of another revision the cache holds what its own manifests are judged by.
+// For a work that keeps objects of another revision, the cache holds the conditions by which its own manifests are judged.
 func TestTrimmedHandover(t *testing.T) {
 	full := newWork("u1", "7")
 	full.Annotations = map[string]string{workv1alpha1.AnnotationKeptRevision: "aaa"}

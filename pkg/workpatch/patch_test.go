@@ -18,7 +18,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// stored is a work at revision aaa as a cache holds it, with what others put on it.
+// stored is a work at revision aaa as a cache holds it, with a label and an annotation of another writer.
 func stored() *work.Work {
 	w := rt.Work("c1", rt.AtRevision("aaa"))
 	w.Object.UID, w.Object.ResourceVersion = "uid", "7"
@@ -33,7 +33,7 @@ func owner() *work.OwnerMetadata {
 	return work.NewOwnerMetadata(rt.Owner, map[string]string{"team": "web"}, false)
 }
 
-// apply returns what an API server makes of a patch.
+// apply returns the work after an API server has applied a patch.
 func apply(t *testing.T, kind types.PatchType, data []byte, work *workv1.ManifestWork) *workv1.ManifestWork {
 	t.Helper()
 	before, err := json.Marshal(work)
@@ -67,7 +67,7 @@ func patchOf(t *testing.T, w *rollout.Write) (types.PatchType, []byte) {
 	return kind, data
 }
 
-// nulls is a revision whose manifests hold nulls in a list.
+// nulls is a revision whose manifests contain nulls in a list.
 func nulls() *work.Revision {
 	rev := rt.Revision("bbb")
 	rev.Template.Workload.Manifests = append(rev.Template.Workload.Manifests, workv1.Manifest{RawExtension: runtime.RawExtension{
@@ -93,15 +93,15 @@ func TestNew(t *testing.T) {
 	require.False(t, IsStripped(&rollout.Write{Owner: owner(), Placement: "p1", Group: "g1"}, work))
 }
 
-// A patch brings the spec, labels and annotations in one request, in the version that was decided on. What others put on the work
-// stays, and the cache's own annotation gets to no API server.
+// A patch writes the spec, labels and annotations in one request, for the version on which the decision was based. Labels and annotations
+// of other writers stay, and the cache's own annotation is not sent to the API server.
 func TestPatch(t *testing.T) {
 	for name, test := range map[string]struct {
 		revision *work.Revision
 		kind     types.PatchType
 	}{
-		"a merge patch":                {rt.Revision("bbb"), types.MergePatchType},
-		"a JSON patch where nulls are": {nulls(), types.JSONPatchType},
+		"a merge patch":                   {rt.Revision("bbb"), types.MergePatchType},
+		"a JSON patch if there are nulls": {nulls(), types.JSONPatchType},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &rollout.Write{Owner: owner(), Action: rollout.Update, Cluster: "c1", Placement: "p2", Work: stored(), Revision: test.revision}
@@ -119,19 +119,19 @@ func TestPatch(t *testing.T) {
 			require.Equal(t, "x", patched.Annotations["theirs"])
 
 			whole := Whole(w, rt.At(time.Minute))
-			require.Equal(t, whole.Labels, patched.Labels, "a driver that writes works whole writes the same")
+			require.Equal(t, whole.Labels, patched.Labels, "a driver that writes whole works writes the same")
 			require.Equal(t, whole.Annotations, patched.Annotations)
 			wanted, err := json.Marshal(whole.Spec)
 			require.NoError(t, err)
 			got, err := json.Marshal(patched.Spec)
 			require.NoError(t, err)
 			require.JSONEq(t, string(wanted), string(got))
-			require.Contains(t, w.Work.Object.Annotations, AnnotationCacheDigest, "the cache's own object is left alone")
+			require.Contains(t, w.Work.Object.Annotations, AnnotationCacheDigest, "the object in the cache is unchanged")
 		})
 	}
 }
 
-// What a work keeps is named in the patch that writes it, and no longer when it is trimmed.
+// The patch that writes the work names the revision whose objects are kept. The patch that trims the work removes this name.
 func TestPatchOfAHandover(t *testing.T) {
 	w := &rollout.Write{Owner: owner(), Action: rollout.Update, Cluster: "c1", Placement: "p1", Work: stored(), Revision: rt.Revision("bbb"), KeptRevision: "aaa"}
 	kept := Whole(w, rt.At(time.Minute))
@@ -145,11 +145,11 @@ func TestPatchOfAHandover(t *testing.T) {
 	require.NotContains(t, Whole(w, rt.At(time.Minute)).Annotations, workv1alpha1.AnnotationKeptRevision)
 	delete(w.Work.Object.Annotations, workv1alpha1.AnnotationKeptRevision)
 	_, data = patchOf(t, w)
-	require.NotContains(t, string(data), workv1alpha1.AnnotationKeptRevision, "Immediate writes what it always wrote")
+	require.NotContains(t, string(data), workv1alpha1.AnnotationKeptRevision, "Immediate does not write the annotation")
 }
 
-// A write of a spec says what it asks for and which generation it makes; what is stored otherwise is recorded by a write of metadata alone. The next
-// spec takes that away.
+// A write of a spec records the digest that it requests and the generation that it creates. If the API server stores a different spec, a
+// write of metadata alone records this. The write of the next spec removes the record.
 func TestAccepted(t *testing.T) {
 	w := &rollout.Write{Owner: owner(), Action: rollout.Update, Cluster: "c1", Placement: "p1", Work: stored(), Revision: rt.Revision("bbb")}
 	w.Work.Object.Generation = 4
@@ -161,13 +161,13 @@ func TestAccepted(t *testing.T) {
 	relabel := &rollout.Write{Owner: owner(), Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: &work.Work{Object: live, Digest: "pruned", AcceptedAs: "digest of bbb"}}
 	kind, data = patchOf(t, relabel)
 	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7","annotations":{"`+workv1alpha1.AnnotationAccepted+`":"digest of bbb/pruned"}}}`, string(data))
-	require.True(t, IsStripped(relabel, live), "a webhook took it away")
+	require.True(t, IsStripped(relabel, live), "a webhook removed it")
 	recorded := apply(t, kind, data, live)
 	require.False(t, IsStripped(relabel, recorded))
 
 	adopt := &rollout.Write{Owner: owner(), Action: rollout.Adopt, Cluster: "c1", Placement: "p1", Work: &work.Work{Object: recorded, Digest: "digest of bbb"}, Revision: rt.Revision("bbb")}
 	kind, data = patchOf(t, adopt)
-	require.NotContains(t, apply(t, kind, data, recorded).Annotations, workv1alpha1.AnnotationAccepted, "it is stored as it is wanted")
+	require.NotContains(t, apply(t, kind, data, recorded).Annotations, workv1alpha1.AnnotationAccepted, "the spec is stored as requested")
 
 	create := &rollout.Write{Owner: owner(), Action: rollout.Create, Cluster: "c1", Placement: "p1", Revision: rt.Revision("bbb")}
 	require.Equal(t, "digest of bbb/1", New(create, "web", rt.At(0)).Annotations[workv1alpha1.AnnotationAccepted])
@@ -177,7 +177,7 @@ func TestAccepted(t *testing.T) {
 	require.NotContains(t, Whole(w, rt.At(0)).Annotations, workv1alpha1.AnnotationAccepted)
 }
 
-// A label without a value is copied, and not written again and again.
+// A label with an empty value is copied, and is not written repeatedly.
 func TestPatchOfAnEmptyLabel(t *testing.T) {
 	labelled := work.NewOwnerMetadata(rt.Owner, map[string]string{"team": ""}, false)
 	w := &rollout.Write{Owner: labelled, Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: stored()}
@@ -189,7 +189,7 @@ func TestPatchOfAnEmptyLabel(t *testing.T) {
 	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7"}}`, string(data))
 }
 
-// The owner label is put back in the version that was read.
+// The owner label is restored on the version that was read.
 func TestOwnerLabel(t *testing.T) {
 	lost := stored().Object
 	delete(lost.Labels, workv1alpha1.LabelReplicaSet)
@@ -199,7 +199,7 @@ func TestOwnerLabel(t *testing.T) {
 	require.Equal(t, rt.Owner, apply(t, types.MergePatchType, data, lost).Labels[workv1alpha1.LabelReplicaSet])
 }
 
-// What differs is said in the fields that this binary knows: a field that only a newer CRD knows stays.
+// A difference is expressed only in the fields that this binary knows: a field of a newer CRD stays.
 func TestCompare(t *testing.T) {
 	before, after := rt.Template("aaa"), rt.Template("aaa")
 	change, err := Compare(before, after)
@@ -221,7 +221,7 @@ func TestCompare(t *testing.T) {
 	require.ErrorContains(t, err, "the template")
 }
 
-// A JSON patch removes what the template does not have, also where only some works have it, and keeps what it does not name.
+// A JSON patch removes fields that the template does not have, even if only some works have them, and keeps fields that it does not name.
 func TestOperations(t *testing.T) {
 	before := rt.Template("aaa")
 	before.ManifestConfigs = nulls().Template.ManifestConfigs
@@ -248,7 +248,7 @@ func TestOperations(t *testing.T) {
 	require.ErrorContains(t, err, "/spec")
 }
 
-// A null counts where an API server would drop it: in an object within a list.
+// A null matters if a merge patch would lose it: in an object within a list.
 func TestLosesNull(t *testing.T) {
 	for patch, loses := range map[string]bool{
 		`{"a":null}`:               false,
@@ -272,11 +272,11 @@ func TestMissingMark(t *testing.T) {
 		labels, annotations map[string]string
 		want                string
 	}{
-		"both":                   {write, map[string]string{hash: "v2"}, map[string]string{at: "now"}, ""},
-		"no label":               {write, nil, map[string]string{at: "now"}, "the label " + hash},
-		"another hash":           {write, map[string]string{hash: "v1"}, map[string]string{at: "now"}, "the label " + hash},
-		"no annotation":          {write, map[string]string{hash: "v2"}, nil, "the annotation " + at},
-		"a write of no revision": {&rollout.Write{}, nil, nil, ""},
+		"both":                       {write, map[string]string{hash: "v2"}, map[string]string{at: "now"}, ""},
+		"no label":                   {write, nil, map[string]string{at: "now"}, "the label " + hash},
+		"another hash":               {write, map[string]string{hash: "v1"}, map[string]string{at: "now"}, "the label " + hash},
+		"no annotation":              {write, map[string]string{hash: "v2"}, nil, "the annotation " + at},
+		"a write without a revision": {&rollout.Write{}, nil, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := &metav1.ObjectMeta{Labels: test.labels, Annotations: test.annotations}

@@ -73,10 +73,10 @@ func losesNull(patch any, inList bool) bool {
 func operations(path string, patch, existing json.RawMessage) ([]operation, error) {
 	var wanted, there map[string]json.RawMessage
 	if err := json.Unmarshal(patch, &wanted); err != nil {
-		return nil, fmt.Errorf("reading what changes at %s: %w", path, err)
+		return nil, fmt.Errorf("reading the changes at %s: %w", path, err)
 	}
 	if err := json.Unmarshal(existing, &there); err != nil {
-		return nil, fmt.Errorf("reading what is at %s: %w", path, err)
+		return nil, fmt.Errorf("reading the value at %s: %w", path, err)
 	}
 	var out []operation
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {

@@ -28,19 +28,19 @@ func parse(args []string) (*settings, error) {
 		Rest: 500 * time.Millisecond, Idle: 3 * time.Second, Patience: 15 * time.Minute,
 	}}
 	flags := flag.NewFlagSet("benchmark", flag.ContinueOnError)
-	clusters := flags.String("n", "300", "sizes of the fleet, separated by commas")
-	sets := flags.String("sets", "10x30", "how many ManifestWorkReplicaSets of how many clusters, for the event among many; 0 leaves it out")
-	flags.IntVar(&s.Greedy, "greedy", 5, "how many ManifestWorkReplicaSets a greedy tenant has, beside which another one's abort is measured; 0 leaves it out")
-	controllers := flags.String("controllers", "ours,upstream", "which controllers, separated by commas")
-	flags.StringVar(&s.Driver, "driver", "", "what works travel by: empty for the API server, mqtt or grpc for a broker, with ours only")
+	clusters := flags.String("n", "300", "comma-separated sizes of the fleet")
+	sets := flags.String("sets", "10x30", "number of ManifestWorkReplicaSets, and of clusters for each, in the scenario of an event among many; 0 omits the scenario")
+	flags.IntVar(&s.Greedy, "greedy", 5, "number of ManifestWorkReplicaSets of the greedy tenant beside which another tenant's abort is measured; 0 omits the scenario")
+	controllers := flags.String("controllers", "ours,upstream", "comma-separated controllers")
+	flags.StringVar(&s.Driver, "driver", "", "transport of the works: empty for the API server, or mqtt or grpc for a broker (with ours only)")
 	flags.StringVar(&s.Mosquitto, "mosquitto", "", "with -driver=mqtt, the path of a mosquitto to use with its default settings, instead of the benchmark's own broker")
-	flags.IntVar(&s.Repeat, "repeat", 3, "how often an update and an abort of all clusters are measured")
+	flags.IntVar(&s.Repeat, "repeat", 3, "number of measurements of an update and an abort of all clusters")
 	flags.StringVar(&s.out, "out", "", "a file for the report; empty for the standard output")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
 	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected %q: every option begins with a dash, see -help", flags.Arg(0))
+		return nil, fmt.Errorf("unexpected %q: every option starts with a dash; see -help", flags.Arg(0))
 	}
 	var err error
 	if s.Clusters, err = sizes(*clusters); err != nil {
@@ -88,7 +88,7 @@ func (s *settings) broker() string {
 	case s.Driver == hub.MQTT:
 		return "MQTT, with the benchmark's own broker"
 	case s.Driver == hub.GRPC:
-		return "gRPC, with the benchmark's own broker, which keeps nothing for those that are away"
+		return "gRPC, with the benchmark's own broker, which keeps nothing for disconnected clients"
 	}
 	return ""
 }
@@ -101,7 +101,7 @@ func sizes(text string) ([]int, error) {
 	for field := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(field))
 		if err != nil || n < 2 || n > largest {
-			return nil, fmt.Errorf("-n=%s: %q is not a number from 2 to %d; write for example -n=300,1000", text, field, largest)
+			return nil, fmt.Errorf("-n=%s: %q is not a number from 2 to %d; use, for example, -n=300,1000", text, field, largest)
 		}
 		found = append(found, n)
 	}
@@ -128,7 +128,7 @@ func chosen(text string) ([]hub.Controller, error) {
 		case hub.Ours, hub.Upstream:
 			found = append(found, c)
 		default:
-			return nil, fmt.Errorf("-controllers=%s: %q is none of %s and %s", text, field, hub.Ours, hub.Upstream)
+			return nil, fmt.Errorf("-controllers=%s: %q is neither %s nor %s", text, field, hub.Ours, hub.Upstream)
 		}
 	}
 	return found, nil

@@ -94,7 +94,7 @@ func TestUpdateInPlace(t *testing.T) {
 	p.quiet()
 }
 
-// The numbers on the page agree, states are words, Abort is apart from the other actions, even on a phone, and the latest event comes
+// The numbers on the page agree, states are words, Abort is set apart from the other actions, even on a phone, and the latest event comes
 // first.
 func TestPageAgreesWithItself(t *testing.T) {
 	hub := &largeHub{objects: fleettest.InState("failing", 240, time.Now())}

@@ -89,7 +89,7 @@ func TestAnswersWithoutState(t *testing.T) {
 		p.shows("Complete", "Live · namespace "+f.namespace)
 		p.is(fmt.Sprintf("(() => { window.fetch = async () => new Response(JSON.stringify(%s), { status: %d }); return true; })()",
 			answer.body, answer.status))
-		p.shows(answer.says, "What you see may be old: 2 of 2 clusters confirmed revision 1.")
+		p.shows(answer.says, "This state may be out of date: 2 of 2 clusters confirmed revision 1.")
 		p.is("(() => { window.fetch = window.really; return true; })()")
 	}
 	p.quiet()

@@ -25,10 +25,10 @@ func TestAPIServerAway(t *testing.T) {
 	p := f.opens(browser, serve(t, "-n", f.namespace))
 	p.shows("Complete", "Live")
 	require.NoError(t, suite.plane.Stop())
-	p.shows("The API server can’t be reached", "Not live", "What you see may be old: 2 of 2 clusters confirmed revision 1.")
+	p.shows("The API server can’t be reached", "Not live", "This state may be out of date: 2 of 2 clusters confirmed revision 1.")
 	p.is(awayFor + " >= 30") // Each wait has a time limit, so the minute takes two waits.
 	p.is(awayFor + " >= 60")
-	p.shows("The API server can’t be reached", "Not live", "What you see may be old: 2 of 2 clusters confirmed revision 1.")
+	p.shows("The API server can’t be reached", "Not live", "This state may be out of date: 2 of 2 clusters confirmed revision 1.")
 	require.NoError(t, suite.plane.Start(t.Context()))
 	p.shows("Live")
 	f.update("v2", "after the outage")

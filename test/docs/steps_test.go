@@ -186,7 +186,7 @@ func (h *hub) isRetried(t *testing.T, _ string) {
 	eventually(t, "the retry", func() error {
 		revisions := h.revisions(t)
 		if revision.RecordOf(&revisions[len(revisions)-1]).Retried.IsZero() {
-			return errors.New("the newest revision tells of none")
+			return errors.New("the newest revision records no retry")
 		}
 		return nil
 	})
@@ -218,7 +218,7 @@ func (h *hub) windowIsSet(t *testing.T, _ string) {
 }
 
 func (h *hub) isPaused(t *testing.T, output string) {
-	require.Contains(t, output, "spec.paused is true: no ManifestWork is created, changed or deleted; nothing is held back")
+	require.Contains(t, output, "spec.paused is true: the hub does not create, change or delete ManifestWorks; no changes are held back")
 }
 
 func (h *hub) isResumed(t *testing.T, _ string) {
@@ -260,7 +260,7 @@ func (h *hub) workUID(t *testing.T) string {
 func (h *hub) worksAgain(t *testing.T, _ string) {
 	eventually(t, "another work", func() error {
 		if uid := h.workUID(t); uid == "" || uid == deletedWork {
-			return errors.New("there is none")
+			return errors.New("there is no such object")
 		}
 		return nil
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
-// mosquittoBinary finds mosquitto. Without mosquitto, the test is skipped, or fails if everything has to be tested.
+// mosquittoBinary finds mosquitto. Without mosquitto, the test is skipped, or fails if all tests are required.
 func mosquittoBinary(t *testing.T) string {
 	t.Helper()
 	for _, candidate := range []string{os.Getenv("MOSQUITTO"), "mosquitto", "/usr/sbin/mosquitto"} {

@@ -114,7 +114,7 @@ func (f *handing) ready(of workload, clusters ...string) {
 	}
 }
 
-// uids returns the UIDs of this fleet's workloads on a cluster, by "kind end".
+// uids returns the UIDs of this fleet's workloads on a cluster. The key is the kind and the end of the name, such as "Deployment v1".
 func (f *handing) uids(short string) map[string]string {
 	f.t.Helper()
 	apps, found := f.agents[short].kube.AppsV1(), map[string]string{}

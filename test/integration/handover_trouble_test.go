@@ -9,8 +9,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// An abort after a cluster was trimmed. On that cluster, the new revision served last, and its workload stays until the recreated workload
-// of the stable revision serves. The other cluster returns to the workload that was kept.
+// TestHandoverAbortAfterTheTrim: an abort after a cluster was trimmed. On that cluster, only the workload of the new revision is ready, and
+// it stays until the recreated workload of the stable revision is ready. The other cluster returns to the workload that was kept.
 func TestHandoverAbortAfterTheTrim(t *testing.T) {
 	t.Parallel()
 	f := newHanding(t)

@@ -90,7 +90,7 @@ func (f *fleet) since() map[string]time.Time {
 	return since
 }
 
-// grantReplicaSets gives a user rights on the ManifestWorkReplicaSets in the fleet's namespace, and no others.
+// grantReplicaSets gives a user permissions on the ManifestWorkReplicaSets in the fleet's namespace, and no others.
 func (f *fleet) grantReplicaSets(user string, verbs ...string) {
 	f.t.Helper()
 	f.w.grant(f.t, f.namespace, user, rbacv1.PolicyRule{

@@ -165,7 +165,7 @@ func TestPluginDoctor(t *testing.T) {
 	}
 	require.Contains(t, results["webhook"], "is registered, and its CA bundle is valid until")
 	require.Contains(t, results["leader"], "pod-1 leads since")
-	c.says(0, "leaving", "ok", "nothing to settle in 0 ManifestWorkReplicaSets", "--leaving")
+	c.says(0, "leaving", "ok", "nothing to resolve in 0 ManifestWorkReplicaSets", "--leaving")
 	c.says(0, "crd-installed", "unknown", "you can't get customresourcedefinitions", "--as", "nobody")
 	c.show("a healthy hub")
 	c.show("a healthy hub", "--leaving")

@@ -38,8 +38,8 @@ func (f *fleet) in(namespace string) *fleet {
 }
 
 // oneWrite lets a process make one write, and then kills it before it gets the response. Events don't count. Of the status patches that
-// only report and decide nothing, each third one kills: their content depends on what the process has observed (a success settles only
-// after a while), so a process that is always killed earlier would never report it.
+// only report and decide nothing, every third one kills the process: their content depends on what the process has observed (a success
+// settles only after a while), so a process that is always killed earlier would never report it.
 type oneWrite struct {
 	tales   *int
 	mu      sync.Mutex

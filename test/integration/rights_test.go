@@ -52,7 +52,7 @@ func (f *fleet) asGranted(user string, groups ...string) *role {
 	return &role{fleet: &theirs, user: user}
 }
 
-// grant gives a user rights in a namespace.
+// grant gives a user permissions in a namespace.
 func (w *world) grant(t *testing.T, namespace, user string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	rights := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: user, Namespace: namespace}, Rules: rules}

@@ -303,7 +303,7 @@ func brokerScreens(t *testing.T) screens {
 	return screens{fleet: f.fleet, about: "c1"}
 }
 
-// olderCRDScreens returns the screens of a hub whose CRD lacks the status fields that OCM's CRD does not have.
+// olderCRDScreens returns the screens of a hub whose CRD lacks the status fields that OCM's CRD lacks.
 func olderCRDScreens(t *testing.T) screens {
 	w := privateWorld(t, "screens-older")
 	require.NoError(t, controlplane.InstallCRDs(t.Context(), w.config, olderCRD(t, ownFields...)))

@@ -112,7 +112,7 @@ func (f *fleet) fallsSick(degraded ...string) {
 	})
 }
 
-// began returns when the rollout of v2 began. The writes of v2 follow it, on a slow machine some seconds later.
+// began returns when the rollout of v2 began. The hub writes v2 after that: on a slow machine, some seconds later.
 func (f *fleet) began() time.Time {
 	f.t.Helper()
 	set := f.get()

@@ -204,7 +204,7 @@ func (b *besideHub) continues(t *testing.T, works map[string]int64, versions []s
 	b.update(t, b.content(t, versions), true)
 	b.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
 	for cluster, generation := range b.workGenerations(t) {
-		require.LessOrEqual(t, generation, works[cluster]+2, "%s got more than the version and its abort", cluster)
+		require.LessOrEqual(t, generation, works[cluster]+2, "%s got more writes than the version and its abort", cluster)
 	}
 }
 

@@ -35,14 +35,14 @@ func TestWithTheOperator(t *testing.T) {
 	}{
 		{"the image comes first", h.runsWithoutTheRest},
 		{"then the CRD", h.runsWithoutRights},
-		{"then the rights", h.startsItsHistory},
-		{"the Deployment runs as it is", h.runsTheDeployment},
+		{"then the permissions", h.startsItsHistory},
+		{"the Deployment runs unchanged", h.runsTheDeployment},
 		{"the webhook's Deployment runs too", h.runsTheWebhook},
 		{"rollout, abort and undo", h.rollsOutAbortsAndUndoes},
-		{"a name that is taken", h.avoidsATakenName},
-		{"the operator takes nothing back", h.survivesTheOperator},
+		{"a name that is already taken", h.avoidsATakenName},
+		{"the operator reverts nothing", h.survivesTheOperator},
 		{"a newer version, and back", h.goesUpAndDown},
-		{"it needs the rights that it has, and has no others", h.needsItsRights},
+		{"the hub needs all its permissions, and has no others", h.needsItsRights},
 		{"the feature gate turns it off and on", h.obeysTheFeatureGate},
 		{"without the annotation the hub is upstream's again", h.goesBack},
 		{"the image goes back first", h.survivesUpstreamsHub},
@@ -56,7 +56,7 @@ func TestWithTheOperator(t *testing.T) {
 func (h *hub) isUpstreams(t *testing.T) {
 	require.False(t, knowsAborts(h.definition(t)))
 	_, err := h.Kube.AppsV1().Deployments(sandbox.HubNamespace).Get(t.Context(), sandbox.WorkController, metav1.GetOptions{})
-	require.NoError(t, gone(err), "without the feature gate the operator makes no Deployment for the work hub")
+	require.NoError(t, gone(err), "without the feature gate the operator creates no Deployment for the work hub")
 }
 
 func (h *hub) runsTheDeployment(t *testing.T) {
@@ -218,7 +218,7 @@ func (h *hub) needsItsRights(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, grants(t, objects))
 	var requests []request
-	eventually(t, "every right that deploy/ gives is needed", func() error {
+	eventually(t, "every permission from deploy/ is needed", func() error {
 		var err error
 		if requests, err = readAudit(h.auditLog); err != nil {
 			return err
@@ -233,7 +233,7 @@ func (h *hub) needsItsRights(t *testing.T) {
 		return nil
 	})
 	for _, request := range requests[h.asked:] {
-		require.NotEqual(t, "forbid", request.decision(), "the work hub may not %s", request)
+		require.NotEqual(t, "forbid", request.decision(), "the work hub has no permission to %s", request)
 	}
 
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -243,7 +243,7 @@ func (h *hub) needsItsRights(t *testing.T) {
 	}}
 	review, err = h.Kube.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
 	require.NoError(t, err)
-	require.False(t, review.Status.Allowed, "the work hub runs with the rights of an administrator")
+	require.False(t, review.Status.Allowed, "the work hub runs with the permissions of an administrator")
 }
 
 // goesBack is the way back in deploy/README.md, as far as the CRD is concerned. It also proves that only the annotation keeps the operator
@@ -257,7 +257,7 @@ func (h *hub) goesBack(t *testing.T) {
 	require.False(t, knowsAborts(h.definition(t)))
 	h.keepsHistoryWithoutTheCRD(t)
 
-	// Then forward again.
+	// Then back to this project's hub.
 	require.NoError(t, sandbox.Deploy(t.Context(), h.Plane.RESTConfig()))
 	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 	require.True(t, knowsAborts(h.definition(t)))

@@ -71,7 +71,7 @@ func (h *hub) runsWithoutRights(t *testing.T) {
 	eventually(t, "the CRD is served", func() error {
 		// The API server sets the defaults that only this CRD has.
 		if mwrs, err := h.get(t.Context()); err != nil || mwrs.Spec.RevisionHistoryLimit == nil {
-			return fmt.Errorf("the old one is, or: %w", err)
+			return fmt.Errorf("the old CRD is served, or:  %w", err)
 		}
 		return nil
 	})
@@ -135,7 +135,7 @@ func (h *hub) survivesUpstreamsHub(t *testing.T) {
 	stop := h.startUpstream(t)
 	h.update(t, "v7", true)
 	h.everywhere(t, "v7")
-	eventually(t, "upstream's hub tells of both clusters", func() error {
+	eventually(t, "upstream's hub reports both clusters", func() error {
 		seen, err := h.get(ctx)
 		if err != nil || seen.Status.Summary.Available != 2 || !meta.IsStatusConditionTrue(seen.Status.Conditions, workv1alpha1.ConditionPlacementRolledOut) {
 			return fmt.Errorf("the status is %+v: %w", seen.Status, err)
@@ -146,7 +146,7 @@ func (h *hub) survivesUpstreamsHub(t *testing.T) {
 	for cluster, generation := range h.workGenerations(t) {
 		require.Equal(t, works[cluster]+1, generation, cluster)
 	}
-	require.Equal(t, versions, h.versions(t), "the revisions outlive it")
+	require.Equal(t, versions, h.versions(t), "the revisions are kept")
 	require.Equal(t, status.CurrentRevision, h.status(t).CurrentRevision)
 
 	works = h.workGenerations(t)
@@ -157,7 +157,7 @@ func (h *hub) survivesUpstreamsHub(t *testing.T) {
 	newest := h.revisions(t)[len(h.revisions(t))-1]
 	require.Equal(t, newest.Labels[workv1alpha1.LabelControllerHash], back.Status.CurrentRevision)
 	require.Equal(t, "v7", h.versions(t)[len(h.versions(t))-1])
-	require.True(t, slices.Contains(h.versions(t), versions[len(versions)-1]), "what was current before is still there")
+	require.True(t, slices.Contains(h.versions(t), versions[len(versions)-1]), "the earlier current revision is still known")
 
 	h.update(t, "v8", false)
 	h.reaches(t, workv1alpha1.ReasonRolloutAborted)
@@ -186,7 +186,7 @@ func (h *hub) rollsOut(t *testing.T, version string, quiet time.Duration) *workv
 	return h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
 }
 
-// quiet waits until the work hub has neither written nor tried to write anything for some time. A hub that loops never reaches this.
+// quiet waits until the work hub has neither written nor tried to write anything for a given time. A hub that loops never becomes quiet.
 func (h *hub) quiet(t *testing.T, duration time.Duration) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("no writes for %v", duration), func() error {

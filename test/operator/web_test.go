@@ -77,7 +77,7 @@ func (h *hub) reaches(t *testing.T, reason string) *workv1alpha1.ManifestWorkRep
 		case condition == nil:
 			return fmt.Errorf("there is no condition Progressing")
 		case condition.ObservedGeneration != seen.Generation:
-			return fmt.Errorf("Progressing is of generation %d, not %d", condition.ObservedGeneration, seen.Generation)
+			return fmt.Errorf("Progressing is about generation %d, not %d", condition.ObservedGeneration, seen.Generation)
 		case condition.Reason != reason:
 			return fmt.Errorf("Progressing is %s: %s", condition.Reason, condition.Message)
 		}
@@ -151,5 +151,5 @@ func gone(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	return fmt.Errorf("it is there, or: %w", err)
+	return fmt.Errorf("it still exists, or:  %w", err)
 }

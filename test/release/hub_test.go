@@ -139,7 +139,7 @@ func scrape(t *testing.T, address, token string) (string, error) {
 // isReproducible checks that a second build of the commit, in another directory, gives the same image and archives.
 func (s *snapshot) isReproducible(t *testing.T) {
 	if changed := run(t, root, nil, "git", "status", "--porcelain"); changed != "" && os.Getenv("CI") != "true" {
-		t.Skip("the working tree has changes that a clone has not:\n" + changed)
+		t.Skip("the working tree has changes that a clone does not have:\n" + changed)
 	}
 	clone := filepath.Join(t.TempDir(), "clone")
 	absolute, err := filepath.Abs(root)

@@ -120,7 +120,7 @@ func (s *snapshot) imageFitsTheOperator(t *testing.T) {
 		require.Equal(t, "65532:65532", image.Config.User, "a number, because a kubelet can't tell whether a user name is root")
 		require.Equal(t, []string{"/ko-app/work"}, image.Config.Entrypoint, "cmd/work ignores the /work that follows")
 		require.Empty(t, image.Config.Cmd)
-		require.ElementsMatch(t, []string{"PATH=/ko-app", "KO_DATA_PATH=/var/run/ko"}, image.Config.Env, "ko adds nothing else")
+		require.ElementsMatch(t, []string{"PATH=/ko-app", "KO_DATA_PATH=/var/run/ko"}, image.Config.Env, "ko adds no other variable")
 		labels := image.Config.Labels
 		require.Equal(t, "Apache-2.0", labels["org.opencontainers.image.licenses"])
 		require.Equal(t, repository, labels["org.opencontainers.image.source"])
@@ -154,7 +154,7 @@ func isStatic(t *testing.T, path string, machine elf.Machine) {
 	defer binary.Close()
 	require.Equal(t, machine, binary.Machine)
 	for _, part := range binary.Progs {
-		require.NotEqual(t, elf.PT_INTERP, part.Type, "it asks for a loader")
+		require.NotEqual(t, elf.PT_INTERP, part.Type, "the binary requires a loader")
 	}
 	libraries, err := binary.ImportedLibraries()
 	require.NoError(t, err)
@@ -194,7 +194,7 @@ func (s *snapshot) namesModulesOf(t *testing.T, base, binary, subject string) {
 	}
 	info, err := buildinfo.ReadFile(binary)
 	require.NoError(t, err)
-	require.Contains(t, named, "stdlib", "the standard library has vulnerabilities too")
+	require.Contains(t, named, "stdlib", "the standard library can have vulnerabilities, too")
 	delete(named, "stdlib")
 	delete(named, info.Main.Path)
 	inside := map[string]string{}

@@ -57,7 +57,7 @@ func TestHub(t *testing.T) {
 		require.True(t, apierrors.IsForbidden(err), "got %v", err)
 	})
 
-	t.Run("keeps its objects over a crash", func(t *testing.T) {
+	t.Run("keeps its objects after a crash", func(t *testing.T) {
 		client, err := kubernetes.NewForConfig(hub.RESTConfig())
 		require.NoError(t, err)
 		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}

@@ -96,7 +96,7 @@ func TestNothingIsLeft(t *testing.T) {
 			pids := strings.Fields(strings.TrimPrefix(line, "ready"))
 			require.Len(t, pids, 4)
 			for _, pid := range pids {
-				require.True(t, alive(pid), "process %s is not there", pid)
+				require.True(t, alive(pid), "process %s does not run", pid)
 			}
 
 			require.NoError(t, sandbox.Process.Signal(sig))

@@ -41,7 +41,7 @@ func (s *runningSandbox) waitFor(expression string) []string {
 			}
 			printed = append(printed, line)
 		case <-limit:
-			require.Fail(s.t, "it takes too long", "it never printed %s, but %q", expression, printed)
+			require.Fail(s.t, "the wait took too long", "it never printed %s, but %q", expression, printed)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func startSandbox(t *testing.T, r *reader, args ...string) *runningSandbox {
 // isReady waits until commands in another terminal find the sandbox.
 func (s *runningSandbox) isReady() {
 	s.t.Helper()
-	await.Eventually(s.t, patience, "the sandbox says where it is", func() error {
+	await.Eventually(s.t, patience, "the sandbox prints its directory", func() error {
 		_, err := s.reader.shell("true")
 		return err
 	})

@@ -78,7 +78,7 @@ func TestTutorial(t *testing.T) {
 			r.finds(&blocks[i+1], printed)
 		}
 	}
-	require.Empty(t, checks, "checks that no block has")
+	require.Empty(t, checks, "checks for a block that does not exist")
 	s.end(syscall.SIGINT, 0)
 }
 
@@ -105,7 +105,7 @@ func (r *reader) checks() map[string]func() (after func()) {
 			const works = `kubectl get manifestworks -A -o jsonpath='{range .items[*]}{.metadata.namespace}={.metadata.generation} {end}'`
 			before := r.must(works)
 			return func() {
-				require.Equal(r.t, before, r.must(works), "no workload changes while releases come and go")
+				require.Equal(r.t, before, r.must(works), "no workload changes during upgrades and downgrades")
 			}
 		},
 		"report": func() func() {
@@ -155,7 +155,7 @@ func (r *reader) shell(commands string) (string, error) {
 	return string(output), err
 }
 
-// The parts of the output that differ from day to day: ages and hashes.
+// The parts of the output that differ between runs: ages and hashes.
 var (
 	ages   = regexp.MustCompile(`\b\d+(ms|s|m|h|d)(\d+(s|m|h))?\b`)
 	hashes = regexp.MustCompile(`\b[0-9a-f]{9,10}\b`)
@@ -179,7 +179,7 @@ func (r *reader) finds(block *docs.Block, printed string) {
 	}
 }
 
-// alike replaces the parts of a line that differ from day to day.
+// alike replaces the parts of a line that differ between runs.
 func alike(line string) string {
 	line = hashes.ReplaceAllString(ages.ReplaceAllString(line, "AGE"), "HASH")
 	return blanks.ReplaceAllString(strings.TrimSpace(line), " ")

@@ -157,7 +157,7 @@ func TestAgentOfTheOnlyClusterMakesNoHistory(t *testing.T) {
 	s.Place("p1", []string{"c1", "c2", "c3"})
 	s.quiet()
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
-	s.says(workv1alpha1.ConditionProgressing, "another hub rolled out after revision web-"+s.hashOf("v1"))
+	s.says(workv1alpha1.ConditionProgressing, "another hub rolled out a template after revision web-"+s.hashOf("v1"))
 	s.Report("c2", "v2", Succeeds)
 	s.quiet()
 	require.Equal(t, s.hashOf("v2"), s.Object().Status.CurrentRevision)
@@ -183,5 +183,5 @@ func TestFirstSightOfOneClusterIsForThatClusterOnly(t *testing.T) {
 	s.quiet()
 	s.has("v1", "c2", "c3")
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
-	s.says(workv1alpha1.ConditionProgressing, "was found on cluster c1 alone")
+	s.says(workv1alpha1.ConditionProgressing, "was found only on cluster c1")
 }

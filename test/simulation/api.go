@@ -74,7 +74,7 @@ func NewAPI(now func() time.Time) *API {
 	return &API{now: now, objects: map[Kind]map[string]*unstructured.Unstructured{}, typed: map[*unstructured.Unstructured]any{}}
 }
 
-// refuse returns the error that the hub gets if it may not read or write a revision.
+// refuse returns the error that the hub gets if it has no permission to read or write a revision.
 func (a *API) refuse(name string) error {
 	if a.NoHistory {
 		return apierrors.NewForbidden(Revisions.resource(), name, errors.New("simulated"))

@@ -63,7 +63,7 @@ func TestBrokenCurrentRevisionIsNamed(t *testing.T) {
 	s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/"+broken.Name, remedy)
 	s.warned(workv1alpha1.EventRevisionIgnored, "ControllerRevision default/"+broken.Name, remedy)
 	s.quiet()
-	s.says(workv1alpha1.ConditionProgressing, "can't be followed", "ControllerRevision default/"+broken.Name, remedy)
+	s.says(workv1alpha1.ConditionProgressing, "failureStrategy AbortAll has no effect: ", "ControllerRevision default/"+broken.Name, remedy)
 	require.Nil(t, s.Object().Status.AbortedTime)
 	s.Report("c1", "v2", Succeeds)
 	s.quiet()

@@ -20,7 +20,7 @@ func (s *teller) uids() map[string]types.UID {
 }
 
 // TestEmptySelection: OCM creates a PlacementDecision and writes its clusters in a second request. Its controller may die in between. So an
-// empty selection deletes works only when the Placement itself says that it selects nothing, or after 3 minutes.
+// empty selection deletes works only when the Placement itself reports that it selects nothing, or after 3 minutes.
 func TestEmptySelection(t *testing.T) {
 	for name, empty := range map[string]func(s *teller){
 		"of a Placement that is created again": func(s *teller) { s.Recreate("p1") },

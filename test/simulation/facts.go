@@ -91,8 +91,8 @@ func (w *World) noteOverdue(owner *workv1alpha1.ManifestWorkReplicaSet) {
 	}
 }
 
-// isOverdue reports whether a cluster is past its deadline at the update revision, or the API server has rejected its work for that long. If the
-// network lost the report of a success, the failure is still a fact for the hub.
+// isOverdue reports whether a cluster is past its deadline at the update revision, or the API server has rejected its work for that long.
+// If the network lost the report of a success, the failure is still a fact for the hub.
 func (w *World) isOverdue(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) bool {
 	switch {
 	case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision:
@@ -111,8 +111,8 @@ func (w *World) showsSuccess(work *workv1.ManifestWork) bool {
 	return err == nil && known && w.succeeded(cached.(*workv1.ManifestWork))
 }
 
-// noteFact notes whether a cluster is overdue, or has succeeded. If its work names another placement than the one that the cluster counts
-// for, the cluster has not been handed over, and does not fail.
+// noteFact notes whether a cluster is overdue, or has succeeded. If its work does not name the placement that the cluster counts for, the
+// cluster has not been handed over, and does not fail.
 func (w *World) noteFact(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork, rollout string, selected bool) {
 	selected = selected && work.Labels[workv1alpha1.LabelPlacement] == w.countedUnder(owner, work) && w.unknownPlacement(owner) == ""
 	switch {

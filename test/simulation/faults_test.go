@@ -94,8 +94,8 @@ func (w *World) state() string {
 
 var everyFault = flag.Bool("every-fault", false, "let each write fail in every way, and not only in one of them")
 
-// failsIn reports whether a test injects fault number way, of ways faults, into the k-th write. The faults alternate: one for each write.
-// With -every-fault, as in `make stories`, each write gets each fault in turn.
+// failsIn reports whether a test injects a fault into the k-th write. way is the number of the fault, and ways is the number of faults. By
+// default, the faults alternate, and each write gets one. With -every-fault, as in `make stories`, each write gets every fault in turn.
 func failsIn(k, way, ways int) bool { return *everyFault || (k+way)%ways == 0 }
 
 // TestEveryWriteMayFail makes each write of a whole story fail in each way, one at a time, and compares each quiet point with that of a

@@ -127,7 +127,7 @@ func TestDeletedStableRevision(t *testing.T) {
 		require.Empty(t, s.hashOf("forged"))
 		require.Empty(t, s.hashOf("v1"))
 		require.Equal(t, stable, s.Object().Status.CurrentRevision)
-		s.says(workv1alpha1.ConditionProgressing, "there is no ControllerRevision web-"+stable+" to go back to")
+		s.says(workv1alpha1.ConditionProgressing, "there is no ControllerRevision web-"+stable+" to return to")
 		s.Report("", "v2", Succeeds)
 		s.quiet()
 		require.Equal(t, s.hashOf("v2"), s.Object().Status.CurrentRevision, "the next completion shows a way back again")

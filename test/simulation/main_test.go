@@ -9,7 +9,7 @@ import (
 )
 
 // Unless -rapid.checks and -rapid.seed are set, TestModel plays the same stories each time, so a change is not rejected because of an
-// earlier bug. With -soak, each round plays new stories, for which a seed of 0 stands.
+// earlier bug. With -soak, each round plays new stories: the seed 0 requests a random seed.
 const stories, seed = "300", "1"
 
 func TestMain(m *testing.M) {

@@ -126,7 +126,7 @@ func TestStoriesOfPauses(t *testing.T) {
 		"an abort falls due while it is paused": func(s *teller) {
 			s.pausedUntilItFails(true)
 			require.Nil(s.t, s.Object().Status.AbortedTime)
-			require.Contains(s.t, s.pausedMessage(), "is aborted after the pause")
+			require.Contains(s.t, s.pausedMessage(), "will be aborted after the pause")
 			s.versions("v2", "v1")
 			s.Pause(false)
 			s.quiet()
@@ -135,7 +135,7 @@ func TestStoriesOfPauses(t *testing.T) {
 		},
 		"an abort falls due and heals while it is paused": func(s *teller) {
 			s.pausedUntilItFails(true)
-			require.Contains(s.t, s.pausedMessage(), "is aborted after the pause")
+			require.Contains(s.t, s.pausedMessage(), "will be aborted after the pause")
 			s.Tell("agents: c1 gets there after all")
 			s.Report("c1", "v2", Succeeds)
 			s.quiet()

@@ -68,7 +68,7 @@ type Process struct {
 	// unread is true if the process may not list ControllerRevisions yet. hidden are the changes of them that it has not seen.
 	unread bool
 	hidden []Event
-	// unseen are the changes of ManagedClusters that the process has missed because it may not read them.
+	// unseen are the changes of ManagedClusters that the process has missed because it has no permission to read them.
 	unseen []Event
 	// clusters is the state of ManagedClusters that the process has seen.
 	clusters map[string]sighting

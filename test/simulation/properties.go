@@ -220,7 +220,7 @@ func (w *World) checkHistory() error {
 		return nil
 	}
 	live := sets.New(object.Status.CurrentRevision, object.Status.UpdateRevision)
-	claimed := sets.New[string]() // By agents that are dishonest or not heard: of no revision, or of a deleted one.
+	claimed := sets.New[string]() // Hashes on the works of agents that are dishonest or have not reported.
 	for _, work := range w.Works() {
 		hash, kept := work.Labels[workv1alpha1.LabelControllerHash], work.Annotations[workv1alpha1.AnnotationKeptRevision]
 		if !owned(work) || w.adversaries.ever.Has(work.Namespace) || w.unheard(work) {

@@ -97,7 +97,7 @@ func TestReportAbortBlocked(t *testing.T) {
 	s.quiet()
 	require.Nil(t, s.ledger().WouldAbort)
 	require.Equal(t, workv1alpha1.StateStalled, s.Object().Status.State)
-	s.says(workv1alpha1.ConditionProgressing, "failureStrategy ReportAbort can't be followed: there is no stable revision")
+	s.says(workv1alpha1.ConditionProgressing, "failureStrategy ReportAbort has no effect: there is no stable revision")
 
 	s = checkedStory(t)
 	s.stable(ref, "c1", "c2")

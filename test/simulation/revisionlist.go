@@ -59,7 +59,7 @@ func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bo
 	recorded := !record.Recorded.IsZero()
 	switch before, known := w.causes[name]; {
 	case made && recorded:
-		w.causes[name] = cause{number: rev.Revision} // Nothing gives its cause.
+		w.causes[name] = cause{number: rev.Revision} // The hub does not know its cause.
 	case made:
 		w.causes[name] = cause{number: rev.Revision, text: seen, seen: seen}
 		if returned && seen == newest.seen {

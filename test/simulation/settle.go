@@ -14,7 +14,7 @@ const tooMany = 4000
 func (w *World) Settle(during time.Duration) error {
 	until := w.Clock.Now().Add(during)
 	if w.Network != nil && during == Forever {
-		until = w.Clock.Now().Add(forLong) // Messages without an answer are sent again forever.
+		until = w.Clock.Now().Add(forLong) // Messages without an answer are resent forever.
 	}
 	for range tooMany {
 		acted, next := w.step()

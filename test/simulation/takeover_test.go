@@ -88,8 +88,8 @@ func TestStayThatRolledOut(t *testing.T) {
 				object := s.Object()
 				require.Nil(s.t, object.Status.AbortedTime)
 				require.Empty(s.t, object.Status.CurrentRevision)
-				require.Contains(s.t, s.story(), "failureStrategy AbortAll can't be followed: there is no stable revision to go back to: "+
-					"another hub rolled out after revision web-"+s.hashOf("v2")+" was the stable one here, and no rollout has completed since")
+				require.Contains(s.t, s.story(), "failureStrategy AbortAll has no effect: there is no stable revision to return to: "+
+					"another hub rolled out a template after revision web-"+s.hashOf("v2")+" had become stable, and no rollout has completed since")
 
 				// A restart does not restore it either.
 				s.Restart()

@@ -81,7 +81,7 @@ func TestOnlyApproversApprove(t *testing.T) {
 	})
 	denied(t, patchStatus(t, namespace, editor, "ui", fmt.Sprintf(approves, "editor")), onlyApprovers)
 	denied(t, patchStatus(t, namespace, editor, "ui", fmt.Sprintf(forges, "a")), onlyApprovers)
-	require.NoError(t, patchStatus(t, namespace, editor, "ui", fmt.Sprintf(aborts, "2030-01-01T12:00:00Z")), "everything else is theirs")
+	require.NoError(t, patchStatus(t, namespace, editor, "ui", fmt.Sprintf(aborts, "2030-01-01T12:00:00Z")), "an editor can change everything else")
 	denied(t, patchStatus(t, namespace, user(tenant, tenantGroups...), "ui", fmt.Sprintf(approves, "tenant")), onlyApprovers)
 
 	require.NoError(t, patchStatus(t, namespace, approver, "ui", fmt.Sprintf(approves, "approver")))
@@ -93,7 +93,7 @@ func TestOnlyApproversApprove(t *testing.T) {
 
 	_, err = hub.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Get(
 		t.Context(), "manifestworkreplicaset-four-eyes.work.open-cluster-management.io", metav1.GetOptions{})
-	require.True(t, apierrors.IsNotFound(err), "it is opt-in")
+	require.True(t, apierrors.IsNotFound(err), "the policy is opt-in")
 }
 
 // bindOptIn binds a policy without a default binding in a namespace.
@@ -141,11 +141,11 @@ func TestRequiredApprovals(t *testing.T) {
 		}
 		return nil
 	})
-	require.NoError(t, writes(writer, canary+","+first), "it may require more")
+	require.NoError(t, writes(writer, canary+","+first), "a writer can require more")
 	denied(t, writes(writer, canary), why)
 	denied(t, writes(writer, `{"groupName":"canary"},`+first), why)
 	denied(t, writes(writer, `{"groupName":"other","approval":"Required"},`+first), why)
-	require.NoError(t, writes(writer, first+","+canary, `,{"name":"p2"}`), "it may change everything else")
+	require.NoError(t, writes(writer, first+","+canary, `,{"name":"p2"}`), "a writer can change everything else")
 	require.NoError(t, writes(hub.config, ""), "an administrator has every verb")
 }
 
@@ -177,7 +177,7 @@ func TestFourEyes(t *testing.T) {
 	})
 	denied(t, patchStatus(t, namespace, hub.config, "argocd", fmt.Sprintf(approves, "author")), "the field manager argocd wrote the template, so it may not approve it")
 	denied(t, patchStatus(t, namespace, hub.config, "", fmt.Sprintf(approves, "nobody")), "the request names no field manager")
-	require.NoError(t, patchStatus(t, namespace, hub.config, "argocd", `{"status":{"approvals":[]}}`), "it may withdraw")
-	require.NoError(t, patchStatus(t, namespace, hub.config, "pauser", fmt.Sprintf(approves, "a")), "it did not write the template")
-	require.NoError(t, patchStatus(t, namespace, hub.config, "argocd", fmt.Sprintf(aborts, "2030-01-01T13:00:00Z")), "it may abort")
+	require.NoError(t, patchStatus(t, namespace, hub.config, "argocd", `{"status":{"approvals":[]}}`), "the author can withdraw an approval")
+	require.NoError(t, patchStatus(t, namespace, hub.config, "pauser", fmt.Sprintf(approves, "a")), "this field manager did not write the template")
+	require.NoError(t, patchStatus(t, namespace, hub.config, "argocd", fmt.Sprintf(aborts, "2030-01-01T13:00:00Z")), "the author can abort")
 }

@@ -82,17 +82,17 @@ func (c *client) createWithout(bound string, value int, object *unstructured.Uns
 		require.NoError(t, err)
 	}
 	limit("remove")
-	eventually(t, "the API server takes the object", func() error {
+	eventually(t, "the API server accepts the object", func() error {
 		_, err := c.create(replicaSetResource, object)
 		return err
 	})
 	limit("add")
-	eventually(t, "the API server takes no other one", func() error {
+	eventually(t, "the API server rejects another object", func() error {
 		other := object.DeepCopy()
 		other.SetName("other")
 		if _, err := dry.create(replicaSetResource, other); err != nil {
 			return nil
 		}
-		return fmt.Errorf("it takes it")
+		return fmt.Errorf("the API server accepts it")
 	})
 }

@@ -44,7 +44,7 @@ func author(t *testing.T, namespace, user string) *client {
 	config, err := hub.plane.UserConfig(user)
 	require.NoError(t, err)
 	c := as(t, config, namespace)
-	eventually(t, user+" may write works", func() error {
+	eventually(t, user+" can write works", func() error {
 		if err := c.patch(workResource, "no-such-work", "metadata: {}"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("the answer is %w", err)
 		}
@@ -70,7 +70,7 @@ func TestExecutor(t *testing.T) {
 	mayNot(t, err, adminAccount)
 
 	allow(t, namespace, "ann", []string{"execute-as"}, adminAccount)
-	eventually(t, "ann may use the account", func() error {
+	eventually(t, "ann can use the account", func() error {
 		_, err := ann.create(workResource, work)
 		return err
 	})
@@ -81,7 +81,7 @@ func TestExecutor(t *testing.T) {
 	require.NoError(t, bob.patch(workResource, "web", "metadata: {labels: {a: b}}"))
 	require.NoError(t, bob.patch(workResource, "web", "spec: {workload: {manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}]}}"))
 	mayNot(t, bob.patch(workResource, "web", asGuest), "system:serviceaccount:default:guest")
-	require.NoError(t, bob.patch(workResource, "web", asAgent), "as upstream: no executor is not asked about")
+	require.NoError(t, bob.patch(workResource, "web", asAgent), "as upstream: no permission is required without an executor")
 	mayNot(t, bob.patch(workResource, "web", asAdmin), adminAccount)
 	require.NoError(t, ann.patch(workResource, "web", asAdmin))
 
@@ -99,7 +99,7 @@ func TestNilExecutor(t *testing.T) {
 	_, err := ann.create(workResource, parse(t, workText))
 	mayNot(t, err, agentAccount)
 	allow(t, namespace, "ann", []string{"execute-as"}, agentAccount)
-	eventually(t, "ann may use the account of the agent", func() error {
+	eventually(t, "ann can use the account of the agent", func() error {
 		_, err := ann.create(workResource, parse(t, workText))
 		return err
 	})

@@ -155,7 +155,7 @@ func warns(t *testing.T, mode, namespace string, sample ruletest.Sample) {
 	said(t, c, mode, object, nil)
 }
 
-// said compares the warnings: the policy and the webhook use the same words.
+// said compares the warnings: the policy and the webhook use the same text.
 func said(t *testing.T, c *client, mode string, object, old *unstructured.Unstructured) {
 	t.Helper()
 	_, want := texts(t, object, old)
@@ -235,7 +235,7 @@ func TestPoliciesStandInNobodysWay(t *testing.T) {
 		other := bad.DeepCopy()
 		other.SetName("probe")
 		if _, err := probe.create(replicaSetResource, other); err == nil {
-			return fmt.Errorf("a bad object gets in")
+			return fmt.Errorf("an invalid object is stored")
 		}
 		return nil
 	})

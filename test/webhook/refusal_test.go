@@ -49,7 +49,7 @@ func TestRefusedReplicaSets(t *testing.T) {
 		"a deadline of 0": {
 			[]string{"progressDeadline: 10m", "progressDeadline: 0s"}, "spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline", `"0s" is not a valid deadline`,
 		},
-		"a deadline with more behind it": {
+		"a deadline with text after it": {
 			[]string{"progressDeadline: 10m", "progressDeadline: 10minutes"}, "spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline", `"10minutes" is not a valid deadline`,
 		},
 		"a soak in words": {

@@ -51,13 +51,13 @@ func TestRegistrationFollowsTheOperators(t *testing.T) {
 	keeper := &registration.Keeper{Client: client}
 	changed, err := keeper.Once(ctx)
 	require.NoError(t, err)
-	require.False(t, changed, "without the rights nothing is tried")
+	require.False(t, changed, "without the permissions, nothing is tried")
 	for _, file := range []string{"clusterrole.yaml", "clusterrolebinding.yaml"} {
 		data, err := os.ReadFile(filepath.Join("../../deploy/webhooks", file))
 		require.NoError(t, err)
 		require.NoError(t, sandbox.Apply(ctx, hub.config, parse(t, string(data))))
 	}
-	eventually(t, "the hub copies address and CA", func() error {
+	eventually(t, "the hub copies the address and the CA", func() error {
 		changed, err := keeper.Once(ctx)
 		if err == nil && !changed {
 			err = fmt.Errorf("nothing changed")

@@ -70,7 +70,7 @@ func TestOnlyTheHubWritesRevisions(t *testing.T) {
 	admin := revisionsBy(t, namespace, hub.config)
 	eventually(t, "the policy answers", func() error {
 		if _, err := admin.Create(ctx, newRevision("probe"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err == nil {
-			return fmt.Errorf("an administrator may create a revision")
+			return fmt.Errorf("an administrator can create a revision")
 		}
 		return nil
 	})
@@ -111,7 +111,7 @@ func TestOnlyTheHubWritesRevisions(t *testing.T) {
 		"controller-manager":     revisionsAs(t, namespace, "system:kube-controller-manager", "system:masters"),
 		"who-repairs-and-may-it": revisionsBy(t, namespace, impersonating("work.open-cluster-management.io:repair")),
 	} {
-		eventually(t, name+" may write revisions", func() error { return writes(t, revisions, name) })
+		eventually(t, name+" can write revisions", func() error { return writes(t, revisions, name) })
 	}
 
 	existing, err := revisionsAs(t, namespace, theHub, hubGroups...).Create(ctx, newRevision("existing"), metav1.CreateOptions{})
@@ -119,12 +119,12 @@ func TestOnlyTheHubWritesRevisions(t *testing.T) {
 	tenant, tenantGroups := serviceAccount(namespace, "work-controller-sa")
 	tenantBeside, _ := serviceAccount(namespace, "work-rollback")
 	for name, revisions := range map[string]appsclient.ControllerRevisionInterface{
-		"an administrator":                   admin,
-		"a tenant":                           revisionsAs(t, namespace, "jane", "system:authenticated"),
-		"a tenant with the hub's name":       revisionsAs(t, namespace, tenant, tenantGroups...),
-		"a tenant with the chart's name":     revisionsAs(t, namespace, tenantBeside, tenantGroups...),
-		"a webhook":                          revisionsAs(t, namespace, "system:serviceaccount:"+hubNamespace+":work-webhook-sa", "system:masters"),
-		"somebody with another name's group": revisionsBy(t, namespace, impersonating("work.open-cluster-management.io")),
+		"an administrator":                      admin,
+		"a tenant":                              revisionsAs(t, namespace, "jane", "system:authenticated"),
+		"a tenant with the hub's name":          revisionsAs(t, namespace, tenant, tenantGroups...),
+		"a tenant with the chart's name":        revisionsAs(t, namespace, tenantBeside, tenantGroups...),
+		"a webhook":                             revisionsAs(t, namespace, "system:serviceaccount:"+hubNamespace+":work-webhook-sa", "system:masters"),
+		"a user with the group of another name": revisionsBy(t, namespace, impersonating("work.open-cluster-management.io")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := revisions.Create(ctx, newRevision("forged"), metav1.CreateOptions{})

@@ -1,5 +1,5 @@
 // Command controlplane is etcd, kube-apiserver, controllers of kube-controller-manager and kubectl in one binary, built from their Go
-// modules. The name under which it is called selects the program. One binary links what the programs share only once.
+// modules. The name of the link through which it is called selects the program. One binary links what the programs share only once.
 package main
 
 import (

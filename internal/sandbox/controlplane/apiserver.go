@@ -73,7 +73,7 @@ func (s *APIServer) Start(ctx context.Context) error {
 	}
 	client, err := kubernetes.NewForConfig(s.RESTConfig())
 	if err != nil {
-		return errors.Join(fmt.Errorf("making a client of %s: %w", s.Name, err), child.Kill())
+		return errors.Join(fmt.Errorf("creating a client for %s: %w", s.Name, err), child.Kill())
 	}
 	ready := func(ctx context.Context) error {
 		return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
@@ -127,10 +127,10 @@ func (s *APIServer) flags() []string {
 	}
 }
 
-// RESTConfig returns a client configuration with all rights and no client-side rate limit.
+// RESTConfig returns a client configuration with all permissions and no client-side rate limit.
 func (s *APIServer) RESTConfig() *rest.Config { return s.config(s.admin) }
 
-// UserConfig returns a client configuration for a user and its groups, with the rights that RBAC gives them.
+// UserConfig returns a client configuration for a user and its groups, with the permissions that RBAC grants them.
 func (s *APIServer) UserConfig(user string, groups ...string) (*rest.Config, error) {
 	pair, err := s.ca.client(user, groups...)
 	if err != nil {

@@ -87,7 +87,7 @@ func WaitForCRDs(ctx context.Context, config *rest.Config, definitions ...[]byte
 func decodeFor(config *rest.Config, definitions [][]byte) (apiextensionsclient.Interface, []*apiextensionsv1.CustomResourceDefinition, error) {
 	client, err := apiextensionsclient.NewForConfig(config)
 	if err != nil {
-		return nil, nil, fmt.Errorf("making a client for CRDs: %w", err)
+		return nil, nil, fmt.Errorf("creating a client for CRDs: %w", err)
 	}
 	wanted, err := decode(definitions)
 	return client, wanted, err

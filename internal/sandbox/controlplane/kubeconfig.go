@@ -11,7 +11,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Kubeconfig writes a kubeconfig with all rights to path and returns path. An empty path
+// Kubeconfig writes a kubeconfig with all permissions to path and returns path. An empty path
 // means <name>.kubeconfig in the group's directory.
 func (s *APIServer) Kubeconfig(path string) (string, error) {
 	if path == "" {

@@ -51,7 +51,7 @@ func (a *authority) client(name string, groups ...string) (keyPair, error) {
 func writePKI(dir, name string) (*authority, error) {
 	config, err := crypto.MakeSelfSignedCAConfigForDuration(name+"-ca", lifetime)
 	if err != nil {
-		return nil, fmt.Errorf("making a certificate authority: %w", err)
+		return nil, fmt.Errorf("creating a certificate authority: %w", err)
 	}
 	a := &authority{ca: &crypto.CA{Config: config, SerialGenerator: &crypto.RandomSerialGenerator{}}}
 	if a.pem, _, err = config.GetPEMBytes(); err != nil {
@@ -63,10 +63,10 @@ func writePKI(dir, name string) (*authority, error) {
 	}
 	tokens, err := keyutil.MakeEllipticPrivateKeyPEM()
 	if err != nil {
-		return nil, fmt.Errorf("making a key: %w", err)
+		return nil, fmt.Errorf("creating a key: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the directory of the certificates: %w", err)
+		return nil, fmt.Errorf("creating the directory of the certificates: %w", err)
 	}
 	if err := serving.WriteCertConfigFile(filepath.Join(dir, servingCertFile), filepath.Join(dir, servingKeyFile)); err != nil {
 		return nil, fmt.Errorf("writing the certificates of %s: %w", name, err)

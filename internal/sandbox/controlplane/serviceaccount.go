@@ -16,7 +16,7 @@ import (
 func (s *APIServer) ServiceAccountConfig(ctx context.Context, namespace, name string) (*rest.Config, error) {
 	client, err := kubernetes.NewForConfig(s.RESTConfig())
 	if err != nil {
-		return nil, fmt.Errorf("making a client of %s: %w", s.Name, err)
+		return nil, fmt.Errorf("creating a client for %s: %w", s.Name, err)
 	}
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(lifetime.Seconds()))}}
 	answer, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})

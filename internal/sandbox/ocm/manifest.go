@@ -54,7 +54,7 @@ func Arguments(file string, values Values) ([]string, error) {
 		return nil, err
 	}
 	if len(deployment.Spec.Template.Spec.Containers) != 1 {
-		return nil, fmt.Errorf("%s of OCM's operator has %d containers: look at what else it runs", file, len(deployment.Spec.Template.Spec.Containers))
+		return nil, fmt.Errorf("%s of OCM's operator has %d containers: check what else it runs", file, len(deployment.Spec.Template.Spec.Containers))
 	}
 	return deployment.Spec.Template.Spec.Containers[0].Args, nil
 }

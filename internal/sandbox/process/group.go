@@ -34,7 +34,7 @@ type Group struct {
 func NewGroup(prefix string) (*Group, error) {
 	dir, err := os.MkdirTemp("", prefix+"-")
 	if err != nil {
-		return nil, fmt.Errorf("making a temporary directory (set TMPDIR to a directory that can be written): %w", err)
+		return nil, fmt.Errorf("creating a temporary directory (set TMPDIR to a directory that can be written): %w", err)
 	}
 	// Kubeconfigs and logs contain this path: resolve links once.
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
@@ -54,7 +54,7 @@ func (g *Group) startWatchdog() error {
 	g.watchdog.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	pipe, err := g.watchdog.StdinPipe()
 	if err != nil {
-		return fmt.Errorf("making the watchdog's pipe: %w", err)
+		return fmt.Errorf("creating the watchdog's pipe: %w", err)
 	}
 	if err := g.watchdog.Start(); err != nil {
 		return fmt.Errorf("starting the watchdog (it needs a POSIX sh in PATH): %w", err)

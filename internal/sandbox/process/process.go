@@ -42,7 +42,7 @@ type Process struct {
 func (g *Group) Start(command Command) (*Process, error) {
 	p := &Process{command: command, logPath: g.Path("logs", command.Name+".log"), done: make(chan struct{})}
 	if err := os.MkdirAll(filepath.Dir(p.logPath), 0o755); err != nil {
-		return nil, fmt.Errorf("making the directory of the logs: %w", err)
+		return nil, fmt.Errorf("creating the directory of the logs: %w", err)
 	}
 	log, err := os.OpenFile(p.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {

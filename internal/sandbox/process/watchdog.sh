@@ -11,8 +11,8 @@ done
 for pid in $pids; do
   kill -9 "$pid" 2>/dev/null
 done
-# A dying process may still write files: wait for each of them before its directory goes.
-# One that is dead but not collected by its new parent still counts as there, so not for ever.
+# A dying process may still write files: wait for each process before removing its directory. A dead process that its
+# new parent has not collected yet still counts as running, so the wait is bounded.
 tries=0
 for pid in $pids; do
   while kill -0 "$pid" 2>/dev/null && [ "$tries" -lt 50 ]; do

@@ -51,18 +51,18 @@ func newObserver(s *sandbox.Sandbox) (*observer, error) {
 	var err error
 	hub := s.Hub.RESTConfig()
 	if o.mwrs, err = versioned.NewForConfig(hub); err != nil {
-		return nil, fmt.Errorf("making a client of the hub: %w", err)
+		return nil, fmt.Errorf("creating a client for the hub: %w", err)
 	}
 	if o.works, err = workclient.NewForConfig(hub); err != nil {
-		return nil, fmt.Errorf("making a client of the hub: %w", err)
+		return nil, fmt.Errorf("creating a client for the hub: %w", err)
 	}
 	if o.kube, err = kubernetes.NewForConfig(hub); err != nil {
-		return nil, fmt.Errorf("making a client of the hub: %w", err)
+		return nil, fmt.Errorf("creating a client for the hub: %w", err)
 	}
 	for _, cluster := range s.Clusters {
 		kube, err := kubernetes.NewForConfig(cluster.RESTConfig())
 		if err != nil {
-			return nil, fmt.Errorf("making a client of %s: %w", cluster.Name, err)
+			return nil, fmt.Errorf("creating a client for %s: %w", cluster.Name, err)
 		}
 		o.clusters = append(o.clusters, clusterClient{name: cluster.Name, kube: kube})
 	}

@@ -28,7 +28,7 @@ type teller struct {
 	// ageless draws the same lines without ages: a line in which only an age changes is not printed again.
 	ageless *plugin.Screen
 	begin   time.Time
-	// last are the lines of the last screen, and told are the printed checks of the step.
+	// last are the lines of the last screen, and told are the checks of the step that were printed.
 	last, told []string
 }
 

@@ -53,7 +53,7 @@ func replicaSet(version string) (*workv1alpha1.ManifestWorkReplicaSet, error) {
 // version again, for a Placement with a decision group "canary".
 func WriteSamples(dir string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("making the directory of the samples: %w", err)
+		return nil, fmt.Errorf("creating the directory of the samples: %w", err)
 	}
 	var files []string
 	for _, content := range []struct{ name, text string }{

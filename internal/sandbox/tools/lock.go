@@ -17,7 +17,7 @@ import (
 // releases the lock of a process that dies.
 func lock(ctx context.Context, path string, out io.Writer) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("making the cache of the tools: %w", err)
+		return nil, fmt.Errorf("creating the cache of the tools: %w", err)
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -120,7 +120,7 @@ func (b *binary) isBuilt() (bool, error) {
 func (b *binary) build(ctx context.Context, root string) error {
 	temp, err := os.MkdirTemp(cacheDir(root), ".build-")
 	if err != nil {
-		return fmt.Errorf("making the cache of the control planes: %w", err)
+		return fmt.Errorf("creating the cache of the control planes: %w", err)
 	}
 	defer os.RemoveAll(temp)
 	dir := filepath.Join(temp, filepath.Base(b.dir))

@@ -47,7 +47,7 @@ func TestEnsure(t *testing.T) {
 	again, err := Ensure(t.Context(), &second, root)
 	require.NoError(t, err)
 	require.Equal(t, built, again)
-	require.Empty(t, second.String(), "nothing to build, nothing to say")
+	require.Empty(t, second.String(), "nothing to build, no output")
 }
 
 // If the module's files change, the tools are built again.

@@ -51,7 +51,8 @@ func TestUndoAsks(t *testing.T) {
 	h := newOneHub(t)
 	code, _, failed := h.run(t, "undo", "web")
 	require.Equal(t, 1, code)
-	require.Contains(t, failed, "Restore the template of revision 1 in default/web? No terminal is available to ask for confirmation: add --yes")
+	require.Contains(t, failed, "there is no terminal to ask for confirmation; add --yes to confirm: ")
+	require.Contains(t, failed, "Restore the template of revision 1 in default/web?")
 	require.Empty(t, h.patches)
 
 	h.set.Annotations = map[string]string{"argocd.argoproj.io/tracking-id": "web"}

@@ -39,7 +39,8 @@ func (h *oneHub) lists(t *testing.T) {
 		set.APIVersion, item)
 }
 
-// TestNoHubRuns: each command reports this first. If the user may not read the Lease, the commands report nothing about the hub.
+// TestNoHubRuns: each command reports this first. If the user has no permission to read the Lease, the commands report nothing about the
+// hub.
 func TestNoHubRuns(t *testing.T) {
 	h := newOneHub(t)
 	h.set.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionProgressing, Message: "successfully progressed"}}

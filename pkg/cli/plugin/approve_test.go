@@ -33,7 +33,8 @@ func TestApprove(t *testing.T) {
 	h := awaiting(t)
 	code, _, failed := h.run(t, "approve", "web")
 	require.Equal(t, 1, code)
-	require.Contains(t, failed, "for group canary? No terminal is available to ask for confirmation: add --yes")
+	require.Contains(t, failed, "there is no terminal to ask for confirmation; add --yes to confirm: ")
+	require.Contains(t, failed, "for group canary?")
 	require.Empty(t, h.patches)
 
 	code, out, failed := h.run(t, "approve", "web", "--yes")

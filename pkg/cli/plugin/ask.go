@@ -49,7 +49,7 @@ func (o *options) ask(question string, yes bool) error {
 		return nil
 	}
 	if in, ok := o.In.(*input); !ok || !in.terminal() {
-		return errors.New(question + " No terminal is available to ask for confirmation: add --yes")
+		return errors.New("nothing was changed: there is no terminal to ask for confirmation; add --yes to confirm: " + question)
 	}
 	o.notef("%s [y/N] ", question)
 	answer, err := bufio.NewReader(o.In).ReadString('\n')

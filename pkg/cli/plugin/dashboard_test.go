@@ -65,7 +65,7 @@ func TestDashboardRow(t *testing.T) {
 	require.Equal(t, row, view.RowOf(after))
 }
 
-// If the user may not read the object or the list, the page reports this, and does not wait forever.
+// If the user has no permission to read the object or the list, the page reports this, and does not wait forever.
 func TestDashboardWithoutPermission(t *testing.T) {
 	_, host := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -50,8 +50,8 @@ func (d *doctor) add(result, remedy, format string, args ...any) {
 	d.found = append(d.found, diagnosis{Result: result, Check: d.check, Message: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
-// applyDeploy is the remedy for everything that deploy/ installs beside the image. It applies only deploy/base, because deploy/ also has
-// the ClusterManager, which Helm or a GitOps tool may own.
+// applyDeploy is the remedy for everything that deploy/ installs in addition to the image. It applies only deploy/base, because deploy/
+// also has the ClusterManager, which Helm or a GitOps tool may own.
 const applyDeploy = "kubectl apply --server-side --force-conflicts -k deploy/base"
 
 // applyChart is the remedy for everything that deploy/chart installs.
@@ -139,7 +139,7 @@ func (d *doctor) leaving(ctx context.Context) error {
 		add(f.Remedy, "%s: %s", f.Object, f.What)
 	}
 	if len(d.found) == 0 {
-		d.ok("nothing to settle in %d ManifestWorkReplicaSets", len(objects.ReplicaSets))
+		d.ok("nothing to resolve in %d ManifestWorkReplicaSets", len(objects.ReplicaSets))
 	}
 	return nil
 }

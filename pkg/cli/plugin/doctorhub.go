@@ -98,7 +98,7 @@ func (d *doctor) unled(sets survey) {
 		d.fail("enable the feature gate ManifestWorkReplicaSet in the ClusterManager, install deploy/chart, or set --hub-namespace",
 			"no work controller has led in namespace %s", d.hub)
 	case 0:
-		d.warn("set --hub-namespace, if the hub is in another namespace; else run it in exactly one process, or without "+
+		d.warn("set --hub-namespace, if the hub is in another namespace; otherwise, run it in exactly one process, or without "+
 			"--disable-leader-election", "there is no Lease in namespace %s, but a hub has processed the newest spec of every "+
 			"ManifestWorkReplicaSet (%d): it runs, or ran, without leader election", d.hub, sets.n)
 	default:
@@ -133,7 +133,7 @@ func (d *doctor) version(ctx context.Context) error {
 		return err
 	case record.Data[plan.KeyVersion] != plugin:
 		d.warn("use the plugin of the hub's release",
-			"the hub is %q and this plugin is %q: the checks of the CRD and of permissions are the plugin's", record.Data[plan.KeyVersion], plugin)
+			"the hub is %q and this plugin is %q: the CRD and the permissions were checked for the plugin's release", record.Data[plan.KeyVersion], plugin)
 	default:
 		d.ok("the hub and this plugin are %s", plugin)
 	}

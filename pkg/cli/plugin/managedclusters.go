@@ -12,8 +12,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// readManagedClusters reads which managed clusters are on hold, outside their windows, or unavailable. If the user may not read
-// ManagedClusters, it prints a note: the status then lists those clusters as of the hub's last write.
+// readManagedClusters reads which managed clusters are on hold, outside their windows, or unavailable. If the user has no permission to
+// read ManagedClusters, it prints a note: the status then lists those clusters as of the hub's last write.
 func (o *options) readManagedClusters(ctx context.Context, c *clients, objects *view.Objects) error {
 	list, err := c.clusters.ClusterV1().ManagedClusters().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	switch {

@@ -75,7 +75,7 @@ func newSimulate(o *options) *cobra.Command {
 	f.Float64Var(&flags.spread, "spread", 0.5, "Spread of these times: standard deviation of their logarithm; 0 for none")
 	f.StringVar(&flags.slow, "slow", "5%", "Share of slow clusters")
 	f.Float64Var(&flags.slowFactor, "slow-factor", 5, "How many times as long a slow cluster needs")
-	f.StringVar(&flags.fail, "fail", "2%", "Share of clusters on which the workload breaks; they report Degraded if a rule asks for it")
+	f.StringVar(&flags.fail, "fail", "2%", "Share of clusters on which the workload breaks; they report Degraded if a rule requires it")
 	f.StringVar(&flags.hang, "hang", "0%", "Share of clusters that report neither success nor Degraded")
 	f.StringVar(&flags.offline, "offline", "0%", "Share of clusters whose agents are offline")
 	f.StringVar(&flags.held, "held", "0%", "Share of clusters on hold")

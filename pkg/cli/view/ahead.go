@@ -282,28 +282,36 @@ func limitsText(current string, l *rollout.Limits) string {
 	case l.Deadline == 0:
 		return "no late or degraded cluster fails, because progressDeadline is None"
 	}
-	consequence := "stops the rollout there"
+	consequence, blocked := "the rollout there stops", ""
 	switch {
 	case l.AbortAll && current != "":
-		consequence = "returns every cluster to revision " + current
+		consequence = "every cluster returns to revision " + current
 	case l.AbortAll:
-		consequence += ", because there is no revision to return to"
+		blocked = "; it is not aborted, because there is no revision to return to"
 	case l.Undo:
-		consequence += ", because AbortAll does not apply to an undo"
+		blocked = "; it is not aborted, because AbortAll does not apply to an undo"
 	}
-	text := fmt.Sprintf("%s %s; a cluster fails %s after its write", strings.Join(failuresText(l), ", or "), consequence, l.Deadline)
+	text := "the rollout there continues, however many clusters fail"
+	if failures := failuresText(l); len(failures) > 0 {
+		text = fmt.Sprintf("%s when %s%s", consequence, strings.Join(failures, ", or "), blocked)
+	}
+	text += fmt.Sprintf("; a cluster fails %s after its write", l.Deadline)
 	if l.Halting > 0 {
 		text += fmt.Sprintf("; %d failed and %d may fail so far", l.Failed, l.Halting-l.Failed)
 	}
 	return text
 }
 
-// failuresText describes the first failures that exceed the limits.
+// failuresText describes the first failures that exceed the limits; empty if no number of failures does.
 func failuresText(l *rollout.Limits) []string {
 	var texts []string
 	add := func(allowed, total int, where string) {
 		if allowed < total {
-			texts = append(texts, fmt.Sprintf("failure %d of %d clusters%s", allowed+1, total, where))
+			verb := "fail"
+			if allowed == 0 {
+				verb = "fails"
+			}
+			texts = append(texts, fmt.Sprintf("%d of %d clusters%s %s", allowed+1, total, where, verb))
 		}
 	}
 	others, where := l.Total, ""
@@ -325,9 +333,6 @@ func failuresText(l *rollout.Limits) []string {
 	}
 	if !l.PerGroup {
 		add(l.MaxFailures, others, where)
-	}
-	if len(texts) == 0 {
-		return []string{"no number of failures"}
 	}
 	return texts
 }

@@ -26,12 +26,12 @@ const ObservedWithin = 15 * time.Second
 
 const (
 	readLogs  = "run `kubectl mwrs doctor`, and read the logs of the Deployment cluster-manager-work-controller (beside OCM: work-rollback)"
-	alarmHub  = "nothing happens until a hub acts"
+	alarmHub  = "nothing changes until a work hub acts on this object"
 	lastKnown = "before that: "
 )
 
-// Alarms returns the reasons why the hub does not act on the object. It is empty if the objects do not show any, or if the user may not
-// read the Lease.
+// Alarms returns the reasons why the hub does not act on the object. It is empty if the objects do not show any, or if the user has no
+// permission to read the Lease.
 func Alarms(o *Objects) []Alarm { return Prepared(o).known.alarms }
 
 // AlarmsOf returns the reasons why the hub does not act on some objects. lease is nil if it was not read.

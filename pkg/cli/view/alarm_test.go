@@ -71,7 +71,7 @@ func TestAlarms(t *testing.T) {
 			require.Len(t, f.Alarms, 1)
 			require.Equal(t, c.want, f.Alarms[0].Text)
 			require.NotEmpty(t, f.Alarms[0].Remedy)
-			require.Equal(t, []string{"now: nothing happens until a hub acts"}, textsOf(o, f.Then))
+			require.Equal(t, []string{"now: nothing changes until a work hub acts on this object"}, textsOf(o, f.Then))
 			require.Equal(t, []string{"kubectl", "mwrs", "doctor"}, f.Next[0].Args)
 			require.Nil(t, f.Estimate)
 		})
@@ -99,7 +99,7 @@ func TestAfterAnAbort(t *testing.T) {
 	counts := o.ReplicaSet.Status.Revisions
 	counts[0].Clusters, counts[1].Clusters = 1, 1
 	require.EqualValues(t, 1, view.FleetOf(o).Reached.Now, "the status counts the clusters as of before the abort")
-	require.Equal(t, []string{"now: the hub waits for 1 cluster to confirm revision 1; no deadline ends this"}, textsOf(o, f.Then))
+	require.Equal(t, []string{"now: the hub waits for 1 cluster to confirm revision 1; there is no time limit"}, textsOf(o, f.Then))
 	require.False(t, view.Restored(o))
 
 	revisiontest.Amend(o.Revisions[1], func(r *revision.Record) { r.Abort = &revision.Abort{At: at, Restored: at.Add(time.Minute)} })

@@ -118,7 +118,7 @@ func approvalOf(set *workv1alpha1.ManifestWorkReplicaSet, group string) *workv1a
 func (o *Objects) approvalEffect(e *Effect, group string) {
 	set := o.ReplicaSet
 	update := o.revisionAt(set.Status.UpdateRevision)
-	number, when := o.number(update.Hash), "when it has its turn"
+	number, when := o.number(update.Hash), "when its turn comes"
 	if slices.Contains(set.Status.AwaitingApproval, group) {
 		when = "now"
 	}

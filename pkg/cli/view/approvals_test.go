@@ -55,7 +55,7 @@ func TestApprovable(t *testing.T) {
 		"several wait": {err: `several groups of "web" wait for an approval: 0, canary; name one with --group`, change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.AwaitingApproval = []string{"0", "canary"} }},
 		"aborted":      {group: "0", err: "was aborted", change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.AbortedTime = ptr.To(metav1.NewTime(now)) }},
 		"complete":     {group: "0", err: "is complete", change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.State = workv1alpha1.StateComplete }},
-		"without a ledger": {group: "0", err: "the hub takes no command", change: func(s *workv1alpha1.ManifestWorkReplicaSet) {
+		"without a ledger": {group: "0", err: "the hub accepts no commands", change: func(s *workv1alpha1.ManifestWorkReplicaSet) {
 			s.Status.Ledger, s.Status.Conditions = "", []metav1.Condition{{Type: workv1alpha1.ConditionProgressing}}
 		}},
 		"deleted": {group: "0", err: "is being deleted", change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.DeletionTimestamp = ptr.To(metav1.NewTime(now)) }},
@@ -88,7 +88,7 @@ func TestApprovalsAreShown(t *testing.T) {
 	require.Equal(t, "Approve revision 1 of default/web for group 0?", effect.Question)
 	require.Equal(t, "The hub rolls revision 1 by argocd (v2) out to the clusters of group 0 now, with the rollout strategy.", effect.Then)
 	effect = view.EffectOf(o, view.VerbApprove, nil, []string{"canary"})
-	require.Contains(t, effect.Then, "to the clusters of group canary when it has its turn")
+	require.Contains(t, effect.Then, "to the clusters of group canary when its turn comes")
 
 	offers := view.Offers(o)
 	require.Equal(t, view.Offer{Verb: view.VerbApprove, Group: "0"}, offers[len(offers)-1])

@@ -247,7 +247,7 @@ func Pausable(set *workv1alpha1.ManifestWorkReplicaSet, paused bool) error {
 }
 
 // noCommands is the reason why the hub accepts no commands from a status without a ledger.
-const noCommands = status.LedgerDropped + ", and without it the hub takes no command from the status: " +
+const noCommands = status.LedgerDropped + ", and without it the hub accepts no commands from the status: " +
 	"apply the CRD that came with the hub"
 
 // lacksLedger reports whether the API server drops the ledger of an object: the hub reported a rollout, but the ledger is missing.

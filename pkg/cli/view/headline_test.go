@@ -53,13 +53,13 @@ func TestHeadline(t *testing.T) {
 		"paused before an abort": {"6", "10m", func(o *view.Objects) { o.ReplicaSet.Spec.Paused = true },
 			"In 5m4s: 7th failure, maxFailures 6: the abort is due, and waits for the end of the pause: then AbortAll returns 9 clusters to revision 1.", view.LevelBad},
 		"paused": {"6", "10m", func(o *view.Objects) { healthy(o); o.ReplicaSet.Spec.Paused = true },
-			"Paused: the hub writes to no cluster, and aborts nothing, until somebody resumes the rollout.", view.LevelWarn},
+			"Paused: the hub writes to no cluster, and aborts nothing, until a user resumes the rollout.", view.LevelWarn},
 		"paused, and none is sick": {"6", "10m", func(o *view.Objects) {
 			o.ReplicaSet.Spec.Paused, o.ReplicaSet.Status.Rejections = true, nil
 			for i := range 9 {
 				o.Works[i] = silent(o.Works[i])
 			}
-		}, "Paused: the hub writes to no cluster, and aborts nothing, until somebody resumes the rollout.", view.LevelWarn},
+		}, "Paused: the hub writes to no cluster, and aborts nothing, until a user resumes the rollout.", view.LevelWarn},
 		"rolling out": {"6", "10m", func(o *view.Objects) {
 			healthy(o)
 			o.Now = now.Add(time.Minute)
@@ -70,9 +70,9 @@ func TestHeadline(t *testing.T) {
 			for i := range 5 {
 				o.Works[i] = at(t, o.Works[i].Cluster(), 0)
 			}
-		}, "The hub waits for 5 clusters to confirm revision 1; no deadline ends this.", view.LevelBad},
+		}, "The hub waits for 5 clusters to confirm revision 1; there is no time limit.", view.LevelBad},
 		"one is left": {"6", "10m", func(o *view.Objects) { aborted(o); o.Works[3] = at(t, "c04", 0) },
-			"The hub waits for 1 cluster to confirm revision 1; no deadline ends this.", view.LevelBad},
+			"The hub waits for 1 cluster to confirm revision 1; there is no time limit.", view.LevelBad},
 		"aborted": {"6", "10m", aborted, "Every cluster has revision 1 again: nothing changes until the template changes or a user retries.", view.LevelWarn},
 		"complete": {"6", "10m", func(o *view.Objects) {
 			healthy(o)

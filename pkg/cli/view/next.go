@@ -124,7 +124,7 @@ func (c *commands) undo(purpose string) {
 	case "":
 		c.add(purpose, "undo")
 	case KubectlApply:
-		c.add(purpose+"; the file that was applied has to follow", "undo", "--allow-managed")
+		c.add(purpose+"; also change the file that was applied", "undo", "--allow-managed")
 	default:
 		c.add(fmt.Sprintf("%s: print its manifest for %s, which manages the template", purpose, manager),
 			"export", "--to-revision", strconv.FormatInt(target.Number, 10))

@@ -57,7 +57,7 @@ func (o *Objects) then() []Fact {
 func (l *outlook) now() (facts []Fact) {
 	if l.o.ReplicaSet.Spec.Paused {
 		facts = append(facts, Fact{
-			level: LevelWarn, Text: "paused: the hub writes to no cluster, and aborts nothing, until somebody resumes the rollout",
+			level: LevelWarn, Text: "paused: the hub writes to no cluster, and aborts nothing, until a user resumes the rollout",
 		})
 	}
 	endless := false
@@ -73,13 +73,13 @@ func (l *outlook) now() (facts []Fact) {
 		if limits.Deadline == 0 && open > 0 {
 			text := fmt.Sprintf("no deadline: the hub waits for %s indefinitely, because progressDeadline is None", countOf(open))
 			if endless = limits.Halted; endless {
-				text = "no deadline: does not change until a user acts, because progressDeadline is None"
+				text = "no deadline: the rollout does not change until a user acts, because progressDeadline is None"
 			}
 			facts = append(facts, Fact{Text: l.in(i) + text})
 		}
 	}
 	if l.ahead.Stalled && len(l.ahead.Failing) == 0 && !endless {
-		facts = append(facts, Fact{level: LevelBad, Text: "does not change until a user acts"})
+		facts = append(facts, Fact{level: LevelBad, Text: "the rollout does not change until a user acts"})
 	}
 	return facts
 }
@@ -302,10 +302,10 @@ func (o *Objects) restores() []Fact {
 		facts = append(facts, Fact{level: level, Text: fmt.Sprintf(format, args...)})
 	}
 	if o.ReplicaSet.Spec.Paused {
-		add(LevelBad, "paused: the abort stops where it is until somebody resumes the rollout")
+		add(LevelBad, "paused: the abort stops where it is until a user resumes the rollout")
 	}
 	if n := counts[StateRestoring]; n > 0 {
-		add(LevelBad, "the hub waits for %s to confirm revision %s; no deadline ends this", countOf(n), current)
+		add(LevelBad, "the hub waits for %s to confirm revision %s; there is no time limit", countOf(n), current)
 	}
 	if n := counts[StateRejected]; n > 0 {
 		add(LevelBad, "the API server rejects revision %s on %s: the hub tries again at least once a minute", current, countOf(n))

@@ -88,7 +88,7 @@ func TestThen(t *testing.T) {
 		}},
 		"without a deadline": {"6", "None", nil, []string{
 			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
-			"now: no deadline: does not change until a user acts, because progressDeadline is None",
+			"now: no deadline: the rollout does not change until a user acts, because progressDeadline is None",
 		}},
 		"without a deadline, and not halted": {"10", "None", nil, []string{
 			"now: no deadline: the hub waits for 10 clusters indefinitely, because progressDeadline is None",
@@ -107,7 +107,7 @@ func TestThen(t *testing.T) {
 			"5m5s: 10 clusters (c01, c02, c03, c04, c05 and 5 more) fail: then the rollout does not change until a user acts",
 		}},
 		"paused": {"6", "10m", func(o *view.Objects) { o.ReplicaSet.Spec.Paused = true }, []string{
-			"now: paused: the hub writes to no cluster, and aborts nothing, until somebody resumes the rollout",
+			"now: paused: the hub writes to no cluster, and aborts nothing, until a user resumes the rollout",
 			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
 			"5m4s: 7th failure, maxFailures 6: the abort is due, and waits for the end of the pause: " +
 				"then AbortAll returns 9 clusters to revision 1",

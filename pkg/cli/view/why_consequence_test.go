@@ -83,7 +83,7 @@ func TestForecastOfAnUndo(t *testing.T) {
 	o.Revisions[1].CreationTimestamp = metav1.NewTime(now.Add(time.Second))
 	o.Now = now
 	o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy = canary(clusterv1alpha1.RolloutProgressive{MaxConcurrency: intstr.FromInt32(1)})
-	next, change, err := view.With(o, withTemplate(o, "v1")) // As `plan -f` does; the result equals the objects after `undo`.
+	next, change, err := view.With(o, withTemplate(o, "v1")) // `plan -f` does the same. The result equals the objects after `undo`.
 	require.NoError(t, err)
 	require.Equal(t, int64(1), change.Returns)
 	next.Works = append(next.Works, written(t, "c1", "v1"))

@@ -19,7 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// hub holds one ManifestWorkReplicaSet and its revisions, as an API server does.
+// hub holds a ManifestWorkReplicaSet and its revisions, as an API server does.
 type hub struct {
 	object    *workv1alpha1.ManifestWorkReplicaSet
 	revisions []*appsv1.ControllerRevision
@@ -157,8 +157,7 @@ func (h *hub) annotate(changes map[string]any) {
 	})
 }
 
-// starts starts a process of a version, which is killed after its last write. It returns the decision of the process, and the restored
-// state.
+// starts starts a process of a version and kills it after its last write. It returns the decision of the process and the restored state.
 func (h *hub) starts(build string) (d Decision, r Restoration, ended bool) {
 	defer func() {
 		if problem := recover(); problem != nil && problem != (killed{}) {
@@ -258,7 +257,8 @@ func upgraded(t require.TestingT, h *hub) *hub {
 	return h
 }
 
-// holdIn writes a text to places of the ledger: "status", and "copy" for each revision that has a copy. An empty text removes it.
+// holdIn writes a text to the given places of the ledger: "status", and "copy" for each revision that has a copy. An empty text removes
+// the ledger.
 func (h *hub) holdIn(place, text string) {
 	if place == "status" {
 		h.object.Status.Ledger = text

@@ -57,7 +57,7 @@ func Decide(build string, recorded map[string]string) Decision {
 	}
 	last, known := ParseVersion(name)
 	if !known {
-		d.Action, d.Why = Refuse, fmt.Sprintf("this hub is %s, and the version that is recorded, %q, cannot be read: %s", v, name, wayOut)
+		d.Action, d.Why = Refuse, fmt.Sprintf("this hub is %s, and the recorded version, %q, can't be read: %s", v, name, wayOut)
 		return d
 	}
 	d.Recorded = last

@@ -41,21 +41,21 @@ func TestDecide(t *testing.T) {
 		keep                       string
 		why                        string
 	}{
-		"a development build":           {"v0.0.0-unknown", "v1.2.0", "v1.1.0", Proceed, "", "is a development build"},
-		"nothing is recorded":           {"v1.2.0", "", "v1.1.0", Adopt, "", "no version is recorded"},
-		"the same":                      {"v1.2.0", "v1.2.0", "v1.1.0", Proceed, "v1.1.0", "version v1.2.0 ran last"},
-		"the same, built once more":     {"v1.2.0+again", "v1.2.0", "", Proceed, "", "version v1.2.0 ran last"},
-		"newer":                         {"v1.2.0", "v1.1.0", "", TakeSnapshots, "v1.1.0", "version v1.1.0 ran last, and this hub is the newer v1.2.0"},
-		"newer than its candidate":      {"v1.2.0", "v1.2.0-rc.1", "", TakeSnapshots, "v1.2.0-rc.1", ""},
-		"newer, and three stay":         {"v1.5.0", "v1.4.0", "v1.3.0, v1.2.0,v1.1.0", TakeSnapshots, "v1.4.0,v1.3.0,v1.2.0", ""},
-		"newer, and one is there twice": {"v1.5.0", "v1.4.0", "v1.4.0,junk,v1.9.0", TakeSnapshots, "v1.4.0", ""},
-		"older":                         {"v1.1.0", "v1.2.0", "v1.1.0,v1.0.0", RestoreSnapshots, "v1.0.0", "version v1.2.0 ran last, and this hub is the older v1.1.0"},
-		"older by two":                  {"v1.0.0", "v1.2.0", "v1.1.0,v1.0.0", RestoreSnapshots, "", ""},
+		"a development build":             {"v0.0.0-unknown", "v1.2.0", "v1.1.0", Proceed, "", "is a development build"},
+		"nothing is recorded":             {"v1.2.0", "", "v1.1.0", Adopt, "", "no version is recorded"},
+		"the same":                        {"v1.2.0", "v1.2.0", "v1.1.0", Proceed, "v1.1.0", "version v1.2.0 ran last"},
+		"the same version, another build": {"v1.2.0+again", "v1.2.0", "", Proceed, "", "version v1.2.0 ran last"},
+		"newer":                           {"v1.2.0", "v1.1.0", "", TakeSnapshots, "v1.1.0", "version v1.1.0 ran last, and this hub is the newer v1.2.0"},
+		"newer than its candidate":        {"v1.2.0", "v1.2.0-rc.1", "", TakeSnapshots, "v1.2.0-rc.1", ""},
+		"newer, and three are kept":       {"v1.5.0", "v1.4.0", "v1.3.0, v1.2.0,v1.1.0", TakeSnapshots, "v1.4.0,v1.3.0,v1.2.0", ""},
+		"newer, and one is listed twice":  {"v1.5.0", "v1.4.0", "v1.4.0,junk,v1.9.0", TakeSnapshots, "v1.4.0", ""},
+		"older":                           {"v1.1.0", "v1.2.0", "v1.1.0,v1.0.0", RestoreSnapshots, "v1.0.0", "version v1.2.0 ran last, and this hub is the older v1.1.0"},
+		"older by two":                    {"v1.0.0", "v1.2.0", "v1.1.0,v1.0.0", RestoreSnapshots, "", ""},
 		"older, and not listed": {"v1.0.0", "v1.2.0", "v1.1.0", Refuse, "v1.1.0", "this hub is v1.0.0, version v1.2.0 ran last, and there are no snapshots of v1.0.0 to restore " +
 			"(there are snapshots of v1.1.0): ManifestWorkReplicaSets are not reconciled; run the version that ran last, or delete the ConfigMap " +
 			"work-hub-current-version in this hub's namespace to continue with the existing state"},
-		"older, and nothing is listed":   {"v1.0.0", "v1.2.0", "", Refuse, "", "no version has snapshots"},
-		"what is recorded is no release": {"v1.0.0", "latest", "", Refuse, "", `the version that is recorded, "latest", cannot be read`},
+		"older, and no version is listed":       {"v1.0.0", "v1.2.0", "", Refuse, "", "no version has snapshots"},
+		"the recorded version is not a release": {"v1.0.0", "latest", "", Refuse, "", `the recorded version, "latest", can't be read`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var recorded map[string]string

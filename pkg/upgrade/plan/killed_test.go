@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// If one place is readable and the other has a higher format, a process that is killed and restarted has the same result as one that is
-// not.
+// If one place is readable and the other has a later format, a process that is killed and restarted has the same result as a process that
+// is not killed.
 func TestKilledWithOnePlaceLater(t *testing.T) {
 	look := func() *hub {
 		h := upgraded(t, newHub(3))

@@ -48,7 +48,7 @@ func damage(t *rapid.T, h *hub) {
 	}
 }
 
-// The older version restores what a newer version loses: the decisions are unchanged, and both places are readable.
+// The older version restores the state that a newer version loses: the decisions are unchanged, and both places are readable.
 func TestRestoreIsTheIdentity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := upgraded(t, drawHub(t))
@@ -62,8 +62,8 @@ func TestRestoreIsTheIdentity(t *testing.T) {
 	})
 }
 
-// A process that is killed after any write, and started again, has the same result, for each change of versions (P5). A process of the
-// other version in between changes nothing about it, as long as its controller did nothing.
+// A process that is killed after any write and restarted has the same result, for each change of versions (P5). A process of the other
+// version in between changes nothing, as long as its controller did nothing.
 func TestKilledAfterEveryWrite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := drawHub(t)
@@ -82,7 +82,7 @@ func TestKilledAfterEveryWrite(t *testing.T) {
 				parts.writes = n
 				_, _, ended := parts.starts(build)
 				require.False(t, ended)
-				require.Equal(t, h.recorded, parts.recorded, "half done is not recorded as done")
+				require.Equal(t, h.recorded, parts.recorded, "an incomplete change is not recorded as done")
 				parts.writes = -1
 				_, _, ended = parts.starts(build)
 				require.True(t, ended)
@@ -100,7 +100,7 @@ func TestKilledAfterEveryWrite(t *testing.T) {
 	})
 }
 
-// Replicas of two versions hand the lease back and forth, and somebody edits the template in between: the edit and its rollout survive.
+// Replicas of two versions hand the lease back and forth, and the template is edited in between: the edit and its rollout survive.
 func TestLeaseThatGoesBackAndForth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := drawHub(t)
@@ -128,8 +128,8 @@ func TestLeaseThatGoesBackAndForth(t *testing.T) {
 	})
 }
 
-// FuzzSnapshot: whatever the annotation of a snapshot holds, only a ledger of this object is restored, with a number that the next decision
-// can still increment. It has a budget.
+// FuzzSnapshot: whatever the annotation of a snapshot contains, only a ledger of this object is restored, with a number that the next
+// decision can still increment. The fuzzing has a time budget.
 func FuzzSnapshot(f *testing.F) {
 	f.Add(``)
 	f.Add(`{"format":1,"owner":"uid","seq":3}`)

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 )
 
-// aborting is a hub of v1.0.0, whose rollout of v3 was aborted back to v2, on which v1.1.0 started.
+// aborting is a hub of v1.0.0 on which v1.1.0 started. Its rollout of v3 was aborted back to v2.
 func aborting(t *testing.T) *hub {
 	t.Helper()
 	h := newHub(3)
@@ -21,7 +21,7 @@ func aborting(t *testing.T) *hub {
 // later is a ledger that a later release wrote.
 const later = `{"format":2,"owner":"uid","seq":90,"update":["anything"]}`
 
-// The ledger is restored if neither place has one that this version can read. It gets a higher number than both.
+// The ledger is restored if neither place has one that this version can read. Its number is then higher than both.
 func TestRestore(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status, copied string
@@ -29,8 +29,8 @@ func TestRestore(t *testing.T) {
 		seq            int64
 	}{
 		"nothing was lost":                       {status: "as it was", copied: "as it was"},
-		"the status was lost, the copy counts":   {copied: "as it was"},
-		"the copy was lost, the status counts":   {status: "as it was"},
+		"the status was lost, the copy applies":  {copied: "as it was"},
+		"the copy was lost, the status applies":  {status: "as it was"},
 		"the status is unreadable":               {status: "{", copied: "as it was"},
 		"the copy is unreadable":                 {status: "as it was", copied: "junk"},
 		"both were lost":                         {restored: true, seq: 7},
@@ -69,26 +69,26 @@ func TestRestore(t *testing.T) {
 			}
 			require.Equal(t, tc.seq, reading.Ledger.Seq)
 			require.True(t, reading.InStatus)
-			require.True(t, reading.InCopy, "so that it is believed, whatever else was lost")
+			require.True(t, reading.InCopy, "so that it applies, whatever else was lost")
 			fields.Ledger, fields.Failures[0].Message = h.object.Status.Ledger, ""
-			require.Equal(t, fields, h.object.Status, "with its projection, so that no field is a command")
+			require.Equal(t, fields, h.object.Status, "with its projection, so that no field counts as a command")
 			require.Equal(t, ledger.Commands{Name: named("v2").Hash}, ledger.CommandsIn(&h.object.Status, &reading.Ledger))
 		})
 	}
 }
 
-// Changes since the snapshot stay: a readable ledger may be newer than the snapshot.
+// Changes since the snapshot are kept: a readable ledger may be newer than the snapshot.
 func TestRestoreKeepsWhatHappenedSince(t *testing.T) {
 	for name, since := range map[string]func(*hub){
-		"an abort":              func(h *hub) { h.abort(50) },
-		"a completed rollout":   func(h *hub) { h.complete(50) },
-		"a new template":        func(h *hub) { h.roll("v4", 50) },
-		"an undo":               func(h *hub) { h.complete(50); h.roll("v1", 60) },
-		"a retry":               func(h *hub) { h.abort(50); h.decide(func(l *ledger.Ledger) { l.Retry(at(60)) }) },
-		"another stable one":    func(h *hub) { h.decide(func(l *ledger.Ledger) { l.MakeCurrent(named("v1"), "") }) },
-		"a collision":           func(h *hub) { h.decide(func(l *ledger.Ledger) { l.Collisions = 4 }) },
-		"an abort by hand":      func(h *hub) { h.object.Status.AbortedBy = "alice" },
-		"an edit of the object": func(h *hub) { h.object.Spec.ManifestWorkTemplate = *template("v9") },
+		"an abort":                func(h *hub) { h.abort(50) },
+		"a completed rollout":     func(h *hub) { h.complete(50) },
+		"a new template":          func(h *hub) { h.roll("v4", 50) },
+		"an undo":                 func(h *hub) { h.complete(50); h.roll("v1", 60) },
+		"a retry":                 func(h *hub) { h.abort(50); h.decide(func(l *ledger.Ledger) { l.Retry(at(60)) }) },
+		"another stable revision": func(h *hub) { h.decide(func(l *ledger.Ledger) { l.MakeCurrent(named("v1"), "") }) },
+		"a collision":             func(h *hub) { h.decide(func(l *ledger.Ledger) { l.Collisions = 4 }) },
+		"an abort by hand":        func(h *hub) { h.object.Status.AbortedBy = "alice" },
+		"an edit of the object":   func(h *hub) { h.object.Spec.ManifestWorkTemplate = *template("v9") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := upgraded(t, newHub(3))
@@ -105,15 +105,15 @@ func TestRestoreKeepsWhatHappenedSince(t *testing.T) {
 	}
 }
 
-// A snapshot that is not a ledger of this object, in this format, is not restored, and the reason is given.
+// A snapshot that is not a ledger of this object in this format is not restored, and the reason is reported.
 func TestRestoreOfNoLedger(t *testing.T) {
 	for name, tc := range map[string]struct{ snapshot, kept string }{
 		"empty":            {"", "it is not a ledger"},
 		"no JSON":          {"v1", "it is not a ledger"},
 		"null":             {"null", "it is the ledger of another object"},
 		"another object's": {`{"format":1,"owner":"other","seq":4}`, "it is the ledger of another object"},
-		"a later one":      {later, "it has the format 2, and this hub reads format 1"},
-		"no number":        {`{"format":1,"owner":"uid"}`, "it has the format 1 and the number 0"},
+		"a later one":      {later, "its format is 2, and this hub reads format 1"},
+		"no number":        {`{"format":1,"owner":"uid"}`, "it has format 1 and number 0"},
 		"too long":         {`{"format":1,"owner":"uid","seq":4}` + strings.Repeat(" ", 128<<10), "the maximum is 131072"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestRestoreOfNoLedger(t *testing.T) {
 	}
 }
 
-// A GitOps tool that removes annotations removes snapshots too: the state stays.
+// A GitOps tool that removes annotations also removes snapshots. The state is kept.
 func TestRestoreWithoutASnapshot(t *testing.T) {
 	h := aborting(t)
 	h.object.Annotations = nil

@@ -13,7 +13,7 @@ import (
 
 const snapshotOf100 = workv1alpha1.AnnotationSnapshotPrefix + "v1.0.0"
 
-// A snapshot is the ledger, without the messages of the troubles.
+// A snapshot is the ledger without the messages of its troubles.
 func TestSnapshot(t *testing.T) {
 	h := newHub(3)
 	h.abort(30)
@@ -33,11 +33,11 @@ func TestSnapshot(t *testing.T) {
 // An object without a ledger that this version can read gets no snapshot.
 func TestSnapshotOfNoLedger(t *testing.T) {
 	for name, hold := range map[string]func(*hub){
-		"no ledger":             func(h *hub) { h.holdIn("status", ""); h.holdIn("copy", "") },
-		"unreadable":            func(h *hub) { h.holdIn("status", "{"); h.holdIn("copy", "junk") },
-		"a later one":           func(h *hub) { h.holdIn("status", `{"format":2,"owner":"uid","seq":90}`) },
-		"a later copy":          func(h *hub) { h.holdIn("copy", `{"format":2,"owner":"uid","seq":90}`) },
-		"that of another owner": func(h *hub) { h.object.UID = "other" },
+		"no ledger":                   func(h *hub) { h.holdIn("status", ""); h.holdIn("copy", "") },
+		"unreadable":                  func(h *hub) { h.holdIn("status", "{"); h.holdIn("copy", "junk") },
+		"a later one":                 func(h *hub) { h.holdIn("status", `{"format":2,"owner":"uid","seq":90}`) },
+		"a later copy":                func(h *hub) { h.holdIn("copy", `{"format":2,"owner":"uid","seq":90}`) },
+		"the ledger of another owner": func(h *hub) { h.object.UID = "other" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(2)
@@ -77,7 +77,7 @@ func TestSnapshotIsReplaced(t *testing.T) {
 	require.NotEqual(t, first, h.object.Annotations[snapshotOf100])
 }
 
-// Snapshots of three versions stay. Those of unlisted versions are removed.
+// Snapshots of three versions are kept. Those of unlisted versions are removed.
 func TestSnapshotsOfThreeVersionsStay(t *testing.T) {
 	h := newHub(2)
 	h.object.Annotations = map[string]string{
@@ -90,10 +90,10 @@ func TestSnapshotsOfThreeVersionsStay(t *testing.T) {
 	require.Equal(t, []string{"v1.1.0", "v1.2.0", "v1.3.0"}, h.snapshots())
 	_, _, ended := h.starts("v1.2.0")
 	require.True(t, ended)
-	require.Equal(t, []string{"v1.1.0"}, h.snapshots(), "what a version took that is newer is not of this state")
+	require.Equal(t, []string{"v1.1.0"}, h.snapshots(), "a snapshot of a newer version does not belong to this state")
 }
 
-// Three snapshots of full ledgers fit beside each other into the 256 KiB of an object's annotations.
+// Three snapshots of full ledgers fit into the 256 KiB of an object's annotations.
 func TestSnapshotIsBounded(t *testing.T) {
 	h := newHub(25)
 	h.decide(func(l *ledger.Ledger) {

@@ -77,15 +77,15 @@ func TestLargestObjectsAreWithinTheBudget(t *testing.T) {
 		edits  []ruletest.Edit
 		denied int
 	}{
-		"300 KB in 300 manifests":                     {[]ruletest.Edit{filled(300, 300*1024, configMap), full}, 0},
-		"as many manifests as are compared":           {[]ruletest.Edit{filled(rule.MaxCompared, limit, configMap), full}, 0},
-		"the same, with the longest names":            {[]ruletest.Edit{filled(rule.MaxCompared, limit, longNamed), full}, 0},
-		"as many manifests as fit into the limit":     {[]ruletest.Edit{filled(limit/90, limit, configMap), full}, 0},
-		"one large manifest":                          {[]ruletest.Edit{filled(1, limit, configMap), full}, 0},
-		"only Secrets":                                {[]ruletest.Edit{filled(limit/90, limit, secret), ruletest.Set("spec.manifestWorkTemplate.manifestConfigs", ""), full}, 0},
-		"as many pairs as are compared, none matches": {[]ruletest.Edit{filled(50, limit, longNamed), manyConfigs(rule.MaxPairs/50, "pods", "*a*b*"), full}, 1},
-		"the same with patterns":                      {[]ruletest.Edit{filled(50, limit, longNamed), manyConfigs(rule.MaxPairs/50, "configmaps", "*0*0*0*0*z"), full}, 1},
-		"as many manifests as fit, none has a name":   {[]ruletest.Edit{filled(limit/90, limit, unnamed), full}, 1},
+		"300 KB in 300 manifests":                      {[]ruletest.Edit{filled(300, 300*1024, configMap), full}, 0},
+		"as many manifests as are compared":            {[]ruletest.Edit{filled(rule.MaxCompared, limit, configMap), full}, 0},
+		"the same, with the longest names":             {[]ruletest.Edit{filled(rule.MaxCompared, limit, longNamed), full}, 0},
+		"as many manifests as fit into the limit":      {[]ruletest.Edit{filled(limit/90, limit, configMap), full}, 0},
+		"one large manifest":                           {[]ruletest.Edit{filled(1, limit, configMap), full}, 0},
+		"only Secrets":                                 {[]ruletest.Edit{filled(limit/90, limit, secret), ruletest.Set("spec.manifestWorkTemplate.manifestConfigs", ""), full}, 0},
+		"as many pairs as are compared, no match":      {[]ruletest.Edit{filled(50, limit, longNamed), manyConfigs(rule.MaxPairs/50, "pods", "*a*b*"), full}, 1},
+		"the same with patterns":                       {[]ruletest.Edit{filled(50, limit, longNamed), manyConfigs(rule.MaxPairs/50, "configmaps", "*0*0*0*0*z"), full}, 1},
+		"as many manifests as fit, all without a name": {[]ruletest.Edit{filled(limit/90, limit, unnamed), full}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			object := ruletest.Build(t, tc.edits...)

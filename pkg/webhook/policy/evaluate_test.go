@@ -33,7 +33,7 @@ func compile(t testing.TB, policy Policy, release *version.Version) compiled {
 	compiler, err := cel.NewCompositedCompiler(environment.MustBaseEnvSet(release))
 	require.NoError(t, err)
 	options := cel.OptionalVariableDeclarations{HasAuthorizer: true}
-	const mode = environment.NewExpressions // Those of that release alone.
+	const mode = environment.NewExpressions // Only the functions of that release.
 	for _, variable := range policy.Spec.Variables {
 		result := compiler.CompileAndStoreVariable(&validating.Variable{Name: variable.Name, Expression: variable.Expression}, options, mode)
 		require.Nil(t, result.Error, "%s: %s", variable.Name, variable.Expression)
@@ -50,7 +50,7 @@ func compile(t testing.TB, policy Policy, release *version.Version) compiled {
 		result := compiler.CompileCELExpression(expression, options, mode)
 		require.Nil(t, result.Error, expression.GetExpression())
 	}
-	// As strict as the API server's, whose errors are answers; here they are failures of the test.
+	// As strict as the API server. There, an error is the answer; here it fails the test.
 	fail := admissionregistrationv1.Fail
 	return compiled{validating.NewValidator(
 		compiler.CompileCondition(validations, options, mode),

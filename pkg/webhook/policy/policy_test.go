@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Every release of Kubernetes that has the kinds supports every function.
+// Every release of Kubernetes that has the kinds supports all functions.
 func TestPoliciesCompile(t *testing.T) {
 	policies := []Policy{Refusals(), Warnings()}
 	for _, file := range []string{"policy-revisions.yaml", "policy-approvals.yaml"} {

@@ -47,11 +47,11 @@ func TestPolicyAndWebhookSayTheSame(t *testing.T) {
 			require.Len(t, want, 1)
 			require.Equal(t, verdict{denied: want}, refusals.judge(t.Context(), old, object))
 			if sample.Rule != &rule.LongName { // A name can't be changed.
-				require.Equal(t, verdict{denied: want}, refusals.judge(t.Context(), flawless, object), "an update that brings it")
+				require.Equal(t, verdict{denied: want}, refusals.judge(t.Context(), flawless, object), "an update that adds the problem")
 			}
 			labelled := ruletest.Build(t, append(sample.New, ruletest.Set("metadata.labels", "{a: b}"), ruletest.Set("spec.paused", "true"))...)
-			require.Empty(t, refusals.judge(t.Context(), object, labelled), "what was there before is in nobody's way")
-			require.Empty(t, refusals.judge(t.Context(), object, flawless), "it can be mended")
+			require.Empty(t, refusals.judge(t.Context(), object, labelled), "an existing problem blocks no update")
+			require.Empty(t, refusals.judge(t.Context(), object, flawless), "the problem can be corrected")
 			deleted := ruletest.Build(t, append(sample.New, ruletest.Set("metadata.deletionTimestamp", `"2026-01-02T03:04:05Z"`))...)
 			require.Empty(t, refusals.judge(t.Context(), flawless, deleted))
 		})

@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const header = `# What an API server refuses and warns about in ManifestWorkReplicaSets, see docs/webhook.md. Made by "make generate" from the table in
+const header = `# The rejections and warnings of an API server about ManifestWorkReplicaSets: see docs/webhook.md. Made by "make generate" from the table in
 # pkg/webhook/rule: don't edit.
 `
 

@@ -31,7 +31,7 @@ func service(namespace, path, ca string) admissionregistrationv1.WebhookClientCo
 	}
 }
 
-// hub returns a client of a hub with these configurations. If may is true, the hub may write ours.
+// hub returns a client of a hub with these configurations. If may is true, the hub has permission to write ours.
 func hub(may bool, configurations ...runtime.Object) *fake.Clientset {
 	client := fake.NewClientset(configurations...)
 	client.PrependReactor("create", "selfsubjectaccessreviews", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -76,7 +76,7 @@ func TestNothingToKeep(t *testing.T) {
 		"no right":              {hub(false, theirs, ours), ""},
 		"not registered":        {hub(true, theirs), ""},
 		"no operator":           {hub(true, ours), "which OCM's operator creates"},
-		"no CA yet":             {hub(true, ours, configuration(registration.Theirs, service("a", webhook.WorkPath, ""))), "has no CA yet"},
+		"without a CA":          {hub(true, ours, configuration(registration.Theirs, service("a", webhook.WorkPath, ""))), "has no CA yet"},
 		"an empty registration": {hub(true, theirs, &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: registration.Ours}}), "apply deploy/webhooks again"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,5 +104,5 @@ func TestFollowsURLs(t *testing.T) {
 	require.Error(t, err)
 	patch, err = registration.Follow(configuration(registration.Theirs, service("a", webhook.WorkPath, "ca")), configuration(registration.Ours, service("a", "", "ca")))
 	require.NoError(t, err)
-	require.Contains(t, string(patch), `"path":"`+webhook.ReplicaSetPath+`"`, "a path that is missing is added")
+	require.Contains(t, string(patch), `"path":"`+webhook.ReplicaSetPath+`"`, "a missing path is added")
 }

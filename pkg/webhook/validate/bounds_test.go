@@ -23,7 +23,7 @@ func unnamed(n int, content string) []workv1.Manifest {
 	return manifests
 }
 
-// TestSizeComesFirst: what is too large is refused for that alone, and nothing in it is read.
+// TestSizeComesFirst: manifests that are too large are rejected for their size alone, and none of them is parsed.
 func TestSizeComesFirst(t *testing.T) {
 	large := unnamed(3, strings.Repeat("x", size))
 	verdict := Work(nil, work(large...), Limits{ManifestBytes: size})
@@ -31,7 +31,8 @@ func TestSizeComesFirst(t *testing.T) {
 	require.ErrorContains(t, verdict.Errors[0], sizeProblem)
 }
 
-// TestRatchetUnderTheSize: what was wrong with manifests that were too large is no new problem of those that are left.
+// TestRatchetUnderTheSize: if an update reduces manifests that were too large, the existing problems of the remaining manifests are not
+// new.
 func TestRatchetUnderTheSize(t *testing.T) {
 	small, large := unnamed(1, ""), unnamed(3, strings.Repeat("x", size))
 	verdict := Work(work(append(small, large...)...), work(small...), limit)
@@ -40,7 +41,7 @@ func TestRatchetUnderTheSize(t *testing.T) {
 	require.Contains(t, verdict.Warnings[0], nameProblem)
 }
 
-// TestRatchetTellsIntegersApart: a bad manifest with another integer is another one, also above 2^53.
+// TestRatchetTellsIntegersApart: a bad manifest with a different integer is a different manifest, even above 2^53.
 func TestRatchetTellsIntegersApart(t *testing.T) {
 	bad := func(digit int) *workv1.ManifestWork {
 		return work(manifest(fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"a"},"n":900719925474099%d}`, digit)))
@@ -49,7 +50,7 @@ func TestRatchetTellsIntegersApart(t *testing.T) {
 	require.Len(t, Work(bad(2), bad(3), limit).Errors, 1)
 }
 
-// TestFewProblemsAreNamed: ten, and how many more there are.
+// TestFewProblemsAreNamed: ten problems are named, and the rest are counted.
 func TestFewProblemsAreNamed(t *testing.T) {
 	wide := Limits{ManifestBytes: 1 << 20}
 	many := work(unnamed(25, "")...)
@@ -59,7 +60,7 @@ func TestFewProblemsAreNamed(t *testing.T) {
 		require.EqualError(t, err, fmt.Sprintf("spec.workload.manifests[%d]: Invalid value: %s", i, nameProblem))
 	}
 	require.EqualError(t, verdict.Errors[10], "spec: Invalid value: 15 more problems are not listed here: fix these first")
-	require.Len(t, Work(nil, work(unnamed(10, "")...), wide).Errors, 10, "all of them")
+	require.Len(t, Work(nil, work(unnamed(10, "")...), wide).Errors, 10, "all problems")
 
 	more := many.DeepCopy()
 	more.Spec.Workload.Manifests = append(more.Spec.Workload.Manifests, configMap("a"))
@@ -82,10 +83,10 @@ func TestBounded(t *testing.T) {
 		before := err.Error()
 		short := bounded(err)
 		require.LessOrEqual(t, len([]rune(short.Error())), maxDetail+maxQuoted+50)
-		require.Equal(t, before, err.Error(), "it belongs to the caller")
+		require.Equal(t, before, err.Error(), "the error belongs to the caller")
 	}
 	require.Equal(t, strings.Repeat("é", 3)+"…", cut(long, 3))
-	require.Equal(t, "é", cut("é", 1), "as long as it may be")
+	require.Equal(t, "é", cut("é", 1), "exactly as long as allowed")
 	require.Equal(t, field.Invalid(path, int32(-1), "short"), bounded(field.Invalid(path, int32(-1), "short")))
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/ruletest"
 )
 
-// size is how many bytes the manifests may have.
+// size is the maximum size of the manifests in bytes.
 const size = 2000
 
 var limit = Limits{ManifestBytes: size}
@@ -19,13 +19,13 @@ var limit = Limits{ManifestBytes: size}
 // edit changes an object in place.
 type edit = ruletest.Edit
 
-// build makes a flawless object and edits it.
+// build returns a valid object after the edits.
 func build(t *testing.T, edits ...edit) *unstructured.Unstructured {
 	t.Helper()
 	return ruletest.Build(t, edits...)
 }
 
-// set puts a value, given in YAML, at a path such as "spec.placementRefs.0.name". An empty value removes it.
+// set sets the field at a path such as "spec.placementRefs.0.name" to a value in YAML. An empty value removes the field.
 func set(path, value string) edit { return ruletest.Set(path, value) }
 
 func messages(errs field.ErrorList) []string {

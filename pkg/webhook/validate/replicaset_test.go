@@ -15,7 +15,7 @@ const (
 
 func longName(value string) edit { return set("metadata.name", strings.Repeat(value, 56)) }
 
-// refsTo is a list of placementRefs to n Placements.
+// refsTo returns a list of placementRefs to n Placements.
 func refsTo(n int) string {
 	names := make([]string, n)
 	for i := range names {
@@ -24,8 +24,8 @@ func refsTo(n int) string {
 	return "[" + strings.Join(names, ", ") + "]"
 }
 
-// Everything that is refused, and in which words. What is wrong when an object is created is let through, with a reminder, when it was
-// there before: see TestRatchet.
+// All rejections, and their texts. A problem that is rejected when an object is created only causes a warning if it existed before the
+// update: see TestRatchet.
 var broken = map[string]struct {
 	edits []edit
 	want  []string
@@ -194,13 +194,13 @@ func TestReplicaSetCreate(t *testing.T) {
 			object := build(t, tc.edits...)
 			verdict := ReplicaSet(nil, object, limit)
 			require.Equal(t, tc.want, messages(verdict.Errors))
-			require.Empty(t, verdict.Warnings, "the errors come first")
-			require.Equal(t, build(t, tc.edits...), object, "it belongs to the caller")
+			require.Empty(t, verdict.Warnings, "errors come first")
+			require.Equal(t, build(t, tc.edits...), object, "the slice belongs to the caller")
 		})
 	}
 }
 
-// An update is refused for what it breaks, as a creation is. A name can't be changed.
+// An update is rejected for the problems that it adds, like a creation. A name can't be changed.
 func TestReplicaSetUpdateThatBreaks(t *testing.T) {
 	for name, tc := range broken {
 		if name == "a name that is too long for the label" {
@@ -212,7 +212,7 @@ func TestReplicaSetUpdateThatBreaks(t *testing.T) {
 	}
 }
 
-// TestRatchet: whatever is wrong with an object never stands in the way of a change of something else.
+// TestRatchet: an existing problem of an object never blocks a change of anything else.
 func TestRatchet(t *testing.T) {
 	finalizer := set("metadata.finalizers", "[work.open-cluster-management.io/manifest-work-cleanup]")
 	for name, tc := range broken {
@@ -233,19 +233,19 @@ func TestRatchet(t *testing.T) {
 			reminders(t, with(t, set("metadata.labels", "{a: b}")))
 			reminders(t, with(t, set("spec.cascadeDeletionPolicy", "Foreground")))
 			verdict := ReplicaSet(build(t, tc.edits...), build(t), limit)
-			require.Empty(t, verdict.Errors, "it can be mended")
+			require.Empty(t, verdict.Errors, "the problem can be corrected")
 			require.Empty(t, verdict.Warnings)
 		})
 		t.Run(name+", being deleted", func(t *testing.T) {
 			deleted := set("metadata.deletionTimestamp", `"2026-01-01T00:00:00Z"`)
 			verdict := ReplicaSet(build(t, append(tc.edits, finalizer, deleted)...), build(t, append(tc.edits, deleted)...), limit)
 			require.Empty(t, verdict.Errors)
-			require.Empty(t, verdict.Warnings, "nobody is left to read them")
+			require.Empty(t, verdict.Warnings, "no user would read them")
 		})
 	}
 }
 
-// What moved is not new, and what was changed for something as bad is.
+// A problem that moved is not new. A problem that replaces another one is.
 func TestRatchetTellsOldFromNew(t *testing.T) {
 	third := set("spec.placementRefs.2", "{name: third, rolloutStrategy: {type: All, all: {progressDeadline: 5m}}}")
 	soak, deadline := set("spec.placementRefs.2.rolloutStrategy.progressive.minSuccessTime", "soon"), set("spec.placementRefs.2.rolloutStrategy.all.progressDeadline", "0s")
@@ -259,22 +259,22 @@ func TestRatchetTellsOldFromNew(t *testing.T) {
 		old, new []edit
 		refused  bool
 	}{
-		"the refs before it went away":       {[]edit{third, soak, deadline}, []edit{third0}, false},
-		"another deadline that is none":      {[]edit{set(firstProgressive+".progressDeadline", "0s")}, []edit{set(firstProgressive+".progressDeadline", "0m")}, true},
-		"another soak that is none":          {[]edit{set(firstProgressive+".minSuccessTime", "now")}, []edit{set(firstProgressive+".minSuccessTime", "then")}, true},
-		"the same in another ref":            {[]edit{set(firstProgressive+".minSuccessTime", "now")}, []edit{set("spec.placementRefs.1.rolloutStrategy.all.minSuccessTime", "now")}, true},
-		"a sound field beside a broken one":  {[]edit{set(firstProgressive+".minSuccessTime", "now")}, []edit{set(firstProgressive, "{minSuccessTime: now, maxConcurrency: 7}")}, false},
-		"fewer, and still too many":          {[]edit{set("spec.placementRefs", refsTo(70))}, []edit{set("spec.placementRefs", refsTo(66))}, false},
-		"one more of a placement":            {[]edit{set("spec.placementRefs", "[{name: a}, {name: a}]")}, []edit{set("spec.placementRefs", "[{name: a}, {name: a}, {name: a}]")}, true},
-		"doubled placements, in other order": {[]edit{set("spec.placementRefs", "[{name: a}, {name: b}, {name: a}]")}, []edit{set("spec.placementRefs", "[{name: b}, {name: a}, {name: a}]")}, false},
-		"a manifest before a bad one":        {[]edit{set(manifestsOf, "["+unnamed+"]")}, []edit{set(manifestsOf, "["+a+", "+unnamed+"]")}, false},
-		"a bad manifest that changes":        {[]edit{set(manifestsOf, "["+unnamed+"]")}, []edit{set(manifestsOf, "["+other+"]")}, true},
-		"two that were the same, moved":      {[]edit{set(manifestsOf, "["+a+", "+a+"]")}, []edit{set(manifestsOf+".2", a), set(manifestsOf+".0", a)}, false},
-		"a third that is the same":           {[]edit{set(manifestsOf, "["+a+", "+a+"]")}, []edit{set(manifestsOf, "["+a+", "+a+", "+a+"]")}, true},
-		"a rule that still has no manifest":  {[]edit{set(rulesOf, noPod)}, []edit{set(rulesOf, noPod), set(manifestsOf+".1", a)}, false},
-		"a rule that moves":                  {[]edit{set(rulesOf, noPod)}, []edit{set(rulesOf, somePod), set("spec.manifestWorkTemplate.manifestConfigs.1", noPod)}, false},
-		"another rule without a manifest":    {[]edit{set(rulesOf, noPod)}, []edit{set(rulesOf, strings.ReplaceAll(noPod, "web", "other"))}, true},
-		"still too large":                    {[]edit{set(manifestsOf+".1.data.large", strings.Repeat("x", 2*size))}, []edit{set(manifestsOf+".1.data.large", strings.Repeat("x", size))}, true},
+		"the refs before it were removed":        {[]edit{third, soak, deadline}, []edit{third0}, false},
+		"another invalid deadline":               {[]edit{set(firstProgressive+".progressDeadline", "0s")}, []edit{set(firstProgressive+".progressDeadline", "0m")}, true},
+		"another invalid soak":                   {[]edit{set(firstProgressive+".minSuccessTime", "now")}, []edit{set(firstProgressive+".minSuccessTime", "then")}, true},
+		"the same in another ref":                {[]edit{set(firstProgressive+".minSuccessTime", "now")}, []edit{set("spec.placementRefs.1.rolloutStrategy.all.minSuccessTime", "now")}, true},
+		"a valid field beside an invalid one":    {[]edit{set(firstProgressive+".minSuccessTime", "now")}, []edit{set(firstProgressive, "{minSuccessTime: now, maxConcurrency: 7}")}, false},
+		"fewer, and still too many":              {[]edit{set("spec.placementRefs", refsTo(70))}, []edit{set("spec.placementRefs", refsTo(66))}, false},
+		"one more ref to a placement":            {[]edit{set("spec.placementRefs", "[{name: a}, {name: a}]")}, []edit{set("spec.placementRefs", "[{name: a}, {name: a}, {name: a}]")}, true},
+		"duplicate placements, in another order": {[]edit{set("spec.placementRefs", "[{name: a}, {name: b}, {name: a}]")}, []edit{set("spec.placementRefs", "[{name: b}, {name: a}, {name: a}]")}, false},
+		"a manifest before a bad one":            {[]edit{set(manifestsOf, "["+unnamed+"]")}, []edit{set(manifestsOf, "["+a+", "+unnamed+"]")}, false},
+		"a bad manifest that changes":            {[]edit{set(manifestsOf, "["+unnamed+"]")}, []edit{set(manifestsOf, "["+other+"]")}, true},
+		"two duplicates, moved":                  {[]edit{set(manifestsOf, "["+a+", "+a+"]")}, []edit{set(manifestsOf+".2", a), set(manifestsOf+".0", a)}, false},
+		"a third duplicate":                      {[]edit{set(manifestsOf, "["+a+", "+a+"]")}, []edit{set(manifestsOf, "["+a+", "+a+", "+a+"]")}, true},
+		"a rule that still has no manifest":      {[]edit{set(rulesOf, noPod)}, []edit{set(rulesOf, noPod), set(manifestsOf+".1", a)}, false},
+		"a rule that moves":                      {[]edit{set(rulesOf, noPod)}, []edit{set(rulesOf, somePod), set("spec.manifestWorkTemplate.manifestConfigs.1", noPod)}, false},
+		"another rule without a manifest":        {[]edit{set(rulesOf, noPod)}, []edit{set(rulesOf, strings.ReplaceAll(noPod, "web", "other"))}, true},
+		"still too large":                        {[]edit{set(manifestsOf+".1.data.large", strings.Repeat("x", 2*size))}, []edit{set(manifestsOf+".1.data.large", strings.Repeat("x", size))}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Empty(t, ReplicaSet(build(t, tc.old...), build(t, tc.old...), limit).Errors)
@@ -285,7 +285,7 @@ func TestRatchetTellsOldFromNew(t *testing.T) {
 	}
 }
 
-// TestLongNamesAreAllowed: a webhook of a hub with --owner-key-hash refuses no long name.
+// TestLongNamesAreAllowed: the webhook of a hub with --owner-key-hash rejects no long names.
 func TestLongNamesAreAllowed(t *testing.T) {
 	within := limit
 	require.Len(t, ReplicaSet(nil, build(t, longName("n")), within).Errors, 1)
@@ -293,8 +293,8 @@ func TestLongNamesAreAllowed(t *testing.T) {
 	require.Empty(t, ReplicaSet(nil, build(t, longName("n")), within).Errors)
 }
 
-// TestManifestConfigsAreBounded: too many manifestConfigs for the manifests are an error of the field, and an object that was stored with more
-// stays writable.
+// TestManifestConfigsAreBounded: too many manifestConfigs for the manifests are an error of the field. An object that was stored with
+// more stays writable.
 func TestManifestConfigsAreBounded(t *testing.T) {
 	large := Limits{ManifestBytes: 1 << 20}
 	of := func(manifests, configs int) []edit {
@@ -317,8 +317,8 @@ func TestManifestConfigsAreBounded(t *testing.T) {
 	require.Empty(t, ReplicaSet(build(t, crowded...), build(t, append(crowded, set("spec.revisionHistoryLimit", "3"))...), large).Errors)
 }
 
-// TestManifestThatRulesAreForGoes: an update that removes the manifest of a manifestConfig is refused. An object that was stored with such a
-// manifestConfig stays writable, and its users are reminded.
+// TestManifestThatRulesAreForGoes: an update that removes the manifest of a manifestConfig is rejected. An object that was stored with
+// such a manifestConfig stays writable, and its users get a warning.
 func TestManifestThatRulesAreForGoes(t *testing.T) {
 	rules := set("spec.manifestWorkTemplate.manifestConfigs.0.resourceIdentifier", "{resource: configmaps, namespace: default, name: b}")
 	gone := set(manifestsOf, "[{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}]")
@@ -333,7 +333,7 @@ func TestManifestThatRulesAreForGoes(t *testing.T) {
 	require.Contains(t, verdict.Warnings[0], want)
 }
 
-// What a user can send never makes the webhook panic.
+// No input of a user makes the webhook panic.
 func TestReplicaSetOfAnyShape(t *testing.T) {
 	for _, path := range []string{
 		"metadata", "spec", "spec.placementRefs", "spec.placementRefs.0", "spec.placementRefs.0.name", "spec.placementRefs.0.rolloutStrategy",

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSurprises: a spec that the API server accepts, and that does not do what its author expects, is warned about.
+// TestSurprises: if the API server accepts a spec that does not do what its author expects, the webhook warns.
 func TestSurprises(t *testing.T) {
 	const rules = "spec.manifestWorkTemplate.manifestConfigs"
 	noRules := "spec.manifestWorkTemplate.manifestConfigs: without a conditionRule for Progressing or Degraded a cluster succeeds as soon as " +
@@ -21,11 +21,11 @@ func TestSurprises(t *testing.T) {
 			[]string{"spec.placementRefs[0].rolloutStrategy: AbortAll does not abort because of late or degraded clusters while " +
 				"progressDeadline is None: set a progressDeadline such as 10m"},
 		},
-		"no deadline and no AbortAll":    {[]edit{set("spec.placementRefs.1.rolloutStrategy.all.progressDeadline", "None")}, nil},
-		"AbortAll and no rules":          {[]edit{set(rules, "")}, []string{noRules}},
-		"AbortAll and a rule for others": {[]edit{set(rules+".0.conditionRules.0.condition", "Complete")}, []string{noRules}},
-		"AbortAll and a rule for health": {[]edit{set(rules+".0.conditionRules.0.condition", "Degraded")}, nil},
-		"no AbortAll and no rules":       {[]edit{set(rules, ""), set("spec.placementRefs.0.rolloutStrategy.failureStrategy", "")}, nil},
+		"neither a deadline nor AbortAll": {[]edit{set("spec.placementRefs.1.rolloutStrategy.all.progressDeadline", "None")}, nil},
+		"AbortAll and no rules":           {[]edit{set(rules, "")}, []string{noRules}},
+		"AbortAll and a rule for others":  {[]edit{set(rules+".0.conditionRules.0.condition", "Complete")}, []string{noRules}},
+		"AbortAll and a rule for health":  {[]edit{set(rules+".0.conditionRules.0.condition", "Degraded")}, nil},
+		"neither AbortAll nor rules":      {[]edit{set(rules, ""), set("spec.placementRefs.0.rolloutStrategy.failureStrategy", "")}, nil},
 		"AbortAll, all may fail": {
 			[]edit{set(firstProgressive+".maxFailures", "100%")},
 			[]string{"spec.placementRefs[0].rolloutStrategy: AbortAll never aborts while maxFailures tolerates the failure of every cluster: use less than 100%"},
@@ -40,7 +40,7 @@ func TestSurprises(t *testing.T) {
 				set("spec.preserveResourcesOnDeletion", "true"),
 				set("spec.manifestWorkTemplate.deleteOption", "{propagationPolicy: Foreground, ttlSecondsAfterFinished: 60}"),
 			},
-			nil, // OCM's garbage collection leaves the works of a ManifestWorkReplicaSet alone.
+			nil, // OCM's garbage collection ignores the works of a ManifestWorkReplicaSet.
 		},
 		"workloads stay": {[]edit{set("spec.preserveResourcesOnDeletion", "true")}, nil},
 		"WhenAvailable, and everything is orphaned": {
@@ -54,11 +54,11 @@ func TestSurprises(t *testing.T) {
 			},
 			[]string{"spec.pruneStrategy: WhenAvailable keeps nothing: the new revision has a condition rule for Complete, and agents apply no new spec of a completed work"},
 		},
-		"WhenAvailable":                       {[]edit{set("spec.pruneStrategy", "WhenAvailable")}, nil},
-		"Immediate, and all that is orphaned": {[]edit{set("spec.manifestWorkTemplate.deleteOption", "{propagationPolicy: Orphan}")}, nil},
+		"WhenAvailable":                         {[]edit{set("spec.pruneStrategy", "WhenAvailable")}, nil},
+		"Immediate, and everything is orphaned": {[]edit{set("spec.manifestWorkTemplate.deleteOption", "{propagationPolicy: Orphan}")}, nil},
 		"a Secret": {
 			[]edit{set(manifestsOf+".1", "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: default}, data: {password: c2VjcmV0}}")},
-			[]string{"spec.manifestWorkTemplate.workload.manifests[1]: everyone who may read ControllerRevisions, as the role view may, can read this Secret, " +
+			[]string{"spec.manifestWorkTemplate.workload.manifests[1]: everyone with permission to read ControllerRevisions, as in the role view, can read this Secret, " +
 				"even after it is removed: use an ExternalSecret, a SealedSecret or the name of a Secret that the clusters have"},
 		},
 		"a sealed one": {[]edit{set(manifestsOf+".1", "{apiVersion: bitnami.com/v1alpha1, kind: SealedSecret, metadata: {name: a, namespace: default}}")}, nil},
@@ -72,16 +72,16 @@ func TestSurprises(t *testing.T) {
 			verdict := ReplicaSet(nil, object, limit)
 			require.Empty(t, messages(verdict.Errors))
 			require.Equal(t, tc.want, verdict.Warnings)
-			require.Equal(t, tc.want, ReplicaSet(build(t, set("spec.revisionHistoryLimit", "3")), object, limit).Warnings, "an update of the spec says it too")
-			require.Empty(t, ReplicaSet(object, build(t, append(tc.edits, set("metadata.labels", "{a: b}"))...), limit).Warnings, "and no other")
+			require.Equal(t, tc.want, ReplicaSet(build(t, set("spec.revisionHistoryLimit", "3")), object, limit).Warnings, "an update of the spec warns, too")
+			require.Empty(t, ReplicaSet(object, build(t, append(tc.edits, set("metadata.labels", "{a: b}"))...), limit).Warnings, "and other updates do not")
 			for _, warning := range tc.want {
-				require.LessOrEqual(t, len(warning), 256, "API servers cut warnings there")
+				require.LessOrEqual(t, len(warning), 256, "API servers cut warnings at this length")
 			}
 		})
 	}
 }
 
-// TestDropsBeyondTheBounds: an update that drops more than WhenAvailable can keep is told which field is too large.
+// TestDropsBeyondTheBounds: if an update drops more than WhenAvailable can keep, the warning names the field that is too large.
 func TestDropsBeyondTheBounds(t *testing.T) {
 	keeps := set("spec.pruneStrategy", "WhenAvailable")
 	large := func(name string) edit {
@@ -90,12 +90,12 @@ func TestDropsBeyondTheBounds(t *testing.T) {
 	warnings := ReplicaSet(build(t, keeps, large("b")), build(t, keeps, large("c")), limit).Warnings
 	require.Equal(t, []string{"spec.pruneStrategy: WhenAvailable keeps nothing: spec.manifestWorkTemplate.workload.manifests of the new revision and the dropped objects " +
 		"have more than 2000 bytes together: drop fewer objects at a time"}, warnings)
-	require.LessOrEqual(t, len(warnings[0]), 256, "API servers cut warnings there")
+	require.LessOrEqual(t, len(warnings[0]), 256, "API servers cut warnings at this length")
 	require.Empty(t, ReplicaSet(build(t, large("b")), build(t, large("c")), limit).Warnings, "Immediate keeps nothing anyway")
 	require.Empty(t, ReplicaSet(build(t, keeps, large("b")), build(t, keeps), limit).Warnings)
 }
 
-// TestWhatCannotBeTakenBack: an update is told what its rollout loses, and with AbortAll what an abort would lose.
+// TestWhatCannotBeTakenBack: the warnings about an update name the losses in its rollout and, with AbortAll, in an abort.
 func TestWhatCannotBeTakenBack(t *testing.T) {
 	object := func(kind string) edit {
 		return set(manifestsOf+".1", "{apiVersion: v1, kind: "+kind+", metadata: {name: a"+strings.Repeat("b", 200)+"}}")
@@ -119,7 +119,7 @@ func TestWhatCannotBeTakenBack(t *testing.T) {
 			}
 			require.Len(t, warnings, 1)
 			require.True(t, strings.HasPrefix(warnings[0], tc.want), warnings[0])
-			require.LessOrEqual(t, len(warnings[0]), 256, "API servers cut warnings there")
+			require.LessOrEqual(t, len(warnings[0]), 256, "API servers cut warnings at this length")
 			require.Empty(t, ReplicaSet(nil, build(t, tc.after...), limit).Warnings, "nothing is lost when an object is created")
 		})
 	}

@@ -42,7 +42,7 @@ func TestWork(t *testing.T) {
 			nil, work(configMap("a"), unnamed),
 			[]string{"spec.workload.manifests[1]: Invalid value: name must be set in manifest"}, 0,
 		},
-		"the same twice": {
+		"a duplicate": {
 			nil, work(configMap("a"), configMap("b"), configMap("a")),
 			[]string{"spec.workload.manifests[2]: Invalid value: duplicate manifest: v1 ConfigMap default/a is already listed as spec.workload.manifests[0]: remove one of the two"}, 0,
 		},
@@ -57,10 +57,10 @@ func TestWork(t *testing.T) {
 			[]string{"spec.workload.manifests: Invalid value: the size of manifests is 2081 bytes which exceeds the 2000 limit: " +
 				"put some of them into another object, or raise --manifestLimit of the webhook"}, 0,
 		},
-		"a good one that turns bad":           {work(configMap("a")), work(), []string{"spec.workload.manifests: Required value: manifests should not be empty: name at least one object to apply"}, 0},
-		"a bad one whose metadata changes":    {work(large), work(large), nil, 0},
-		"a bad one where another thing moves": {work(unnamed), work(configMap("a"), unnamed), nil, 1},
-		"a bad one that is mended":            {work(unnamed), work(configMap("a")), nil, 0},
+		"a good one that turns bad":        {work(configMap("a")), work(), []string{"spec.workload.manifests: Required value: manifests should not be empty: name at least one object to apply"}, 0},
+		"a bad one whose metadata changes": {work(large), work(large), nil, 0},
+		"a bad one, another field changes": {work(unnamed), work(configMap("a"), unnamed), nil, 1},
+		"a bad one that is corrected":      {work(unnamed), work(configMap("a")), nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			verdict := Work(tc.old, tc.work, limit)
@@ -79,7 +79,7 @@ func executedAs(namespace, name string) *workv1.ManifestWork {
 	return out
 }
 
-// TestExecutorReview says when somebody is asked about, and about which account.
+// TestExecutorReview checks when a review is requested, and for which account.
 func TestExecutorReview(t *testing.T) {
 	nameless := executedAs("", "")
 	nameless.Spec.Executor.Subject.ServiceAccount = nil
@@ -93,17 +93,17 @@ func TestExecutorReview(t *testing.T) {
 		want       string
 		err        string
 	}{
-		"made with an executor":                      {nil, admin, false, "system:serviceaccount:default:admin", ""},
-		"made without one":                           {nil, plain, false, "", ""},
-		"made without one, which is asked about":     {nil, plain, true, "system:serviceaccount::klusterlet-work-sa", ""},
+		"created with an executor":                   {nil, admin, false, "system:serviceaccount:default:admin", ""},
+		"created without one":                        {nil, plain, false, "", ""},
+		"created without one, which is reviewed":     {nil, plain, true, "system:serviceaccount::klusterlet-work-sa", ""},
 		"another executor":                           {executedAs("default", "guest"), admin, false, "system:serviceaccount:default:admin", ""},
-		"an executor comes":                          {plain, admin, false, "system:serviceaccount:default:admin", ""},
-		"the executor goes":                          {admin, plain, false, "", ""},
-		"the executor goes, which is asked about":    {admin, plain, true, "system:serviceaccount::klusterlet-work-sa", ""},
+		"an executor is added":                       {plain, admin, false, "system:serviceaccount:default:admin", ""},
+		"the executor is removed":                    {admin, plain, false, "", ""},
+		"the executor is removed, which is reviewed": {admin, plain, true, "system:serviceaccount::klusterlet-work-sa", ""},
 		"everything but the executor changes":        {admin, relabelled, true, "", ""},
-		"nothing changes, and there is none":         {plain, plain, true, "", ""},
-		"made with one that names no account":        {nil, nameless, false, "", "spec.executor.subject.serviceAccount: Required value: name the service account that applies the manifests"},
-		"one that always was there names no account": {nameless, nameless.DeepCopy(), true, "", ""},
+		"nothing changes, without an executor":       {plain, plain, true, "", ""},
+		"created with one that names no account":     {nil, nameless, false, "", "spec.executor.subject.serviceAccount: Required value: name the service account that applies the manifests"},
+		"an existing one names no account":           {nameless, nameless.DeepCopy(), true, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			user := authenticationv1.UserInfo{

@@ -30,7 +30,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	driver := flag.String("driver", "mqtt", "what it speaks: mqtt or grpc")
+	driver := flag.String("driver", "mqtt", "the protocol: mqtt or grpc")
 	address := flag.String("listen", "127.0.0.1:1883", "the address to listen on")
 	flag.Parse()
 	switch *driver {

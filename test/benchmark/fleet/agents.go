@@ -192,7 +192,7 @@ func (a *agent) receive(_ context.Context, work *workv1.ManifestWork) error {
 func (g *Agents) publish(ctx context.Context, at cache.ObjectName, status *workv1.ManifestWorkStatus) error {
 	var i int
 	if _, err := fmt.Sscanf(at.Namespace, clusterFormat, &i); err != nil {
-		return fmt.Errorf("%s is no cluster of this fleet: %w", at.Namespace, err)
+		return fmt.Errorf("%s is not a cluster of this fleet: %w", at.Namespace, err)
 	}
 	a := g.clients[i]
 	a.mu.Lock()

@@ -215,7 +215,7 @@ func patchStatus(client rest.Interface) func(context.Context, cache.ObjectName, 
 	}
 }
 
-// Touch makes an agent repeat its report in other words: an event that changes nothing.
+// Touch makes an agent repeat its report with another message: an event that changes nothing.
 func (f *Fleet) Touch(ctx context.Context, cluster, name string) error {
 	// If a status is exactly the same, the API server writes nothing and sends no event.
 	return f.change(ctx, cluster, name, func(known *work) {
@@ -235,7 +235,7 @@ func (f *Fleet) change(ctx context.Context, cluster, name string, change func(*w
 	known := f.works[at.String()]
 	if known == nil || len(known.status.Conditions) == 0 {
 		f.mu.Unlock()
-		return fmt.Errorf("there is no work %s that its agent has answered for", at)
+		return fmt.Errorf("the agent has not reported on a work %s", at)
 	}
 	change(known)
 	status := known.status.DeepCopy()

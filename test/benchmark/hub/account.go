@@ -27,7 +27,7 @@ func (p *Plane) account(ctx context.Context, name string) (*rest.Config, error) 
 	meta := metav1.ObjectMeta{Name: name, Namespace: sandbox.HubNamespace}
 	_, err = client.CoreV1().ServiceAccounts(meta.Namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("making the ServiceAccount %s: %w", name, err)
+		return nil, fmt.Errorf("creating the ServiceAccount %s: %w", name, err)
 	}
 	_, err = client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "bench-" + name},
@@ -35,7 +35,7 @@ func (p *Plane) account(ctx context.Context, name string) (*rest.Config, error) 
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: meta.Name, Namespace: meta.Namespace}},
 	}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("giving the ServiceAccount %s its rights: %w", name, err)
+		return nil, fmt.Errorf("granting permissions to the ServiceAccount %s: %w", name, err)
 	}
 	config, err := p.server.ServiceAccountConfig(ctx, meta.Namespace, name)
 	if err != nil {

@@ -9,5 +9,5 @@ import (
 
 // CPU works on Linux only.
 func CPU(int) (time.Duration, error) {
-	return 0, errors.New("the benchmark reads the CPU clock and the memory of processes as Linux gives them: run it on Linux")
+	return 0, errors.New("the benchmark reads the CPU clock and the memory of processes from Linux: run it on Linux")
 }

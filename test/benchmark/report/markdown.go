@@ -15,21 +15,21 @@ var scenarios = []string{
 // Markdown returns the report of a run.
 func (r *Run) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s. Agents answer after %s, and ours believes a success after it has seen it for %s.\n",
+	fmt.Fprintf(&b, "%s, %s. Agents report after %s, and ours counts a success after it has lasted for %s.\n",
 		r.Began.Format("2 January 2006"), r.Machine, seconds(r.Delay), seconds(r.Settle))
 	if r.Broker != "" {
 		fmt.Fprintf(&b, "Works travel over %s.\n", r.Broker)
 	}
 	fmt.Fprintf(&b, "Made by `%s`.\n\n", r.Command)
-	b.WriteString("CPU is user and system time of the controller's process until it rests; times run from the write that sets a scenario off, " +
-		"for an abort from the end of the deadline of the cluster that is one failure too many. ")
+	b.WriteString("CPU is the user and system time of the controller's process until it is idle. Times start at the write that triggers a scenario or, " +
+		"for an abort, at the end of the deadline of the cluster whose failure exceeds the limit. ")
 	if r.Broker != "" {
-		b.WriteString("If the hub is restarted, CPU and memory are those of the new process, and for a restart at rest times run from its start. " +
-			"A write is the moment at which the agent has the work. \"Messages\" are those that brought works to agents and reports to the hub. ")
+		b.WriteString("If the hub is restarted, CPU and memory are those of the new process, and if it is restarted on an idle fleet, times start at its start. " +
+			"A write is the moment at which the agent has the work. \"Messages\" are the events that bring works to agents and reports to the hub. ")
 	}
 	b.WriteString("\n\n")
 	r.writeFigures(&b)
-	b.WriteString("\n\"Works\", \"status\" and \"other\" are requests of the controller that write ManifestWorks, the status of ManifestWorkReplicaSets, and all others but watches.\n")
+	b.WriteString("\n\"Works\", \"status\" and \"other\" are requests of the controller that write ManifestWorks, that write the status of ManifestWorkReplicaSets, and all others except watches.\n")
 	return b.String()
 }
 

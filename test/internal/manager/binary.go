@@ -7,4 +7,4 @@ import "os"
 func Binary() string { return os.Getenv("WORK_BINARY") }
 
 // NotWithABinary is the message of a test that requires a manager in its own process, or flags that OCM's manager does not have.
-const NotWithABinary = "WORK_BINARY is set, and this test needs this project's hub: name it in -skip"
+const NotWithABinary = "WORK_BINARY is set, and this test needs this project's hub: add the test to -skip"

@@ -1,5 +1,5 @@
-// Package mqttagent carries the events of simulated agents over MQTT. sdk-go's own transport (v1.3.0) can deadlock when it is closed while
-// a message arrives (docs/contributing/upstream.md). Its agent then receives nothing any more.
+// Package mqttagent carries the events of simulated agents over MQTT. sdk-go's own transport (v1.3.0) can deadlock when it is closed
+// while a message arrives (docs/contributing/upstream.md). Its agent then receives no more messages.
 package mqttagent
 
 import (

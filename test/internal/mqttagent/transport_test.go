@@ -77,7 +77,7 @@ func closesWhileRouting(t *testing.T, server *mochi.Server, transport options.Cl
 			}
 		}
 		return false
-	}, moment, time.Millisecond, "the agent takes no more messages within %s", moment)
+	}, moment, time.Millisecond, "the buffer of the transport is not full within %s", moment)
 	closed := make(chan struct{})
 	go func() {
 		_ = transport.Close(t.Context())
@@ -102,7 +102,7 @@ func TestSDKTransportWaitsForItself(t *testing.T) {
 			return
 		}
 	}
-	t.Fatalf("sdk-go's MQTT transport closed %d times out of %d while messages arrived: it is repaired. Remove this package, its description in "+
+	t.Fatalf("sdk-go's MQTT transport closed %d times out of %d while messages arrived: it is fixed. Remove this package, its description in "+
 		"docs/contributing/upstream.md, and the advice to restart deaf agents in docs/cloudevents.md for agents with this sdk-go", tries, tries)
 }
 

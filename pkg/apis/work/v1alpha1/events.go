@@ -38,8 +38,8 @@ const (
 	// EventResumed means that spec.paused is no longer true, and that the hub continues with the changes that it held back.
 	EventResumed = "Resumed"
 
-	// EventClustersUnavailable is a warning: the hub may not read ManagedClusters, so it can't distinguish clusters that are away from
-	// clusters that are no longer selected. The note has the remedy.
+	// EventClustersUnavailable is a warning: the hub has no permission to read ManagedClusters, so it can't distinguish clusters that are
+	// away from clusters that are no longer selected. The note has the remedy.
 	EventClustersUnavailable = "ManagedClustersUnavailable"
 	// EventObjectsNotKept is a warning: pruneStrategy is WhenAvailable, but a ManifestWork that keeps the dropped objects would exceed a
 	// limit. The objects are deleted at once. The note names the field.
@@ -92,8 +92,8 @@ const (
 	// EventOlderCRD is a warning: the API server drops status.ledger, because the CRD belongs to another release. Each process of the hub
 	// emits it once.
 	EventOlderCRD = "OlderCRD"
-	// EventHistoryUnavailable is a warning: the hub may not read ControllerRevisions, so no rollout can be aborted. Each process of the hub
-	// emits it once.
+	// EventHistoryUnavailable is a warning: the hub has no permission to read ControllerRevisions, so no rollout can be aborted. Each
+	// process of the hub emits it once.
 	EventHistoryUnavailable = "HistoryUnavailable"
 
 	// EventSnapshotRestored means that an older version of the hub runs again, and restored lost decisions from the snapshot of its version.
@@ -116,7 +116,7 @@ const (
 	// EventDowngradeRefused is a warning: a newer version ran last, and there are no snapshots of this one. No ManifestWorkReplicaSet is
 	// reconciled; the note has the remedy. Each process of the hub emits it once.
 	EventDowngradeRefused = "DowngradeRefused"
-	// EventSnapshotsUnavailable is a warning: the hub may not write the ConfigMap, so it takes no snapshots before an upgrade. Each process
-	// of the hub emits it once.
+	// EventSnapshotsUnavailable is a warning: the hub has no permission to write the ConfigMap, so it takes no snapshots before an
+	// upgrade. Each process of the hub emits it once.
 	EventSnapshotsUnavailable = "SnapshotsUnavailable"
 )

@@ -25,9 +25,9 @@ func TestOwnerOf(t *testing.T) {
 		object metav1.ObjectMeta
 		want   string
 	}{
-		"nothing":         {},
-		"the old label":   {metav1.ObjectMeta{Labels: map[string]string{LabelReplicaSet: "default.web.v1"}}, "default/web.v1"},
-		"an unusable one": {metav1.ObjectMeta{Labels: map[string]string{LabelReplicaSet: "web"}}, ""},
+		"nothing":           {},
+		"the old label":     {metav1.ObjectMeta{Labels: map[string]string{LabelReplicaSet: "default.web.v1"}}, "default/web.v1"},
+		"an unusable label": {metav1.ObjectMeta{Labels: map[string]string{LabelReplicaSet: "web"}}, ""},
 		"the new pair": {metav1.ObjectMeta{
 			Labels: map[string]string{LabelOwnerHash: hash}, Annotations: map[string]string{AnnotationOwner: "default/web"},
 		}, "default/web"},

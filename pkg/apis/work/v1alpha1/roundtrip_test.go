@@ -28,7 +28,7 @@ func filler(seed int64) interface{ Fill(object any) } {
 	return fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(seed), serializer.NewCodecFactory(scheme))
 }
 
-// TestUpstreamRoundTrip shows that every value of upstream's types survives when our types read and write it.
+// TestUpstreamRoundTrip: our types can read and write every value of upstream's types without a loss.
 func TestUpstreamRoundTrip(t *testing.T) {
 	for seed := range int64(samples) {
 		sent, got := &upstream.ManifestWorkReplicaSet{}, &upstream.ManifestWorkReplicaSet{}
@@ -43,7 +43,7 @@ func TestUpstreamRoundTrip(t *testing.T) {
 	}
 }
 
-// TestRoundTrip shows that our own fields survive too, and that upstream's types can read the result.
+// TestRoundTrip: our own fields are also kept, and upstream's types can read the result.
 func TestRoundTrip(t *testing.T) {
 	for seed := range int64(samples) {
 		sent, got := &ManifestWorkReplicaSet{}, &ManifestWorkReplicaSet{}
@@ -62,7 +62,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestStrategyIsInline pins the only place in which our types wrap upstream's: JSON must not show it.
+// TestStrategyIsInline pins the only place in which our types wrap upstream's types: JSON must not show it.
 func TestStrategyIsInline(t *testing.T) {
 	const raw = `{"type":"Progressive","progressive":{"minSuccessTime":"30s","progressDeadline":"10m","maxFailures":"10%",` +
 		`"maxConcurrency":2},"failureStrategy":"AbortAll"}`
@@ -74,7 +74,7 @@ func TestStrategyIsInline(t *testing.T) {
 	require.Equal(t, raw, string(marshal(t, strategy)), "written in another way")
 }
 
-// recode writes from as JSON and reads it into to, which must have every field of from.
+// recode writes from as JSON, and reads it into to, which must have every field of from.
 func recode(t *testing.T, from, to any) {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(marshal(t, from)))

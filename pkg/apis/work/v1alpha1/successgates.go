@@ -47,7 +47,7 @@ const (
 	ReportGate GateMode = "Report"
 )
 
-// Enforces reports whether the gate decides on the success of clusters.
+// Enforces reports whether the gate determines whether clusters succeed.
 func (g *SuccessGate) Enforces() bool { return g.Mode != ReportGate }
 
 // Covers reports whether a gate applies to the clusters of a decision group, given the group's name and its index as text.

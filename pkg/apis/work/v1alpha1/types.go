@@ -119,8 +119,8 @@ const (
 
 // RollbackWindow determines which undos reach every cluster at once.
 type RollbackWindow struct {
-	// revisions is the number of former current revisions, latest first, to which an undo reaches every cluster at once. It is between 0 and
-	// 100. The default is 0: every undo follows the rollout strategies. A deleted revision keeps its place in this order. An undo to a
+	// revisions is the number of former current revisions, latest first, for which an undo reaches every cluster at once. It is between 0
+	// and 100. The default is 0: every undo follows the rollout strategies. A deleted revision keeps its place in this order. An undo to a
 	// revision whose last rollout was aborted always follows the strategies.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -161,8 +161,8 @@ type RolloutStrategy struct {
 	// failureStrategy determines what happens when more than maxFailures clusters have failed. AbortAll returns every cluster of every
 	// placementRef to the current revision (status.currentRevision) at once. ReportAbort stops the rollout, and reports when AbortAll would
 	// have aborted it. If the field is unset, the rollout only stops. AbortAll and ReportAbort do not apply to an undo, and have no effect if
-	// maxFailures is 100%. If progressDeadline is None, a cluster fails only by a success gate or an invalid name. Be careful with AbortAll
-	// if the template has CustomResourceDefinitions: a return to an older definition can lose data.
+	// maxFailures is 100%. If progressDeadline is None, a cluster fails only because of a success gate or an invalid name. Be careful with
+	// AbortAll if the template has CustomResourceDefinitions: a return to an older definition can lose data.
 	// +optional
 	FailureStrategy FailureStrategy `json:"failureStrategy,omitempty"`
 
@@ -170,7 +170,7 @@ type RolloutStrategy struct {
 	// others: they get the update revision, and fail at progressDeadline. With Skip, the rollout starts nothing there, does not wait for
 	// them, and counts them toward no limit. A skipped cluster gets its turn when it has been available for a minute. A cluster that already
 	// has the update revision is not skipped, because the revision may be the cause. Aborts reach skipped clusters too. Skip requires that
-	// the hub may read ManagedClusters, and has no effect over a broker.
+	// the hub has permission to read ManagedClusters, and has no effect over a broker.
 	// +optional
 	UnavailableClusters UnavailableClusters `json:"unavailableClusters,omitempty"`
 
@@ -265,8 +265,8 @@ type ManifestWorkReplicaSetStatus struct {
 	AbortedTime *metav1.Time `json:"abortedTime,omitempty"`
 
 	// revisions lists the revisions of this object with their states, newest first. If there are more than 16, the list has the current
-	// revision, the update revision, those that ManifestWorks have, and the newest of the others. It is empty if the hub may not read
-	// ControllerRevisions.
+	// revision, the update revision, those that ManifestWorks have, and the newest of the others. It is empty if the hub has no
+	// permission to read ControllerRevisions.
 	// +listType=map
 	// +listMapKey=name
 	// +optional

@@ -1,4 +1,4 @@
-// The actions. Each is previewed by the server, and a dialog says what will be written to how many clusters.
+// The actions. The server previews each action, and a dialog shows the change and the number of clusters.
 
 import { pathOf, post } from './api.js';
 import { el, plural } from './dom.js';
@@ -9,7 +9,7 @@ const verbs = { approve: 'Approve', undo: 'Undo', abort: 'Abort', retry: 'Retry'
 export function actions({ namespace, name, context, announce }) {
   let dialog = null;
 
-  // buttons returns the actions. All keep their places, so that none moves under the pointer; Abort stands apart.
+  // buttons returns the actions. All keep their positions, so that none moves under the pointer. Abort is set apart.
   function buttons(offers) {
     if (context.readOnly) return [el('span', { class: 'soft' }, 'Read-only')];
     const paused = offers.some((offer) => offer.verb === 'resume' && !offer.not);

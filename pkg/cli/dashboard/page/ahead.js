@@ -1,4 +1,4 @@
-// What lies ahead: the plan as waves on the map.
+// The plan, as waves on the map.
 
 import { get, pathOf } from './api.js';
 import { el, fill, plural } from './dom.js';

@@ -12,7 +12,7 @@ class Refused extends Error {
   }
 }
 
-// open takes the token from the fragment of the address and removes it from there.
+// open takes the token from the fragment of the address, and removes it from the address.
 export function open() {
   const found = new URLSearchParams(location.hash.slice(1));
   if (found.has('token')) history.replaceState(null, '', location.pathname + '#/');
@@ -49,11 +49,11 @@ export function pathOf(namespace, name, ...rest) {
   return ['/api/sets', namespace, name, ...rest].map((part, i) => (i ? encodeURIComponent(part) : part)).join('/');
 }
 
-// every is the time between two looks at what the page shows, and late is how long an answer may take, in milliseconds.
+// every is the polling interval, and late is how long an answer may take, both in milliseconds.
 const every = 1000;
 const late = 10000;
 
-// follow tells the news of a path until the signal aborts. The server sends the state only if it has changed. A hidden tab asks for nothing.
+// follow reports the changes of a path until the signal aborts. The server sends the state only if it has changed. A hidden tab sends no requests.
 export async function follow(path, signal, on) {
   let seen = '';
   while (!signal.aborted) {

@@ -1,4 +1,4 @@
-// The list below the map: the same clusters as text, the most urgent first. It is drawn only while it is open.
+// The list below the map shows the same clusters as text, most urgent first. It is drawn only while it is open.
 
 import { el, fill, show, since, words } from './dom.js';
 import { phases, phaseIndex, urgency } from './phases.js';

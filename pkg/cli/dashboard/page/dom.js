@@ -1,9 +1,9 @@
-// Small helpers for the DOM. Texts come from agents and users: they only ever become text nodes.
+// Small helpers for the DOM. Texts from agents and users always become text nodes.
 
 const handlers = ['onclick', 'oninput', 'onchange'];
 
-// el returns an element with attributes, styles, handlers (onclick …) and children. Children that are null or false are left out. A key
-// names an element among its siblings.
+// el returns an element with attributes, styles, handlers (onclick …) and children. Children that are null or false are omitted. A key
+// identifies an element among its siblings.
 export function el(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -21,7 +21,7 @@ function nodes(children) {
     .map((child) => (child instanceof Node ? child : new Text(String(child))));
 }
 
-// fill makes the children of an element equal to others. What stays is changed in place, so that a press, a selection of text, and the focus
+// fill replaces the children of an element. Children that stay are changed in place, so that a press, a text selection and the focus
 // survive. Elements with a key stay as long as their key.
 export function fill(element, ...children) {
   const next = nodes(children);
@@ -47,7 +47,7 @@ export function fill(element, ...children) {
   while (at) at = removed(at);
 }
 
-// alike returns the first sibling without a key that can become a node.
+// alike returns the first sibling without a key that can be turned into a node.
 function alike(at, node) {
   for (let old = at; old && old.key === undefined; old = old.nextSibling) {
     if (old.nodeName === node.nodeName) return old;
@@ -78,7 +78,7 @@ function patch(old, node) {
   fill(old, ...node.childNodes);
 }
 
-// show sets the text of an element if it is another one, so that screen readers are not told the same again.
+// show sets the text of an element only if it differs, so that screen readers do not repeat it.
 export function show(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -114,12 +114,12 @@ function age(seconds) {
   return h < 48 ? `${h}h` : `${Math.floor(h / 24)}d`;
 }
 
-// since returns the time that has passed since a time of the API.
+// since returns the time that has passed since a timestamp of the API.
 export function since(at) {
   return at ? age((now() - Date.parse(at)) / 1000) : '–';
 }
 
-// until returns the time that is left until a time of the API.
+// until returns the time that is left until a timestamp of the API.
 export function until(at) {
   const left = Math.round((Date.parse(at) - now()) / 1000);
   return left > 0 ? age(left) : 'a moment';
@@ -128,7 +128,7 @@ export function until(at) {
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const calendar = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
-// time names a time, with the date if it is not today.
+// time formats a time, with the date if it is not today.
 export function time(text) {
   const at = new Date(text);
   return el('time', { datetime: at.toISOString(), title: calendar.format(at) }, (at.toDateString() === new Date(now()).toDateString() ? clock : calendar).format(at));

@@ -35,5 +35,5 @@ export function filters({ changed }) {
   };
 }
 
-// keyOf names a cause from one update to the next.
+// keyOf returns a key that identifies a cause across updates.
 export function keyOf(cause) { return `${cause.state} ${cause.reason ?? ''} ${cause.message}`; }

@@ -1,8 +1,8 @@
-// The history: the revisions, and what happened, the newest first.
+// The history: the revisions and the events, newest first.
 
 import { el, fill, since, time, words } from './dom.js';
 
-// latest is how many events are shown at once.
+// latest is the number of events that are shown at first.
 const latest = 8;
 
 export function history(host, head, act, readOnly) {

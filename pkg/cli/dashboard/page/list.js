@@ -1,9 +1,9 @@
-// The list of all ManifestWorkReplicaSets, sorted by what needs a person.
+// The list of all ManifestWorkReplicaSets, sorted by urgency.
 
 import { follow } from './api.js';
 import { el, fill, plural, show, since, words } from './dom.js';
 
-// The states, the most urgent first.
+// The states, most urgent first.
 const urgency = ['WouldAbort', 'Stalled', 'Invalid', 'Aborting', 'Aborted', 'Paused', 'RollingOut', 'Deleting', 'Complete'];
 
 function rank(row) {
@@ -22,7 +22,7 @@ export function listView(main, context) {
   const search = el('input', { type: 'search', id: 'search', 'aria-label': 'Filter by namespace or name', placeholder: 'Filter (press /)', oninput: () => draw() });
   main.replaceChildren(el('section', { class: 'card', 'aria-label': 'ManifestWorkReplicaSets' },
     el('div', { class: 'bar' }, el('h2', {}, 'ManifestWorkReplicaSets'), el('span', { class: 'gap' }), search), note,
-    el('div', { class: 'scroll' }, el('table', { class: 'list' }, el('caption', { class: 'hidden' }, 'ManifestWorkReplicaSets, the most urgent first'),
+    el('div', { class: 'scroll' }, el('table', { class: 'list' }, el('caption', { class: 'hidden' }, 'ManifestWorkReplicaSets, most urgent first'),
       el('thead', {}, el('tr', {}, ...['Name', 'State', 'For', 'Clusters', 'Failed', 'Revision'].map((name, i) =>
         el('th', { scope: 'col', class: i === 2 || i === 5 ? 'optional' : null }, name)))), body))));
   let rows = null;

@@ -13,7 +13,7 @@ const problem = document.getElementById('problem');
 const context = { scope: '', readOnly: false, away: false, on, fail };
 let view = null;
 
-// on shows whether the page is live, and why there is nothing to show.
+// on shows whether the page is live, or why there is nothing to show.
 function on(news) {
   if (news.now) {
     Object.assign(context, { scope: news.scope, readOnly: news.readOnly });
@@ -22,8 +22,8 @@ function on(news) {
   const failed = Boolean(news.lost || news.since || news.error);
   context.away = failed || !news.version; // Without a version, the command still reads: the page shows what it saw before.
   contact.classList.toggle('away', failed);
-  if (news.lost) show(contactText, 'The command has ended or can’t be reached. The page shows what it saw last.');
-  else if (news.since) show(contactText, `The API server can’t be reached. The page shows what it saw last. ${news.contact}`);
+  if (news.lost) show(contactText, 'The command has ended or can’t be reached. The page shows the last known state.');
+  else if (news.since) show(contactText, `The API server can’t be reached. The page shows the last known state. ${news.contact}`);
   else if (news.error) show(contactText, 'Not live: the newest state can’t be shown.');
   else if (!news.version) show(contactText, 'Reading from the hub …');
   else show(contactText, `Live${context.readOnly ? ', read-only' : ''} · ${context.scope}`);

@@ -5,7 +5,7 @@ import { colorsNow, numbered, phases, phaseIndex, sprite } from './phases.js';
 
 const smallest = 4;
 const groupGap = 10;
-// mostNamed is how many cells may show their names, and mostTold how many may show their states as words too.
+// mostNamed is the maximum number of cells with names, and mostTold is the maximum number of cells that also show their states as words.
 const mostNamed = 400;
 const mostTold = 48;
 
@@ -42,7 +42,7 @@ export class FleetMap {
     this.canvas.addEventListener('blur', () => this.hover(-1));
   }
 
-  // set shows other clusters. Groups are {placement, name, size}; states are indices of phases.
+  // set replaces the clusters. Groups are {placement, name, size}; states are indices of phases.
   set(groups, names, states) {
     this.groups = groups;
     this.names = names;
@@ -52,7 +52,7 @@ export class FleetMap {
     this.draw();
   }
 
-  // change shows other states of some cells.
+  // change changes the states of some cells.
   change(index, states) {
     index.forEach((i, k) => { this.states[i] = states[k]; });
     const c = this.canvas.getContext('2d');
@@ -81,7 +81,7 @@ export class FleetMap {
     }
   }
 
-  // layout gives each group the most telling cells with which all groups fit onto the screen: names and states, names, or squares.
+  // layout selects the most detailed cells with which all groups fit onto the screen: names and states, names, or squares.
   layout() {
     this.width = Math.max(120, this.host.clientWidth);
     this.ratio = window.devicePixelRatio || 1;
@@ -150,7 +150,7 @@ export class FleetMap {
 
   boxOf(i) { return this.boxes.find((box) => i < box.to); }
 
-  // at returns where a cell is.
+  // at returns the position of a cell.
   at(i) {
     const box = this.boxOf(i);
     const k = i - box.from;
@@ -166,7 +166,7 @@ export class FleetMap {
     return i < box.to ? i : -1;
   }
 
-  // gapOf returns the gap between cells: wide enough for the eye, and none for the smallest.
+  // gapOf returns the gap between cells: wide enough to be visible, or zero for the smallest cells.
   gapOf(box) { return box.named ? 4 : box.h >= 12 ? 2 : box.h >= 6 ? 1 : 0.5; }
 
   prepare() {
@@ -199,7 +199,7 @@ export class FleetMap {
     c.globalAlpha = 1;
   }
 
-  // name draws the name beside a cell, and the state if there is room. A cluster that needs a person has its color as the background.
+  // name draws the name beside a cell, and the state if there is room. A cluster that needs attention has its color as the background.
   name(c, i, box, left, top, picture) {
     const state = this.states[i];
     const { bad, word } = phases[state];
@@ -255,7 +255,7 @@ export class FleetMap {
     }
   }
 
-  // countsOf returns how many clusters of a group have succeeded, and how many need a person.
+  // countsOf returns how many clusters of a group have succeeded, and how many need attention.
   countsOf(box) {
     const counts = new Array(phases.length).fill(0);
     for (let i = box.from; i < box.to; i++) counts[this.states[i]]++;
@@ -318,7 +318,7 @@ export class FleetMap {
     }
   }
 
-  // below returns the cell in the next or the previous row, over the borders of groups.
+  // below returns the cell in the next or the previous row, across group borders.
   below(at, by) {
     if (at < 0) return 0;
     const { box, x, y } = this.at(at);

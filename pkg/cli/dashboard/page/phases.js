@@ -1,5 +1,5 @@
 // The states of clusters: their order, letters and textures. The colors are in style.css, so that dark and light differ. No two states
-// differ by color alone: those that need a person have a letter, and failed cells have a cross.
+// differ by color alone: those that need attention have a letter, and failed cells have a cross.
 
 import { el, words } from './dom.js';
 
@@ -8,15 +8,15 @@ export const phases = [
   { name: 'Rejected', letter: 'R', texture: 'cross', bad: true, text: 'the API server rejects its ManifestWork' },
   { name: 'Restoring', letter: 'B', texture: 'down', bad: true, text: 'returns to the current revision after an abort' },
   { name: 'Degraded', letter: 'D', texture: 'down', bad: true, text: 'is degraded, and its deadline has not passed' },
-  { name: 'TerminationTimedOut', letter: 'T', texture: 'down', bad: true, text: 'its ManifestWork is being deleted for too long' },
+  { name: 'TerminationTimedOut', letter: 'T', texture: 'down', bad: true, text: 'its ManifestWork has been deleting for too long' },
   { name: 'Completed', letter: 'C', texture: 'down', bad: true, text: 'ran to completion at another revision, and its agent accepts no new revision' },
   { name: 'AgentUnknown', letter: '?', texture: 'dot', bad: true, text: 'its agent has not reported to this hub' },
   { name: 'Away', letter: 'A', texture: 'dot', bad: true, text: 'is unavailable, and no Placement selects it: it keeps its ManifestWork' },
   { name: 'Held', letter: 'O', texture: 'dot', text: 'is on hold: no rollout starts there' },
   { name: 'Closed', letter: 'W', texture: 'hollow', text: 'waits for its next window' },
-  { name: 'InFlight', letter: '', texture: 'up', text: 'has the revision without a result' },
+  { name: 'InFlight', letter: '', texture: 'up', text: 'has the revision, but no result yet' },
   { name: 'Validating', letter: 'V', texture: 'up', text: 'succeeded, but a success gate is not True yet' },
-  { name: 'HandingOver', letter: 'H', texture: 'up', text: 'still has dropped objects of the revision before' },
+  { name: 'HandingOver', letter: 'H', texture: 'up', text: 'still has dropped objects of the previous revision' },
   { name: 'Soaking', letter: '', texture: 'half', text: 'succeeded, but not yet for minSuccessTime' },
   { name: 'Succeeded', letter: '', texture: '', text: 'the revision succeeded' },
   { name: 'Terminating', letter: '', texture: 'dot', text: 'its ManifestWork is being deleted' },
@@ -29,7 +29,7 @@ export function phaseIndex(name) {
   return indexOf.get(name) ?? indexOf.get('AgentUnknown');
 }
 
-// urgency returns where a state stands in a list, the most urgent first.
+// urgency returns the position of a state in a list that starts with the most urgent state.
 export function urgency(name) {
   return name === 'Succeeded' ? phases.length : phaseIndex(name);
 }

@@ -1,4 +1,4 @@
-// One ManifestWorkReplicaSet: what is true and what comes next, the map, the history, and what can be done.
+// One ManifestWorkReplicaSet: its state, what comes next, the map, the history, and the actions.
 
 import { blob, follow, pathOf } from './api.js';
 import { actions } from './act.js';
@@ -11,10 +11,10 @@ import { FleetMap } from './map.js';
 import { phaseIndex, phases, swatch } from './phases.js';
 import { whyPanel } from './why.js';
 
-// namesShown is how many clusters of a cause are named.
+// namesShown is the number of clusters that are named for each cause.
 const namesShown = 6;
 
-// Model is what the server told last.
+// Model is the last state from the server.
 class Model {
   head = null;
 
@@ -22,7 +22,7 @@ class Model {
 
   cells = [];
 
-  // apply takes a picture over, and returns the indices of the cells whose states have changed; null if there are other cells.
+  // apply applies a picture, and returns the indices of the cells whose states have changed; null if the cells themselves have changed.
   apply({ head, groups }) {
     const before = this.cells;
     const shape = JSON.stringify(this.groups);
@@ -108,12 +108,12 @@ export function setView(main, context, namespace, name) {
     const { before, at, after, level } = h.headline;
     const update = h.revisions.find((r) => r.update);
     const alarm = Boolean(h.alarms?.length);
-    const old = deleted ? 'The ManifestWorkReplicaSet was deleted. The page shows what it saw last: ' : context.away ? 'What you see may be old: ' : '';
-    // The headline may be one of these facts: then the list does not repeat it.
+    const old = deleted ? 'The ManifestWorkReplicaSet was deleted. The page shows the last known state: ' : context.away ? 'This state may be out of date: ' : '';
+    // If the headline is one of these facts, the list does not repeat it.
     const next = (h.then ?? []).filter((fact) => fact.at || `${fact.text}.`.toLowerCase() !== `${before}${after ?? ''}`.toLowerCase());
     const headline = [before, at ? el('b', {}, until(at)) : '', after ?? ''];
     fill(head,
-      el('p', { class: 'line' }, el('span', { class: `chip ${old ? 'bad' : level}` }, old ? 'Not live' : alarm ? 'No hub acts' : words(h.state)),
+      el('p', { class: 'line' }, el('span', { class: `chip ${old ? 'bad' : level}` }, old ? 'Not live' : alarm ? 'No hub is acting' : words(h.state)),
         el('span', { class: 'soft' }, [h.since && `${old || alarm ? `${words(h.state)} ` : ''}for ${since(h.since)}`, update && `revision ${update.number}`, update?.changeCause, update?.createdBy && `by ${update.createdBy}`]
           .filter(Boolean).join(' · '))),
       el('h2', { class: 'headline', id: 'headline', 'data-level': level }, old, headline),
@@ -122,17 +122,17 @@ export function setView(main, context, namespace, name) {
       next.length ? el('ul', { class: 'then', 'aria-label': 'What comes next' }, next.map((fact) => el('li', {}, fact.at ? [el('b', {}, `in ${until(fact.at)}`), ': '] : '', fact.text))) : null,
       h.reachedText ? el('p', {}, `Reached: ${h.reachedText}.`) : null,
       h.notes.map((note) => el('p', { class: 'warn' }, note)),
-      h.why ? el('details', {}, el('summary', {}, 'In the words of the hub'), el('p', { class: 'soft' }, h.why)) : null);
+      h.why ? el('details', {}, el('summary', {}, 'The hub’s message'), el('p', { class: 'soft' }, h.why)) : null);
   }
 
-  // drawTimes draws what names a time.
+  // drawTimes draws the parts that contain times.
   function drawTimes() {
     drawHead();
     drawCauses(model.head);
     history(past, model.head, act, context.readOnly);
   }
 
-  // drawBars draws a bar for each placementRef: what is wrong comes first, so that it grows towards the limit.
+  // drawBars draws a bar for each placementRef. Failures come first, so that they grow towards the limit.
   function drawBars() {
     const whole = model.head.bars.filter((bar) => !bar.group);
     fill(bars, whole.map((bar) => {
@@ -174,7 +174,7 @@ export function setView(main, context, namespace, name) {
     }));
   }
 
-  // refresh draws what depends on the filter.
+  // refresh draws the parts that depend on the filter.
   function refresh() {
     filter.count(model.head);
     map.filter(filter.active() ? (i) => filter.shows(model.cells[i]) : null);
@@ -195,7 +195,7 @@ export function setView(main, context, namespace, name) {
     }
   }
 
-  // tell announces the headline if more than its numbers has changed: a screen reader would never end.
+  // tell announces the headline if more than its numbers has changed. Otherwise, a screen reader would read it all the time.
   function tell() {
     const { before, at, after } = model.head.headline;
     const now = [model.head.state, before, after].join(' ').replace(/\d+/g, '');

@@ -1,4 +1,4 @@
-// Why a cluster is where it is.
+// The explanation of a cluster's state.
 
 import { get, pathOf } from './api.js';
 import { panelOf } from './ahead.js';

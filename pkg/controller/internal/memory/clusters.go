@@ -71,7 +71,7 @@ func (c *Clusters) ClusterOf(name string, now time.Time) (cluster placement.Clus
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, exists := c.known[name]
-	if known.availableSince.After(now) { // The clock was set back since.
+	if known.availableSince.After(now) { // The clock has been set back since.
 		known.availableSince = now
 		c.known[name] = known
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
 )
 
-// TestClusters: a heartbeat changes nothing, and the minute of a cluster that is back runs by this process's clock.
+// TestClusters: a heartbeat is not a change. After a cluster returns, its minute is measured with the clock of this process.
 func TestClusters(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
@@ -19,8 +19,8 @@ func TestClusters(t *testing.T) {
 		require.False(t, ruled)
 		return changed
 	}
-	require.False(t, changed("c1", availability.Report{Available: true, Since: at(-60)}, at(0)), "the first sight is no change")
-	require.False(t, changed("c1", availability.Report{Available: true, Since: at(-60)}, at(1)), "nor is a heartbeat")
+	require.False(t, changed("c1", availability.Report{Available: true, Since: at(-60)}, at(0)), "the first report is not a change")
+	require.False(t, changed("c1", availability.Report{Available: true, Since: at(-60)}, at(1)), "a heartbeat is not a change")
 	known, exists := c.ClusterOf("c1", at(1))
 	require.True(t, exists)
 	require.True(t, known.Available)
@@ -36,7 +36,7 @@ func TestClusters(t *testing.T) {
 	require.Equal(t, at(5), known.AvailableSince)
 	require.Equal(t, at(2), known.UnavailableSince, "its status stays the same until the minute has passed")
 
-	require.False(t, changed("c1", availability.Report{Available: true, Since: at(6)}, at(7)), "it was away unseen: nothing ends before its new minute")
+	require.False(t, changed("c1", availability.Report{Available: true, Since: at(6)}, at(7)), "an absence that no pass saw also starts a new minute")
 	known, _ = c.ClusterOf("c1", at(7))
 	require.Equal(t, at(7), known.AvailableSince)
 	known, _ = c.ClusterOf("c1", at(-60))
@@ -48,7 +48,7 @@ func TestClusters(t *testing.T) {
 	require.False(t, exists)
 }
 
-// TestHold: the rule of a cluster is read once, and its hold changes with the time, also if the clock is set back.
+// TestHold: the rule of a cluster is parsed once, and its hold changes with the time, even if the clock is set back.
 func TestHold(t *testing.T) {
 	at := func(hour int) time.Time { return time.Date(2026, 1, 2, hour, 0, 0, 0, time.UTC) }
 	c := NewClusters()

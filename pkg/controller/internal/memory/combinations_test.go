@@ -22,7 +22,7 @@ func dropping(hash string, names ...string) *work.Revision {
 	return rev
 }
 
-// Two revisions are combined once, however many works pass from one to the other.
+// The combination of two revisions is computed once, for any number of works that change from one to the other.
 func TestCombinations(t *testing.T) {
 	c := NewCombinations(handover.DefaultLimits())
 	a, b := dropping("a", "x"), dropping("b", "y")

@@ -24,7 +24,7 @@ func newWork(uid, version string) *workv1.ManifestWork {
 	return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web", UID: types.UID(uid), ResourceVersion: version}}
 }
 
-// A pass waits until a cache shows this process's own last write, and no longer.
+// A pass waits until the cache shows the last write of this process, and no longer.
 func TestCachesCatchUpWithOurWrites(t *testing.T) {
 	deleting := newWork("u1", "12")
 	deleting.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
@@ -37,11 +37,11 @@ func TestCachesCatchUpWithOurWrites(t *testing.T) {
 		"a write, and the cache is older":          {false, newWork("u1", "9"), true},
 		"a write, and the cache shows it":          {false, newWork("u1", "11"), false},
 		"a write, and the cache is newer":          {false, newWork("u1", "100"), false},
-		"a driver whose versions can't be ordered": {false, newWork("u1", "a"), false},
+		"a driver whose versions have no order":    {false, newWork("u1", "a"), false},
 		"a deletion that the cache does not show":  {true, newWork("u1", "9"), true},
 		"a deletion that waits for a finalizer":    {true, deleting, false},
 		"a deletion, and it is gone":               {true, nil, false},
-		"a deletion, and there is another since":   {true, newWork("u2", "13"), false},
+		"a deletion, and the object was recreated": {true, newWork("u2", "13"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := cache.NewStore(cache.MetaNamespaceKeyFunc)
@@ -59,7 +59,7 @@ func TestCachesCatchUpWithOurWrites(t *testing.T) {
 	}
 }
 
-// An object that was created again under its name is another one: the absence of the old one says nothing about it.
+// An object that was recreated under the same name is a different object: the absence of the old one says nothing about it.
 func TestWritesOfWhatWasCreatedAgainAreAwaited(t *testing.T) {
 	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
 	require.NoError(t, store.Add(newWork("old", "10")))
@@ -71,7 +71,7 @@ func TestWritesOfWhatWasCreatedAgainAreAwaited(t *testing.T) {
 	require.Zero(t, e.Behind())
 }
 
-// The answers to two writes of an object may come in another order.
+// The answers to two writes of an object may arrive in a different order.
 func TestNewestWriteIsAwaited(t *testing.T) {
 	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
 	require.NoError(t, store.Add(newWork("u1", "10")))
@@ -85,7 +85,8 @@ func TestNewestWriteIsAwaited(t *testing.T) {
 	require.Zero(t, e.Behind())
 }
 
-// A write that no cache shows for long is asked for now and then, a few at a time, until somebody learns that its object is gone.
+// If the cache does not show a write for a long time, the API server is asked about it, a few objects at a time, until it answers that
+// the object is gone.
 func TestLateWrites(t *testing.T) {
 	store, at := cache.NewStore(cache.MetaNamespaceKeyFunc), func(d time.Duration) time.Time { return time.Unix(1000, 0).Add(d) }
 	e := &Expectations{}

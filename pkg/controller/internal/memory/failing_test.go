@@ -22,7 +22,7 @@ func refusedBy(words string) error {
 
 func internal(words string) error { return apierrors.NewInternalError(errors.New(words)) }
 
-// tries is what a process remembers of the writes of two clusters.
+// tries is the memory of a process about the writes to two clusters.
 type tries struct{ m Owner }
 
 func (r *tries) see(at time.Duration, target string, a, b error) (refused, persisting []string) {
@@ -41,7 +41,7 @@ func (r *tries) refusals(at time.Duration, target string, aborted bool) map[stri
 	return r.refusalsSince(at, target, aborted, -time.Hour)
 }
 
-// What a write fails with is told when it has failed for some time, and in the same words until the reason is another one (P7).
+// A write error is reported after the write has failed for a while. The report keeps its wording until the reason changes (P7).
 func TestPersistingFailures(t *testing.T) {
 	r := &tries{}
 	see := func(at time.Duration, a, b error) []string {
@@ -54,15 +54,16 @@ func TestPersistingFailures(t *testing.T) {
 	require.Empty(t, see(0, internal("one"), internal("one")))
 	require.Empty(t, see(time.Second, internal("two"), nil), "a hiccup")
 	require.Equal(t, []string{told}, see(persistsAfter, internal("three"), ErrLater))
-	require.Equal(t, []string{told}, see(time.Minute, ErrLater, internal("one")), "it was not tried")
+	require.Equal(t, []string{told}, see(time.Minute, ErrLater, internal("one")), "the write was not tried")
 	require.Equal(t, []string{"cluster a: simulated"}, see(time.Minute, apierrors.NewTooManyRequests("simulated", 1), internal("one")))
 	outcome := r.m.Attempted([]Attempted{{Attempt{What: "cluster b", Target: "x"}, internal("one")}}, rt.At(time.Minute+1))
-	require.Empty(t, outcome.Persisting, "nobody wants to write a")
+	require.Empty(t, outcome.Persisting, "no write to a is wanted")
 	require.Equal(t, []string{"cluster b: Internal error occurred: one"}, see(2*time.Minute, internal("one"), internal("two")))
 	require.Empty(t, see(3*time.Minute, nil, nil))
 }
 
-// R11, P7: a refusal begins with the first one, keeps its words, and lasts until the write succeeds or is another one.
+// R11, P7: a rejection starts with the first answer and keeps its wording. It lasts until the write succeeds or a different write is
+// wanted.
 func TestRefusals(t *testing.T) {
 	r := &tries{}
 	for i, answer := range []error{
@@ -83,15 +84,15 @@ func TestRefusals(t *testing.T) {
 	require.Empty(t, r.refusals(10*time.Second, "y", true))
 
 	refused, _ := r.see(time.Minute, "x", apierrors.NewNotFound(workv1.Resource("namespaces"), "a"), nil)
-	require.Contains(t, refused[0], "not found", "another reason has other words")
-	require.Equal(t, rt.At(0), r.refusals(time.Minute, "x", false)["a"].Since, "and is no acceptance")
+	require.Contains(t, refused[0], "not found", "another reason changes the wording")
+	require.Equal(t, rt.At(0), r.refusals(time.Minute, "x", false)["a"].Since, "but the rejection continues")
 	r.see(2*time.Minute, "y", refusedBy("request 4"), nil)
 	require.Equal(t, rt.At(2*time.Minute), r.refusals(2*time.Minute, "y", false)["a"].Since)
 	r.see(3*time.Minute, "y", nil, nil)
 	require.Empty(t, r.refusals(3*time.Minute, "y", false))
 }
 
-// TestBackoff: the time between two tries of a rejected write doubles, up to a minute. A write that nobody wants is forgotten.
+// TestBackoff: the time between two tries of a rejected write doubles, up to a minute. A write that is no longer wanted is forgotten.
 func TestBackoff(t *testing.T) {
 	r := &tries{}
 	a := Attempt{What: "cluster a", Target: "x", Cluster: "a"}
@@ -109,20 +110,21 @@ func TestBackoff(t *testing.T) {
 	require.Empty(t, r.refusals(at, "x", false))
 }
 
-// R4: what fails in another way holds an abort up for two minutes in which the hub could hear the API server, and a rollout permanently.
+// R4: a write that fails for another reason than a rejection delays an abort for at most 2 minutes of contact with the API server. It
+// blocks a rollout permanently.
 func TestStuck(t *testing.T) {
 	r := &tries{}
 	for at := time.Duration(0); at <= lifecycle.StuckAfter; at += 30 * time.Second {
 		r.see(at, "x", internal(fmt.Sprint(at)), nil)
 	}
 	require.Empty(t, r.refusals(lifecycle.StuckAfter-1, "x", true))
-	require.Empty(t, r.refusals(lifecycle.StuckAfter, "x", false), "it may have been written all the same, and takes its slot")
+	require.Empty(t, r.refusals(lifecycle.StuckAfter, "x", false), "the write may have succeeded, and takes its slot")
 	require.Contains(t, r.refusals(lifecycle.StuckAfter, "x", true), "a")
-	require.Empty(t, r.refusalsSince(lifecycle.StuckAfter, "x", true, time.Minute), "nobody could be heard")
+	require.Empty(t, r.refusalsSince(lifecycle.StuckAfter, "x", true, time.Minute), "the API server could not be reached")
 	require.Contains(t, r.refusalsSince(lifecycle.StuckAfter+time.Minute, "x", true, time.Minute), "a")
 }
 
-// P7: what is said of other requests is said in the same words, until they succeed.
+// P7: the error of another request keeps its wording until the request succeeds.
 func TestAnswers(t *testing.T) {
 	m := &Owner{}
 	require.Equal(t, refusedBy("1").Error(), m.Answered("patching", refusedBy("1")))
@@ -136,7 +138,7 @@ func TestAnswers(t *testing.T) {
 	require.Equal(t, "port 3", m.Answered("creating", errors.New("port 3")))
 }
 
-// A user who retries a cluster has its write tried at once, and no other one. When it was first rejected stays known.
+// If a user retries a cluster, its write is tried at once, and no other write is. The time of its first rejection is kept.
 func TestRetries(t *testing.T) {
 	r := &tries{}
 	r.see(0, "x", refusedBy("a quota"), refusedBy("a quota"))
@@ -152,7 +154,7 @@ func TestRetries(t *testing.T) {
 	require.Equal(t, rt.At(0), r.refusals(0, "x", false)["a"].Since)
 }
 
-// Times of writes that lie in the future are now, once the clock was set back. Others stay.
+// If the clock is set back, times of writes that lie in the future become the current time. Other times stay.
 func TestSetBack(t *testing.T) {
 	r := &tries{}
 	r.see(0, "x", internal("down"), nil)

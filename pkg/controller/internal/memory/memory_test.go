@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Writers of a pass note at once what they did, while informers ask: each note is told once.
+// The writers of a pass record their writes while informers read. Each note is announced once.
 func TestOwnerIsShared(t *testing.T) {
 	const notes, callers = 16, 4
 	owners, now := NewOwners(), time.Unix(1000, 0)
@@ -35,7 +35,7 @@ func TestOwnerIsShared(t *testing.T) {
 	require.Equal(t, int32(notes), told.Load())
 }
 
-// What is known of an object goes away with it, and with it nothing of another one. An object of the same name is another one.
+// Forgetting one object keeps the memory of all others. A recreated object of the same name starts without memory.
 func TestForget(t *testing.T) {
 	m := NewOwners()
 	require.Nil(t, m.Find("demo/web"))

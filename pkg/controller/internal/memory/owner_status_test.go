@@ -10,7 +10,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 )
 
-// A time counts from when this process saw it first, if it is ahead: the clock that wrote it was. A clock that is set back makes that now.
+// A start time in the future is replaced by the time at which this process first saw it, because the clock that wrote it was ahead. If
+// the clock is set back, it becomes the current time.
 func TestBeginSeen(t *testing.T) {
 	m := &Owner{}
 	see := func(began, now time.Duration) time.Duration {
@@ -23,7 +24,7 @@ func TestBeginSeen(t *testing.T) {
 	require.Equal(t, 10*time.Minute, see(10*time.Minute, 20*time.Minute), "a later rollout")
 }
 
-// What was written back in an abort is that of that abort only.
+// The list of restored clusters belongs to one abort.
 func TestWrittenBack(t *testing.T) {
 	m := &Owner{}
 	m.WroteBack("first", "c1")

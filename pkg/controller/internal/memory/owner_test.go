@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// A revision is parsed once, and its labels are those that it has now. A template is parsed once per generation (P8).
+// A revision is parsed once, and its labels are always the current ones. A template is parsed once per generation (P8).
 func TestContents(t *testing.T) {
 	owner := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web", UID: "u1", Generation: 1}}
 	owner.Spec.ManifestWorkTemplate = *rt.Template("aaa")
@@ -49,10 +49,10 @@ func TestContents(t *testing.T) {
 	require.Equal(t, "ccc", again.Hash)
 	require.Same(t, renamed, again.Object)
 	require.Empty(t, c.Revisions(nil))
-	require.Error(t, revisionOf(renamed).Err, "it was gone")
+	require.Error(t, revisionOf(renamed).Err, "it was deleted")
 }
 
-// A tenant whose content takes long to decode keeps no other pass waiting: nothing that another pass needs is locked meanwhile.
+// If the content of a tenant takes long to decode, other passes do not wait: no lock that they need is held in the meantime.
 func TestDecodingNeedsNoLock(t *testing.T) {
 	owner := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web", UID: "u1", Generation: 1}}
 	owner.Spec.ManifestWorkTemplate = *rt.Template("aaa")

@@ -15,7 +15,7 @@ func releasedWorkAt(version string) *workv1.ManifestWork {
 	return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{UID: "uid", ResourceVersion: version}}
 }
 
-// A work is looked at again when it changed, unless nothing can come of it any more.
+// A work is checked again if it changed, unless another check can change nothing.
 func TestReleases(t *testing.T) {
 	m := &Releases{}
 	require.False(t, m.Begun())
@@ -43,7 +43,7 @@ func TestReleases(t *testing.T) {
 	require.Zero(t, m.Clusters(0))
 }
 
-// What an agent says of a manifest keeps its first words, however they change with each try (P7).
+// The message of an agent about a manifest keeps its first wording, even if the wording changes with each retry (P7).
 func TestReleasesKeepTheFirstWords(t *testing.T) {
 	m := &Releases{}
 	m.Begin()
@@ -55,7 +55,7 @@ func TestReleasesKeepTheFirstWords(t *testing.T) {
 	require.Equal(t, []orphan.Manifest{{Name: "b", Message: "request 2"}, {Name: "a", Message: "request 1"}}, step.Unreleased)
 }
 
-// The same spec is written once a minute: an API server that stores something else is not asked all the time.
+// The same spec is written at most once per minute, because the API server may store a different one each time.
 func TestReleasesRepeat(t *testing.T) {
 	m := &Releases{}
 	m.Begin()

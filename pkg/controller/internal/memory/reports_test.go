@@ -20,7 +20,7 @@ func reportedStatus() workv1alpha1.ManifestWorkReplicaSetStatus {
 	}
 }
 
-// Counts and messages wait for a second; what someone waits for is told at once.
+// Counts and messages are written at most once per second. Everything else is written at once.
 func TestProgressIsReportedOnceInAWhile(t *testing.T) {
 	now := time.Unix(1000, 0)
 	for name, test := range map[string]struct {
@@ -33,12 +33,12 @@ func TestProgressIsReportedOnceInAWhile(t *testing.T) {
 		"revisions": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) {
 			s.Revisions = []workv1alpha1.RevisionStatus{{Name: "web-b", Clusters: 5}}
 		}, 0, time.Second},
-		"counts, after a second":    {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Summary.Applied = 5 }, time.Second, 0},
-		"counts, the clock is back": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Summary.Applied = 5 }, -time.Minute, 0},
-		"nothing":                   {func(*workv1alpha1.ManifestWorkReplicaSetStatus) {}, 0, 0},
-		"a reason":                  {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Conditions[0].Reason = "RolloutAborted" }, 0, 0},
-		"a status":                  {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Conditions[0].Status = metav1.ConditionFalse }, 0, 0},
-		"another generation":        {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Conditions[0].ObservedGeneration = 3 }, 0, 0},
+		"counts, after a second":         {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Summary.Applied = 5 }, time.Second, 0},
+		"counts, the clock was set back": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Summary.Applied = 5 }, -time.Minute, 0},
+		"nothing":                        {func(*workv1alpha1.ManifestWorkReplicaSetStatus) {}, 0, 0},
+		"a reason":                       {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Conditions[0].Reason = "RolloutAborted" }, 0, 0},
+		"a status":                       {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Conditions[0].Status = metav1.ConditionFalse }, 0, 0},
+		"another generation":             {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Conditions[0].ObservedGeneration = 3 }, 0, 0},
 		"another condition": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) {
 			s.Conditions = append(s.Conditions, s.Conditions[0])
 		}, 0, 0},
@@ -61,10 +61,10 @@ func TestProgressIsReportedOnceInAWhile(t *testing.T) {
 	wanted := reportedStatus()
 	wanted.Summary.Applied = 5
 	stored := reportedStatus()
-	require.Zero(t, m.ReportWait(&stored, &wanted, now), "a process that has told nothing yet tells at once")
+	require.Zero(t, m.ReportWait(&stored, &wanted, now), "the first report of a process is written at once")
 }
 
-// A long life has many notes: those that name revisions, say. The memory of them is bounded.
+// A process announces many notes during its lifetime, for example notes that name revisions. The memory of them is bounded.
 func TestNotesAreBounded(t *testing.T) {
 	reports := &Owner{}
 	for i := range 10 * notesKept {

@@ -34,7 +34,7 @@ func TestSelectionsAreFoundOnce(t *testing.T) {
 		return selected
 	}
 	known := of(placement, first, second)
-	require.Same(t, known, of(placement, second, first), "in whatever order the index has them")
+	require.Same(t, known, of(placement, second, first), "in any order of the index")
 	for name, other := range map[string]func() *selection.Placement{
 		"another name": func() *selection.Placement {
 			return of(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "other"}}, first, second)

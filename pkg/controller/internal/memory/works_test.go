@@ -18,7 +18,7 @@ import (
 
 func newWorks() *Works { return &Works{digests: workcache.NewDigests()} }
 
-// A cache without the transform knows the same digest, once per generation; nobody can make a work pass for one that means something else.
+// A cache without the transform computes the same digest, once per generation. A forged annotation does not change the digest of a work.
 func TestDigestOfAWork(t *testing.T) {
 	whole := newWork("u1", "7")
 	whole.Generation, whole.Spec = 3, spec(configMap)
@@ -37,8 +37,8 @@ func TestDigestOfAWork(t *testing.T) {
 	}
 }
 
-// What succeeded when it was deleted stays so until it is gone, though its deletion makes another generation and its agent takes it away.
-// What did not, is what its agent says.
+// A work that succeeded when it was deleted counts as succeeded until it is gone, although the deletion increments its generation and the
+// agent removes the objects. For any other work, the report of its agent counts.
 func TestSuccessThatIsTakenAway(t *testing.T) {
 	m := newWorks()
 	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) work.Work {
@@ -56,10 +56,11 @@ func TestSuccessThatIsTakenAway(t *testing.T) {
 	require.Equal(t, rt.At(5*time.Second), see(5*time.Second, true, rt.WrittenAt(time.Minute)).SucceededSince, "another write")
 	require.Zero(t, see(6*time.Second, false, rt.WrittenAt(time.Minute)).SucceededSince, "a relapse")
 	require.Zero(t, see(7*time.Second, false, rt.WrittenAt(time.Minute), rt.Deleting()).SucceededSince)
-	require.Equal(t, rt.At(6*time.Second), see(7*time.Second, false, rt.WrittenAt(time.Minute), rt.Deleting()).StateChangedAt, "it lasts since then")
+	require.Equal(t, rt.At(6*time.Second), see(7*time.Second, false, rt.WrittenAt(time.Minute), rt.Deleting()).StateChangedAt, "unchanged since then")
 }
 
-// An agent whose clock was seen ahead is not believed when the hub's clock has come closer, until the hub writes the work again.
+// If an agent's clock was seen ahead, its times are ignored, even when the hub's clock has come closer, until the hub writes the work
+// again.
 func TestClockAhead(t *testing.T) {
 	m := newWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) bool {
@@ -67,7 +68,7 @@ func TestClockAhead(t *testing.T) {
 		m.WorkOf(w.Object.UID).Settle(&w, false, rt.At(at))
 		return w.ClockAhead
 	}
-	require.False(t, see(0, rt.Progresses(time.Minute)), "a minute is believed")
+	require.False(t, see(0, rt.Progresses(time.Minute)), "a minute ahead is tolerated")
 	require.True(t, see(0, rt.Progresses(time.Minute+time.Second)))
 	require.True(t, see(time.Hour, rt.Progresses(time.Minute+time.Second)))
 	require.False(t, see(time.Hour, rt.WrittenAt(time.Hour), rt.Progresses(time.Hour)), "another write")
@@ -122,7 +123,7 @@ func TestNote(t *testing.T) {
 	require.Zero(t, see(8*time.Second, Selection{}).LeftSince)
 }
 
-// What the API server stored with changes is known as that, and its difference is looked for until it is found.
+// If the API server stores a write with changes, the work is known as accepted, and the difference is computed until one is found.
 func TestAcceptedAs(t *testing.T) {
 	m, object := newWorks(), newWork("u1", "7")
 	object.Generation, object.Spec = 2, spec(configMap)
@@ -134,15 +135,16 @@ func TestAcceptedAs(t *testing.T) {
 	require.Equal(t, revision.Digest("asked"), view().AcceptedAs)
 	require.Empty(t, m.WorkOf("u1").Difference(func() string { return "" }))
 	require.Equal(t, "spec.x", m.WorkOf("u1").Difference(func() string { return "spec.x" }))
-	require.Equal(t, "spec.x", m.WorkOf("u1").Difference(func() string { panic("it is known") }))
+	require.Equal(t, "spec.x", m.WorkOf("u1").Difference(func() string { panic("the difference is known") }))
 	object = object.DeepCopy() // A cache replaces an object.
 	object.Generation++
-	require.Empty(t, view().AcceptedAs, "a user has edited it since")
+	require.Empty(t, view().AcceptedAs, "the work was edited since")
 	object.Annotations = map[string]string{workv1alpha1.AnnotationAccepted: work.AskedFor("asked", object.Generation)}
 	require.Empty(t, view().AcceptedAs, "this process knows which generation it wrote")
 }
 
-// A process that did not write a work goes by what the work says, where an API server keeps it: a revision's content, or what combines two.
+// A process that did not write a work relies on the annotation of the work, if an API server keeps the work: the annotation names the
+// content of a revision, or of a combination of two.
 func TestAcceptedAsByAnotherProcess(t *testing.T) {
 	for name, test := range map[string]struct {
 		note           func(w *work.Work) string
@@ -174,7 +176,7 @@ func TestAcceptedAsByAnotherProcess(t *testing.T) {
 	}
 }
 
-// A cache that is behind follows if it shows by now what the API server had a moment ago. One whose watch is dead does not.
+// A cache that lags follows if it now shows the version that the API server had a moment ago. A cache with a dead watch does not follow.
 func TestFollows(t *testing.T) {
 	m := newWorks()
 	require.False(t, m.WorkOf("u1").Follows(newWork("u1", "5"), "9", rt.At(0)), "it is behind for the first time")
@@ -183,7 +185,7 @@ func TestFollows(t *testing.T) {
 	require.False(t, m.WorkOf("u1").Follows(newWork("u1", "15"), "18", rt.At(time.Minute)), "that was long ago")
 }
 
-// A webhook that takes away what is written is asked again after a while (P7).
+// If a webhook removes parts of a write, the write is tried again after a while (P7).
 func TestStripped(t *testing.T) {
 	m := newWorks()
 	m.WorkOf("u1").Stripped(true, rt.At(0))
@@ -193,14 +195,14 @@ func TestStripped(t *testing.T) {
 	require.False(t, m.WorkOf("u1").StrippedLately(rt.At(0)))
 }
 
-// A cached work shows a live one that says the same.
+// A cached work shows a live one if both have the same version.
 func TestShows(t *testing.T) {
 	m := newWorks()
 	require.True(t, m.Shows(newWork("u1", "7"), newWork("u1", "7")))
 	require.False(t, m.Shows(newWork("u1", "7"), newWork("u1", "8")))
 }
 
-// What is known of a work is kept as long as passes see it.
+// The memory of a work is kept as long as passes see the work.
 func TestWorksThatAreGone(t *testing.T) {
 	m, gone, stays := newWorks(), newWork("u1", "7"), newWork("u2", "7")
 	m.Read([]*workv1.ManifestWork{gone, stays})

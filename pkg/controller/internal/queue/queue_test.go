@@ -11,7 +11,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
-// gate is a pass that begins when it says so and ends when it may.
+// gate controls passes: it reports when each one starts, and lets it end on request.
 type gate struct {
 	mu    sync.Mutex
 	lane  map[string]Lane
@@ -48,7 +48,7 @@ func (g *gate) pass(ctx context.Context, key string) (time.Duration, error) {
 	return 0, nil
 }
 
-// runs makes a queue run with a number of workers for as long as the test does.
+// runs runs a queue with the given number of workers for the duration of the test.
 func (g *gate) runs(t *testing.T, workers int) *Queue {
 	t.Helper()
 	q := New("", g.laneOf, g.pass)
@@ -71,8 +71,8 @@ func start(t *testing.T, q *Queue, workers int) (stop func()) {
 	}
 }
 
-// TestAbortFindsAWorker: with every worker held by a greedy tenant's objects, and as many more of them in the queue, the pass of another
-// one's abort begins at once. With every worker for aborts held, a rollout begins.
+// TestAbortFindsAWorker: every worker is held by the objects of a greedy tenant, and as many more of them are in the queue. The pass of
+// another tenant's abort still starts at once. If aborts hold all workers that they may use, a rollout still starts.
 func TestAbortFindsAWorker(t *testing.T) {
 	var greedy []string
 	for i := range 20 {
@@ -94,7 +94,7 @@ func TestAbortFindsAWorker(t *testing.T) {
 	}
 }
 
-// TestWaiting: an object for which no worker is free waits, and one that a pass is made over does not.
+// TestWaiting: an object waits if no worker is free, and no longer waits once its pass has started.
 func TestWaiting(t *testing.T) {
 	g := newGate("a/web", "b/web")
 	q := g.runs(t, 1)
@@ -121,11 +121,11 @@ func TestAbortThatWaitsChangesLane(t *testing.T) {
 	require.Equal(t, "tenant/web", <-g.began)
 	g.end["tenant/web"] <- struct{}{}
 	g.end["greedy/one"] <- struct{}{}
-	require.Equal(t, "tenant/web", <-g.began, "what was asked for first")
+	require.Equal(t, "tenant/web", <-g.began, "the pass that was requested first")
 	g.end["tenant/web"] <- struct{}{}
 }
 
-// TestOnePassAtOnce: an object that changes its lane while a pass is made over it gets the next one after that.
+// TestOnePassAtOnce: if an object changes its lane during its pass, its next pass starts after that pass.
 func TestOnePassAtOnce(t *testing.T) {
 	g := newGate("tenant/web", "tenant/other")
 	q := g.runs(t, 1)
@@ -142,7 +142,7 @@ func TestOnePassAtOnce(t *testing.T) {
 	g.end["tenant/web"] <- struct{}{}
 }
 
-// TestTenantsTakeTurns: a tenant with many objects keeps another one waiting for one pass.
+// TestTenantsTakeTurns: a tenant with many objects delays another tenant by one pass only.
 func TestTenantsTakeTurns(t *testing.T) {
 	order := newTurns()
 	for i := range 1000 {
@@ -163,7 +163,7 @@ func TestTenantsTakeTurns(t *testing.T) {
 	require.Empty(t, order.tenants)
 }
 
-// TestFailedPassIsTriedAgain: with the queue's back-off, and in the lane that it has then.
+// TestFailedPassIsTriedAgain: a failed pass is retried with the back-off of the queue, in the lane of the object at that time.
 func TestFailedPassIsTriedAgain(t *testing.T) {
 	passes := make(chan string, 10)
 	q := New("", func(string) Lane { return Aborts }, func(_ context.Context, key string) (time.Duration, error) {

@@ -9,7 +9,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// asks makes claims of an object, and hands out what is free.
+// asks requests slots for an object, and hands out the free ones.
 func (s *Slots) asks(t Turn, n int) {
 	for range n {
 		s.lanes[t.Lane].waiting = append(s.lanes[t.Lane].waiting, &claim{key: t.Key, granted: make(chan struct{})})
@@ -19,8 +19,8 @@ func (s *Slots) asks(t Turn, n int) {
 
 func (s *Slots) has(t Turn) int { return s.lanes[t.Lane].byObject[t.Key] }
 
-// TestAbortsGetTheNextSlots: five objects that want to write a thousand works each leave slots for an abort, and it gets every slot that becomes
-// free until it has all but the one that is kept for rollouts.
+// TestAbortsGetTheNextSlots: five objects that each want to write 1,000 works leave slots for an abort. The abort then gets every slot
+// that becomes free, except the one reserved for rollouts.
 func TestAbortsGetTheNextSlots(t *testing.T) {
 	s := NewSlots(16, clocktesting.NewFakeClock(time.Now()))
 	var greedy []Turn
@@ -28,7 +28,7 @@ func TestAbortsGetTheNextSlots(t *testing.T) {
 		greedy = append(greedy, Turn{Rollouts, fmt.Sprintf("greedy/web-%d", i)})
 		s.asks(greedy[i], 1000)
 	}
-	require.Equal(t, 14, s.taken, "two are kept")
+	require.Equal(t, 14, s.taken, "two are reserved")
 	abort := Turn{Aborts, "tenant/web"}
 	s.asks(abort, 100)
 	require.Equal(t, 2, s.has(abort), "at once")
@@ -41,7 +41,7 @@ func TestAbortsGetTheNextSlots(t *testing.T) {
 		}
 		require.Equal(t, got, s.has(abort))
 	}
-	require.Equal(t, 1, s.lanes[Rollouts].taken, "rollouts go on")
+	require.Equal(t, 1, s.lanes[Rollouts].taken, "rollouts continue")
 	s.Give(abort)
 	require.Equal(t, 15, s.has(abort))
 	for i := range greedy {
@@ -52,8 +52,8 @@ func TestAbortsGetTheNextSlots(t *testing.T) {
 	require.Equal(t, []int{15, 1}, []int{s.has(abort), s.lanes[Rollouts].taken}, "however long the abort takes")
 }
 
-// TestRolloutsLeaveTheAPIServerToAnAbort: while an abort writes its status or waits for its caches, a rollout takes none of the slots that
-// the abort gave back. It does when the abort is over, or writes nothing any more.
+// TestRolloutsLeaveTheAPIServerToAnAbort: while an abort writes its status or waits for its caches, a rollout takes none of the slots
+// that the abort returned. It takes them when the abort has ended or writes nothing more.
 func TestRolloutsLeaveTheAPIServerToAnAbort(t *testing.T) {
 	clk := clocktesting.NewFakeClock(time.Now())
 	s := NewSlots(16, clk)
@@ -66,19 +66,20 @@ func TestRolloutsLeaveTheAPIServerToAnAbort(t *testing.T) {
 	require.Equal(t, 1, s.has(rollout))
 	s.Give(abort)
 	for range abortPause / time.Second {
-		require.Equal(t, 1, s.has(rollout), "nobody waits, but the abort goes on")
+		require.Equal(t, 1, s.has(rollout), "nothing waits, but the abort continues")
 		clk.Step(time.Second)
 		s.Give(rollout)
 	}
 	require.Equal(t, 14, s.has(rollout))
 }
 
-// TestSlotsAreShared: tenants get the same within a lane, and so do the objects of a tenant, whoever came first and asks for more.
+// TestSlotsAreShared: the tenants of a lane get equal shares, and so do the objects of a tenant, in whatever order and for however many
+// slots they ask.
 func TestSlotsAreShared(t *testing.T) {
 	s := NewSlots(16, clocktesting.NewFakeClock(time.Now()))
 	one, other := Turn{Rollouts, "greedy/one"}, Turn{Rollouts, "greedy/other"}
 	s.asks(one, 1000)
-	require.Equal(t, 14, s.has(one), "nobody else wants any")
+	require.Equal(t, 14, s.has(one), "no other object wants a slot")
 	s.asks(other, 1000)
 	tenant := Turn{Rollouts, "tenant/web"}
 	s.asks(tenant, 1000)
@@ -90,7 +91,7 @@ func TestSlotsAreShared(t *testing.T) {
 	require.InDelta(t, s.has(one), s.has(other), 1)
 }
 
-// TestSlotsAreGivenBack: nothing is remembered of who has none, and few writers are enough for both lanes.
+// TestSlotsAreGivenBack: the memory of an object ends with its last slot, and a few writers are enough for both lanes.
 func TestSlotsAreGivenBack(t *testing.T) {
 	for size := 2; size <= 20; size++ {
 		s := NewSlots(size, clocktesting.NewFakeClock(time.Now()))

@@ -50,11 +50,11 @@ func TestWrite(t *testing.T) {
 	for _, want := range []bool{true, false} {
 		deleted, err := l.Delete(t.Context(), revisionOf("old"))
 		require.NoError(t, err)
-		require.Equal(t, want, deleted, "what is gone already is no error")
+		require.Equal(t, want, deleted, "an object that is already gone is not an error")
 	}
 }
 
-// The error of a failed request names the request, and gives the result that the plan acts on.
+// The error of a failed request names the request, and contains the result that the plan acts on.
 func TestFailures(t *testing.T) {
 	revisions := appsv1.Resource("controllerrevisions")
 	kube := fake.NewClientset()

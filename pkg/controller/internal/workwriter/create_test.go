@@ -22,7 +22,7 @@ import (
 
 var manifestworks = workv1.Resource("manifestworks")
 
-// namespace is a cluster's, in which some works are: by name, with their labels. Each has the annotation of ns/web.
+// namespace is the namespace of a cluster. It maps the names of its works to their labels. Each work has the annotation of ns/web.
 type namespace map[string]map[string]string
 
 func (n namespace) client() *workfake.Clientset {
@@ -37,7 +37,8 @@ func (n namespace) client() *workfake.Clientset {
 	return worktest.Client(works...)
 }
 
-// A work is created under the first name that nobody else has; one of the owner that the cache does not show is found, and no second one made.
+// A work is created under the first name that no other object has. If the owner has a work that the cache does not show, it is found, and
+// no second one is created.
 func TestCreate(t *testing.T) {
 	names := work.Names(ours(nil).Object)
 	owned := map[string]string{workv1alpha1.LabelReplicaSet: "ns.web"}
@@ -52,17 +53,17 @@ func TestCreate(t *testing.T) {
 		restored int
 		wanted   func(error) bool
 	}{
-		"nothing is there":                {created: names[:1]},
-		"somebody else's":                 {there: namespace{names[0]: nil}, created: names[1:2], found: []string{"c1 has " + names[1]}},
-		"two of somebody else's":          {there: namespace{names[0]: nil, names[1]: nil}, created: names[2:3], found: []string{"c1 has " + names[2]}},
-		"all names are somebody else's":   {there: namespace{names[0]: nil, names[1]: nil, names[2]: nil}, wanted: apierrors.IsAlreadyExists},
-		"ours, which the cache hides":     {there: namespace{names[0]: owned}, found: names[:1], wanted: isUnseen},
-		"ours, which lost its label":      {there: namespace{names[0]: lost}, found: names[:1], restored: 1, wanted: isUnseen},
-		"ours, with the new label only":   {there: namespace{"web-abc12": hashed}, strange: true, found: []string{"web-abc12"}, restored: 1, wanted: isUnseen},
-		"ours, with a hash of another":    {there: namespace{names[0]: another}, found: names[:1], wanted: isUnseen},
-		"ours, under another hub's name":  {there: namespace{"web-abc12": owned}, strange: true, found: []string{"web-abc12"}, wanted: isUnseen},
-		"a hash that is no revision's":    {there: namespace{names[0]: {workv1alpha1.LabelControllerHash: "xyz"}}, created: names[1:2], found: []string{"c1 has " + names[1]}},
-		"another hub's names, and nobody": {strange: true, created: names[:1]},
+		"no work exists":                      {created: names[:1]},
+		"somebody else's":                     {there: namespace{names[0]: nil}, created: names[1:2], found: []string{"c1 has " + names[1]}},
+		"two of somebody else's":              {there: namespace{names[0]: nil, names[1]: nil}, created: names[2:3], found: []string{"c1 has " + names[2]}},
+		"all names are somebody else's":       {there: namespace{names[0]: nil, names[1]: nil, names[2]: nil}, wanted: apierrors.IsAlreadyExists},
+		"ours, which the cache hides":         {there: namespace{names[0]: owned}, found: names[:1], wanted: isUnseen},
+		"ours, which lost its label":          {there: namespace{names[0]: lost}, found: names[:1], restored: 1, wanted: isUnseen},
+		"ours, with the new label only":       {there: namespace{"web-abc12": hashed}, strange: true, found: []string{"web-abc12"}, restored: 1, wanted: isUnseen},
+		"ours, with a hash of another":        {there: namespace{names[0]: another}, found: names[:1], wanted: isUnseen},
+		"ours, under another hub's name":      {there: namespace{"web-abc12": owned}, strange: true, found: []string{"web-abc12"}, wanted: isUnseen},
+		"the hash of an unknown revision":     {there: namespace{names[0]: {workv1alpha1.LabelControllerHash: "xyz"}}, created: names[1:2], found: []string{"c1 has " + names[1]}},
+		"another hub's names, no work exists": {strange: true, created: names[:1]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var created, found []string
@@ -96,7 +97,7 @@ func TestCreate(t *testing.T) {
 
 func isUnseen(err error) bool { return errors.Is(err, memory.ErrUnseen) }
 
-// What is deleted is what the cache showed, or whatever version of it; what is gone already is no error.
+// The deletion carries the version that the cache showed, or no version. An object that is already gone is not an error.
 func TestDelete(t *testing.T) {
 	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web", UID: "uid", ResourceVersion: "7"}}
 	for name, test := range map[string]struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// ours is an owner without revisions, as a pass sees it. What is found is noted.
+// ours is an owner without revisions, as a pass sees it. It notes the works that were found.
 func ours(found *[]string) *Owner {
 	return &Owner{
 		Object:     &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "owner"}},

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
 )
 
-// A spec is written as a patch of what differs, in the version that was read.
+// A spec is written as a patch with the differences, against the version that was read.
 func TestSetSpec(t *testing.T) {
 	live := workOf("c1", "aaa").Object
 	live.UID, live.ResourceVersion = "uid", "7"

@@ -34,7 +34,7 @@ func newSpecs() *specs { return &specs{whole: lru.New(specsKept), patches: lru.N
 type patchKey struct{ from, to revision.Digest }
 
 // Spec returns a whole spec with the same meaning as a work's spec in the cache: either the spec of a revision, or the
-// work's own spec from the API server. The error is a conflict if the work changed since.
+// work's own spec from the API server. The error is a conflict if the work has changed since.
 func (w *Writer) Spec(
 	ctx context.Context, history *revision.History, work *workv1.ManifestWork, digest revision.Digest,
 ) (*workv1.ManifestWorkSpec, error) {

@@ -19,7 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// What a trimmed work held is read live once for each meaning; a work that changed since is a conflict.
+// The spec of a trimmed work is read live once for each digest. If the work has changed since, the read is a conflict.
 func TestSpec(t *testing.T) {
 	trimmed := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web", UID: "uid", Generation: 3}}
 	workcache.Trim(trimmed, "digest")
@@ -62,7 +62,7 @@ func TestSpec(t *testing.T) {
 	require.EqualError(t, err, "reading ManifestWork c1/web: down")
 }
 
-// How one spec becomes another is found once, and written to each cluster.
+// The difference between two specs is computed once, and written to each cluster.
 func TestChangeIsFoundOnce(t *testing.T) {
 	clusters := []string{"c1", "c2", "c3"}
 	client := worktest.Client()

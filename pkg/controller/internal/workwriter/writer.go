@@ -88,7 +88,7 @@ func (w *Writer) patch(ctx context.Context, owner *Owner, write *rollout.Write) 
 	return w.send(ctx, write.Work.Object, kind, data)
 }
 
-// SetSpec writes the spec of a work that was read live. The error is a conflict if the work changed or disappeared since.
+// SetSpec writes the spec of a work that was read live. The error is a conflict if the work has changed or disappeared since.
 func (w *Writer) SetSpec(ctx context.Context, live *workv1.ManifestWork, spec *workv1.ManifestWorkSpec) (metav1.Object, error) {
 	change, err := workpatch.Compare(&live.Spec, spec)
 	if err != nil {
@@ -132,8 +132,8 @@ func gone(name, cluster string) error {
 	return apierrors.NewConflict(workv1.Resource("manifestworks"), name, fmt.Errorf("it is gone from namespace %s", cluster))
 }
 
-// Delete deletes a work only if its version is still the one that the cache shows. The error is a conflict if the work
-// changed since. It reports whether the work existed.
+// Delete deletes a work only if its version is still the one that the cache shows. The error is a conflict if the work has changed since.
+// It reports whether the work existed.
 func (w *Writer) Delete(ctx context.Context, work *workv1.ManifestWork) (deleted bool, err error) {
 	return w.delete(ctx, work, &metav1.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
 }

@@ -20,15 +20,16 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
-// A work that was deleted since the cache showed it is looked for again; an API server that knows no works is another matter.
+// A work that was deleted since the cache showed it is looked up again. An API server that does not know the kind returns a lasting
+// error.
 func TestPatchOfWhatIsGone(t *testing.T) {
 	works := workv1.Resource("manifestworks")
 	for name, test := range map[string]struct {
 		answer            error
 		conflict, lasting bool
 	}{
-		"the work is gone":    {answer: apierrors.NewNotFound(works, "web"), conflict: true},
-		"works are not known": {answer: apierrors.NewGenericServerResponse(404, "patch", works, "web", "404 page not found", 0, true), lasting: true},
+		"the work is gone":                      {answer: apierrors.NewNotFound(works, "web"), conflict: true},
+		"the API server does not know the kind": {answer: apierrors.NewGenericServerResponse(404, "patch", works, "web", "404 page not found", 0, true), lasting: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := worktest.Answering("patch", func(clienttesting.Action) (*workv1.ManifestWork, error) { return nil, test.answer })
@@ -42,7 +43,8 @@ func TestPatchOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// A change of the spec is written whole where a patch would be no shorter: the driver needs to decode nothing. All else is a patch.
+// A change of the spec is written as a whole if a patch would be no shorter, because the driver then has nothing to decode. All other
+// changes are patches.
 func TestWholeWorks(t *testing.T) {
 	work := workOf("c1", "aaa")
 	work.Object.UID, work.Object.ResourceVersion = "uid", "7"
@@ -61,15 +63,15 @@ func TestWholeWorks(t *testing.T) {
 	written := client.Actions()[1].(clienttesting.UpdateAction).GetObject().(*workv1.ManifestWork)
 	require.Equal(t, *update.Template, written.Spec)
 	require.Equal(t, "bbb", written.Labels[workv1alpha1.LabelControllerHash])
-	require.Equal(t, "x", written.Labels["theirs"], "what others put on the work stays")
+	require.Equal(t, "x", written.Labels["theirs"], "labels of others stay")
 	require.Equal(t, rt.Epoch.UTC().Format(time.RFC3339Nano), written.Annotations[workv1alpha1.AnnotationAppliedAt])
 	require.NotContains(t, written.Annotations, workpatch.AnnotationCacheDigest)
 	require.Equal(t, []any{"uid", "7"}, []any{string(written.UID), written.ResourceVersion}, "R15")
 	_, cached := workcache.TrimmedDigest(work.Object)
-	require.True(t, cached, "the cache's own object is left alone")
+	require.True(t, cached, "the object in the cache is unchanged")
 }
 
-// A work that was deleted since the cache showed it is looked for again.
+// A work that was deleted since the cache showed it is looked up again.
 func TestWholeWorkOfWhatIsGone(t *testing.T) {
 	update := rt.Revision("bbb")
 	_, err := at(worktest.Client(), true).Write(t.Context(), ours(nil), &rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Update, Cluster: "c1", Work: workOf("c1", "aaa"), Revision: update})
