@@ -63,24 +63,24 @@ type Observations struct {
 	SelectedBy []string
 }
 
-// marks are the parts of a work's object that decisions read many times.
+// marks are the parts of a work's object that decisions read many times, the most frequent first.
 type marks struct {
-	cluster, hash, placement, kept string
-	generation                     int64
-	createdAt, appliedAt           time.Time
-	isApplied, isDeleting          bool
-	// owner is the value of the owner label, and copied the keys of the owner's labels that were copied.
-	owner, copied string
-	// keptByTools is true if the annotations keep GitOps tools from deleting the work.
-	keptByTools bool
+	cluster, hash, placement string
+	generation               int64
+	isDeleting, isApplied    bool
+	appliedAt, createdAt     time.Time
 	// conditions are the conditions that affect decisions, and latest is the latest transition of any condition.
 	conditions conditions
-	latest     time.Time
 	manifests  []workv1.ManifestCondition
+	latest     time.Time
 	report     Report
+	// owner is the value of the owner label, and copied the keys of the owner's labels that were copied.
+	kept, owner, copied string
 	// group is the group of the cluster when the work was written, if isGrouped is true.
 	group     placement.Group
 	isGrouped bool
+	// keptByTools is true if the annotations keep GitOps tools from deleting the work.
+	keptByTools bool
 }
 
 // Read reads the parts of the object that decisions need, once. The object must not change after that. Without Read, they are read each
