@@ -19,31 +19,26 @@ type clustersOptions struct {
 
 func newClusters(o *options) *cobra.Command {
 	flags := &clustersOptions{}
-	cmd := &cobra.Command{
-		Use: "clusters NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+	cmd := o.named(&cobra.Command{
+		Use: "clusters NAME", GroupID: groupSee,
 		Short: "Show the clusters: the revision written by the hub, the agent's confirmation, the state and the agent's message",
 		Example: `  # Show all clusters; those that need attention come first
   kubectl mwrs clusters web
 
   # Print the names of the failed clusters
   kubectl mwrs clusters web --state failed -o name`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.clusters(cmd.Context(), args[0], flags) },
-	}
+	}, func(ctx context.Context, c *clients, name string) error { return o.clusters(ctx, c, name, flags) })
 	cmd.Flags().StringSliceVar(&flags.states, "state", nil, "Show only the clusters in these states, such as failed,inflight")
 	completes(cmd, "state", completeStates)
 	flags.output.addFlag(cmd, "wide", "name")
 	return cmd
 }
 
-func (o *options) clusters(ctx context.Context, name string, flags *clustersOptions) error {
+func (o *options) clusters(ctx context.Context, c *clients, name string, flags *clustersOptions) error {
 	for i, state := range flags.states {
 		if flags.states[i] = strings.ToLower(state); !slices.Contains(stateNames(), flags.states[i]) {
 			return fmt.Errorf("--state: %q is not a state: use %s", state, either(stateNames()))
 		}
-	}
-	c, err := o.connect()
-	if err != nil {
-		return err
 	}
 	objects, err := o.read(ctx, c, name)
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 
 func newDiff(o *options) *cobra.Command {
 	from, to := int64(0), int64(0)
-	cmd := &cobra.Command{
-		Use: "diff NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+	cmd := o.named(&cobra.Command{
+		Use: "diff NAME", GroupID: groupSee,
 		Short: "Compare the templates of two revisions, object by object",
 		Long: "Compare the templates of two revisions, object by object. The values of Secrets are masked.\n" +
 			"The exit code is 1 if they differ, and 2 for an error.",
@@ -33,8 +33,9 @@ func newDiff(o *options) *cobra.Command {
 
   # Compare two revisions
   kubectl mwrs diff web --from 5 --to 6`,
-		RunE: func(cmd *cobra.Command, args []string) error { return failed(o.diff(cmd.Context(), args[0], from, to)) },
-	}
+	}, func(ctx context.Context, c *clients, name string) error { return o.diff(ctx, c, name, from, to) })
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return failed(run(cmd, args)) }
 	o.revisionFlag(cmd, &from, "from", "The older revision (default: the current revision)")
 	o.revisionFlag(cmd, &to, "to", "The newer revision (default: the template in the spec)")
 	return cmd
@@ -50,11 +51,7 @@ func failed(err error) error {
 	return &exitError{code: 2, message: messageOf(err)}
 }
 
-func (o *options) diff(ctx context.Context, name string, from, to int64) error {
-	c, err := o.connect()
-	if err != nil {
-		return err
-	}
+func (o *options) diff(ctx context.Context, c *clients, name string, from, to int64) error {
 	set, before, after, err := o.templates(ctx, c, name, from, to)
 	if err != nil {
 		return err

@@ -16,8 +16,8 @@ import (
 
 func newExport(o *options) *cobra.Command {
 	number := int64(0)
-	cmd := &cobra.Command{
-		Use: "export NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+	cmd := o.named(&cobra.Command{
+		Use: "export NAME", GroupID: groupSee,
 		Short: "Print the manifest without server fields, to commit to Git",
 		Long: "Print the manifest without server fields, to commit to Git.\n" +
 			"Labels and annotations by which Argo CD, Flux, Helm or kubectl claim the object are left out.",
@@ -26,10 +26,7 @@ func newExport(o *options) *cobra.Command {
 
   # Print the manifest with the template of revision 6, to commit it
   kubectl mwrs export web --to-revision 6 > web.yaml`,
-		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
-			return o.export(ctx, c, args[0], number)
-		}),
-	}
+	}, func(ctx context.Context, c *clients, name string) error { return o.export(ctx, c, name, number) })
 	o.revisionFlag(cmd, &number, "to-revision", "Use the template and the change cause of this revision instead of those in the object")
 	return cmd
 }

@@ -15,18 +15,15 @@ import (
 
 func newHistory(o *options) *cobra.Command {
 	number, to := int64(0), &output{}
-	cmd := &cobra.Command{
-		Use: "history NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+	cmd := o.named(&cobra.Command{
+		Use: "history NAME", GroupID: groupSee,
 		Short: "Show the revisions, or the template of one revision",
 		Example: `  # Show all revisions
   kubectl mwrs history web
 
   # Print the template of revision 6
   kubectl mwrs history web --revision 6`,
-		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
-			return o.history(ctx, c, args[0], number, to)
-		}),
-	}
+	}, func(ctx context.Context, c *clients, name string) error { return o.history(ctx, c, name, number, to) })
 	o.revisionFlag(cmd, &number, "revision", "Print the template of this revision")
 	to.addFlag(cmd, "name")
 	return cmd

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,26 +33,18 @@ func newPlan(o *options) *cobra.Command {
 
   # Show what applying a file would do
   kubectl mwrs plan -f web.yaml`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name := ""
-			if len(args) > 0 {
-				name = args[0]
-			}
-			return o.plan(cmd.Context(), name, file, to)
-		},
+		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
+			return o.plan(ctx, c, strings.Join(args, ""), file, to)
+		}),
 	}
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "File with the ManifestWorkReplicaSet; - reads from standard input")
 	to.addFlag(cmd)
 	return cmd
 }
 
-func (o *options) plan(ctx context.Context, name, file string, to *output) error {
+func (o *options) plan(ctx context.Context, c *clients, name, file string, to *output) error {
 	if (name == "") == (file == "") {
 		return errors.New("name a ManifestWorkReplicaSet, or a file with -f, but not both")
-	}
-	c, err := o.connect()
-	if err != nil {
-		return err
 	}
 	objects, set, err := o.planned(ctx, c, name, file)
 	if err != nil {

@@ -15,17 +15,14 @@ import (
 
 func newReport(o *options) *cobra.Command {
 	file := ""
-	cmd := &cobra.Command{
-		Use: "report NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+	cmd := o.named(&cobra.Command{
+		Use: "report NAME", GroupID: groupSee,
 		Short: "Write a report about a rollout as one HTML page",
 		Long: "Write a report about a rollout as one HTML page, for example for a post-mortem.\n" +
 			"The page has no scripts and loads nothing. The values of Secrets are masked.",
 		Example: `  # Write the report to a file
   kubectl mwrs report web -o web.html`,
-		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
-			return o.writeReport(ctx, c, args[0], file)
-		}),
-	}
+	}, func(ctx context.Context, c *clients, name string) error { return o.writeReport(ctx, c, name, file) })
 	cmd.Flags().StringVarP(&file, "output", "o", "", "The file to write (default: standard output)")
 	return cmd
 }

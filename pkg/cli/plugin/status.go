@@ -46,18 +46,15 @@ type statusOptions struct {
 
 func newStatus(o *options) *cobra.Command {
 	flags := &statusOptions{}
-	cmd := &cobra.Command{
-		Use: "status NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+	cmd := o.named(&cobra.Command{
+		Use: "status NAME", GroupID: groupAct,
 		Short: "Wait until a rollout ends",
 		Long: "Wait until a rollout ends, and print its progress and what the hub does next.\n" +
 			"With --wait-restored, wait after an abort until every cluster has confirmed the revision to which it returns.\n" +
 			"Exit codes: 0 complete, 1 error, 2 stalled, 3 aborted, 4 timeout, 5 paused.",
 		Example: `  # In a pipeline, after you changed the template
   kubectl mwrs status web --timeout 30m`,
-		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
-			return o.status(ctx, c, args[0], flags)
-		}),
-	}
+	}, func(ctx context.Context, c *clients, name string) error { return o.status(ctx, c, name, flags) })
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "Maximum time to wait, such as 30m; 0 waits forever")
 	o.revisionFlag(cmd, &flags.number, "revision", "Fail if a different revision is being rolled out")
 	cmd.Flags().BoolVar(&flags.restored, "wait-restored", false,
