@@ -50,7 +50,7 @@ func (p *printer) printf(format string, args ...any) {
 
 // state writes a state in its color, if the screen has colors.
 func (p *printer) state(state string) {
-	code := colors[state]
+	code := colors[view.LevelOf(state)]
 	if !p.screen.color || code == "" {
 		p.text(plain.Line(state))
 		return
