@@ -65,18 +65,14 @@ func (o *options) clusters(ctx context.Context, c *clients, name string, flags *
 }
 
 func (o *options) clusterTable(clusters []view.Cluster, wide bool) *table {
-	columns := []column{
-		{name: "CLUSTER"}, {name: "STATE", state: true}, {name: "SINCE", drop: 2}, {name: "WROTE", drop: 3}, {name: "CONFIRMED", drop: 4},
-		{name: "WAITS-FOR", drop: 5}, {name: "MESSAGE", drop: 1, wants: 48, tail: true},
-	}
-	if wide {
-		columns = slices.Insert(columns, 3, column{name: "THEN", drop: 6})
-		columns = slices.Insert(columns, 1, column{name: "PLACEMENT", drop: 7})
-	}
-	return tableOf(columns, clusters, func(c *view.Cluster) []string { return o.clusterRow(c, wide) })
+	return tableOf([]column{
+		{name: "CLUSTER"}, {name: "PLACEMENT", drop: 7, off: !wide}, {name: "STATE", state: true}, {name: "SINCE", drop: 2},
+		{name: "THEN", drop: 6, off: !wide}, {name: "WROTE", drop: 3}, {name: "CONFIRMED", drop: 4}, {name: "WAITS-FOR", drop: 5},
+		{name: "MESSAGE", drop: 1, wants: 48, tail: true},
+	}, clusters, o.clusterRow)
 }
 
-func (o *options) clusterRow(c *view.Cluster, wide bool) []string {
+func (o *options) clusterRow(c *view.Cluster) []string {
 	confirmed, then := "no", "-"
 	if c.Confirmed {
 		confirmed = "yes"
@@ -91,10 +87,8 @@ func (o *options) clusterRow(c *view.Cluster, wide bool) []string {
 	if c.Reason != "" {
 		message = string(c.Reason) + ": " + message
 	}
-	row := []string{c.Name, string(c.State), o.ago(c.Since), orDash(c.Wrote), confirmed, orDash(string(c.WaitsFor)), orDash(message)}
-	if wide {
-		row = slices.Insert(row, 3, then)
-		row = slices.Insert(row, 1, orDash(c.Placement))
+	return []string{
+		c.Name, orDash(c.Placement), string(c.State), o.ago(c.Since), then, orDash(c.Wrote), confirmed, orDash(string(c.WaitsFor)),
+		orDash(message),
 	}
-	return row
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -130,34 +129,26 @@ func eachSet(
 }
 
 func (o *options) listTable(rows []view.Row, flags *listOptions) *table {
-	columns := []column{
-		{name: "NAME"}, {name: "STATE", state: true}, {name: "SINCE", drop: 1}, {name: "UPDATE", drop: 4}, {name: "CURRENT", drop: 5},
-		{name: "UPDATED"}, {name: "FAILED"}, {name: "DEGRADED", drop: 3}, {name: "AGE", drop: 2},
-	}
-	if flags.all {
-		columns = slices.Insert(columns, 0, column{name: "NAMESPACE"})
-	}
-	t := tableOf(columns, rows, func(r *view.Row) []string { return o.row(r, flags.all) })
+	t := tableOf([]column{
+		{name: "NAMESPACE", off: !flags.all}, {name: "NAME"}, {name: "STATE", state: true}, {name: "SINCE", drop: 1}, {name: "UPDATE", drop: 4},
+		{name: "CURRENT", drop: 5}, {name: "UPDATED"}, {name: "FAILED"}, {name: "DEGRADED", drop: 3}, {name: "AGE", drop: 2},
+	}, rows, o.row)
 	t.bare = flags.noHeaders
 	return t
 }
 
 // row returns the cells of an object in the list.
-func (o *options) row(r *view.Row, all bool) []string {
+func (o *options) row(r *view.Row) []string {
 	number := func(n int64) string {
 		if n == 0 {
 			return "-"
 		}
 		return strconv.FormatInt(n, 10)
 	}
-	row := []string{
-		r.Name, string(r.State), o.ago(r.Since), number(r.Update), number(r.Current), fmt.Sprintf("%d/%d", r.Updated, r.Selected),
+	return []string{
+		r.Namespace, r.Name, string(r.State), o.ago(r.Since), number(r.Update), number(r.Current), fmt.Sprintf("%d/%d", r.Updated, r.Selected),
 		strconv.Itoa(r.Failed), strconv.Itoa(r.Degraded), o.ago(r.Created),
 	}
-	if all {
-		row = slices.Insert(row, 0, r.Namespace)
-	}
-	return row
 }
 
 // ago returns the time elapsed since a given time, in kubectl's age format.
