@@ -112,7 +112,7 @@ func (s *Server) Serve(ctx context.Context) error {
 // Handler returns the handler of all requests. Their watches end with the context.
 func (s *Server) Handler(ctx context.Context) http.Handler {
 	s.rooms = &rooms{hub: s.hub, root: ctx, open: map[string]*room{}}
-	list := listBoard(s.hub.List(ctx))
+	list := boardOf(s.hub.List(ctx), func(rows []view.Row) (any, *view.Objects) { return append([]view.Row{}, rows...), nil })
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/list", func(w http.ResponseWriter, r *http.Request) { s.tell(w, r, list) })
 	const set = "/api/sets/{namespace}/{name}/"
