@@ -199,7 +199,7 @@ func waveTable(waves []forecast.Wave) *table {
 		case i < wavesShown || i == len(waves)-1:
 			for _, part := range waves[i].Parts {
 				rows = append(rows, []string{strconv.Itoa(i + 1), strconv.Itoa(len(part.Clusters)), part.Placement, orDash(part.Group),
-					firstOf(part.Clusters, namesShown)})
+					view.FirstOf(part.Clusters, namesShown, " ")})
 			}
 		}
 	}
@@ -210,6 +210,6 @@ func waveTable(waves []forecast.Wave) *table {
 func waitingTable(waiting []view.Waiting) *table {
 	columns := []column{{name: "STATE", state: true}, {name: "WAITS-FOR"}, {name: "CLUSTERS"}, {name: "NAMES", drop: 1}}
 	return tableOf(columns, waiting, func(w *view.Waiting) []string {
-		return []string{string(w.State), string(w.For), strconv.Itoa(len(w.Clusters)), firstOf(w.Clusters, namesShown)}
+		return []string{string(w.State), string(w.For), strconv.Itoa(len(w.Clusters)), view.FirstOf(w.Clusters, namesShown, " ")}
 	})
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,11 +70,12 @@ func Approvable(set *workv1alpha1.ManifestWorkReplicaSet, group string) (string,
 		return "", fmt.Errorf("several groups of %q wait for an approval: %s; name one with --group", set.Name, strings.Join(waiting, ", "))
 	}
 	left := Unapproved(set)
+	others := cmp.Or(strings.Join(left, ", "), "none")
 	switch {
 	case group == "":
-		return "", fmt.Errorf("no group of %q waits for an approval; groups that will need one: %s", set.Name, orNone(left))
+		return "", fmt.Errorf("no group of %q waits for an approval; groups that will need one: %s", set.Name, others)
 	case !slices.Contains(requiredApprovals(set), group):
-		return "", fmt.Errorf("group %q of %q needs no approval; groups that need one: %s", group, set.Name, orNone(left))
+		return "", fmt.Errorf("group %q of %q needs no approval; groups that need one: %s", group, set.Name, others)
 	case !slices.Contains(left, group):
 		a := approvalOf(set, group)
 		return "", fmt.Errorf("%s", (&Approval{Group: group, By: a.By, At: a.At.Time}).Text())
@@ -84,13 +86,6 @@ func Approvable(set *workv1alpha1.ManifestWorkReplicaSet, group string) (string,
 // Unapproved returns the groups that need an approval and do not have one, in the order of the spec.
 func Unapproved(set *workv1alpha1.ManifestWorkReplicaSet) []string {
 	return slices.DeleteFunc(requiredApprovals(set), func(group string) bool { return approvalOf(set, group) != nil })
-}
-
-func orNone(groups []string) string {
-	if len(groups) == 0 {
-		return "none"
-	}
-	return strings.Join(groups, ", ")
 }
 
 // requiredApprovals returns the groups that need an approval, in the order of the spec.
