@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/pager"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
@@ -102,9 +101,6 @@ func (o *options) list(ctx context.Context, c *clients, flags *listOptions) erro
 	return o.watchList(ctx, c, t, rows, flags)
 }
 
-// pageOfSets is the page size for reading ManifestWorkReplicaSets. A template can have hundreds of kilobytes.
-const pageOfSets = 100
-
 // setsIn returns a dynamic client for the ManifestWorkReplicaSets in a namespace. With a typed client, the whole list would fail if one
 // object can't be decoded.
 func setsIn(objects dynamic.Interface, namespace string) dynamic.ResourceInterface {
@@ -116,14 +112,10 @@ func eachSet(
 	ctx context.Context, objects dynamic.Interface, namespace string, selected metav1.ListOptions,
 	visit func(*workv1alpha1.ManifestWorkReplicaSet),
 ) error {
-	pages := pager.New(func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {
-		return setsIn(objects, namespace).List(ctx, list)
-	})
-	pages.PageSize = pageOfSets
-	return pages.EachListItem(ctx, selected, func(item runtime.Object) error {
-		if object, ok := item.(*unstructured.Unstructured); ok {
-			visit(replicaset.Decode(object).ManifestWorkReplicaSet)
-		}
+	return replicaset.Each(ctx, selected, func(page metav1.ListOptions) (runtime.Object, error) {
+		return setsIn(objects, namespace).List(ctx, page)
+	}, func(item *unstructured.Unstructured) error {
+		visit(replicaset.Decode(item).ManifestWorkReplicaSet)
 		return nil
 	})
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -133,12 +134,9 @@ func (o *Objects) holds() map[string]placement.Hold {
 
 // availability returns the clusters that are unavailable, as far as they are known.
 func (o *Objects) availability() placement.Clusters {
-	clusters := status.AwayOf(&o.ReplicaSet.Status)
-	for name, known := range o.Unavailable {
-		if _, listed := clusters[name]; !listed {
-			clusters[name] = known
-		}
-	}
+	clusters := placement.Clusters{}
+	maps.Copy(clusters, o.Unavailable)
+	maps.Copy(clusters, status.AwayOf(&o.ReplicaSet.Status))
 	return clusters
 }
 
