@@ -103,7 +103,7 @@ func (a *action) undo(objects *view.Objects, asked *dashboard.Action) (*view.Rev
 			plain.Command("kubectl", "mwrs", "export", a.set.Name, "--to-revision", strconv.FormatInt(target.Number, 10)))
 	}
 	var spec workv1.ManifestWorkSpec
-	if a.template, err = templateOf(objects, target.Number); err != nil {
+	if a.template, _, err = templateOf(objects, target.Number); err != nil {
 		return nil, err
 	}
 	if err = json.Unmarshal(a.template, &spec); err == nil {

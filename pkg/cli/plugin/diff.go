@@ -94,11 +94,11 @@ func (o *options) templates(
 		}
 		from = revisions[at].Number
 	}
-	if before, err = templateOf(objects, from); err != nil {
+	if before, _, err = templateOf(objects, from); err != nil {
 		return nil, nil, nil, err
 	}
 	if to != 0 {
-		after, err = templateOf(objects, to)
+		after, _, err = templateOf(objects, to)
 	} else {
 		after, err = json.Marshal(objects.ReplicaSet.Spec.ManifestWorkTemplate)
 	}

@@ -3,7 +3,6 @@ package plugin
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,14 +42,11 @@ func (o *options) export(ctx context.Context, c *clients, name string, number in
 	set := objects.ReplicaSet
 	labels, annotations := view.Unmarked(set)
 	delete(annotations, workv1alpha1.AnnotationChangeCause)
-	if cause != "" {
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		annotations[workv1alpha1.AnnotationChangeCause] = cause
-	}
 	set.TypeMeta = metav1.TypeMeta{APIVersion: workv1alpha1.SchemeGroupVersion.String(), Kind: "ManifestWorkReplicaSet"}
 	set.ObjectMeta = metav1.ObjectMeta{Name: set.Name, Namespace: set.Namespace, Labels: labels, Annotations: annotations}
+	if cause != "" {
+		metav1.SetMetaDataAnnotation(&set.ObjectMeta, workv1alpha1.AnnotationChangeCause, cause)
+	}
 	set.Status = workv1alpha1.ManifestWorkReplicaSetStatus{}
 	manifest, err := runtime.DefaultUnstructuredConverter.ToUnstructured(set)
 	if err != nil {
@@ -68,14 +64,12 @@ func exported(objects *view.Objects, number int64) (template map[string]any, cau
 	if number == 0 {
 		return nil, objects.ReplicaSet.Annotations[workv1alpha1.AnnotationChangeCause], nil
 	}
-	stored, err := templateOf(objects, number)
+	stored, r, err := templateOf(objects, number)
 	if err != nil {
 		return nil, "", err
 	}
 	if err := utiljson.Unmarshal(stored, &template); err != nil { // Integers stay exact.
 		return nil, "", fmt.Errorf("revision %d: %w", number, err)
 	}
-	revisions := view.Revisions(objects)
-	at := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Stored && r.Number == number })
-	return template, revisions[at].ChangeCause, nil
+	return template, r.ChangeCause, nil
 }

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -139,7 +140,7 @@ func (o *options) planDiff(objects *view.Objects, set *workv1alpha1.ManifestWork
 	if at < 0 {
 		return nil
 	}
-	before, err := templateOf(objects, revisions[at].Number)
+	before, _, err := templateOf(objects, revisions[at].Number)
 	if err != nil {
 		return err
 	}
@@ -147,17 +148,14 @@ func (o *options) planDiff(objects *view.Objects, set *workv1alpha1.ManifestWork
 	if err != nil {
 		return err
 	}
-	if err := o.sayf("\nchanges to the template of revision %d:\n", revisions[at].Number); err != nil {
+	text, err := plainDiff(before, after)
+	if err != nil {
 		return err
 	}
-	var differs *exitError
-	switch err := o.compare(before, after); {
-	case err == nil:
-		return o.sayf("none\n")
-	case !errors.As(err, &differs):
-		return err
-	}
-	return nil
+	out := newPrinter(o.Out, screen{})
+	out.printf("\nchanges to the template of revision %d:\n", revisions[at].Number)
+	out.text(cmp.Or(text, "none\n"))
+	return out.err
 }
 
 // wavesShown is the number of waves that are printed. The last wave is always printed.

@@ -64,8 +64,8 @@ func difference(objects *view.Objects, revisions []view.Revision) (diff, none st
 	case current == update:
 		return "", "The update revision is the current revision.", nil
 	}
-	before, errBefore := templateOf(objects, revisions[current].Number)
-	after, errAfter := templateOf(objects, revisions[update].Number)
+	before, _, errBefore := templateOf(objects, revisions[current].Number)
+	after, _, errAfter := templateOf(objects, revisions[update].Number)
 	if err := errors.Join(errBefore, errAfter); err != nil {
 		return "", "There is no difference to show: " + err.Error() + ".", nil
 	}
