@@ -38,24 +38,20 @@ var colors = map[view.Level]string{view.LevelGood: "32", view.LevelBusy: "33", v
 
 // prose returns a text after a label, over as many lines as the screen requires. Further lines are indented.
 func (s screen) prose(label, text string) string {
-	indent := plain.Width(label)
-	if s.width <= 0 || indent+plain.Width(text) <= s.width {
-		return label + text + "\n"
-	}
-	return s.folded(label, indent, strings.Fields(text), "")
+	return s.folded(label, text, strings.Fields(text), plain.Width(label), "")
 }
 
 // command returns a command line that can be copied from a narrow screen: each line except the last ends with a backslash.
 func (s screen) command(indent int, words []string) string {
-	label, text := strings.Repeat(" ", indent), strings.Join(words, " ")
-	if s.width <= 0 || indent+plain.Width(text) <= s.width {
-		return label + text + "\n"
-	}
-	return s.folded(label, indent+2, words, ` \`)
+	return s.folded(strings.Repeat(" ", indent), strings.Join(words, " "), words, indent+2, ` \`)
 }
 
-// folded breaks a text between words. A word that is longer than the screen is split.
-func (s screen) folded(label string, indent int, words []string, mark string) string {
+// folded returns a text after a label. If it does not fit on a line, it is broken between its words, and a word that is longer than the
+// screen is split.
+func (s screen) folded(label, text string, words []string, indent int, mark string) string {
+	if s.width <= 0 || plain.Width(label)+plain.Width(text) <= s.width {
+		return label + text + "\n"
+	}
 	var out strings.Builder
 	line, margin := label, strings.Repeat(" ", indent)
 	room := max(s.width-plain.Width(mark), indent+1)
