@@ -27,10 +27,6 @@ type dashboardHub struct {
 	problem string
 }
 
-func newDashboardHub(o *options, c *clients, all bool) *dashboardHub {
-	return &dashboardHub{o: o, clients: c, all: all}
-}
-
 // in returns the clients for a namespace.
 func (h *dashboardHub) in(namespace string) *clients {
 	c := *h.clients
