@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
@@ -93,26 +94,22 @@ func (o *options) wait(ctx context.Context, c *clients, name string, flags *stat
 	if flags.restored {
 		look = w.restoration
 	}
-	ticker := time.NewTicker(waitEvery)
-	defer ticker.Stop()
-	for problem := ""; ; {
-		done, err := w.step(bounded, look)
-		switch {
-		case done && err == nil:
-			return nil
-		case ctx.Err() == nil && bounded.Err() != nil:
-			return &exitError{code: exitTimeout, message: fmt.Sprintf("timed out after %s", flags.timeout)}
-		case done, err != nil && !isOutage(ctx, err):
-			return err
-		case err != nil && err.Error() != problem:
+	problem := ""
+	err := wait.PollUntilContextCancel(bounded, waitEvery, true, func(ctx context.Context) (bool, error) {
+		done, err := w.step(ctx, look)
+		if done || !isOutage(ctx, err) {
+			return done, err
+		}
+		if err.Error() != problem {
 			problem = err.Error()
 			o.notef("note: %s\n", problem)
 		}
-		select {
-		case <-bounded.Done():
-		case <-ticker.C:
-		}
+		return false, nil
+	})
+	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+		return &exitError{code: exitTimeout, message: fmt.Sprintf("timed out after %s", flags.timeout)}
 	}
+	return err
 }
 
 // isOutage reports whether an error shows that the API server does not respond now, but may respond later.
