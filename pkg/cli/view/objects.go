@@ -71,6 +71,11 @@ func Prepared(o *Objects) *Objects {
 	}
 	prepared, k := *o, &known{numbers: map[string]string{}}
 	prepared.known = k
+	prepared.Works = slices.Clone(o.Works) // Other views of the objects may be drawn at the same time.
+	for i := range prepared.Works {
+		w := &prepared.Works[i]
+		w.DeletionCounts, w.UnexpectedName = true, !work.IsName(o.ReplicaSet, w.Object.Name)
+	}
 	decoded := make([]revision.Revision, 0, len(o.Revisions))
 	for _, object := range o.Revisions {
 		decoded = append(decoded, revision.Decode(object))
@@ -112,8 +117,6 @@ func (o *Objects) observe() *rollout.Snapshot {
 	byHash := v.ByHash()
 	for i := range v.Notes.Works {
 		w := &v.Notes.Works[i]
-		w.DeletionCounts = true
-		w.UnexpectedName = !work.IsName(o.ReplicaSet, w.Object.Name)
 		w.Combined = v.Notes.Handover.Content(w, byHash)
 		w.AcceptedAs, _ = w.Noted()
 	}
