@@ -19,3 +19,13 @@ func TestViewsChangeNoWorks(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, o.Works)
 }
+
+// TestCopiedWork: a work that a user copied, with its labels, does not count as another cluster, as it does not for the hub.
+func TestCopiedWork(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		copied := succeeding(t, "c1", "v2")
+		copied.Object.Name = "a-copy"
+		o.Works = []work.Work{succeeding(t, "c1", "v2"), copied}
+	})
+	require.Contains(t, view.EffectOf(o, view.VerbAbort, nil, nil).Then, "to 1 cluster that has revision 2")
+}
