@@ -37,11 +37,6 @@ func (o *options) completing(find finder) cobra.CompletionFunc {
 	}
 }
 
-// completeName completes the name of a ManifestWorkReplicaSet, the only argument.
-func (o *options) completeName(cmd *cobra.Command, args []string, part string) ([]string, cobra.ShellCompDirective) {
-	return o.completing(findNames)(cmd, args, part)
-}
-
 // findNames finds the ManifestWorkReplicaSets for the first argument, and nothing for further arguments.
 func findNames(ctx context.Context, c *clients, args []string) ([]string, error) {
 	if len(args) > 0 {

@@ -18,7 +18,7 @@ import (
 func newGet(o *options) *cobra.Command {
 	flags := &listOptions{}
 	cmd := &cobra.Command{
-		Use: "get [NAME]", GroupID: groupSee, Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.completeName,
+		Use: "get [NAME]", GroupID: groupSee, Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.completing(findNames),
 		Short: "Show a rollout on one screen: its state, the causes, the clusters that need attention and the commands to run next",
 		Long: "Show a rollout on one screen: its state, the causes, the clusters that need attention and the commands to run next.\n" +
 			"Without a name, list the ManifestWorkReplicaSets, as the list command does.",

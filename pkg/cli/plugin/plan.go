@@ -24,7 +24,7 @@ import (
 func newPlan(o *options) *cobra.Command {
 	file, to := "", &output{}
 	cmd := &cobra.Command{
-		Use: "plan (NAME | -f FILE)", GroupID: groupAhead, Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.completeName,
+		Use: "plan (NAME | -f FILE)", GroupID: groupAhead, Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.completing(findNames),
 		Short: "Show which clusters are next and in which waves, what would abort the rollout, and why clusters wait",
 		Long: "Show which clusters are next and in which waves, what would abort the rollout, and why clusters wait.\n" +
 			"The waves come from the hub's own decision code, if every cluster succeeds at once. With -f, the file is compared with the\n" +

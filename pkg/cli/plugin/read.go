@@ -63,7 +63,7 @@ func (o *options) connected(run func(ctx context.Context, c *clients, args []str
 
 // named completes a command whose only argument is the name of a ManifestWorkReplicaSet.
 func (o *options) named(cmd *cobra.Command, run func(ctx context.Context, c *clients, name string) error) *cobra.Command {
-	cmd.Args, cmd.ValidArgsFunction = cobra.ExactArgs(1), o.completeName
+	cmd.Args, cmd.ValidArgsFunction = cobra.ExactArgs(1), o.completing(findNames)
 	cmd.RunE = o.connected(func(ctx context.Context, c *clients, args []string) error { return run(ctx, c, args[0]) })
 	return cmd
 }

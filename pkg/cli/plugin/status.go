@@ -240,7 +240,6 @@ func (f *statusOptions) outcomeBeforeUndo(set *workv1alpha1.ManifestWorkReplicaS
 
 // outcomeOf returns the progress of a rollout as a line, and reports whether to stop waiting. outcome is nil if the rollout is complete.
 func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, flags *statusOptions) (line string, done bool, outcome error) {
-	number := flags.number
 	if line, done, outcome = outcomeBeforeHub(set); line != "" {
 		return line, done, outcome
 	}
@@ -254,10 +253,8 @@ func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, flags *statusOptions) (
 			line += "; " + f.Approvals[i].Text()
 		}
 	}
-	for i := range f.Revisions {
-		if rev := &f.Revisions[i]; rev.Update && number != 0 && rev.Number != number {
-			return line, true, fmt.Errorf("revision %d is being rolled out, not revision %d", rev.Number, number)
-		}
+	if update := view.RowOf(set).Update; flags.number != 0 && update != 0 && update != flags.number {
+		return line, true, fmt.Errorf("revision %d is being rolled out, not revision %d", update, flags.number)
 	}
 	if code, ends := exitCodes[f.State]; ends {
 		return line, true, &exitError{code: code}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,15 +78,18 @@ func Approvable(set *workv1alpha1.ManifestWorkReplicaSet, group string) (string,
 	case !slices.Contains(requiredApprovals(set), group):
 		return "", fmt.Errorf("group %q of %q needs no approval; groups that need one: %s", group, set.Name, others)
 	case !slices.Contains(left, group):
-		a := approvalOf(set, group)
-		return "", fmt.Errorf("%s", (&Approval{Group: group, By: a.By, At: a.At.Time}).Text())
+		given := ApprovalsOf(set)
+		at := slices.IndexFunc(given, func(a Approval) bool { return a.Group == group })
+		return "", errors.New(given[at].Text())
 	}
 	return group, nil
 }
 
 // Unapproved returns the groups that need an approval and do not have one, in the order of the spec.
 func Unapproved(set *workv1alpha1.ManifestWorkReplicaSet) []string {
-	return slices.DeleteFunc(requiredApprovals(set), func(group string) bool { return approvalOf(set, group) != nil })
+	return slices.DeleteFunc(requiredApprovals(set), func(group string) bool {
+		return slices.ContainsFunc(set.Status.Approvals, func(a workv1alpha1.Approval) bool { return a.Group == group })
+	})
 }
 
 // requiredApprovals returns the groups that need an approval, in the order of the spec.
@@ -98,15 +102,6 @@ func requiredApprovals(set *workv1alpha1.ManifestWorkReplicaSet) (groups []strin
 		}
 	}
 	return groups
-}
-
-// approvalOf returns the approval of a group; nil if there is none.
-func approvalOf(set *workv1alpha1.ManifestWorkReplicaSet, group string) *workv1alpha1.Approval {
-	at := slices.IndexFunc(set.Status.Approvals, func(a workv1alpha1.Approval) bool { return a.Group == group })
-	if at < 0 {
-		return nil
-	}
-	return &set.Status.Approvals[at]
 }
 
 // approvalEffect describes the approval of a group.
