@@ -28,7 +28,7 @@ func TestListsArePaged(t *testing.T) {
 	}))
 	require.Equal(t, names, found)
 	for i, options := range asked {
-		require.EqualValues(t, pageSize, options.Limit)
+		require.EqualValues(t, PageSize, options.Limit)
 		require.Equal(t, i > 0, options.Continue != "")
 		require.Empty(t, options.ResourceVersion, "live, not from the API server's cache")
 	}

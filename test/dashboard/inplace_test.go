@@ -36,7 +36,7 @@ func (h *previews) Preview(ctx context.Context, a *served.Action, _ *view.Object
 func openMoment(t *testing.T, hub served.Hub) *tab {
 	t.Helper()
 	browser := newBrowser(t)
-	server, err := served.Listen(t.Context(), hub, 0, served.Options{})
+	server, err := served.Listen(t.Context(), hub, 0, false, time.Now)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

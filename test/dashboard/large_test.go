@@ -60,7 +60,7 @@ func TestLargeFleet(t *testing.T) {
 	browser := newBrowser(t)
 	begin := time.Now().Add(-time.Minute).Truncate(time.Second)
 	hub := &largeHub{objects: fleettest.Objects(manyClusters, begin)}
-	server, err := served.Listen(t.Context(), hub, 0, served.Options{})
+	server, err := served.Listen(t.Context(), hub, 0, false, time.Now)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -27,9 +27,9 @@ func TestDataForThePage(t *testing.T) {
 	check(answered.Body.String())
 	refuse(refused, 400, text)
 	check(refused.Body.String())
-	b := &board{look: func() state {
-		return drawn(&picture{Groups: []view.Group{{Clusters: []view.Cluster{{Name: text}}}}, Head: head{Fleet: &view.Fleet{Why: text}}}, nil)
-	}}
+	b := boardOf(func() (string, error) { return text, nil }, func(text string) (any, *view.Objects) {
+		return &picture{Groups: []view.Group{{Clusters: []view.Cluster{{Name: text}}}}, Head: head{Fleet: &view.Fleet{Why: text}}}, nil
+	})
 	(&Server{hub: &fakeHub{}, now: time.Now}).tell(told, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), b)
 	require.Contains(t, told.Body.String(), `"groups"`)
 	check(told.Body.String())

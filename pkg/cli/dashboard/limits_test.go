@@ -34,7 +34,7 @@ func (s *served) post(conn net.Conn, path string, size int, body string) {
 // A request that does not arrive in time ends its connection, whether it is allowed or not.
 func TestSlowRequestsEnd(t *testing.T) {
 	t.Parallel()
-	s := serve(t, Options{})
+	s := serve(t, false)
 	conns := map[string]net.Conn{}
 	for name, path := range map[string]string{"an action without the token": actPath, "a file": "/main.js"} {
 		conns[name] = s.dial()
@@ -53,7 +53,7 @@ func TestSlowRequestsEnd(t *testing.T) {
 
 // The number of connections is bounded: the next connection waits until another one ends.
 func TestConnectionsAreBounded(t *testing.T) {
-	s := serve(t, Options{})
+	s := serve(t, false)
 	for range maxConnections {
 		s.dial()
 	}
@@ -72,7 +72,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 // The server has the user's permissions, so it ends when the page was unused for a long time. Each request with the token restarts that
 // time.
 func TestIdleServerEnds(t *testing.T) {
-	server, err := Listen(t.Context(), &fakeHub{}, 0, Options{})
+	server, err := Listen(t.Context(), &fakeHub{}, 0, false, time.Now)
 	require.NoError(t, err)
 	s := &served{t, &fakeHub{}, server}
 	ended := make(chan error, 1)

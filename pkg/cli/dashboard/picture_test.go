@@ -19,5 +19,7 @@ func fleetOf(n int, inFlight ...string) *view.Objects {
 
 // TestLargePicture: the picture of 10,000 clusters is small enough to load quickly.
 func TestLargePicture(t *testing.T) {
-	require.Less(t, len(drawn(pictureOf(fleetOf(10_000)), nil).data), 2<<20)
+	data, err := encoded(pictureOf(fleetOf(10_000)))
+	require.NoError(t, err)
+	require.Less(t, len(data), 2<<20)
 }

@@ -32,12 +32,6 @@ type state struct {
 
 var seed = maphash.MakeSeed()
 
-// drawn returns the state for a value. Equal values have the same version.
-func drawn(value any, objects *view.Objects) state {
-	data, err := encoded(value)
-	return state{data: data, version: strconv.FormatUint(maphash.Bytes(seed, data), 36), objects: objects, err: err}
-}
-
 // board keeps the newest state of the followed objects, for all tabs.
 type board struct {
 	look func() state
@@ -47,25 +41,16 @@ type board struct {
 	next  time.Time
 }
 
-// listBoard returns the board of the list.
-func listBoard(follow Followed[[]view.Row]) *board {
+// boardOf returns a board that shows what draw returns for the followed value. Equal JSON has the same version.
+func boardOf[T any](follow Followed[T], draw func(T) (shown any, objects *view.Objects)) *board {
 	return &board{look: func() state {
-		rows, err := follow()
+		value, err := follow()
 		if err != nil {
 			return state{err: err}
 		}
-		return drawn(append([]view.Row{}, rows...), nil)
-	}}
-}
-
-// setBoard returns the board of a rollout.
-func setBoard(follow Followed[*view.Objects]) *board {
-	return &board{look: func() state {
-		objects, err := follow()
-		if err != nil {
-			return state{err: err}
-		}
-		return drawn(pictureOf(objects), objects)
+		shown, objects := draw(value)
+		data, err := encoded(shown)
+		return state{data: data, version: strconv.FormatUint(maphash.Bytes(seed, data), 36), objects: objects, err: err}
 	}}
 }
 
@@ -113,7 +98,7 @@ func (r *rooms) roomOf(namespace, name string) *room {
 	found := r.open[key]
 	if found == nil || !found.idle.Stop() { // A timer that has fired ends its room as soon as it gets the lock.
 		ctx, end := context.WithCancel(r.root)
-		found = &room{board: setBoard(r.hub.Follow(ctx, namespace, name))}
+		found = &room{board: boardOf(r.hub.Follow(ctx, namespace, name), func(o *view.Objects) (any, *view.Objects) { return pictureOf(o), o })}
 		found.idle = time.AfterFunc(idleAfter, func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()

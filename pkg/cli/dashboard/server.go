@@ -18,14 +18,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
-// Options configures the server.
-type Options struct {
-	// ReadOnly rejects all actions.
-	ReadOnly bool
-	// Now is the clock; nil for the real one.
-	Now func() time.Time
-}
-
 // Server serves the page of one user.
 type Server struct {
 	hub      Hub
@@ -55,18 +47,16 @@ const (
 // maxConnections bounds the connections. A browser opens at most six to a server.
 const maxConnections = 64
 
-// Listen returns a server that listens on a port of 127.0.0.1, and on no other address. Port 0 selects a free port.
-func Listen(ctx context.Context, hub Hub, port int, options Options) (*Server, error) {
+// Listen returns a server that listens on a port of 127.0.0.1, and on no other address. Port 0 selects a free port. A read-only server
+// rejects all actions.
+func Listen(ctx context.Context, hub Hub, port int, readOnly bool, now func() time.Time) (*Server, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("--port %d can't be used: %w; use another one, or 0 for any free port", port, err)
 	}
-	if options.Now == nil {
-		options.Now = time.Now
-	}
 	return &Server{
-		hub: hub, readOnly: options.ReadOnly, now: options.Now, token: rand.Text(), listener: netutil.LimitListener(listener, maxConnections),
+		hub: hub, readOnly: readOnly, now: now, token: rand.Text(), listener: netutil.LimitListener(listener, maxConnections),
 		idle: time.NewTimer(idleEnd),
 	}, nil
 }
@@ -112,7 +102,7 @@ func (s *Server) Serve(ctx context.Context) error {
 // Handler returns the handler of all requests. Their watches end with the context.
 func (s *Server) Handler(ctx context.Context) http.Handler {
 	s.rooms = &rooms{hub: s.hub, root: ctx, open: map[string]*room{}}
-	list := listBoard(s.hub.List(ctx))
+	list := boardOf(s.hub.List(ctx), func(rows []view.Row) (any, *view.Objects) { return append([]view.Row{}, rows...), nil })
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/list", func(w http.ResponseWriter, r *http.Request) { s.tell(w, r, list) })
 	const set = "/api/sets/{namespace}/{name}/"

@@ -79,10 +79,10 @@ type served struct {
 	*Server
 }
 
-func serve(t *testing.T, options Options) *served {
+func serve(t *testing.T, readOnly bool) *served {
 	t.Helper()
 	hub := &fakeHub{objects: fleetOf(3), rows: []view.Row{{Namespace: "default", Name: "web", State: "Complete"}}}
-	server, err := Listen(t.Context(), hub, 0, options)
+	server, err := Listen(t.Context(), hub, 0, readOnly, time.Now)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -132,7 +132,7 @@ const (
 
 // Requests that do not come from the page, or lack its token, do nothing (CSRF, DNS rebinding, guessing).
 func TestForeignRequests(t *testing.T) {
-	s := serve(t, Options{})
+	s := serve(t, false)
 	port := s.listener.Addr().String()[strings.LastIndex(s.listener.Addr().String(), ":"):]
 	for name, test := range map[string]struct {
 		status  int
@@ -173,7 +173,7 @@ func TestForeignRequests(t *testing.T) {
 
 // Reading requires the token too, on each path below /api/. A preflight request permits nothing.
 func TestReadingRequiresTheToken(t *testing.T) {
-	s := serve(t, Options{})
+	s := serve(t, false)
 	for _, path := range []string{
 		"/api/list", "/api/sets/default/web/picture", "/api/sets/default/web/why/c1",
 		"/api/sets/default/web/plan", "/api/sets/default/web/report", "/api/nothing", "//api/list", "/./api/list", "/x/../api/list",
@@ -191,7 +191,7 @@ func TestReadingRequiresTheToken(t *testing.T) {
 
 // All responses have the security headers, even errors.
 func TestHeaders(t *testing.T) {
-	s := serve(t, Options{})
+	s := serve(t, false)
 	for _, answer := range []*http.Response{
 		s.request(http.MethodGet, "/", "", header(tokenHeader, "")), s.request(http.MethodGet, "/main.js", ""), s.request(http.MethodGet, "/nothing", ""),
 		s.request(http.MethodGet, "/api/list", "", header(tokenHeader, "")), s.request(http.MethodGet, "/", "", host("evil.example")),
@@ -218,18 +218,18 @@ func TestHeaders(t *testing.T) {
 
 // The server listens on 127.0.0.1 only. If a port is in use, the error names the flag to change.
 func TestListens(t *testing.T) {
-	s := serve(t, Options{})
+	s := serve(t, false)
 	require.True(t, strings.HasPrefix(s.listener.Addr().String(), "127.0.0.1:"))
 	var port int
 	for _, digit := range strings.TrimPrefix(s.listener.Addr().String(), "127.0.0.1:") {
 		port = port*10 + int(digit-'0')
 	}
-	_, err := Listen(t.Context(), s.hub, port, Options{})
+	_, err := Listen(t.Context(), s.hub, port, false, time.Now)
 	require.ErrorContains(t, err, "--port")
 }
 
 func TestReadOnly(t *testing.T) {
-	s := serve(t, Options{ReadOnly: true})
+	s := serve(t, true)
 	require.Equal(t, 403, s.request(http.MethodPost, actPath, abort).StatusCode)
 	require.Equal(t, 403, s.request(http.MethodPost, "/api/sets/default/web/preview", `{"verb":"abort"}`).StatusCode)
 	require.Empty(t, s.hub.actions())
@@ -238,7 +238,7 @@ func TestReadOnly(t *testing.T) {
 
 // An action requires the question that the user confirmed, and JSON without unknown fields.
 func TestAct(t *testing.T) {
-	s := serve(t, Options{})
+	s := serve(t, false)
 	for body, status := range map[string]int{
 		`{"verb":"abort"}`:                           400,
 		`{"verb":"abort","confirmed":"other"}`:       409,
@@ -255,7 +255,7 @@ func TestAct(t *testing.T) {
 
 // TestNews: the page gets the picture, and gets it again when it has changed.
 func TestNews(t *testing.T) {
-	s := serve(t, Options{})
+	s := serve(t, false)
 	get := func(seen string) (found news) {
 		answer := s.request(http.MethodGet, "/api/sets/default/web/picture?seen="+seen, "")
 		require.Equal(t, http.StatusOK, answer.StatusCode)

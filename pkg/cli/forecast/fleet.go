@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,12 +65,8 @@ func (c *cluster) empty(now time.Time) {
 // apply performs a write, as the API server and the hub's memory would.
 func (c *cluster) apply(w *rollout.Write, now time.Time) {
 	object, metadata := c.work.Object, w.Metadata()
-	for key, value := range metadata.Labels {
-		object.Labels[key] = value
-	}
-	for key, value := range metadata.Annotations {
-		object.Annotations[key] = value
-	}
+	maps.Copy(object.Labels, metadata.Labels)
+	maps.Copy(object.Annotations, metadata.Annotations)
 	for _, key := range metadata.DroppedLabels {
 		delete(object.Labels, key)
 	}

@@ -105,7 +105,7 @@ func newResume(o *options) *cobra.Command {
 func (o *options) acting(verb view.Verb, flags *actOptions, cmd *cobra.Command) *cobra.Command {
 	flags.Verb, cmd.GroupID = verb, groupAct
 	if cmd.Use == "" {
-		cmd.Use, cmd.Args, cmd.ValidArgsFunction = string(verb)+" NAME", cobra.ExactArgs(1), o.completeName
+		cmd.Use, cmd.Args, cmd.ValidArgsFunction = string(verb)+" NAME", cobra.ExactArgs(1), o.completing(findNames)
 	}
 	cmd.RunE = o.connected(func(ctx context.Context, c *clients, args []string) error {
 		flags.Name, flags.Clusters = args[0], args[1:]

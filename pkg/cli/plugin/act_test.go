@@ -23,7 +23,7 @@ import (
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	for command, patch := range map[string]string{
-		"abort web --reason x": "abortReason: x", "retry web c1": "path: /status/failures/0", "pause web": "paused: true", "resume web": "paused: false",
+		"abort web --reason x": "abortReason: x", "retry web c1": "failures: []", "pause web": "paused: true", "resume web": "paused: false",
 		"undo web": "path: /spec/manifestWorkTemplate",
 	} {
 		verb, _, _ := strings.Cut(command, " ")

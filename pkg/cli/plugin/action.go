@@ -69,7 +69,7 @@ func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Act
 			a.patch, err = o.abort(ctx, c, set, asked.Reason)
 		}
 	case view.VerbRetry:
-		a.kind, a.patch, err = plannedRetry(set, asked.Clusters)
+		a.patch, err = plannedRetry(set, asked.Clusters)
 	case view.VerbApprove:
 		var group string
 		if group, err = view.Approvable(set, asked.Group); err == nil {
@@ -103,7 +103,7 @@ func (a *action) undo(objects *view.Objects, asked *dashboard.Action) (*view.Rev
 			plain.Command("kubectl", "mwrs", "export", a.set.Name, "--to-revision", strconv.FormatInt(target.Number, 10)))
 	}
 	var spec workv1.ManifestWorkSpec
-	if a.template, err = templateOf(objects, target.Number); err != nil {
+	if a.template, _, err = templateOf(objects, target.Number); err != nil {
 		return nil, err
 	}
 	if err = json.Unmarshal(a.template, &spec); err == nil {
@@ -168,47 +168,29 @@ func (o *options) user(ctx context.Context, c *clients) string {
 }
 
 // plannedRetry returns the patch of a retry.
-func plannedRetry(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) (kind types.PatchType, change any, err error) {
+func plannedRetry(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) (any, error) {
 	if err := view.TakesRetries(set); err != nil {
-		return "", nil, err
+		return nil, err
 	}
+	failures, aborted := set.Status.Failures, set.Status.AbortedTime != nil
 	switch {
-	case len(clusters) > 0 && set.Status.AbortedTime != nil:
-		return "", nil, fmt.Errorf("the rollout of %q was aborted: individual clusters can't be retried; use `%s`",
+	case aborted && len(clusters) > 0:
+		return nil, fmt.Errorf("the rollout of %q was aborted: individual clusters can't be retried; use `%s`",
 			set.Name, plain.Command("kubectl", "mwrs", "retry", set.Name))
-	case len(clusters) > 0:
-		patch, err := withoutFailures(set, clusters)
-		return types.JSONPatchType, patch, err
-	case set.Status.AbortedTime != nil:
-		return types.MergePatchType, changeOf(set, map[string]any{"abortedTime": nil}), nil
-	case len(set.Status.Failures) > 0:
-		return types.MergePatchType, changeOf(set, map[string]any{"failures": []any{}}), nil
+	case aborted:
+		return changeOf(set, map[string]any{"abortedTime": nil}), nil
+	case len(clusters)+len(failures) == 0:
+		return nil, view.Retriable(set)
 	}
-	return "", nil, view.Retriable(set)
-}
-
-type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"`
-}
-
-// withoutFailures returns the patch that removes the failures of the given clusters from the status. It removes the entries from last to
-// first, because each removal shifts the later entries.
-func withoutFailures(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) ([]operation, error) {
-	patch := []operation{{Op: "test", Path: "/metadata/resourceVersion", Value: set.ResourceVersion}}
-	missing := slices.Clone(clusters)
-	for i := len(set.Status.Failures) - 1; i >= 0; i-- {
-		cluster := set.Status.Failures[i].Cluster
-		if !slices.Contains(clusters, cluster) {
-			continue
-		}
-		patch = append(patch, operation{Op: "remove", Path: fmt.Sprintf("/status/failures/%d", i)})
-		missing = slices.DeleteFunc(missing, func(other string) bool { return other == cluster })
-	}
+	missing := slices.DeleteFunc(slices.Clone(clusters), func(cluster string) bool {
+		return slices.ContainsFunc(failures, func(f workv1alpha1.ClusterFailure) bool { return f.Cluster == cluster })
+	})
 	if len(missing) > 0 {
 		return nil, fmt.Errorf("status.failures of %q does not list %s; `%s` shows the failed clusters",
 			set.Name, strings.Join(missing, ", "), plain.Command("kubectl", "mwrs", "clusters", set.Name, "--state", "failed"))
 	}
-	return patch, nil
+	left := slices.DeleteFunc(slices.Clone(failures), func(f workv1alpha1.ClusterFailure) bool {
+		return len(clusters) == 0 || slices.Contains(clusters, f.Cluster)
+	})
+	return changeOf(set, map[string]any{"failures": left}), nil
 }

@@ -52,7 +52,7 @@ func undone(t *testing.T, live *workv1alpha1.ManifestWorkReplicaSet) *workv1alph
 	stored, err := revision.New(live, &first.Spec.ManifestWorkTemplate, hash, 1)
 	require.NoError(t, err)
 	objects := &view.Objects{ReplicaSet: live, Revisions: []*appsv1.ControllerRevision{stored}}
-	template, err := templateOf(objects, 1)
+	template, _, err := templateOf(objects, 1)
 	require.NoError(t, err)
 	operations, err := undoPatch(live, template, "image 1")
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ func newApprove(o *options) *cobra.Command {
 func newReject(o *options) *cobra.Command {
 	flags := &actOptions{}
 	cmd := o.acting(view.VerbAbort, flags, &cobra.Command{
-		Use: "reject NAME --reason REASON", Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+		Use: "reject NAME --reason REASON", Args: cobra.ExactArgs(1), ValidArgsFunction: o.completing(findNames),
 		Short: "Reject the revision that is rolled out: abort its rollout, with a reason",
 		Long: "Reject the revision that is rolled out, instead of approving it for the next group. This aborts the rollout, as the\n" +
 			"abort command does: the hub writes the current revision to every cluster at once. The spec does not change. The reason\n" +

@@ -19,31 +19,26 @@ type clustersOptions struct {
 
 func newClusters(o *options) *cobra.Command {
 	flags := &clustersOptions{}
-	cmd := &cobra.Command{
-		Use: "clusters NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+	cmd := o.named(&cobra.Command{
+		Use: "clusters NAME", GroupID: groupSee,
 		Short: "Show the clusters: the revision written by the hub, the agent's confirmation, the state and the agent's message",
 		Example: `  # Show all clusters; those that need attention come first
   kubectl mwrs clusters web
 
   # Print the names of the failed clusters
   kubectl mwrs clusters web --state failed -o name`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.clusters(cmd.Context(), args[0], flags) },
-	}
+	}, func(ctx context.Context, c *clients, name string) error { return o.clusters(ctx, c, name, flags) })
 	cmd.Flags().StringSliceVar(&flags.states, "state", nil, "Show only the clusters in these states, such as failed,inflight")
 	completes(cmd, "state", completeStates)
 	flags.output.addFlag(cmd, "wide", "name")
 	return cmd
 }
 
-func (o *options) clusters(ctx context.Context, name string, flags *clustersOptions) error {
+func (o *options) clusters(ctx context.Context, c *clients, name string, flags *clustersOptions) error {
 	for i, state := range flags.states {
 		if flags.states[i] = strings.ToLower(state); !slices.Contains(stateNames(), flags.states[i]) {
 			return fmt.Errorf("--state: %q is not a state: use %s", state, either(stateNames()))
 		}
-	}
-	c, err := o.connect()
-	if err != nil {
-		return err
 	}
 	objects, err := o.read(ctx, c, name)
 	if err != nil {
@@ -70,18 +65,14 @@ func (o *options) clusters(ctx context.Context, name string, flags *clustersOpti
 }
 
 func (o *options) clusterTable(clusters []view.Cluster, wide bool) *table {
-	columns := []column{
-		{name: "CLUSTER"}, {name: "STATE", state: true}, {name: "SINCE", drop: 2}, {name: "WROTE", drop: 3}, {name: "CONFIRMED", drop: 4},
-		{name: "WAITS-FOR", drop: 5}, {name: "MESSAGE", drop: 1, wants: 48, tail: true},
-	}
-	if wide {
-		columns = slices.Insert(columns, 3, column{name: "THEN", drop: 6})
-		columns = slices.Insert(columns, 1, column{name: "PLACEMENT", drop: 7})
-	}
-	return tableOf(columns, clusters, func(c *view.Cluster) []string { return o.clusterRow(c, wide) })
+	return tableOf([]column{
+		{name: "CLUSTER"}, {name: "PLACEMENT", drop: 7, off: !wide}, {name: "STATE", state: true}, {name: "SINCE", drop: 2},
+		{name: "THEN", drop: 6, off: !wide}, {name: "WROTE", drop: 3}, {name: "CONFIRMED", drop: 4}, {name: "WAITS-FOR", drop: 5},
+		{name: "MESSAGE", drop: 1, wants: 48, tail: true},
+	}, clusters, o.clusterRow)
 }
 
-func (o *options) clusterRow(c *view.Cluster, wide bool) []string {
+func (o *options) clusterRow(c *view.Cluster) []string {
 	confirmed, then := "no", "-"
 	if c.Confirmed {
 		confirmed = "yes"
@@ -96,10 +87,8 @@ func (o *options) clusterRow(c *view.Cluster, wide bool) []string {
 	if c.Reason != "" {
 		message = string(c.Reason) + ": " + message
 	}
-	row := []string{c.Name, string(c.State), o.ago(c.Since), orDash(c.Wrote), confirmed, orDash(string(c.WaitsFor)), orDash(message)}
-	if wide {
-		row = slices.Insert(row, 3, then)
-		row = slices.Insert(row, 1, orDash(c.Placement))
+	return []string{
+		c.Name, orDash(c.Placement), string(c.State), o.ago(c.Since), then, orDash(c.Wrote), confirmed, orDash(string(c.WaitsFor)),
+		orDash(message),
 	}
-	return row
 }

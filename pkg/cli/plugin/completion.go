@@ -10,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/metadata"
-	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin/internal/worklist"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
@@ -34,11 +35,6 @@ func (o *options) completing(find finder) cobra.CompletionFunc {
 		}
 		return found, cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-// completeName completes the name of a ManifestWorkReplicaSet, the only argument.
-func (o *options) completeName(cmd *cobra.Command, args []string, part string) ([]string, cobra.ShellCompDirective) {
-	return o.completing(findNames)(cmd, args, part)
 }
 
 // findNames finds the ManifestWorkReplicaSets for the first argument, and nothing for further arguments.
@@ -71,17 +67,15 @@ func findClusters(ctx context.Context, c *clients, args []string) ([]string, err
 	if len(args) != 1 {
 		return findNames(ctx, c, args)
 	}
-	selector := workv1alpha1.WorkSelector(c.namespace, args[0])
-	works := workv1.Resource("manifestworks").WithVersion("v1")
-	list, err := c.metadatas.Resource(works).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	works, err := worklist.Metadata(ctx, c.metadatas, workv1alpha1.WorkSelector(c.namespace, args[0]))
 	if err != nil {
 		return nil, err
 	}
-	clusters := map[string]bool{}
-	for i := range list.Items {
-		clusters[list.Items[i].Namespace] = true
+	clusters := sets.New[string]()
+	for i := range works {
+		clusters.Insert(works[i].Cluster())
 	}
-	return slices.Sorted(maps.Keys(clusters)), nil
+	return sets.List(clusters), nil
 }
 
 // findRetried finds the ManifestWorkReplicaSet for the first argument, and for the others its failed clusters that the arguments do not

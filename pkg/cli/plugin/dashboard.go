@@ -40,8 +40,8 @@ func newDashboard(o *options) *cobra.Command {
 }
 
 func (o *options) dashboard(ctx context.Context, c *clients, flags *dashboardOptions) error {
-	hub := newDashboardHub(o, c, flags.all)
-	server, err := dashboard.Listen(ctx, hub, flags.port, dashboard.Options{ReadOnly: flags.readOnly, Now: o.now})
+	hub := &dashboardHub{o: o, clients: c, all: flags.all}
+	server, err := dashboard.Listen(ctx, hub, flags.port, flags.readOnly, o.now)
 	if err != nil {
 		return err
 	}

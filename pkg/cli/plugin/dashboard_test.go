@@ -28,7 +28,7 @@ import (
 // Any response of the API server, even a refusal, shows that it is reachable. An overload or a broken connection does not.
 func TestDashboardContact(t *testing.T) {
 	now := time.Unix(1000, 0)
-	h := newDashboardHub(&options{now: func() time.Time { return now }}, &clients{namespace: "default"}, false)
+	h := &dashboardHub{o: &options{now: func() time.Time { return now }}, clients: &clients{namespace: "default"}}
 	require.Equal(t, "namespace default", h.Scope())
 	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
 	for _, err := range []error{nil, forbidden} {
@@ -74,7 +74,7 @@ func TestDashboardWithoutPermission(t *testing.T) {
 	}))
 	c, err := newClients(&rest.Config{Host: host}, "default")
 	require.NoError(t, err)
-	h := newDashboardHub(&options{now: time.Now, sampleFrom: 1000, sampleStep: 10}, c, false)
+	h := &dashboardHub{o: &options{now: time.Now, sampleFrom: 1000, sampleStep: 10}, clients: c}
 	followed, listed := h.Follow(t.Context(), "default", "web"), h.List(t.Context())
 	for _, now := range []func() error{
 		func() error { _, err := followed(); return err },
@@ -114,7 +114,7 @@ func TestFollowsAgain(t *testing.T) {
 			return err == nil && len(objects.Missing) == want
 		}, time.Minute, 10*time.Millisecond)
 	}
-	hub := newDashboardHub(&options{now: time.Now}, c, false)
+	hub := &dashboardHub{o: &options{now: time.Now}, clients: c}
 	followed := hub.Follow(t.Context(), "default", "web")
 	missing(followed, 4) // This hub does not serve Placements, PlacementDecisions or ManifestWorks.
 	refuses.Store(false)

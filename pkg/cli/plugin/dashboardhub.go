@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/dashboard"
@@ -25,10 +26,6 @@ type dashboardHub struct {
 	mu      sync.Mutex
 	since   time.Time
 	problem string
-}
-
-func newDashboardHub(o *options, c *clients, all bool) *dashboardHub {
-	return &dashboardHub{o: o, clients: c, all: all}
 }
 
 // in returns the clients for a namespace.
@@ -54,22 +51,14 @@ const (
 
 // watchContact checks the connection to the API server repeatedly, until the context ends.
 func (h *dashboardHub) watchContact(ctx context.Context) {
-	ticker := time.NewTicker(contactEvery)
-	defer ticker.Stop()
-	for {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		asked, cancel := context.WithTimeout(ctx, contactWithin)
+		defer cancel()
 		err := h.clients.kube.Discovery().RESTClient().Get().AbsPath("/version").Do(asked).Error()
-		cancel()
-		if ctx.Err() != nil {
-			return
+		if ctx.Err() == nil {
+			h.noteContact(err)
 		}
-		h.noteContact(err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
+	}, contactEvery)
 }
 
 // noteContact records the result of a request. Any response of the API server except an overload shows that the server is reachable.

@@ -23,8 +23,8 @@ import (
 
 func newDiff(o *options) *cobra.Command {
 	from, to := int64(0), int64(0)
-	cmd := &cobra.Command{
-		Use: "diff NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+	cmd := o.named(&cobra.Command{
+		Use: "diff NAME", GroupID: groupSee,
 		Short: "Compare the templates of two revisions, object by object",
 		Long: "Compare the templates of two revisions, object by object. The values of Secrets are masked.\n" +
 			"The exit code is 1 if they differ, and 2 for an error.",
@@ -33,8 +33,9 @@ func newDiff(o *options) *cobra.Command {
 
   # Compare two revisions
   kubectl mwrs diff web --from 5 --to 6`,
-		RunE: func(cmd *cobra.Command, args []string) error { return failed(o.diff(cmd.Context(), args[0], from, to)) },
-	}
+	}, func(ctx context.Context, c *clients, name string) error { return o.diff(ctx, c, name, from, to) })
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return failed(run(cmd, args)) }
 	o.revisionFlag(cmd, &from, "from", "The older revision (default: the current revision)")
 	o.revisionFlag(cmd, &to, "to", "The newer revision (default: the template in the spec)")
 	return cmd
@@ -50,11 +51,7 @@ func failed(err error) error {
 	return &exitError{code: 2, message: messageOf(err)}
 }
 
-func (o *options) diff(ctx context.Context, name string, from, to int64) error {
-	c, err := o.connect()
-	if err != nil {
-		return err
-	}
+func (o *options) diff(ctx context.Context, c *clients, name string, from, to int64) error {
 	set, before, after, err := o.templates(ctx, c, name, from, to)
 	if err != nil {
 		return err
@@ -97,11 +94,11 @@ func (o *options) templates(
 		}
 		from = revisions[at].Number
 	}
-	if before, err = templateOf(objects, from); err != nil {
+	if before, _, err = templateOf(objects, from); err != nil {
 		return nil, nil, nil, err
 	}
 	if to != 0 {
-		after, err = templateOf(objects, to)
+		after, _, err = templateOf(objects, to)
 	} else {
 		after, err = json.Marshal(objects.ReplicaSet.Spec.ManifestWorkTemplate)
 	}
@@ -122,22 +119,21 @@ func (o *options) compare(before, after json.RawMessage) error {
 // plainDiff returns the unified diff of two templates, with masked Secrets. It is empty if they do not differ. The objects of the newer
 // template come first, in their order. The objects that only the older template has follow.
 func plainDiff(before, after json.RawMessage) (string, error) {
-	older, err := partsOf(before)
+	older, had, err := partsOf(before)
 	if err != nil {
 		return "", err
 	}
-	newer, err := partsOf(after)
+	newer, has, err := partsOf(after)
 	if err != nil {
 		return "", err
 	}
-	had, has := contents(older), contents(newer)
-	removed := slices.DeleteFunc(older, func(p part) bool {
-		_, kept := has[p.partID]
+	removed := slices.DeleteFunc(older, func(id partID) bool {
+		_, kept := has[id]
 		return kept
 	})
 	var out strings.Builder
-	for _, p := range slices.Concat(newer, removed) {
-		was, is := mask.Pair(had[p.partID], has[p.partID])
+	for _, id := range slices.Concat(newer, removed) {
+		was, is := mask.Pair(had[id], has[id])
 		older, err := partText(was)
 		if err != nil {
 			return "", err
@@ -146,7 +142,7 @@ func plainDiff(before, after json.RawMessage) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		title := plain.Line(p.title())
+		title := plain.Line(id.title())
 		_, hunks, _ := strings.Cut(string(diff.Diff("before: "+title, older, "after: "+title, newer)), "\n")
 		out.WriteString(hunks)
 	}
@@ -162,12 +158,6 @@ func partText(content map[string]any) ([]byte, error) {
 	return []byte(plain.Text(string(text))), err
 }
 
-// part is an object of a template, or the rest of the template.
-type part struct {
-	partID
-	content map[string]any
-}
-
 // partID identifies an object as an agent does, without the API version. nth counts the objects with the same identity. Only templates that
 // are older than the webhook's check have such objects.
 type partID struct {
@@ -178,30 +168,31 @@ type partID struct {
 // remainder identifies the rest of a template, without its objects.
 var remainder = partID{}
 
-// partsOf returns the rest of a template, and then its objects in their order.
-func partsOf(template json.RawMessage) ([]part, error) {
+// partsOf returns the parts of a template: the rest of the template, and then its objects in their order.
+func partsOf(template json.RawMessage) (ids []partID, parts map[partID]map[string]any, err error) {
 	var content map[string]any
 	if err := utiljson.Unmarshal(template, &content); err != nil { // Integers stay exact.
-		return nil, err
+		return nil, nil, err
 	}
 	manifests, _, err := unstructured.NestedSlice(content, "workload", "manifests")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	unstructured.RemoveNestedField(content, "workload", "manifests")
-	parts, seen := []part{{content: content}}, map[partID]int{}
+	ids, parts = []partID{remainder}, map[partID]map[string]any{remainder: content}
+	seen := map[partID]int{}
 	for _, manifest := range manifests {
 		object, ok := manifest.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("a manifest is not an object: it is a %T", manifest)
+			return nil, nil, fmt.Errorf("a manifest is not an object: it is a %T", manifest)
 		}
 		u := unstructured.Unstructured{Object: object}
 		id := partID{group: u.GroupVersionKind().Group, kind: u.GetKind(), namespace: u.GetNamespace(), name: u.GetName()}
 		seen[id]++
 		id.nth = seen[id]
-		parts = append(parts, part{id, object})
+		ids, parts[id] = append(ids, id), object
 	}
-	return parts, nil
+	return ids, parts, nil
 }
 
 // title returns the title of a part.
@@ -215,12 +206,4 @@ func (id partID) title() string {
 		title += fmt.Sprintf(" (number %d)", id.nth)
 	}
 	return title
-}
-
-func contents(parts []part) map[partID]map[string]any {
-	found := make(map[partID]map[string]any, len(parts))
-	for _, p := range parts {
-		found[p.partID] = p.content
-	}
-	return found
 }

@@ -36,7 +36,9 @@ type doctor struct {
 	// check is the current check, and needs is the permission that it requires of the user.
 	check, needs string
 	found        []diagnosis
-	sets         *survey
+	// accounts are the ServiceAccounts of the installed hubs, and sets are the facts about the ManifestWorkReplicaSets, once they are read.
+	accounts []string
+	sets     *survey
 }
 
 // begins records the current check and the permission that it requires of the user.

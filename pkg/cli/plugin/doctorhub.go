@@ -103,7 +103,7 @@ func (d *doctor) unled(sets survey) {
 			"ManifestWorkReplicaSet (%d): it runs, or ran, without leader election", d.hub, sets.n)
 	default:
 		d.fail(readLogs, "there is no Lease in namespace %s, and no hub has processed the newest spec of %d of %d "+
-			"ManifestWorkReplicaSets: %s", d.hub, len(sets.behind), sets.n, firstOf(sets.behind, namesShown))
+			"ManifestWorkReplicaSets: %s", d.hub, len(sets.behind), sets.n, view.FirstOf(sets.behind, namesShown, " "))
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 
 // right is a permission on a resource.
 type right struct {
-	group, resource, subresource, name string
+	group, resource, name string
 	// hubOnly limits the permission to the namespace of the hub.
 	hubOnly bool
 	verbs   []string
@@ -40,10 +40,8 @@ func (d *doctor) denied(ctx context.Context, account string) (missing []string, 
 	for i := range hubRights {
 		r := &hubRights[i]
 		for _, verb := range r.verbs {
-			attributes := authorizationv1.ResourceAttributes{
-				Group: r.group, Resource: r.resource, Subresource: r.subresource, Name: r.name, Verb: verb,
-			}
-			text := verb + " " + strings.TrimSuffix(r.resource+"/"+r.subresource, "/")
+			attributes := authorizationv1.ResourceAttributes{Group: r.group, Resource: r.resource, Name: r.name, Verb: verb}
+			text := verb + " " + r.resource
 			if r.hubOnly {
 				attributes.Namespace = d.hub
 				text += " in namespace " + d.hub
@@ -65,43 +63,34 @@ func (d *doctor) denied(ctx context.Context, account string) (missing []string, 
 	return missing, nil
 }
 
-// accounts returns the names of the ServiceAccounts of the installed hubs.
-func (d *doctor) accounts(ctx context.Context) (found []string, err error) {
+// oneHub finds the ServiceAccounts of the installed hubs. It checks that OCM's operator and deploy/chart do not both run a hub: the Lease
+// lets only one hub work, and this can be OCM's hub.
+func (d *doctor) oneHub(ctx context.Context) error {
+	d.begins("one-hub", "get serviceaccounts in namespace "+d.hub)
 	for _, name := range []string{workController, besideOCM} {
 		_, err := d.kube.CoreV1().ServiceAccounts(d.hub).Get(ctx, name, metav1.GetOptions{})
 		switch {
 		case err == nil:
-			found = append(found, name)
+			d.accounts = append(d.accounts, name)
 		case !apierrors.IsNotFound(err):
-			return nil, err
+			return err
 		}
 	}
-	return found, nil
-}
-
-// oneHub checks that OCM's operator and deploy/chart do not both run a hub. The Lease lets only one hub work, and this can be OCM's hub.
-func (d *doctor) oneHub(ctx context.Context) error {
-	d.begins("one-hub", "get serviceaccounts in namespace "+d.hub)
-	found, err := d.accounts(ctx)
-	if len(found) > 1 {
+	if len(d.accounts) > 1 {
 		d.fail("disable the feature gates ManifestWorkReplicaSet and CleanUpCompletedManifestWork in the ClusterManager, or uninstall the chart",
 			"OCM's operator and deploy/chart both run a work hub in namespace %s: only the hub that holds the Lease works, and OCM's hub "+
 				"would roll out aborted templates", d.hub)
 	}
-	return err
+	return nil
 }
 
 // rights checks the permissions of the ServiceAccount of each installed hub.
 func (d *doctor) rights(ctx context.Context) error {
-	found, err := d.accounts(ctx)
-	if err != nil && !apierrors.IsForbidden(err) {
-		return err
-	}
-	if len(found) == 0 {
-		found = []string{workController}
-	}
 	d.begins("hub-rights", "create subjectaccessreviews")
-	for _, name := range found {
+	if len(d.accounts) == 0 {
+		d.accounts = []string{workController}
+	}
+	for _, name := range d.accounts {
 		remedy, account := applyDeploy, "system:serviceaccount:"+d.hub+":"+name
 		if name == besideOCM {
 			remedy = applyChart

@@ -3,7 +3,6 @@ package plugin
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,8 +15,8 @@ import (
 
 func newExport(o *options) *cobra.Command {
 	number := int64(0)
-	cmd := &cobra.Command{
-		Use: "export NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+	cmd := o.named(&cobra.Command{
+		Use: "export NAME", GroupID: groupSee,
 		Short: "Print the manifest without server fields, to commit to Git",
 		Long: "Print the manifest without server fields, to commit to Git.\n" +
 			"Labels and annotations by which Argo CD, Flux, Helm or kubectl claim the object are left out.",
@@ -26,10 +25,7 @@ func newExport(o *options) *cobra.Command {
 
   # Print the manifest with the template of revision 6, to commit it
   kubectl mwrs export web --to-revision 6 > web.yaml`,
-		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
-			return o.export(ctx, c, args[0], number)
-		}),
-	}
+	}, func(ctx context.Context, c *clients, name string) error { return o.export(ctx, c, name, number) })
 	o.revisionFlag(cmd, &number, "to-revision", "Use the template and the change cause of this revision instead of those in the object")
 	return cmd
 }
@@ -46,14 +42,11 @@ func (o *options) export(ctx context.Context, c *clients, name string, number in
 	set := objects.ReplicaSet
 	labels, annotations := view.Unmarked(set)
 	delete(annotations, workv1alpha1.AnnotationChangeCause)
-	if cause != "" {
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		annotations[workv1alpha1.AnnotationChangeCause] = cause
-	}
 	set.TypeMeta = metav1.TypeMeta{APIVersion: workv1alpha1.SchemeGroupVersion.String(), Kind: "ManifestWorkReplicaSet"}
 	set.ObjectMeta = metav1.ObjectMeta{Name: set.Name, Namespace: set.Namespace, Labels: labels, Annotations: annotations}
+	if cause != "" {
+		metav1.SetMetaDataAnnotation(&set.ObjectMeta, workv1alpha1.AnnotationChangeCause, cause)
+	}
 	set.Status = workv1alpha1.ManifestWorkReplicaSetStatus{}
 	manifest, err := runtime.DefaultUnstructuredConverter.ToUnstructured(set)
 	if err != nil {
@@ -71,14 +64,12 @@ func exported(objects *view.Objects, number int64) (template map[string]any, cau
 	if number == 0 {
 		return nil, objects.ReplicaSet.Annotations[workv1alpha1.AnnotationChangeCause], nil
 	}
-	stored, err := templateOf(objects, number)
+	stored, r, err := templateOf(objects, number)
 	if err != nil {
 		return nil, "", err
 	}
 	if err := utiljson.Unmarshal(stored, &template); err != nil { // Integers stay exact.
 		return nil, "", fmt.Errorf("revision %d: %w", number, err)
 	}
-	revisions := view.Revisions(objects)
-	at := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Stored && r.Number == number })
-	return template, revisions[at].ChangeCause, nil
+	return template, r.ChangeCause, nil
 }

@@ -18,7 +18,7 @@ import (
 func newGet(o *options) *cobra.Command {
 	flags := &listOptions{}
 	cmd := &cobra.Command{
-		Use: "get [NAME]", GroupID: groupSee, Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.completeName,
+		Use: "get [NAME]", GroupID: groupSee, Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.completing(findNames),
 		Short: "Show a rollout on one screen: its state, the causes, the clusters that need attention and the commands to run next",
 		Long: "Show a rollout on one screen: its state, the causes, the clusters that need attention and the commands to run next.\n" +
 			"Without a name, list the ManifestWorkReplicaSets, as the list command does.",
@@ -73,7 +73,7 @@ func (o *options) drawFleet(body, foot io.Writer, f *view.Fleet, s screen) error
 	}
 	for _, cause := range f.Causes {
 		out.prose(fmt.Sprintf("         %d  ", len(cause.Clusters)),
-			cause.Text()+" ("+firstOf(cause.Clusters, namesShown)+")")
+			cause.Text()+" ("+view.FirstOf(cause.Clusters, namesShown, " ")+")")
 	}
 	for i := range f.Approvals {
 		out.prose(once(i, "approval "), f.Approvals[i].Text())
@@ -217,19 +217,12 @@ const (
 	alikeNames = 2
 )
 
-func firstOf(names []string, shown int) string {
-	if len(names) > shown {
-		return strings.Join(names[:shown], " ") + fmt.Sprintf(" and %d more", len(names)-shown)
-	}
-	return strings.Join(names, " ")
-}
-
 // asClusters returns one cluster for each row. Its name lists all clusters of the row.
 func asClusters(rows []view.Alike) []view.Cluster {
 	clusters := make([]view.Cluster, 0, len(rows))
 	for i := range rows {
 		c := rows[i].Cluster
-		c.Name = firstOf(rows[i].Names, alikeNames)
+		c.Name = view.FirstOf(rows[i].Names, alikeNames, " ")
 		clusters = append(clusters, c)
 	}
 	return clusters

@@ -15,18 +15,15 @@ import (
 
 func newHistory(o *options) *cobra.Command {
 	number, to := int64(0), &output{}
-	cmd := &cobra.Command{
-		Use: "history NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+	cmd := o.named(&cobra.Command{
+		Use: "history NAME", GroupID: groupSee,
 		Short: "Show the revisions, or the template of one revision",
 		Example: `  # Show all revisions
   kubectl mwrs history web
 
   # Print the template of revision 6
   kubectl mwrs history web --revision 6`,
-		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
-			return o.history(ctx, c, args[0], number, to)
-		}),
-	}
+	}, func(ctx context.Context, c *clients, name string) error { return o.history(ctx, c, name, number, to) })
 	o.revisionFlag(cmd, &number, "revision", "Print the template of this revision")
 	to.addFlag(cmd, "name")
 	return cmd
@@ -51,16 +48,12 @@ func (o *options) history(ctx context.Context, c *clients, name string, number i
 		}
 		return to.print(o, revisions, names...)
 	}
-	template, err := templateOf(objects, number)
+	template, r, err := templateOf(objects, number)
 	if err != nil {
 		return err
 	}
-	for _, r := range view.Revisions(objects) {
-		for i := range r.Approvals {
-			if r.Number == number {
-				o.notef("note: %s\n", r.Approvals[i].Text())
-			}
-		}
+	for i := range r.Approvals {
+		o.notef("note: %s\n", r.Approvals[i].Text())
 	}
 	if to.format == "name" {
 		return errors.New("-o name applies to the list of revisions: omit --revision")
@@ -70,9 +63,9 @@ func (o *options) history(ctx context.Context, c *clients, name string, number i
 	return o.printYAML(template)
 }
 
-// templateOf returns the template of a revision of the object's history as JSON. Revisions of an earlier object with the same name are not
-// part of the history, although they may have the same numbers.
-func templateOf(objects *view.Objects, number int64) (json.RawMessage, error) {
+// templateOf returns the template of a revision as JSON, and the revision. Revisions of an earlier object with the same name are not part
+// of the history, although they may have the same numbers.
+func templateOf(objects *view.Objects, number int64) (json.RawMessage, *view.Revision, error) {
 	revisions := view.Revisions(objects)
 	at := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Stored && r.Number == number })
 	for _, object := range objects.Revisions {
@@ -85,12 +78,13 @@ func templateOf(objects *view.Objects, number int64) (json.RawMessage, error) {
 			} `json:"spec"`
 		}
 		if err := json.Unmarshal(object.Data.Raw, &data); err != nil || data.Spec.Template == nil {
-			return nil, fmt.Errorf("ControllerRevision %s/%s does not contain a template", object.Namespace, object.Name)
+			return nil, nil, fmt.Errorf("ControllerRevision %s/%s does not contain a template", object.Namespace, object.Name)
 		}
-		return data.Spec.Template, nil
+		return data.Spec.Template, &revisions[at], nil
 	}
 	if len(objects.Missing) > 0 {
-		return nil, fmt.Errorf("no permission to %s", objects.Missing[0])
+		return nil, nil, fmt.Errorf("no permission to %s", objects.Missing[0])
 	}
-	return nil, fmt.Errorf("there is no revision %d; see `%s`", number, plain.Command("kubectl", "mwrs", "history", objects.ReplicaSet.Name))
+	list := plain.Command("kubectl", "mwrs", "history", objects.ReplicaSet.Name)
+	return nil, nil, fmt.Errorf("there is no revision %d; see `%s`", number, list)
 }

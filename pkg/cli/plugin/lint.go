@@ -181,41 +181,24 @@ func (o *options) setsBefore(flags *lintOptions) (map[string]*workv1alpha1.Manif
 		return nil, err
 	}
 	for _, file := range files {
-		if err := o.addSetsOf(file, before); err != nil {
-			return nil, fmt.Errorf("--against: %s: %w", file, err)
+		sets, err := o.setsOf(file)
+		if err != nil {
+			return nil, fmt.Errorf("--against: %w", err)
+		}
+		for _, set := range sets {
+			before[set.Namespace+"/"+set.Name] = set
 		}
 	}
 	return before, nil
 }
 
-func (o *options) addSetsOf(file string, before map[string]*workv1alpha1.ManifestWorkReplicaSet) error {
-	reader, err := o.open(file)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = reader.Close() }()
-	for set, err := range manifest.Sets(reader) {
-		if err != nil {
-			return err
-		}
-		decoded, err := set.Decoded()
-		if err != nil {
-			return err
-		}
-		before[set.Name()] = decoded
-	}
-	return nil
-}
-
 // irreversibleWarnings returns warnings about the irreversible effects of the change from an older object.
 func irreversibleWarnings(before map[string]*workv1alpha1.ManifestWorkReplicaSet, set *manifest.Set) []string {
-	old, now := before[set.Name()], (*workv1alpha1.ManifestWorkReplicaSet)(nil)
-	if old != nil {
-		now, _ = set.Decoded() // A decoding error is already a finding.
-	}
-	if now == nil {
+	old := before[set.Name()]
+	if old == nil {
 		return nil
 	}
+	now, _ := set.Decoded() // A decoding error is already a finding.
 	return view.Irreversible(&old.Spec.ManifestWorkTemplate, now)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/pager"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
@@ -103,9 +101,6 @@ func (o *options) list(ctx context.Context, c *clients, flags *listOptions) erro
 	return o.watchList(ctx, c, t, rows, flags)
 }
 
-// pageOfSets is the page size for reading ManifestWorkReplicaSets. A template can have hundreds of kilobytes.
-const pageOfSets = 100
-
 // setsIn returns a dynamic client for the ManifestWorkReplicaSets in a namespace. With a typed client, the whole list would fail if one
 // object can't be decoded.
 func setsIn(objects dynamic.Interface, namespace string) dynamic.ResourceInterface {
@@ -117,47 +112,35 @@ func eachSet(
 	ctx context.Context, objects dynamic.Interface, namespace string, selected metav1.ListOptions,
 	visit func(*workv1alpha1.ManifestWorkReplicaSet),
 ) error {
-	pages := pager.New(func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {
-		return setsIn(objects, namespace).List(ctx, list)
-	})
-	pages.PageSize = pageOfSets
-	return pages.EachListItem(ctx, selected, func(item runtime.Object) error {
-		if object, ok := item.(*unstructured.Unstructured); ok {
-			visit(replicaset.Decode(object).ManifestWorkReplicaSet)
-		}
+	return replicaset.Each(ctx, selected, func(page metav1.ListOptions) (runtime.Object, error) {
+		return setsIn(objects, namespace).List(ctx, page)
+	}, func(item *unstructured.Unstructured) error {
+		visit(replicaset.Decode(item).ManifestWorkReplicaSet)
 		return nil
 	})
 }
 
 func (o *options) listTable(rows []view.Row, flags *listOptions) *table {
-	columns := []column{
-		{name: "NAME"}, {name: "STATE", state: true}, {name: "SINCE", drop: 1}, {name: "UPDATE", drop: 4}, {name: "CURRENT", drop: 5},
-		{name: "UPDATED"}, {name: "FAILED"}, {name: "DEGRADED", drop: 3}, {name: "AGE", drop: 2},
-	}
-	if flags.all {
-		columns = slices.Insert(columns, 0, column{name: "NAMESPACE"})
-	}
-	t := tableOf(columns, rows, func(r *view.Row) []string { return o.row(r, flags.all) })
+	t := tableOf([]column{
+		{name: "NAMESPACE", off: !flags.all}, {name: "NAME"}, {name: "STATE", state: true}, {name: "SINCE", drop: 1}, {name: "UPDATE", drop: 4},
+		{name: "CURRENT", drop: 5}, {name: "UPDATED"}, {name: "FAILED"}, {name: "DEGRADED", drop: 3}, {name: "AGE", drop: 2},
+	}, rows, o.row)
 	t.bare = flags.noHeaders
 	return t
 }
 
 // row returns the cells of an object in the list.
-func (o *options) row(r *view.Row, all bool) []string {
+func (o *options) row(r *view.Row) []string {
 	number := func(n int64) string {
 		if n == 0 {
 			return "-"
 		}
 		return strconv.FormatInt(n, 10)
 	}
-	row := []string{
-		r.Name, string(r.State), o.ago(r.Since), number(r.Update), number(r.Current), fmt.Sprintf("%d/%d", r.Updated, r.Selected),
+	return []string{
+		r.Namespace, r.Name, string(r.State), o.ago(r.Since), number(r.Update), number(r.Current), fmt.Sprintf("%d/%d", r.Updated, r.Selected),
 		strconv.Itoa(r.Failed), strconv.Itoa(r.Degraded), o.ago(r.Created),
 	}
-	if all {
-		row = slices.Insert(row, 0, r.Namespace)
-	}
-	return row
 }
 
 // ago returns the time elapsed since a given time, in kubectl's age format.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
 // manySets is an API server with n ManifestWorkReplicaSets. The last one has lost a field.
@@ -52,8 +53,8 @@ func (m *manySets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // TestManySets: `list` and the doctor read ManifestWorkReplicaSets page by page.
 func TestManySets(t *testing.T) {
-	const n = 3*pageOfSets + 1
-	limit := strconv.Itoa(pageOfSets)
+	const n = 3*replicaset.PageSize + 1
+	limit := strconv.Itoa(replicaset.PageSize)
 	server := &manySets{n: n}
 	kubeconfig, host := serve(t, server)
 	code, out, errs := mwrs(t, "", "list", "-A", "--kubeconfig", kubeconfig)

@@ -69,13 +69,13 @@ func (o *options) watchList(ctx context.Context, c *clients, t *table, listed []
 		now := keyed(f.rows())
 		for _, key := range slices.Sorted(maps.Keys(now)) {
 			if row, was := now[key], printed[key]; ageless(&row) != ageless(&was) {
-				t.append(out, o.row(&row, flags.all))
+				t.append(out, o.row(&row))
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(printed)) {
 			if row := printed[key]; now[key].Name == "" {
 				row.State = stateDeleted
-				t.append(out, o.row(&row, flags.all))
+				t.append(out, o.row(&row))
 			}
 		}
 		printed = now

@@ -155,7 +155,7 @@ func (h *oneHub) dashboard(t *testing.T) *dashboardHub {
 	_, host := serve(t, h)
 	c, err := newClients(&rest.Config{Host: host}, "default")
 	require.NoError(t, err)
-	return newDashboardHub(&options{now: time.Now}, c, true)
+	return &dashboardHub{o: &options{now: time.Now}, clients: c, all: true}
 }
 
 // templateOfObject returns a template with one object.

@@ -1,12 +1,14 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,7 +24,7 @@ import (
 func newPlan(o *options) *cobra.Command {
 	file, to := "", &output{}
 	cmd := &cobra.Command{
-		Use: "plan (NAME | -f FILE)", GroupID: groupAhead, Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.completeName,
+		Use: "plan (NAME | -f FILE)", GroupID: groupAhead, Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.completing(findNames),
 		Short: "Show which clusters are next and in which waves, what would abort the rollout, and why clusters wait",
 		Long: "Show which clusters are next and in which waves, what would abort the rollout, and why clusters wait.\n" +
 			"The waves come from the hub's own decision code, if every cluster succeeds at once. With -f, the file is compared with the\n" +
@@ -32,26 +34,18 @@ func newPlan(o *options) *cobra.Command {
 
   # Show what applying a file would do
   kubectl mwrs plan -f web.yaml`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name := ""
-			if len(args) > 0 {
-				name = args[0]
-			}
-			return o.plan(cmd.Context(), name, file, to)
-		},
+		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
+			return o.plan(ctx, c, strings.Join(args, ""), file, to)
+		}),
 	}
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "File with the ManifestWorkReplicaSet; - reads from standard input")
 	to.addFlag(cmd)
 	return cmd
 }
 
-func (o *options) plan(ctx context.Context, name, file string, to *output) error {
+func (o *options) plan(ctx context.Context, c *clients, name, file string, to *output) error {
 	if (name == "") == (file == "") {
 		return errors.New("name a ManifestWorkReplicaSet, or a file with -f, but not both")
-	}
-	c, err := o.connect()
-	if err != nil {
-		return err
 	}
 	objects, set, err := o.planned(ctx, c, name, file)
 	if err != nil {
@@ -146,7 +140,7 @@ func (o *options) planDiff(objects *view.Objects, set *workv1alpha1.ManifestWork
 	if at < 0 {
 		return nil
 	}
-	before, err := templateOf(objects, revisions[at].Number)
+	before, _, err := templateOf(objects, revisions[at].Number)
 	if err != nil {
 		return err
 	}
@@ -154,17 +148,14 @@ func (o *options) planDiff(objects *view.Objects, set *workv1alpha1.ManifestWork
 	if err != nil {
 		return err
 	}
-	if err := o.sayf("\nchanges to the template of revision %d:\n", revisions[at].Number); err != nil {
+	text, err := plainDiff(before, after)
+	if err != nil {
 		return err
 	}
-	var differs *exitError
-	switch err := o.compare(before, after); {
-	case err == nil:
-		return o.sayf("none\n")
-	case !errors.As(err, &differs):
-		return err
-	}
-	return nil
+	out := newPrinter(o.Out, screen{})
+	out.printf("\nchanges to the template of revision %d:\n", revisions[at].Number)
+	out.text(cmp.Or(text, "none\n"))
+	return out.err
 }
 
 // wavesShown is the number of waves that are printed. The last wave is always printed.
@@ -206,7 +197,7 @@ func waveTable(waves []forecast.Wave) *table {
 		case i < wavesShown || i == len(waves)-1:
 			for _, part := range waves[i].Parts {
 				rows = append(rows, []string{strconv.Itoa(i + 1), strconv.Itoa(len(part.Clusters)), part.Placement, orDash(part.Group),
-					firstOf(part.Clusters, namesShown)})
+					view.FirstOf(part.Clusters, namesShown, " ")})
 			}
 		}
 	}
@@ -217,6 +208,6 @@ func waveTable(waves []forecast.Wave) *table {
 func waitingTable(waiting []view.Waiting) *table {
 	columns := []column{{name: "STATE", state: true}, {name: "WAITS-FOR"}, {name: "CLUSTERS"}, {name: "NAMES", drop: 1}}
 	return tableOf(columns, waiting, func(w *view.Waiting) []string {
-		return []string{string(w.State), string(w.For), strconv.Itoa(len(w.Clusters)), firstOf(w.Clusters, namesShown)}
+		return []string{string(w.State), string(w.For), strconv.Itoa(len(w.Clusters)), view.FirstOf(w.Clusters, namesShown, " ")}
 	})
 }

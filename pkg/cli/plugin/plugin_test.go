@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -18,18 +19,23 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestWithoutFailures: entries are removed from last to first, because each removal shifts the later entries.
-func TestWithoutFailures(t *testing.T) {
-	set := &workv1alpha1.ManifestWorkReplicaSet{}
+// TestPlannedRetry: a retry of some clusters leaves the failures of the others, and names the clusters that have not failed.
+func TestPlannedRetry(t *testing.T) {
+	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7"}}
 	for _, cluster := range []string{"c1", "c2", "c3"} {
 		set.Status.Failures = append(set.Status.Failures, workv1alpha1.ClusterFailure{Cluster: cluster})
 	}
-	patch, err := withoutFailures(set, []string{"c1", "c3"})
-	require.NoError(t, err)
-	require.Equal(t, []string{"/metadata/resourceVersion", "/status/failures/2", "/status/failures/0"},
-		[]string{patch[0].Path, patch[1].Path, patch[2].Path})
-	_, err = withoutFailures(set, []string{"c1", "c9"})
-	require.ErrorContains(t, err, "does not list c9")
+	for _, of := range []struct{ clusters, left []string }{{nil, nil}, {[]string{"c1", "c3", "c1"}, []string{"c2"}}} {
+		patch, err := plannedRetry(set, of.clusters)
+		require.NoError(t, err)
+		left := []workv1alpha1.ClusterFailure{}
+		for _, cluster := range of.left {
+			left = append(left, workv1alpha1.ClusterFailure{Cluster: cluster})
+		}
+		require.Equal(t, changeOf(set, map[string]any{"failures": left}), patch)
+	}
+	_, err := plannedRetry(set, []string{"c1", "c9"})
+	require.ErrorContains(t, err, "does not list c9;")
 }
 
 // TestHasChanged: a write is repeated if the object changed, and not if the API server rejects it for another reason.

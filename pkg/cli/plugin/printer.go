@@ -48,16 +48,18 @@ func (p *printer) printf(format string, args ...any) {
 	p.text(fmt.Sprintf(format, args...))
 }
 
-// state writes a state in its color, if the screen has colors.
-func (p *printer) state(state string) {
-	code := colors[state]
-	if !p.screen.color || code == "" {
-		p.text(plain.Line(state))
-		return
+// colored writes in a color, if the screen has colors.
+func (p *printer) colored(code string, write func()) {
+	if p.screen.color && code != "" {
+		p.control("\x1b[" + code + "m")
+		defer p.control("\x1b[0m")
 	}
-	p.control("\x1b[" + code + "m")
-	p.text(state)
-	p.control("\x1b[0m")
+	write()
+}
+
+// state writes a state in its color.
+func (p *printer) state(state string) {
+	p.colored(colors[view.LevelOf(state)], func() { p.text(plain.Line(state)) })
 }
 
 // alarms writes the reasons why the hub does not act, and the remedies.
@@ -65,37 +67,28 @@ func (p *printer) alarms(alarms []view.Alarm) {
 	if len(alarms) == 0 {
 		return
 	}
-	if p.screen.color {
-		p.control("\x1b[" + red + "m")
-	}
-	for i := range alarms {
-		p.prose("HUB      ", alarms[i].Text)
-		p.prose("         ", "remedy: "+alarms[i].Remedy)
-	}
-	if p.screen.color {
-		p.control("\x1b[0m")
-	}
+	p.colored(red, func() {
+		for i := range alarms {
+			p.prose("HUB      ", alarms[i].Text)
+			p.prose("         ", "remedy: "+alarms[i].Remedy)
+		}
+	})
 }
 
 // runbook writes the address of the runbook, or its path in the repository if the address is longer than a line of the screen.
 func (p *printer) runbook(section view.Runbook) {
 	const label = "Runbook  "
-	switch {
-	case section == "":
-	case p.screen.width > 0 && plain.Width(label+section.Address()) > p.screen.width:
-		p.text(label + section.Path() + "\n")
-	default:
-		p.text(label + section.Address() + "\n")
+	where := section.Address()
+	if p.screen.width > 0 && plain.Width(label+where) > p.screen.width {
+		where = section.Path()
+	}
+	if section != "" {
+		p.text(label + where + "\n")
 	}
 }
 
-// prose writes texts after a label, on as many lines as the screen requires.
-func (p *printer) prose(label string, texts ...string) {
-	for i := range texts {
-		texts[i] = plain.Line(texts[i])
-	}
-	p.text(p.screen.prose(label, strings.Join(texts, "   ")))
-}
+// prose writes a text after a label, on as many lines as the screen requires.
+func (p *printer) prose(label, text string) { p.text(p.screen.prose(label, plain.Line(text))) }
 
 // command writes a command line that can be copied.
 func (p *printer) command(indent int, arguments []string) {

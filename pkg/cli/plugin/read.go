@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -60,25 +61,22 @@ func (o *options) connected(run func(ctx context.Context, c *clients, args []str
 	}
 }
 
-func newClients(config *rest.Config, namespace string) (c *clients, err error) {
-	c = &clients{namespace: namespace}
-	if c.sets, err = versioned.NewForConfig(config); err != nil {
-		return nil, err
-	}
-	if c.kube, err = kubernetes.NewForConfig(config); err != nil {
-		return nil, err
-	}
-	if c.objects, err = dynamic.NewForConfig(config); err != nil {
-		return nil, err
-	}
-	if c.works, err = workclient.NewForConfig(config); err != nil {
-		return nil, err
-	}
-	if c.metadatas, err = metadata.NewForConfig(config); err != nil {
-		return nil, err
-	}
-	c.clusters, err = clusterclient.NewForConfig(config)
-	return c, err
+// named completes a command whose only argument is the name of a ManifestWorkReplicaSet.
+func (o *options) named(cmd *cobra.Command, run func(ctx context.Context, c *clients, name string) error) *cobra.Command {
+	cmd.Args, cmd.ValidArgsFunction = cobra.ExactArgs(1), o.completing(findNames)
+	cmd.RunE = o.connected(func(ctx context.Context, c *clients, args []string) error { return run(ctx, c, args[0]) })
+	return cmd
+}
+
+func newClients(config *rest.Config, namespace string) (*clients, error) {
+	c, errs := &clients{namespace: namespace}, [6]error{}
+	c.sets, errs[0] = versioned.NewForConfig(config)
+	c.kube, errs[1] = kubernetes.NewForConfig(config)
+	c.objects, errs[2] = dynamic.NewForConfig(config)
+	c.works, errs[3] = workclient.NewForConfig(config)
+	c.metadatas, errs[4] = metadata.NewForConfig(config)
+	c.clusters, errs[5] = clusterclient.NewForConfig(config)
+	return c, cmp.Or(errs[:]...)
 }
 
 func (c *clients) replicaSets() typed.ManifestWorkReplicaSetInterface {

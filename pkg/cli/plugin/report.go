@@ -15,17 +15,14 @@ import (
 
 func newReport(o *options) *cobra.Command {
 	file := ""
-	cmd := &cobra.Command{
-		Use: "report NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+	cmd := o.named(&cobra.Command{
+		Use: "report NAME", GroupID: groupSee,
 		Short: "Write a report about a rollout as one HTML page",
 		Long: "Write a report about a rollout as one HTML page, for example for a post-mortem.\n" +
 			"The page has no scripts and loads nothing. The values of Secrets are masked.",
 		Example: `  # Write the report to a file
   kubectl mwrs report web -o web.html`,
-		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
-			return o.writeReport(ctx, c, args[0], file)
-		}),
-	}
+	}, func(ctx context.Context, c *clients, name string) error { return o.writeReport(ctx, c, name, file) })
 	cmd.Flags().StringVarP(&file, "output", "o", "", "The file to write (default: standard output)")
 	return cmd
 }
@@ -67,8 +64,8 @@ func difference(objects *view.Objects, revisions []view.Revision) (diff, none st
 	case current == update:
 		return "", "The update revision is the current revision.", nil
 	}
-	before, errBefore := templateOf(objects, revisions[current].Number)
-	after, errAfter := templateOf(objects, revisions[update].Number)
+	before, _, errBefore := templateOf(objects, revisions[current].Number)
+	after, _, errAfter := templateOf(objects, revisions[update].Number)
 	if err := errors.Join(errBefore, errAfter); err != nil {
 		return "", "There is no difference to show: " + err.Error() + ".", nil
 	}

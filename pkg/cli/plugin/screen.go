@@ -7,10 +7,8 @@ import (
 
 	"golang.org/x/term"
 
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // screen describes the output. The zero value stands for a file or a pipe: no colors, and lines of any length.
@@ -32,48 +30,28 @@ func screenOf(out io.Writer) screen {
 	return screen{width: width, height: height, color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
-// The colors of states, as ANSI codes.
-const (
-	red    = "31"
-	green  = "32"
-	yellow = "33"
-)
+// red is the color of alarms, as an ANSI code.
+const red = "31"
 
-var colors = map[string]string{
-	string(workv1alpha1.StateComplete): green, string(workv1alpha1.StateRollingOut): yellow, string(workv1alpha1.StateStalled): red,
-	string(workv1alpha1.StateWouldAbort): red,
-	string(workv1alpha1.StateAborted):    red, string(workv1alpha1.StateAborting): red, string(workv1alpha1.StateInvalid): red,
-	string(workv1alpha1.StatePaused): yellow, string(workv1alpha1.StateDeleting): yellow,
-	string(workv1alpha1.RevisionAvailable): green, string(workv1alpha1.RevisionProgressing): yellow,
-	string(workv1alpha1.RevisionNotReady): yellow,
-	string(rollout.PhaseFailed):           red, string(view.StateRejected): red, string(rollout.PhaseDegraded): red,
-	string(rollout.PhaseTerminationTimedOut): red, string(rollout.PhaseCompleted): red,
-	string(view.StateRestoring): yellow, string(rollout.PhaseAgentUnknown): yellow, string(view.StateAway): yellow,
-	string(rollout.PhaseInFlight): yellow, string(rollout.PhaseValidating): yellow, string(rollout.PhaseSoaking): yellow,
-	string(rollout.PhaseHandingOver): yellow, string(rollout.PhaseHeld): yellow, string(rollout.PhaseClosed): yellow,
-	string(rollout.PhaseTerminating): yellow, string(rollout.PhaseSucceeded): green,
-}
+// colors are the colors of states, as ANSI codes.
+var colors = map[view.Level]string{view.LevelGood: "32", view.LevelBusy: "33", view.LevelWarn: "33", view.LevelBad: red}
 
 // prose returns a text after a label, over as many lines as the screen requires. Further lines are indented.
 func (s screen) prose(label, text string) string {
-	indent := plain.Width(label)
-	if s.width <= 0 || indent+plain.Width(text) <= s.width {
-		return label + text + "\n"
-	}
-	return s.folded(label, indent, strings.Fields(text), "")
+	return s.folded(label, text, strings.Fields(text), plain.Width(label), "")
 }
 
 // command returns a command line that can be copied from a narrow screen: each line except the last ends with a backslash.
 func (s screen) command(indent int, words []string) string {
-	label, text := strings.Repeat(" ", indent), strings.Join(words, " ")
-	if s.width <= 0 || indent+plain.Width(text) <= s.width {
-		return label + text + "\n"
-	}
-	return s.folded(label, indent+2, words, ` \`)
+	return s.folded(strings.Repeat(" ", indent), strings.Join(words, " "), words, indent+2, ` \`)
 }
 
-// folded breaks a text between words. A word that is longer than the screen is split.
-func (s screen) folded(label string, indent int, words []string, mark string) string {
+// folded returns a text after a label. If it does not fit on a line, it is broken between its words, and a word that is longer than the
+// screen is split.
+func (s screen) folded(label, text string, words []string, indent int, mark string) string {
+	if s.width <= 0 || plain.Width(label)+plain.Width(text) <= s.width {
+		return label + text + "\n"
+	}
 	var out strings.Builder
 	line, margin := label, strings.Repeat(" ", indent)
 	room := max(s.width-plain.Width(mark), indent+1)

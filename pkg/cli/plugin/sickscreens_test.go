@@ -84,7 +84,7 @@ func workOn(t *testing.T, set *workv1alpha1.ManifestWorkReplicaSet, cluster, ver
 	t.Helper()
 	digest, err := revision.DigestOf(templateWith(version))
 	require.NoError(t, err)
-	mw := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Name: "web-production", Namespace: cluster, Generation: 1,
+	mw := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: cluster, Generation: 1,
 		Labels: map[string]string{workv1alpha1.LabelReplicaSet: workv1alpha1.OwnerLabelValue(set.Namespace, set.Name),
 			workv1alpha1.LabelControllerHash: hash, workv1alpha1.LabelPlacement: "production"},
 		Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: at.Format(time.RFC3339Nano)},

@@ -238,29 +238,35 @@ func (f *simulateOptions) applyTime(refs []workv1alpha1.LocalPlacementReference)
 
 // manifest reads the only ManifestWorkReplicaSet of a file.
 func (o *options) manifest(file string) (*workv1alpha1.ManifestWorkReplicaSet, error) {
+	switch sets, err := o.setsOf(file); {
+	case err != nil:
+		return nil, err
+	case len(sets) > 1:
+		return nil, fmt.Errorf("%s: there are several ManifestWorkReplicaSets in the file: use a file with one of them", file)
+	case len(sets) == 1:
+		return sets[0], nil
+	}
+	return nil, fmt.Errorf("%s: there is no ManifestWorkReplicaSet in the file", file)
+}
+
+// setsOf reads the ManifestWorkReplicaSets of a file.
+func (o *options) setsOf(file string) (sets []*workv1alpha1.ManifestWorkReplicaSet, err error) {
 	reader, err := o.open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = reader.Close() }()
-	var found *manifest.Set
-	for set, err := range manifest.Sets(reader) {
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("%s: %w", file, err)
-		case found != nil:
-			return nil, fmt.Errorf("%s: there are several ManifestWorkReplicaSets in the file: use a file with one of them", file)
+	for found, err := range manifest.Sets(reader) {
+		var set *workv1alpha1.ManifestWorkReplicaSet
+		if err == nil {
+			set, err = found.Decoded()
 		}
-		found = set
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		sets = append(sets, set)
 	}
-	if found == nil {
-		return nil, fmt.Errorf("%s: there is no ManifestWorkReplicaSet in the file", file)
-	}
-	set, err := found.Decoded()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return set, nil
+	return sets, nil
 }
 
 // open opens a file, or standard input for -.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
@@ -46,18 +47,15 @@ type statusOptions struct {
 
 func newStatus(o *options) *cobra.Command {
 	flags := &statusOptions{}
-	cmd := &cobra.Command{
-		Use: "status NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+	cmd := o.named(&cobra.Command{
+		Use: "status NAME", GroupID: groupAct,
 		Short: "Wait until a rollout ends",
 		Long: "Wait until a rollout ends, and print its progress and what the hub does next.\n" +
 			"With --wait-restored, wait after an abort until every cluster has confirmed the revision to which it returns.\n" +
 			"Exit codes: 0 complete, 1 error, 2 stalled, 3 aborted, 4 timeout, 5 paused.",
 		Example: `  # In a pipeline, after you changed the template
   kubectl mwrs status web --timeout 30m`,
-		RunE: o.connected(func(ctx context.Context, c *clients, args []string) error {
-			return o.status(ctx, c, args[0], flags)
-		}),
-	}
+	}, func(ctx context.Context, c *clients, name string) error { return o.status(ctx, c, name, flags) })
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "Maximum time to wait, such as 30m; 0 waits forever")
 	o.revisionFlag(cmd, &flags.number, "revision", "Fail if a different revision is being rolled out")
 	cmd.Flags().BoolVar(&flags.restored, "wait-restored", false,
@@ -96,26 +94,22 @@ func (o *options) wait(ctx context.Context, c *clients, name string, flags *stat
 	if flags.restored {
 		look = w.restoration
 	}
-	ticker := time.NewTicker(waitEvery)
-	defer ticker.Stop()
-	for problem := ""; ; {
-		done, err := w.step(bounded, look)
-		switch {
-		case done && err == nil:
-			return nil
-		case ctx.Err() == nil && bounded.Err() != nil:
-			return &exitError{code: exitTimeout, message: fmt.Sprintf("timed out after %s", flags.timeout)}
-		case done, err != nil && !isOutage(ctx, err):
-			return err
-		case err != nil && err.Error() != problem:
+	problem := ""
+	err := wait.PollUntilContextCancel(bounded, waitEvery, true, func(ctx context.Context) (bool, error) {
+		done, err := w.step(ctx, look)
+		if done || !isOutage(ctx, err) {
+			return done, err
+		}
+		if err.Error() != problem {
 			problem = err.Error()
 			o.notef("note: %s\n", problem)
 		}
-		select {
-		case <-bounded.Done():
-		case <-ticker.C:
-		}
+		return false, nil
+	})
+	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+		return &exitError{code: exitTimeout, message: fmt.Sprintf("timed out after %s", flags.timeout)}
 	}
+	return err
 }
 
 // isOutage reports whether an error shows that the API server does not respond now, but may respond later.
@@ -246,7 +240,6 @@ func (f *statusOptions) outcomeBeforeUndo(set *workv1alpha1.ManifestWorkReplicaS
 
 // outcomeOf returns the progress of a rollout as a line, and reports whether to stop waiting. outcome is nil if the rollout is complete.
 func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, flags *statusOptions) (line string, done bool, outcome error) {
-	number := flags.number
 	if line, done, outcome = outcomeBeforeHub(set); line != "" {
 		return line, done, outcome
 	}
@@ -260,10 +253,8 @@ func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, flags *statusOptions) (
 			line += "; " + f.Approvals[i].Text()
 		}
 	}
-	for i := range f.Revisions {
-		if rev := &f.Revisions[i]; rev.Update && number != 0 && rev.Number != number {
-			return line, true, fmt.Errorf("revision %d is being rolled out, not revision %d", rev.Number, number)
-		}
+	if update := view.RowOf(set).Update; flags.number != 0 && update != 0 && update != flags.number {
+		return line, true, fmt.Errorf("revision %d is being rolled out, not revision %d", update, flags.number)
 	}
 	if code, ends := exitCodes[f.State]; ends {
 		return line, true, &exitError{code: code}

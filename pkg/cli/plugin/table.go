@@ -12,6 +12,8 @@ type column struct {
 	name string
 	// drop is the order in which columns are omitted if the terminal is too narrow, the largest first. Columns with 0 are never omitted.
 	drop int
+	// off is true for a column that is always omitted, because no flag asks for it.
+	off bool
 	// state is true for a column of states, which have colors.
 	state bool
 	// wants is the preferred width of a last column. Columns with details are omitted until the last column has this width.
@@ -127,7 +129,9 @@ func (t *table) fit(room int) []int {
 	var shown []int
 	widths := t.widths
 	for i := range t.columns {
-		shown = append(shown, i)
+		if !t.columns[i].off {
+			shown = append(shown, i)
+		}
 	}
 	for room > 0 {
 		total, worst := 0, -1

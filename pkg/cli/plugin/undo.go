@@ -32,6 +32,13 @@ func (o *options) printChange(set, undone *workv1alpha1.ManifestWorkReplicaSet) 
 	return out.err
 }
 
+// operation is an operation of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
 // undoPatch returns the patch that restores a template and the change cause of its revision. It applies only to the version of the object
 // that was read.
 func undoPatch(set *workv1alpha1.ManifestWorkReplicaSet, template json.RawMessage, cause string) ([]operation, error) {

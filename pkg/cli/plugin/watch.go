@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
@@ -167,17 +168,11 @@ const reconnectAfter = 2 * time.Second
 
 // patiently retries a request while the API server can't be reached. An informer's own backoff would grow to half a minute.
 func patiently[T any](ctx context.Context, request func() (T, error)) (found T, err error) {
-	for {
+	_ = wait.PollUntilContextCancel(ctx, reconnectAfter, true, func(context.Context) (bool, error) {
 		found, err = request()
-		if err == nil || errors.As(err, new(apierrors.APIStatus)) {
-			return found, err
-		}
-		select {
-		case <-ctx.Done():
-			return found, err
-		case <-time.After(reconnectAfter):
-		}
-	}
+		return err == nil || errors.As(err, new(apierrors.APIStatus)), nil
+	})
+	return found, err
 }
 
 // run starts the informers.
@@ -193,19 +188,12 @@ const leaseEvery = 15 * time.Second
 
 // readLease reads the Lease of the hub's leader until the context ends.
 func (f *follower) readLease(ctx context.Context) {
-	ticker := time.NewTicker(leaseEvery)
-	defer ticker.Stop()
-	for {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		lease := f.clients.lease(ctx)
 		f.mu.Lock()
+		defer f.mu.Unlock()
 		f.lease = lease
-		f.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
+	}, leaseEvery)
 }
 
 // ready reports whether each informer has its objects or lacks permission.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // Input is the content of a report.
@@ -62,11 +61,8 @@ var layout = template.Must(template.New("report").Funcs(template.FuncMap{
 
 // classOf returns the class of the state of a cluster: bad, good, or empty.
 func classOf(state view.State) string {
-	switch state {
-	case rollout.PhaseFailed, view.StateRejected, rollout.PhaseDegraded, rollout.PhaseTerminationTimedOut, rollout.PhaseCompleted:
-		return "bad"
-	case rollout.PhaseSucceeded:
-		return "good"
+	if level := view.LevelOf(string(state)); level == view.LevelBad || level == view.LevelGood {
+		return string(level)
 	}
 	return ""
 }

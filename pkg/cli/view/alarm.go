@@ -56,7 +56,7 @@ func AlarmsOf(sets []*workv1alpha1.ManifestWorkReplicaSet, lease *coordinationv1
 	}
 	if len(behind) > 0 {
 		alarms = append(alarms, Alarm{
-			Text:   fmt.Sprintf("no hub has acted on the latest change of %s within %s", firstNames(behind), ObservedWithin),
+			Text:   fmt.Sprintf("no hub has acted on the latest change of %s within %s", FirstOf(behind, 3, ", "), ObservedWithin),
 			Remedy: readLogs,
 		})
 	}

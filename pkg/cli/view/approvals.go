@@ -1,6 +1,8 @@
 package view
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,28 +71,25 @@ func Approvable(set *workv1alpha1.ManifestWorkReplicaSet, group string) (string,
 		return "", fmt.Errorf("several groups of %q wait for an approval: %s; name one with --group", set.Name, strings.Join(waiting, ", "))
 	}
 	left := Unapproved(set)
+	others := cmp.Or(strings.Join(left, ", "), "none")
 	switch {
 	case group == "":
-		return "", fmt.Errorf("no group of %q waits for an approval; groups that will need one: %s", set.Name, orNone(left))
+		return "", fmt.Errorf("no group of %q waits for an approval; groups that will need one: %s", set.Name, others)
 	case !slices.Contains(requiredApprovals(set), group):
-		return "", fmt.Errorf("group %q of %q needs no approval; groups that need one: %s", group, set.Name, orNone(left))
+		return "", fmt.Errorf("group %q of %q needs no approval; groups that need one: %s", group, set.Name, others)
 	case !slices.Contains(left, group):
-		a := approvalOf(set, group)
-		return "", fmt.Errorf("%s", (&Approval{Group: group, By: a.By, At: a.At.Time}).Text())
+		given := ApprovalsOf(set)
+		at := slices.IndexFunc(given, func(a Approval) bool { return a.Group == group })
+		return "", errors.New(given[at].Text())
 	}
 	return group, nil
 }
 
 // Unapproved returns the groups that need an approval and do not have one, in the order of the spec.
 func Unapproved(set *workv1alpha1.ManifestWorkReplicaSet) []string {
-	return slices.DeleteFunc(requiredApprovals(set), func(group string) bool { return approvalOf(set, group) != nil })
-}
-
-func orNone(groups []string) string {
-	if len(groups) == 0 {
-		return "none"
-	}
-	return strings.Join(groups, ", ")
+	return slices.DeleteFunc(requiredApprovals(set), func(group string) bool {
+		return slices.ContainsFunc(set.Status.Approvals, func(a workv1alpha1.Approval) bool { return a.Group == group })
+	})
 }
 
 // requiredApprovals returns the groups that need an approval, in the order of the spec.
@@ -103,15 +102,6 @@ func requiredApprovals(set *workv1alpha1.ManifestWorkReplicaSet) (groups []strin
 		}
 	}
 	return groups
-}
-
-// approvalOf returns the approval of a group; nil if there is none.
-func approvalOf(set *workv1alpha1.ManifestWorkReplicaSet, group string) *workv1alpha1.Approval {
-	at := slices.IndexFunc(set.Status.Approvals, func(a workv1alpha1.Approval) bool { return a.Group == group })
-	if at < 0 {
-		return nil
-	}
-	return &set.Status.Approvals[at]
 }
 
 // approvalEffect describes the approval of a group.

@@ -40,26 +40,18 @@ type Cluster struct {
 	Message string `json:"message,omitempty"`
 }
 
-// ranks lists the phases, the most urgent first. Unlisted phases come after these, and clusters that succeeded come last.
-var ranks = []State{
+// states are the states of a cluster, the most urgent first.
+var states = []State{
 	rollout.PhaseFailed, StateRejected, StateRestoring, rollout.PhaseDegraded, rollout.PhaseTerminationTimedOut, rollout.PhaseCompleted,
 	rollout.PhaseAgentUnknown, StateAway, rollout.PhaseInFlight, rollout.PhaseValidating, rollout.PhaseHandingOver, rollout.PhaseSoaking,
-	rollout.PhaseTerminating, rollout.PhaseHeld, rollout.PhaseClosed, rollout.PhaseWaiting,
+	rollout.PhaseTerminating, rollout.PhaseHeld, rollout.PhaseClosed, rollout.PhaseWaiting, rollout.PhaseSucceeded,
 }
 
 // States returns the states of a cluster, the most urgent first.
-func States() []State { return append(slices.Clone(ranks), rollout.PhaseSucceeded) }
+func States() []State { return slices.Clone(states) }
 
 // rank returns the place of a state in the order of urgency.
-func rank(s State) int {
-	switch at := slices.Index(ranks, s); {
-	case at >= 0:
-		return at
-	case s == rollout.PhaseSucceeded:
-		return len(ranks) + 1
-	}
-	return len(ranks)
-}
+func rank(s State) int { return slices.Index(states, s) }
 
 // done reports whether the cluster succeeded. A cluster that ran to completion at another revision did not succeed: the rollout waits for
 // it.

@@ -10,6 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Verb is an action of a user on a rollout.
@@ -189,13 +190,7 @@ func (o *Objects) having(r *Revision) int {
 	if len(o.Works) == 0 {
 		return int(max(0, r.Now))
 	}
-	n := 0
-	for i := range o.Works {
-		if o.Works[i].Hash() == r.Hash {
-			n++
-		}
-	}
-	return n
+	return work.Having(o.Works, r.Hash)
 }
 
 func countOf(n int) string {

@@ -93,10 +93,8 @@ func (o *Objects) took(clusters []Cluster, wrote map[string]time.Time) []time.Du
 	began := o.revisionAt(o.ReplicaSet.Status.UpdateRevision).Started
 	for i := range clusters {
 		c := &clusters[i]
-		if wrote[c.Name].Before(began) || o.Presumed.Has(c.Name) {
-			continue
-		}
-		if at, ok := wrote[c.Name]; ok && c.done() && !c.Since.Before(at.Truncate(time.Second)) { // Agents report whole seconds.
+		at, ok := wrote[c.Name]
+		if ok && !at.Before(began) && !o.Presumed.Has(c.Name) && c.done() && !c.Since.Before(at.Truncate(time.Second)) { // Agents report seconds.
 			took = append(took, max(0, c.Since.Sub(at))+soaks[c.Placement])
 		}
 	}

@@ -18,7 +18,7 @@ type Headline struct {
 	Level Level     `json:"level"`
 }
 
-// Level is the urgency of a headline.
+// Level is the urgency of a headline, or of a state.
 type Level string
 
 // The levels.
@@ -54,7 +54,7 @@ func headline(f *Fleet) Headline {
 			return says(level, "%s.", sentence(f.Then[at].Text))
 		}
 	}
-	found := says(levels[f.State], "%s.", sentence(f.Summary))
+	found := says(LevelOf(string(f.State)), "%s.", sentence(f.Summary))
 	if sick && (found.Level == LevelGood || found.Level == LevelBusy) {
 		found.Level = LevelWarn
 	}
@@ -62,13 +62,6 @@ func headline(f *Fleet) Headline {
 		found.Before, found.At, found.After = found.Before+" The rest are expected in ", f.Estimate.Rollout, "."
 	}
 	return found
-}
-
-// levels are the default levels of the states.
-var levels = map[workv1alpha1.State]Level{
-	workv1alpha1.StateComplete: LevelGood, workv1alpha1.StateRollingOut: LevelBusy, workv1alpha1.StatePaused: LevelWarn,
-	workv1alpha1.StateDeleting: LevelWarn, workv1alpha1.StateStalled: LevelBad, workv1alpha1.StateAborting: LevelBad,
-	workv1alpha1.StateAborted: LevelBad, workv1alpha1.StateWouldAbort: LevelBad,
 }
 
 // sentence capitalizes the first letter of a text.

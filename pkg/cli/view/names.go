@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 )
 
@@ -24,4 +25,12 @@ func (o *Objects) numbered(text string) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// FirstOf returns the first of some names, and the number of the others.
+func FirstOf(names []string, shown int, separator string) string {
+	if len(names) > shown {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], separator), len(names)-shown)
+	}
+	return strings.Join(names, separator)
 }

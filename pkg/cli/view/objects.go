@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -70,6 +71,11 @@ func Prepared(o *Objects) *Objects {
 	}
 	prepared, k := *o, &known{numbers: map[string]string{}}
 	prepared.known = k
+	prepared.Works = slices.Clone(o.Works) // Other views of the objects may be drawn at the same time.
+	for i := range prepared.Works {
+		w := &prepared.Works[i]
+		w.DeletionCounts, w.UnexpectedName = true, !work.IsName(o.ReplicaSet, w.Object.Name)
+	}
 	decoded := make([]revision.Revision, 0, len(o.Revisions))
 	for _, object := range o.Revisions {
 		decoded = append(decoded, revision.Decode(object))
@@ -111,8 +117,6 @@ func (o *Objects) observe() *rollout.Snapshot {
 	byHash := v.ByHash()
 	for i := range v.Notes.Works {
 		w := &v.Notes.Works[i]
-		w.DeletionCounts = true
-		w.UnexpectedName = !work.IsName(o.ReplicaSet, w.Object.Name)
 		w.Combined = v.Notes.Handover.Content(w, byHash)
 		w.AcceptedAs, _ = w.Noted()
 	}
@@ -133,12 +137,9 @@ func (o *Objects) holds() map[string]placement.Hold {
 
 // availability returns the clusters that are unavailable, as far as they are known.
 func (o *Objects) availability() placement.Clusters {
-	clusters := status.AwayOf(&o.ReplicaSet.Status)
-	for name, known := range o.Unavailable {
-		if _, listed := clusters[name]; !listed {
-			clusters[name] = known
-		}
-	}
+	clusters := placement.Clusters{}
+	maps.Copy(clusters, o.Unavailable)
+	maps.Copy(clusters, status.AwayOf(&o.ReplicaSet.Status))
 	return clusters
 }
 

@@ -265,15 +265,6 @@ func (l *outlook) count(limits *rollout.Limits, states ...State) (n int) {
 	return n
 }
 
-// firstNames returns text that names the first of some clusters.
-func firstNames(clusters []string) string {
-	const shown = 3
-	if len(clusters) > shown {
-		return fmt.Sprintf("%s and %d more", strings.Join(clusters[:shown], ", "), len(clusters)-shown)
-	}
-	return strings.Join(clusters, ", ")
-}
-
 // ordinal returns a number as an English ordinal.
 func ordinal(n int) string {
 	suffix := "th"

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // The path of the runbook in the repository, and the address of the repository's files.
@@ -35,17 +34,8 @@ func runbookOf(rs *workv1alpha1.ManifestWorkReplicaSet, f *Fleet) Runbook {
 		return "an-object-cant-be-rolled-out"
 	case f.State == workv1alpha1.StatePaused:
 		return "an-object-is-paused"
-	case slices.ContainsFunc(f.Attention, func(a Alike) bool { return a.sick() }):
+	case slices.ContainsFunc(f.Attention, func(a Alike) bool { return LevelOf(string(a.State)) == LevelBad }):
 		return "a-cluster-does-not-follow"
 	}
 	return ""
-}
-
-// sick reports whether a user has to act on a cluster.
-func (c *Cluster) sick() bool {
-	switch c.State {
-	case rollout.PhaseFailed, StateRejected, rollout.PhaseDegraded, rollout.PhaseTerminationTimedOut, rollout.PhaseCompleted:
-		return true
-	}
-	return false
 }

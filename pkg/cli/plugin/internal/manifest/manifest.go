@@ -74,7 +74,6 @@ type BrokenError struct {
 }
 
 func (e *BrokenError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
-func (e *BrokenError) Unwrap() error { return e.Err }
 
 // Sets returns the ManifestWorkReplicaSets of a file, including those in Lists. It skips other objects. An error about one document is a
 // BrokenError; any other error ends the sequence.
@@ -88,11 +87,11 @@ func Sets(in io.Reader) iter.Seq2[*Set, error] {
 			yield(nil, err)
 			return
 		}
-		for document, err := range separated(content) {
-			var found []*Set
-			if err == nil {
-				found, err = document.sets()
+		for _, document := range separated(content) {
+			if document.misplaced != nil && !yield(nil, document.misplaced) {
+				return
 			}
+			found, err := document.sets()
 			if err != nil && !yield(nil, err) {
 				return
 			}
@@ -105,51 +104,42 @@ func Sets(in io.Reader) iter.Seq2[*Set, error] {
 	}
 }
 
-// document is a part of a file. before is the number of lines before it.
+// document is a part of a file. before is the number of lines before it, and misplaced is the error about content in its first separator.
 type document struct {
-	text   []byte
-	before int
+	text      []byte
+	before    int
+	misplaced error
 }
-
-func (d *document) broken(err error) *BrokenError { return brokenAt(d.before, err) }
 
 // yamlLine matches the line in an error of a YAML parser.
 var yamlLine = regexp.MustCompile(`^(?:error converting YAML to JSON: )?yaml: (?:line (\d+): )?`)
 
-func brokenAt(before int, err error) *BrokenError {
+func (d *document) broken(err error) *BrokenError {
 	if found := yamlLine.FindStringSubmatch(err.Error()); found != nil {
 		line, _ := strconv.Atoi(found[1])
-		return &BrokenError{Line: before + max(1, line), Err: errors.New(err.Error()[len(found[0]):])}
+		return &BrokenError{Line: d.before + max(1, line), Err: errors.New(err.Error()[len(found[0]):])}
 	}
-	return &BrokenError{Line: before + 1, Err: err}
+	return &BrokenError{Line: d.before + 1, Err: err}
 }
 
 // separated splits a file at the lines that begin with ---, as kubectl does.
-func separated(content []byte) iter.Seq2[*document, error] {
-	return func(yield func(*document, error) bool) {
-		d, line, begin := &document{}, 0, 0
-		for at := 0; at < len(content); line++ {
-			end := len(content)
-			if n := bytes.IndexByte(content[at:], '\n'); n >= 0 {
-				end = at + n + 1
-			}
-			if after, separates := bytes.CutPrefix(content[at:end], []byte("---")); separates {
-				d.text = content[begin:at]
-				if !yield(d, nil) {
-					return
-				}
-				d, begin = &document{before: line + 1}, end
-				if rest := bytes.TrimSpace(after); len(rest) > 0 && rest[0] != '#' {
-					if !yield(d, &BrokenError{Line: line + 1, Err: errors.New("only a comment may follow the separator ---")}) {
-						return
-					}
-				}
-			}
-			at = end
+func separated(content []byte) []*document {
+	documents, number, begin, end := []*document{{}}, 0, 0, 0
+	for line := range bytes.Lines(content) {
+		number, end = number+1, end+len(line)
+		after, separates := bytes.CutPrefix(line, []byte("---"))
+		if !separates {
+			documents[len(documents)-1].text = content[begin:end]
+			continue
 		}
-		d.text = content[begin:]
-		yield(d, nil)
+		begin = end
+		next := &document{before: number}
+		if rest := bytes.TrimSpace(after); len(rest) > 0 && rest[0] != '#' {
+			next.misplaced = &BrokenError{Line: number, Err: errors.New("only a comment may follow the separator ---")}
+		}
+		documents = append(documents, next)
 	}
+	return documents
 }
 
 // sets returns the ManifestWorkReplicaSets of a document.
