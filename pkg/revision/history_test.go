@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -61,6 +62,22 @@ func TestNew(t *testing.T) {
 }
 
 // TestDecodeErrors: unreadable data is reported with the remedy, and has no other effect.
+// TestStableEncoding: the API server encodes the data of a revision in the same way again, for example for a strategic merge patch.
+func TestStableEncoding(t *testing.T) {
+	spec := templateFrom(t, `{"workload":{"manifests":[{"kind":"ConfigMap","data":{"b":"<&>","a":1.0,"c":1e3,"d":12345678901234}}]},
+		"manifestConfigs":[{"resourceIdentifier":{"group":"","resource":"configmaps","name":"web"}}]}`)
+	object, err := New(owner(), spec, "aaa", 1)
+	require.NoError(t, err)
+	value, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	require.NoError(t, err)
+	again := &appsv1.ControllerRevision{}
+	require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(value, again))
+	require.Equal(t, string(again.Data.Raw), string(object.Data.Raw))
+	wanted, err := DigestOf(spec)
+	require.NoError(t, err)
+	require.Equal(t, wanted, Decode(object).Digest)
+}
+
 func TestDecodeErrors(t *testing.T) {
 	for name, data := range map[string]string{
 		"nothing": ``, "no JSON": `{`, "null": `null`, "a list": `[]`, "empty": `{}`, "no template": `{"spec":{}}`,

@@ -66,6 +66,19 @@ func templateOf(raw []byte) (*workv1.ManifestWorkSpec, error) {
 	return content.Spec.ManifestWorkTemplate, nil
 }
 
+// encoded returns the data of a revision with a template, in the API server's own encoding. The API server rejects a strategic merge patch of
+// the metadata if it would encode the data differently, because data is immutable. The garbage collector sends such a patch when the owner
+// is deleted with --cascade=orphan.
+func encoded(template *workv1.ManifestWorkSpec) ([]byte, error) {
+	var content data
+	content.Spec.ManifestWorkTemplate = template
+	value, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&content)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
+}
+
 // Name returns the only name under which a revision with this hash counts.
 func Name(owner, hash string) string {
 	return owner + "-" + hash
@@ -75,9 +88,7 @@ func Name(owner, hash string) string {
 func New(
 	owner *workv1alpha1.ManifestWorkReplicaSet, template *workv1.ManifestWorkSpec, hash string, number int64,
 ) (*appsv1.ControllerRevision, error) {
-	var content data
-	content.Spec.ManifestWorkTemplate = template
-	raw, err := json.Marshal(&content)
+	raw, err := encoded(template)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the template of revision %s: %w", Name(owner.Name, hash), err)
 	}

@@ -136,6 +136,11 @@ func TestRoleOfRevisionWriter(t *testing.T) {
 		}
 		return nil
 	})
+	writer.can("change only the metadata, as the garbage collector does when the owner is deleted with --cascade=orphan", func() error {
+		_, err := writer.w.kube.AppsV1().ControllerRevisions(f.namespace).Patch(t.Context(), stable.Name, types.StrategicMergePatchType,
+			[]byte(`{"metadata":{"ownerReferences":[{"$patch":"delete","uid":"other"}]}}`), metav1.PatchOptions{})
+		return err
+	})
 	require.Equal(t, stable.Data.Raw, f.revisionOf("v1").Data.Raw)
 	writer.cannot(f.namespace, replicaSets, anyWrite...)
 	writer.cannot(f.namespace, replicaStatus, "update", "patch")
