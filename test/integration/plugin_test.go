@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -28,10 +31,10 @@ func (f *fleet) mwrs(args ...string) answer {
 	f.t.Helper()
 	kubeconfig, err := f.w.plane.Kubeconfig(f.t.TempDir() + "/kubeconfig")
 	require.NoError(f.t, err)
-	var out, errors bytes.Buffer
+	var out, errs bytes.Buffer
 	code := plugin.Run(f.t.Context(), append(args, "--kubeconfig", kubeconfig, "-n", f.namespace),
-		genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errors})
-	return answer{out: out.String(), errors: errors.String(), code: code}
+		genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errs})
+	return answer{out: out.String(), errors: errs.String(), code: code}
 }
 
 // ok runs a plugin command that must succeed, and returns its output.
@@ -78,6 +81,30 @@ func TestPluginRetriesClusters(t *testing.T) {
 	f.agentsReport("c3", "v2", succeeds)
 	f.failing(1)
 	require.Equal(t, f.cluster("c2"), f.get().Status.Failures[0].Cluster)
+}
+
+// TestPluginWithAnUnreadableField: a number that the CRD accepts and no client can decode does not keep a user from aborting the rollout.
+func TestPluginWithAnUnreadableField(t *testing.T) {
+	t.Parallel()
+	f := rolledOut(t, 2, all("10m", 0))
+	for _, cluster := range []string{"c1", "c2"} {
+		f.agentsReport(cluster, "v2", hangs)
+	}
+	f.update("v2")
+	f.everywhere("v2", "c1", "c2")
+	_, err := f.w.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(f.namespace).Patch(t.Context(), "web", types.JSONPatchType,
+		[]byte(`[{"op":"replace","path":"/spec/placementRefs/0/rolloutStrategy/all/maxFailures","value":3000000000}]`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	for _, command := range []string{"get web", "why web " + f.cluster("c1"), "clusters web", "history web", "abort web --yes --reason unreadable"} {
+		f.ok(strings.Fields(command)...)
+	}
+	eventually(t, "the screen shows the abort and the field", func() error {
+		if out := f.ok("get", "web"); !strings.Contains(out, "maxFailures") || !strings.Contains(out, "unreadable") {
+			return errors.New(out)
+		}
+		return nil
+	})
+	f.everywhere("v1", "c1", "c2")
 }
 
 // since returns the time at which each failed cluster failed.

@@ -231,7 +231,7 @@ func (c *clients) write(ctx context.Context, a *action, dryRun bool) (*workv1alp
 	if dryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	return c.replicaSets().Patch(ctx, a.set.Name, a.kind, data, options, a.subresources...)
+	return c.patch(ctx, a.set.Name, a.kind, data, options, a.subresources...)
 }
 
 // requested prints that an action was requested, and what the hub will do. The object has only the request: whether it succeeds is up to

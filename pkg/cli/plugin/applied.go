@@ -67,9 +67,9 @@ func (o *options) handOver(ctx context.Context, c *clients, before, undone *work
 		if err != nil || patch == nil {
 			return err
 		}
-		_, err = c.replicaSets().Patch(ctx, undone.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: undoManager})
+		_, err = c.patch(ctx, undone.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: undoManager})
 		if hasChanged(err) {
-			if fresh, readErr := c.replicaSets().Get(ctx, undone.Name, metav1.GetOptions{}); readErr == nil {
+			if fresh, readErr := c.set(ctx, undone.Name); readErr == nil {
 				undone = fresh
 			}
 		}

@@ -100,7 +100,7 @@ func inSet(find func(*workv1alpha1.ManifestWorkReplicaSet) []string) finder {
 		if len(args) == 0 {
 			return nil, nil
 		}
-		set, err := c.replicaSets().Get(ctx, args[0], metav1.GetOptions{})
+		set, err := c.set(ctx, args[0])
 		if err != nil {
 			return nil, err
 		}

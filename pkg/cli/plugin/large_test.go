@@ -53,6 +53,7 @@ func newLargeFleet(tb testing.TB, n, size int) *largeFleet {
 	template := workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{manifest}}}
 	begin := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	set := &workv1alpha1.ManifestWorkReplicaSet{
+		TypeMeta:   kindOfSets,
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "uid", CreationTimestamp: begin},
 		Spec: workv1alpha1.ManifestWorkReplicaSetSpec{
 			ManifestWorkTemplate: template, PlacementRefs: []workv1alpha1.LocalPlacementReference{{Name: "p"}},

@@ -101,8 +101,8 @@ func (o *options) list(ctx context.Context, c *clients, flags *listOptions) erro
 	return o.watchList(ctx, c, t, rows, flags)
 }
 
-// setsIn returns a dynamic client for the ManifestWorkReplicaSets in a namespace. With a typed client, the whole list would fail if one
-// object can't be decoded.
+// setsIn returns a dynamic client for the ManifestWorkReplicaSets in a namespace. With a typed client, a field that can't be decoded would
+// make the whole list fail, and an abort of its object impossible.
 func setsIn(objects dynamic.Interface, namespace string) dynamic.ResourceInterface {
 	return objects.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(namespace)
 }

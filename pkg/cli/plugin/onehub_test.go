@@ -29,6 +29,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
+// kindOfSets is the kind of a ManifestWorkReplicaSet, which an API server always sends.
+var kindOfSets = metav1.TypeMeta{APIVersion: workv1alpha1.SchemeGroupVersion.String(), Kind: "ManifestWorkReplicaSet"}
+
 // oneHub is an API server with one object and its revisions.
 type oneHub struct {
 	set       *workv1alpha1.ManifestWorkReplicaSet
@@ -170,6 +173,7 @@ func newOneHub(t *testing.T) *oneHub {
 	t.Helper()
 	begin := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	set := &workv1alpha1.ManifestWorkReplicaSet{
+		TypeMeta:   kindOfSets,
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "new", ResourceVersion: "5", Generation: 2, CreationTimestamp: begin},
 		Spec:       workv1alpha1.ManifestWorkReplicaSetSpec{ManifestWorkTemplate: *templateWith("v2")},
 	}

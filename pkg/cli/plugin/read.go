@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -21,14 +22,12 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin/internal/worklist"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
-	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
-	typed "github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned/typed/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
 // clients holds the API clients of a command and the namespace that it operates on.
 type clients struct {
 	namespace string
-	sets      versioned.Interface
 	objects   dynamic.Interface
 	kube      kubernetes.Interface
 	works     workclient.Interface
@@ -69,18 +68,33 @@ func (o *options) named(cmd *cobra.Command, run func(ctx context.Context, c *cli
 }
 
 func newClients(config *rest.Config, namespace string) (*clients, error) {
-	c, errs := &clients{namespace: namespace}, [6]error{}
-	c.sets, errs[0] = versioned.NewForConfig(config)
-	c.kube, errs[1] = kubernetes.NewForConfig(config)
-	c.objects, errs[2] = dynamic.NewForConfig(config)
-	c.works, errs[3] = workclient.NewForConfig(config)
-	c.metadatas, errs[4] = metadata.NewForConfig(config)
-	c.clusters, errs[5] = clusterclient.NewForConfig(config)
+	c, errs := &clients{namespace: namespace}, [5]error{}
+	c.kube, errs[0] = kubernetes.NewForConfig(config)
+	c.objects, errs[1] = dynamic.NewForConfig(config)
+	c.works, errs[2] = workclient.NewForConfig(config)
+	c.metadatas, errs[3] = metadata.NewForConfig(config)
+	c.clusters, errs[4] = clusterclient.NewForConfig(config)
 	return c, cmp.Or(errs[:]...)
 }
 
-func (c *clients) replicaSets() typed.ManifestWorkReplicaSetInterface {
-	return c.sets.WorkV1alpha1().ManifestWorkReplicaSets(c.namespace)
+// set reads a ManifestWorkReplicaSet. Fields that can't be decoded are empty, as for the hub.
+func (c *clients) set(ctx context.Context, name string) (*workv1alpha1.ManifestWorkReplicaSet, error) {
+	object, err := setsIn(c.objects, c.namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return replicaset.Decode(object).ManifestWorkReplicaSet, nil
+}
+
+// patch patches a ManifestWorkReplicaSet.
+func (c *clients) patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions,
+	subresources ...string,
+) (*workv1alpha1.ManifestWorkReplicaSet, error) {
+	object, err := setsIn(c.objects, c.namespace).Patch(ctx, name, kind, data, options, subresources...)
+	if err != nil {
+		return nil, err
+	}
+	return replicaset.Decode(object).ManifestWorkReplicaSet, nil
 }
 
 // readStep reads one kind of object.
@@ -137,7 +151,7 @@ func (c *clients) lease(ctx context.Context) *coordinationv1.Lease {
 
 // readSet reads a ManifestWorkReplicaSet and runs the steps. If a step lacks permission, readSet records that and continues.
 func (o *options) readSet(ctx context.Context, c *clients, name string, steps ...readStep) (*view.Objects, error) {
-	set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
+	set, err := c.set(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
@@ -26,7 +24,7 @@ const (
 
 // watchFleet shows a rollout until the context ends.
 func (o *options) watchFleet(ctx context.Context, c *clients, name string) error {
-	if _, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{}); err != nil {
+	if _, err := c.set(ctx, name); err != nil {
 		return err
 	}
 	f, show := follow(ctx, c, name), o.newCanvas()

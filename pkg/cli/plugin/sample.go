@@ -4,7 +4,6 @@ import (
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin/internal/worklist"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
@@ -50,7 +49,7 @@ func (o *options) trySample(ctx context.Context, c *clients, objects *view.Objec
 	metadata.Works = works
 	// The hub's counts should not be older than the metadata.
 	set := objects.ReplicaSet
-	metadata.ReplicaSet, err = c.replicaSets().Get(ctx, set.Name, metav1.GetOptions{})
+	metadata.ReplicaSet, err = c.set(ctx, set.Name)
 	if err != nil || metadata.ReplicaSet.Generation != set.Generation {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -159,7 +158,7 @@ func (w *waiter) step(ctx context.Context, look func(context.Context) (string, b
 
 // look returns the progress of a rollout as a line, and reports whether it has ended.
 func (w *waiter) look(ctx context.Context) (line string, done bool, outcome error) {
-	set, err := w.clients.replicaSets().Get(ctx, w.name, metav1.GetOptions{})
+	set, err := w.clients.set(ctx, w.name)
 	switch {
 	case w.seen && apierrors.IsNotFound(err):
 		return "", false, fmt.Errorf("manifestworkreplicasets %q was deleted", w.name)

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -24,6 +25,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/plugin/internal/worklist"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -114,7 +116,7 @@ func follow(ctx context.Context, c *clients, name string) *follower {
 	ours := metav1.ListOptions{LabelSelector: workv1alpha1.WorkSelector(c.namespace, name)}
 	in := " in namespace " + c.namespace
 	cluster, all := c.clusters.ClusterV1beta1(), metav1.ListOptions{}
-	f.add(following(c.replicaSets(), only), &workv1alpha1.ManifestWorkReplicaSet{}, "", nil)
+	f.add(following(setsIn(c.objects, c.namespace), only), &unstructured.Unstructured{}, "", decoded)
 	f.add(following(c.kube.AppsV1().ControllerRevisions(c.namespace), revisionsOf(c.namespace, name)), &appsv1.ControllerRevision{},
 		"controllerrevisions.apps"+in, nil)
 	f.add(following(cluster.Placements(c.namespace), all), &clusterv1beta1.Placement{},
@@ -125,6 +127,14 @@ func follow(ctx context.Context, c *clients, name string) *follower {
 	go f.readLease(ctx)
 	f.run(ctx)
 	return f
+}
+
+// decoded decodes a ManifestWorkReplicaSet.
+func decoded(object any) (any, error) {
+	if read, ok := object.(*unstructured.Unstructured); ok {
+		return replicaset.Decode(read).ManifestWorkReplicaSet, nil
+	}
+	return object, nil
 }
 
 // keeping returns a transformation that keeps the parts of a work that a view reads.
