@@ -104,8 +104,24 @@ func TestAfterAnAbort(t *testing.T) {
 
 	revisiontest.Amend(o.Revisions[1], func(r *revision.Record) { r.Abort = &revision.Abort{At: at, Restored: at.Add(time.Minute)} })
 	require.True(t, view.Restored(o))
+	require.Len(t, view.FleetOf(o).Then, 1, "one cluster has not confirmed")
 	events := view.Timeline(o)
 	require.Equal(t, "restored: every cluster had confirmed the revision to which the abort of revision 2 returned", events[len(events)-1].Text)
+}
+
+// TestRestoredOnTwoClocks: the hub's record of this abort decides, although a client with a wrong clock set the time of the abort. The
+// record of an earlier abort does not count.
+func TestRestoredOnTwoClocks(t *testing.T) {
+	o := objects(t)
+	ahead := now.Add(24 * time.Hour)
+	o.ReplicaSet.Status.AbortedTime = ptr.To(metav1.NewTime(ahead))
+	record := func(at time.Time) {
+		revisiontest.Amend(o.Revisions[1], func(r *revision.Record) { r.Abort = &revision.Abort{At: at, Restored: now.Add(time.Hour)} })
+	}
+	record(ahead)
+	require.True(t, view.Restored(o))
+	record(now)
+	require.False(t, view.Restored(o), "the record is of an earlier abort")
 }
 
 // TestWhyOrdersOneSecond: events in the same second are shown in the order of cause and effect. A failure comes after the write of its

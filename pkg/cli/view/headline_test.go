@@ -8,8 +8,10 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // TestHeadline: one sentence describes the present state or the next event, from the same forecast as the facts.
@@ -20,7 +22,7 @@ func TestHeadline(t *testing.T) {
 			o.Works[i] = succeeding(t, o.Works[i].Cluster(), "v1")
 		}
 	}
-	aborted := func(o *view.Objects) {
+	aborting := func(o *view.Objects) {
 		healthy(o)
 		at := metav1.NewTime(now.Add(4 * time.Minute))
 		o.ReplicaSet.Status.AbortedTime, o.ReplicaSet.Status.State = &at, workv1alpha1.StateAborting
@@ -66,14 +68,20 @@ func TestHeadline(t *testing.T) {
 			o.Works[0], o.Works[1] = at(t, "c01", 40*time.Second), at(t, "c02", 0)
 		}, "1 of 20 clusters confirmed revision 2. The rest are expected in 1m20s.", view.LevelBusy},
 		"aborting": {"6", "10m", func(o *view.Objects) {
-			aborted(o)
+			aborting(o)
 			for i := range 5 {
 				o.Works[i] = at(t, o.Works[i].Cluster(), 0)
 			}
 		}, "The hub waits for 5 clusters to confirm revision 1; there is no time limit.", view.LevelBad},
-		"one is left": {"6", "10m", func(o *view.Objects) { aborted(o); o.Works[3] = at(t, "c04", 0) },
+		"one is left": {"6", "10m", func(o *view.Objects) { aborting(o); o.Works[3] = at(t, "c04", 0) },
 			"The hub waits for 1 cluster to confirm revision 1; there is no time limit.", view.LevelBad},
-		"aborted": {"6", "10m", aborted, "Every cluster has revision 1 again: nothing changes until the template changes or a user retries.", view.LevelWarn},
+		"aborted, and not recorded": {"6", "10m", aborting, "20 of 20 clusters confirmed revision 1.", view.LevelBad},
+		"aborted": {"6", "10m", func(o *view.Objects) {
+			aborting(o)
+			revisiontest.Amend(o.Revisions[1], func(r *revision.Record) {
+				r.Abort = &revision.Abort{At: now.Add(4 * time.Minute), Restored: o.Now}
+			})
+		}, "Every cluster has revision 1 again: nothing changes until the template changes or a user retries.", view.LevelWarn},
 		"complete": {"6", "10m", func(o *view.Objects) {
 			healthy(o)
 			complete(o)
