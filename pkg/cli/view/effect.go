@@ -281,8 +281,8 @@ func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	case set.Status.CurrentRevision == "":
 		return fmt.Errorf("the rollout of %q can't be aborted: it is the first rollout, so there is no revision to return to; "+
 			"use `%s`", set.Name, plugin("pause", set.Name))
-	case set.Status.CurrentRevision == set.Status.UpdateRevision && StateOf(set) == workv1alpha1.StateComplete:
-		return fmt.Errorf("the rollout of %q is complete: there is nothing to abort; "+
+	case set.Status.CurrentRevision == set.Status.UpdateRevision: // The hub ignores an abort, even before the rollout is complete.
+		return fmt.Errorf("there is nothing to abort: the rollout of %q is to the current revision already; "+
 			"use `%s` to restore an earlier revision", set.Name, plugin("undo", set.Name))
 	}
 	return nil
