@@ -248,6 +248,9 @@ func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, flags *statusOptions) (
 	}
 	f := view.FleetOf(&view.Objects{ReplicaSet: set})
 	line = fmt.Sprintf("%s: %s", f.State, f.Why)
+	if unverified := view.Unverified(set); unverified != "" {
+		line += "; " + unverified
+	}
 	for i := range f.Approvals {
 		if !f.Approvals[i].Waits { // The condition names those that wait.
 			line += "; " + f.Approvals[i].Text()

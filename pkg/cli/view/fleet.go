@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -133,7 +134,11 @@ func FleetOf(o *Objects) *Fleet {
 		f.Estimate, f.Why = nil, phrase(lastKnown, f.Why)
 	}
 	f.Runbook = runbookOf(rs, f)
-	f.Headline = headline(f)
+	unverified := Unverified(rs)
+	if unverified != "" {
+		f.Notes = slices.Insert(f.Notes, 0, unverified)
+	}
+	f.Headline = headline(f, unverified != "")
 	return f
 }
 
@@ -199,6 +204,16 @@ func SinceOf(rs *workv1alpha1.ManifestWorkReplicaSet) time.Time {
 		return stalled.LastTransitionTime.Time
 	}
 	return explanation(rs).LastTransitionTime.Time
+}
+
+// Unverified returns why the clusters of the Placements are unknown, or why there are none; empty if the Placements are verified. It is also
+// empty if another text gives this reason, or if the object is being deleted.
+func Unverified(rs *workv1alpha1.ManifestWorkReplicaSet) string {
+	verified := meta.FindStatusCondition(rs.Status.Conditions, workv1alpha1.ConditionPlacementVerified)
+	if verified == nil || verified.Status != metav1.ConditionFalse || !rs.DeletionTimestamp.IsZero() || explanation(rs) == verified {
+		return ""
+	}
+	return verified.Message
 }
 
 // explanation returns the condition that explains the state, or an empty condition if that condition is missing.

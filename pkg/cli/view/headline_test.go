@@ -119,3 +119,35 @@ func TestLimits(t *testing.T) {
 	o.ReplicaSet.Status.State = workv1alpha1.StateComplete
 	require.Zero(t, view.FleetOf(o).Bars[0].Limit)
 }
+
+// TestUnverifiedPlacements: a screen gives the reason why no clusters are known, whatever the state, and expects no end of the rollout.
+func TestUnverifiedPlacements(t *testing.T) {
+	const missing = `there is no Placement "p"`
+	for state, shown := range map[workv1alpha1.State]string{
+		workv1alpha1.StateComplete: missing, workv1alpha1.StateRollingOut: missing, workv1alpha1.StateStalled: missing,
+		workv1alpha1.StatePaused: missing, workv1alpha1.StateInvalid: "",
+	} {
+		o := objects(t)
+		o.Placements, o.Decisions = nil, nil
+		status := &o.ReplicaSet.Status
+		status.State = state
+		status.Conditions = []metav1.Condition{
+			{Type: workv1alpha1.ConditionProgressing, Status: metav1.ConditionTrue, Message: "revision 2: 0 of 0 clusters succeeded"},
+			{Type: workv1alpha1.ConditionPlacementVerified, Status: metav1.ConditionFalse, Message: missing},
+		}
+		f := view.FleetOf(o)
+		if shown != "" {
+			require.Contains(t, f.Notes, shown, state)
+			require.NotEqual(t, view.LevelGood, f.Headline.Level, state)
+			require.NotEqual(t, view.LevelBusy, f.Headline.Level, state)
+		} else {
+			require.Equal(t, missing, f.Why, "the state has this reason")
+			require.Empty(t, f.Notes)
+		}
+		for _, next := range f.Next {
+			require.NotEqual(t, "status", next.Args[2], state)
+		}
+		status.Conditions[1].Status = metav1.ConditionTrue
+		require.Empty(t, view.FleetOf(o).Notes)
+	}
+}

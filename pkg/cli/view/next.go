@@ -50,7 +50,7 @@ func (o *Objects) next(f *Fleet) []Command {
 		c.abort(returns)
 	case workv1alpha1.StateRollingOut:
 		c.approve()
-		if len(f.Attention) == 0 || !f.Attention[0].troubled() {
+		if Unverified(o.ReplicaSet) == "" && (len(f.Attention) == 0 || !f.Attention[0].troubled()) {
 			c.add("wait until the rollout ends", "status")
 		}
 		c.pause()
