@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -123,7 +124,7 @@ func FleetOf(o *Objects) *Fleet {
 	clusters, _ := o.clusters()
 	f := &Fleet{
 		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Alarms: Alarms(o),
-		Why:    o.numbered(explanation(rs).Message),
+		Why:    o.numbered(cmp.Or(released(rs), explanation(rs).Message)),
 		Causes: causesOf(o.recorded(), clusters), Revisions: Revisions(o), Notes: append(o.notes(), o.presumption()...), Reached: o.reached(),
 		Then: o.then(), Estimate: o.estimate(), Bars: o.bars(), Approvals: ApprovalsOf(rs),
 	}
@@ -162,15 +163,15 @@ func (o *Objects) reached() *Reached {
 	return found
 }
 
-// StateOf returns status.state. If an older hub has not set it, StateOf derives the state from the spec and the rest of the status.
+// StateOf returns status.state, or Deleting for an object that is being deleted. If an older hub has not set the state, StateOf derives it
+// from the spec and the rest of the status.
 func StateOf(rs *workv1alpha1.ManifestWorkReplicaSet) workv1alpha1.State {
-	if rs.Status.State != "" {
-		return rs.Status.State
-	}
 	progressing := meta.FindStatusCondition(rs.Status.Conditions, workv1alpha1.ConditionProgressing)
 	switch {
 	case !rs.DeletionTimestamp.IsZero():
 		return workv1alpha1.StateDeleting
+	case rs.Status.State != "":
+		return rs.Status.State
 	case rs.Spec.Paused:
 		return workv1alpha1.StatePaused
 	case rs.Status.AbortedTime != nil:
@@ -204,6 +205,14 @@ func SinceOf(rs *workv1alpha1.ManifestWorkReplicaSet) time.Time {
 		return stalled.LastTransitionTime.Time
 	}
 	return explanation(rs).LastTransitionTime.Time
+}
+
+// released returns why an object still exists although the hub has finished its deletion; empty for any other object.
+func released(rs *workv1alpha1.ManifestWorkReplicaSet) string {
+	if rs.DeletionTimestamp.IsZero() || len(rs.Finalizers) == 0 || slices.Contains(rs.Finalizers, workv1alpha1.Finalizer) {
+		return ""
+	}
+	return "the hub has finished: the object stays until its other finalizers are removed: " + strings.Join(rs.Finalizers, ", ")
 }
 
 // Unverified returns why the clusters of the Placements are unknown, or why there are none; empty if the Placements are verified. It is also

@@ -174,9 +174,6 @@ type Allowed struct {
 // revision if the update revision or the template in the spec differs from it, or else the newest earlier revision that was current and was
 // not aborted.
 func UndoTarget(o *Objects, number int64, allowed Allowed) (Revision, error) {
-	if !o.ReplicaSet.DeletionTimestamp.IsZero() {
-		return Revision{}, fmt.Errorf("manifestworkreplicasets %q is being deleted: no revision can be restored", o.ReplicaSet.Name)
-	}
 	revisions := Revisions(o)
 	wanted := func(r *Revision) bool { return r.Number == number }
 	switch {
