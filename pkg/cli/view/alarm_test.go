@@ -109,6 +109,19 @@ func TestAfterAnAbort(t *testing.T) {
 	require.Equal(t, "restored: every cluster had confirmed the revision to which the abort of revision 2 returned", events[len(events)-1].Text)
 }
 
+// TestReached: a revision never reached more clusters than counted for its rollout, although clusters have left since.
+func TestReached(t *testing.T) {
+	o := objects(t)
+	status := &o.ReplicaSet.Status
+	status.AbortedTime = ptr.To(metav1.NewTime(now))
+	status.Revisions = []workv1alpha1.RevisionStatus{{Hash: hash("v2"), Revision: 2, ReachedClusters: ptr.To(int32(2))}}
+	status.Summary.DesiredTotal = 1
+	text := func() string { return view.FleetOf(o).Reached.Text(nil) }
+	require.Equal(t, "2 clusters had revision 2", text(), "an API server that drops the number")
+	status.PlacementsSummary = []workv1alpha1.PlacementSummary{{Name: "p", Counted: 3}, {Name: "q", Counted: 1}}
+	require.Equal(t, "2 of 4 clusters had revision 2", text())
+}
+
 // TestRestoredOnTwoClocks: the hub's record of this abort decides, although a client with a wrong clock set the time of the abort. The
 // record of an earlier abort does not count.
 func TestRestoredOnTwoClocks(t *testing.T) {

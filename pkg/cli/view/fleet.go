@@ -81,10 +81,10 @@ func (c *Cause) Told() string { return strings.TrimPrefix(c.Message, string(c.St
 // Reached describes how far an aborted revision got.
 type Reached struct {
 	Revision int64 `json:"revision"`
-	// Clusters is the largest number of clusters that had the revision at the same time. Total is the number of selected clusters. Now is the
-	// number of clusters that still have the revision.
+	// Clusters is the largest number of clusters that had the revision at the same time. Total is the number of clusters that counted for its
+	// rollout; zero if unknown. Now is the number of clusters that still have the revision.
 	Clusters int32 `json:"clusters"`
-	Total    int32 `json:"total"`
+	Total    int32 `json:"total,omitempty"`
 	Now      int32 `json:"now"`
 	// Ran is the time from the start of the rollout to the abort. It is zero if unknown.
 	Ran metav1.Duration `json:"ran,omitzero"`
@@ -93,6 +93,9 @@ type Reached struct {
 // Text describes how far the revision got.
 func (r *Reached) Text(age func(time.Duration) string) string {
 	text := fmt.Sprintf("%d of %d clusters had revision %d", r.Clusters, r.Total, r.Revision)
+	if r.Total == 0 {
+		text = fmt.Sprintf("%s had revision %d", countOf(int(r.Clusters)), r.Revision)
+	}
 	if r.Ran.Duration > 0 {
 		text += fmt.Sprintf("; the abort came %s after the rollout began", age(r.Ran.Duration))
 	}
@@ -154,8 +157,12 @@ func (o *Objects) reached() *Reached {
 	if rev.Reached == nil || rev.WasCurrent {
 		return nil
 	}
-	found := &Reached{
-		Revision: rev.Number, Clusters: *rev.Reached, Total: int32(Selected(o.ReplicaSet)), Now: rev.Now, //nolint:gosec // A count.
+	found := &Reached{Revision: rev.Number, Clusters: *rev.Reached, Now: rev.Now}
+	for i := range o.ReplicaSet.Status.PlacementsSummary { // Clusters that have left since the abort count, too.
+		found.Total += o.ReplicaSet.Status.PlacementsSummary[i].Counted
+	}
+	if found.Total = cmp.Or(found.Total, int32(Selected(o.ReplicaSet))); found.Total < found.Clusters { //nolint:gosec // A count.
+		found.Total = 0
 	}
 	if !rev.Started.IsZero() && at.After(rev.Started) {
 		found.Ran.Duration = at.Sub(rev.Started)
