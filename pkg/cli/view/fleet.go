@@ -222,8 +222,8 @@ func released(rs *workv1alpha1.ManifestWorkReplicaSet) string {
 	return "the hub has finished: the object stays until its other finalizers are removed: " + strings.Join(rs.Finalizers, ", ")
 }
 
-// Unverified returns why the clusters of the Placements are unknown, or why there are none; empty if the Placements are verified. It is also
-// empty if another text gives this reason, or if the object is being deleted.
+// Unverified returns why the clusters of the Placements are unknown, or why there are none; empty if the Placements are verified. It is
+// also empty if another text gives this reason, or if the object is being deleted.
 func Unverified(rs *workv1alpha1.ManifestWorkReplicaSet) string {
 	verified := meta.FindStatusCondition(rs.Status.Conditions, workv1alpha1.ConditionPlacementVerified)
 	if verified == nil || verified.Status != metav1.ConditionFalse || !rs.DeletionTimestamp.IsZero() || explanation(rs) == verified {
