@@ -59,6 +59,9 @@ func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Act
 		return nil, err
 	}
 	set := objects.ReplicaSet
+	if err := view.Actionable(set); err != nil {
+		return nil, err
+	}
 	names := asked.Clusters
 	a, target := &action{set: set, kind: types.MergePatchType, manager: fieldManager, subresources: []string{"status"}}, (*view.Revision)(nil)
 	switch paused := asked.Verb == view.VerbPause; asked.Verb {

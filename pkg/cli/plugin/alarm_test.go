@@ -77,6 +77,20 @@ func TestRefusedHub(t *testing.T) {
 	require.Contains(t, failed, "the hub refuses to run")
 }
 
+// TestStatusOfAMissingPlacement: a rollout to no cluster is complete, and its line gives the reason.
+func TestStatusOfAMissingPlacement(t *testing.T) {
+	h := newOneHub(t)
+	h.set.Status.State = workv1alpha1.StateComplete
+	h.set.Status.Conditions = []metav1.Condition{
+		{Type: workv1alpha1.ConditionProgressing, Message: "progressed"},
+		{Type: workv1alpha1.ConditionPlacementVerified, Status: metav1.ConditionFalse, Message: `there is no Placement "p"`},
+	}
+	line, done, outcome := outcomeOf(h.set, &statusOptions{})
+	require.Equal(t, `Complete: progressed; there is no Placement "p"`, line)
+	require.True(t, done)
+	require.NoError(t, outcome)
+}
+
 // TestUndoWaitsForItsRevision: `undo --wait` does not report the end of another rollout.
 func TestUndoWaitsForItsRevision(t *testing.T) {
 	h := newOneHub(t)

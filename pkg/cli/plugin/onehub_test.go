@@ -291,17 +291,40 @@ func TestExportOfARevision(t *testing.T) {
 	require.NotContains(t, out, "change-cause", "revision 2 has none")
 }
 
-// TestUndoOfADeletedObject: the hub deletes the works regardless of the template.
-func TestUndoOfADeletedObject(t *testing.T) {
+// TestActionsOnADeletedObject: an object whose finalizers are left after the hub has finished is Deleting on every screen, whatever its
+// status says. Every action is refused, also with --dry-run, and no alarm is raised.
+func TestActionsOnADeletedObject(t *testing.T) {
 	h := newOneHub(t)
-	at := metav1.NewTime(time.Now())
-	h.set.DeletionTimestamp = &at
-	for _, args := range [][]string{{"undo", "web", "--yes"}, {"undo", "web", "--to-revision", "1", "--allow-aborted", "--allow-managed"}, {"undo", "web", "--dry-run=server"}} {
+	at := metav1.NewTime(time.Now().Add(-time.Hour))
+	h.set.DeletionTimestamp, h.set.Finalizers = &at, []string{"example.com/backup"}
+	h.set.Status.State, h.set.Spec.Paused = workv1alpha1.StateRollingOut, true
+	for _, args := range [][]string{
+		{"undo", "web", "--yes"}, {"undo", "web", "--to-revision", "1", "--allow-aborted", "--allow-managed"}, {"undo", "web", "--dry-run=server"},
+		{"abort", "web", "--yes"}, {"retry", "web"}, {"retry", "web", "c1"}, {"pause", "web"}, {"resume", "web"}, {"approve", "web", "--yes"},
+	} {
 		code, out, failed := h.run(t, args...)
 		require.Equal(t, 1, code, out)
-		require.Contains(t, failed, `manifestworkreplicasets "web" is being deleted: no revision can be restored`)
+		require.Contains(t, failed, `manifestworkreplicasets "web" is being deleted: no action changes its rollout any more`, args)
 	}
 	require.Empty(t, h.patches)
+	const left = "the hub has finished: the object stays until its other finalizers are removed: example.com/backup"
+	_, out, failed := h.run(t, "get", "web")
+	require.Contains(t, out, "default/web   Deleting for 60m")
+	require.Contains(t, out, "why      "+left)
+	require.NotContains(t, out+failed, "no hub has acted")
+	require.NotContains(t, out, "kubectl mwrs")
+	_, out, failed = h.run(t, "list")
+	require.Regexp(t, `web +Deleting `, out)
+	require.Empty(t, failed)
+	code, out, failed := h.run(t, "status", "web")
+	require.Equal(t, 1, code)
+	require.Equal(t, "Deleting: "+left+"\n", out)
+	require.Contains(t, failed, "is being deleted")
+
+	h.set.Finalizers = append(h.set.Finalizers, workv1alpha1.Finalizer)
+	_, out, _ = h.run(t, "get", "web")
+	require.Contains(t, out, "no hub has acted", "the hub has not finished")
+	require.NotContains(t, out, left)
 }
 
 // TestUndoDryRun: a server dry run prints what the undo would change.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -214,11 +215,9 @@ func (w *waiter) warn(ctx context.Context, set *workv1alpha1.ManifestWorkReplica
 // user's retry removes status.abortedTime, which does not change the generation.
 func outcomeBeforeHub(set *workv1alpha1.ManifestWorkReplicaSet) (line string, done bool, outcome error) {
 	switch observed := view.Observed(set); {
-	case !set.DeletionTimestamp.IsZero() && set.Status.State != workv1alpha1.StateDeleting:
-		return "Deleting", true, fmt.Errorf("manifestworkreplicasets %q is being deleted", set.Name)
+	case !set.DeletionTimestamp.IsZero(): // Its state is Deleting, whatever the hub has observed.
 	case set.Spec.Paused && !observed && set.Status.State != workv1alpha1.StatePaused:
 		return "Paused: the hub has not observed the latest change", true, &exitError{code: exitPaused}
-	case !set.DeletionTimestamp.IsZero(): // The status has it.
 	case !set.Spec.Paused && !observed, set.Status.AbortedTime == nil && set.Status.State == workv1alpha1.StateAborted:
 		return "Waiting for the hub to observe the latest change...", false, nil
 	}
@@ -246,7 +245,10 @@ func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, flags *statusOptions) (
 		return line, done, outcome
 	}
 	f := view.FleetOf(&view.Objects{ReplicaSet: set})
-	line = fmt.Sprintf("%s: %s", f.State, f.Why)
+	line = strings.TrimSuffix(fmt.Sprintf("%s: %s", f.State, f.Why), ": ")
+	if unverified := view.Unverified(set); unverified != "" {
+		line += "; " + unverified
+	}
 	for i := range f.Approvals {
 		if !f.Approvals[i].Waits { // The condition names those that wait.
 			line += "; " + f.Approvals[i].Text()

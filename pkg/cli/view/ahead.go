@@ -162,16 +162,17 @@ func AheadOf(o *Objects) (*Ahead, error) {
 		a.Notes = append(a.Notes, Irreversible(s.Current.Template, set)...)
 	}
 	a.Waves = append([]forecast.Wave{}, forecast.Waves(s)...)
+	clusters, _ := o.clusters()
 	limits := rollout.LimitsOf(s)
 	a.Limits = make([]Limit, len(limits))
 	for i := range limits {
 		l := &limits[i]
 		a.Limits[i] = Limit{
 			Placement: l.Placement, Clusters: l.Total, Batch: l.Batch, MaxFailures: l.MaxFailures, Failed: l.Failed, AbortAll: l.AbortAll,
-			Deadline: metav1.Duration{Duration: l.Deadline}, Text: limitsText(a.Current, l),
+			Deadline: metav1.Duration{Duration: l.Deadline},
+			Text:     limitsText(a.Current, l, slices.ContainsFunc(clusters, func(c Cluster) bool { return c.Placement == l.Placement })),
 		}
 	}
-	clusters, _ := o.clusters()
 	a.wait(clusters)
 	a.Text, a.Then, a.Alarms = a.text(), o.then(), Alarms(o)
 	a.note(s)
@@ -274,11 +275,15 @@ func (a *Ahead) text() string {
 }
 
 // limitsText describes the consequence of failures in a placementRef. current is the revision that an abort returns to; empty if there
-// is none.
-func limitsText(current string, l *rollout.Limits) string {
+// is none. selects is true if clusters are selected.
+func limitsText(current string, l *rollout.Limits, selects bool) string {
 	switch {
 	case l.Err != nil:
 		return l.Err.Error()
+	case l.Total == 0 && selects:
+		return "no cluster counts while all of them are on hold or skipped: the limits apply to those that get the revision later"
+	case l.Total == 0:
+		return "no cluster is selected, so none can fail"
 	case l.Deadline == 0:
 		return "no late or degraded cluster fails, because progressDeadline is None"
 	}

@@ -139,6 +139,24 @@ func TestAheadWaits(t *testing.T) {
 	require.Equal(t, 1, ahead.Limits[0].Failed)
 }
 
+// TestLimitsOfNoCluster: if no cluster counts, no failure has a consequence. The text gives the reason.
+func TestLimitsOfNoCluster(t *testing.T) {
+	for want, change := range map[string]func(*view.Objects){
+		"no cluster is selected, so none can fail": func(o *view.Objects) {
+			o.Placements["p"].Status.NumberOfSelectedClusters = 0
+			o.Decisions["p"][0].Status.Decisions = nil
+		},
+		"no cluster counts while all of them are on hold or skipped: the limits apply to those that get the revision later": func(o *view.Objects) {
+			o.Holds = map[string]placement.Hold{"c1": {Reason: "the rack is moved"}, "c2": {Reason: "the rack is moved"}}
+		},
+	} {
+		o := objects(t, change)
+		ahead, err := view.AheadOf(o)
+		require.NoError(t, err)
+		require.Equal(t, want, ahead.Limits[0].Text)
+	}
+}
+
 // TestAheadHolds: a plan names the clusters on hold with their reasons, and the clusters with closed windows with the next opening. The
 // first wave waits for that opening.
 func TestAheadHolds(t *testing.T) {

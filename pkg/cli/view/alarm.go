@@ -106,7 +106,8 @@ func LateLease(lease *coordinationv1.Lease, now time.Time) string {
 // spec, or an abort that a user requested.
 func ActsOn(set *workv1alpha1.ManifestWorkReplicaSet, now time.Time) bool {
 	if at := set.DeletionTimestamp; !at.IsZero() {
-		return set.Status.State == workv1alpha1.StateDeleting || now.Sub(at.Time) <= ObservedWithin
+		released := !slices.Contains(set.Finalizers, workv1alpha1.Finalizer)
+		return released || set.Status.State == workv1alpha1.StateDeleting || now.Sub(at.Time) <= ObservedWithin
 	}
 	if at := set.Status.AbortedTime; at != nil && set.Status.CurrentRevision != "" {
 		known := []workv1alpha1.State{

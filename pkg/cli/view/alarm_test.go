@@ -104,8 +104,37 @@ func TestAfterAnAbort(t *testing.T) {
 
 	revisiontest.Amend(o.Revisions[1], func(r *revision.Record) { r.Abort = &revision.Abort{At: at, Restored: at.Add(time.Minute)} })
 	require.True(t, view.Restored(o))
+	require.Len(t, view.FleetOf(o).Then, 1, "one cluster has not confirmed")
 	events := view.Timeline(o)
 	require.Equal(t, "restored: every cluster had confirmed the revision to which the abort of revision 2 returned", events[len(events)-1].Text)
+}
+
+// TestReached: a revision never reached more clusters than counted for its rollout, although clusters have left since.
+func TestReached(t *testing.T) {
+	o := objects(t)
+	status := &o.ReplicaSet.Status
+	status.AbortedTime = ptr.To(metav1.NewTime(now))
+	status.Revisions = []workv1alpha1.RevisionStatus{{Hash: hash("v2"), Revision: 2, ReachedClusters: ptr.To(int32(2))}}
+	status.Summary.DesiredTotal = 1
+	text := func() string { return view.FleetOf(o).Reached.Text(nil) }
+	require.Equal(t, "2 clusters had revision 2", text(), "an API server that drops the number")
+	status.PlacementsSummary = []workv1alpha1.PlacementSummary{{Name: "p", Counted: 3}, {Name: "q", Counted: 1}}
+	require.Equal(t, "2 of 4 clusters had revision 2", text())
+}
+
+// TestRestoredOnTwoClocks: the hub's record of this abort decides, although a client with a wrong clock set the time of the abort. The
+// record of an earlier abort does not count.
+func TestRestoredOnTwoClocks(t *testing.T) {
+	o := objects(t)
+	ahead := now.Add(24 * time.Hour)
+	o.ReplicaSet.Status.AbortedTime = ptr.To(metav1.NewTime(ahead))
+	record := func(at time.Time) {
+		revisiontest.Amend(o.Revisions[1], func(r *revision.Record) { r.Abort = &revision.Abort{At: at, Restored: now.Add(time.Hour)} })
+	}
+	record(ahead)
+	require.True(t, view.Restored(o))
+	record(now)
+	require.False(t, view.Restored(o), "the record is of an earlier abort")
 }
 
 // TestWhyOrdersOneSecond: events in the same second are shown in the order of cause and effect. A failure comes after the write of its

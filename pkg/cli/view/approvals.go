@@ -57,8 +57,6 @@ func RecordedApprovals(record *revision.Record) (found []Approval) {
 func Approvable(set *workv1alpha1.ManifestWorkReplicaSet, group string) (string, error) {
 	waiting := set.Status.AwaitingApproval
 	switch {
-	case !set.DeletionTimestamp.IsZero():
-		return "", fmt.Errorf("manifestworkreplicasets %q is being deleted: there is nothing to approve", set.Name)
 	case lacksLedger(set):
 		return "", fmt.Errorf("the rollout of %q can't be approved: %s", set.Name, noCommands)
 	case set.Status.AbortedTime != nil:

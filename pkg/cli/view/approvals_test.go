@@ -58,7 +58,6 @@ func TestApprovable(t *testing.T) {
 		"without a ledger": {group: "0", err: "the hub accepts no commands", change: func(s *workv1alpha1.ManifestWorkReplicaSet) {
 			s.Status.Ledger, s.Status.Conditions = "", []metav1.Condition{{Type: workv1alpha1.ConditionProgressing}}
 		}},
-		"deleted": {group: "0", err: "is being deleted", change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.DeletionTimestamp = ptr.To(metav1.NewTime(now)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := approvalObjects().ReplicaSet

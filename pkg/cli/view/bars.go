@@ -152,7 +152,7 @@ func (o *Objects) summary(bars []Bar) string {
 			if c.State != StateAway {
 				continue
 			}
-			if total++; c.Confirmed && c.Wrote == CurrentNumber(o) {
+			if total++; o.hasReturned(&c) {
 				done++
 			}
 		}
@@ -161,4 +161,9 @@ func (o *Objects) summary(bars []Bar) string {
 		return fmt.Sprintf("%d clusters", total)
 	}
 	return fmt.Sprintf("%d of %d clusters %s revision %s", done, total, verb, o.number(wanted))
+}
+
+// hasReturned reports whether a cluster has the revision to which an abort returns it. A cluster that is away counts by its last report.
+func (o *Objects) hasReturned(c *Cluster) bool {
+	return c.done() || c.State == StateAway && c.Confirmed && c.Wrote == CurrentNumber(o)
 }

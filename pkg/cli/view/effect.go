@@ -222,15 +222,26 @@ func Offers(o *Objects) []Offer {
 		{VerbPause, Pausable(set, true)}, {VerbResume, Pausable(set, false)},
 	} {
 		offer := Offer{Verb: action.verb}
-		switch {
-		case !set.DeletionTimestamp.IsZero():
-			offer.Not = "the ManifestWorkReplicaSet is being deleted"
-		case action.not != nil:
+		if action.not != nil {
 			offer.Not = action.not.Error()
 		}
 		offers = append(offers, offer)
 	}
-	return append(offers, approvalOffers(set)...)
+	offers = append(offers, approvalOffers(set)...)
+	if err := Actionable(set); err != nil {
+		for i := range offers {
+			offers[i].Not = err.Error()
+		}
+	}
+	return offers
+}
+
+// Actionable returns an error if no action applies to an object, because it is being deleted.
+func Actionable(set *workv1alpha1.ManifestWorkReplicaSet) error {
+	if set.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	return fmt.Errorf("manifestworkreplicasets %q is being deleted: no action changes its rollout any more", set.Name)
 }
 
 // Pausable returns an error if a rollout can't be paused or resumed.
@@ -272,8 +283,6 @@ func Retriable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 // Abortable returns an error if a rollout can't be aborted.
 func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	switch {
-	case !set.DeletionTimestamp.IsZero():
-		return fmt.Errorf("manifestworkreplicasets %q is being deleted: there is nothing to abort", set.Name)
 	case lacksLedger(set):
 		return fmt.Errorf("the rollout of %q can't be aborted: %s", set.Name, noCommands)
 	case set.Status.AbortedTime != nil:
@@ -281,8 +290,8 @@ func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	case set.Status.CurrentRevision == "":
 		return fmt.Errorf("the rollout of %q can't be aborted: it is the first rollout, so there is no revision to return to; "+
 			"use `%s`", set.Name, plugin("pause", set.Name))
-	case set.Status.CurrentRevision == set.Status.UpdateRevision && StateOf(set) == workv1alpha1.StateComplete:
-		return fmt.Errorf("the rollout of %q is complete: there is nothing to abort; "+
+	case set.Status.CurrentRevision == set.Status.UpdateRevision: // The hub ignores an abort, even before the rollout is complete.
+		return fmt.Errorf("there is nothing to abort: the rollout of %q is to the current revision already; "+
 			"use `%s` to restore an earlier revision", set.Name, plugin("undo", set.Name))
 	}
 	return nil

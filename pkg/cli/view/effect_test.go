@@ -148,3 +148,15 @@ func TestGroups(t *testing.T) {
 	o.ReplicaSet.DeletionTimestamp = &at
 	require.Len(t, view.GroupsOf(o, view.Clusters(o))[0].Clusters, 12, "a deletion keeps its clusters on the map")
 }
+
+// TestAbortable: like the hub, the plugin refuses an abort of a rollout to the current revision, even if the rollout is in progress.
+func TestAbortable(t *testing.T) {
+	set := objects(t).ReplicaSet
+	set.Status.State = workv1alpha1.StateRollingOut
+	require.NoError(t, view.Abortable(set))
+	set.Status.UpdateRevision = set.Status.CurrentRevision
+	for _, state := range []workv1alpha1.State{workv1alpha1.StateRollingOut, workv1alpha1.StatePaused, workv1alpha1.StateComplete} {
+		set.Status.State = state
+		require.ErrorContains(t, view.Abortable(set), "there is nothing to abort", state)
+	}
+}

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,10 +81,10 @@ func (c *Cause) Told() string { return strings.TrimPrefix(c.Message, string(c.St
 // Reached describes how far an aborted revision got.
 type Reached struct {
 	Revision int64 `json:"revision"`
-	// Clusters is the largest number of clusters that had the revision at the same time. Total is the number of selected clusters. Now is the
-	// number of clusters that still have the revision.
+	// Clusters is the largest number of clusters that had the revision at the same time. Total is the number of clusters that counted for its
+	// rollout; zero if unknown. Now is the number of clusters that still have the revision.
 	Clusters int32 `json:"clusters"`
-	Total    int32 `json:"total"`
+	Total    int32 `json:"total,omitempty"`
 	Now      int32 `json:"now"`
 	// Ran is the time from the start of the rollout to the abort. It is zero if unknown.
 	Ran metav1.Duration `json:"ran,omitzero"`
@@ -91,6 +93,9 @@ type Reached struct {
 // Text describes how far the revision got.
 func (r *Reached) Text(age func(time.Duration) string) string {
 	text := fmt.Sprintf("%d of %d clusters had revision %d", r.Clusters, r.Total, r.Revision)
+	if r.Total == 0 {
+		text = fmt.Sprintf("%s had revision %d", countOf(int(r.Clusters)), r.Revision)
+	}
 	if r.Ran.Duration > 0 {
 		text += fmt.Sprintf("; the abort came %s after the rollout began", age(r.Ran.Duration))
 	}
@@ -122,7 +127,7 @@ func FleetOf(o *Objects) *Fleet {
 	clusters, _ := o.clusters()
 	f := &Fleet{
 		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Alarms: Alarms(o),
-		Why:    o.numbered(explanation(rs).Message),
+		Why:    o.numbered(cmp.Or(released(rs), explanation(rs).Message)),
 		Causes: causesOf(o.recorded(), clusters), Revisions: Revisions(o), Notes: append(o.notes(), o.presumption()...), Reached: o.reached(),
 		Then: o.then(), Estimate: o.estimate(), Bars: o.bars(), Approvals: ApprovalsOf(rs),
 	}
@@ -133,7 +138,11 @@ func FleetOf(o *Objects) *Fleet {
 		f.Estimate, f.Why = nil, phrase(lastKnown, f.Why)
 	}
 	f.Runbook = runbookOf(rs, f)
-	f.Headline = headline(f)
+	unverified := Unverified(rs)
+	if unverified != "" {
+		f.Notes = slices.Insert(f.Notes, 0, unverified)
+	}
+	f.Headline = headline(f, unverified != "")
 	return f
 }
 
@@ -148,8 +157,12 @@ func (o *Objects) reached() *Reached {
 	if rev.Reached == nil || rev.WasCurrent {
 		return nil
 	}
-	found := &Reached{
-		Revision: rev.Number, Clusters: *rev.Reached, Total: int32(Selected(o.ReplicaSet)), Now: rev.Now, //nolint:gosec // A count.
+	found := &Reached{Revision: rev.Number, Clusters: *rev.Reached, Now: rev.Now}
+	for i := range o.ReplicaSet.Status.PlacementsSummary { // Clusters that have left since the abort count, too.
+		found.Total += o.ReplicaSet.Status.PlacementsSummary[i].Counted
+	}
+	if found.Total = cmp.Or(found.Total, int32(Selected(o.ReplicaSet))); found.Total < found.Clusters { //nolint:gosec // A count.
+		found.Total = 0
 	}
 	if !rev.Started.IsZero() && at.After(rev.Started) {
 		found.Ran.Duration = at.Sub(rev.Started)
@@ -157,15 +170,15 @@ func (o *Objects) reached() *Reached {
 	return found
 }
 
-// StateOf returns status.state. If an older hub has not set it, StateOf derives the state from the spec and the rest of the status.
+// StateOf returns status.state, or Deleting for an object that is being deleted. If an older hub has not set the state, StateOf derives it
+// from the spec and the rest of the status.
 func StateOf(rs *workv1alpha1.ManifestWorkReplicaSet) workv1alpha1.State {
-	if rs.Status.State != "" {
-		return rs.Status.State
-	}
 	progressing := meta.FindStatusCondition(rs.Status.Conditions, workv1alpha1.ConditionProgressing)
 	switch {
 	case !rs.DeletionTimestamp.IsZero():
 		return workv1alpha1.StateDeleting
+	case rs.Status.State != "":
+		return rs.Status.State
 	case rs.Spec.Paused:
 		return workv1alpha1.StatePaused
 	case rs.Status.AbortedTime != nil:
@@ -199,6 +212,24 @@ func SinceOf(rs *workv1alpha1.ManifestWorkReplicaSet) time.Time {
 		return stalled.LastTransitionTime.Time
 	}
 	return explanation(rs).LastTransitionTime.Time
+}
+
+// released returns why an object still exists although the hub has finished its deletion; empty for any other object.
+func released(rs *workv1alpha1.ManifestWorkReplicaSet) string {
+	if rs.DeletionTimestamp.IsZero() || len(rs.Finalizers) == 0 || slices.Contains(rs.Finalizers, workv1alpha1.Finalizer) {
+		return ""
+	}
+	return "the hub has finished: the object stays until its other finalizers are removed: " + strings.Join(rs.Finalizers, ", ")
+}
+
+// Unverified returns why the clusters of the Placements are unknown, or why there are none; empty if the Placements are verified. It is
+// also empty if another text gives this reason, or if the object is being deleted.
+func Unverified(rs *workv1alpha1.ManifestWorkReplicaSet) string {
+	verified := meta.FindStatusCondition(rs.Status.Conditions, workv1alpha1.ConditionPlacementVerified)
+	if verified == nil || verified.Status != metav1.ConditionFalse || !rs.DeletionTimestamp.IsZero() || explanation(rs) == verified {
+		return ""
+	}
+	return verified.Message
 }
 
 // explanation returns the condition that explains the state, or an empty condition if that condition is missing.

@@ -34,9 +34,10 @@ func says(level Level, format string, args ...any) Headline {
 }
 
 // headline returns the headline of a view whose other fields are set: the problem, or else the next event, or else the progress. While no
-// cluster is sick, the clusters in flight are expected to succeed.
-func headline(f *Fleet) Headline {
-	sick := len(f.Attention) > 0 && f.Attention[0].troubled()
+// cluster is sick, the clusters in flight are expected to succeed. unverified is true if the clusters of a Placement are unknown, or if there
+// are none.
+func headline(f *Fleet, unverified bool) Headline {
+	sick := unverified || len(f.Attention) > 0 && f.Attention[0].troubled()
 	switch {
 	case len(f.Alarms) > 0:
 		return says(LevelBad, "%s. This information may be out of date.", sentence(f.Alarms[0].Text))

@@ -8,8 +8,10 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // TestHeadline: one sentence describes the present state or the next event, from the same forecast as the facts.
@@ -20,7 +22,7 @@ func TestHeadline(t *testing.T) {
 			o.Works[i] = succeeding(t, o.Works[i].Cluster(), "v1")
 		}
 	}
-	aborted := func(o *view.Objects) {
+	aborting := func(o *view.Objects) {
 		healthy(o)
 		at := metav1.NewTime(now.Add(4 * time.Minute))
 		o.ReplicaSet.Status.AbortedTime, o.ReplicaSet.Status.State = &at, workv1alpha1.StateAborting
@@ -66,14 +68,20 @@ func TestHeadline(t *testing.T) {
 			o.Works[0], o.Works[1] = at(t, "c01", 40*time.Second), at(t, "c02", 0)
 		}, "1 of 20 clusters confirmed revision 2. The rest are expected in 1m20s.", view.LevelBusy},
 		"aborting": {"6", "10m", func(o *view.Objects) {
-			aborted(o)
+			aborting(o)
 			for i := range 5 {
 				o.Works[i] = at(t, o.Works[i].Cluster(), 0)
 			}
 		}, "The hub waits for 5 clusters to confirm revision 1; there is no time limit.", view.LevelBad},
-		"one is left": {"6", "10m", func(o *view.Objects) { aborted(o); o.Works[3] = at(t, "c04", 0) },
+		"one is left": {"6", "10m", func(o *view.Objects) { aborting(o); o.Works[3] = at(t, "c04", 0) },
 			"The hub waits for 1 cluster to confirm revision 1; there is no time limit.", view.LevelBad},
-		"aborted": {"6", "10m", aborted, "Every cluster has revision 1 again: nothing changes until the template changes or a user retries.", view.LevelWarn},
+		"aborted, and not recorded": {"6", "10m", aborting, "20 of 20 clusters confirmed revision 1.", view.LevelBad},
+		"aborted": {"6", "10m", func(o *view.Objects) {
+			aborting(o)
+			revisiontest.Amend(o.Revisions[1], func(r *revision.Record) {
+				r.Abort = &revision.Abort{At: now.Add(4 * time.Minute), Restored: o.Now}
+			})
+		}, "Every cluster has revision 1 again: nothing changes until the template changes or a user retries.", view.LevelWarn},
 		"complete": {"6", "10m", func(o *view.Objects) {
 			healthy(o)
 			complete(o)
@@ -110,4 +118,36 @@ func TestLimits(t *testing.T) {
 	require.Equal(t, "stop at the 6th failure", view.FleetOf(o).Bars[0].LimitText)
 	o.ReplicaSet.Status.State = workv1alpha1.StateComplete
 	require.Zero(t, view.FleetOf(o).Bars[0].Limit)
+}
+
+// TestUnverifiedPlacements: a screen gives the reason why no clusters are known, whatever the state, and expects no end of the rollout.
+func TestUnverifiedPlacements(t *testing.T) {
+	const missing = `there is no Placement "p"`
+	for state, shown := range map[workv1alpha1.State]string{
+		workv1alpha1.StateComplete: missing, workv1alpha1.StateRollingOut: missing, workv1alpha1.StateStalled: missing,
+		workv1alpha1.StatePaused: missing, workv1alpha1.StateInvalid: "",
+	} {
+		o := objects(t)
+		o.Placements, o.Decisions = nil, nil
+		status := &o.ReplicaSet.Status
+		status.State = state
+		status.Conditions = []metav1.Condition{
+			{Type: workv1alpha1.ConditionProgressing, Status: metav1.ConditionTrue, Message: "revision 2: 0 of 0 clusters succeeded"},
+			{Type: workv1alpha1.ConditionPlacementVerified, Status: metav1.ConditionFalse, Message: missing},
+		}
+		f := view.FleetOf(o)
+		if shown != "" {
+			require.Contains(t, f.Notes, shown, state)
+			require.NotEqual(t, view.LevelGood, f.Headline.Level, state)
+			require.NotEqual(t, view.LevelBusy, f.Headline.Level, state)
+		} else {
+			require.Equal(t, missing, f.Why, "the state has this reason")
+			require.Empty(t, f.Notes)
+		}
+		for _, next := range f.Next {
+			require.NotEqual(t, "status", next.Args[2], state)
+		}
+		status.Conditions[1].Status = metav1.ConditionTrue
+		require.Empty(t, view.FleetOf(o).Notes)
+	}
 }

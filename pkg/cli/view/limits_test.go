@@ -36,7 +36,7 @@ func TestLimitsText(t *testing.T) {
 		"no late or degraded cluster fails, because progressDeadline is None": {rollout.Limits{Total: 10, AbortAll: true}, "6"},
 		"spec bad": {rollout.Limits{Err: fmt.Errorf("spec bad")}, "6"},
 	} {
-		require.Equal(t, want, limitsText(c.current, &c.limits))
+		require.Equal(t, want, limitsText(c.current, &c.limits, true))
 	}
 }
 

@@ -50,7 +50,7 @@ func (o *Objects) next(f *Fleet) []Command {
 		c.abort(returns)
 	case workv1alpha1.StateRollingOut:
 		c.approve()
-		if len(f.Attention) == 0 || !f.Attention[0].troubled() {
+		if Unverified(o.ReplicaSet) == "" && (len(f.Attention) == 0 || !f.Attention[0].troubled()) {
 			c.add("wait until the rollout ends", "status")
 		}
 		c.pause()
@@ -174,9 +174,6 @@ type Allowed struct {
 // revision if the update revision or the template in the spec differs from it, or else the newest earlier revision that was current and was
 // not aborted.
 func UndoTarget(o *Objects, number int64, allowed Allowed) (Revision, error) {
-	if !o.ReplicaSet.DeletionTimestamp.IsZero() {
-		return Revision{}, fmt.Errorf("manifestworkreplicasets %q is being deleted: no revision can be restored", o.ReplicaSet.Name)
-	}
 	revisions := Revisions(o)
 	wanted := func(r *Revision) bool { return r.Number == number }
 	switch {

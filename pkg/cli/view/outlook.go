@@ -283,10 +283,17 @@ func ordinal(n int) string {
 
 // restores returns the facts that follow an abort.
 func (o *Objects) restores() []Fact {
-	clusters, _ := o.clusters()
-	current, counts := CurrentNumber(o), map[State]int{}
+	clusters := Clusters(o)
+	current, update, counts := CurrentNumber(o), o.revisionAt(o.ReplicaSet.Status.UpdateRevision), map[State]int{}
 	for i := range clusters {
-		counts[clusters[i].State]++
+		switch c := &clusters[i]; {
+		case o.hasReturned(c):
+			counts[rollout.PhaseSucceeded]++
+		case c.State == StateAway:
+			counts[StateRestoring]++
+		default:
+			counts[c.State]++
+		}
 	}
 	var facts []Fact
 	add := func(level Level, format string, args ...any) {
@@ -301,7 +308,7 @@ func (o *Objects) restores() []Fact {
 	if n := counts[StateRejected]; n > 0 {
 		add(LevelBad, "the API server rejects revision %s on %s: the hub tries again at least once a minute", current, countOf(n))
 	}
-	if counts[rollout.PhaseSucceeded] == len(clusters) {
+	if n := counts[rollout.PhaseSucceeded]; n > 0 && n == len(clusters) && o.having(&update) == 0 && Restored(o) {
 		add(LevelWarn, "every cluster has revision %s again: nothing changes until the template changes or a user retries", current)
 	}
 	return facts

@@ -8,12 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // fleet returns a rollout to 20 clusters at 5m, half of them at a time. Of the clusters with v2, 7 are degraded and 2 are offline. The API
@@ -163,5 +167,44 @@ func TestRejectedCluster(t *testing.T) {
 			require.Equal(t, rollout.PhaseFailed, c.Then)
 			require.Equal(t, view.StateRejected, c.State)
 		}
+	}
+}
+
+// TestThenAfterAnAbort: every cluster has the revision again only if the hub recorded that, and if that includes the clusters that are
+// away, and those that nothing selects. Nothing is said about no cluster.
+func TestThenAfterAnAbort(t *testing.T) {
+	const all = "now: every cluster has revision 1 again: nothing changes until the template changes or a user retries"
+	away := func(version string) func(*view.Objects) {
+		return func(o *view.Objects) {
+			o.ReplicaSet.Status.Away = []workv1alpha1.AwayCluster{{Cluster: "c3", Placement: "p"}}
+			o.Works = append(o.Works, succeeding(t, "c3", version))
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*view.Objects)
+		want   []string
+	}{
+		"all returned": {func(*view.Objects) {}, []string{all}},
+		"not recorded": {func(o *view.Objects) {
+			revisiontest.Amend(o.Revisions[1], func(r *revision.Record) { r.Abort.Restored = time.Time{} })
+		}, nil},
+		"one that is away has returned": {away("v1"), []string{all}},
+		"one is away":                   {away("v2"), []string{"now: the hub waits for 1 cluster to confirm revision 1; there is no time limit"}},
+		"one left":                      {func(o *view.Objects) { o.Works = append(o.Works, succeeding(t, "c3", "v2")) }, nil},
+		"the Placement was deleted": {func(o *view.Objects) {
+			o.Placements, o.Decisions, o.Works = nil, nil, nil
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := objects(t)
+			o.ReplicaSet.Status.State = workv1alpha1.StateAborted
+			o.ReplicaSet.Status.AbortedTime = ptr.To(metav1.NewTime(now.Add(time.Minute)))
+			revisiontest.Amend(o.Revisions[1], func(r *revision.Record) {
+				r.Abort = &revision.Abort{At: now.Add(time.Minute), Restored: now.Add(2 * time.Minute)}
+			})
+			o.Works = []work.Work{succeeding(t, "c1", "v1"), succeeding(t, "c2", "v1")}
+			c.change(o)
+			require.Equal(t, c.want, textsOf(o, view.FleetOf(o).Then))
+		})
 	}
 }

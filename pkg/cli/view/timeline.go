@@ -59,14 +59,15 @@ func Timeline(o *Objects) []Event {
 	return events
 }
 
-// Restored reports whether every cluster has confirmed the revision to which an abort returned.
+// Restored reports whether the hub recorded that every cluster has confirmed the revision to which the abort returned. The record of an
+// earlier abort does not count: it has another time. No times of different clocks are compared, because a client sets the time of an abort.
 func Restored(o *Objects) bool {
 	history, at := o.history(), o.ReplicaSet.Status.AbortedTime
 	mark := history.ByHash(o.ReplicaSet.Status.UpdateRevision)
 	if mark == nil || mark.Abort == nil || at == nil {
 		return false
 	}
-	return !mark.Abort.Restored.IsZero() && !mark.Abort.Restored.Before(at.Time)
+	return !mark.Abort.Restored.IsZero() && mark.Abort.At.Truncate(time.Second).Equal(at.Truncate(time.Second))
 }
 
 // aborts returns when the last rollout of a revision was aborted, and the user who aborted it. It prefers the status: the hub copies the
