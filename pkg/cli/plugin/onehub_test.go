@@ -304,7 +304,7 @@ func TestActionsOnADeletedObject(t *testing.T) {
 	} {
 		code, out, failed := h.run(t, args...)
 		require.Equal(t, 1, code, out)
-		require.Contains(t, failed, `manifestworkreplicasets "web" is being deleted: no action changes its rollout any more`, args)
+		require.Contains(t, failed, `manifestworkreplicasets "web" is being deleted: no action can change its rollout`, args)
 	}
 	require.Empty(t, h.patches)
 	const left = "the hub has finished: the object stays until its other finalizers are removed: example.com/backup"

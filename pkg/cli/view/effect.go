@@ -241,7 +241,7 @@ func Actionable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	if set.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	return fmt.Errorf("manifestworkreplicasets %q is being deleted: no action changes its rollout any more", set.Name)
+	return fmt.Errorf("manifestworkreplicasets %q is being deleted: no action can change its rollout", set.Name)
 }
 
 // Pausable returns an error if a rollout can't be paused or resumed.
@@ -291,7 +291,7 @@ func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 		return fmt.Errorf("the rollout of %q can't be aborted: it is the first rollout, so there is no revision to return to; "+
 			"use `%s`", set.Name, plugin("pause", set.Name))
 	case set.Status.CurrentRevision == set.Status.UpdateRevision: // The hub ignores an abort, even before the rollout is complete.
-		return fmt.Errorf("there is nothing to abort: the rollout of %q is to the current revision already; "+
+		return fmt.Errorf("there is nothing to abort: the template of %q is already the current revision; "+
 			"use `%s` to restore an earlier revision", set.Name, plugin("undo", set.Name))
 	}
 	return nil
