@@ -37,6 +37,7 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 	if decides && !reportsHealth(template) {
 		out = append(out, rule.NoHealth.Warning(templatePath.Child("manifestConfigs")))
 	}
+	out = append(out, brokenExpressions(template)...)
 	if config, gate := undecidedGate(mwrs); gate != "" {
 		out = append(out, rule.UndecidedGate.Warning(templatePath.Child("manifestConfigs").Index(config).Child("conditionRules"), gate))
 	}
