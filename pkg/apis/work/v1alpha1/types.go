@@ -260,7 +260,8 @@ type ManifestWorkReplicaSetStatus struct {
 	UpdateRevision string `json:"updateRevision,omitempty"`
 
 	// abortedTime is the time at which the rollout of updateRevision was aborted. It is unset if the rollout was not aborted. Set it to abort
-	// the rollout by hand; remove it to retry the rollout. The hub removes it when another rollout starts, and if there is nothing to abort.
+	// the rollout by hand, and the hub replaces the value with its own time. Remove it to retry the rollout. The hub removes it when another
+	// rollout starts, and if there is nothing to abort.
 	// +optional
 	AbortedTime *metav1.Time `json:"abortedTime,omitempty"`
 
