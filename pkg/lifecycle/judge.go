@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -75,12 +74,12 @@ func (c *chain) enter() {
 	c.takeRecords(l, &plan.Records)
 	if plan.WouldAbort != nil && l.WouldAbort == nil {
 		l.WouldAbort = &revision.WouldAbort{
-			At: metav1.NewTime(c.Now).Rfc3339Copy().Time, Reason: plan.WouldAbort.Reason, Clusters: work.Having(c.Notes.Works, l.Update.Hash),
+			At: c.abortedAt(), Reason: plan.WouldAbort.Reason, Clusters: work.Having(c.Notes.Works, l.Update.Hash),
 		}
 	}
 	switch {
 	case plan.Abort != nil:
-		l.Abort = &revision.Abort{At: metav1.NewTime(c.Now).Rfc3339Copy().Time, Reason: plan.Abort.Reason}
+		l.Abort = &revision.Abort{At: c.abortedAt(), Reason: plan.Abort.Reason}
 		l.Begun.AtOnce = false
 		c.Snapshot = c.SnapshotOf(l, c.Update, true)
 	case plan.Complete && l.Ended.IsZero() && l.Begun.Last().Equal(c.Before.Begun.Last()) && // A beginning in this pass is reported first.
