@@ -13,6 +13,7 @@ func (l *Ledger) Hold(update *revision.Revision, at time.Time) {
 		return
 	}
 	earlier := update.Abort
-	l.Abort = &revision.Abort{At: at.Truncate(time.Second), By: earlier.By, Reason: earlier.Reason, Held: cmp.Or(earlier.Held, earlier.At)}
-	l.Begun.AtOnce = false
+	l.AbortWith(&revision.Abort{
+		At: at.Truncate(time.Second), By: earlier.By, Reason: earlier.Reason, Held: cmp.Or(earlier.Held, earlier.At),
+	})
 }

@@ -34,3 +34,15 @@ func TestHold(t *testing.T) {
 	}
 	require.Equal(t, "abortedRevisionPolicy Hold keeps it aborted; its earlier rollout was aborted at 1970-01-01T00:08:20Z: it broke", held.Why())
 }
+
+// An abort ends the rejections of its rollout, and keeps the failures. Its own rejections replace each other.
+func TestRejectionsOfAnAbort(t *testing.T) {
+	failed := ledger.Trouble{Cluster: "c2", State: ledger.Failed}
+	rejected := func(cluster string) ledger.Trouble { return ledger.Trouble{Cluster: cluster, State: ledger.Rejected} }
+	l := ledger.Ledger{Troubles: []ledger.Trouble{rejected("c1"), failed}}
+	l.AbortWith(&revision.Abort{})
+	require.Equal(t, []ledger.Trouble{failed}, l.Troubles)
+	l.SetRejections([]ledger.Trouble{rejected("c3")})
+	l.SetRejections([]ledger.Trouble{rejected("c1")})
+	require.Equal(t, []ledger.Trouble{rejected("c1"), failed}, l.Troubles)
+}

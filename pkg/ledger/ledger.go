@@ -194,6 +194,18 @@ func (l *Ledger) Retry(at time.Time) {
 	l.Begun.Retried, l.Begun.AtOnce = at, false
 }
 
+// AbortWith aborts the rollout. What the API server rejected in the rollout is no longer written.
+func (l *Ledger) AbortWith(abort *revision.Abort) {
+	l.Abort, l.Begun.AtOnce = abort, false
+	l.SetRejections(nil)
+}
+
+// SetRejections replaces the troubles of clusters whose works the API server rejects.
+func (l *Ledger) SetRejections(rejections []Trouble) {
+	others := slices.DeleteFunc(slices.Clone(l.Troubles), func(t Trouble) bool { return t.State == Rejected })
+	l.SetTroubles(append(others, rejections...))
+}
+
 // End completes the rollout: its revision becomes the stable one.
 func (l *Ledger) End(at time.Time) {
 	if last := l.Begun.Last(); at.Before(last) {

@@ -69,6 +69,7 @@ func (c *chain) enter() {
 		if restorable := plan.Restorable(); plan.Behind == 0 && restorable > 0 && plan.Confirmed >= restorable && l.Abort.Restored.IsZero() {
 			l.Abort.Restored = c.Now
 		}
+		l.SetRejections(troublesOf(ledger.Rejected, plan.Records.Rejections))
 		return
 	}
 	c.takeRecords(l, &plan.Records)
@@ -79,8 +80,7 @@ func (c *chain) enter() {
 	}
 	switch {
 	case plan.Abort != nil:
-		l.Abort = &revision.Abort{At: c.abortedAt(), Reason: plan.Abort.Reason}
-		l.Begun.AtOnce = false
+		l.AbortWith(&revision.Abort{At: c.abortedAt(), Reason: plan.Abort.Reason})
 		c.Snapshot = c.SnapshotOf(l, c.Update, true)
 	case plan.Complete && l.Ended.IsZero() && l.Begun.Last().Equal(c.Before.Begun.Last()) && // A beginning in this pass is reported first.
 		(c.NoHistory || c.revisionOf(l.Update.Hash) != nil): // A deleted revision is recreated first.
@@ -128,17 +128,8 @@ func retried(l *ledger.Ledger) map[string]time.Time {
 }
 
 func (v *Observation) takeRecords(l *ledger.Ledger, records *rollout.Records) {
-	troubles := make([]ledger.Trouble, 0, len(records.Failures)+len(records.Rejections))
-	add := func(state ledger.State, facts map[string]rollout.Failure) {
-		for cluster, f := range facts {
-			troubles = append(troubles, ledger.Trouble{
-				Cluster: cluster, State: state, Placement: f.Placement, Since: f.Since, Reason: f.Reason, Message: ledger.Quoted(f.Message),
-			})
-		}
-	}
-	add(ledger.Failed, records.Failures)
-	add(ledger.Rejected, records.Rejections)
-	add(ledger.Degraded, records.Degraded)
+	troubles := slices.Concat(troublesOf(ledger.Failed, records.Failures), troublesOf(ledger.Rejected, records.Rejections),
+		troublesOf(ledger.Degraded, records.Degraded))
 	again := l.TroublesIn(ledger.TriedAgain)
 	for _, cluster := range slices.Sorted(maps.Keys(again)) {
 		t := again[cluster]
@@ -160,6 +151,17 @@ func (v *Observation) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 	if len(records.Counted) > 0 {
 		l.Counted = records.Counted
 	}
+}
+
+// troublesOf returns facts about clusters as troubles, in any order.
+func troublesOf(state ledger.State, facts map[string]rollout.Failure) []ledger.Trouble {
+	troubles := make([]ledger.Trouble, 0, len(facts))
+	for cluster, f := range facts {
+		troubles = append(troubles, ledger.Trouble{
+			Cluster: cluster, State: state, Placement: f.Placement, Since: f.Since, Reason: f.Reason, Message: ledger.Quoted(f.Message),
+		})
+	}
+	return troubles
 }
 
 // writtenSince reports whether the retry of a cluster has ended: its work has been written since then, or it has no work.

@@ -38,7 +38,7 @@ func (v *Observation) obeyAbort(d *Decision) {
 	}
 	abort := *v.Commands.Abort
 	abort.At, abort.Reason = v.abortedAt(), v.setter()
-	d.Ledger.Abort, d.Ledger.Begun.AtOnce = &abort, false
+	d.Ledger.AbortWith(&abort)
 }
 
 // abortedAt returns the time of an abort that is decided in this pass. The time that a user gives for an abort does not count: other times
