@@ -28,7 +28,7 @@ func TestHold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := ledger.Ledger{Update: ledger.Named{Hash: "v2"}, Current: ledger.Named{Hash: tc.current}}
-			l.Hold(tc.update, at)
+			l.Hold(tc.update, at, 0)
 			require.Equal(t, tc.want, l.Abort)
 		})
 	}
@@ -40,7 +40,7 @@ func TestRejectionsOfAnAbort(t *testing.T) {
 	failed := ledger.Trouble{Cluster: "c2", State: ledger.Failed}
 	rejected := func(cluster string) ledger.Trouble { return ledger.Trouble{Cluster: cluster, State: ledger.Rejected} }
 	l := ledger.Ledger{Troubles: []ledger.Trouble{rejected("c1"), failed}}
-	l.AbortWith(&revision.Abort{})
+	l.AbortWith(&revision.Abort{}, 2)
 	require.Equal(t, []ledger.Trouble{failed}, l.Troubles)
 	l.SetRejections([]ledger.Trouble{rejected("c3")})
 	l.SetRejections([]ledger.Trouble{rejected("c1")})

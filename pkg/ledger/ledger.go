@@ -46,6 +46,9 @@ type Ledger struct {
 	Ended time.Time `json:"ended,omitzero"`
 	// Abort is the abort of the rollout; nil if it was not aborted.
 	Abort *revision.Abort `json:"abort,omitempty"`
+	// Reached is how many clusters had Update when the rollout was aborted; nil if it was not aborted, or if an earlier release aborted it.
+	// The abort takes the revision from them, perhaps before the revision can be written to record this number.
+	Reached *int32 `json:"reached,omitempty"`
 	// WouldAbort is the abort that failureStrategy ReportAbort did not carry out; nil for none.
 	WouldAbort *revision.WouldAbort `json:"wouldAbort,omitempty"`
 
@@ -179,7 +182,7 @@ func (l *Ledger) TroublesIn(state State) map[string]Trouble {
 
 func (l *Ledger) clear() {
 	l.Ended, l.Abort, l.Troubles, l.Halted, l.Counted, l.Lost = time.Time{}, nil, nil, nil, nil, false
-	l.Approvals, l.Baking, l.WouldAbort = nil, nil, nil
+	l.Approvals, l.Baking, l.WouldAbort, l.Reached = nil, nil, nil, nil
 }
 
 // Begin starts the rollout of a revision.
@@ -194,10 +197,19 @@ func (l *Ledger) Retry(at time.Time) {
 	l.Begun.Retried, l.Begun.AtOnce = at, false
 }
 
-// AbortWith aborts the rollout. What the API server rejected in the rollout is no longer written.
-func (l *Ledger) AbortWith(abort *revision.Abort) {
-	l.Abort, l.Begun.AtOnce = abort, false
+// AbortWith aborts the rollout, which has reached a number of clusters. What the API server rejected in the rollout is no longer written.
+func (l *Ledger) AbortWith(abort *revision.Abort, reached int) {
+	l.Abort, l.Reached, l.Begun.AtOnce = abort, ptr.To(int32(reached)), false //nolint:gosec // No hub has two billion clusters.
 	l.SetRejections(nil)
+}
+
+// MostReached returns the largest number of clusters that had Update when one of its rollouts ended, given the recorded number and how many
+// clusters have Update now. It is nil if the number is unknown.
+func (l *Ledger) MostReached(recorded *int32, now int) *int32 {
+	if l.Abort != nil && l.Reached == nil {
+		return recorded
+	}
+	return ptr.To(max(ptr.Deref(recorded, 0), ptr.Deref(l.Reached, 0), int32(now))) //nolint:gosec // No hub has two billion clusters.
 }
 
 // SetRejections replaces the troubles of clusters whose works the API server rejects.

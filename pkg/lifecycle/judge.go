@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
@@ -80,7 +79,7 @@ func (c *chain) enter() {
 	}
 	switch {
 	case plan.Abort != nil:
-		l.AbortWith(&revision.Abort{At: c.abortedAt(), Reason: plan.Abort.Reason})
+		l.AbortWith(&revision.Abort{At: c.abortedAt(), Reason: plan.Abort.Reason}, work.Having(c.Notes.Works, l.Update.Hash))
 		c.Snapshot = c.SnapshotOf(l, c.Update, true)
 	case plan.Complete && l.Ended.IsZero() && l.Begun.Last().Equal(c.Before.Begun.Last()) && // A beginning in this pass is reported first.
 		(c.NoHistory || c.revisionOf(l.Update.Hash) != nil): // A deleted revision is recreated first.
@@ -196,7 +195,7 @@ func (v *Observation) RecordOf(l *ledger.Ledger, rev *revision.Revision) *revisi
 			r.Abort = &abort
 		}
 		if l.Complete() || l.Abort != nil {
-			r.Reached = ptr.To(v.reached(rev))
+			r.Reached = l.MostReached(rev.Reached, work.Having(v.Notes.Works, rev.Hash))
 		}
 	})
 }
@@ -221,9 +220,4 @@ func evidence(troubles []ledger.Trouble) (lines []string) {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
 	return lines
-}
-
-// reached returns the largest number of clusters that had a revision when one of its rollouts ended.
-func (v *Observation) reached(rev *revision.Revision) int32 {
-	return max(ptr.Deref(rev.Reached, 0), int32(work.Having(v.Notes.Works, rev.Hash))) //nolint:gosec // No hub has two billion clusters.
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Obey applies the commands in the status to the ledger. If it can't obey a command, it adds an event, and the hub reverts the field.
@@ -38,7 +39,7 @@ func (v *Observation) obeyAbort(d *Decision) {
 	}
 	abort := *v.Commands.Abort
 	abort.At, abort.Reason = v.abortedAt(), v.setter()
-	d.Ledger.AbortWith(&abort)
+	d.Ledger.AbortWith(&abort, work.Having(v.Notes.Works, d.Ledger.Update.Hash))
 }
 
 // abortedAt returns the time of an abort that is decided in this pass. The time that a user gives for an abort does not count: other times
