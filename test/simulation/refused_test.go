@@ -117,7 +117,8 @@ func TestAbortIsCarriedOutWhileItsAnnotationIsRefused(t *testing.T) {
 			s.settle(2 * time.Minute)
 			s.everywhere("v1")
 			const reason = "1 of 2 clusters failed (c1): not successful within progressDeadline 30s"
-			s.says(workv1alpha1.ConditionProgressing, "was aborted", reason, "ControllerRevision default/web-", "simulated", "confirmed by 2 of 2 clusters")
+			s.says(workv1alpha1.ConditionProgressing, "was aborted", reason, "ControllerRevision default/web-", "simulated",
+				"the request is retried at least every 5 minutes", "confirmed by 2 of 2 clusters")
 			s.idle()
 			require.Equal(t, ptr.To[int32](2), s.Object().Status.Revisions[0].ReachedClusters)
 			permit()
