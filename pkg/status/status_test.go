@@ -393,3 +393,12 @@ func TestFreeze(t *testing.T) {
 	status.Freeze(&full, &stored)
 	require.Equal(t, stored, full)
 }
+
+// No condition and no event has control characters, wherever its text comes from: an agent, a webhook or a user.
+func TestMessagesAreHarmless(t *testing.T) {
+	const raw, harmless = "frozen by \x1b[31mpolicy\x1b[0m", `frozen by \x1b[31mpolicy\x1b[0m`
+	var conditions []metav1.Condition
+	status.Set(&conditions, metav1.Condition{Type: "Deleting", Message: raw}, 1, metav1.Now())
+	require.Equal(t, harmless, conditions[0].Message)
+	require.Equal(t, harmless, status.EventNote(raw))
+}
