@@ -258,6 +258,14 @@ func TestConditions(t *testing.T) {
 				verified: `spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline: "5 minutes" is not a valid deadline: use None, or a duration above zero such as 90s, 10m or 2h`,
 			},
 		},
+		"what is selected is not known": {
+			in:   input(status.RollingOut, rt.Refs(rt.Ref("p1", rt.Missing()), rt.Ref("p2"))),
+			want: [4]string{"PlacementDecisionNotFound False", "PlacementDecisionEmpty False", "NewRevisionCreated True", "Progressing False"},
+			says: map[string]string{
+				applied:   "it is not known which clusters the placements select: see the condition PlacementVerified",
+				rolledOut: "it is not known which clusters the placements select: see the condition PlacementVerified; waiting for Placement p1",
+			},
+		},
 		"nothing is selected": {
 			in:   input(status.RollingOut, p1()),
 			want: [4]string{"PlacementDecisionEmpty False", "PlacementDecisionEmpty False", "NewRevisionCreated True", "Progressing False"},
