@@ -7,8 +7,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// Hold aborts the rollout that has just begun if the last rollout of its revision was aborted (R44). reached is how many clusters still have
-// that revision. It does not hold the stable revision.
+// Hold aborts the rollout that has just begun if the last rollout of its revision was aborted (R44). reached is how many clusters still
+// have that revision. It does not hold the stable revision.
 func (l *Ledger) Hold(update *revision.Revision, at time.Time, reached int) {
 	if update == nil || update.Abort == nil || update.Hash == l.Current.Hash {
 		return

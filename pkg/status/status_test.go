@@ -266,6 +266,14 @@ func TestConditions(t *testing.T) {
 				rolledOut: "it is not known which clusters the placements select: see the condition PlacementVerified; waiting for Placement p1",
 			},
 		},
+		"a cluster has just left a Placement with several slices": {
+			in:   input(status.RollingOut, p1(rt.Clusters("c1"), rt.Slices(2)), rt.Works(done("c1"), rt.Work("c2", rt.AtRevision("bbb"), rt.WrittenAt(0), rt.Succeeded(0), rt.Unselected(minute)))),
+			want: [4]string{"AsExpected True", "Processing False", "NewRevisionCreated True", "Progressing False"},
+			says: map[string]string{
+				rolledOut: "1 of 1 cluster succeeded; waiting for about 3m0s, because Placement p1 has just dropped 1 cluster (c2): " +
+					"OCM may be moving clusters between its PlacementDecisions",
+			},
+		},
 		"nothing is selected": {
 			in:   input(status.RollingOut, p1()),
 			want: [4]string{"PlacementDecisionEmpty False", "PlacementDecisionEmpty False", "NewRevisionCreated True", "Progressing False"},
