@@ -1,11 +1,13 @@
 package ledger_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
@@ -35,14 +37,30 @@ func TestHold(t *testing.T) {
 	require.Equal(t, "abortedRevisionPolicy Hold keeps it aborted; its earlier rollout was aborted at 1970-01-01T00:08:20Z: it broke", held.Why())
 }
 
-// An abort ends the rejections of its rollout, and keeps the failures. Its own rejections replace each other.
+// The rejections of an abort's writes replace each other. The status lists them before those of the aborted rollout, which stay.
 func TestRejectionsOfAnAbort(t *testing.T) {
-	failed := ledger.Trouble{Cluster: "c2", State: ledger.Failed}
-	rejected := func(cluster string) ledger.Trouble { return ledger.Trouble{Cluster: cluster, State: ledger.Rejected} }
-	l := ledger.Ledger{Troubles: []ledger.Trouble{rejected("c1"), failed}}
+	trouble := func(cluster string, state ledger.State, message string) ledger.Trouble {
+		return ledger.Trouble{Cluster: cluster, State: state, Message: message}
+	}
+	l := ledger.Ledger{Troubles: []ledger.Trouble{trouble("c1", ledger.Rejected, "old"), trouble("c2", ledger.Failed, "")}}
 	l.AbortWith(&revision.Abort{}, 2)
-	require.Equal(t, []ledger.Trouble{failed}, l.Troubles)
-	l.SetRejections([]ledger.Trouble{rejected("c3")})
-	l.SetRejections([]ledger.Trouble{rejected("c1")})
-	require.Equal(t, []ledger.Trouble{rejected("c1"), failed}, l.Troubles)
+	listed := func(unrestored ...ledger.Trouble) (texts []string) {
+		l.SetUnrestored(unrestored)
+		var status workv1alpha1.ManifestWorkReplicaSetStatus
+		require.NoError(t, l.Project(&status))
+		require.Len(t, status.Failures, 1)
+		for _, rejection := range status.Rejections {
+			texts = append(texts, rejection.Cluster+" "+rejection.Message)
+		}
+		return texts
+	}
+	require.Equal(t, []string{"c1 old"}, listed())
+	require.Equal(t, []string{"c1 old", "c3 new"}, listed(trouble("c3", ledger.Unrestored, "new")))
+	require.Equal(t, []string{"c1 new"}, listed(trouble("c1", ledger.Unrestored, "new")))
+	require.Equal(t, []string{"c1 old"}, listed())
+	var many []ledger.Trouble
+	for i := range workv1alpha1.MaxFailures {
+		many = append(many, trouble(fmt.Sprintf("d%03d", i), ledger.Unrestored, ""))
+	}
+	require.Len(t, listed(many...), workv1alpha1.MaxFailures)
 }

@@ -122,6 +122,8 @@ const (
 	Failed State = "Failed"
 	// Rejected means that the API server rejects the cluster's work. The cluster is in flight.
 	Rejected State = "Rejected"
+	// Unrestored means that the API server rejects the write with which an abort restores the cluster's work.
+	Unrestored State = "Unrestored"
 	// Degraded means that the cluster was degraded when its placementRef was halted. It stays degraded until it is healthy.
 	Degraded State = "Degraded"
 	// TriedAgain means that a user removed the cluster's failure at Since. Its deadline runs from that time.
@@ -197,10 +199,9 @@ func (l *Ledger) Retry(at time.Time) {
 	l.Begun.Retried, l.Begun.AtOnce = at, false
 }
 
-// AbortWith aborts the rollout, which has reached a number of clusters. What the API server rejected in the rollout is no longer written.
+// AbortWith aborts the rollout, which has reached a number of clusters.
 func (l *Ledger) AbortWith(abort *revision.Abort, reached int) {
 	l.Abort, l.Reached, l.Begun.AtOnce = abort, ptr.To(int32(reached)), false //nolint:gosec // No hub has two billion clusters.
-	l.SetRejections(nil)
 }
 
 // MostReached returns the largest number of clusters that had Update when one of its rollouts ended, given the recorded number and how many
@@ -212,10 +213,10 @@ func (l *Ledger) MostReached(recorded *int32, now int) *int32 {
 	return ptr.To(max(ptr.Deref(recorded, 0), ptr.Deref(l.Reached, 0), int32(now))) //nolint:gosec // No hub has two billion clusters.
 }
 
-// SetRejections replaces the troubles of clusters whose works the API server rejects.
-func (l *Ledger) SetRejections(rejections []Trouble) {
-	others := slices.DeleteFunc(slices.Clone(l.Troubles), func(t Trouble) bool { return t.State == Rejected })
-	l.SetTroubles(append(others, rejections...))
+// SetUnrestored replaces the troubles of clusters that the API server does not let an abort restore.
+func (l *Ledger) SetUnrestored(unrestored []Trouble) {
+	others := slices.DeleteFunc(slices.Clone(l.Troubles), func(t Trouble) bool { return t.State == Unrestored })
+	l.SetTroubles(append(others, unrestored...))
 }
 
 // End completes the rollout: its revision becomes the stable one.

@@ -68,7 +68,7 @@ func (c *chain) enter() {
 		if restorable := plan.Restorable(); plan.Behind == 0 && restorable > 0 && plan.Confirmed >= restorable && l.Abort.Restored.IsZero() {
 			l.Abort.Restored = c.Now
 		}
-		l.SetRejections(troublesOf(ledger.Rejected, plan.Records.Rejections))
+		l.SetUnrestored(troublesOf(ledger.Unrestored, plan.Records.Unrestored))
 		return
 	}
 	c.takeRecords(l, &plan.Records)
@@ -92,7 +92,8 @@ func (c *chain) enter() {
 func (v *Observation) records(l *ledger.Ledger) rollout.Records {
 	found := rollout.Records{
 		Failures: map[string]rollout.Failure{}, Rejections: map[string]rollout.Failure{}, Degraded: map[string]rollout.Failure{},
-		Halted: map[string]time.Time{}, Counted: l.Counted, Uncounted: l.Lost, Baking: l.Baking,
+		Unrestored: map[string]rollout.Failure{},
+		Halted:     map[string]time.Time{}, Counted: l.Counted, Uncounted: l.Lost, Baking: l.Baking,
 	}
 	at := v.retryByAnnotation(l)
 	over := func(since time.Time) bool { return !at.IsZero() && !v.Now.Before(at) && since.Before(at) }
@@ -105,6 +106,8 @@ func (v *Observation) records(l *ledger.Ledger) rollout.Records {
 			found.Failures[t.Cluster] = failure
 		case t.State == ledger.Rejected:
 			found.Rejections[t.Cluster] = failure
+		case t.State == ledger.Unrestored:
+			found.Unrestored[t.Cluster] = failure
 		case t.State == ledger.Degraded:
 			found.Degraded[t.Cluster] = failure
 		}

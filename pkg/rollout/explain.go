@@ -110,7 +110,7 @@ func Explain(s *Snapshot) []Standing {
 			if m.rejection != nil {
 				standing.Rejection = m.rejection.Message
 			} else if s.Aborted {
-				standing.Rejection = p.Records.Rejections[m.cluster].Message
+				standing.Rejection = p.Records.Unrestored[m.cluster].Message
 			}
 			standing.ChangesAt, standing.Then = ps.forecast(s, m)
 			standing.WaitsFor = p.waitsFor(s, ps, &p.Refs[i], m, written[m.cluster])

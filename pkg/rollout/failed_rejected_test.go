@@ -131,7 +131,7 @@ func TestRejectedAdoption(t *testing.T) {
 // its work is restored, because a process that has just started does not know it.
 func TestRejectedRestoration(t *testing.T) {
 	recorded := func(s *rollout.Snapshot) {
-		s.Records.Rejections = map[string]rollout.Failure{
+		s.Records.Unrestored = map[string]rollout.Failure{
 			"c1": {Placement: "p1", Since: rt.At(0), Reason: workv1alpha1.FailureRejected, Message: "first"},
 			"c3": {Placement: "p1", Since: rt.At(0), Reason: workv1alpha1.FailureRejected, Message: "first"},
 		}
@@ -141,7 +141,7 @@ func TestRejectedRestoration(t *testing.T) {
 	}
 	s := rt.Snapshot(rt.Now(minute), rt.Rolling("aaa", "bbb"), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2", "c3", "c4"))),
 		rt.Works(failed("c1"), failed("c2"), rt.Work("c3", rt.AtRevision("aaa")), failed("c4")), rt.Rejected("c2", 0, minute), recorded, unanswered)
-	rejections := rollout.Decide(s).Records.Rejections
+	rejections := rollout.Decide(s).Records.Unrestored
 	require.ElementsMatch(t, []string{"c1", "c2"}, slices.Collect(maps.Keys(rejections)))
 	require.Equal(t, "first", rejections["c1"].Message)
 	require.Equal(t, workv1alpha1.FailureRejected, rejections["c2"].Reason)

@@ -39,8 +39,10 @@ type Records struct {
 	// Failures are the clusters that failed, at most MaxFailures, by name.
 	Failures map[string]Failure
 	// Rejections are the clusters in flight whose works the API server rejects, at most MaxFailures, by name. Their deadlines run from the
-	// recorded times. During an abort, they are the clusters whose works can't be restored for this reason.
+	// recorded times.
 	Rejections map[string]Failure
+	// Unrestored are the clusters that the API server does not let an abort restore, at most MaxFailures, by name.
+	Unrestored map[string]Failure
 	// Degraded are the clusters that were degraded when their placementRef was halted, at most MaxFailures, by name. They are kept until the
 	// clusters are healthy, so that the halt remains regardless of changes to their works.
 	Degraded map[string]Failure
@@ -162,12 +164,9 @@ func (m *member) failure(s *Snapshot, placement string, unknown bool) (Failure, 
 	return failure, true
 }
 
-// rejectionRecord returns the rejection to record for a cluster that has not failed. The status holds whole seconds: the time is rounded
-// up, so that no deadline fires too early.
-func (s *Snapshot) rejectionRecord(cluster, placement string, since time.Time, message string) Failure {
-	if record, known := s.Records.Rejections[cluster]; known {
-		return record
-	}
+// rejectionRecord returns the record of a new rejection. The status holds whole seconds: the time is rounded up, so that no deadline fires
+// too early.
+func rejectionRecord(placement string, since time.Time, message string) Failure {
 	rounded := since.Truncate(time.Second)
 	if rounded.Before(since) {
 		rounded = rounded.Add(time.Second)
@@ -184,8 +183,7 @@ func (m *member) degradedRecord(s *Snapshot, placement string, halted bool) (Fai
 	return record, m.phase.name == PhaseDegraded && (known || halted && m.counted())
 }
 
-// records returns the current facts. During an abort, the facts of the failed rollout are kept. Only the rejections are about the abort
-// (planRollback).
+// records returns the current facts. During an abort, the facts of the failed rollout are kept, and planRollback adds Unrestored.
 func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 	if s.Aborted {
 		return s.Records
@@ -200,8 +198,10 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 		for _, m := range ps.members {
 			if failure, failed := m.failure(s, ps.ref.Name, ps.selection.anyUnknown); failed {
 				found.addFailure(m.cluster, failure)
+			} else if record, known := s.Records.Rejections[m.cluster]; m.rejection != nil && known {
+				found.Rejections[m.cluster] = record
 			} else if m.rejection != nil {
-				found.Rejections[m.cluster] = s.rejectionRecord(m.cluster, ps.ref.Name, m.since, m.rejection.Message)
+				found.Rejections[m.cluster] = rejectionRecord(ps.ref.Name, m.since, m.rejection.Message)
 			} else if record, holds := m.degradedRecord(s, ps.ref.Name, p.Refs[i].Halted); holds {
 				found.Degraded[m.cluster] = record
 			}
