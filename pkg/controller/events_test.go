@@ -35,7 +35,7 @@ func TestEventsAreLogged(t *testing.T) {
 	c := &Controller{Config: Config{Recorder: &notes{}}}
 	p := &pass{key: "default/web", observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}}}
 	c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort", "c1 \x1b[31mfailed")
-	require.Regexp(t, `^I.*"Event" manifestWorkReplicaSet="default/web" type="Warning" reason="RolloutAborted" note="c1 \\x1b\[31mfailed"\n$`, log.String())
+	require.Regexp(t, `^I.*"Event" manifestWorkReplicaSet="default/web" type="Warning" reason="RolloutAborted" note="c1 \\\\x1b\[31mfailed"\n$`, log.String())
 }
 
 // After an abort, no cluster counts as updated: all of them return to the stable revision.

@@ -2,10 +2,8 @@ package ledger
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
@@ -24,17 +22,5 @@ func TestNextNumberCanBeRead(t *testing.T) {
 	next := found.Ledger.Clone()
 	next.Seq++
 	_, err := Decode(text(&next), uid)
-	require.NoError(t, err)
-}
-
-// An abort at a time that JSON can't hold in UTC must not keep the ledger from being written.
-func TestAbortAtTheEndOfTime(t *testing.T) {
-	l := numbered(3)
-	status := projected(t, l)
-	late, err := time.Parse(time.RFC3339, "9999-12-31T23:59:59-01:00")
-	require.NoError(t, err)
-	status.AbortedTime = &metav1.Time{Time: late}
-	l.Abort = CommandsIn(status, l).Abort
-	_, err = l.Encode()
 	require.NoError(t, err)
 }

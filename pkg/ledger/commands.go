@@ -11,7 +11,8 @@ import (
 
 // Commands are the commands that users gave by changing a status.
 type Commands struct {
-	// Abort is the abort that a user requested by setting status.abortedTime; nil if there is no such request.
+	// Abort is the abort that a user requested by setting status.abortedTime; nil if there is no such request. It has no time: only the
+	// hub's clock counts.
 	Abort *revision.Abort
 	// Retry is true if a user removed status.abortedTime, to retry the aborted rollout.
 	Retry bool
@@ -39,9 +40,7 @@ func CommandsIn(status *objectStatus, own *Ledger) Commands {
 	var c Commands
 	switch aborted := status.AbortedTime != nil; {
 	case aborted && own.Abort == nil:
-		c.Abort = &revision.Abort{
-			At: storable(status.AbortedTime.Time), By: bounded(status.AbortedBy), Said: bounded(status.AbortReason),
-		}
+		c.Abort = &revision.Abort{By: bounded(status.AbortedBy), Said: bounded(status.AbortReason)}
 	case !aborted && own.Abort != nil:
 		c.Retry = true
 	}

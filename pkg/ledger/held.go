@@ -7,12 +7,14 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// Hold aborts the rollout that has just begun if the last rollout of its revision was aborted (R44). It does not hold the stable revision.
-func (l *Ledger) Hold(update *revision.Revision, at time.Time) {
+// Hold aborts the rollout that has just begun if the last rollout of its revision was aborted (R44). reached is how many clusters still
+// have that revision. It does not hold the stable revision.
+func (l *Ledger) Hold(update *revision.Revision, at time.Time, reached int) {
 	if update == nil || update.Abort == nil || update.Hash == l.Current.Hash {
 		return
 	}
 	earlier := update.Abort
-	l.Abort = &revision.Abort{At: at.Truncate(time.Second), By: earlier.By, Reason: earlier.Reason, Held: cmp.Or(earlier.Held, earlier.At)}
-	l.Begun.AtOnce = false
+	l.AbortWith(&revision.Abort{
+		At: at.Truncate(time.Second), By: earlier.By, Reason: earlier.Reason, Held: cmp.Or(earlier.Held, earlier.At),
+	}, reached)
 }

@@ -1,11 +1,13 @@
 package ledger_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
@@ -28,9 +30,37 @@ func TestHold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := ledger.Ledger{Update: ledger.Named{Hash: "v2"}, Current: ledger.Named{Hash: tc.current}}
-			l.Hold(tc.update, at)
+			l.Hold(tc.update, at, 0)
 			require.Equal(t, tc.want, l.Abort)
 		})
 	}
 	require.Equal(t, "abortedRevisionPolicy Hold keeps it aborted; its earlier rollout was aborted at 1970-01-01T00:08:20Z: it broke", held.Why())
+}
+
+// The rejections of an abort's writes replace each other. The status lists them before those of the aborted rollout, which stay.
+func TestRejectionsOfAnAbort(t *testing.T) {
+	trouble := func(cluster string, state ledger.State, message string) ledger.Trouble {
+		return ledger.Trouble{Cluster: cluster, State: state, Message: message}
+	}
+	l := ledger.Ledger{Troubles: []ledger.Trouble{trouble("c1", ledger.Rejected, "old"), trouble("c2", ledger.Failed, "")}}
+	l.AbortWith(&revision.Abort{}, 2)
+	listed := func(unrestored ...ledger.Trouble) (texts []string) {
+		l.SetUnrestored(unrestored)
+		var status workv1alpha1.ManifestWorkReplicaSetStatus
+		require.NoError(t, l.Project(&status))
+		require.Len(t, status.Failures, 1)
+		for _, rejection := range status.Rejections {
+			texts = append(texts, rejection.Cluster+" "+rejection.Message)
+		}
+		return texts
+	}
+	require.Equal(t, []string{"c1 old"}, listed())
+	require.Equal(t, []string{"c1 old", "c3 new"}, listed(trouble("c3", ledger.Unrestored, "new")))
+	require.Equal(t, []string{"c1 new"}, listed(trouble("c1", ledger.Unrestored, "new")))
+	require.Equal(t, []string{"c1 old"}, listed())
+	var many []ledger.Trouble
+	for i := range workv1alpha1.MaxFailures {
+		many = append(many, trouble(fmt.Sprintf("d%03d", i), ledger.Unrestored, ""))
+	}
+	require.Len(t, listed(many...), workv1alpha1.MaxFailures)
 }

@@ -46,6 +46,9 @@ type Ledger struct {
 	Ended time.Time `json:"ended,omitzero"`
 	// Abort is the abort of the rollout; nil if it was not aborted.
 	Abort *revision.Abort `json:"abort,omitempty"`
+	// Reached is how many clusters had Update when the rollout was aborted; nil if it was not aborted, or if an earlier release aborted it.
+	// The abort takes the revision from them, perhaps before the revision can be written to record this number.
+	Reached *int32 `json:"reached,omitempty"`
 	// WouldAbort is the abort that failureStrategy ReportAbort did not carry out; nil for none.
 	WouldAbort *revision.WouldAbort `json:"wouldAbort,omitempty"`
 
@@ -119,6 +122,8 @@ const (
 	Failed State = "Failed"
 	// Rejected means that the API server rejects the cluster's work. The cluster is in flight.
 	Rejected State = "Rejected"
+	// Unrestored means that the API server rejects the write with which an abort restores the cluster's work.
+	Unrestored State = "Unrestored"
 	// Degraded means that the cluster was degraded when its placementRef was halted. It stays degraded until it is healthy.
 	Degraded State = "Degraded"
 	// TriedAgain means that a user removed the cluster's failure at Since. Its deadline runs from that time.
@@ -179,7 +184,7 @@ func (l *Ledger) TroublesIn(state State) map[string]Trouble {
 
 func (l *Ledger) clear() {
 	l.Ended, l.Abort, l.Troubles, l.Halted, l.Counted, l.Lost = time.Time{}, nil, nil, nil, nil, false
-	l.Approvals, l.Baking, l.WouldAbort = nil, nil, nil
+	l.Approvals, l.Baking, l.WouldAbort, l.Reached = nil, nil, nil, nil
 }
 
 // Begin starts the rollout of a revision.
@@ -192,6 +197,26 @@ func (l *Ledger) Begin(update Named, how How, at time.Time, atOnce bool) {
 func (l *Ledger) Retry(at time.Time) {
 	l.clear()
 	l.Begun.Retried, l.Begun.AtOnce = at, false
+}
+
+// AbortWith aborts the rollout, which has reached a number of clusters.
+func (l *Ledger) AbortWith(abort *revision.Abort, reached int) {
+	l.Abort, l.Reached, l.Begun.AtOnce = abort, ptr.To(int32(reached)), false //nolint:gosec // No hub has two billion clusters.
+}
+
+// MostReached returns the largest number of clusters that had Update when one of its rollouts ended, given the recorded number and how many
+// clusters have Update now. It is nil if the number is unknown.
+func (l *Ledger) MostReached(recorded *int32, now int) *int32 {
+	if l.Abort != nil && l.Reached == nil {
+		return recorded
+	}
+	return ptr.To(max(ptr.Deref(recorded, 0), ptr.Deref(l.Reached, 0), int32(now))) //nolint:gosec // No hub has two billion clusters.
+}
+
+// SetUnrestored replaces the troubles of clusters that the API server does not let an abort restore.
+func (l *Ledger) SetUnrestored(unrestored []Trouble) {
+	others := slices.DeleteFunc(slices.Clone(l.Troubles), func(t Trouble) bool { return t.State == Unrestored })
+	l.SetTroubles(append(others, unrestored...))
 }
 
 // End completes the rollout: its revision becomes the stable one.

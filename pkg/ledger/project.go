@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -29,7 +31,7 @@ func (l *Ledger) Project(to *objectStatus) error {
 	if l.Abort != nil {
 		to.AbortedTime, to.AbortedBy, to.AbortReason = ptr.To(seconds(l.Abort.At)), l.Abort.By, l.Abort.Said
 	}
-	to.Failures, to.Rejections, to.Approvals = l.failures(Failed), l.failures(Rejected), l.approvals()
+	to.Failures, to.Rejections, to.Approvals = l.failures(Failed), l.rejections(), l.approvals()
 	for i := range to.PlacementsSummary {
 		placement := &to.PlacementsSummary[i]
 		placement.HaltedTime = nil
@@ -63,6 +65,20 @@ func (l *Ledger) Differing(status *objectStatus) (fields []string) {
 		}
 	}
 	return fields
+}
+
+// rejections returns the rejections as the status lists them, at most MaxFailures, and one for each cluster: first those of the abort's
+// writes, then those of the aborted rollout's.
+func (l *Ledger) rejections() []workv1alpha1.ClusterFailure {
+	out := l.failures(Unrestored)
+	listed := l.TroublesIn(Unrestored)
+	for _, rejection := range l.failures(Rejected) {
+		if _, known := listed[rejection.Cluster]; !known && len(out) < workv1alpha1.MaxFailures {
+			out = append(out, rejection)
+		}
+	}
+	slices.SortFunc(out, func(a, b workv1alpha1.ClusterFailure) int { return cmp.Compare(a.Cluster, b.Cluster) })
+	return out
 }
 
 // failures returns the troubles that have a state, as the status lists them; nil if there are none.

@@ -137,12 +137,12 @@ func TestCommandsIn(t *testing.T) {
 			s.UpdateRevision, s.CollisionCount, s.Rejections, s.State = "z", ptr.To[int32](7), nil, workv1alpha1.StateAborted
 			s.AbortedBy, s.AbortReason, s.Failures[0].Message, s.PlacementsSummary = "alice", "leaks memory", "", nil
 		}},
-		"an abort": {ledger: numbered(4), want: Commands{Name: "a", Abort: &revision.Abort{At: now.Time, By: "alice", Said: "leaks memory"}}, change: func(s *objectStatus) {
+		"an abort": {ledger: numbered(4), want: Commands{Name: "a", Abort: &revision.Abort{By: "alice", Said: "leaks memory"}}, change: func(s *objectStatus) {
 			s.AbortedTime, s.AbortedBy, s.AbortReason = &now, "alice", "leaks memory"
 		}},
-		"an abort by nobody": {ledger: numbered(4), want: Commands{Name: "a", Abort: &revision.Abort{At: now.Time}}, change: func(s *objectStatus) { s.AbortedTime = &now }},
+		"an abort by nobody": {ledger: numbered(4), want: Commands{Name: "a", Abort: &revision.Abort{}}, change: func(s *objectStatus) { s.AbortedTime = &now }},
 		"an abort, in many words": {
-			ledger: numbered(4), want: Commands{Name: "a", Abort: &revision.Abort{At: now.Time, By: strings.Repeat("é", 126) + "…", Said: `a b\x1b`}}, change: func(s *objectStatus) {
+			ledger: numbered(4), want: Commands{Name: "a", Abort: &revision.Abort{By: strings.Repeat("é", 126) + "…", Said: `a b\x1b`}}, change: func(s *objectStatus) {
 				s.AbortedTime, s.AbortedBy, s.AbortReason = &now, strings.Repeat("é", 300), "a\nb\x1b"
 			},
 		},
@@ -190,7 +190,7 @@ func TestCommandsIn(t *testing.T) {
 		"the list of approvals gone": {ledger: numbered(4, approved("canary")), want: Commands{Name: "a", WithoutApprovals: true}, change: func(s *objectStatus) { s.Approvals = nil }},
 		"no approvals":               {ledger: numbered(4), want: stays, change: func(s *objectStatus) { s.Approvals = []workv1alpha1.Approval{} }},
 		"several": {ledger: numbered(4, failed("c1")), want: Commands{
-			Name: "z", Names: true, Abort: &revision.Abort{At: now.Time}, RetryClusters: []string{"c1"},
+			Name: "z", Names: true, Abort: &revision.Abort{}, RetryClusters: []string{"c1"},
 		}, change: func(s *objectStatus) {
 			s.CurrentRevision, s.AbortedTime, s.Failures = "z", &now, []workv1alpha1.ClusterFailure{}
 		}},

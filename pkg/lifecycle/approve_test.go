@@ -73,7 +73,7 @@ func TestApprove(t *testing.T) {
 		"withdrawn, aborted": {before: over, commands: ledger.Commands{Withdraw: []string{"canary"}}, want: approved.Approvals, event: "was aborted, so no approval can be withdrawn"},
 		"withdrawn, over":    {before: complete, commands: ledger.Commands{Withdraw: []string{"canary"}}, want: approved.Approvals, event: "is complete, so no approval can be withdrawn"},
 		"the list is gone":   {before: approved, commands: ledger.Commands{WithoutApprovals: true}, want: approved.Approvals, event: "the list was removed: to withdraw an approval, remove its entry"},
-		"aborted with it":    {before: decided("a", "b"), commands: ledger.Commands{Abort: &revision.Abort{At: now}, Approve: by("canary", "bob")}, event: "was aborted"},
+		"aborted with it":    {before: decided("a", "b"), commands: ledger.Commands{Abort: &revision.Abort{}, Approve: by("canary", "bob")}, event: "was aborted"},
 		"a retry":            {before: over, commands: ledger.Commands{Retry: true}},
 		"a retry with one":   {before: over, commands: ledger.Commands{Retry: true, Approve: by("1", "bob")}, want: by("1", "bob")},
 		"some of it": {

@@ -10,6 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // begin retries an aborted rollout if the annotation requests it, and starts the rollout of the revision that was found.
@@ -46,7 +47,7 @@ func (c *chain) beginRollout() {
 func (v *Observation) Begin(l *ledger.Ledger, update ledger.Named) {
 	l.Begin(update, v.howBegins(l, update), v.Now, v.inRollbackWindow(l, update))
 	if v.Object.Spec.AbortedRevisionPolicy == workv1alpha1.HoldAborted {
-		l.Hold(v.revisionOf(update.Hash), v.Now)
+		l.Hold(v.revisionOf(update.Hash), v.Now, work.Having(v.Notes.Works, update.Hash))
 	}
 }
 

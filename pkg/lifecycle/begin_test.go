@@ -128,7 +128,7 @@ func TestRollbackWindow(t *testing.T) {
 // A new template that arrives together with a user's abort of the previous rollout waits for that abort.
 func TestAbortByHandBeforeANewTemplate(t *testing.T) {
 	v := view("c", decided("a", "b"), object("a", 1), object("b", 2), object("c", 3))
-	v.Commands.Abort = &revision.Abort{At: rt.At(time.Minute)}
+	v.Commands.Abort = &revision.Abort{}
 	v.Notes.Works = []work.Work{ours("c1", "b")}
 	d := begin(v)
 	require.NotNil(t, d.Ledger.Abort)
@@ -139,7 +139,7 @@ func TestAbortByHandBeforeANewTemplate(t *testing.T) {
 
 // A user aborts the rollout by setting status.abortedTime. If there is nothing to abort, an event gives the reason.
 func TestAbortByHand(t *testing.T) {
-	command := revision.Abort{At: rt.At(30 * time.Minute), By: "alice", Said: "leaks\nmemory"}
+	command := revision.Abort{By: "alice", Said: "leaks\nmemory"}
 	look := func(before ledger.Ledger) *lifecycle.Observation {
 		v := view("b", before, object("a", 1), object("b", 2))
 		v.Commands.Abort = &command
@@ -150,6 +150,7 @@ func TestAbortByHand(t *testing.T) {
 	for name, before := range map[string]ledger.Ledger{"a rollout": decided("a", "b"), "an undo": decided("a", "b", "b")} {
 		d := begin(look(before))
 		want := command
+		want.At = now // The clock of the user does not count.
 		want.Reason = "alice set status.abortedTime: leaks memory"
 		require.Equal(t, &want, d.Ledger.Abort, name)
 		require.Empty(t, d.Events, name)
@@ -164,7 +165,7 @@ func TestAbortByHand(t *testing.T) {
 	byTool := look(decided("a", "b"))
 	byTool.Object.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "ui", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:abortedTime":{}}}`)}}}
 	require.Equal(t, "alice set status.abortedTime (field manager ui): leaks memory", begin(byTool).Ledger.Abort.Reason)
-	byTool.Commands.Abort = &revision.Abort{At: now}
+	byTool.Commands.Abort = &revision.Abort{}
 	require.Equal(t, "field manager ui set status.abortedTime", begin(byTool).Ledger.Abort.Reason)
 	byTool.Object.ManagedFields = nil
 	require.Equal(t, "status.abortedTime was set", begin(byTool).Ledger.Abort.Reason)
@@ -339,6 +340,6 @@ func TestRetryByAnnotationWaits(t *testing.T) {
 
 	v = view("b", decided("a", "b"), object("a", 1), object("b", 2))
 	v.Object.Annotations = map[string]string{workv1alpha1.AnnotationRetry: rt.At(30 * time.Minute).Format(time.RFC3339)}
-	v.Commands.Abort = &revision.Abort{At: now}
+	v.Commands.Abort = &revision.Abort{}
 	require.NotNil(t, begin(v).Ledger.Abort)
 }

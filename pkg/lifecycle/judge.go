@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
@@ -70,18 +68,18 @@ func (c *chain) enter() {
 		if restorable := plan.Restorable(); plan.Behind == 0 && restorable > 0 && plan.Confirmed >= restorable && l.Abort.Restored.IsZero() {
 			l.Abort.Restored = c.Now
 		}
+		l.SetUnrestored(troublesOf(ledger.Unrestored, plan.Records.Unrestored))
 		return
 	}
 	c.takeRecords(l, &plan.Records)
 	if plan.WouldAbort != nil && l.WouldAbort == nil {
 		l.WouldAbort = &revision.WouldAbort{
-			At: metav1.NewTime(c.Now).Rfc3339Copy().Time, Reason: plan.WouldAbort.Reason, Clusters: work.Having(c.Notes.Works, l.Update.Hash),
+			At: c.abortedAt(), Reason: plan.WouldAbort.Reason, Clusters: work.Having(c.Notes.Works, l.Update.Hash),
 		}
 	}
 	switch {
 	case plan.Abort != nil:
-		l.Abort = &revision.Abort{At: metav1.NewTime(c.Now).Rfc3339Copy().Time, Reason: plan.Abort.Reason}
-		l.Begun.AtOnce = false
+		l.AbortWith(&revision.Abort{At: c.abortedAt(), Reason: plan.Abort.Reason}, work.Having(c.Notes.Works, l.Update.Hash))
 		c.Snapshot = c.SnapshotOf(l, c.Update, true)
 	case plan.Complete && l.Ended.IsZero() && l.Begun.Last().Equal(c.Before.Begun.Last()) && // A beginning in this pass is reported first.
 		(c.NoHistory || c.revisionOf(l.Update.Hash) != nil): // A deleted revision is recreated first.
@@ -94,7 +92,8 @@ func (c *chain) enter() {
 func (v *Observation) records(l *ledger.Ledger) rollout.Records {
 	found := rollout.Records{
 		Failures: map[string]rollout.Failure{}, Rejections: map[string]rollout.Failure{}, Degraded: map[string]rollout.Failure{},
-		Halted: map[string]time.Time{}, Counted: l.Counted, Uncounted: l.Lost, Baking: l.Baking,
+		Unrestored: map[string]rollout.Failure{},
+		Halted:     map[string]time.Time{}, Counted: l.Counted, Uncounted: l.Lost, Baking: l.Baking,
 	}
 	at := v.retryByAnnotation(l)
 	over := func(since time.Time) bool { return !at.IsZero() && !v.Now.Before(at) && since.Before(at) }
@@ -107,6 +106,8 @@ func (v *Observation) records(l *ledger.Ledger) rollout.Records {
 			found.Failures[t.Cluster] = failure
 		case t.State == ledger.Rejected:
 			found.Rejections[t.Cluster] = failure
+		case t.State == ledger.Unrestored:
+			found.Unrestored[t.Cluster] = failure
 		case t.State == ledger.Degraded:
 			found.Degraded[t.Cluster] = failure
 		}
@@ -129,17 +130,8 @@ func retried(l *ledger.Ledger) map[string]time.Time {
 }
 
 func (v *Observation) takeRecords(l *ledger.Ledger, records *rollout.Records) {
-	troubles := make([]ledger.Trouble, 0, len(records.Failures)+len(records.Rejections))
-	add := func(state ledger.State, facts map[string]rollout.Failure) {
-		for cluster, f := range facts {
-			troubles = append(troubles, ledger.Trouble{
-				Cluster: cluster, State: state, Placement: f.Placement, Since: f.Since, Reason: f.Reason, Message: ledger.Quoted(f.Message),
-			})
-		}
-	}
-	add(ledger.Failed, records.Failures)
-	add(ledger.Rejected, records.Rejections)
-	add(ledger.Degraded, records.Degraded)
+	troubles := slices.Concat(troublesOf(ledger.Failed, records.Failures), troublesOf(ledger.Rejected, records.Rejections),
+		troublesOf(ledger.Degraded, records.Degraded))
 	again := l.TroublesIn(ledger.TriedAgain)
 	for _, cluster := range slices.Sorted(maps.Keys(again)) {
 		t := again[cluster]
@@ -161,6 +153,17 @@ func (v *Observation) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 	if len(records.Counted) > 0 {
 		l.Counted = records.Counted
 	}
+}
+
+// troublesOf returns facts about clusters as troubles, in any order.
+func troublesOf(state ledger.State, facts map[string]rollout.Failure) []ledger.Trouble {
+	troubles := make([]ledger.Trouble, 0, len(facts))
+	for cluster, f := range facts {
+		troubles = append(troubles, ledger.Trouble{
+			Cluster: cluster, State: state, Placement: f.Placement, Since: f.Since, Reason: f.Reason, Message: ledger.Quoted(f.Message),
+		})
+	}
+	return troubles
 }
 
 // writtenSince reports whether the retry of a cluster has ended: its work has been written since then, or it has no work.
@@ -195,7 +198,7 @@ func (v *Observation) RecordOf(l *ledger.Ledger, rev *revision.Revision) *revisi
 			r.Abort = &abort
 		}
 		if l.Complete() || l.Abort != nil {
-			r.Reached = ptr.To(v.reached(rev))
+			r.Reached = l.MostReached(rev.Reached, work.Having(v.Notes.Works, rev.Hash))
 		}
 	})
 }
@@ -220,9 +223,4 @@ func evidence(troubles []ledger.Trouble) (lines []string) {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
 	return lines
-}
-
-// reached returns the largest number of clusters that had a revision when one of its rollouts ended.
-func (v *Observation) reached(rev *revision.Revision) int32 {
-	return max(ptr.Deref(rev.Reached, 0), int32(work.Having(v.Notes.Works, rev.Hash))) //nolint:gosec // No hub has two billion clusters.
 }

@@ -201,7 +201,7 @@ func TestRecordOf(t *testing.T) {
 	}
 	retried, failed := decided("a", "b"), aborted("a", "b", time.Minute)
 	retried.Begun.Retried = rt.At(time.Minute)
-	failed.Abort.By, failed.Abort.Restored = "alice", rt.At(2*time.Minute)
+	failed.Abort.By, failed.Abort.Restored, failed.Reached = "alice", rt.At(2*time.Minute), ptr.To[int32](3)
 	var troubles []ledger.Trouble
 	for i := range 12 {
 		troubles = append(troubles, ledger.Trouble{Cluster: fmt.Sprintf("c%02d", i), State: ledger.Failed, Reason: workv1alpha1.FailureDegraded, Message: "crash\nloop"})
@@ -225,7 +225,7 @@ func TestRecordOf(t *testing.T) {
 			r.Began, r.Ended, r.Abort, r.Reached = rt.At(0), rt.At(time.Minute), nil, ptr.To[int32](2)
 		})},
 		"aborted": {failed, with(func(r *revision.Record) {
-			r.Began, r.Reached = rt.At(0), ptr.To[int32](2)
+			r.Began, r.Reached = rt.At(0), ptr.To[int32](3) // As at the time of the decision: c9 returned before this record was written.
 			r.Abort = &revision.Abort{At: rt.At(time.Minute), By: "alice", Reason: "c1 failed", Restored: rt.At(2 * time.Minute), Evidence: evidence}
 		})},
 	} {
@@ -237,4 +237,7 @@ func TestRecordOf(t *testing.T) {
 	v := rolling(complete, nil, works...)
 	more := v.RecordOf(&complete, rev(v, revision.Record{Reached: ptr.To[int32](9)}))
 	require.Equal(t, int32(9), *more.Reached, "the most that it ever reached")
+	earlier := aborted("a", "b", time.Minute)
+	v = rolling(earlier, nil, works...)
+	require.Nil(t, v.RecordOf(&earlier, rev(v, revision.Record{})).Reached, "an earlier release decided it: the number is unknown")
 }

@@ -169,7 +169,8 @@ func (n *Notes) Refusals(target string, aborted bool, now time.Time) map[string]
 		}
 		refusal := rollout.Rejection{Since: f.RefusedSince, TriedAt: f.TriedAt, Message: f.Message}
 		if f.RefusedSince.IsZero() {
-			if refusal.Since = f.Since; !aborted || !f.stuck(n.Gap, now) {
+			refusal.Since, refusal.Unanswered = f.Since, true
+			if !aborted || !f.stuck(n.Gap, now) {
 				continue
 			}
 		}

@@ -5,11 +5,14 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Obey applies the commands in the status to the ledger. If it can't obey a command, it adds an event, and the hub reverts the field.
@@ -35,9 +38,13 @@ func (v *Observation) obeyAbort(d *Decision) {
 		return
 	}
 	abort := *v.Commands.Abort
-	abort.Reason = v.setter()
-	d.Ledger.Abort, d.Ledger.Begun.AtOnce = &abort, false
+	abort.At, abort.Reason = v.abortedAt(), v.setter()
+	d.Ledger.AbortWith(&abort, work.Having(v.Notes.Works, d.Ledger.Update.Hash))
 }
+
+// abortedAt returns the time of an abort that is decided in this pass. The time that a user gives for an abort does not count: other times
+// in the ledger, and on works, are compared with it.
+func (v *Observation) abortedAt() time.Time { return metav1.NewTime(v.Now).Rfc3339Copy().Time }
 
 // nothingToAbort reports whether there is no rollout that can be aborted, and returns the reason for users.
 func (v *Observation) nothingToAbort(l *ledger.Ledger) (why string, none bool) {

@@ -98,6 +98,7 @@ func (p *Plan) planRollback(s *Snapshot, states []*placementState, sel *selectio
 	}
 	// A work is rolled back if it does not have the restored revision, or still has kept objects.
 	p.writeEverywhere(s, states, sel, s.Current, "aborted", func(w *work.Work) bool { return !w.At(s.Current) || p.trims(s, w) })
+	p.Records.Unrestored = p.rejectedRestorations(s)
 	p.Behind = p.Deferred
 	for i := range p.Writes {
 		cluster := p.Writes[i].Cluster

@@ -59,7 +59,7 @@ func (p *Plan) noteAway(s *Snapshot, sel *selection) {
 			continue
 		}
 		p.recheckAt(s.Now, until)
-		if index, named := sel.first[w.PlacementName()]; named { // The work stays: only a recheck ends the wait (selectionKnown).
+		if index, named := sel.first[w.PlacementName()]; named { // The work stays: only a recheck ends the wait (moving).
 			p.recheckAt(s.Now, s.leftUntil(index, w))
 		}
 		p.Away = append(p.Away, AwayCluster{

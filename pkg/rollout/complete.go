@@ -14,7 +14,7 @@ import (
 //  2. It is complete when at least one cluster has succeeded, and each selected cluster has succeeded or has a tolerated failure. A
 //     deletion that timed out counts as such a failure.
 //  3. Failures are tolerated as long as they halt no placementRef, and do not exceed maxFailures for the selected clusters alone.
-//  4. It is not complete before all selections are known (selectionKnown), nor before the deadline of an unselected cluster whose failure
+//  4. It is not complete before all selections are known (moving), nor before the deadline of an unselected cluster whose failure
 //     could still abort it. A cluster that is away counts as if it were selected, if it has the update revision (away.go).
 //  5. It is stalled when it is not complete, no outcome is awaited, no cluster is next, and at least one cluster is in Failing (plan.go).
 
@@ -68,15 +68,20 @@ func (p *Plan) tolerable() bool {
 	return p.tolerated+p.awayTolerated == 0 || !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.Halted || ref.overSelected })
 }
 
-// selectionKnown reports whether the clusters that the Placement selects are known well enough to complete a rollout. OCM may still be
+// moving returns the clusters that have just left the Placement, and that OCM may be moving to another of its decisions. OCM may still be
 // writing a selection that is empty or has several slices. Such a selection is known only when each work that names the placementRef, and
 // whose cluster no placementRef selects any more, is being deleted or stays because its cluster is away.
-func (ps *placementState) selectionKnown(s *Snapshot) bool {
-	leaves := func(w *work.Work) bool {
-		away, _ := s.away(w.Cluster())
-		return !w.Deleting() && (!away || !s.leftUntil(ps.selection.first[ps.ref.Name], w).IsZero())
+func (ps *placementState) moving(s *Snapshot) (clusters []string) {
+	if !ps.ref.Placement.Empty() && !ps.ref.MayBeWritten() {
+		return nil
 	}
-	return !ps.ref.Placement.Empty() && !ps.ref.MayBeWritten() || !slices.ContainsFunc(ps.leaving, leaves)
+	for _, w := range ps.leaving {
+		away, _ := s.away(w.Cluster())
+		if !w.Deleting() && (!away || !s.leftUntil(ps.selection.first[ps.ref.Name], w).IsZero()) {
+			clusters = append(clusters, w.Cluster())
+		}
+	}
+	return clusters
 }
 
 func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
@@ -88,7 +93,10 @@ func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 	if s.canBeAborted() {
 		o.Undecided = ps.undecided()
 	}
-	o.SelectionKnown = !o.Unknown && ps.ref.Settled() && ps.selectionKnown(s)
+	if !o.Unknown && ps.ref.Settled() {
+		o.Moving = ps.moving(s)
+		o.SelectionKnown = len(o.Moving) == 0
+	}
 	anyWaits := ps.any(func(m *member) bool { return m.phase.name == PhaseWaiting })
 	for _, m := range ps.members {
 		if ps.holds(m, m.phase.awaited, o.Halted) {

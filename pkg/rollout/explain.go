@@ -78,7 +78,7 @@ type Standing struct {
 	Then      Phase
 	// WaitsFor is what the cluster waits for.
 	WaitsFor Wait
-	// Rejection is the API server's answer to a rejected write; empty for any other.
+	// Rejection is the API server's answer to a rejected write, which restores the cluster during an abort; empty for any other.
 	Rejection string
 	// Gate is the type of the success gate that blocks its success or made it fail; empty for none.
 	Gate string
@@ -109,6 +109,8 @@ func Explain(s *Snapshot) []Standing {
 			}
 			if m.rejection != nil {
 				standing.Rejection = m.rejection.Message
+			} else if s.Aborted {
+				standing.Rejection = p.Records.Unrestored[m.cluster].Message
 			}
 			standing.ChangesAt, standing.Then = ps.forecast(s, m)
 			standing.WaitsFor = p.waitsFor(s, ps, &p.Refs[i], m, written[m.cluster])

@@ -1,6 +1,8 @@
 package rollout_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -123,4 +125,29 @@ func TestRejectedAdoption(t *testing.T) {
 	p := decide(rt.Now(minute), rt.Refs(ref), rt.Rejected("c1", 0, minute), rt.Works(rt.Work("c1", rt.Holds("bbb"))))
 	require.Len(t, p.Writes, 1)
 	require.Equal(t, rollout.Adopt, p.Writes[0].Action)
+}
+
+// TestRejectedRestoration: during an abort, the rejections are those of works that are not restored yet. A recorded rejection lasts until
+// its work is restored, because a process that has just started does not know it.
+func TestRejectedRestoration(t *testing.T) {
+	recorded := func(s *rollout.Snapshot) {
+		s.Records.Unrestored = map[string]rollout.Failure{
+			"c1": {Placement: "p1", Since: rt.At(0), Reason: workv1alpha1.FailureRejected, Message: "first"},
+			"c3": {Placement: "p1", Since: rt.At(0), Reason: workv1alpha1.FailureRejected, Message: "first"},
+		}
+	}
+	unanswered := func(s *rollout.Snapshot) {
+		s.Rejected["c4"] = rollout.Rejection{Since: rt.At(0), TriedAt: rt.At(minute), Message: "timeout", Unanswered: true}
+	}
+	s := rt.Snapshot(rt.Now(minute), rt.Rolling("aaa", "bbb"), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2", "c3", "c4"))),
+		rt.Works(failed("c1"), failed("c2"), rt.Work("c3", rt.AtRevision("aaa")), failed("c4")), rt.Rejected("c2", 0, minute), recorded, unanswered)
+	rejections := rollout.Decide(s).Records.Unrestored
+	require.ElementsMatch(t, []string{"c1", "c2"}, slices.Collect(maps.Keys(rejections)))
+	require.Equal(t, "first", rejections["c1"].Message)
+	require.Equal(t, workv1alpha1.FailureRejected, rejections["c2"].Reason)
+	require.Equal(t, "p1", rejections["c2"].Placement)
+	standings := standingsOf(s)
+	require.Equal(t, "first", standings["c1"].Rejection)
+	require.Empty(t, standings["c3"].Rejection)
+	require.Empty(t, standings["c4"].Rejection)
 }

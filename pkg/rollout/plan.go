@@ -91,6 +91,9 @@ type RefOutcome struct {
 	Unknown bool
 	// SelectionKnown is true if the clusters that the Placement selects are known. No rollout completes before that.
 	SelectionKnown bool
+	// Moving are the clusters that have just left the Placement, and that OCM may be moving to another of its decisions. The selection is
+	// known when they have stayed away for MoveWait.
+	Moving []string
 	// Selected is how many clusters the ref owns.
 	Selected int
 	// invalid is how many of them are names that no cluster can have.

@@ -41,6 +41,8 @@ type Records struct {
 	// Rejections are the clusters in flight whose works the API server rejects, at most MaxFailures, by name. Their deadlines run from the
 	// recorded times.
 	Rejections map[string]Failure
+	// Unrestored are the clusters that the API server does not let an abort restore, at most MaxFailures, by name.
+	Unrestored map[string]Failure
 	// Degraded are the clusters that were degraded when their placementRef was halted, at most MaxFailures, by name. They are kept until the
 	// clusters are healthy, so that the halt remains regardless of changes to their works.
 	Degraded map[string]Failure
@@ -162,17 +164,14 @@ func (m *member) failure(s *Snapshot, placement string, unknown bool) (Failure, 
 	return failure, true
 }
 
-// rejectionRecord returns the rejection to record for a member that has not failed. The status holds whole seconds: the time is rounded up,
-// so that no deadline fires too early.
-func (m *member) rejectionRecord(s *Snapshot, placement string) Failure {
-	if record, known := s.Records.Rejections[m.cluster]; known {
-		return record
+// rejectionRecord returns the record of a new rejection. The status holds whole seconds: the time is rounded up, so that no deadline fires
+// too early.
+func rejectionRecord(placement string, since time.Time, message string) Failure {
+	rounded := since.Truncate(time.Second)
+	if rounded.Before(since) {
+		rounded = rounded.Add(time.Second)
 	}
-	since := m.since.Truncate(time.Second)
-	if since.Before(m.since) {
-		since = since.Add(time.Second)
-	}
-	return Failure{Placement: placement, Since: since, Reason: workv1alpha1.FailureRejected, Message: m.rejection.Message}
+	return Failure{Placement: placement, Since: rounded, Reason: workv1alpha1.FailureRejected, Message: message}
 }
 
 // degradedRecord returns the record of a degraded member; false if it is not degraded, or does not halt its placementRef.
@@ -184,7 +183,7 @@ func (m *member) degradedRecord(s *Snapshot, placement string, halted bool) (Fai
 	return record, m.phase.name == PhaseDegraded && (known || halted && m.counted())
 }
 
-// records returns the current facts. During an abort, the facts of the failed rollout are kept.
+// records returns the current facts. During an abort, the facts of the failed rollout are kept, and planRollback adds Unrestored.
 func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 	if s.Aborted {
 		return s.Records
@@ -199,8 +198,10 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 		for _, m := range ps.members {
 			if failure, failed := m.failure(s, ps.ref.Name, ps.selection.anyUnknown); failed {
 				found.addFailure(m.cluster, failure)
+			} else if record, known := s.Records.Rejections[m.cluster]; m.rejection != nil && known {
+				found.Rejections[m.cluster] = record
 			} else if m.rejection != nil {
-				found.Rejections[m.cluster] = m.rejectionRecord(s, ps.ref.Name)
+				found.Rejections[m.cluster] = rejectionRecord(ps.ref.Name, m.since, m.rejection.Message)
 			} else if record, holds := m.degradedRecord(s, ps.ref.Name, p.Refs[i].Halted); holds {
 				found.Degraded[m.cluster] = record
 			}

@@ -16,6 +16,9 @@ type Rejection struct {
 	TriedAt time.Time
 	// Message is the message of the API server.
 	Message string
+	// Unanswered is true if the API server did not reject the writes: during an abort, writes that have failed in another way for long count
+	// as rejected.
+	Unanswered bool
 }
 
 // rejectionOf returns the rejection of a cluster's work, as known to this process or recorded in the ledger.
@@ -66,4 +69,20 @@ func (ps *placementState) describeRejected() string {
 		}
 	}
 	return ""
+}
+
+// rejectedRestorations returns the rejections of the works that an abort restores. A recorded rejection lasts until its work is restored:
+// a process that has just started does not know it.
+func (p *Plan) rejectedRestorations(s *Snapshot) map[string]Failure {
+	found := map[string]Failure{}
+	for i := range p.Writes {
+		w := &p.Writes[i]
+		rejection, known := s.Rejected[w.Cluster]
+		if record, recorded := s.Records.Unrestored[w.Cluster]; recorded {
+			found[w.Cluster] = record
+		} else if known && !rejection.Unanswered {
+			found[w.Cluster] = rejectionRecord(w.Placement, rejection.Since, rejection.Message)
+		}
+	}
+	return bounded(found, s.Records.Unrestored)
 }

@@ -20,6 +20,9 @@ const (
 	unselectedForWritten = 3 * time.Minute
 )
 
+// MoveWait is how long a cluster must have been in no decision of a Placement with several decisions before it counts as removed.
+const MoveWait = unselectedForWritten
+
 // remove deletes the works of clusters that nothing selects, and surplus works. While a Placement is missing or has no decision, nothing
 // is deleted: an empty selection and an unknown selection look the same.
 func (p *Plan) remove(s *Snapshot, sel *selection) {

@@ -22,13 +22,21 @@ func manifestworkApplied(in *Input) metav1.Condition {
 	case in.Stage == Stalled || in.Plan.Stalled:
 		return notApplied(workv1alpha1.ReasonNotAsExpected, join(failing(in.Plan), groups(in), gatesNote(in), unreached(in), awayNote(in)))
 	case in.Plan.Selected() == 0:
-		return notApplied(workv1alpha1.ReasonPlacementDecisionEmpty, join("the placements select no cluster", awayNote(in)))
+		return notApplied(workv1alpha1.ReasonPlacementDecisionEmpty, join(noneSelected(in.Plan), awayNote(in)))
 	case in.Stage == Complete && in.Plan.RolledOut() && !in.TemplatePending:
 		return condition(workv1alpha1.ConditionManifestworkApplied, workv1alpha1.ReasonAsExpected,
 			join(reached(in.Plan)+" up to date", tolerated(in.Plan), gatesNote(in), awayNote(in)), metav1.ConditionTrue)
 	default:
 		return notApplied(workv1alpha1.ReasonProcessing, join(progress(in.Plan), gatesNote(in), unreached(in), awayNote(in), templateWaits(in)))
 	}
+}
+
+// noneSelected returns the message about an object for which no cluster is selected, as far as that is known.
+func noneSelected(plan *rollout.Plan) string {
+	if plan.Unknown() {
+		return "it is not known which clusters the placements select: see the condition " + workv1alpha1.ConditionPlacementVerified
+	}
+	return "the placements select no cluster"
 }
 
 func notApplied(reason, message string) metav1.Condition {

@@ -52,3 +52,40 @@ func TestAgentMessage(t *testing.T) {
 	}}
 	require.Equal(t, "Deployment shop/web: Degraded=True: 0 of 3 replicas", AgentMessage(work))
 }
+
+// A condition rule that the agent can't evaluate is the cause, with its manifest, the remedy and the agent's message.
+func TestAgentMessageOfARuleThatCannotBeEvaluated(t *testing.T) {
+	const syntax = "ERROR: <input>:1:15: Syntax error: no viable alternative at input"
+	work := reports(workv1.WorkApplied, workv1.WorkAvailable)
+	work.Status.Conditions = append(work.Status.Conditions,
+		metav1.Condition{Type: workv1.WorkProgressing, Status: metav1.ConditionFalse, Reason: "Completed", ObservedGeneration: 2})
+	rule := metav1.Condition{
+		Type: workv1.ManifestProgressing, Status: metav1.ConditionFalse, Reason: workv1.ConditionRuleExpressionError, Message: syntax, ObservedGeneration: 2,
+	}
+	work.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{
+		ResourceMeta: workv1.ManifestResourceMeta{Kind: "Deployment", Namespace: "shop", Name: "web"}, Conditions: []metav1.Condition{rule},
+	}}
+	const message = "Deployment shop/web: the agent can't evaluate the condition rule for Progressing; correct the rule in the template: " + syntax
+	require.Equal(t, message, AgentMessage(work))
+	require.Equal(t, message, FailureMessage(work, ""))
+
+	work.Generation = 3
+	require.Equal(t, "the agent has not reported the outcome of this revision", AgentMessage(work), "the rule of another generation")
+}
+
+// A work without a bad condition has what its agent reports: a cluster in a handover has confirmed its revision.
+func TestAgentMessageWithoutABadCondition(t *testing.T) {
+	require.Equal(t, "the agent reports Applied=True, Available=True", AgentMessage(reports(workv1.WorkApplied, workv1.WorkAvailable)))
+	require.Equal(t, "the agent has not reported the outcome of this revision", AgentMessage(reports(workv1.WorkApplied)))
+}
+
+// reports returns a work of generation 2 whose agent reports conditions as True.
+func reports(conditionTypes ...string) *workv1.ManifestWork {
+	work := &workv1.ManifestWork{}
+	work.Generation = 2
+	for _, conditionType := range conditionTypes {
+		work.Status.Conditions = append(work.Status.Conditions,
+			metav1.Condition{Type: conditionType, Status: metav1.ConditionTrue, Reason: "R", ObservedGeneration: 2})
+	}
+	return work
+}

@@ -120,6 +120,10 @@ func awaiting(plan *rollout.Plan) string {
 		switch {
 		case ref.Placement == nil:
 			parts = append(parts, fmt.Sprintf("waiting for Placement %s", ref.Name))
+		case len(ref.Moving) > 0:
+			parts = append(parts, fmt.Sprintf(
+				"waiting for about %s, because Placement %s has just dropped %s: OCM may be moving clusters between its PlacementDecisions",
+				rollout.MoveWait, ref.Name, rollout.Names(ref.Moving)))
 		case !ref.SelectionKnown:
 			parts = append(parts, fmt.Sprintf("waiting for the decisions of Placement %s", ref.Name))
 		case len(ref.Undecided) > 0:

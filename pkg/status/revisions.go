@@ -109,7 +109,7 @@ func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.R
 	}
 	switch {
 	case in.endedBefore(rev): // Its record is not written yet.
-		out.ReachedClusters = ptr.To(max(ptr.Deref(rev.Reached, 0), out.Clusters))
+		out.ReachedClusters = in.Ledger.MostReached(rev.Reached, int(out.Clusters))
 	case rev.Reached != nil:
 		out.ReachedClusters = ptr.To(*rev.Reached)
 	default:
@@ -158,7 +158,7 @@ func (in *Input) endedBefore(rev *revision.Revision) bool {
 	if !in.isUpdate(rev) {
 		return false
 	}
-	return in.Ledger.Complete() && !rev.Ended.Equal(in.Ledger.Ended) || in.Ledger.Abort != nil && rev.Abort == nil
+	return in.Ledger.Complete() && !rev.Ended.Equal(in.Ledger.Ended) || in.Ledger.Abort != nil && (rev.Abort == nil || !rev.Abort.At.Equal(in.Ledger.Abort.At))
 }
 
 func (in *Input) isUpdate(rev *revision.Revision) bool {

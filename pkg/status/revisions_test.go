@@ -197,13 +197,16 @@ func TestAbortOfARevision(t *testing.T) {
 	long := strings.Repeat("a", 250) + strings.Repeat("é", 100)
 	in := listing(status.Aborting, works(failed("c1")), revisionOf("bbb", 2))
 	in.Ledger.Abort = &revision.Abort{At: rt.At(minute), Reason: long}
+	require.Nil(t, build(in).Revisions[0].ReachedClusters, "an earlier release decided it: the number is unknown")
+	in.Ledger.Reached = ptr.To(int32(4))
 	decided := build(in).Revisions
+	require.Equal(t, ptr.To(int32(4)), decided[0].ReachedClusters, "the others have returned")
 	require.Equal(t, rt.At(minute), decided[0].AbortedTime.Time)
 	require.LessOrEqual(t, len(decided[0].AbortReason), 256)
 	require.True(t, utf8.ValidString(decided[0].AbortReason))
 
 	in.Stage = status.Aborted
-	in.History.Revisions[0] = revisionOf("bbb", 2, abortedAt(minute), func(r *revision.Record) { r.Abort.Reason, r.Reached = long, ptr.To(int32(1)) })
+	in.History.Revisions[0] = revisionOf("bbb", 2, abortedAt(minute), func(r *revision.Record) { r.Abort.Reason, r.Reached = long, ptr.To(int32(4)) })
 	require.Equal(t, decided, build(in).Revisions, "that the revision records it changes nothing")
 
 	in.Ledger = &ledger.Ledger{Current: ledger.Named{Hash: "ccc"}, Update: ledger.Named{Hash: "ccc"}}

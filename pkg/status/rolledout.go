@@ -20,7 +20,7 @@ func placementRolledOut(in *Input) metav1.Condition {
 	case in.Stage == Stalled || in.Plan.Stalled:
 		return not(workv1alpha1.ReasonRolloutDegraded, join(failing(in.Plan), groups(in), unreached(in)))
 	case in.Plan.Selected() == 0:
-		return not(workv1alpha1.ReasonProgressing, join("the placements select no cluster", awaiting(in.Plan)))
+		return not(workv1alpha1.ReasonProgressing, join(noneSelected(in.Plan), awaiting(in.Plan)))
 	case in.Stage == Complete && in.Plan.RolledOut() && !in.TemplatePending:
 		return condition(workv1alpha1.ConditionPlacementRolledOut, workv1alpha1.ReasonComplete,
 			join(reached(in.Plan)+" at revision "+in.Snapshot.Update.Name, tolerated(in.Plan), unreached(in)), metav1.ConditionTrue)

@@ -9,6 +9,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
@@ -98,8 +99,9 @@ func Set(conditions *[]metav1.Condition, condition metav1.Condition, generation 
 // maxMessage keeps a message well below the limit of the API server, which is 32 KiB.
 const maxMessage = 4096
 
-// bounded returns a text, cut to a maximum number of bytes. The mark of the cut does not count.
+// bounded returns a text without control characters, cut to a maximum number of bytes. The mark of the cut does not count.
 func bounded(text string, bytes int) string {
+	text = plain.Text(text)
 	if len(text) <= bytes {
 		return text
 	}

@@ -258,6 +258,22 @@ func TestConditions(t *testing.T) {
 				verified: `spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline: "5 minutes" is not a valid deadline: use None, or a duration above zero such as 90s, 10m or 2h`,
 			},
 		},
+		"what is selected is not known": {
+			in:   input(status.RollingOut, rt.Refs(rt.Ref("p1", rt.Missing()), rt.Ref("p2"))),
+			want: [4]string{"PlacementDecisionNotFound False", "PlacementDecisionEmpty False", "NewRevisionCreated True", "Progressing False"},
+			says: map[string]string{
+				applied:   "it is not known which clusters the placements select: see the condition PlacementVerified",
+				rolledOut: "it is not known which clusters the placements select: see the condition PlacementVerified; waiting for Placement p1",
+			},
+		},
+		"a cluster has just left a Placement with several slices": {
+			in:   input(status.RollingOut, p1(rt.Clusters("c1"), rt.Slices(2)), rt.Works(done("c1"), rt.Work("c2", rt.AtRevision("bbb"), rt.WrittenAt(0), rt.Succeeded(0), rt.Unselected(minute)))),
+			want: [4]string{"AsExpected True", "Processing False", "NewRevisionCreated True", "Progressing False"},
+			says: map[string]string{
+				rolledOut: "1 of 1 cluster succeeded; waiting for about 3m0s, because Placement p1 has just dropped 1 cluster (c2): " +
+					"OCM may be moving clusters between its PlacementDecisions",
+			},
+		},
 		"nothing is selected": {
 			in:   input(status.RollingOut, p1()),
 			want: [4]string{"PlacementDecisionEmpty False", "PlacementDecisionEmpty False", "NewRevisionCreated True", "Progressing False"},
@@ -392,4 +408,13 @@ func TestFreeze(t *testing.T) {
 	stored = *wanted.DeepCopy()
 	status.Freeze(&full, &stored)
 	require.Equal(t, stored, full)
+}
+
+// No condition and no event has control characters, wherever its text comes from: an agent, a webhook or a user.
+func TestMessagesAreHarmless(t *testing.T) {
+	const raw, harmless = "frozen by \x1b[31mpolicy\x1b[0m", `frozen by \x1b[31mpolicy\x1b[0m`
+	var conditions []metav1.Condition
+	status.Set(&conditions, metav1.Condition{Type: "Deleting", Message: raw}, 1, metav1.Now())
+	require.Equal(t, harmless, conditions[0].Message)
+	require.Equal(t, harmless, status.EventNote(raw))
 }

@@ -209,7 +209,7 @@ func (a *assessor) unevaluated() *metav1.Condition {
 	manifests := a.work.read().manifests
 	for i := range manifests {
 		condition := a.observed(meta.FindStatusCondition(manifests[i].Conditions, workv1.ManifestProgressing))
-		if condition != nil && condition.Status == metav1.ConditionFalse && condition.Reason == workv1.ConditionRuleExpressionError {
+		if condition != nil && Unevaluated(condition) {
 			return condition
 		}
 	}
@@ -222,7 +222,12 @@ func Decisive(condition *metav1.Condition) bool {
 	case workv1.ManifestDegraded:
 		return condition.Status == metav1.ConditionTrue
 	case workv1.ManifestProgressing:
-		return condition.Status == metav1.ConditionFalse && condition.Reason == workv1.ConditionRuleExpressionError
+		return Unevaluated(condition)
 	}
 	return false
+}
+
+// Unevaluated reports whether a condition is False only because the agent could not evaluate the template's rule for it.
+func Unevaluated(condition *metav1.Condition) bool {
+	return condition.Status == metav1.ConditionFalse && condition.Reason == workv1.ConditionRuleExpressionError
 }

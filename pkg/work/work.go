@@ -96,7 +96,7 @@ func (w *Work) read() *marks {
 	m := &marks{
 		cluster: w.Object.Namespace, generation: w.Object.Generation, createdAt: w.Object.CreationTimestamp.Time,
 		manifests: w.Object.Status.ResourceStatus.Manifests,
-		hash: labels[workv1alpha1.LabelControllerHash], placement: labels[workv1alpha1.LabelPlacement],
+		hash:      labels[workv1alpha1.LabelControllerHash], placement: labels[workv1alpha1.LabelPlacement],
 		kept: annotations[workv1alpha1.AnnotationKeptRevision], isDeleting: !w.Object.DeletionTimestamp.IsZero(),
 		owner: labels[workv1alpha1.LabelReplicaSet], copied: annotations[workv1alpha1.AnnotationCopiedLabels], keptByTools: keptByTools(annotations),
 	}

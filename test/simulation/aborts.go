@@ -30,7 +30,7 @@ func (w *World) checkAborted() error {
 	}
 	known := w.abortedTime
 	w.abortedTime = object.Status.AbortedTime
-	if object.Status.AbortedTime.IsZero() || !known.IsZero() || w.remembered(object.Status.AbortedTime) {
+	if object.Status.AbortedTime.IsZero() || w.remembered(object.Status.AbortedTime) || !known.IsZero() {
 		return nil
 	}
 	for _, rev := range w.Revisions() {

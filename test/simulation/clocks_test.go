@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -113,4 +114,29 @@ func TestHubWithGapsAborts(t *testing.T) {
 	require.GreaterOrEqual(t, s.Object().Status.AbortedTime.Sub(began), 10*time.Minute-2*time.Second)
 	s.quiet()
 	s.everywhere("v1")
+}
+
+// R12: the time of an abort by hand is the hub's, regardless of the user's clock. Otherwise the restoration would seem to end before the
+// abort began, or a retry annotation that is older than the abort would retry it.
+func TestAbortByHandWithAnotherClock(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"ahead": 5 * time.Minute, "behind": -5 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.stable(progressive("p1", 1, "10m", 0, false), "c1", "c2")
+			s.hangs("v2", "c1")
+			s.run(time.Minute)
+			began := s.Clock.Now()
+			given := metav1.NewTime(began.Add(ahead))
+			s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": given}}, true)
+			s.Tell("user: sets status.abortedTime to a time %s %s", ahead.Abs(), name)
+			s.quiet()
+			s.everywhere("v1")
+			abort := s.ledger().Abort
+			require.WithinDuration(t, began, abort.At, 2*time.Second)
+			require.WithinDuration(t, abort.At, abort.Restored, 10*time.Second)
+			require.False(t, abort.Restored.Before(abort.At))
+			require.True(t, s.Object().Status.AbortedTime.Time.Equal(abort.At))
+			require.Equal(t, workv1alpha1.StateAborted, s.Object().Status.State, "the corrected time is no other command")
+		})
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -116,12 +117,16 @@ func TestAbortIsCarriedOutWhileItsAnnotationIsRefused(t *testing.T) {
 			s.settle(2 * time.Minute)
 			s.everywhere("v1")
 			const reason = "1 of 2 clusters failed (c1): not successful within progressDeadline 30s"
-			s.says(workv1alpha1.ConditionProgressing, "was aborted", reason, "ControllerRevision default/web-", "simulated", "confirmed by 2 of 2 clusters")
+			s.says(workv1alpha1.ConditionProgressing, "was aborted", reason, "ControllerRevision default/web-", "simulated",
+				"the request is retried at least every 5 minutes", "confirmed by 2 of 2 clusters")
 			s.idle()
+			require.Equal(t, ptr.To[int32](2), s.Object().Status.Revisions[0].ReachedClusters)
 			permit()
 			s.quiet()
 			s.everywhere("v1")
 			require.NotNil(t, revision.RecordOf(s.Revisions()[1]).Abort)
+			require.Equal(t, ptr.To[int32](2), revision.RecordOf(s.Revisions()[1]).Reached, "as at the time of the decision")
+			require.Equal(t, ptr.To[int32](2), s.Object().Status.Revisions[0].ReachedClusters)
 			s.says(workv1alpha1.ConditionProgressing, "was aborted", reason)
 			require.NotContains(t, s.says(workv1alpha1.ConditionProgressing).Message, "simulated")
 		})

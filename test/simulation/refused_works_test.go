@@ -160,12 +160,17 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.conditions()
 			s.hold("c1 v1", "c2 v2", "c3 v2")
 			s.says(workv1alpha1.ConditionProgressing, "was aborted", "cluster c2", "cluster c3", "1 of 3")
+			rejections := s.Object().Status.Rejections
+			require.Len(s.t, rejections, 1, "a server error is not a rejection")
+			require.Equal(s.t, "c3", rejections[0].Cluster)
+			require.Contains(s.t, rejections[0].Message, "forbidden: simulated")
 			written := s.Object().ResourceVersion
 			s.settle(70 * time.Second)
 			require.Equal(s.t, written, s.Object().ResourceVersion, "what is said already is not said again")
 			permit()
 			s.quiet()
 			s.everywhere("v1")
+			require.Empty(s.t, s.Object().Status.Rejections)
 		},
 		"the hub starts again while a refused cluster stops the rollout": func(s *teller) {
 			s.stable(progressive("p1", 1, "30s", 0, false), "c1", "c2")
@@ -190,6 +195,35 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.quiet()
 		},
 	}, func(s *teller) { s.Check = func(write string) { s.must(s.CheckWrite(write)) } })
+}
+
+// R12, P7: status.rejections lists a cluster that an abort can't restore until its work is written. A restart does not change
+// the entry.
+func TestRejectionInAnAbort(t *testing.T) {
+	s := checkedStory(t)
+	s.stable(all("p1", "30s", true), "c1", "c2", "c3")
+	s.hangs("v2", "c1")
+	s.settle(10 * time.Second)
+	permit := s.refusing("patch work c3/", Denied)
+	s.settle(5 * time.Minute)
+	s.hold("c1 v1", "c2 v1", "c3 v2")
+	rejections := s.Object().Status.Rejections
+	require.Len(t, rejections, 1, s.story())
+	require.Equal(t, "c3", rejections[0].Cluster)
+	s.restarts()
+	check := s.Check
+	s.Check = func(write string) {
+		check(write)
+		require.Equal(t, rejections, s.Object().Status.Rejections, s.story())
+	}
+	s.settle(5 * time.Minute)
+	s.idle()
+	s.Check = check
+	permit()
+	s.quiet()
+	s.everywhere("v1")
+	require.Empty(t, s.Object().Status.Rejections)
+	require.Equal(t, workv1alpha1.StateAborted, s.Object().Status.State)
 }
 
 // faulty makes the writes with some prefixes fail, until the returned function is called.

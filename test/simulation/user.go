@@ -63,10 +63,11 @@ func (w *World) HoldAborted(policy workv1alpha1.AbortedRevisionPolicy) {
 	})
 }
 
-// AbortByHand sets status.abortedTime, as a user does.
+// AbortByHand sets status.abortedTime, as a user does. The hub replaces the time with its own.
 func (w *World) AbortByHand() {
 	now := metav1.NewTime(w.Clock.Now()).Rfc3339Copy()
 	w.remembered(&now)
+	w.abortedTime = &now
 	w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": now}}, true)
 	w.Tell("user: sets status.abortedTime")
 }

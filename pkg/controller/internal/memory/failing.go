@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
 // answer is the API server's first answer to a request that fails. IDs, ports and times in the answers change with each
@@ -20,9 +21,9 @@ type answer struct {
 	words  string
 }
 
-// hear stores the message of an error if its code or reason has changed.
+// hear stores the message of an error if its code or reason has changed. The message may contain the text of any webhook or policy.
 func (a *answer) hear(err error) {
-	heard := answer{words: err.Error()}
+	heard := answer{words: plain.Line(err.Error())}
 	var known apierrors.APIStatus
 	if errors.As(err, &known) {
 		heard.code, heard.reason = known.Status().Code, known.Status().Reason

@@ -167,3 +167,15 @@ func TestSetBack(t *testing.T) {
 	r.m.SetBack(rt.At(2 * time.Minute))
 	require.Equal(t, failing, r.m.failing)
 }
+
+// An answer of the API server may contain the text of any webhook or policy. It enters conditions, events and the ledger on one line, without
+// control characters.
+func TestAnswersAreHarmless(t *testing.T) {
+	const raw, harmless = "frozen by \x1b[31mpolicy\x1b[0m\nForged", `frozen by \x1b[31mpolicy\x1b[0m Forged`
+	r := &tries{}
+	refused, _ := r.see(0, "x", refusedBy(raw), nil)
+	require.Len(t, refused, 1)
+	require.Contains(t, refused[0], harmless)
+	require.Contains(t, r.m.Failures()[0].Message, harmless)
+	require.Contains(t, r.m.Answered("patching", refusedBy(raw)), harmless)
+}
