@@ -93,8 +93,11 @@ func (o *Objects) judged(cluster string) []Fact {
 	}
 	for i := range o.ReplicaSet.Status.Rejections {
 		if rejection := &o.ReplicaSet.Status.Rejections[i]; o.aborted() && rejection.Cluster == cluster {
-			facts = append(facts, Fact{At: rejection.Since.Time, Text: fmt.Sprintf("the API server rejected revision %s: %s",
-				o.number(o.ReplicaSet.Status.UpdateRevision), rejection.Message)})
+			number := o.number(o.ReplicaSet.Status.UpdateRevision)
+			if !rejection.Since.Before(o.ReplicaSet.Status.AbortedTime) { // It is of a write with which the abort restores the cluster.
+				number = CurrentNumber(o)
+			}
+			facts = append(facts, Fact{At: rejection.Since.Time, Text: fmt.Sprintf("the API server rejected revision %s: %s", number, rejection.Message)})
 		}
 	}
 	return facts

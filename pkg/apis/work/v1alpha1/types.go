@@ -288,7 +288,8 @@ type ManifestWorkReplicaSetStatus struct {
 	Failures []ClusterFailure `json:"failures,omitempty"`
 
 	// rejections lists the clusters whose ManifestWork the API server rejects, sorted by name, at most 100. They count as in flight. A
-	// cluster that is still rejected after progressDeadline moves to failures.
+	// cluster that is still rejected after progressDeadline moves to failures. During an abort, the list also has the clusters that the API
+	// server does not let the hub restore.
 	// +listType=map
 	// +listMapKey=cluster
 	// +kubebuilder:validation:MaxItems=100
