@@ -66,9 +66,9 @@ func templateOf(raw []byte) (*workv1.ManifestWorkSpec, error) {
 	return content.Spec.ManifestWorkTemplate, nil
 }
 
-// encoded returns the data of a revision with a template, in the API server's own encoding. The API server rejects a strategic merge patch of
-// the metadata if it would encode the data differently, because data is immutable. The garbage collector sends such a patch when the owner
-// is deleted with --cascade=orphan.
+// encoded returns the data of a revision with a template, in the API server's own encoding. The API server rejects a strategic merge patch
+// to the metadata if it would encode the data differently, because data is immutable. The garbage collector sends such a patch when the
+// owner is deleted with --cascade=orphan.
 func encoded(template *workv1.ManifestWorkSpec) ([]byte, error) {
 	var content data
 	content.Spec.ManifestWorkTemplate = template

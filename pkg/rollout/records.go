@@ -164,9 +164,12 @@ func (m *member) failure(s *Snapshot, placement string, unknown bool) (Failure, 
 	return failure, true
 }
 
-// rejectionRecord returns the record of a new rejection. The status holds whole seconds: the time is rounded up, so that no deadline fires
-// too early.
-func rejectionRecord(placement string, since time.Time, message string) Failure {
+// rejectionRecord returns the recorded rejection of a cluster, or else a new record. The status holds whole seconds: the time is rounded up,
+// so that no deadline fires too early.
+func rejectionRecord(recorded map[string]Failure, cluster, placement string, since time.Time, message string) Failure {
+	if record, known := recorded[cluster]; known {
+		return record
+	}
 	rounded := since.Truncate(time.Second)
 	if rounded.Before(since) {
 		rounded = rounded.Add(time.Second)
@@ -198,10 +201,8 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 		for _, m := range ps.members {
 			if failure, failed := m.failure(s, ps.ref.Name, ps.selection.anyUnknown); failed {
 				found.addFailure(m.cluster, failure)
-			} else if record, known := s.Records.Rejections[m.cluster]; m.rejection != nil && known {
-				found.Rejections[m.cluster] = record
 			} else if m.rejection != nil {
-				found.Rejections[m.cluster] = rejectionRecord(ps.ref.Name, m.since, m.rejection.Message)
+				found.Rejections[m.cluster] = rejectionRecord(s.Records.Rejections, m.cluster, ps.ref.Name, m.since, m.rejection.Message)
 			} else if record, holds := m.degradedRecord(s, ps.ref.Name, p.Refs[i].Halted); holds {
 				found.Degraded[m.cluster] = record
 			}

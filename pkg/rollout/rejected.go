@@ -78,10 +78,8 @@ func (p *Plan) rejectedRestorations(s *Snapshot) map[string]Failure {
 	for i := range p.Writes {
 		w := &p.Writes[i]
 		rejection, known := s.Rejected[w.Cluster]
-		if record, recorded := s.Records.Unrestored[w.Cluster]; recorded {
-			found[w.Cluster] = record
-		} else if known && !rejection.Unanswered {
-			found[w.Cluster] = rejectionRecord(w.Placement, rejection.Since, rejection.Message)
+		if _, recorded := s.Records.Unrestored[w.Cluster]; recorded || known && !rejection.Unanswered {
+			found[w.Cluster] = rejectionRecord(s.Records.Unrestored, w.Cluster, w.Placement, rejection.Since, rejection.Message)
 		}
 	}
 	return bounded(found, s.Records.Unrestored)

@@ -133,7 +133,8 @@ func (d *doctor) version(ctx context.Context) error {
 		return err
 	case record.Data[plan.KeyVersion] != plugin:
 		d.warn("use the plugin of the hub's release",
-			"the hub is %q and this plugin is %q: the CRD and the permissions were checked for the plugin's release", record.Data[plan.KeyVersion], plugin)
+			"the hub is %q and this plugin is %q: the CRD and the permissions were checked for the plugin's release",
+			record.Data[plan.KeyVersion], plugin)
 	default:
 		d.ok("the hub and this plugin are %s", plugin)
 	}

@@ -34,8 +34,8 @@ func says(level Level, format string, args ...any) Headline {
 }
 
 // headline returns the headline of a view whose other fields are set: the problem, or else the next event, or else the progress. While no
-// cluster is sick, the clusters in flight are expected to succeed. unverified is true if the clusters of a Placement are unknown, or if there
-// are none.
+// cluster is sick, the clusters in flight are expected to succeed. unverified is true if the clusters of a Placement are unknown, or if a
+// Placement has no clusters.
 func headline(f *Fleet, unverified bool) Headline {
 	sick := unverified || len(f.Attention) > 0 && f.Attention[0].troubled()
 	switch {

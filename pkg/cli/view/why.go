@@ -97,7 +97,8 @@ func (o *Objects) judged(cluster string) []Fact {
 			if !rejection.Since.Before(o.ReplicaSet.Status.AbortedTime) { // It is of a write with which the abort restores the cluster.
 				number = CurrentNumber(o)
 			}
-			facts = append(facts, Fact{At: rejection.Since.Time, Text: fmt.Sprintf("the API server rejected revision %s: %s", number, rejection.Message)})
+			text := fmt.Sprintf("the API server rejected revision %s: %s", number, rejection.Message)
+			facts = append(facts, Fact{At: rejection.Since.Time, Text: text})
 		}
 	}
 	return facts
