@@ -14,12 +14,12 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/tools"
 )
 
-// defaultClusters is how many managed clusters there are, and the maximum number of whole ones that `up` starts by default.
+// defaultClusters is the number of managed clusters, and the maximum number of whole ones that `up` starts by default.
 const defaultClusters = 3
 
 // options are the flags of demo and up.
 type options struct {
-	// clusters is how many managed clusters there are; all but the first whole ones are light.
+	// clusters is the number of managed clusters; all but the first whole ones are light.
 	clusters, whole int
 	keep            bool
 	workBinary      string

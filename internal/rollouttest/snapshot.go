@@ -142,7 +142,8 @@ func Recorded(placement string, reason workv1alpha1.FailureReason, clusters ...s
 	}
 }
 
-// Rejected records since when the API server has rejected the work of a cluster, and when the write was last tried.
+// Rejected records the time since which the API server has rejected the work of a cluster, and when the write was last
+// tried.
 func Rejected(cluster string, since, triedAt time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		if s.Rejected == nil {

@@ -93,7 +93,7 @@ func findBinary(binary string) (string, error) {
 	return absolute, nil
 }
 
-// Deploy runs the hub as the container of a Deployment, instead of the current process, and returns when it listens.
+// Deploy runs the hub as the container of a Deployment, instead of the current process, and returns once it listens.
 func (w *WorkHub) Deploy(ctx context.Context, hub *controlplane.APIServer, deployment *appsv1.Deployment) error {
 	w.turn.Lock()
 	defer w.turn.Unlock()
@@ -112,7 +112,7 @@ func (w *WorkHub) Deploy(ctx context.Context, hub *controlplane.APIServer, deplo
 	return w.Start(ctx)
 }
 
-// Start runs the hub and returns when it listens.
+// Start runs the hub and returns once it listens.
 func (w *WorkHub) Start(ctx context.Context) error {
 	port, err := process.FreePort()
 	if err != nil {

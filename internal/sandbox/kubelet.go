@@ -28,7 +28,7 @@ type Kubelet struct {
 
 // Workload is a workload that a Kubelet can run: the WorkHub or the WebhookServer.
 type Workload interface {
-	// Deploy runs the workload as the container of a Deployment, instead of the current process, and returns when it is ready.
+	// Deploy runs the workload as the container of a Deployment, instead of the current process, and returns once it is ready.
 	Deploy(ctx context.Context, hub *controlplane.APIServer, deployment *appsv1.Deployment) error
 	// Stop ends the workload. It has no effect if the workload is not running.
 	Stop(ctx context.Context) error

@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/ocm/pkg/work/spoke/conditions"
 )
 
-// lightWorkers is how many ManifestWorks the light agents handle at the same time.
+// lightWorkers is the number of ManifestWorks that the light agents handle at the same time.
 const lightWorkers = 4
 
 // LightAgents simulates the work agents of clusters that have no API server. The part on the hub is real: each cluster has a ManagedCluster

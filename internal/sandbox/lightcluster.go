@@ -33,7 +33,7 @@ type lightObject struct {
 	// generation counts the changes of the object, and changed is the time of the last change.
 	generation int64
 	changed    time.Time
-	// ready is how many replicas were ready before the last change.
+	// ready is the number of replicas that were ready before the last change.
 	ready int32
 	// flaky is true on a cluster where flaky images can't be pulled.
 	flaky bool

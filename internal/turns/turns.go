@@ -73,7 +73,7 @@ func (q *Queue[T]) Get() (task T, over bool) {
 // IsDue reports whether a task is due.
 func (q *Queue[T]) IsDue() bool { return len(q.waiting) > 0 && !q.waiting[0].at.After(q.Clock.Now()) }
 
-// Next returns when the next task is due; zero if there is none.
+// Next returns the time at which the next task is due; zero if there is none.
 func (q *Queue[T]) Next() time.Time {
 	if len(q.waiting) == 0 {
 		return time.Time{}

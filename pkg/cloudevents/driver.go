@@ -133,8 +133,9 @@ func (d *Driver) Start(ctx context.Context) {
 // reconnects are the pauses between attempts to connect. They are short, because an abort may wait for the broker.
 var reconnects = wait.Backoff{Duration: 2 * time.Second, Cap: 30 * time.Second, Steps: 5, Factor: 2, Jitter: 0.5}
 
-// steadyAfter is how long a connection must last before the pauses are reset to the shortest one. All agents report
-// after each connect, and a broker that keeps accepting and closing connections must not cause that every few seconds.
+// steadyAfter is the time for which a connection must last before the pauses are reset to the shortest one. All agents
+// report after each connect, and a broker that keeps accepting and closing connections must not cause that every few
+// seconds.
 const steadyAfter = 2 * time.Minute
 
 // keepConnected connects, receives events, and connects again whenever the transport fails.

@@ -68,7 +68,7 @@ type Options struct {
 	QPS float32
 	// Metrics count events.
 	Metrics Metrics
-	// AgentReturn is how long agents may take to reconnect after an outage of the broker.
+	// AgentReturn is the time that agents may take to reconnect after an outage of the broker.
 	AgentReturn time.Duration
 	// Available reports whether a cluster is available, from a source other than the broker, and whether that source
 	// knows the cluster; nil if there is no such source. It is called only for clusters that do not answer, or that are

@@ -100,10 +100,10 @@ type cluster struct {
 	removals int
 	// heardSince and heardLast are the times when the hub first and last heard from the cluster's agent; zero for never.
 	heardSince, heardLast time.Time
-	// answered is when its agent was last sent the works that it asked for.
+	// answered is the time at which its agent was last sent the works that it asked for.
 	answered time.Time
-	// asked is when its agent was last asked because a work has been in progress for a long time, or because events
-	// were dropped.
+	// asked is the time at which its agent was last asked because a work has been in progress for a long time, or because
+	// events were dropped.
 	asked time.Time
 }
 
@@ -366,8 +366,8 @@ func (s *store) hear(name string) {
 	}
 }
 
-// HeardSince returns when this process first heard from the agent of a cluster; false if it has not. A broker does not
-// keep reports, so a cluster that this process has not heard from may have succeeded long ago.
+// HeardSince returns the time at which this process first heard from the agent of a cluster; false if it has not. A
+// broker does not keep reports, so a cluster that this process has not heard from may have succeeded long ago.
 func (d *Driver) HeardSince(cluster string) (time.Time, bool) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()

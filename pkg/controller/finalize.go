@@ -104,7 +104,7 @@ func (c *Controller) shows(w *workv1.ManifestWork) bool {
 	return labelled || c.OwnerHash
 }
 
-// lostInterval is how often a deletion checks for works without their owner label, as long as any exist.
+// lostInterval is the interval at which a deletion checks for works without their owner label, as long as any exist.
 const lostInterval = 15 * time.Second
 
 // lostWorks returns the works of the object that lost their owner label while a pause, or the absence of a hub, kept the label from being

@@ -20,7 +20,7 @@ type Combined struct {
 	// Kept names the kept objects, in the order of their manifests.
 	Kept []string
 
-	// entries is how many manifestConfigs precede those of the revision.
+	// entries is the number of manifestConfigs that precede those of the revision.
 	entries int
 }
 

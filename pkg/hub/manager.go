@@ -59,7 +59,7 @@ type Manager struct {
 	Version string
 }
 
-// Run starts the controllers whose feature gates are on, and returns when the context ends.
+// Run starts the controllers whose feature gates are on, and returns once the context ends.
 func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.ControllerContext) error {
 	if err := m.Options.Validate(); err != nil {
 		return err

@@ -28,12 +28,12 @@ type Options struct {
 	WorkDriverConfig string
 	// CloudEventsClientID identifies this hub to a CloudEvents driver.
 	CloudEventsClientID string
-	// CloudEventsAgentReturn is how long agents may take to reconnect after an outage of the broker. No deadline
+	// CloudEventsAgentReturn is the time that agents may take to reconnect after an outage of the broker. No deadline
 	// expires in this time.
 	CloudEventsAgentReturn time.Duration
 	// CloudEventsQPS limits how many events are sent to the broker per second; 0 means no limit.
 	CloudEventsQPS float32
-	// SuccessSettle is how long this process must observe a cluster's success before the success counts.
+	// SuccessSettle is the time for which this process must observe a cluster's success before the success counts.
 	SuccessSettle time.Duration
 	// OwnerKeyHash is true if the hub also writes the label and the annotation of ocm#1684.
 	OwnerKeyHash bool

@@ -48,7 +48,7 @@ type Observation struct {
 
 	// Notes is the information that this process noted about the works.
 	Notes Notes
-	// BeginSeen is when this process first saw the beginning of the rollout that the ledger names.
+	// BeginSeen is the time at which this process first saw the beginning of the rollout that the ledger names.
 	BeginSeen time.Time
 	// Answers are the answers to the requests of this pass so far.
 	Answers []Answer

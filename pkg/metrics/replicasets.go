@@ -48,7 +48,7 @@ type Observation struct {
 	Lost int
 	// AwaitingApproval is the number of decision groups that wait for an approval.
 	AwaitingApproval int
-	// Started is when the rollout in progress began; zero for none.
+	// Started is the time at which the rollout in progress began; zero for none.
 	Started time.Time
 	// Problems prevent the hub from processing the object completely. Each is listed once.
 	Problems []Problem

@@ -75,8 +75,8 @@ func GatesOf(s *Snapshot) map[*work.Work][]work.Gate {
 	return gates
 }
 
-// assess returns the state of the work of a member that has the update revision, as its success gates allow. next is when a gate changes
-// that state by itself; zero if no gate does.
+// assess returns the state of the work of a member that has the update revision, as its success gates allow. next is the time at which a
+// gate changes that state by itself; zero if no gate does.
 func (ps *placementState) assess(s *Snapshot, m *member) (found work.Assessment, next time.Time) {
 	found, m.gate, next = work.Gated(m.work, s.Update, ps.gatesOfMember(s, m), s.Now, s.Settle)
 	return found, next

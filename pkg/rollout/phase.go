@@ -172,9 +172,9 @@ type member struct {
 	state    work.State
 
 	phase *phase
-	// since is when the phase began. It is not meaningful for waiting and terminating clusters.
+	// since is the time at which the phase began. It is not meaningful for waiting and terminating clusters.
 	since time.Time
-	// next is when the phase changes or must be checked again; zero for never.
+	// next is the time at which the phase changes or must be checked again; zero for never.
 	next time.Time
 	// gate is the type of the success gate that blocks its success or made it fail; empty for none.
 	gate string
@@ -186,7 +186,8 @@ type member struct {
 	// one more rejection makes the member fail.
 	rejection *Rejection
 	lastTry   bool
-	// retriedAt is when a user retried the cluster; zero if that has not happened since the hub last wrote its work.
+	// retriedAt is the time at which a user retried the cluster; zero if that has not happened since the hub last wrote
+	// its work.
 	retriedAt time.Time
 	// written is true if this plan writes the update revision to it. chosen is true if it is written because its turn has come.
 	written, chosen bool
@@ -293,8 +294,8 @@ func (ps *placementState) updatedPhase(s *Snapshot, m *member) {
 	ps.failFlapping(s, m)
 }
 
-// soakedAt returns when a success has lasted for minSuccessTime. A cluster that never left the revision to which the template returns is
-// not soaked again.
+// soakedAt returns the time at which a success has lasted for minSuccessTime. A cluster that never left the revision to which the template
+// returns is not soaked again.
 func (ps *placementState) soakedAt(s *Snapshot, m *member) time.Time {
 	if s.returns() {
 		if writtenAt, known := m.work.AppliedAt(); known && !writtenAt.After(s.Update.CountsFrom) {

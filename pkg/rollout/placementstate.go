@@ -32,7 +32,8 @@ type placementState struct {
 	uncounted bool
 	// leaving are the works that name the placementRef although it does not own their clusters. Some of them are members.
 	leaving []*work.Work
-	// returning is how many unselected clusters this plan returns to the update revision. Each takes a slot, as it will in later plans.
+	// returning is the number of unselected clusters that this plan returns to the update revision. Each takes a slot, as it will in later
+	// plans.
 	returning int
 	// limit is what members that are not next wait for.
 	limit Wait

@@ -10,9 +10,9 @@ import (
 
 // Rejection is the API server's rejection of the writes of a cluster's work, until a user removes the cause.
 type Rejection struct {
-	// Since is when the API server first rejected a write.
+	// Since is the time at which the API server first rejected a write.
 	Since time.Time
-	// TriedAt is when this process last tried the write; zero if it did not.
+	// TriedAt is the time at which this process last tried the write; zero if it did not.
 	TriedAt time.Time
 	// Message is the message of the API server.
 	Message string

@@ -42,8 +42,8 @@ type Config struct {
 // DefaultBackoff is the delay between two attempts, and between two checks while a version is refused.
 var DefaultBackoff = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 6, Cap: 30 * time.Second}
 
-// stuckAfter is how long each attempt of a write must have failed before the upgrade continues without it: one object
-// must not hold up the rollouts of all other objects.
+// stuckAfter is the time for which each attempt of a write must have failed before the upgrade continues without it:
+// one object must not hold up the rollouts of all other objects.
 const stuckAfter = 2 * time.Minute
 
 // writers is the number of objects that are written at the same time.
@@ -60,7 +60,7 @@ type Runner struct {
 	failing map[types.UID]time.Time
 	// said holds the events that this process has emitted; each is emitted only once.
 	said map[string]bool
-	// told is when the refusal of this version was last reported on all objects; zero for never.
+	// told is the time at which the refusal of this version was last reported on all objects; zero for never.
 	told time.Time
 	// counted counts the snapshots of this process, by result.
 	counted map[metrics.SnapshotResult]int

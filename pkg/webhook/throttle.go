@@ -24,7 +24,7 @@ const (
 	// reviews.
 	smallReviews = 16
 	largeReviews = 2
-	// patience is how long a review waits for its turn. API servers wait 10 seconds for an answer, and retry after an answer with 429.
+	// patience is the time that a review waits for its turn. API servers wait 10 seconds for an answer, and retry after an answer with 429.
 	patience = 4 * time.Second
 )
 

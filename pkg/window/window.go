@@ -129,7 +129,7 @@ func quoted(text string) string {
 // lookahead is the number of days in which each window opens: one week, or two if the clock skips the window.
 const lookahead = 15
 
-// At reports whether the windows are open at a time, and returns when that changes.
+// At reports whether the windows are open at a time, and returns the time at which that changes.
 func (ws Windows) At(now time.Time) (open bool, changes time.Time) {
 	var spans []span
 	for i := range ws {
@@ -181,8 +181,9 @@ func (w *Window) spans(now time.Time) (found []span) {
 	return found
 }
 
-// local returns when a clock in the window's time zone shows the given number of minutes after midnight of a date. If the clock shows this
-// time twice, last selects the second occurrence. If the clock skips it, local returns when the clock is put forward.
+// local returns the time at which a clock in the window's time zone shows the given number of minutes after midnight of a date. If the
+// clock shows this time twice, last selects the second occurrence. If the clock skips it, local returns the time at which the clock is put
+// forward.
 func (w *Window) local(date time.Time, minutes int, last bool) time.Time {
 	shown := date.Add(time.Duration(minutes) * time.Minute) // In UTC.
 	at := func(near time.Time) time.Time {

@@ -22,7 +22,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 )
 
-// leaseSeconds is how often a cluster renews its Lease. OCM marks a cluster as unavailable after 5 times as long.
+// leaseSeconds is the interval at which a cluster renews its Lease. OCM marks a cluster as unavailable after 5 times as
+// long.
 const leaseSeconds = 2
 
 // managedFleet is a fleet of complete clusters with Pods. Its hub runs OCM's placement controller, and the controllers of OCM's

@@ -28,10 +28,11 @@ type agentEnd struct {
 	network *Network
 	cluster string
 	store   *store.AgentInformerWatcherStore
-	// connected is true if there is a connection; back is when the connection returns.
+	// connected is true if there is a connection; back is the time at which the connection returns.
 	connected bool
 	back      time.Time
-	// unsettled is when the agent was last disconnected, was restarted, or began to handle its works differently.
+	// unsettled is the time at which the agent was last disconnected, was restarted, or began to handle its works
+	// differently.
 	unsettled time.Time
 	// applied is the version that the agent last applied, even if it no longer has the work; empty for none.
 	applied string
@@ -172,7 +173,8 @@ func (a *agentEnd) keep(work *workv1.ManifestWork) {
 	}
 }
 
-// runAgents lets every agent that is due report once, and returns when the next one is due; zero if none is.
+// runAgents lets every agent that is due report once, and returns the time at which the next one is due; zero if none
+// is.
 func (n *Network) runAgents() time.Time {
 	var next time.Time
 	for _, cluster := range n.clusters() {
@@ -187,7 +189,7 @@ func (n *Network) runAgents() time.Time {
 	return next
 }
 
-// run processes a work of the agent, and returns when there is more to do.
+// run processes a work of the agent, and returns the time at which there is more to do.
 func (a *agentEnd) run(work *workv1.ManifestWork) time.Time {
 	w := a.network.world
 	outcome := w.outcome(a.cluster, Version(work))

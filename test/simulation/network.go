@@ -24,14 +24,14 @@ type Network struct {
 	agents map[string]*agentEnd
 	// flight are the messages in transit, the next one first.
 	flight []message
-	// back is when the broker returns.
+	// back is the time at which the broker returns.
 	back time.Time
 	// truth is true while a message that corrects a false report is sent. Such a message is not lost (R10 waits for it only for
 	// --success-settle).
 	truth bool
-	// lost is when a message was last lost, by direction and cluster.
+	// lost is the time at which a message was last lost, by direction and cluster.
 	lost map[string]time.Time
-	// agentsDue is when an agent has something to do. moved is true if it may be earlier.
+	// agentsDue is the time at which an agent has something to do. moved is true if it may be earlier.
 	agentsDue time.Time
 	moved     bool
 	// reports counts the reports of agents, and sequence counts their messages.
@@ -139,8 +139,8 @@ func (n *Network) deliver() (acted bool) {
 	return acted
 }
 
-// step performs the tasks that are due, except the passes of the controller. If there are none, it returns when the next one is due; zero
-// for never.
+// step performs the tasks that are due, except the passes of the controller. If there are none, it returns the time at which the next one
+// is due; zero for never.
 func (n *Network) step() (acted bool, next time.Time) {
 	acted = n.hub.turn()
 	for _, cluster := range n.clusters() {
@@ -160,7 +160,7 @@ func (n *Network) step() (acted bool, next time.Time) {
 	return false, n.next()
 }
 
-// next returns when the next event happens by itself.
+// next returns the time at which the next event happens by itself.
 func (n *Network) next() time.Time {
 	times := []time.Time{n.agentsDue, n.hub.next()}
 	if len(n.flight) > 0 {

@@ -192,5 +192,5 @@ func (c liveResource) Get(_ context.Context, name string, _ metav1.GetOptions, _
 	return copied(c.api.Get(c.kind, c.namespace, name))
 }
 
-// restoreInterval is how often the simulation checks whether a new hub has restored its works.
+// restoreInterval is the interval at which the simulation checks whether a new hub has restored its works.
 const restoreInterval = time.Second

@@ -63,7 +63,7 @@ type Process struct {
 	connection *connectivity.Connection
 	trim       cache.TransformFunc
 	seen       int
-	// began is when the process started.
+	// began is the time at which the process started.
 	began time.Time
 	// unread is true if the process may not list ControllerRevisions yet. hidden are the changes of them that it has not seen.
 	unread bool

@@ -48,7 +48,8 @@ func (s *stepped) step(ctx context.Context) bool {
 	return false
 }
 
-// next returns when the next task is due if no event is read before the given time; zero if there is no task.
+// next returns the time at which the next task is due if no event is read before the given time; zero if there is no
+// task.
 func (s *stepped) next(deaf time.Time) (next time.Time) {
 	for i, q := range s.queues {
 		at := q.Next()

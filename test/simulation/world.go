@@ -105,9 +105,9 @@ type World struct {
 	informed *Process
 	// wasOverdue are the clusters that were overdue, and have not succeeded since.
 	wasOverdue map[string]overdueAt
-	// wellAt is when the agent of each cluster last reported a success.
+	// wellAt is the time at which the agent of each cluster last reported a success.
 	wellAt map[string]time.Time
-	// refusedSince holds since when the API server has rejected the writes of a cluster's work.
+	// refusedSince holds the time since which the API server has rejected the writes of a cluster's work.
 	refusedSince map[string]time.Time
 	// refusedIn is the last rollout in which it rejected one.
 	refusedIn map[string]string

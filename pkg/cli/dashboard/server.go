@@ -34,8 +34,8 @@ type Server struct {
 // ErrIdle is the error of Serve if the page was unused for idleEnd.
 var ErrIdle = errors.New("nobody has used the page for 8 hours")
 
-// idleEnd is how long the server runs without a request and without a tab that shows the page. The limit exists because the server has the
-// user's permissions.
+// idleEnd is the time for which the server runs without a request and without a tab that shows the page. The limit exists because the
+// server has the user's permissions.
 const idleEnd = 8 * time.Hour
 
 // The maximum sizes of a request, in bytes. A body has room for the names of 10,000 clusters.

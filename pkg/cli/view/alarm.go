@@ -21,7 +21,7 @@ type Alarm struct {
 	Remedy string `json:"remedy"`
 }
 
-// ObservedWithin is how long a running hub may take to observe a change.
+// ObservedWithin is the time that a running hub may take to observe a change.
 const ObservedWithin = 15 * time.Second
 
 const (
@@ -128,7 +128,7 @@ func seen(set *workv1alpha1.ManifestWorkReplicaSet) bool {
 		slices.ContainsFunc(set.Status.Conditions, func(c metav1.Condition) bool { return c.ObservedGeneration >= set.Generation })
 }
 
-// changedAt returns when the spec was last changed; zero if unknown.
+// changedAt returns the time at which the spec was last changed; zero if unknown.
 func changedAt(set *workv1alpha1.ManifestWorkReplicaSet) (last time.Time) {
 	if set.Generation == 1 {
 		return set.CreationTimestamp.Time

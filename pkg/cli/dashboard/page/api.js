@@ -49,7 +49,7 @@ export function pathOf(namespace, name, ...rest) {
   return ['/api/sets', namespace, name, ...rest].map((part, i) => (i ? encodeURIComponent(part) : part)).join('/');
 }
 
-// every is the polling interval, and late is how long an answer may take, both in milliseconds.
+// every is the polling interval, and late is the time that an answer may take, both in milliseconds.
 const every = 1000;
 const late = 10000;
 
