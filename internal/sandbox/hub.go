@@ -192,7 +192,7 @@ func (w *WorkHub) Process() *process.Process {
 	return w.child
 }
 
-// Stop ends the hub as a rollout of its Deployment would. It has no effect on a hub that is not running.
+// Stop stops the hub as a rollout of its Deployment would. It has no effect on a hub that is not running.
 func (w *WorkHub) Stop(ctx context.Context) error {
 	if child := w.unwanted(); child != nil {
 		return child.Stop(ctx)

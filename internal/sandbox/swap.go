@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// Restart starts the hub again if it ended by itself. Otherwise, it does nothing.
+// Restart starts the hub again if it exited on its own. Otherwise, it does nothing.
 func (w *WorkHub) Restart(ctx context.Context) error {
 	w.turn.Lock()
 	defer w.turn.Unlock()

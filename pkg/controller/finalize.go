@@ -112,7 +112,7 @@ const lostInterval = 15 * time.Second
 func (c *Controller) lostWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
 	unowned, err := c.stores.Works.ByIndex(workcache.Unowned, "")
 	if err != nil {
-		return nil, fmt.Errorf("reading the ManifestWorks without owner label: %w", err)
+		return nil, fmt.Errorf("reading the ManifestWorks without the owner label: %w", err)
 	}
 	var lost []*workv1.ManifestWork
 	for _, cached := range unowned {
@@ -131,8 +131,8 @@ func (c *Controller) lostWorks(ctx context.Context, p *pass) ([]*workv1.Manifest
 	return lost, nil
 }
 
-// hadOwner reports whether a work without owner label belongs to an object: by its name, by the hash of one of the object's revisions, and
-// by the time when the hub wrote it.
+// hadOwner reports whether a work without the owner label belongs to an object: by its name, by the hash of one of the object's revisions,
+// and by the time when the hub wrote it.
 func (c *Controller) hadOwner(object *replicaset.Object, key string, w *workv1.ManifestWork) bool {
 	return work.LostOwner(object, w, func(hash string) bool {
 		if hash == object.Status.UpdateRevision || hash == object.Status.CurrentRevision {
@@ -145,7 +145,7 @@ func (c *Controller) hadOwner(object *replicaset.Object, key string, w *workv1.M
 	})
 }
 
-// maybeAnothers reports whether a work without owner label may belong to another object with the same name and template in another
+// maybeAnothers reports whether a work without the owner label may belong to another object with the same name and template in another
 // namespace, whose Placements select the cluster or may have selected it. The deletion of this object must not delete the other's
 // workloads. Names that are derived from the namespace and the UID belong only to this object.
 func (c *Controller) maybeAnothers(p *pass, w *workv1.ManifestWork) bool {

@@ -198,7 +198,7 @@ func (c *combiner) dropped() []*object {
 		if o.id.name == "" || c.ids[o.id] || c.unowned(o) {
 			continue
 		}
-		c.ids[o.id] = true // The old revision may have it twice.
+		c.ids[o.id] = true // The old revision may contain the same object twice.
 		dropped = append(dropped, o)
 	}
 	return dropped

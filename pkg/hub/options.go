@@ -55,7 +55,7 @@ func NewOptions() *Options {
 // AddFlags registers the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.WorkDriver, "work-driver", o.WorkDriver, "Driver that carries ManifestWorks to the agents: kube, mqtt or grpc.")
-	flags.StringVar(&o.WorkDriverConfig, "work-driver-config", o.WorkDriverConfig, "Path of the configuration of the work driver.")
+	flags.StringVar(&o.WorkDriverConfig, "work-driver-config", o.WorkDriverConfig, "Path to the work driver's configuration file.")
 	flags.StringVar(&o.CloudEventsClientID, "cloudevents-client-id", o.CloudEventsClientID,
 		"Client ID of this hub if works are published with CloudEvents.")
 	flags.DurationVar(&o.CloudEventsAgentReturn, "cloudevents-agent-return", o.CloudEventsAgentReturn,

@@ -105,7 +105,7 @@ func (v *Observation) obeyName(d *Decision) {
 	case named == "":
 		problem = "it was the current one when the field was removed"
 	case rev == nil || rev.Err != nil:
-		problem = "no revision of the history has the hash " + named
+		problem = "no revision in the history has the hash " + named
 	case named == l.Update.Hash:
 		problem = "the rollout of revision " + rev.Object.Name + " is not complete"
 	case l.Complete():

@@ -104,16 +104,16 @@ func newReplicaSets() *replicaSets {
 		stage: desc("stage", "1 for the stage of a ManifestWorkReplicaSet: "+
 			"RollingOut, Stalled, Complete, Aborting, Aborted, Invalid or Deleting.", "stage"),
 		wouldAbort: desc("would_abort", "1 for a ManifestWorkReplicaSet with failureStrategy ReportAbort whose rollout AbortAll would have "+
-			"aborted. The others have no series."),
+			"aborted. Others have no series."),
 		clusters: desc("clusters", "Selected clusters of a ManifestWorkReplicaSet, by state. After an abort: Restoring or Restored.",
 			"state"),
 		revisions: desc("revisions", "Stored revisions of a ManifestWorkReplicaSet."),
 		paused: desc("paused",
-			"1 for a ManifestWorkReplicaSet whose spec.paused is true: no ManifestWork of it is written or deleted. The others have no series."),
+			"1 for a ManifestWorkReplicaSet whose spec.paused is true: none of its ManifestWorks is written or deleted. Others have no series."),
 		lost: desc("clusters_without_work", "Selected clusters that have no ManifestWork during a pause, although their agents report over a "+
-			"broker. If an agent had one and lost it, it removes the objects after a while. The others have no series."),
+			"broker. If an agent had one and lost it, it removes the objects after a while. Objects without such clusters have no series."),
 		approvals: desc("approvals_pending",
-			"Decision groups of a ManifestWorkReplicaSet that wait for an approval. The others have no series."),
+			"Decision groups of a ManifestWorkReplicaSet that wait for an approval. Objects without such groups have no series."),
 		deleting: desc("work_deletion_timestamp_seconds",
 			"Unix time of the earliest deletion among the terminating ManifestWorks. "+
 				"A ManifestWorkReplicaSet without such works has no series."),

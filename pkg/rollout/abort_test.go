@@ -143,7 +143,7 @@ func TestPlanRollback(t *testing.T) {
 func TestGoBackIsOver(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(old("c1"), rt.Work("c2", rt.AtRevision("aaa"), rt.StoredOtherwise("aaa"))))
-	recorded := []string{"Relabel c2: the API server's change of it is recorded"}
+	recorded := []string{"Relabel c2: the API server's changes to it must be recorded"}
 	if !slices.Equal(texts(p), recorded) || p.Behind != 0 || p.Confirmed != 1 || len(p.Accepted) != 1 {
 		t.Errorf("%v behind %d confirmed %d accepted %d", texts(p), p.Behind, p.Confirmed, len(p.Accepted))
 	}

@@ -35,7 +35,7 @@ type placementState struct {
 	// returning is the number of unselected clusters that this plan returns to the update revision. Each takes a slot, as it will in later
 	// plans.
 	returning int
-	// limit is what members that are not next wait for.
+	// limit is the reason why members that are not next wait.
 	limit Wait
 }
 

@@ -26,7 +26,7 @@ type Fleet struct {
 	// Heard maps each cluster to the time at which this process first heard from its agent. It omits clusters whose agents have not reported.
 	// It is nil if works go through the API server, which keeps the reports from before this process began.
 	Heard map[string]time.Time
-	// Unreached names, sorted, the clusters whose agents are available but do not receive the broker's events. No decision depends on it.
+	// Unreached is the sorted list of clusters whose agents are available but do not receive the broker's events. No decision depends on it.
 	Unreached []string
 	// Settle is the time for which this process must have seen a success without interruption before the success counts.
 	Settle time.Duration

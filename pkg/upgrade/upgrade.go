@@ -135,7 +135,7 @@ func (r *Runner) failed(ctx context.Context, err error) bool {
 	if errors.Is(err, errUnavailable) {
 		r.Metrics.Upgrade(metrics.UpgradeUnavailable)
 		note := "the hub cannot record its version: an upgrade takes no snapshots, and a downgrade restores nothing; " +
-			"apply the Role and its binding of this release (deploy/base), or fix the cause of the rejection: " + err.Error()
+			"apply this release's Role and binding (deploy/base), or fix the cause of the rejection: " + err.Error()
 		logger.Info(note)
 		r.event(r.record.reference(), corev1.EventTypeWarning, workv1alpha1.EventSnapshotsUnavailable, "Record", note)
 		return true

@@ -172,7 +172,7 @@ func TestSlowRequestHoldsNoSlot(t *testing.T) {
 		go func() { _, _ = writer.Write([]byte("half")) }()
 		code, text := answered(t, server, body, 100)
 		require.Equal(t, http.StatusBadRequest, code)
-		require.Contains(t, text, "reading the request, send it within 5s")
+		require.Contains(t, text, "reading the request failed: it must be sent within 5s")
 		require.True(t, throttle.small.TryAcquire(smallReviews), "no slot is taken")
 		throttle.small.Release(smallReviews)
 	})

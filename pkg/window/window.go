@@ -75,7 +75,7 @@ func parse(fields []string) (w Window, err error) {
 	w.from, ok = parseMinutes(from)
 	w.to, okTo = parseMinutes(to)
 	if !found || !ok || !okTo || w.from == w.to || w.from == day {
-		return w, fmt.Errorf("%s are not times: use times such as 22:00-05:00, or 00:00-24:00 for the whole day", quoted(times))
+		return w, fmt.Errorf("%s: not a valid time range; use, for example, 22:00-05:00, or 00:00-24:00 for the whole day", quoted(times))
 	}
 	return w, nil
 }
@@ -91,7 +91,7 @@ func parseDays(text string) (days [7]bool, err error) {
 		first, known := weekdays[from]
 		last, knownTo := weekdays[to]
 		if !known || !knownTo {
-			return days, fmt.Errorf("%s are not days: use days such as Mon-Fri or Sat,Sun", quoted(text))
+			return days, fmt.Errorf("%s: not valid days; use, for example, Mon-Fri or Sat,Sun", quoted(text))
 		}
 		for at := first; ; at = (at + 1) % len(days) {
 			days[at] = true

@@ -266,7 +266,7 @@ func (w *World) haveAgent(cluster string) {
 }
 
 // lying reports whether an agent has yet to correct a false report about a work, or corrected it a moment ago. A fault in the network can
-// then make the hub believe the report for longer than --success-settle, for which R10 waits.
+// then make the hub believe the report for longer than --success-settle, the time that R10 waits.
 func (w *World) lying() bool {
 	for _, a := range w.agents {
 		if (a.outcome == Lies || a.outcome == LiesThenHangs) && a.stage > 0 && w.Clock.Since(a.said) < settleTime {

@@ -28,7 +28,7 @@ const (
 type gates struct {
 	// says is indexed by "cluster/version". The version alone stands for all clusters.
 	says map[string]GateSays
-	// shut contains the versions of clusters whose gate was at some time not True, and refuted those whose gate was at some time False.
+	// shut contains the versions of clusters whose gate was ever not True, and refuted those whose gate was ever False.
 	shut, refuted map[string]bool
 	// decides is true if gates affect the rollout, according to the ledger. decided is its value before the last write of the hub.
 	decides, decided bool

@@ -148,7 +148,7 @@ func clusters(count int) string {
 	return fmt.Sprintf("%d clusters", count)
 }
 
-// revisionCount proves how many revisions the hub keeps.
+// revisionCount verifies the number of revisions that the hub keeps.
 func revisionCount(count int) check {
 	return check{fmt.Sprintf("number of revisions that the hub keeps: %d", count), func(f *facts) error {
 		if len(f.revisions) != count {

@@ -23,7 +23,7 @@ type Server struct {
 	hub      Hub
 	readOnly bool
 	now      func() time.Time
-	// token is the token that each request of the page has in a header.
+	// token is the token that each request from the page carries in a header.
 	token    string
 	listener net.Listener
 	rooms    *rooms

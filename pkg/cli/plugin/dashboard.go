@@ -54,6 +54,6 @@ func (o *options) dashboard(ctx context.Context, c *clients, flags *dashboardOpt
 	if err := group.Wait(); !errors.Is(err, dashboard.ErrIdle) {
 		return err
 	}
-	o.notef("The dashboard has ended: %v.\n", dashboard.ErrIdle)
+	o.notef("The dashboard stopped: %v.\n", dashboard.ErrIdle)
 	return nil
 }

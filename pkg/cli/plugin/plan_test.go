@@ -79,7 +79,7 @@ func TestPlanDiffAfterAnAbort(t *testing.T) {
 	require.Equal(t, "\nchanges to the template of revision 1:\nnone\n", diff("v1"))
 }
 
-// A plan requires a name or a file, not both, and a file that can be planned.
+// A plan requires either a name or a file, and the file must be valid.
 func TestPlanRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		"name a ManifestWorkReplicaSet, or a file with -f, but not both": {"plan", "web"},

@@ -86,7 +86,7 @@ type RevisionStatus struct {
 	AbortReason string `json:"abortReason,omitempty"`
 
 	// changeCause is the value that the annotation kubernetes.io/change-cause of this object had when the revision was created, or when the
-	// template returned to it, shortened to 256 bytes. Later changes of the annotation have no effect.
+	// template returned to it, shortened to 256 bytes. Later changes to the annotation have no effect.
 	// +optional
 	ChangeCause string `json:"changeCause,omitempty"`
 

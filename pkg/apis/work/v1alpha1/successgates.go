@@ -22,7 +22,7 @@ type SuccessGate struct {
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])$`
 	ConditionType string `json:"conditionType"`
 
-	// groups lists the decision groups to whose clusters the gate applies, by name, or by index as a string, at most 64. By default, the gate
+	// groups lists up to 64 decision groups, by name or by index as a string. The gate applies to their clusters. By default, the gate
 	// applies to all clusters.
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63

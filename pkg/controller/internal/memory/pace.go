@@ -16,7 +16,7 @@ const (
 
 // Pace limits the number of passes that the events of a large fleet cause. Each agent's report is an event, but one
 // pass processes all of them. After a pass that wrote, the next pass starts immediately, to continue its decisions. The
-// first event after a quiet time also starts a pass immediately.
+// first event after a quiet period also starts a pass immediately.
 type Pace struct {
 	until time.Time
 	// yieldsSince is the time at which a pass began to wait for other objects' aborts; zero if it does not. passed is the

@@ -195,7 +195,7 @@ func TestStripped(t *testing.T) {
 	require.False(t, m.WorkOf("u1").StrippedLately(rt.At(0)))
 }
 
-// A cached work shows a live one if both have the same version.
+// A cached work matches the live one if both have the same version.
 func TestShows(t *testing.T) {
 	m := newWorks()
 	require.True(t, m.Shows(newWork("u1", "7"), newWork("u1", "7")))
