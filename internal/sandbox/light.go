@@ -129,7 +129,7 @@ func (l *LightAgents) run(ctx context.Context) {
 	}
 }
 
-// sync takes the next step of an agent for a ManifestWork. It returns the time until the next check; zero if only a change of the work
+// sync takes the next step of an agent for a ManifestWork. It returns the time until the next check; zero if only a change to the work
 // requires one.
 func (l *LightAgents) sync(ctx context.Context, key cache.ObjectName) (time.Duration, error) {
 	cached, exists, err := l.works.GetByKey(key.String())

@@ -198,7 +198,7 @@ func (d *Driver) Knows(ctx context.Context, expected map[string]int) bool {
 	return len(expected) == 0 || d.knows(ctx, expected)
 }
 
-// Collect collects all future changes of works, as an informer would see them. Each call of changes returns the new
+// Collect collects all future changes to works, as an informer would see them. Each call of changes returns the new
 // changes.
 func (d *Driver) Collect() (changes func() []watch.Event) {
 	w := newCollector()

@@ -98,7 +98,7 @@ type Request struct {
 
 	// Revision is the ControllerRevision to create, or to patch if it has not changed since this process saw it.
 	Revision *appsv1.ControllerRevision
-	// Patch is the change of Revision.
+	// Patch is the change to Revision.
 	Patch Patch
 	// Name is the name of the ControllerRevision that ReadLive reads.
 	Name string
@@ -112,7 +112,7 @@ type Request struct {
 	Event *Event
 }
 
-// Patch is a change of a ControllerRevision.
+// Patch is a change to a ControllerRevision.
 type Patch struct {
 	// Labels are the labels to set.
 	Labels map[string]string

@@ -62,7 +62,7 @@ type API struct {
 	Mutate func(spec map[string]any)
 }
 
-// Event is a change of an object.
+// Event is a change to an object.
 type Event struct {
 	Kind    Kind
 	Object  *unstructured.Unstructured

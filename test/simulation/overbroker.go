@@ -60,14 +60,14 @@ func (b datedBroker) HeardSince(cluster string) (time.Time, bool) {
 	return b.world.shownAt(since), heard
 }
 
-// pull fetches the changes of works that the driver reports.
+// pull fetches the changes to works that the driver reports.
 func (p *Process) pull() {
 	if p.driver != nil && !p.restoring {
 		p.changes = append(p.changes, p.driver.changes()...)
 	}
 }
 
-// seeWork shows a change of a work to the cache.
+// seeWork shows a change to a work to the cache.
 func (p *Process) seeWork(event watch.Event) {
 	work := event.Object.(*workv1.ManifestWork)
 	if event.Type == watch.Deleted {

@@ -17,7 +17,7 @@ type stepped struct {
 	*cloudevents.Driver
 	// queues are the queues of the driver. The first one has the events to read.
 	queues []*turns.Queue[cloudevents.Task]
-	// changes returns the changes of works since it was last called, as an informer would see them.
+	// changes returns the changes to works since it was last called, as an informer would see them.
 	changes func() []watch.Event
 }
 

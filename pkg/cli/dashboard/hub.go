@@ -55,7 +55,7 @@ type Action struct {
 // Preview describes the writes of an action.
 type Preview struct {
 	view.Effect
-	// Diff is the change of the template, with masked Secrets; empty if the template does not change.
+	// Diff is the change to the template, with masked Secrets; empty if the template does not change.
 	Diff string `json:"diff,omitempty"`
 	// Generation is the generation of the object whose template an undo replaces.
 	Generation int64 `json:"generation,omitempty"`

@@ -37,7 +37,7 @@ func TestPrintAhead(t *testing.T) {
 	require.NotContains(t, out.String(), "c12\n")
 }
 
-// A default that the API server sets is not a change of the file.
+// A default that the API server sets is not a change to the file.
 func TestPlanDiffKnowsDefaults(t *testing.T) {
 	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "uid"}}
 	set.Spec.ManifestWorkTemplate.ManifestConfigs = []workv1.ManifestConfigOption{{

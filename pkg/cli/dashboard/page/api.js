@@ -53,7 +53,8 @@ export function pathOf(namespace, name, ...rest) {
 const every = 1000;
 const late = 10000;
 
-// follow reports the changes of a path until the signal aborts. The server sends the state only if it has changed. A hidden tab sends no requests.
+// follow reports the changes to a path until the signal aborts. The server sends the state only if it has changed. A hidden tab sends no
+// requests.
 export async function follow(path, signal, on) {
   let seen = '';
   while (!signal.aborted) {
