@@ -65,10 +65,10 @@ func (k *Kubelet) WaitRunning(ctx context.Context) error {
 	}
 }
 
-// Done is closed when the kubelet has ended, after Stop or because it could not run the Deployment.
+// Done is closed when the kubelet has stopped, after Stop or because it could not run the Deployment.
 func (k *Kubelet) Done() <-chan struct{} { return k.done }
 
-// Err returns the reason why the kubelet ended by itself, after Done is closed.
+// Err returns the reason why the kubelet exited on its own, after Done is closed.
 func (k *Kubelet) Err() error {
 	<-k.done
 	return k.err

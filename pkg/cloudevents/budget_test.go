@@ -80,7 +80,7 @@ func TestMadeUpConditionTypes(t *testing.T) {
 	t.Logf("%d reports took %s and %d bytes; another cluster's work was waited for up to %s", reports, took, spent, waited)
 	require.Less(t, took, patience)
 	require.Less(t, spent, uint64(bytes))
-	require.Less(t, waited, patience/4, "nobody waits for the merge")
+	require.Less(t, waited, patience/4, "nothing waits for the merge")
 	kept := s.get(workUID("c1", "web"))
 	require.LessOrEqual(t, len(kept.Status.Conditions), len(readConditions)+maxOtherConditions)
 	require.Contains(t, conditionTypes(kept), workv1.WorkApplied)

@@ -159,7 +159,7 @@ func (c *Controller) maybeAnothers(p *pass, w *workv1.ManifestWork) bool {
 }
 
 // maySelect reports whether an object has the Placement that a work names, and its Placements select the work's cluster. They may have
-// selected it earlier if the object is paused, because it deletes no work then. They may select it if their decisions are not known.
+// selected it earlier if the object is paused, because it does not delete works then. They may select it if their decisions are not known.
 func (c *Controller) maySelect(object *replicaset.Object, w *workv1.ManifestWork) bool {
 	specs := object.Spec.PlacementRefs
 	if !slices.ContainsFunc(specs, func(ref workv1alpha1.LocalPlacementReference) bool {

@@ -141,7 +141,7 @@ func (c *Combined) Trim() *workv1.ManifestWorkSpec {
 const (
 	OrphansPrevent = "deleteOption.propagationPolicy of the new revision is Orphan, and an object that is kept under Orphan would never be " +
 		"deleted"
-	CompletionPrevents = "the new revision has a condition rule for Complete, and agents apply no new spec of a completed work"
+	CompletionPrevents = "the new revision has a condition rule for Complete, and agents do not apply a new spec of a completed work"
 )
 
 // Prevented returns why no object can be kept in addition to a spec; empty if objects can be kept.

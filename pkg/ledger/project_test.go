@@ -88,7 +88,7 @@ func TestFromStatus(t *testing.T) {
 	require.Zero(t, found.Seq)
 	require.Equal(t, []Named{{Hash: "b"}, {Hash: "a"}}, []Named{found.Update, found.Current})
 	require.Equal(t, &revision.Abort{At: at(1), By: "alice", Said: "leaks memory", Reason: "leaks memory"}, found.Abort)
-	require.Equal(t, l.Troubles[:3], found.Troubles, "nobody can see who was tried again")
+	require.Equal(t, l.Troubles[:3], found.Troubles, "the status does not show which cluster was retried")
 	require.Equal(t, l.Halted, found.Halted)
 	require.Equal(t, l.Counted, found.Counted)
 	require.Equal(t, l.Collisions, found.Collisions)

@@ -140,7 +140,7 @@ func (v *Observation) withBeginning(l *ledger.Ledger, rev *work.Revision) *work.
 }
 
 // unansweredFor is the time for which a write without an answer counts as possibly successful. After this time, a cluster whose writes keep
-// failing delays no other cluster.
+// failing does not delay other clusters.
 const unansweredFor = 30 * time.Second
 
 // unanswered returns the clusters whose writes for a target failed recently without a rejection: these writes may have succeeded (P4).

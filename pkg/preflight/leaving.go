@@ -317,7 +317,7 @@ func ignoredFields(_ *view, o *owner) (findings []Finding) {
 		"a template whose rollout was aborted is rolled out again", "keep that template out of Git")
 	ignored(spec.SkipsUnavailable(), "unavailableClusters", "a rollout waits for unavailable clusters",
 		"let their Placement drop unavailable clusters")
-	ignored(spec.ListsGroups(), "groups", "a rollout does not begin with these groups, and waits for no approval or bakeTime",
+	ignored(spec.ListsGroups(), "groups", "a rollout does not begin with these groups, and does not wait for approvals or a bakeTime",
 		"pause, and roll out by hand, one Placement at a time")
 	gates := slices.ContainsFunc(spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
 		return len(ref.RolloutStrategy.SuccessGates) > 0

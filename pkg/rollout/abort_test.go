@@ -157,7 +157,7 @@ func TestConfirmed(t *testing.T) {
 	if p.Confirmed != 1 || p.Recheck != 2*second {
 		t.Errorf("confirmed %d, again after %s", p.Confirmed, p.Recheck)
 	}
-	// A restarted hub emits no events about an abort that all clusters had already confirmed.
+	// A restarted hub does not emit events about an abort that all clusters had already confirmed.
 	p = decide(rt.Now(10*minute), rt.Settle(3*second), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(old("c1", rt.JustSeenSucceeding()), old("c2", rt.JustSeenSucceeding())), func(s *rollout.Snapshot) { s.Restored = true })
 	if p.Confirmed != 2 || p.Recheck != 0 {

@@ -207,7 +207,7 @@ func (m *member) startable() bool { return m.phase.startable && !m.written }
 func (m *member) failed() bool { return m.phase.fails }
 
 // writtenAgain reports whether a member that was started gets the update revision again: the API server rejects the write, or the member
-// failed and its work has changed since. This starts no further cluster, so neither a halt nor the order of groups prevents it.
+// failed and its work has changed since. This does not start further clusters, so neither a halt nor the order of groups prevents it.
 func (m *member) writtenAgain() bool {
 	return !m.written && (m.rejection != nil && !m.failed() || m.phase == failedChanged || m.phase == degradedChanged)
 }

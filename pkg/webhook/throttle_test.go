@@ -163,7 +163,7 @@ func TestRequestsHaveASize(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, answer.Code, "whatever length it announces")
 }
 
-// TestSlowRequestHoldsNoSlot: a client that sends half of a request delays no other client for long.
+// TestSlowRequestHoldsNoSlot: a client that sends half of a request does not delay other clients for long.
 func TestSlowRequestHoldsNoSlot(t *testing.T) {
 	throttle := newTestThrottle(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	served(t, throttle, 50*time.Millisecond, func(t *testing.T, server *httptest.Server) {

@@ -173,8 +173,8 @@ func (w *Work) AppliedAt() (time.Time, bool) {
 
 // At reports whether the work, which may be nil, is at a revision: it has the hash and the time, and its spec is that of the template,
 // possibly with kept objects. An edited work is not at the revision. A work that has run to completion since it was written is at its
-// revision, even if the API server stored it differently. Its agent applies no other spec, and another write would only hide which spec it
-// completed.
+// revision, even if the API server stored it differently. Its agent does not apply another spec, and another write would only hide which
+// spec it completed.
 func (w *Work) At(rev *Revision) bool {
 	if w == nil || rev == nil || w.Hash() != rev.Hash {
 		return false

@@ -108,7 +108,7 @@ func convert(object *unstructured.Unstructured, typed any) {
 	}
 }
 
-// checkUnchanged checks that nobody changed an object after it was stored. Readers share the stored objects.
+// checkUnchanged checks that no object was changed after it was stored. Readers share the stored objects.
 func (a *API) checkUnchanged() error {
 	for object, known := range a.typed {
 		now := reflect.New(reflect.TypeOf(known).Elem()).Interface()

@@ -58,7 +58,7 @@ func (w *World) gateSays(work *workv1.ManifestWork) GateSays {
 	return w.gates.says["/"+Version(work)]
 }
 
-// setGates sets the conditions of the success gates on all works. Over a broker, nobody can.
+// setGates sets the conditions of the success gates on all works. Over a broker, nothing can.
 func (w *World) setGates() {
 	if w.gates.says == nil || w.Network != nil {
 		return

@@ -30,7 +30,7 @@ func TestStoriesOfGates(t *testing.T) {
 }
 
 // TestSuccessGate: the rollout waits for the gate of each cluster, even if the hub stops after each of its writes in turn. A cluster whose
-// gate never becomes True fails at its deadline. Restores and repairs wait for no gate.
+// gate never becomes True fails at its deadline. Restores and repairs do not wait for gates.
 func TestSuccessGate(t *testing.T) {
 	for write := range 8 {
 		s := checkedStory(t)

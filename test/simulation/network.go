@@ -244,7 +244,7 @@ func (n *Network) CutAgent(cluster string, during time.Duration) {
 	n.agent(cluster).lose(during)
 }
 
-// Deafen makes the hub read no messages for a time.
+// Deafen makes the hub stop reading messages for a time.
 func (n *Network) Deafen(during time.Duration) {
 	if n.world.lying() {
 		return

@@ -19,7 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
-// connect gives a process a driver that carries works over a broker. The process makes no pass until the works are restored.
+// connect gives a process a driver that carries works over a broker. The process does not make a pass until the works are restored.
 func (p *Process) connect(n *Network) {
 	p.owners = cloudevents.NewCaches()
 	p.owners.ReplicaSets, p.owners.Placements, p.owners.Decisions = p.stores.ReplicaSets, p.stores.Placements, p.stores.Decisions

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 )
 
-// stepped is a driver without goroutines and timers: the simulation decides what happens next. So it plays brokers that lose, duplicate,
+// stepped is a driver without goroutines or timers: the simulation decides what happens next. So it plays brokers that lose, duplicate,
 // reorder and delay events, and can repeat what it played.
 type stepped struct {
 	*cloudevents.Driver

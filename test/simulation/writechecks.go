@@ -179,7 +179,7 @@ func (w *World) checkStarted(name string) error {
 	if w.returnsHere(owner, started, before) {
 		return nil
 	}
-	// A retry that changes only the start of a deadline waits for no Placement.
+	// A retry that changes only the start of a deadline does not wait for Placements.
 	if unknown := w.unknownPlacement(owner); unknown != "" && !strings.HasPrefix(before, has) {
 		return fmt.Errorf("%s is started while the clusters of placement %s are unknown", name, unknown)
 	}

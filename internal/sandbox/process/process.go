@@ -86,10 +86,10 @@ func (g *Group) forget(gone *Process) {
 // PID returns the process ID of the child.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done is closed when the child has ended, for any reason.
+// Done is closed when the child has exited, for any reason.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Exited reports whether the child has ended. If it has, the error shows the end of its log.
+// Exited reports whether the child has exited. If it has, the error shows the end of its log.
 func (p *Process) Exited() (bool, error) {
 	select {
 	case <-p.done:

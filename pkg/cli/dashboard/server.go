@@ -32,7 +32,7 @@ type Server struct {
 }
 
 // ErrIdle is the error of Serve if the page was unused for idleEnd.
-var ErrIdle = errors.New("nobody has used the page for 8 hours")
+var ErrIdle = errors.New("the page has not been used for 8 hours")
 
 // idleEnd is the time for which the server runs without a request and without a tab that shows the page. The limit exists because the
 // server has the user's permissions.

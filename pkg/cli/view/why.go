@@ -203,7 +203,7 @@ var waits = map[rollout.Wait]string{
 	rollout.WaitDeletion:    "the deletion of its ManifestWork by the agent",
 	rollout.WaitPlacement:   "a Placement that is missing, or whose decisions are missing or being written",
 	rollout.WaitStrategy:    "a fix for the invalid rollout strategy of its placementRef",
-	rollout.WaitHalt:        "clusters to recover: too many have failed or may fail, so the hub starts no other clusters",
+	rollout.WaitHalt:        "clusters to recover: too many have failed or may fail, so the hub does not start other clusters",
 	rollout.WaitRollback:    "the abort, which is about to begin",
 	rollout.WaitResume:      "the end of the pause",
 	rollout.WaitSuccessGate: "a success gate: a condition of its ManifestWork is not True",

@@ -285,7 +285,7 @@ func TestRatchetTellsOldFromNew(t *testing.T) {
 	}
 }
 
-// TestLongNamesAreAllowed: the webhook of a hub with --owner-key-hash rejects no long names.
+// TestLongNamesAreAllowed: the webhook of a hub with --owner-key-hash does not reject long names.
 func TestLongNamesAreAllowed(t *testing.T) {
 	within := limit
 	require.Len(t, ReplicaSet(nil, build(t, longName("n")), within).Errors, 1)

@@ -52,7 +52,7 @@ func TestSurprises(t *testing.T) {
 			[]edit{
 				set("spec.pruneStrategy", "WhenAvailable"), set(rules+".0.conditionRules.0.condition", "Complete"), set("spec.placementRefs.0.rolloutStrategy.failureStrategy", ""),
 			},
-			[]string{"spec.pruneStrategy: WhenAvailable keeps nothing: the new revision has a condition rule for Complete, and agents apply no new spec of a completed work"},
+			[]string{"spec.pruneStrategy: WhenAvailable keeps nothing: the new revision has a condition rule for Complete, and agents do not apply a new spec of a completed work"},
 		},
 		"WhenAvailable":                         {[]edit{set("spec.pruneStrategy", "WhenAvailable")}, nil},
 		"Immediate, and everything is orphaned": {[]edit{set("spec.manifestWorkTemplate.deleteOption", "{propagationPolicy: Orphan}")}, nil},
