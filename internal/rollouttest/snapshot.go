@@ -121,7 +121,7 @@ func Works(works ...work.Work) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Works = append(s.Works, works...) }
 }
 
-// Older are further revisions of the history.
+// Older are further revisions in the history.
 func Older(hashes ...string) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		for _, hash := range hashes {

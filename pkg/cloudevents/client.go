@@ -179,7 +179,7 @@ func (c *client) Get(ctx context.Context, name string, _ metav1.GetOptions) (*wo
 		return nil, refusal(name, err)
 	}
 	if err := c.driver.readOut(ctx, c.namespace, c.uid(name)); err != nil {
-		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("reports of agents are not yet processed: %v", err))
+		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("reports from agents are not yet processed: %v", err))
 	}
 	found := c.driver.store.get(c.uid(name))
 	if found == nil {

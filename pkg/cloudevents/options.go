@@ -25,11 +25,11 @@ type Connection interface {
 
 // Metrics count events.
 type Metrics interface {
-	// EventRefused counts an event of an agent that was dropped.
+	// EventRefused counts an event from an agent that was dropped.
 	EventRefused(reason string)
 	// EventSent counts an event that was sent, by its action.
 	EventSent(action string)
-	// EventReceived counts an accepted event of an agent, by its kind.
+	// EventReceived counts an accepted event from an agent, by its kind.
 	EventReceived(kind string)
 	// Connected records whether the broker is connected.
 	Connected(yes bool)

@@ -245,7 +245,7 @@ func (s *store) nextGeneration(name string, atLeast int64) int64 {
 	return c.given
 }
 
-// put stores a write of this hub, and assigns its version. The status belongs to the agent, so put keeps a report that
+// put stores a write by this hub, and assigns its version. The status belongs to the agent, so put keeps a report that
 // arrived in the meantime.
 func (s *store) put(work *workv1.ManifestWork) *workv1.ManifestWork {
 	content := s.contents.contentOf(&work.Spec)

@@ -71,7 +71,7 @@ type Config struct {
 	History func() History
 	// Connection records when the connection to the API server began.
 	Connection *connectivity.Connection
-	// Broker carries the works to the agents; nil if they go through the API server. An event of a broker always holds
+	// Broker carries the works to the agents; nil if they go through the API server. An event from a broker always holds
 	// a whole ManifestWork, never a patch. Deleting a ManifestWork increments its generation in the API server, but not
 	// over a broker.
 	Broker Broker

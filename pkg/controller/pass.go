@@ -191,7 +191,7 @@ type done struct {
 	answer *replicaset.Object
 	// problems are for the conditions. Each names its object and the remedy.
 	problems []string
-	// failing are the failed requests of this pass that the conditions name, except writes of works.
+	// failing are the failed requests from this pass that the conditions name, except writes of works.
 	failing []string
 	errs    []error
 	// recheck is the time until the next pass is due; zero for never.

@@ -69,7 +69,7 @@ func TestProject(t *testing.T) {
 	require.ErrorContains(t, l.Project(again), "encoding the ledger")
 }
 
-// A message of an agent or of the API server is one line of bounded length, with visible control characters.
+// A message from an agent or the API server is one line of bounded length, with visible control characters.
 func TestQuoted(t *testing.T) {
 	require.Equal(t, `a b\x1b c`, Quoted("a\n\tb\x1b c\n"))
 	long := Quoted(strings.Repeat("é", 300))

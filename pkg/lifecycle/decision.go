@@ -18,7 +18,7 @@ type Decision struct {
 	// End is why the pass ends before a rollout is planned; empty if it does not. Why is the reason for logs and tests.
 	End Reason
 	Why string
-	// Failed is the failed request that ends the pass, and Problem is the problem of an invalid spec for the conditions.
+	// Failed is the failed request that ends the pass, and Problem is the problem with an invalid spec for the conditions.
 	Failed  *Answer
 	Problem Problem
 

@@ -23,7 +23,7 @@ type Notes struct {
 type Failure struct {
 	// Cluster is the cluster of the work, and Target is the intended result.
 	Cluster, Target string
-	// Message is the answer of the API server.
+	// Message is the answer from the API server.
 	Message string
 	// Since is the time at which the write first failed. RefusedSince is the time at which the API server first rejected the write; zero if it
 	// did not reject the write.

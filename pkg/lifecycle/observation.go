@@ -50,7 +50,7 @@ type Observation struct {
 	Notes Notes
 	// BeginSeen is the time at which this process first saw the beginning of the rollout that the ledger names.
 	BeginSeen time.Time
-	// Answers are the answers to the requests of this pass so far.
+	// Answers are the answers to the requests from this pass so far.
 	Answers []Answer
 }
 

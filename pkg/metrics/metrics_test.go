@@ -122,7 +122,7 @@ mwrs_clock_ahead_seconds -90
 # HELP mwrs_broker_disconnected [ALPHA] 1 while ManifestWorks travel over a broker and this process has no connection to it: nothing is written, and no deadline fires.
 # TYPE mwrs_broker_disconnected gauge
 mwrs_broker_disconnected 1
-# HELP mwrs_broker_reports_unread [ALPHA] Reports of agents that were received over a broker and are not processed yet.
+# HELP mwrs_broker_reports_unread [ALPHA] Reports from agents that were received over a broker and are not processed yet.
 # TYPE mwrs_broker_reports_unread gauge
 mwrs_broker_reports_unread 7
 `), "mwrs_controller_running", "mwrs_clock_ahead_seconds", "mwrs_broker_disconnected", "mwrs_broker_reports_unread"))
@@ -211,7 +211,7 @@ func TestRolloutsInProgressHaveSeries(t *testing.T) {
 # HELP mwrs_rollout_start_timestamp_seconds [ALPHA] Unix time at which the rollout in progress began. A ManifestWorkReplicaSet without one has no series.
 # TYPE mwrs_rollout_start_timestamp_seconds gauge
 mwrs_rollout_start_timestamp_seconds{mwrs_namespace="default",name="web"} 1000
-# HELP mwrs_problem [ALPHA] 1 for a problem of a ManifestWorkReplicaSet that an administrator must solve: OlderCRD or HistoryUnavailable. Other problems have no series.
+# HELP mwrs_problem [ALPHA] 1 for a problem with a ManifestWorkReplicaSet that an administrator must solve: OlderCRD or HistoryUnavailable. Other problems have no series.
 # TYPE mwrs_problem gauge
 mwrs_problem{mwrs_namespace="default",name="web",problem="OlderCRD"} 1
 `), "mwrs_rollout_start_timestamp_seconds", "mwrs_problem"))

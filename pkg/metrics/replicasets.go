@@ -119,7 +119,7 @@ func newReplicaSets() *replicaSets {
 				"A ManifestWorkReplicaSet without such works has no series."),
 		started: desc("rollout_start_timestamp_seconds",
 			"Unix time at which the rollout in progress began. A ManifestWorkReplicaSet without one has no series."),
-		problem: desc("problem", "1 for a problem of a ManifestWorkReplicaSet that an administrator must solve: "+
+		problem: desc("problem", "1 for a problem with a ManifestWorkReplicaSet that an administrator must solve: "+
 			"OlderCRD or HistoryUnavailable. Other problems have no series.", "problem"),
 		placement: desc("placement_clusters", "Clusters of a placementRef: Selected, Updated or Failing.",
 			"placement", "state"),

@@ -121,7 +121,7 @@ func Explain(s *Snapshot) []Standing {
 
 // forecast returns the time at which the phase of a member changes by itself, and the next phase.
 func (ps *placementState) forecast(s *Snapshot, m *member) (time.Time, Phase) {
-	if !m.next.After(s.Now) || m.phase == agentUnknown { // Only a report of its agent changes this phase.
+	if !m.next.After(s.Now) || m.phase == agentUnknown { // Only a report from its agent changes this phase.
 		return time.Time{}, ""
 	}
 	changed := member{phase: waiting, cluster: m.cluster, group: m.group, work: m.work, owned: m.owned}

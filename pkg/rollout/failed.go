@@ -161,7 +161,7 @@ func (m *member) doubtFailure(s *Snapshot) {
 	}
 }
 
-// nameUnknownAgent records a selected cluster whose agent does not answer the writes of this process.
+// nameUnknownAgent records a selected cluster whose agent does not answer the writes by this process.
 func (p *Plan) nameUnknownAgent(s *Snapshot, m *member) {
 	if m.work == nil || m.work.Deleting() || s.heardAgent(m.cluster) {
 		return

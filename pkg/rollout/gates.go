@@ -28,7 +28,7 @@ func (ps *placementState) gatesOf(s *Snapshot) (gates [][]work.Gate, err error) 
 		return nil, nil
 	}
 	if i := ps.impossibleGate(s); i >= 0 {
-		err = fmt.Errorf("%s.rolloutStrategy.successGates[%d].conditionType: no condition rule of the template sets %s, and over a broker "+
+		err = fmt.Errorf("%s.rolloutStrategy.successGates[%d].conditionType: no condition rule in the template sets %s, and over a broker "+
 			"nothing else can set it: add the rule, or use mode Report", ps.ref.Field, i, ps.strategy.Gates[i].ConditionType)
 	}
 	gates = make([][]work.Gate, len(ps.groups))

@@ -222,7 +222,7 @@ func (m *member) unlabelled() bool {
 	return !m.atUpdate && m.work != nil && m.writable() && m.work.Hash() == "" && m.phase != completed
 }
 
-// mayBeInFlight reports whether a member may already be in flight with an unknown outcome. That is the case if a write of this process had
+// mayBeInFlight reports whether a member may already be in flight with an unknown outcome. That is the case if a write by this process had
 // no answer, or if a previous hub may have written to it: there is no work, and the agent has not reported. It is also the case if it has
 // the update revision in another form, with kept objects. Such a member is started first (P4).
 func (m *member) mayBeInFlight(s *Snapshot) bool {

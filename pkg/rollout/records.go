@@ -28,7 +28,7 @@ type Failure struct {
 	Since time.Time
 	// Reason is why it failed or was rejected.
 	Reason workv1alpha1.FailureReason
-	// Message is the message of the agent or the API server; empty if unknown.
+	// Message is the message from the agent or the API server; empty if unknown.
 	Message string
 	// Gate is the type of the success gate that made it fail; empty if it failed for another reason, or if the failure is recorded.
 	Gate string

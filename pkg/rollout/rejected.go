@@ -14,7 +14,7 @@ type Rejection struct {
 	Since time.Time
 	// TriedAt is the time at which this process last tried the write; zero if it did not.
 	TriedAt time.Time
-	// Message is the message of the API server.
+	// Message is the message from the API server.
 	Message string
 }
 

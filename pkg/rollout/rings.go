@@ -10,7 +10,7 @@ import (
 
 // The order of the decision groups in rolloutStrategy.groups (R47):
 //
-//  1. The entries of the list begin one after the other, and the other clusters follow. An entry passes, and the next entry may begin,
+//  1. The entries in the list begin one after the other, and the other clusters follow. An entry passes, and the next entry may begin,
 //     when its group has clusters that belong to the placementRef and is approved, if required, all of its clusters are done, at least one
 //     of them succeeded (allFailed), and its bakeTime has passed (firstWaiting).
 //  2. A cluster is done when it succeeded, failed within the limits, or does not count. If a cluster joins an entry that has passed, or
@@ -69,7 +69,7 @@ const missingFor = 10 * time.Minute
 // maxBaking bounds the records about bakeTimes.
 const maxBaking = 100
 
-// ring is an entry of the list with its clusters.
+// ring is an entry in the list with its clusters.
 type ring struct {
 	*workv1alpha1.RolloutGroup
 	// exists is true if a cluster of the group belongs to the placementRef.

@@ -25,7 +25,7 @@ type Releasing struct {
 	Unreleased, Problems []string
 }
 
-// maxHeld is the maximum number of bytes about a manifest in a message: a long message of an agent must not push out the remedy.
+// maxHeld is the maximum number of bytes about a manifest in a message: a long message from an agent must not push out the remedy.
 const maxHeld = 512
 
 // ReleasingWorkloads returns the condition Deleting for an object whose deletion waits for agents.

@@ -55,7 +55,7 @@ func NewRevision(rev *revision.Revision) *Revision {
 	}
 }
 
-// reportsProgress reports whether a rule of the template makes the agent report Progressing.
+// reportsProgress reports whether a rule in the template makes the agent report Progressing.
 func (r *Revision) reportsProgress() bool {
 	if r.Template == nil {
 		return false

@@ -247,7 +247,8 @@ func TestClustersThatAreCutOffKeepTheirPods(t *testing.T) {
 		first = found[0]
 		return nil
 	})
-	// The first report of an agent may be about the objects of the older revision. If it is the last report, the cluster counts as successful.
+	// The first report from an agent may be about the objects of the older revision. If it is the last report, the cluster counts as
+	// successful.
 	eventually(t, "its agent reports the new revision in progress", func() error {
 		work := f.work(first)
 		told := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkProgressing)

@@ -129,7 +129,7 @@ func (a *agentEnd) ask() {
 	a.network.toHub(a, event)
 }
 
-// receive handles an event of the hub as sdk-go's client does.
+// receive handles an event from the hub as sdk-go's client does.
 func (a *agentEnd) receive(event cloudevents.Event) {
 	kind, err := eventtypes.ParseCloudEventsType(event.Type())
 	if err != nil {

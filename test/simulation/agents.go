@@ -41,7 +41,7 @@ const (
 // finalizer keeps a work until its agent has released it.
 const finalizer = workv1.ManifestWorkFinalizer
 
-// reportDelay is the time between two reports of an agent.
+// reportDelay is the time between two reports from an agent.
 const reportDelay = time.Second
 
 // A crash loop succeeds for less time than a success takes to settle, fails for less time than any deadline, and ends after this number of
@@ -68,7 +68,7 @@ type agent struct {
 	idle bool
 }
 
-// agentReport is a true report of an agent, with the resourceVersion of the work that contains it.
+// agentReport is a true report from an agent, with the resourceVersion of the work that contains it.
 type agentReport struct {
 	version    int64
 	generation int64

@@ -52,9 +52,9 @@ type API struct {
 	Strip []string
 	// Lacks lists fields of the status that the CRD does not have, in addition to those of the flags above.
 	Lacks []string
-	// NoHistory rejects all requests of the hub for ControllerRevisions.
+	// NoHistory rejects all requests from the hub for ControllerRevisions.
 	NoHistory bool
-	// NoClusters rejects all requests of the hub for ManagedClusters.
+	// NoClusters rejects all requests from the hub for ManagedClusters.
 	NoClusters bool
 	// Manager is the field manager of the writer; the hub's if empty.
 	Manager string

@@ -30,7 +30,7 @@ type gates struct {
 	says map[string]GateSays
 	// shut contains the versions of clusters whose gate was ever not True, and refuted those whose gate was ever False.
 	shut, refuted map[string]bool
-	// decides is true if gates affect the rollout, according to the ledger. decided is its value before the last write of the hub.
+	// decides is true if gates affect the rollout, according to the ledger. decided is its value before the last write by the hub.
 	decides, decided bool
 }
 

@@ -132,7 +132,7 @@ func TestGateOverABroker(t *testing.T) {
 	s.Update("v2")
 	s.settle(5 * time.Minute)
 	s.everywhere("v1")
-	s.says(workv1alpha1.ConditionPlacementVerified, "no condition rule of the template sets Tested")
+	s.says(workv1alpha1.ConditionPlacementVerified, "no condition rule in the template sets Tested")
 }
 
 // TestGateOfADeletedWork: the gates of a placementRef do not apply to a work of another placementRef that the agent has yet to delete. The

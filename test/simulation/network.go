@@ -34,7 +34,7 @@ type Network struct {
 	// agentsDue is the time at which an agent has something to do. moved is true if it may be earlier.
 	agentsDue time.Time
 	moved     bool
-	// reports counts the reports of agents, and sequence counts their messages.
+	// reports counts the reports from agents, and sequence counts their messages.
 	reports, sequence int64
 	// asked holds the state at the time when the hub last requested the works of an agent.
 	asked map[string]question
@@ -60,7 +60,7 @@ func (w *World) OverBroker() {
 
 func (n *Network) now() time.Time { return n.world.Clock.Now() }
 
-// toAgents accepts an event of the hub for one agent, or for all.
+// toAgents accepts an event from the hub for one agent, or for all.
 func (n *Network) toAgents(event cloudevents.Event) {
 	cluster, _ := cloudeventstypes.ToString(event.Extensions()[eventtypes.ExtensionClusterName])
 	if cluster != eventtypes.ClusterAll {
@@ -73,7 +73,7 @@ func (n *Network) toAgents(event cloudevents.Event) {
 	}
 }
 
-// toHub accepts an event of an agent, and reports whether the broker accepted it.
+// toHub accepts an event from an agent, and reports whether the broker accepted it.
 func (n *Network) toHub(a *agentEnd, event cloudevents.Event) bool {
 	if !a.connected {
 		return false

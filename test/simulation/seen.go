@@ -142,7 +142,7 @@ func (w *World) Refuse(cluster string, answer Fault) {
 	}
 }
 
-// refusal returns the answer of the API server to a write of a work.
+// refusal returns the answer from the API server to a write of a work.
 func (w *World) refusal(write string) Fault {
 	if _, name, ok := strings.Cut(write, " work "); ok {
 		cluster, _, _ := strings.Cut(name, "/")

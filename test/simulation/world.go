@@ -25,7 +25,8 @@ const (
 	Namespace = "default"
 	// Name is the name of the ManifestWorkReplicaSet.
 	Name = "web"
-	// settleTime is the time that a success must last for the process. It is longer than a false report of an agent lasts.
+	// settleTime is the time that a success must last for the process. It is longer than a false report from an agent
+	// lasts.
 	settleTime = 3 * time.Second
 )
 
@@ -38,13 +39,13 @@ type World struct {
 	Network *Network
 	// Story is the list of steps, one per line.
 	Story []string
-	// Check is called after each write of the hub; nil for no check.
+	// Check is called after each write by the hub; nil for no check.
 	Check func(write string)
 	// Between is called after each write and each pass of the hub; nil for nothing.
 	Between func()
 	// Fault is set on each process of the hub.
 	Fault func(write string) Fault
-	// Refusals are the answers of the API server to writes of the works of a cluster, for as long as they are in the map: a quota, a policy,
+	// Refusals are the answers from the API server to writes of the works of a cluster, for as long as they are in the map: a quota, a policy,
 	// or a webhook that is down.
 	Refusals map[string]Fault
 	// Irreparable are the hashes of revisions that a user deleted: only that of the template in the spec is created again.

@@ -170,7 +170,7 @@ func (w *World) checkStarted(name string) error {
 	}
 	w.started[name] = at
 	if w.corrupt(started) {
-		return nil // The report of its agent frees or takes only its own slot.
+		return nil // The report from its agent frees or takes only its own slot.
 	}
 	owner := w.seen()
 	if owner == nil || owner.Status.AbortedTime != nil || w.releases(started) || started.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision {

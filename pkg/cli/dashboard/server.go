@@ -181,7 +181,7 @@ func (s *Server) action(w http.ResponseWriter, r *http.Request) (action *Action,
 	return &in.Action, in.Confirmed, true
 }
 
-// reply responds with a value, or with an error of the hub.
+// reply responds with a value, or with an error from the hub.
 func reply(w http.ResponseWriter, value any, err error) {
 	if err != nil {
 		fail(w, err)
@@ -208,7 +208,7 @@ func encoded(value any) ([]byte, error) {
 	return plain.JSON(data), err
 }
 
-// fail responds with an error of the hub.
+// fail responds with an error from the hub.
 func fail(w http.ResponseWriter, err error) {
 	status := http.StatusUnprocessableEntity
 	var failure apierrors.APIStatus

@@ -47,7 +47,7 @@ type Input struct {
 	Seed uint64
 }
 
-// Rules are the condition rules of the template.
+// Rules are the condition rules in the template.
 type Rules struct {
 	// Progressing is true if a rule makes the agents report Progressing: then a cluster succeeds when its workload does. Otherwise a cluster
 	// succeeds as soon as its objects exist.
@@ -56,7 +56,7 @@ type Rules struct {
 	Degraded bool
 }
 
-// RulesOf returns the rules of a template.
+// RulesOf returns the rules in a template.
 func RulesOf(template *workv1.ManifestWorkSpec) Rules {
 	return Rules{Progressing: HasRule(template, workv1.ManifestProgressing), Degraded: revision.ReportsDegraded(template)}
 }

@@ -212,7 +212,7 @@ func TestReplicaSetUpdateThatBreaks(t *testing.T) {
 	}
 }
 
-// TestRatchet: an existing problem of an object never blocks a change to anything else.
+// TestRatchet: an existing problem with an object never blocks a change to anything else.
 func TestRatchet(t *testing.T) {
 	finalizer := set("metadata.finalizers", "[work.open-cluster-management.io/manifest-work-cleanup]")
 	for name, tc := range broken {

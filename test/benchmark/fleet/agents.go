@@ -34,7 +34,7 @@ const (
 type Agents struct {
 	driver, address string
 	clients         []*agent
-	// delivered counts the events that brought a work to its agent. reported counts the events with reports of agents.
+	// delivered counts the events that brought a work to its agent. reported counts the events with reports from agents.
 	delivered, reported atomic.Int64
 }
 

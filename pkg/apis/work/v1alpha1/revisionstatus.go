@@ -8,7 +8,7 @@ import (
 // revision that it creates or reuses, as Deployments do.
 const AnnotationChangeCause = "kubernetes.io/change-cause"
 
-// MaxRevisionStatuses is the largest number of entries of status.revisions.
+// MaxRevisionStatuses is the largest number of entries in status.revisions.
 const MaxRevisionStatuses = 16
 
 // RevisionState is the state of a revision. The first one that applies is used, in this order: Aborted, Progressing, Archived,

@@ -11,7 +11,7 @@ const MaxSuccessGates = 8
 
 // SuccessGate is a condition of a cluster's ManifestWork that the success of the cluster depends on.
 type SuccessGate struct {
-	// conditionType is the type of the condition, for example SmokePassed or example.com/ErrorRate. A condition rule of the template sets the
+	// conditionType is the type of the condition, for example SmokePassed or example.com/ErrorRate. A condition rule in the template sets the
 	// condition, or a user or a controller sets it in the status of the ManifestWork. It counts only if its observedGeneration is the
 	// generation of the ManifestWork. If a rule sets it, False counts before progressDeadline only if each manifest with this rule also has a
 	// rule for Progressing. The types Applied, Available, Progressing, Degraded and Complete are not allowed, because the hub already

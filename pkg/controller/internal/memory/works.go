@@ -197,7 +197,7 @@ func (w *Work) Settle(seen *work.Work, succeeds bool, now time.Time) {
 	seen.Observations = *o
 }
 
-// fingerprint distinguishes two reports of an agent, even if both report success.
+// fingerprint distinguishes two reports from an agent, even if both report success.
 type fingerprint struct {
 	generation int64
 	report     work.Report
