@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the changes of a version. It reads CHANGELOG.md from its standard input.
+# Prints the changes to a version. It reads CHANGELOG.md from its standard input.
 #
 #   hack/notes.sh v1.0.0 < CHANGELOG.md
 #

@@ -21,7 +21,7 @@ func newEnvCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "env",
 		Short: "Print shell commands that point kubectl at a running sandbox",
-		Long: "Prints shell commands for the sandbox that \"sandbox up\" keeps: eval \"$(bin/sandbox env)\". They set KUBECONFIG to its hub, in " +
+		Long: "Prints shell commands for the sandbox that \"sandbox up\" keeps running: eval \"$(bin/sandbox env)\". They set KUBECONFIG to its hub, in " +
 			"the namespace of its ManifestWorkReplicaSet, and SAMPLES to the directory of the manifests, and add kubectl and the plugin to PATH.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {

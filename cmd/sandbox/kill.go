@@ -13,7 +13,7 @@ func newKillCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kill",
 		Short: "Kill the work hub of a running sandbox, as a crash does",
-		Long:  "Kills the work hub of the sandbox that \"sandbox up\" keeps, and returns when the sandbox has started it again.",
+		Long:  "Kills the work hub of the sandbox that \"sandbox up\" keeps running, and returns when the sandbox has started it again.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if dir, err = running(dir); err != nil {

@@ -12,7 +12,7 @@ func newOfflineCommand() *cobra.Command {
 	return newOnlineOrOfflineCommand(false, &cobra.Command{
 		Use:   "offline <cluster>...",
 		Short: "Disconnect managed clusters of a running sandbox from the hub",
-		Long: "Stops the work agents of managed clusters in the sandbox that \"sandbox up\" keeps. Each ManagedCluster gets the condition and the " +
+		Long: "Stops the work agents of managed clusters in the sandbox that \"sandbox up\" keeps running. Each ManagedCluster gets the condition and the " +
 			"taint that OCM sets after the cluster's lease has expired. A Placement that does not tolerate the taint deselects the cluster. The " +
 			"workloads on the cluster keep running.",
 	})

@@ -14,12 +14,12 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/tools"
 )
 
-// defaultClusters is how many managed clusters there are, and the maximum number of whole ones that `up` starts by default.
+// defaultClusters is the number of managed clusters, and the maximum number of whole ones that `up` starts by default.
 const defaultClusters = 3
 
 // options are the flags of demo and up.
 type options struct {
-	// clusters is how many managed clusters there are; all but the first whole ones are light.
+	// clusters is the number of managed clusters; all but the first whole ones are light.
 	clusters, whole int
 	keep            bool
 	workBinary      string
@@ -31,7 +31,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&o.keep, "keep", false, "Keep the directory with kubeconfigs and logs.")
 	flags.BoolVar(&o.operator, "operator", true, "Set up the hub with OCM's operator and deploy/, and run the work hub with the permissions that they grant.")
-	flags.StringVar(&o.workBinary, "work-binary", "", "Work hub to run. (default: \"work\" next to this program, otherwise bin/work of the repository)")
+	flags.StringVar(&o.workBinary, "work-binary", "", "Work hub to run. (default: \"work\" next to this program, otherwise bin/work in the repository)")
 	flags.StringVar(&o.ocm, "ocm", "", "The directory of a checkout of OCM, such as of v1.3.1. This program is built against it first, with its operator, agents and "+
 		"placement controller, which takes minutes the first time. The work hub stays the same. (default: the release that go.mod names)")
 }
@@ -83,7 +83,7 @@ func (o *options) withSandbox(ctx context.Context, out io.Writer, use func(*sand
 	// ctx may have ended, but Stop needs a context that has not.
 	stopErr := s.Stop(context.WithoutCancel(ctx))
 	if stopErr != nil {
-		fmt.Fprintln(out, "Stopping failed, look for processes and files that are left:", stopErr)
+		fmt.Fprintln(out, "Stopping failed. Look for leftover processes and files:", stopErr)
 	}
 	if o.keep {
 		fmt.Fprintln(out, "Kept", s.Env.Group.Dir)

@@ -13,7 +13,7 @@ func newSwapCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "swap <binary>",
 		Short: "Run another build of the work hub in a running sandbox",
-		Long: "Runs another build of the work hub, and of its webhook, in the sandbox that \"sandbox up\" keeps, like a new image on a hub. " +
+		Long: "Runs another build of the work hub, and of its webhook, in the sandbox that \"sandbox up\" keeps running, like a new image on a hub. " +
 			"If the build does not start, the previous build keeps running. \"make build VERSION=v1.2.3\" makes a build with a version: " +
 			"the hub takes upgrade snapshots between two such builds.",
 		Args: cobra.ExactArgs(1),

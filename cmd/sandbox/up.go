@@ -67,7 +67,7 @@ func printHints(out io.Writer, s *sandbox.Sandbox, samples []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "  export KUBECONFIG=%s   # instead: %s\n", kubeconfig, cluster.Name)
+		fmt.Fprintf(out, "  export KUBECONFIG=%s   # to use %s instead\n", kubeconfig, cluster.Name)
 	}
 	if light := s.LightClusters; len(light) > 0 {
 		fmt.Fprintf(out, "  # %d light clusters, up to %s, have no API server: see \"sandbox up --help\"\n", len(light), light[len(light)-1])

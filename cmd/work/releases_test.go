@@ -84,7 +84,7 @@ var releases = []release{
 				"/work webhook-server --port=9443 --health-probe-port=8000 --metrics-port=8080" + replicaSets + hosted + minVersion},
 			{"a TLS profile", merge(oneGate, tlsProfile),
 				"/work webhook-server --port=9443 --health-probe-port=8000 --metrics-port=8080" + replicaSets + profile},
-			{"other ports, without health and metrics", merge(oneGate, ocm.Values{"WorkWebhook": map[string]any{
+			{"other ports, without health or metrics", merge(oneGate, ocm.Values{"WorkWebhook": map[string]any{
 				"Port": 10443, "HealthProbePort": 0, "MetricsPort": -1, "HostNetwork": true,
 			}}), "/work webhook-server --port=10443 --health-probe-port=0 --metrics-port=-1" + replicaSets + minVersion},
 		},

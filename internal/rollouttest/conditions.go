@@ -96,17 +96,17 @@ func ManifestRests(since time.Duration, options ...ConditionOption) metav1.Condi
 	return Condition(workv1.ManifestProgressing, metav1.ConditionFalse, since, options...)
 }
 
-// InFlight is the report of an agent that has applied the work and sees progress.
+// InFlight is the report from an agent that has applied the work and sees progress.
 func InFlight(since time.Duration) WorkOption {
 	return all(Applied(since), Progresses(since), NotDegraded(since), NotAvailable(since))
 }
 
-// Degraded is the report of an agent that has applied the work and sees it degraded.
+// Degraded is the report from an agent that has applied the work and sees it degraded.
 func Degraded(since time.Duration) WorkOption {
 	return all(Applied(since), Rests(since), IsDegraded(since), Available(since))
 }
 
-// Succeeded is the report of an agent whose work has succeeded. This process has seen the success since that time.
+// Succeeded is the report from an agent whose work has succeeded. This process has seen the success since that time.
 func Succeeded(since time.Duration) WorkOption {
 	return all(Applied(since), Rests(since), NotDegraded(since), Available(since), SeenSucceeding(since))
 }

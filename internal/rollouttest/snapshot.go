@@ -121,7 +121,7 @@ func Works(works ...work.Work) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Works = append(s.Works, works...) }
 }
 
-// Older are further revisions of the history.
+// Older are further revisions in the history.
 func Older(hashes ...string) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		for _, hash := range hashes {
@@ -142,7 +142,8 @@ func Recorded(placement string, reason workv1alpha1.FailureReason, clusters ...s
 	}
 }
 
-// Rejected records since when the API server has rejected the work of a cluster, and when the write was last tried.
+// Rejected records the time since which the API server has rejected the work of a cluster, and when the write was last
+// tried.
 func Rejected(cluster string, since, triedAt time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		if s.Rejected == nil {

@@ -27,7 +27,7 @@ type AgentOptions struct {
 	SourceConfig string
 	// Managed is the configuration with which the agent connects to its own cluster.
 	Managed *rest.Config
-	// StatusSyncInterval is how often the agent checks the objects that it applied. The default is 2 s; in OCM, it is 10 s.
+	// StatusSyncInterval is the interval at which the agent checks the objects that it applied. The default is 2 s; in OCM, it is 10 s.
 	StatusSyncInterval time.Duration
 }
 
@@ -38,7 +38,7 @@ type Agent struct {
 	mu     sync.Mutex
 	cancel context.CancelFunc
 	done   chan struct{}
-	// starts is how often the agent was started.
+	// starts is the number of times the agent was started.
 	starts int
 }
 

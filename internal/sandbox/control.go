@@ -66,7 +66,7 @@ func FindRunning() (string, error) {
 	return "", fmt.Errorf("more than one sandbox runs, name one of their directories with --sandbox: %s", strings.Join(dirs, ", "))
 }
 
-// RequestSwap asks the sandbox in a directory to run another build, and returns when that build is running.
+// RequestSwap asks the sandbox in a directory to run another build, and returns once that build is running.
 func RequestSwap(ctx context.Context, dir, binary string) error {
 	absolute, err := findBinary(binary)
 	if err != nil {
@@ -79,7 +79,7 @@ func RequestSwap(ctx context.Context, dir, binary string) error {
 	return err
 }
 
-// RequestKill makes the sandbox in a directory kill its work hub, and returns when the hub is running again.
+// RequestKill makes the sandbox in a directory kill its work hub, and returns once the hub is running again.
 func RequestKill(ctx context.Context, dir string) error {
 	return requestOrRefused(ctx, dir, "kill")
 }

@@ -93,7 +93,7 @@ func findBinary(binary string) (string, error) {
 	return absolute, nil
 }
 
-// Deploy runs the hub as the container of a Deployment, instead of the current process, and returns when it listens.
+// Deploy runs the hub as the container of a Deployment, instead of the current process, and returns once it listens.
 func (w *WorkHub) Deploy(ctx context.Context, hub *controlplane.APIServer, deployment *appsv1.Deployment) error {
 	w.turn.Lock()
 	defer w.turn.Unlock()
@@ -112,7 +112,7 @@ func (w *WorkHub) Deploy(ctx context.Context, hub *controlplane.APIServer, deplo
 	return w.Start(ctx)
 }
 
-// Start runs the hub and returns when it listens.
+// Start runs the hub and returns once it listens.
 func (w *WorkHub) Start(ctx context.Context) error {
 	port, err := process.FreePort()
 	if err != nil {
@@ -192,7 +192,7 @@ func (w *WorkHub) Process() *process.Process {
 	return w.child
 }
 
-// Stop ends the hub as a rollout of its Deployment would. It has no effect on a hub that is not running.
+// Stop stops the hub as a rollout of its Deployment would. It has no effect on a hub that is not running.
 func (w *WorkHub) Stop(ctx context.Context) error {
 	if child := w.unwanted(); child != nil {
 		return child.Stop(ctx)

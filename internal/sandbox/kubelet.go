@@ -28,7 +28,7 @@ type Kubelet struct {
 
 // Workload is a workload that a Kubelet can run: the WorkHub or the WebhookServer.
 type Workload interface {
-	// Deploy runs the workload as the container of a Deployment, instead of the current process, and returns when it is ready.
+	// Deploy runs the workload as the container of a Deployment, instead of the current process, and returns once it is ready.
 	Deploy(ctx context.Context, hub *controlplane.APIServer, deployment *appsv1.Deployment) error
 	// Stop ends the workload. It has no effect if the workload is not running.
 	Stop(ctx context.Context) error
@@ -65,10 +65,10 @@ func (k *Kubelet) WaitRunning(ctx context.Context) error {
 	}
 }
 
-// Done is closed when the kubelet has ended, after Stop or because it could not run the Deployment.
+// Done is closed when the kubelet has stopped, after Stop or because it could not run the Deployment.
 func (k *Kubelet) Done() <-chan struct{} { return k.done }
 
-// Err returns the reason why the kubelet ended by itself, after Done is closed.
+// Err returns the reason why the kubelet exited on its own, after Done is closed.
 func (k *Kubelet) Err() error {
 	<-k.done
 	return k.err

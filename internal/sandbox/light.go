@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/ocm/pkg/work/spoke/conditions"
 )
 
-// lightWorkers is how many ManifestWorks the light agents handle at the same time.
+// lightWorkers is the number of ManifestWorks that the light agents handle at the same time.
 const lightWorkers = 4
 
 // LightAgents simulates the work agents of clusters that have no API server. The part on the hub is real: each cluster has a ManagedCluster
@@ -129,7 +129,7 @@ func (l *LightAgents) run(ctx context.Context) {
 	}
 }
 
-// sync takes the next step of an agent for a ManifestWork. It returns the time until the next check; zero if only a change of the work
+// sync takes the next step of an agent for a ManifestWork. It returns the time until the next check; zero if only a change to the work
 // requires one.
 func (l *LightAgents) sync(ctx context.Context, key cache.ObjectName) (time.Duration, error) {
 	cached, exists, err := l.works.GetByKey(key.String())

@@ -30,10 +30,10 @@ type lightObject struct {
 	// owner is the work with which the object is deleted; empty if the object stays.
 	owner    string
 	manifest []byte
-	// generation counts the changes of the object, and changed is the time of the last change.
+	// generation counts the changes to the object, and changed is the time of the last change.
 	generation int64
 	changed    time.Time
-	// ready is how many replicas were ready before the last change.
+	// ready is the number of replicas that were ready before the last change.
 	ready int32
 	// flaky is true on a cluster where flaky images can't be pulled.
 	flaky bool
@@ -53,7 +53,7 @@ func (o *lightObject) pulls(spec *corev1.PodSpec) bool {
 }
 
 // report applies the manifests of a work to its cluster, and sets the status that an agent would then report. It returns the time of the
-// next change of the cluster; zero if there is none.
+// next change to the cluster; zero if there is none.
 func (l *LightAgents) report(ctx context.Context, work *workv1.ManifestWork, now time.Time) (time.Duration, error) {
 	var again time.Duration
 	manifests := make([]workv1.ManifestCondition, 0, len(work.Spec.Workload.Manifests))

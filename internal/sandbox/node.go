@@ -24,7 +24,7 @@ import (
 const NodeName = "node-1"
 
 const (
-	// readyAfter is how long a Pod takes to become ready.
+	// readyAfter is the time that a Pod takes to become ready.
 	readyAfter = time.Second
 	// brokenImage is the word in the name of an image that can't be pulled.
 	brokenImage = "broken"

@@ -35,7 +35,7 @@ type Operator struct {
 }
 
 // StartOperator sets up a hub as `clusteradm init` does: it installs the operator's CRD, runs the operator, and creates a ClusterManager.
-// It returns when the operator's objects exist: CRDs, RBAC and Deployments, which do not run here.
+// It returns once the operator's objects exist: CRDs, RBAC and Deployments, which do not run here.
 func StartOperator(ctx context.Context, hub *rest.Config) (*Operator, error) {
 	client, err := operatorclient.NewForConfig(hub)
 	if err != nil {

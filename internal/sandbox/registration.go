@@ -23,7 +23,7 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/patcher"
 )
 
-// resyncClusters is how often the informers of OCM's registration resync.
+// resyncClusters is the interval at which the informers of OCM's registration resync.
 const resyncClusters = 10 * time.Minute
 
 // StartRegistration runs OCM's own controllers that watch the Leases of managed clusters, inside this process until stop is called. If a
@@ -86,7 +86,7 @@ type informerFactory interface {
 	Shutdown()
 }
 
-// run runs controllers and their informers until stop is called. stop returns when all have ended.
+// run runs controllers and their informers until stop is called. stop returns once all have ended.
 func run(factories []informerFactory, controllers ...factory.Controller) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

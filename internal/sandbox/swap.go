@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// Restart starts the hub again if it ended by itself. Otherwise, it does nothing.
+// Restart starts the hub again if it exited on its own. Otherwise, it does nothing.
 func (w *WorkHub) Restart(ctx context.Context) error {
 	w.turn.Lock()
 	defer w.turn.Unlock()
@@ -89,7 +89,7 @@ func (s *Sandbox) Swap(ctx context.Context, binary string) error {
 	return s.Webhook.Swap(ctx, binary)
 }
 
-// Crash kills the work hub as a crash does, and returns when StayUp has started it again.
+// Crash kills the work hub as a crash does, and returns once StayUp has started it again.
 func (s *Sandbox) Crash(ctx context.Context) error {
 	child := s.WorkHub.Process()
 	if child == nil {

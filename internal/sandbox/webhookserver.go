@@ -38,7 +38,7 @@ func NewWebhookServer(group *process.Group, binary string) (*WebhookServer, erro
 	return &WebhookServer{group: group, binary: absolute}, nil
 }
 
-// Deploy runs the server as the container of a Deployment, instead of the current process, and returns when it serves.
+// Deploy runs the server as the container of a Deployment, instead of the current process, and returns once it serves.
 func (w *WebhookServer) Deploy(ctx context.Context, hub *controlplane.APIServer, deployment *appsv1.Deployment) error {
 	command, err := PodCommand(ctx, w.group, hub, deployment, "")
 	if err != nil {
@@ -47,7 +47,7 @@ func (w *WebhookServer) Deploy(ctx context.Context, hub *controlplane.APIServer,
 	return w.Start(ctx, command)
 }
 
-// Start runs the server, instead of the current process, and returns when it serves. The path of the command is always the server's own
+// Start runs the server, instead of the current process, and returns once it serves. The path of the command is always the server's own
 // binary. Start adds flags for unused ports, because the process shares the ports of this machine. Another process can take a free port, so
 // the caller should retry after an error.
 func (w *WebhookServer) Start(ctx context.Context, command process.Command) error {

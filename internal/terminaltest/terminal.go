@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience is how long a terminal may take to show something on a busy machine.
+// patience is the time that a terminal may take to show something on a busy machine.
 const patience = time.Minute
 
 // Terminal is a tmux server with one session.

@@ -1,4 +1,4 @@
-// Package turns provides a work queue without goroutines and timers: a test or a simulation decides when the due tasks run.
+// Package turns provides a work queue without goroutines or timers: a test or a simulation decides when the due tasks run.
 package turns
 
 import (
@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Queue is a queue without goroutines and timers. Each task is in the queue only once, as in a workqueue.
+// Queue is a queue without goroutines or timers. Each task is in the queue only once, as in a workqueue.
 type Queue[T comparable] struct {
 	// Clock determines which tasks are due.
 	Clock clock.PassiveClock
@@ -73,7 +73,7 @@ func (q *Queue[T]) Get() (task T, over bool) {
 // IsDue reports whether a task is due.
 func (q *Queue[T]) IsDue() bool { return len(q.waiting) > 0 && !q.waiting[0].at.After(q.Clock.Now()) }
 
-// Next returns when the next task is due; zero if there is none.
+// Next returns the time at which the next task is due; zero if there is none.
 func (q *Queue[T]) Next() time.Time {
 	if len(q.waiting) == 0 {
 		return time.Time{}

@@ -16,9 +16,9 @@ import (
 // MaxSpecs is the maximum number of another hub's specs that become revisions.
 const MaxSpecs = 10
 
-// stableClusters is how many clusters must have a spec before it counts as the stable one. It is also how many clusters must have lost
-// this hub's hash and time before another hub is assumed to have run. An agent can edit the works of its own cluster, and must not decide
-// for other clusters.
+// stableClusters is the number of clusters that must have a spec before it counts as the stable one. It is also the number of clusters that
+// must have lost this hub's hash and time before another hub is assumed to have run. An agent can edit the works of its own cluster, and
+// must not decide for other clusters.
 const stableClusters = 2
 
 // History is the history of rollouts by other hubs, as read from the works: before this hub knew the object, or while another hub ran in

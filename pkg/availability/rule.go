@@ -54,7 +54,7 @@ func trimRule(to, from *clusterv1.ManagedCluster) {
 	set(rule.Windowed, workv1alpha1.AnnotationWindow, rule.Windows)
 }
 
-// maxReason is the maximum length of the reason of a hold in messages, in bytes.
+// maxReason is the maximum length of the reason for a hold in messages, in bytes.
 const maxReason = 256
 
 // At returns the hold of a cluster at a time, and the time at which the hold changes by itself; zero if it never does.

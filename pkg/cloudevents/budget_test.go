@@ -80,7 +80,7 @@ func TestMadeUpConditionTypes(t *testing.T) {
 	t.Logf("%d reports took %s and %d bytes; another cluster's work was waited for up to %s", reports, took, spent, waited)
 	require.Less(t, took, patience)
 	require.Less(t, spent, uint64(bytes))
-	require.Less(t, waited, patience/4, "nobody waits for the merge")
+	require.Less(t, waited, patience/4, "nothing waits for the merge")
 	kept := s.get(workUID("c1", "web"))
 	require.LessOrEqual(t, len(kept.Status.Conditions), len(readConditions)+maxOtherConditions)
 	require.Contains(t, conditionTypes(kept), workv1.WorkApplied)
@@ -148,7 +148,7 @@ func (r *rig) readAll() {
 	})
 }
 
-// Reports about made-up works hold a bounded amount of memory, regardless of their size. The reports of other agents are kept.
+// Reports about made-up works hold a bounded amount of memory, regardless of their size. The reports from other agents are kept.
 func TestMadeUpReportsHaveAMemory(t *testing.T) {
 	r := newRig(t, fakeOwners{"ns/web": nil})
 	before := heapInUse()
@@ -209,8 +209,8 @@ func (o slowOwners) Find(ctx context.Context, claim Claim) (Owner, error) {
 	return Owner{}, ctx.Err()
 }
 
-// Four agents report works of made-up owners. While the API server is asked about these owners, the reports of other agents are processed,
-// and the live read before an abort is answered.
+// Four agents report works of made-up owners. While the API server is asked about these owners, the reports from other agents are
+// processed, and the live read before an abort is answered.
 func TestMadeUpOwnersDelayNobody(t *testing.T) {
 	owners := slowOwners{fakeOwners: fakeOwners{"ns/web": nil}, asked: make(chan struct{}, 1), leave: make(chan struct{})}
 	r := newRig(t, nil, func(o *Options) { o.Owners = owners })

@@ -22,7 +22,7 @@ import (
 
 // client is the client of the ManifestWorks of one cluster, or of all clusters if the namespace is empty. It behaves
 // like an API server. Unlike sdk-go's source client, it rejects a patch or a deletion that is based on an older
-// version, increments the generation with each change of the spec, and keeps a report that arrives while it writes. The
+// version, increments the generation with each change to the spec, and keeps a report that arrives while it writes. The
 // methods for the status and for deleting collections are missing: agents own the status, and nothing deletes
 // collections.
 type client struct {
@@ -61,7 +61,7 @@ func (c *client) Create(ctx context.Context, work *workv1.ManifestWork, _ metav1
 	return copyOf(c.driver.store.put(created)), nil
 }
 
-// Patch publishes a changed work. A change of the metadata alone does not change the generation.
+// Patch publishes a changed work. A change to the metadata alone does not change the generation.
 func (c *client) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, _ metav1.PatchOptions, subresources ...string,
 ) (*workv1.ManifestWork, error) {
 	if len(subresources) > 0 {
@@ -108,7 +108,7 @@ func (c *client) known(name string) (*workv1.ManifestWork, error) {
 	return work, c.driver.reachable()
 }
 
-// write publishes a changed work. A change of the metadata alone does not change the generation.
+// write publishes a changed work. A change to the metadata alone does not change the generation.
 func (c *client) write(ctx context.Context, before, changed *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	// Neither the identity nor the deletion timestamp can be changed.
 	changed.Name, changed.Namespace, changed.DeletionTimestamp = before.Name, before.Namespace, before.DeletionTimestamp
@@ -179,7 +179,7 @@ func (c *client) Get(ctx context.Context, name string, _ metav1.GetOptions) (*wo
 		return nil, refusal(name, err)
 	}
 	if err := c.driver.readOut(ctx, c.namespace, c.uid(name)); err != nil {
-		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("reports of agents are not yet processed: %v", err))
+		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("reports from agents are not yet processed: %v", err))
 	}
 	found := c.driver.store.get(c.uid(name))
 	if found == nil {

@@ -20,8 +20,8 @@ const (
 	unsettledAfter = time.Minute
 	// longestPause is the maximum of both times.
 	longestPause = 16 * time.Minute
-	// auditInterval is how often all agents are asked for their works. Otherwise an agent reports only changes, and a
-	// lost report would never be repeated.
+	// auditInterval is the interval at which all agents are asked for their works. Otherwise an agent reports only
+	// changes, and a lost report would never be repeated.
 	auditInterval = 30 * time.Minute
 )
 
@@ -34,7 +34,7 @@ func pause(first, longest time.Duration, times int) time.Duration {
 type write struct {
 	// at is the time of the first send, and sent is the time of the last send.
 	at, sent time.Time
-	// due is when to check whether the write was confirmed, and looks is the number of checks so far.
+	// due is the time at which to check whether the write was confirmed, and looks is the number of checks so far.
 	due   time.Time
 	looks int
 	// there is true if the agent, or its cluster, was connected when the write was last sent again.

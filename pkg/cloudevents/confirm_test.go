@@ -172,7 +172,7 @@ func TestWriteThatArrivedAndFailed(t *testing.T) {
 		return kept != nil && !kept.kept.unexpected.IsZero()
 	})
 	require.Equal(t, work.Generation, r.store.get(work.UID).Generation)
-	r.eventually("nobody tried again, so the cluster gets what the hub has", func() bool {
+	r.eventually("no write was retried, so the cluster gets what the hub has", func() bool {
 		r.clock.Step(confirmAfter)
 		return r.store.get(work.UID).Generation > failed
 	})

@@ -133,8 +133,9 @@ func (d *Driver) Start(ctx context.Context) {
 // reconnects are the pauses between attempts to connect. They are short, because an abort may wait for the broker.
 var reconnects = wait.Backoff{Duration: 2 * time.Second, Cap: 30 * time.Second, Steps: 5, Factor: 2, Jitter: 0.5}
 
-// steadyAfter is how long a connection must last before the pauses are reset to the shortest one. All agents report
-// after each connect, and a broker that keeps accepting and closing connections must not cause that every few seconds.
+// steadyAfter is the time for which a connection must last before the pauses are reset to the shortest one. All agents
+// report after each connect, and a broker that keeps accepting and closing connections must not cause that every few
+// seconds.
 const steadyAfter = 2 * time.Minute
 
 // keepConnected connects, receives events, and connects again whenever the transport fails.
@@ -197,7 +198,7 @@ func (d *Driver) Knows(ctx context.Context, expected map[string]int) bool {
 	return len(expected) == 0 || d.knows(ctx, expected)
 }
 
-// Collect collects all future changes of works, as an informer would see them. Each call of changes returns the new
+// Collect collects all future changes to works, as an informer would see them. Each call of changes returns the new
 // changes.
 func (d *Driver) Collect() (changes func() []watch.Event) {
 	w := newCollector()

@@ -18,8 +18,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// Refusal is the reason why an event of an agent is dropped. There are only a few reasons, because they are the values
-// of a metric label.
+// Refusal is the reason why an event from an agent is dropped. There are only a few reasons, because they are the
+// values of a metric label.
 type Refusal string
 
 // The reasons to drop an event.

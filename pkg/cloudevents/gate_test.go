@@ -70,7 +70,7 @@ func TestAgentSpeaksForItsClusterOnly(t *testing.T) {
 	t.Run("what is no event", func(t *testing.T) { r.attack(cloudevents.Event{}, RefusedCluster) })
 
 	require.Equal(t, work, r.store.get(work.UID), "nothing changed")
-	require.Equal(t, sent, r.wire.said(), "nobody was sent anything")
+	require.Equal(t, sent, r.wire.said(), "nothing was sent")
 	_, heard := r.HeardSince("c1")
 	require.False(t, heard)
 }

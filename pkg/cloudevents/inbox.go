@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxEvent is the largest event of an agent, in bytes. The template in a report fits into the API server's limit of
+	// maxEvent is the largest event from an agent, in bytes. The template in a report fits into the API server's limit of
 	// 1.5 MB.
 	maxEvent = 4 << 20
 	// maxWorkMeta is the largest metadata of a work in an event, in bytes: the API server accepts 256 KiB of annotations.
@@ -139,8 +139,8 @@ func costOf(work *workv1.ManifestWork) int {
 	return eventBytes + len(data)
 }
 
-// arrived queues an event of an agent until its cluster has its turn. It must not block, because the transport delivers
-// one event at a time.
+// arrived queues an event from an agent until its cluster has its turn. It must not block, because the transport
+// delivers one event at a time.
 func (d *Driver) arrived(ctx context.Context, event cloudevents.Event) {
 	cluster, ok := namedCluster(ctx, &event)
 	size, meta := sizeOf(&event)
@@ -183,7 +183,7 @@ func (t readTask) perform(ctx context.Context, d *Driver) (again time.Duration, 
 	return 0, nil
 }
 
-// read checks an event of an agent, and processes it if the gate admits it.
+// read checks an event from an agent, and processes it if the gate admits it.
 func (d *Driver) read(ctx context.Context, cluster string, event *cloudevents.Event) {
 	asks, why := d.gate.judge(cluster, event)
 	if why != "" {
@@ -204,5 +204,5 @@ func (d *Driver) read(ctx context.Context, cluster string, event *cloudevents.Ev
 // refuse counts and logs a dropped event.
 func (d *Driver) refuse(ctx context.Context, why Refusal, cluster string, details ...any) {
 	d.metrics.EventRefused(string(why))
-	klog.FromContext(ctx).V(2).Info("Ignoring an event of an agent", append(details, "reason", why, "cluster", cluster)...)
+	klog.FromContext(ctx).V(2).Info("Ignoring an event from an agent", append(details, "reason", why, "cluster", cluster)...)
 }

@@ -29,7 +29,8 @@ type link struct {
 	metrics     Metrics
 	clock       clock.PassiveClock
 
-	// up is true if events can be sent and received, and upSince is when it last became true; nil before the first time.
+	// up is true if events can be sent and received, and upSince is the time at which it last became true; nil before the
+	// first time.
 	up      atomic.Bool
 	upSince atomic.Pointer[time.Time]
 }

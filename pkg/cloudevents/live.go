@@ -16,7 +16,7 @@ const (
 	// rushClusters is the number of clusters that must report within a second to count as a rush, for example after an
 	// outage.
 	rushClusters = 200
-	// rushPause is how long after such a second the broker may still hold reports from it.
+	// rushPause is the time after such a second for which the broker may still hold reports from it.
 	rushPause = 5 * time.Second
 	// rushMost is the maximum time for which a rush excuses an agent that does not answer. Even a fleet that always
 	// reports at that rate delays an abort by no more than this time.
@@ -33,7 +33,7 @@ type rush struct {
 	// second is the start of the second that is counted, and clusters holds the clusters that reported in it.
 	second   time.Time
 	clusters map[string]bool
-	// since is when the rush began, and last is when it was last detected; zero for never.
+	// since is the time at which the rush began, and last is the time at which it was last detected; zero for never.
 	since, last time.Time
 }
 
@@ -66,11 +66,11 @@ func (r *rush) excuses() bool {
 	return now.Sub(r.last) < rushPause && now.Sub(r.since) < rushMost
 }
 
-// answerPatience is how long an agent may take to answer before it counts as offline. Connected agents answer almost
-// immediately. An abort that must first ask an offline agent is delayed by this time.
+// answerPatience is the time that an agent may take to answer before it counts as offline. Connected agents answer
+// almost immediately. An abort that must first ask an offline agent is delayed by this time.
 const answerPatience = 3 * time.Second
 
-// questions is how often an agent is asked in that time, because a question or an answer may be lost.
+// questions is the number of times an agent is asked in that time, because a question or an answer may be lost.
 const questions = 3
 
 // expectReport returns a function that reports whether the agent has reported the work since this call. The caller must call forget.
@@ -113,7 +113,7 @@ func (d *Driver) awaitReport(ctx context.Context, cluster string, heard func() b
 	return nil
 }
 
-// readOutPatience is how long the caller waits for reports to be read before it must try again.
+// readOutPatience is the time that the caller waits for reports to be read before it must try again.
 const readOutPatience = 5 * time.Second
 
 // readOut waits until the hub has read every event that has arrived from a cluster, and has processed the report of a work. An agent is not

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// renewalsAtOnce is how often a work is sent again without a pause if its agent reports a newer generation, and
-	// renewalPause is the pause after that. This limits the load from an agent that always reports a newer generation,
+	// renewalsAtOnce is the number of times a work is sent again without a pause if its agent reports a newer generation,
+	// and renewalPause is the pause after that. This limits the load from an agent that always reports a newer generation,
 	// or from another hub with the same source ID.
 	renewalsAtOnce = 3
 	renewalPause   = longestPause / 2

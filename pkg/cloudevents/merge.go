@@ -22,7 +22,7 @@ const (
 	unknown
 	// unexpectedGeneration means that the agent does not have the work that the hub expects, and the work must be sent again.
 	unexpectedGeneration
-	// unsure means that the agent has the content of a write of this hub that has not ended yet, or that failed.
+	// unsure means that the agent has the content of a write by this hub that has not ended yet, or that failed.
 	unsure
 )
 

@@ -41,7 +41,7 @@ type mqttSession struct {
 	client *paho.Client
 	// end drops messages that wait to be received, so that the client can be closed.
 	end context.CancelFunc
-	// received passes the messages of the broker on, one at a time. While a message waits, the broker waits too.
+	// received passes the messages from the broker on, one at a time. While a message waits, the broker waits too.
 	received chan *paho.Publish
 	errs     chan error
 	// largest is the size of the largest packet that the broker accepts, in bytes; zero means no limit.

@@ -25,11 +25,11 @@ type Connection interface {
 
 // Metrics count events.
 type Metrics interface {
-	// EventRefused counts an event of an agent that was dropped.
+	// EventRefused counts an event from an agent that was dropped.
 	EventRefused(reason string)
 	// EventSent counts an event that was sent, by its action.
 	EventSent(action string)
-	// EventReceived counts an accepted event of an agent, by its kind.
+	// EventReceived counts an accepted event from an agent, by its kind.
 	EventReceived(kind string)
 	// Connected records whether the broker is connected.
 	Connected(yes bool)
@@ -68,7 +68,7 @@ type Options struct {
 	QPS float32
 	// Metrics count events.
 	Metrics Metrics
-	// AgentReturn is how long agents may take to reconnect after an outage of the broker.
+	// AgentReturn is the time that agents may take to reconnect after an outage of the broker.
 	AgentReturn time.Duration
 	// Available reports whether a cluster is available, from a source other than the broker, and whether that source
 	// knows the cluster; nil if there is no such source. It is called only for clusters that do not answer, or that are

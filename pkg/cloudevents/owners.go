@@ -93,7 +93,7 @@ func NewCaches() *Caches { return &Caches{decoded: lru.New(maxRevisions)} }
 
 // Find implements Owners. It does not return the template of a revision that the owner does not control, or a template
 // for a cluster that the owner does not select. An agent can invent any number of owners, so a lookup costs no request,
-// and delays no other report.
+// and does not delay other reports.
 func (c *Caches) Find(_ context.Context, claim Claim) (Owner, error) {
 	found, exists, err := c.ReplicaSets.GetByKey(claim.Namespace + "/" + claim.Name)
 	if err != nil || !exists {

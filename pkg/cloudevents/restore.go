@@ -37,7 +37,7 @@ const (
 	maxUnwanted = 100
 )
 
-// Restore returns when the works that this hub had before its restart are known again: as many works as each owner's
+// Restore returns once the works that this hub had before its restart are known again: as many works as each owner's
 // status counts, and no new reports for restoreQuiet. It waits only restorePatience for offline agents. The hub must
 // not make any decision before Restore returns.
 func (d *Driver) Restore(ctx context.Context, expected map[string]int) error {

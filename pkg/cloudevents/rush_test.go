@@ -43,8 +43,8 @@ func TestRush(t *testing.T) {
 	require.False(t, r.excuses(), "it lasts for a minute")
 }
 
-// TestGetInARush: while many agents report at once, the answer of an agent may not have been read yet, so the hub decides nothing based on
-// the state that it holds. After the rush, silence counts again.
+// TestGetInARush: while many agents report at once, the answer from an agent may not have been read yet, so the hub decides nothing based
+// on the state that it holds. After the rush, silence counts again.
 func TestGetInARush(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)

@@ -37,7 +37,7 @@ func (s *stepped) step(ctx context.Context) bool {
 	return false
 }
 
-// next returns when the next task is due.
+// next returns the time at which the next task is due.
 func (s *stepped) next() (next time.Time) {
 	for _, q := range s.queues {
 		if at := q.Next(); !at.IsZero() && (next.IsZero() || at.Before(next)) {

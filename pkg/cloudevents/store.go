@@ -100,10 +100,10 @@ type cluster struct {
 	removals int
 	// heardSince and heardLast are the times when the hub first and last heard from the cluster's agent; zero for never.
 	heardSince, heardLast time.Time
-	// answered is when its agent was last sent the works that it asked for.
+	// answered is the time at which its agent was last sent the works that it asked for.
 	answered time.Time
-	// asked is when its agent was last asked because a work has been in progress for a long time, or because events
-	// were dropped.
+	// asked is the time at which its agent was last asked because a work has been in progress for a long time, or because
+	// events were dropped.
 	asked time.Time
 }
 
@@ -245,7 +245,7 @@ func (s *store) nextGeneration(name string, atLeast int64) int64 {
 	return c.given
 }
 
-// put stores a write of this hub, and assigns its version. The status belongs to the agent, so put keeps a report that
+// put stores a write by this hub, and assigns its version. The status belongs to the agent, so put keeps a report that
 // arrived in the meantime.
 func (s *store) put(work *workv1.ManifestWork) *workv1.ManifestWork {
 	content := s.contents.contentOf(&work.Spec)
@@ -366,8 +366,8 @@ func (s *store) hear(name string) {
 	}
 }
 
-// HeardSince returns when this process first heard from the agent of a cluster; false if it has not. A broker does not
-// keep reports, so a cluster that this process has not heard from may have succeeded long ago.
+// HeardSince returns the time at which this process first heard from the agent of a cluster; false if it has not. A
+// broker does not keep reports, so a cluster that this process has not heard from may have succeeded long ago.
 func (d *Driver) HeardSince(cluster string) (time.Time, bool) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()

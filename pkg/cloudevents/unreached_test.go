@@ -69,7 +69,7 @@ func (r *reachRig) echo(work *workv1.ManifestWork) {
 }
 
 // An agent is reported as unreached if it is available but does not confirm a write after the work was sent again and the agent was asked.
-// It is available if it is heard over the broker, or if its cluster is available from another source. One change of the work notifies the
+// It is available if it is heard over the broker, or if its cluster is available from another source. One change to the work notifies the
 // controller.
 func TestAgentThatIsNotReached(t *testing.T) {
 	for name, there := range map[string]func(*reachRig) []func(){

@@ -90,6 +90,6 @@ func TestWritesHandleATemplateOnce(t *testing.T) {
 		created[i] = w.store.get(created[i].UID)
 	}
 	relabelBytes, relabelObjects := cost(n, func(i int) { w.relabel(created[i]) })
-	t.Logf("a change of labels %.0f bytes in %.0f objects", relabelBytes, relabelObjects)
+	t.Logf("a change to labels %.0f bytes in %.0f objects", relabelBytes, relabelObjects)
 	require.Less(t, relabelBytes, 2.0*template, "a template would be decoded and encoded in some 750 kB")
 }

@@ -20,7 +20,7 @@ func differences() (*Difference, *clocktesting.FakePassiveClock, *[]time.Duratio
 	return NewDifference(machine, func(ahead time.Duration) { *said = append(*said, ahead.Round(time.Minute)) }), machine, said
 }
 
-// answer simulates an answer of an API server whose clock is behind the machine's clock.
+// answer simulates an answer from an API server whose clock is behind the machine's clock.
 func answer(d *Difference, behind time.Duration) {
 	d.measure(d.clock.Now(), d.clock.Now().Add(-behind).UTC().Format(http.TimeFormat))
 }

@@ -11,8 +11,8 @@ import (
 // Gap is the last period in which the agents' reports did not reach this process. The process could not hear the API server or the broker,
 // did not run, or had not started yet. No deadline fires during a gap and for a time after it.
 type Gap struct {
-	// End is when the reports could reach this process again. While the gap lasts, End is now. It is in the future while agents reconnect
-	// to a broker.
+	// End is the time at which the reports could reach this process again. While the gap lasts, End is now. It is in the future while agents
+	// reconnect to a broker.
 	End time.Time
 	// Length is the length of the gap. Its maximum is the constant unknown.
 	Length time.Duration
@@ -24,7 +24,7 @@ type Connection struct {
 
 	mu  sync.Mutex
 	gap Gap
-	// beat is when this process last ran and could hear every source; zero before the first heartbeat.
+	// beat is the time at which this process last ran and could hear every source; zero before the first heartbeat.
 	beat time.Time
 	// down holds the sources that can't be heard. An informer retries at its own pace, and its cache is stale until a retry succeeds.
 	down map[source]bool
@@ -49,8 +49,8 @@ const (
 	shortest = 5 * time.Second
 	// unknown is the assumed length of a gap that this process could not measure. No agent needs longer than that to report.
 	unknown = 2 * time.Minute
-	// refusedFor is how long a collection is refused before it counts as not allowed: a starting server briefly refuses
-	// requests that it allows later.
+	// refusedFor is the time for which a collection is refused before it counts as not allowed: a starting server briefly
+	// refuses requests that it allows later.
 	refusedFor = 10 * time.Second
 )
 

@@ -3,6 +3,6 @@
 // notice this. A gap also occurs if the process does not run, or its machine is suspended. Difference compares the machine's clock with the
 // API server's.
 //
-// It may import client-go's transport and configuration. It holds no client, reads and writes no object, and imports no other package of
-// this project. Its clock is an argument.
+// It may import client-go's transport and configuration. It holds no client, does not read or write objects, and imports no other package
+// of this project. Its clock is an argument.
 package connectivity

@@ -29,14 +29,14 @@ import (
 )
 
 const (
-	// DefaultSuccessSettle is how long a success must be observed before it counts. An agent may briefly attach the new
-	// generation to conditions that describe the old objects; it corrects this within a second or two.
+	// DefaultSuccessSettle is the time for which a success must be observed before it counts. An agent may briefly attach
+	// the new generation to conditions that describe the old objects; it corrects this within a second or two.
 	DefaultSuccessSettle = 3 * time.Second
 	// conflictInterval is the time after which a pass is repeated if its write conflicted with a newer object. The
 	// event of the newer object usually comes earlier.
 	conflictInterval = time.Second
-	// catchUpInterval is how often a pass that waits for its caches checks them again. An event usually triggers the
-	// pass earlier.
+	// catchUpInterval is the interval at which a pass that waits for its caches checks them again. An event usually
+	// triggers the pass earlier.
 	catchUpInterval = 200 * time.Millisecond
 	// catchUpQuestions is the number of objects that a pass reads from the API server each time that it checks its caches.
 	catchUpQuestions = 4
@@ -71,7 +71,7 @@ type Config struct {
 	History func() History
 	// Connection records when the connection to the API server began.
 	Connection *connectivity.Connection
-	// Broker carries the works to the agents; nil if they go through the API server. An event of a broker always holds
+	// Broker carries the works to the agents; nil if they go through the API server. An event from a broker always holds
 	// a whole ManifestWork, never a patch. Deleting a ManifestWork increments its generation in the API server, but not
 	// over a broker.
 	Broker Broker
@@ -81,7 +81,7 @@ type Config struct {
 	Metrics *metrics.Metrics
 	// Clock is the hub's clock.
 	Clock clock.PassiveClock
-	// SuccessSettle is how long this process must see a success before it counts.
+	// SuccessSettle is the time for which this process must see a success before it counts.
 	SuccessSettle time.Duration
 	// OwnerHash is true if works also get workv1alpha1.LabelOwnerHash. In that case, WorkInformer must also include
 	// works without LabelReplicaSet.
@@ -105,7 +105,8 @@ type History struct {
 
 // Broker provides everything that a Controller knows about a broker and the agents that report over it.
 type Broker interface {
-	// HeardSince returns when this process first heard from the agent of a cluster; false if it has not heard from it.
+	// HeardSince returns the time at which this process first heard from the agent of a cluster; false if it has not heard
+	// from it.
 	HeardSince(cluster string) (time.Time, bool)
 	// Claimed returns the hashes of works that agents report for an owner and that this hub does not know yet. The
 	// owner is identified by the value of its label. Claimed considers only the works for which counts returns true.

@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// historyInterval is how often a pass without a history checks whether a history is available.
+// historyInterval is the interval at which a pass without a history checks whether a history is available.
 const historyInterval = 15 * time.Second
 
 // decide calls package lifecycle for the decision, and answers its requests.

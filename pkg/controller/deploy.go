@@ -198,7 +198,7 @@ func verbOf(action rollout.Action) metrics.Verb {
 	return metrics.Patch
 }
 
-// awayInterval is how often a pass checks whether the broker is connected again.
+// awayInterval is the interval at which a pass checks whether the broker is connected again.
 const awayInterval = 5 * time.Second
 
 // errAway is the error of a write that was not tried because the broker is not connected.

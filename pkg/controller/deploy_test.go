@@ -108,7 +108,7 @@ func TestDeletionTakesTurns(t *testing.T) {
 }
 
 // TestPassesAreShort: a pass deletes for half a second, or longer if the decision took long, but for at most 2 seconds plus one request.
-// The next pass does the rest, and no error reports it.
+// The next pass does the rest, and no error is reported.
 func TestPassesAreShort(t *testing.T) {
 	for decided, want := range map[time.Duration]int{0: 6, 50 * time.Millisecond: 11, time.Second: 21, time.Hour: 21} {
 		c, p, clk, deleted := slow(t)

@@ -111,7 +111,7 @@ func (c *Controller) announceWouldAbort(p *pass) {
 	}
 }
 
-// told returns the last report of this process or, if it has not reported anything, the report in the stored status.
+// told returns the last report from this process or, if it has not reported anything, the report in the stored status.
 func (p *pass) told() status.Told {
 	if p.memory.Told != nil {
 		return *p.memory.Told

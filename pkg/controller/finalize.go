@@ -104,7 +104,7 @@ func (c *Controller) shows(w *workv1.ManifestWork) bool {
 	return labelled || c.OwnerHash
 }
 
-// lostInterval is how often a deletion checks for works without their owner label, as long as any exist.
+// lostInterval is the interval at which a deletion checks for works without their owner label, as long as any exist.
 const lostInterval = 15 * time.Second
 
 // lostWorks returns the works of the object that lost their owner label while a pause, or the absence of a hub, kept the label from being
@@ -112,7 +112,7 @@ const lostInterval = 15 * time.Second
 func (c *Controller) lostWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
 	unowned, err := c.stores.Works.ByIndex(workcache.Unowned, "")
 	if err != nil {
-		return nil, fmt.Errorf("reading the ManifestWorks without owner label: %w", err)
+		return nil, fmt.Errorf("reading the ManifestWorks without the owner label: %w", err)
 	}
 	var lost []*workv1.ManifestWork
 	for _, cached := range unowned {
@@ -131,8 +131,8 @@ func (c *Controller) lostWorks(ctx context.Context, p *pass) ([]*workv1.Manifest
 	return lost, nil
 }
 
-// hadOwner reports whether a work without owner label belongs to an object: by its name, by the hash of one of the object's revisions, and
-// by the time when the hub wrote it.
+// hadOwner reports whether a work without the owner label belongs to an object: by its name, by the hash of one of the object's revisions,
+// and by the time when the hub wrote it.
 func (c *Controller) hadOwner(object *replicaset.Object, key string, w *workv1.ManifestWork) bool {
 	return work.LostOwner(object, w, func(hash string) bool {
 		if hash == object.Status.UpdateRevision || hash == object.Status.CurrentRevision {
@@ -145,7 +145,7 @@ func (c *Controller) hadOwner(object *replicaset.Object, key string, w *workv1.M
 	})
 }
 
-// maybeAnothers reports whether a work without owner label may belong to another object with the same name and template in another
+// maybeAnothers reports whether a work without the owner label may belong to another object with the same name and template in another
 // namespace, whose Placements select the cluster or may have selected it. The deletion of this object must not delete the other's
 // workloads. Names that are derived from the namespace and the UID belong only to this object.
 func (c *Controller) maybeAnothers(p *pass, w *workv1.ManifestWork) bool {
@@ -159,7 +159,7 @@ func (c *Controller) maybeAnothers(p *pass, w *workv1.ManifestWork) bool {
 }
 
 // maySelect reports whether an object has the Placement that a work names, and its Placements select the work's cluster. They may have
-// selected it earlier if the object is paused, because it deletes no work then. They may select it if their decisions are not known.
+// selected it earlier if the object is paused, because it does not delete works then. They may select it if their decisions are not known.
 func (c *Controller) maySelect(object *replicaset.Object, w *workv1.ManifestWork) bool {
 	specs := object.Spec.PlacementRefs
 	if !slices.ContainsFunc(specs, func(ref workv1alpha1.LocalPlacementReference) bool {

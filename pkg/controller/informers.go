@@ -28,7 +28,7 @@ type Runner struct {
 	notes [2]string
 }
 
-// Run waits for the caches, and then makes passes with a number of workers for rollouts and the same number for aborts. It returns when
+// Run waits for the caches, and then makes passes with a number of workers for rollouts and the same number for aborts. It returns once
 // the context has ended.
 func (r *Runner) Run(ctx context.Context, workers int) {
 	logger := klog.FromContext(ctx).WithName(r.name)

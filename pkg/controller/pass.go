@@ -27,7 +27,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Sync makes one pass over the ManifestWorkReplicaSet with this "namespace/name". It returns when the next pass is due; zero for none.
+// Sync makes one pass over the ManifestWorkReplicaSet with this "namespace/name". It returns the time at which the next pass is due; zero
+// for none.
 func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration, err error) {
 	cached, exists, err := c.stores.ReplicaSets.GetByKey(key)
 	if err != nil || !exists {
@@ -190,7 +191,7 @@ type done struct {
 	answer *replicaset.Object
 	// problems are for the conditions. Each names its object and the remedy.
 	problems []string
-	// failing are the failed requests of this pass that the conditions name, except writes of works.
+	// failing are the failed requests from this pass that the conditions name, except writes of works.
 	failing []string
 	errs    []error
 	// recheck is the time until the next pass is due; zero for never.
@@ -257,12 +258,12 @@ func (p *pass) abortLeft() memory.Abort {
 // bottleneck. More writes would not be faster, and would delay other clients.
 const defaultWriters = 16
 
-// actBudget is how long one pass writes works before the next decision, so that a failure during many writes is noticed
-// soon. A pass that took long to decide writes for longer, up to actBudgetMost, so that each object occupies a worker
-// for a bounded time, however large the object is. An abort gets actBudgetMost from the start, because no new failure
-// changes its writes. It continues up to actBudgetAlone if no other abort waits for a worker and the object does not
-// change. Between two passes, nothing is written until the caches show the last writes, which takes a tenth of the
-// time.
+// actBudget is the time for which one pass writes works before the next decision, so that a failure during many writes
+// is noticed soon. A pass that took long to decide writes for longer, up to actBudgetMost, so that each object occupies
+// a worker for a bounded time, however large the object is. An abort gets actBudgetMost from the start, because no new
+// failure changes its writes. It continues up to actBudgetAlone if no other abort waits for a worker and the object
+// does not change. Between two passes, nothing is written until the caches show the last writes, which takes a tenth of
+// the time.
 const (
 	actBudget       = 500 * time.Millisecond
 	actBudgetFactor = 20

@@ -170,7 +170,7 @@ func (c *Controller) refused(p *pass, err error) string {
 		"; fix the cause (a quota, a policy, a webhook or a missing permission may be the reason): the request is retried"
 }
 
-// retried returns when a failed write is retried: as usual, or after a pause.
+// retried returns the time at which a failed write is retried: as usual, or after a pause.
 func (p *pass) retried(usual string) string {
 	if p.object.Spec.Paused {
 		return "retried after the pause"

@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
-// Every answer of the API server is one of four results: an alert about a write must not depend on the words of a webhook.
+// Every answer from the API server is one of four results: an alert about a write must not depend on the words of a webhook.
 func TestWriteResult(t *testing.T) {
 	works := workv1.Resource("manifestworks")
 	for name, test := range map[string]struct {

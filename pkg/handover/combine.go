@@ -20,7 +20,7 @@ type Combined struct {
 	// Kept names the kept objects, in the order of their manifests.
 	Kept []string
 
-	// entries is how many manifestConfigs precede those of the revision.
+	// entries is the number of manifestConfigs that precede those of the revision.
 	entries int
 }
 
@@ -141,7 +141,7 @@ func (c *Combined) Trim() *workv1.ManifestWorkSpec {
 const (
 	OrphansPrevent = "deleteOption.propagationPolicy of the new revision is Orphan, and an object that is kept under Orphan would never be " +
 		"deleted"
-	CompletionPrevents = "the new revision has a condition rule for Complete, and agents apply no new spec of a completed work"
+	CompletionPrevents = "the new revision has a condition rule for Complete, and agents do not apply a new spec of a completed work"
 )
 
 // Prevented returns why no object can be kept in addition to a spec; empty if objects can be kept.
@@ -198,7 +198,7 @@ func (c *combiner) dropped() []*object {
 		if o.id.name == "" || c.ids[o.id] || c.unowned(o) {
 			continue
 		}
-		c.ids[o.id] = true // The old revision may have it twice.
+		c.ids[o.id] = true // The old revision may contain the same object twice.
 		dropped = append(dropped, o)
 	}
 	return dropped

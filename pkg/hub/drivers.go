@@ -45,7 +45,7 @@ func (w *works) broker() controller.Broker {
 	return w.driver
 }
 
-// restore returns when the hub knows all works again, because a broker does not keep them. At that time, the informers
+// restore returns once the hub knows all works again, because a broker does not keep them. At that time, the informers
 // of the owners have synced, and the informer of works has not started.
 func (w *works) restore(ctx context.Context) error {
 	w.driver.Start(ctx)

@@ -129,7 +129,7 @@ type ReplicaSetController struct{ hub *hub }
 
 // Run first takes or restores snapshots, if the version of this module has changed. Then it starts the informers that
 // the controller does not share, of ManifestWorkReplicaSets and ControllerRevisions. It begins to reconcile when all
-// caches are filled, including the caches of the manager's informers, and returns when the context ends.
+// caches are filled, including the caches of the manager's informers, and returns once the context ends.
 func (c *ReplicaSetController) Run(ctx context.Context, workers int) {
 	if !c.hub.upgraded(ctx) || !c.hub.fillCaches(ctx) {
 		return // The context has ended.

@@ -59,7 +59,7 @@ type Manager struct {
 	Version string
 }
 
-// Run starts the controllers whose feature gates are on, and returns when the context ends.
+// Run starts the controllers whose feature gates are on, and returns once the context ends.
 func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.ControllerContext) error {
 	if err := m.Options.Validate(); err != nil {
 		return err
@@ -255,7 +255,7 @@ func (h *hub) history(revisions cache.SharedIndexInformer) controller.History {
 		return controller.History{}
 	}
 	return controller.History{Unavailable: true, Note: "there is no revision history, so no rollout can be aborted: " +
-		"the API server does not let this hub read ControllerRevisions. Apply the ClusterRole and its binding of this release (deploy/base)"}
+		"the API server does not let this hub read ControllerRevisions. Apply this release's ClusterRole and binding (deploy/base)"}
 }
 
 // clustersNote returns why the hub can't read ManagedClusters, with the remedy; empty if it can.
@@ -264,7 +264,7 @@ func (h *hub) clustersNote(clusters cache.SharedIndexInformer) string {
 		return ""
 	}
 	return "the hub can't tell a cluster that is away from one that left: the API server does not let it read ManagedClusters. " +
-		"Apply the ClusterRole and its binding of this release (deploy/base)"
+		"Apply this release's ClusterRole and binding (deploy/base)"
 }
 
 // run fills the caches before it starts the controllers. With a partial cache, a controller would treat missing objects as deleted.

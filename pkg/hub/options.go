@@ -28,12 +28,12 @@ type Options struct {
 	WorkDriverConfig string
 	// CloudEventsClientID identifies this hub to a CloudEvents driver.
 	CloudEventsClientID string
-	// CloudEventsAgentReturn is how long agents may take to reconnect after an outage of the broker. No deadline
+	// CloudEventsAgentReturn is the time that agents may take to reconnect after an outage of the broker. No deadline
 	// expires in this time.
 	CloudEventsAgentReturn time.Duration
 	// CloudEventsQPS limits how many events are sent to the broker per second; 0 means no limit.
 	CloudEventsQPS float32
-	// SuccessSettle is how long this process must observe a cluster's success before the success counts.
+	// SuccessSettle is the time for which this process must observe a cluster's success before the success counts.
 	SuccessSettle time.Duration
 	// OwnerKeyHash is true if the hub also writes the label and the annotation of ocm#1684.
 	OwnerKeyHash bool
@@ -55,7 +55,7 @@ func NewOptions() *Options {
 // AddFlags registers the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.WorkDriver, "work-driver", o.WorkDriver, "Driver that carries ManifestWorks to the agents: kube, mqtt or grpc.")
-	flags.StringVar(&o.WorkDriverConfig, "work-driver-config", o.WorkDriverConfig, "Path of the configuration of the work driver.")
+	flags.StringVar(&o.WorkDriverConfig, "work-driver-config", o.WorkDriverConfig, "Path to the work driver's configuration file.")
 	flags.StringVar(&o.CloudEventsClientID, "cloudevents-client-id", o.CloudEventsClientID,
 		"Client ID of this hub if works are published with CloudEvents.")
 	flags.DurationVar(&o.CloudEventsAgentReturn, "cloudevents-agent-return", o.CloudEventsAgentReturn,

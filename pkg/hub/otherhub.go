@@ -13,7 +13,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// otherInterval is how often the hub checks for another hub.
+// otherInterval is the interval at which the hub checks for another hub.
 const otherInterval = 5 * time.Minute
 
 // hubAccounts are the ServiceAccounts of the hubs that OCM's operator and deploy/chart run. The operator deletes its account if the gates

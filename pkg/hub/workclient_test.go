@@ -81,7 +81,7 @@ func FuzzWatchEvent(f *testing.F) {
 	})
 }
 
-// TestWorkClientset decodes the answers of an API server: works, lists of them, and each kind of watch event.
+// TestWorkClientset decodes the answers from an API server: works, lists of them, and each kind of watch event.
 func TestWorkClientset(t *testing.T) {
 	var work workv1.ManifestWork
 	require.NoError(t, json.Unmarshal([]byte(servedWork), &work))

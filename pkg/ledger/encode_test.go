@@ -41,7 +41,7 @@ func TestEncode(t *testing.T) {
 	require.False(t, l.Equal(l), "what can't be encoded")
 }
 
-// A full ledger fits. If the messages of agents make it too long, only the messages are omitted.
+// A full ledger fits. If the messages from agents make it too long, only the messages are omitted.
 func TestEncodeIsBounded(t *testing.T) {
 	l := full(strings.Repeat("m", workv1alpha1.MaxFailureMessage))
 	require.Less(t, len(text(l)), 110<<10)

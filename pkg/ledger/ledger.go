@@ -41,7 +41,8 @@ type Ledger struct {
 	// Former are the previous stable revisions that are older than the stable one, the latest first. They may have been deleted.
 	Former []Named `json:"former,omitempty"`
 
-	// Begun is when and how the rollout of Update began. Ended is when it was completed; zero until then.
+	// Begun describes when and how the rollout of Update began. Ended is the time at which it was completed; zero until
+	// then.
 	Begun Beginning `json:"begun,omitzero"`
 	Ended time.Time `json:"ended,omitzero"`
 	// Abort is the abort of the rollout; nil if it was not aborted.
@@ -92,17 +93,18 @@ const (
 	Returned How = "Returned"
 )
 
-// Beginning is when and how a rollout began.
+// Beginning describes when and how a rollout began.
 type Beginning struct {
 	At  time.Time `json:"at,omitzero"`
 	How How       `json:"how,omitempty"`
 	// AtOnce is true if the undo is within spec.rollbackWindow: it reaches every cluster at once.
 	AtOnce bool `json:"atOnce,omitempty"`
-	// Retried is when the whole rollout was last retried after an abort; zero if it was not.
+	// Retried is the time at which the whole rollout was last retried after an abort; zero if it was not.
 	Retried time.Time `json:"retried,omitzero"`
 }
 
-// Last returns when the rollout last began: the time of its last retry, or of its start if it was not retried.
+// Last returns the time at which the rollout last began: the time of its last retry, or of its start if it was not
+// retried.
 func (b *Beginning) Last() time.Time {
 	if b.Retried.After(b.At) {
 		return b.Retried

@@ -101,7 +101,7 @@ func seconds(at time.Time) metav1.Time {
 	return metav1.NewTime(at.UTC().Truncate(time.Second))
 }
 
-// Quoted returns the message of an agent or of the API server on one line, in at most MaxFailureMessage bytes.
+// Quoted returns the message from an agent or the API server on one line, in at most MaxFailureMessage bytes.
 func Quoted(message string) string {
 	return revision.Shortened(plain.Line(message), workv1alpha1.MaxFailureMessage)
 }

@@ -69,7 +69,7 @@ func TestProject(t *testing.T) {
 	require.ErrorContains(t, l.Project(again), "encoding the ledger")
 }
 
-// A message of an agent or of the API server is one line of bounded length, with visible control characters.
+// A message from an agent or the API server is one line of bounded length, with visible control characters.
 func TestQuoted(t *testing.T) {
 	require.Equal(t, `a b\x1b c`, Quoted("a\n\tb\x1b c\n"))
 	long := Quoted(strings.Repeat("é", 300))
@@ -88,7 +88,7 @@ func TestFromStatus(t *testing.T) {
 	require.Zero(t, found.Seq)
 	require.Equal(t, []Named{{Hash: "b"}, {Hash: "a"}}, []Named{found.Update, found.Current})
 	require.Equal(t, &revision.Abort{At: at(1), By: "alice", Said: "leaks memory", Reason: "leaks memory"}, found.Abort)
-	require.Equal(t, l.Troubles[:3], found.Troubles, "nobody can see who was tried again")
+	require.Equal(t, l.Troubles[:3], found.Troubles, "the status does not show which cluster was retried")
 	require.Equal(t, l.Halted, found.Halted)
 	require.Equal(t, l.Counted, found.Counted)
 	require.Equal(t, l.Collisions, found.Collisions)

@@ -48,7 +48,7 @@ func (v *Observation) obeyApprovals(d *Decision) {
 	}
 }
 
-// approvalIgnored returns the event for changes of status.approvals that the hub reverts.
+// approvalIgnored returns the event for changes to status.approvals that the hub reverts.
 func approvalIgnored(problems []string) Event {
 	note := "status.approvals was changed, and the hub reverted the change: " + problems[0]
 	if more := len(problems) - 1; more > 0 {

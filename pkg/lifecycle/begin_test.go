@@ -247,8 +247,8 @@ func TestNameTheStableRevision(t *testing.T) {
 		"in an abort":                     {before: func() ledger.Ledger { l := aborted("c", "b", 0); l.Former = []ledger.Named{named("a")}; return l }(), name: hashOf("a")},
 		"one that never was stable":       {before: decided("a", "b"), name: hashOf("c"), why: "revision " + nameOf("c") + " was never the current revision"},
 		"none":                            {before: decided("a", "b"), why: "it was the current one when the field was removed"},
-		"one that is not of the history":  {before: decided("a", "b"), name: "zzz", why: "no revision of the history has the hash zzz"},
-		"one that can't be read":          {before: decided("", "b"), name: hashOf("d"), why: "no revision of the history has the hash " + hashOf("d")},
+		"one that is not in the history":  {before: decided("a", "b"), name: "zzz", why: "no revision in the history has the hash zzz"},
+		"one that can't be read":          {before: decided("", "b"), name: hashOf("d"), why: "no revision in the history has the hash " + hashOf("d")},
 		"the one that is rolled out":      {before: decided("a", "b"), name: hashOf("b"), why: "the rollout of revision " + nameOf("b") + " is not complete"},
 		"the rollout is complete":         {before: complete, name: hashOf("a"), why: "the rollout of revision " + nameOf("b") + " is complete"},
 		"complete, and it was not stable": {before: complete, name: hashOf("c"), why: "the rollout of revision " + nameOf("b") + " is complete"},
@@ -270,10 +270,10 @@ func TestNameTheStableRevision(t *testing.T) {
 	}
 	v := view("b", decided("a", "b"), object("a", 1), object("b", 2))
 	v.NoHistory, v.Commands.Names, v.Commands.Name = true, true, hashOf("a")
-	require.Contains(t, notes(begin(v)), "no revision of the history has the hash", "without a history, none can be named")
+	require.Contains(t, notes(begin(v)), "no revision in the history has the hash", "without a history, none can be named")
 }
 
-// The annotation retries aborts and failures up to its time, when that time is reached.
+// Once the annotation's time is reached, the hub retries the aborts and failures from before that time.
 func TestRetryByAnnotation(t *testing.T) {
 	const minute = time.Minute
 	stamp := func(at time.Duration) string { return rt.At(at).Format(time.RFC3339) }

@@ -191,7 +191,7 @@ func held(t *testing.T, d lifecycle.Decision, reason lifecycle.Reason) lifecycle
 	return d
 }
 
-// begin starts the rollout of the template's revision, which was found.
+// begin starts the rollout of the template's revision, which already exists.
 func begin(v *lifecycle.Observation) lifecycle.Decision {
 	hash := hashOf("")
 	if rev := v.History.ByDigest(v.Template); rev != nil {

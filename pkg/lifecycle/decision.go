@@ -18,7 +18,7 @@ type Decision struct {
 	// End is why the pass ends before a rollout is planned; empty if it does not. Why is the reason for logs and tests.
 	End Reason
 	Why string
-	// Failed is the failed request that ends the pass, and Problem is the problem of an invalid spec for the conditions.
+	// Failed is the failed request that ends the pass, and Problem is the problem with an invalid spec for the conditions.
 	Failed  *Answer
 	Problem Problem
 
@@ -98,7 +98,7 @@ type Request struct {
 
 	// Revision is the ControllerRevision to create, or to patch if it has not changed since this process saw it.
 	Revision *appsv1.ControllerRevision
-	// Patch is the change of Revision.
+	// Patch is the change to Revision.
 	Patch Patch
 	// Name is the name of the ControllerRevision that ReadLive reads.
 	Name string
@@ -112,7 +112,7 @@ type Request struct {
 	Event *Event
 }
 
-// Patch is a change of a ControllerRevision.
+// Patch is a change to a ControllerRevision.
 type Patch struct {
 	// Labels are the labels to set.
 	Labels map[string]string

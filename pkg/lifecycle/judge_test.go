@@ -130,7 +130,7 @@ func TestJudgeAnAbort(t *testing.T) {
 	}
 	nobody := rolling(before, nil)
 	nobody.Refs = []placement.Ref{rt.Ref("p1")}
-	require.Zero(t, judge(nobody).Ledger.Abort.Restored, "there is nobody to confirm it")
+	require.Zero(t, judge(nobody).Ledger.Abort.Restored, "there is no cluster to confirm it")
 }
 
 // The ledger lists the troubles of the plan, with bounded messages. It also lists the clusters that a user retries, until their retries

@@ -23,12 +23,12 @@ type Notes struct {
 type Failure struct {
 	// Cluster is the cluster of the work, and Target is the intended result.
 	Cluster, Target string
-	// Message is the answer of the API server.
+	// Message is the answer from the API server.
 	Message string
-	// Since is when the write first failed. RefusedSince is when the API server first rejected the write; zero if it did not reject the
-	// write.
+	// Since is the time at which the write first failed. RefusedSince is the time at which the API server first rejected the write; zero if it
+	// did not reject the write.
 	Since, RefusedSince time.Time
-	// TriedAt is when the write was last tried.
+	// TriedAt is the time at which the write was last tried.
 	TriedAt time.Time
 }
 
@@ -38,7 +38,8 @@ type WrittenBack struct {
 	Clusters map[string]bool
 }
 
-// StuckAfter is how long every try to restore a work must have failed before an abort continues without that work.
+// StuckAfter is the time for which every try to restore a work must have failed before an abort continues without that
+// work.
 const StuckAfter = 2 * time.Minute
 
 // Target identifies a revision that works get in a rollout, in a retry of the rollout, or in an abort.
@@ -101,8 +102,8 @@ func (v *Observation) SnapshotOf(l *ledger.Ledger, update *work.Revision, aborte
 	return s
 }
 
-// began returns when the rollout last began, or when this process first saw its beginning if that is earlier: the clock may have been set
-// back since.
+// began returns the time at which the rollout last began, or when this process first saw its beginning if that is earlier: the clock may
+// have been set back since.
 func (v *Observation) began(l *ledger.Ledger) time.Time {
 	at := l.Begun.Last()
 	if v.BeginSeen.IsZero() || !v.Before.Begun.Last().Equal(at) {
@@ -138,8 +139,8 @@ func (v *Observation) withBeginning(l *ledger.Ledger, rev *work.Revision) *work.
 	return &out
 }
 
-// unansweredFor is how long a write without an answer counts as possibly successful. After this time, a cluster whose writes keep failing
-// delays no other cluster.
+// unansweredFor is the time for which a write without an answer counts as possibly successful. After this time, a cluster whose writes keep
+// failing does not delay other clusters.
 const unansweredFor = 30 * time.Second
 
 // unanswered returns the clusters whose writes for a target failed recently without a rejection: these writes may have succeeded (P4).

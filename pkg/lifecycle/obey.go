@@ -99,8 +99,8 @@ func (v *Observation) obeyRetry(d *Decision) {
 	}
 }
 
-// obeyName makes a revision the stable one if a user named it in status.currentRevision. It must be a revision of the history that was
-// stable before or, if no revision was stable, any revision of the history. Other values are not trusted, because anyone who can write the
+// obeyName makes a revision the stable one if a user named it in status.currentRevision. It must be a revision in the history that was
+// stable before or, if no revision was stable, any revision in the history. Other values are not trusted, because anyone who can write the
 // status can set them.
 func (v *Observation) obeyName(d *Decision) {
 	if !v.Commands.Names {
@@ -112,7 +112,7 @@ func (v *Observation) obeyName(d *Decision) {
 	case named == "":
 		problem = "it was the current one when the field was removed"
 	case rev == nil || rev.Err != nil:
-		problem = "no revision of the history has the hash " + named
+		problem = "no revision in the history has the hash " + named
 	case named == l.Update.Hash:
 		problem = "the rollout of revision " + rev.Object.Name + " is not complete"
 	case l.Complete():

@@ -48,9 +48,9 @@ type Observation struct {
 
 	// Notes is the information that this process noted about the works.
 	Notes Notes
-	// BeginSeen is when this process first saw the beginning of the rollout that the ledger names.
+	// BeginSeen is the time at which this process first saw the beginning of the rollout that the ledger names.
 	BeginSeen time.Time
-	// Answers are the answers to the requests of this pass so far.
+	// Answers are the answers to the requests from this pass so far.
 	Answers []Answer
 }
 

@@ -8,7 +8,7 @@ import (
 
 // The label values of a broker's metrics. Their number does not depend on the number of clusters.
 var (
-	// EventRefusals are the reasons for which an event of an agent is dropped.
+	// EventRefusals are the reasons for which an event from an agent is dropped.
 	EventRefusals = []string{"kind", "cluster", "work", "sequence", "quota", "size", "generation"}
 	// EventsSent are the actions of the hub's events, by sdk-go's names.
 	EventsSent = []string{"create_request", "update_request", "delete_request", "resync_response", "resync_request"}
@@ -48,7 +48,7 @@ func newBroker() *broker {
 		resent: k8smetrics.NewCounter(counter("broker_events_resent_total",
 			"ManifestWorks that were sent again over a broker, because their agents did not report them.")),
 		reportsUnread: k8smetrics.NewGauge(gauge("broker_reports_unread",
-			"Reports of agents that were received over a broker and are not processed yet.")),
+			"Reports from agents that were received over a broker and are not processed yet.")),
 		unreached: k8smetrics.NewGauge(gauge("broker_agents_unreached",
 			"Agents that are connected but do not receive this process's events: restart them, and make sure that no other "+
 				"client has their client ID.")),
@@ -77,10 +77,10 @@ func (m *Metrics) Reconnected() { m.broker.reconnects.Inc() }
 // EventSent counts an event that was sent.
 func (m *Metrics) EventSent(action string) { m.broker.sent.WithLabelValues(action).Inc() }
 
-// EventReceived counts an accepted event of an agent.
+// EventReceived counts an accepted event from an agent.
 func (m *Metrics) EventReceived(kind string) { m.broker.received.WithLabelValues(kind).Inc() }
 
-// EventRefused counts an event of an agent that was dropped.
+// EventRefused counts an event from an agent that was dropped.
 func (m *Metrics) EventRefused(reason string) { m.broker.refused.WithLabelValues(reason).Inc() }
 
 // EventResent counts a work that was sent again.

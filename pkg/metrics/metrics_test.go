@@ -122,7 +122,7 @@ mwrs_clock_ahead_seconds -90
 # HELP mwrs_broker_disconnected [ALPHA] 1 while ManifestWorks travel over a broker and this process has no connection to it: nothing is written, and no deadline fires.
 # TYPE mwrs_broker_disconnected gauge
 mwrs_broker_disconnected 1
-# HELP mwrs_broker_reports_unread [ALPHA] Reports of agents that were received over a broker and are not processed yet.
+# HELP mwrs_broker_reports_unread [ALPHA] Reports from agents that were received over a broker and are not processed yet.
 # TYPE mwrs_broker_reports_unread gauge
 mwrs_broker_reports_unread 7
 `), "mwrs_controller_running", "mwrs_clock_ahead_seconds", "mwrs_broker_disconnected", "mwrs_broker_reports_unread"))
@@ -169,14 +169,14 @@ mwrs_clusters{mwrs_namespace="default",name="web",state="Waiting"} 0
 # HELP mwrs_revisions [ALPHA] Stored revisions of a ManifestWorkReplicaSet.
 # TYPE mwrs_revisions gauge
 mwrs_revisions{mwrs_namespace="default",name="web"} 2
-# HELP mwrs_paused [ALPHA] 1 for a ManifestWorkReplicaSet whose spec.paused is true: no ManifestWork of it is written or deleted. The others have no series.
+# HELP mwrs_paused [ALPHA] 1 for a ManifestWorkReplicaSet whose spec.paused is true: none of its ManifestWorks is written or deleted. Others have no series.
 # TYPE mwrs_paused gauge
 mwrs_paused{mwrs_namespace="default",name="bad"} 1
 mwrs_paused{mwrs_namespace="default",name="web"} 1
-# HELP mwrs_clusters_without_work [ALPHA] Selected clusters that have no ManifestWork during a pause, although their agents report over a broker. If an agent had one and lost it, it removes the objects after a while. The others have no series.
+# HELP mwrs_clusters_without_work [ALPHA] Selected clusters that have no ManifestWork during a pause, although their agents report over a broker. If an agent had one and lost it, it removes the objects after a while. Objects without such clusters have no series.
 # TYPE mwrs_clusters_without_work gauge
 mwrs_clusters_without_work{mwrs_namespace="default",name="web"} 3
-# HELP mwrs_approvals_pending [ALPHA] Decision groups of a ManifestWorkReplicaSet that wait for an approval. The others have no series.
+# HELP mwrs_approvals_pending [ALPHA] Decision groups of a ManifestWorkReplicaSet that wait for an approval. Objects without such groups have no series.
 # TYPE mwrs_approvals_pending gauge
 mwrs_approvals_pending{mwrs_namespace="default",name="web"} 2
 # HELP mwrs_work_deletion_timestamp_seconds [ALPHA] Unix time of the earliest deletion among the terminating ManifestWorks. A ManifestWorkReplicaSet without such works has no series.
@@ -211,7 +211,7 @@ func TestRolloutsInProgressHaveSeries(t *testing.T) {
 # HELP mwrs_rollout_start_timestamp_seconds [ALPHA] Unix time at which the rollout in progress began. A ManifestWorkReplicaSet without one has no series.
 # TYPE mwrs_rollout_start_timestamp_seconds gauge
 mwrs_rollout_start_timestamp_seconds{mwrs_namespace="default",name="web"} 1000
-# HELP mwrs_problem [ALPHA] 1 for a problem of a ManifestWorkReplicaSet that an administrator must solve: OlderCRD or HistoryUnavailable. Other problems have no series.
+# HELP mwrs_problem [ALPHA] 1 for a problem with a ManifestWorkReplicaSet that an administrator must solve: OlderCRD or HistoryUnavailable. Other problems have no series.
 # TYPE mwrs_problem gauge
 mwrs_problem{mwrs_namespace="default",name="web",problem="OlderCRD"} 1
 `), "mwrs_rollout_start_timestamp_seconds", "mwrs_problem"))

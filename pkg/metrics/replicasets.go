@@ -48,7 +48,7 @@ type Observation struct {
 	Lost int
 	// AwaitingApproval is the number of decision groups that wait for an approval.
 	AwaitingApproval int
-	// Started is when the rollout in progress began; zero for none.
+	// Started is the time at which the rollout in progress began; zero for none.
 	Started time.Time
 	// Problems prevent the hub from processing the object completely. Each is listed once.
 	Problems []Problem
@@ -104,22 +104,22 @@ func newReplicaSets() *replicaSets {
 		stage: desc("stage", "1 for the stage of a ManifestWorkReplicaSet: "+
 			"RollingOut, Stalled, Complete, Aborting, Aborted, Invalid or Deleting.", "stage"),
 		wouldAbort: desc("would_abort", "1 for a ManifestWorkReplicaSet with failureStrategy ReportAbort whose rollout AbortAll would have "+
-			"aborted. The others have no series."),
+			"aborted. Others have no series."),
 		clusters: desc("clusters", "Selected clusters of a ManifestWorkReplicaSet, by state. After an abort: Restoring or Restored.",
 			"state"),
 		revisions: desc("revisions", "Stored revisions of a ManifestWorkReplicaSet."),
 		paused: desc("paused",
-			"1 for a ManifestWorkReplicaSet whose spec.paused is true: no ManifestWork of it is written or deleted. The others have no series."),
+			"1 for a ManifestWorkReplicaSet whose spec.paused is true: none of its ManifestWorks is written or deleted. Others have no series."),
 		lost: desc("clusters_without_work", "Selected clusters that have no ManifestWork during a pause, although their agents report over a "+
-			"broker. If an agent had one and lost it, it removes the objects after a while. The others have no series."),
+			"broker. If an agent had one and lost it, it removes the objects after a while. Objects without such clusters have no series."),
 		approvals: desc("approvals_pending",
-			"Decision groups of a ManifestWorkReplicaSet that wait for an approval. The others have no series."),
+			"Decision groups of a ManifestWorkReplicaSet that wait for an approval. Objects without such groups have no series."),
 		deleting: desc("work_deletion_timestamp_seconds",
 			"Unix time of the earliest deletion among the terminating ManifestWorks. "+
 				"A ManifestWorkReplicaSet without such works has no series."),
 		started: desc("rollout_start_timestamp_seconds",
 			"Unix time at which the rollout in progress began. A ManifestWorkReplicaSet without one has no series."),
-		problem: desc("problem", "1 for a problem of a ManifestWorkReplicaSet that an administrator must solve: "+
+		problem: desc("problem", "1 for a problem with a ManifestWorkReplicaSet that an administrator must solve: "+
 			"OlderCRD or HistoryUnavailable. Other problems have no series.", "problem"),
 		placement: desc("placement_clusters", "Clusters of a placementRef: Selected, Updated or Failing.",
 			"placement", "state"),

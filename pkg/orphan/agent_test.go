@@ -241,7 +241,7 @@ func yaml(work *workv1.ManifestWork) string {
 	return fmt.Sprint(string(data), err)
 }
 
-// FuzzNext checks that a step is valid for any ManifestWork and any report of its agent.
+// FuzzNext checks that a step is valid for any ManifestWork and any report from its agent.
 func FuzzNext(f *testing.F) {
 	for _, w := range []*workv1.ManifestWork{
 		work(), work(written), work(workComplete, entry(0, "", completion)), work(deleted), work(unheld, silent), work(unknownKind(0)),

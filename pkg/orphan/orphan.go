@@ -40,7 +40,7 @@ type Step struct {
 type Manifest struct {
 	// Name is a readable name of the object.
 	Name string
-	// Message is the message of the agent.
+	// Message is the message from the agent.
 	Message string
 }
 

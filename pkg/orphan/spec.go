@@ -68,8 +68,8 @@ func configs(work *workv1.ManifestWork) []workv1.ManifestConfigOption {
 // otherConfigs returns the ManifestWork's entries for objects that the agent does not currently report.
 func otherConfigs(work *workv1.ManifestWork, named map[workv1.ResourceIdentifier]bool) []workv1.ManifestConfigOption {
 	var options []workv1.ManifestConfigOption
-	// An object that is currently not reported has an entry of an earlier release. The limit keeps an agent that reports different objects
-	// each time from adding more entries.
+	// An object that is currently not reported has an entry that an earlier release wrote. The limit keeps an agent that reports different
+	// objects each time from adding more entries.
 	spare := len(work.Spec.Workload.Manifests)
 	for i := range work.Spec.ManifestConfigs {
 		option := work.Spec.ManifestConfigs[i]

@@ -6,7 +6,7 @@ import "time"
 type Hold struct {
 	// Reason is why the cluster is held; empty if a window is closed.
 	Reason string
-	// Opens is when the next window opens; zero for a hold, which has no end.
+	// Opens is the time at which the next window opens; zero for a hold, which has no end.
 	Opens time.Time
 }
 

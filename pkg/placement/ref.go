@@ -32,7 +32,7 @@ func (r *Ref) Decided() bool {
 	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Missing() == 0
 }
 
-// sliceSize is how many clusters OCM's placement controller puts into one PlacementDecision.
+// sliceSize is the number of clusters that OCM's placement controller puts into one PlacementDecision.
 const sliceSize = 100
 
 // MayBeWritten reports whether OCM may be writing the decisions of the ref's Placement although its count matches. OCM writes several

@@ -57,7 +57,8 @@ type Strategy struct {
 // DecidesAbort reports whether a failure of the ref leads to the decision to abort. With ReportAbort, the decision is only reported.
 func (s *Strategy) DecidesAbort() bool { return s.AbortAll || s.ReportAbort }
 
-// ParseStrategy reads a ref's strategy. The error names the first field that Decide can't follow, and its valid values.
+// ParseStrategy reads a ref's strategy. The error names the first field that Decide can't interpret, and its valid
+// values.
 func ParseStrategy(ref string, in *workv1alpha1.RolloutStrategy) (Strategy, error) {
 	s, errs := parse(field.NewPath(ref).Child("rolloutStrategy"), in)
 	errs = slices.DeleteFunc(errs, func(err *field.Error) bool { return err.Detail == NegativeSoak })

@@ -120,7 +120,7 @@ func TestTextHasABudget(t *testing.T) {
 	})
 }
 
-// FuzzText: no hostile character gets through, regardless of how a text is split into writes, and nothing is shown twice.
+// FuzzText: no hostile character gets through, regardless of how the text is split across writes, and nothing is shown twice.
 func FuzzText(f *testing.F) {
 	for _, text := range []string{"a\x1b]52;c;aGk=\x07", "\xc2\x9b", "\u202e\u2066", "c1\u200b\ufe0f", "::error::\n##[x]", "\xf0\x9f\x98\x80", "\xe2\x80"} {
 		f.Add([]byte(text), 1)

@@ -22,7 +22,7 @@ type Writer struct {
 	marks  int
 }
 
-// pipelines are the environment variables of the CI systems that obey lines of a log.
+// pipelines are the environment variables of the CI systems that obey lines in a log.
 var pipelines = []string{"GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"}
 
 // For returns a Writer to an output, or the output itself if it is one.

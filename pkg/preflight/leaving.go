@@ -180,7 +180,7 @@ func sharedNames(v *view, o *owner) (findings []Finding) {
 		findings = append(findings, o.finds(Error, SharedName, fmt.Sprintf(
 			"it has the name of ManifestWorkReplicaSet %s/%s, and both are on %s: OCM's hub writes both under the name %s, "+
 				"and the workloads of one of them are deleted there", other.Namespace, other.Name, rollout.Names(shared), o.Name),
-			"create one of the two under another name, with preserveResourcesOnDeletion: true on the old one when you delete it; or have their "+
+			"set preserveResourcesOnDeletion: true on one of the two, delete it, and recreate it under another name; or have their "+
 				"Placements select different clusters")...)
 	}
 	return findings
@@ -194,10 +194,10 @@ func alternativeNames(_ *view, o *owner) []Finding {
 		return nil
 	}
 	return o.finds(Error, AlternativeName, fmt.Sprintf(
-		"its ManifestWork is not named %s on %s, because another owner's ManifestWork has that name: OCM's hub takes over that one, "+
-			"and deletes the objects that it deployed", o.Name, clusters),
-		"create this ManifestWorkReplicaSet again under a name that no ManifestWork has there, with preserveResourcesOnDeletion: true "+
-			"on the old one when you delete it")
+		"its ManifestWork is not named %s on %s, because another owner's ManifestWork has that name: OCM's hub takes over that ManifestWork, "+
+			"and deletes the objects that were deployed by it", o.Name, clusters),
+		"set preserveResourcesOnDeletion: true, delete this ManifestWorkReplicaSet, and recreate it under a name that no ManifestWork on "+
+			"those clusters has")
 }
 
 // longName finds works that OCM's hub would not find, because the value of the old owner label is too long.
@@ -207,7 +207,7 @@ func longName(_ *view, o *owner) []Finding {
 	}
 	return o.finds(Error, LongName,
 		"OCM's hub, up to 1.3.1, does not find its works: it rolls nothing out, and a deletion leaves them on the hub",
-		"create it again under a shorter name, with preserveResourcesOnDeletion: true on the old one when you delete it")
+		"set preserveResourcesOnDeletion: true, delete this ManifestWorkReplicaSet, and recreate it under a shorter name")
 }
 
 // deleting finds objects whose deletion waits for agents to release the workloads.
@@ -317,7 +317,7 @@ func ignoredFields(_ *view, o *owner) (findings []Finding) {
 		"a template whose rollout was aborted is rolled out again", "keep that template out of Git")
 	ignored(spec.SkipsUnavailable(), "unavailableClusters", "a rollout waits for unavailable clusters",
 		"let their Placement drop unavailable clusters")
-	ignored(spec.ListsGroups(), "groups", "a rollout does not begin with these groups, and waits for no approval or bakeTime",
+	ignored(spec.ListsGroups(), "groups", "a rollout does not begin with these groups, and does not wait for approvals or a bakeTime",
 		"pause, and roll out by hand, one Placement at a time")
 	gates := slices.ContainsFunc(spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
 		return len(ref.RolloutStrategy.SuccessGates) > 0

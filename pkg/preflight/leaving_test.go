@@ -75,7 +75,7 @@ func TestLeaving(t *testing.T) {
 			},
 			want:   []string{"Error SharedName team-a/web", "Error AlternativeName team-b/web"},
 			says:   "it has the name of ManifestWorkReplicaSet team-b/web, and both are on 1 cluster (c2): OCM's hub writes both under the name web",
-			remedy: "create one of the two under another name",
+			remedy: "recreate it under another name",
 		},
 		"two of one name that get a cluster in common": {
 			objects: preflight.Objects{
@@ -98,7 +98,7 @@ func TestLeaving(t *testing.T) {
 		"the name is another owner's": {
 			objects: preflight.Objects{ReplicaSets: []object{complete("team-b")}, Works: []metav1.ObjectMeta{newWork("team-b", "c2", named(alternative))}},
 			want:    []string{"Error AlternativeName team-b/web"},
-			says:    "its ManifestWork is not named web on 1 cluster (c2)", remedy: "under a name that no ManifestWork has",
+			says:    "its ManifestWork is not named web on 1 cluster (c2)", remedy: "under a name that no ManifestWork on those clusters has",
 		},
 		"a name that OCM 1.3 generated": {
 			objects: preflight.Objects{ReplicaSets: []object{complete("team-b")}, Works: []metav1.ObjectMeta{newWork("team-b", "c2", named("webx7k2m"))}},

@@ -38,7 +38,7 @@ func (c *Client) Get(ctx context.Context, namespace, name string) (metav1.Object
 }
 
 // Patcher returns a Patcher of objects in a namespace. Its patches carry the resourceVersion that the caller decided
-// on. wrote is called with each answer of the API server, both decoded and raw.
+// on. wrote is called with each answer from the API server, both decoded and raw.
 func (c *Client) Patcher(namespace string, wrote func(*Object, *unstructured.Unstructured)) Patcher {
 	return patcher.NewPatcher[object, objectSpec, status](&patching{ResourceInterface: c.in(namespace), wrote: wrote})
 }

@@ -12,7 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// ResyncPeriod is how often the caches resend all objects to the controller. It is the same as upstream's.
+// ResyncPeriod is the interval at which the caches resend all objects to the controller. It is the same as upstream's.
 const ResyncPeriod = 30 * time.Minute
 
 // NewInformer returns an informer of ManifestWorkReplicaSets that tolerates objects that the types can't hold. Its

@@ -6,8 +6,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// TestComputeHash pins the hashes. A change of the hashes starts no rollout, but a template that returns later gets a different name. So
-// the hashes may change only with the types or the hash function itself.
+// TestComputeHash pins the hashes. A change to the hashes does not start a rollout, but a template that returns later gets a different
+// name. So the hashes may change only with the types or the hash function itself.
 func TestComputeHash(t *testing.T) {
 	count := func(n int32) *int32 { return &n }
 	full := `{"workload":{"manifests":[` + configMap + `]},"deleteOption":{"propagationPolicy":"Orphan"},

@@ -23,14 +23,16 @@ type Record struct {
 	// Reached is the largest number of clusters that had the revision when its rollout was aborted or complete.
 	Reached *int32 `json:"reached,omitempty"`
 
-	// Recorded is when the hub recorded a revision that another hub rolled out. A revision without this time was made from a template.
+	// Recorded is the time at which the hub recorded a revision that another hub rolled out. A revision without this time was made from a
+	// template.
 	Recorded time.Time `json:"recorded,omitzero"`
 
-	// Began is when the last rollout of the revision began; zero if none has begun. Retried is when a user last retried it after an abort.
+	// Began is the time at which the last rollout of the revision began; zero if none has begun. Retried is the time at which a user last
+	// retried it after an abort.
 	Began   time.Time `json:"began,omitzero"`
 	Retried time.Time `json:"retried,omitzero"`
-	// Ended is when a rollout of the revision was last completed: every selected cluster had the revision. It is zero if no rollout was
-	// completed.
+	// Ended is the time at which a rollout of the revision was last completed: every selected cluster had the revision. It is zero if no
+	// rollout was completed.
 	Ended time.Time `json:"ended,omitzero"`
 	// Abort is the abort of the last rollout; nil if it was not aborted.
 	Abort *Abort `json:"abort,omitempty"`
@@ -50,7 +52,7 @@ type Approval struct {
 
 // Abort is the abort of a rollout.
 type Abort struct {
-	// At is when the rollout was aborted.
+	// At is the time at which the rollout was aborted.
 	At time.Time `json:"at"`
 	// By is the user who aborted the rollout, from status.abortedBy; it may be empty. Said is status.abortReason, as the user set it; records
 	// omit it.
@@ -60,7 +62,8 @@ type Abort struct {
 	// in records.
 	Reason   string   `json:"reason,omitempty"`
 	Evidence []string `json:"evidence,omitempty"`
-	// Restored is when every selected cluster had confirmed the revision to which the abort returned it; zero before that.
+	// Restored is the time at which every selected cluster had confirmed the revision to which the abort returned it; zero
+	// before that.
 	Restored time.Time `json:"restored,omitzero"`
 	// Held is the time at which an earlier rollout of the revision was aborted for Reason, if that abort still holds back this rollout; zero
 	// otherwise.
@@ -91,14 +94,15 @@ func (a *Abort) UTC() *Abort {
 
 // WouldAbort is an abort that AbortAll would have carried out. It is immutable.
 type WouldAbort struct {
-	// At is when AbortAll would have aborted the rollout, for Reason.
+	// At is the time at which AbortAll would have aborted the rollout, for Reason.
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason,omitempty"`
-	// Clusters is how many clusters had the revision at that time.
+	// Clusters is the number of clusters that had the revision at that time.
 	Clusters int `json:"clusters"`
 }
 
-// Text returns when and why AbortAll would have aborted the rollout, for messages. now is how many clusters have the revision now.
+// Text describes when and why AbortAll would have aborted the rollout, for messages. now is the number of clusters that have the
+// revision now.
 func (w *WouldAbort) Text(now int) string {
 	clusters := fmt.Sprintf("%d clusters", w.Clusters)
 	if w.Clusters == 1 {

@@ -4,7 +4,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// ReportsDegraded reports whether a rule of the template makes every agent report Degraded, True or False, with each of its reports. The
+// ReportsDegraded reports whether a rule in the template makes every agent report Degraded, True or False, with each of its reports. The
 // agent evaluates the rules of the first manifestConfig with rules that matches a manifest. An agent reports nothing for a rule that
 // matches no manifest, that comes after another matching manifestConfig, or that names only a condition for which OCM has no rule. A
 // cluster must not fail because the hub waits for such a report. If the resource of a manifest was guessed wrong, or if there are too many

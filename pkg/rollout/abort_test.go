@@ -143,7 +143,7 @@ func TestPlanRollback(t *testing.T) {
 func TestGoBackIsOver(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(old("c1"), rt.Work("c2", rt.AtRevision("aaa"), rt.StoredOtherwise("aaa"))))
-	recorded := []string{"Relabel c2: the API server's change of it is recorded"}
+	recorded := []string{"Relabel c2: the API server's changes to it must be recorded"}
 	if !slices.Equal(texts(p), recorded) || p.Behind != 0 || p.Confirmed != 1 || len(p.Accepted) != 1 {
 		t.Errorf("%v behind %d confirmed %d accepted %d", texts(p), p.Behind, p.Confirmed, len(p.Accepted))
 	}
@@ -157,7 +157,7 @@ func TestConfirmed(t *testing.T) {
 	if p.Confirmed != 1 || p.Recheck != 2*second {
 		t.Errorf("confirmed %d, again after %s", p.Confirmed, p.Recheck)
 	}
-	// A restarted hub emits no events about an abort that all clusters had already confirmed.
+	// A restarted hub does not emit events about an abort that all clusters had already confirmed.
 	p = decide(rt.Now(10*minute), rt.Settle(3*second), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(old("c1", rt.JustSeenSucceeding()), old("c2", rt.JustSeenSucceeding())), func(s *rollout.Snapshot) { s.Restored = true })
 	if p.Confirmed != 2 || p.Recheck != 0 {

@@ -19,7 +19,7 @@ import (
 //     nothing waits for it.
 //  4. An abort restores such a work like any other (planRollback), and is not confirmed until the cluster has confirmed it (restoreAway).
 
-// availableFor is how long a cluster must have been available before it no longer counts as away.
+// availableFor is the time for which a cluster must have been available before it no longer counts as away.
 const availableFor = time.Minute
 
 // AwayCluster is a cluster that no placementRef selects because it is, or recently was, unavailable.
@@ -27,7 +27,7 @@ type AwayCluster struct {
 	Cluster string
 	// Placement is the Placement that the work of the cluster names.
 	Placement string
-	// Since is when the cluster became unavailable; zero if that is unknown.
+	// Since is the time at which the cluster became unavailable; zero if that is unknown.
 	Since time.Time
 	// Counts is true if the cluster has the update revision: it counts for its placementRef.
 	Counts bool
@@ -35,7 +35,7 @@ type AwayCluster struct {
 	Skipped bool
 }
 
-// away reports whether a cluster that nothing selects is away. until is when that state ends by itself; zero if it does not.
+// away reports whether a cluster that nothing selects is away. until is the time at which that state ends by itself; zero if it does not.
 func (s *Snapshot) away(cluster string) (away bool, until time.Time) {
 	known, exists := s.Clusters[cluster]
 	switch {

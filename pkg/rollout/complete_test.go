@@ -176,7 +176,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestLabels: works have the labels of their owner, and a change of these labels is a metadata write.
+// TestLabels: works have the labels of their owner, and a change to these labels is a metadata write.
 func TestLabels(t *testing.T) {
 	ref := rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1")))
 	team := rt.OwnerLabel("team", "blue")

@@ -71,9 +71,10 @@ type Standing struct {
 	// Placement is the Placement of the placementRef that the cluster belongs to.
 	Placement string
 	Phase     Phase
-	// Since is when the phase began; zero if that is unknown.
+	// Since is the time at which the phase began; zero if that is unknown.
 	Since time.Time
-	// ChangesAt is when the phase changes by itself, and Then is the phase after that; zero and empty if it does not.
+	// ChangesAt is the time at which the phase changes by itself, and Then is the phase after that; zero and empty if it
+	// does not.
 	ChangesAt time.Time
 	Then      Phase
 	// WaitsFor is what the cluster waits for.
@@ -120,9 +121,9 @@ func Explain(s *Snapshot) []Standing {
 	return standings
 }
 
-// forecast returns when the phase of a member changes by itself, and the next phase.
+// forecast returns the time at which the phase of a member changes by itself, and the next phase.
 func (ps *placementState) forecast(s *Snapshot, m *member) (time.Time, Phase) {
-	if !m.next.After(s.Now) || m.phase == agentUnknown { // Only a report of its agent changes this phase.
+	if !m.next.After(s.Now) || m.phase == agentUnknown { // Only a report from its agent changes this phase.
 		return time.Time{}, ""
 	}
 	changed := member{phase: waiting, cluster: m.cluster, group: m.group, work: m.work, owned: m.owned}

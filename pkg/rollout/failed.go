@@ -35,9 +35,9 @@ const unknownLength = 2 * time.Minute
 
 // Gap is the last period in which the agents' reports did not reach this process.
 type Gap struct {
-	// End is when the reports could reach the process again. While the gap lasts, End is now.
+	// End is the time at which the reports could reach the process again. While the gap lasts, End is now.
 	End time.Time
-	// Length is how long the gap was; 2 minutes if it was longer, or if its length is unknown.
+	// Length is the length of the gap; 2 minutes if it was longer, or if its length is unknown.
 	Length time.Duration
 }
 
@@ -66,7 +66,7 @@ func (ps *placementState) until(s *Snapshot, m *member, before, after *phase) (*
 	return after, time.Time{}
 }
 
-// dueAt returns when the deadline fires for a phase that began at a given time; zero for never.
+// dueAt returns the time at which the deadline fires for a phase that began at a given time; zero for never.
 func (ps *placementState) dueAt(s *Snapshot, cluster string, since time.Time) time.Time {
 	if !ps.hasDeadline() {
 		return time.Time{}
@@ -127,16 +127,16 @@ func (ps *placementState) settleBy(s *Snapshot, m *member) (due time.Time, appli
 	return begin.Add(limit).Add(limit), m.phase.takesSlot == always || m.phase.fails
 }
 
-// watchedFrom returns when this process began to watch the update revision on a member, or when the hub wrote the revision if that is
-// later.
+// watchedFrom returns the time at which this process began to watch the update revision on a member, or when the hub wrote the revision if
+// that is later.
 func (m *member) watchedFrom(s *Snapshot) time.Time {
 	return work.Later(m.work.Begin(s.Update), m.work.WatchedSince)
 }
 
 const (
-	// unknownRecheck is how often a pass checks whether an agent has reported after its deadline.
+	// unknownRecheck is the interval at which a pass checks whether an agent has reported after its deadline.
 	unknownRecheck = time.Minute
-	// unknownNamedAfter is how long an agent may be silent before its cluster is named: connected agents answer within seconds.
+	// unknownNamedAfter is the time for which an agent may be silent before its cluster is named: connected agents answer within seconds.
 	unknownNamedAfter = 30 * time.Second
 )
 
@@ -161,7 +161,7 @@ func (m *member) doubtFailure(s *Snapshot) {
 	}
 }
 
-// nameUnknownAgent records a selected cluster whose agent does not answer the writes of this process.
+// nameUnknownAgent records a selected cluster whose agent does not answer the writes by this process.
 func (p *Plan) nameUnknownAgent(s *Snapshot, m *member) {
 	if m.work == nil || m.work.Deleting() || s.heardAgent(m.cluster) {
 		return

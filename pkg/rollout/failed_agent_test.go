@@ -94,7 +94,7 @@ func unanswered(cluster string) rt.SnapshotOption {
 }
 
 // TestNamedUnheardIsLookedAtAgain: a cluster that is named because its agent has not reported is checked again after a while, because a
-// report of the agent does not always change a work.
+// report from the agent does not always change a work.
 func TestNamedUnheardIsLookedAtAgain(t *testing.T) {
 	ref := rt.Ref("p1", rt.Deadline("None"), rt.Clusters("c1", "c2"))
 	p := decide(rt.Now(10*minute), rt.Heard(0, "c2"), rt.Refs(ref), rt.Works(inFlight("c1"), done("c2")))

@@ -101,7 +101,7 @@ func TestRefusedLeadsToAnAbort(t *testing.T) {
 	require.Equal(t, []string{"c1"}, writtenClusters(p), "written")
 	require.True(t, p.Writes[0].LastTry)
 	if p := decide(rt.Now(5*minute), rt.ConnectedSince(4*minute), rt.Refs(ref), refused, rt.Works(done("c2"))); p.Abort != nil {
-		t.Error("nobody could be heard, and it is aborted")
+		t.Error("no agent could be heard, and it is aborted")
 	}
 	p = decide(rt.Now(5*minute), rt.Refs(ref), refused, rt.Works(done("c2")))
 	const reason = "placement p1: 1 of 2 clusters failed (c1): not successful within progressDeadline 5m0s (the API server rejects the ManifestWorks of 1 cluster (c1): no quota in c1), " +

@@ -80,7 +80,7 @@ func FuzzStrategy(f *testing.F) {
 	})
 }
 
-// FuzzHandover: with any report of an agent about a work that keeps objects of another revision, and any revision in its annotation, the
+// FuzzHandover: with any report from an agent about a work that keeps objects of another revision, and any revision in its annotation, the
 // work is judged by its own manifests, within a budget.
 func FuzzHandover(f *testing.F) {
 	for _, seed := range []string{

@@ -28,8 +28,8 @@ func (ps *placementState) gatesOf(s *Snapshot) (gates [][]work.Gate, err error) 
 		return nil, nil
 	}
 	if i := ps.impossibleGate(s); i >= 0 {
-		err = fmt.Errorf("%s.rolloutStrategy.successGates[%d].conditionType: no condition rule of the template sets %s, and over a broker "+
-			"nobody else can set it: add the rule, or use mode Report", ps.ref.Field, i, ps.strategy.Gates[i].ConditionType)
+		err = fmt.Errorf("%s.rolloutStrategy.successGates[%d].conditionType: no condition rule in the template sets %s, and over a broker "+
+			"nothing else can set it: add the rule, or use mode Report", ps.ref.Field, i, ps.strategy.Gates[i].ConditionType)
 	}
 	gates = make([][]work.Gate, len(ps.groups))
 	for g := range ps.groups {
@@ -75,8 +75,8 @@ func GatesOf(s *Snapshot) map[*work.Work][]work.Gate {
 	return gates
 }
 
-// assess returns the state of the work of a member that has the update revision, as its success gates allow. next is when a gate changes
-// that state by itself; zero if no gate does.
+// assess returns the state of the work of a member that has the update revision, as its success gates allow. next is the time at which a
+// gate changes that state by itself; zero if no gate does.
 func (ps *placementState) assess(s *Snapshot, m *member) (found work.Assessment, next time.Time) {
 	found, m.gate, next = work.Gated(m.work, s.Update, ps.gatesOfMember(s, m), s.Now, s.Settle)
 	return found, next

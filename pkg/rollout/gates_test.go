@@ -113,7 +113,7 @@ func TestGatesDoNotHoldAReturn(t *testing.T) {
 func TestImpossibleGate(t *testing.T) {
 	ref := rt.Ref("p1", rt.Progressive(1), rt.Gate(tested), rt.Clusters("c1", "c2"))
 	p := decide(rt.Now(10*minute), rt.Gated(), rt.Heard(0, "c1", "c2"), rt.Refs(ref), rt.Works(old("c1"), old("c2")))
-	require.ErrorContains(t, p.Refs[0].Err, "spec.placementRefs[0].rolloutStrategy.successGates[0].conditionType: no condition rule of the template sets Tested")
+	require.ErrorContains(t, p.Refs[0].Err, "spec.placementRefs[0].rolloutStrategy.successGates[0].conditionType: no condition rule in the template sets Tested")
 	require.Empty(t, p.Writes)
 	p = decide(rt.Now(10*minute), rt.Heard(0, "c1", "c2"), rt.Refs(ref), rt.Works(old("c1"), old("c2")))
 	require.NoError(t, p.Refs[0].Err, "the gate decides nothing any more")

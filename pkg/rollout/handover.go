@@ -65,7 +65,7 @@ func (s *Snapshot) find(is func(*work.Revision) bool) *work.Revision {
 
 // servedLast returns the revision that a cluster served last, before the revision to: the revision whose exact spec its work has. In a
 // handover, it is the new revision if its success has settled, and the old revision otherwise. It is nil if no readable revision matches.
-// If the success of the new revision has not settled, the answer is not known yet, and ripe is when it will be.
+// If the success of the new revision has not settled, the answer is not known yet, and ripe is the time at which it will be.
 func (s *Snapshot) servedLast(w *work.Work, to *work.Revision) (served *work.Revision, ripe time.Time) {
 	exact := s.find(func(rev *work.Revision) bool {
 		return rev.Digest == w.Digest || w.AcceptedAs != "" && rev.Digest == w.AcceptedAs
@@ -102,7 +102,7 @@ func (s *Snapshot) servedInHandover(w *work.Work, own, kept, to *work.Revision) 
 	return own, time.Time{}
 }
 
-// historyWait is how often the hub checks whether the history can be read again.
+// historyWait is the interval at which the hub checks whether the history can be read again.
 const historyWait = 15 * time.Second
 
 // form is the form in which a write puts a revision into a work.

@@ -8,16 +8,16 @@ import (
 type Limits struct {
 	// Placement is the name of the Placement.
 	Placement string
-	// Total is how many clusters count for the placementRef.
+	// Total is the number of clusters that count for the placementRef.
 	Total int
-	// Batch is how many clusters may be in flight at once, outside of mandatory groups.
+	// Batch is the number of clusters that may be in flight at once, outside of mandatory groups.
 	Batch int
-	// MaxFailures is how many clusters may fail. For ProgressivePerGroup, it is zero, and Groups has the limit of each group.
+	// MaxFailures is the number of clusters that may fail. For ProgressivePerGroup, it is zero, and Groups has the limit of each group.
 	MaxFailures int
 	// Failed is the number of failed clusters. Halting is the number of clusters that count toward a halt.
 	Failed, Halting int
-	// Halted is true if the next clusters are not started. Excess is how many of the halting clusters must recover before the next clusters
-	// are started.
+	// Halted is true if the next clusters are not started. Excess is the number of the halting clusters that must recover before the next
+	// clusters are started.
 	Halted bool
 	Excess int
 	// Groups are the decision groups that have clusters and their own limit, in order.
@@ -38,8 +38,8 @@ type GroupLimits struct {
 	Name  string
 	Index int32
 	Total int
-	// MaxFailures is how many of its clusters may fail. It applies to mandatory groups, to each group of ProgressivePerGroup, and to a listed
-	// group with its own limit. Own is true for such a listed group: its clusters do not count toward the limit of the placementRef.
+	// MaxFailures is the number of its clusters that may fail. It applies to mandatory groups, to each group of ProgressivePerGroup, and to a
+	// listed group with its own limit. Own is true for such a listed group: its clusters do not count toward the limit of the placementRef.
 	MaxFailures int
 	Own         bool
 	// Mandatory is true if the group must succeed before others begin.

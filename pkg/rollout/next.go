@@ -305,7 +305,7 @@ func (ps *placementState) firstOnTheWay(q question) *member {
 	return first
 }
 
-// plain returns the strategy for the handler: groups in order, or one batch, without times and limits.
+// plain returns the strategy for the handler: groups in order, or one batch, without times or limits.
 func (q *question) plain() clusterv1alpha1.RolloutStrategy {
 	config := clusterv1alpha1.RolloutConfig{ProgressDeadline: "None"}
 	if q.inOrder {

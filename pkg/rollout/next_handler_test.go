@@ -32,7 +32,7 @@ const absent = handler.RolloutStatus(-1)
 type reported struct {
 	cluster string
 	status  handler.RolloutStatus
-	// age is how long the cluster has had the status. undated means that the handler gets no LastTransitionTime.
+	// age is the time for which the cluster has had the status. undated means that the handler gets no LastTransitionTime.
 	age     time.Duration
 	undated bool
 	// left means that the Placement does not select the cluster any more. Its work still exists.

@@ -83,7 +83,7 @@ func newSelection(s *Snapshot) *selection {
 type stay struct {
 	// below is the index of the first placementRef that can't take over the cluster.
 	below int
-	// until is when the stay ends by itself; zero if it does not end by itself.
+	// until is the time at which the stay ends by itself; zero if it does not end by itself.
 	until time.Time
 	// selected is true if a placementRef selects the cluster but can't take it over.
 	selected bool

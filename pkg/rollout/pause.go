@@ -16,7 +16,7 @@ import (
 //
 //  1. The plan is made as without a pause.
 //  2. Its abort, its writes and its deletes move to Held. Its findings remain.
-//  3. An abort is held back without writes and deletes, because it would be decided without them.
+//  3. An abort is held back without writes or deletes, because it would be decided without them.
 //  4. Actions that are held back are never carried out: after the pause, a new plan decides.
 //  5. Exception: an agent that has lost a work removes its objects after a grace period. The current revision is sent to the cluster if the
 //     ledger proves that the cluster had it (replaceLost).

@@ -172,9 +172,9 @@ type member struct {
 	state    work.State
 
 	phase *phase
-	// since is when the phase began. It is not meaningful for waiting and terminating clusters.
+	// since is the time at which the phase began. It is not meaningful for waiting and terminating clusters.
 	since time.Time
-	// next is when the phase changes or must be checked again; zero for never.
+	// next is the time at which the phase changes or must be checked again; zero for never.
 	next time.Time
 	// gate is the type of the success gate that blocks its success or made it fail; empty for none.
 	gate string
@@ -186,7 +186,8 @@ type member struct {
 	// one more rejection makes the member fail.
 	rejection *Rejection
 	lastTry   bool
-	// retriedAt is when a user retried the cluster; zero if that has not happened since the hub last wrote its work.
+	// retriedAt is the time at which a user retried the cluster; zero if that has not happened since the hub last wrote
+	// its work.
 	retriedAt time.Time
 	// written is true if this plan writes the update revision to it. chosen is true if it is written because its turn has come.
 	written, chosen bool
@@ -206,7 +207,7 @@ func (m *member) startable() bool { return m.phase.startable && !m.written }
 func (m *member) failed() bool { return m.phase.fails }
 
 // writtenAgain reports whether a member that was started gets the update revision again: the API server rejects the write, or the member
-// failed and its work has changed since. This starts no further cluster, so neither a halt nor the order of groups prevents it.
+// failed and its work has changed since. This does not start further clusters, so neither a halt nor the order of groups prevents it.
 func (m *member) writtenAgain() bool {
 	return !m.written && (m.rejection != nil && !m.failed() || m.phase == failedChanged || m.phase == degradedChanged)
 }
@@ -221,7 +222,7 @@ func (m *member) unlabelled() bool {
 	return !m.atUpdate && m.work != nil && m.writable() && m.work.Hash() == "" && m.phase != completed
 }
 
-// mayBeInFlight reports whether a member may already be in flight with an unknown outcome. That is the case if a write of this process had
+// mayBeInFlight reports whether a member may already be in flight with an unknown outcome. That is the case if a write by this process had
 // no answer, or if a previous hub may have written to it: there is no work, and the agent has not reported. It is also the case if it has
 // the update revision in another form, with kept objects. Such a member is started first (P4).
 func (m *member) mayBeInFlight(s *Snapshot) bool {
@@ -293,8 +294,8 @@ func (ps *placementState) updatedPhase(s *Snapshot, m *member) {
 	ps.failFlapping(s, m)
 }
 
-// soakedAt returns when a success has lasted for minSuccessTime. A cluster that never left the revision to which the template returns is
-// not soaked again.
+// soakedAt returns the time at which a success has lasted for minSuccessTime. A cluster that never left the revision to which the template
+// returns is not soaked again.
 func (ps *placementState) soakedAt(s *Snapshot, m *member) time.Time {
 	if s.returns() {
 		if writtenAt, known := m.work.AppliedAt(); known && !writtenAt.After(s.Update.CountsFrom) {

@@ -32,9 +32,10 @@ type placementState struct {
 	uncounted bool
 	// leaving are the works that name the placementRef although it does not own their clusters. Some of them are members.
 	leaving []*work.Work
-	// returning is how many unselected clusters this plan returns to the update revision. Each takes a slot, as it will in later plans.
+	// returning is the number of unselected clusters that this plan returns to the update revision. Each takes a slot, as it will in later
+	// plans.
 	returning int
-	// limit is what members that are not next wait for.
+	// limit is the reason why members that are not next wait.
 	limit Wait
 }
 
@@ -97,7 +98,7 @@ func (ps *placementState) names(holds func(*member) bool) []string {
 // addLeaving adds members for works that still count for the placementRef. A work that has the update revision, or whose cluster failed
 // with it, always counts. Any other work counts only if nothing else is left of a group that other groups wait for. Such a group is not
 // empty: otherwise, the next revision would go to production first when the canary leaves. In all other cases, the work does not count,
-// because a lost cluster would hold up every rollout. For the same reason, a cluster that is away keeps no group waiting.
+// because a lost cluster would hold up every rollout. For the same reason, a cluster that is away does not keep a group waiting.
 func (ps *placementState) addLeaving(s *Snapshot) {
 	if len(ps.leaving) == 0 {
 		return

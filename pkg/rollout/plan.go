@@ -94,11 +94,11 @@ type RefOutcome struct {
 	// Moving are the clusters that have just left the Placement, and that OCM may be moving to another of its decisions. The selection is
 	// known when they have stayed away for MoveWait.
 	Moving []string
-	// Selected is how many clusters the ref owns.
+	// Selected is the number of clusters that the ref owns.
 	Selected int
-	// invalid is how many of them are names that no cluster can have.
+	// invalid is the number of them that are names that no cluster can have.
 	invalid int
-	// Updated is how many of them succeeded at the update revision, settled or not. Clusters with kept objects don't count yet.
+	// Updated is the number of them that succeeded at the update revision, settled or not. Clusters with kept objects don't count yet.
 	Updated int
 	// SoakIgnored is the minSuccessTime of a ref with rollout type All, which ignores it.
 	SoakIgnored time.Duration
@@ -124,7 +124,7 @@ type RefOutcome struct {
 	// gatesPassedOver is true if that group, or a later one, has clusters that are skipped or on hold. The rollout must not complete then,
 	// because they could pass that group.
 	gatesPassedOver bool
-	// awaited is how many of its clusters have no outcome yet, including clusters that it no longer selects.
+	// awaited is the number of its clusters that have no outcome yet, including clusters that it no longer selects.
 	awaited int
 }
 
@@ -170,7 +170,7 @@ type Plan struct {
 	// Groups are the states of the listed decision groups while the rollout is in progress: by placementRef in spec order, and in the order of
 	// its list.
 	Groups []GroupState
-	// Counts is how many selected clusters are in each phase.
+	// Counts is the number of selected clusters in each phase.
 	Counts map[Phase]int
 	// Postponed names the clusters whose rejected works wait for a free slot. Their rejections are kept.
 	Postponed []string
@@ -189,23 +189,24 @@ type Plan struct {
 	// AwaitedAway names the clusters in Away whose result the rollout waits for or, while aborted, that have not confirmed the desired
 	// revision.
 	AwaitedAway []string
-	// awayCounted is how many clusters in Away have the update revision: awayUpdated of them succeeded with it, awaySettled of them for long
-	// enough, and awayTolerated of them failed.
+	// awayCounted is the number of clusters in Away that have the update revision: awayUpdated of them succeeded with it, awaySettled of them
+	// for long enough, and awayTolerated of them failed.
 	awayCounted, awayUpdated, awaySettled, awayTolerated int
-	// awayRestorable is how many clusters in Away an abort restores.
+	// awayRestorable is the number of clusters in Away that an abort restores.
 	awayRestorable int
 	// AgentUnknown names, sorted, the selected clusters whose works were written at least unknownNamedAfter ago and whose agents have not
 	// reported to this process.
 	AgentUnknown []string
-	// Confirmed is how many selected clusters have succeeded at the desired revision for long enough to count. While aborted, it includes
-	// clusters that are away.
+	// Confirmed is the number of selected clusters that have succeeded at the desired revision for long enough to count. While aborted, it
+	// includes clusters that are away.
 	Confirmed int
 	// tolerated is the number of selected clusters with a failure that does not prevent completion.
 	tolerated int
-	// Behind is how many writable works are not at the desired revision. In an abort, a work that was restored and has changed since does
-	// not count.
+	// Behind is the number of writable works that are not at the desired revision. In an abort, a work that was restored and has changed since
+	// does not count.
 	Behind int
-	// Deferred is how many works are not written yet because it is unknown which revision their clusters served last.
+	// Deferred is the number of works that are not written yet because it is unknown which revision their clusters served
+	// last.
 	Deferred int
 	// NotKept lists the dropped objects that are deleted at once despite pruneStrategy WhenAvailable, and why.
 	NotKept []string

@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestDecideIsAFunction: equal snapshots give equal plans, in any order of the works, and Decide changes no snapshot. A pause changes only
-// the actions.
+// TestDecideIsAFunction: equal snapshots give equal plans, in any order of the works, and Decide does not change snapshots. A pause changes
+// only the actions.
 func TestDecideIsAFunction(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

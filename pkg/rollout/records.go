@@ -24,11 +24,11 @@ import (
 type Failure struct {
 	// Placement is the Placement that the cluster counts for.
 	Placement string
-	// Since is when the cluster failed, or when its work was first rejected.
+	// Since is the time at which the cluster failed, or when its work was first rejected.
 	Since time.Time
 	// Reason is why it failed or was rejected.
 	Reason workv1alpha1.FailureReason
-	// Message is the message of the agent or the API server; empty if unknown.
+	// Message is the message from the agent or the API server; empty if unknown.
 	Message string
 	// Gate is the type of the success gate that made it fail; empty if it failed for another reason, or if the failure is recorded.
 	Gate string
@@ -289,7 +289,7 @@ func (ps *placementState) haltHolds(s *Snapshot) bool {
 	return true
 }
 
-// retried returns when a user retried a member's cluster; zero if that has not happened since the hub last wrote its work.
+// retried returns the time at which a user retried a member's cluster; zero if that has not happened since the hub last wrote its work.
 func (ps *placementState) retried(s *Snapshot, m *member, a work.Assessment) time.Time {
 	at := s.Retried[m.cluster]
 	if until := s.RetriedUntil; until.After(at) && !s.Now.Before(until) && ps.hadFailed(s, m, a, until) {

@@ -10,11 +10,11 @@ import (
 
 // Rejection is the API server's rejection of the writes of a cluster's work, until a user removes the cause.
 type Rejection struct {
-	// Since is when the API server first rejected a write.
+	// Since is the time at which the API server first rejected a write.
 	Since time.Time
-	// TriedAt is when this process last tried the write; zero if it did not.
+	// TriedAt is the time at which this process last tried the write; zero if it did not.
 	TriedAt time.Time
-	// Message is the message of the API server.
+	// Message is the message from the API server.
 	Message string
 	// Unanswered is true if the API server did not reject the writes: during an abort, writes that have failed in another way for long count
 	// as rejected.

@@ -80,8 +80,8 @@ func writtenWait(written map[string]bool, w *work.Work) time.Duration {
 	return 0
 }
 
-// after returns when a state that was first seen at a given time will have lasted for the given wait. The state may have changed during
-// the last gap, so the wait restarts after that gap.
+// after returns the time at which a state that was first seen at a given time will have lasted for the given wait. The state may have
+// changed during the last gap, so the wait restarts after that gap.
 func (s *Snapshot) after(seen time.Time, wait time.Duration) time.Time {
 	return work.Later(seen, s.Gap.End).Add(wait)
 }

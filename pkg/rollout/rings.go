@@ -10,7 +10,7 @@ import (
 
 // The order of the decision groups in rolloutStrategy.groups (R47):
 //
-//  1. The entries of the list begin one after the other, and the other clusters follow. An entry passes, and the next entry may begin,
+//  1. The entries in the list begin one after the other, and the other clusters follow. An entry passes, and the next entry may begin,
 //     when its group has clusters that belong to the placementRef and is approved, if required, all of its clusters are done, at least one
 //     of them succeeded (allFailed), and its bakeTime has passed (firstWaiting).
 //  2. A cluster is done when it succeeded, failed within the limits, or does not count. If a cluster joins an entry that has passed, or
@@ -56,30 +56,30 @@ type GroupState struct {
 	Until time.Time
 	// NeedsApproval is true if the group waits, or will wait, for an approval that it does not have.
 	NeedsApproval bool
-	// BakeTime is how long it bakes after its last success.
+	// BakeTime is the time for which it bakes after its last success.
 	BakeTime time.Duration
 	// Clusters is the number of its clusters that count, and Unfinished names, sorted, those that must succeed first.
 	Clusters   int
 	Unfinished []string
 }
 
-// missingFor is how long a listed group may be missing after the beginning of a rollout.
+// missingFor is the time for which a listed group may be missing after the beginning of a rollout.
 const missingFor = 10 * time.Minute
 
 // maxBaking bounds the records about bakeTimes.
 const maxBaking = 100
 
-// ring is an entry of the list with its clusters.
+// ring is an entry in the list with its clusters.
 type ring struct {
 	*workv1alpha1.RolloutGroup
 	// exists is true if a cluster of the group belongs to the placementRef.
 	exists bool
-	// size is the number of its clusters that count, failed is how many of them have failed within the limits, and unfinished names those
-	// that are not done.
+	// size is the number of its clusters that count, failed is the number of them that have failed within the limits, and unfinished names
+	// those that are not done.
 	size, failed int
 	unfinished   []string
 	// recorded is the recorded time of the last success in the entry, and succeeded is that time according to its works; zero for none. from
-	// is when the bakeTime of the entry began; zero if it has no bakeTime, or if the bakeTime has not begun.
+	// is the time at which the bakeTime of the entry began; zero if it has no bakeTime, or if the bakeTime has not begun.
 	recorded, succeeded, from time.Time
 	approved                  bool
 }
@@ -143,9 +143,9 @@ func (m *member) finished() bool {
 // allFailed reports whether every cluster of an entry has failed. An entry whose clusters are all skipped or on hold has not failed.
 func (r *ring) allFailed() bool { return r.size > 0 && r.failed == r.size }
 
-// succeededAt returns when a member succeeded. An agent may report no transition, and its clock may be behind. So if the success is later
-// than the recorded time of the entry, it counts from when this process first saw it. After a restart, the wait can be longer, but is
-// never shorter.
+// succeededAt returns the time at which a member succeeded. An agent may report no transition, and its clock may be behind. So if the
+// success is later than the recorded time of the entry, it counts from when this process first saw it. After a restart, the wait can be
+// longer, but is never shorter.
 func (m *member) succeededAt(s *Snapshot, recorded time.Time) time.Time {
 	if !recorded.IsZero() && !recorded.Before(m.work.Begin(s.Update)) {
 		return m.since
@@ -153,7 +153,8 @@ func (m *member) succeededAt(s *Snapshot, recorded time.Time) time.Time {
 	return work.Later(m.since, m.work.SucceededSince)
 }
 
-// bakeFrom returns when the bakeTime of an entry began: with its last success, as recorded or according to its works, whichever is later.
+// bakeFrom returns the time at which the bakeTime of an entry began: with its last success, as recorded or according to its works,
+// whichever is later.
 func (r *ring) bakeFrom(s *Snapshot) time.Time {
 	switch from := work.Later(r.recorded, s.notAhead(r.succeeded)); {
 	case r.Bake() == 0 || len(r.unfinished) > 0:

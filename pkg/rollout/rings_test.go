@@ -44,7 +44,7 @@ func ringed(options ...rt.RefOption) placement.Ref {
 }
 
 // fleet returns a work for each of the six clusters: o for the older revision, f for in flight, x for failed, b for broken, d for done
-// since 3m.
+// 3m ago.
 func fleet(states string) rt.SnapshotOption {
 	var works []work.Work
 	for i, state := range strings.ReplaceAll(states, " ", "") {

@@ -35,8 +35,8 @@ func (s *Snapshot) mayPassOver(m *member) bool {
 	return !s.Aborted && m.owned && !m.atUpdate && !sick && !s.hasFailed(m.cluster) && !s.Unanswered[m.cluster]
 }
 
-// unavailable reports whether a cluster is unavailable, or was within availableFor. until is when that state ends by itself; zero if it
-// does not. Unlike in away, a cluster that this process never saw unavailable counts as available at once.
+// unavailable reports whether a cluster is unavailable, or was within availableFor. until is the time at which that state ends by itself;
+// zero if it does not. Unlike in away, a cluster that this process never saw unavailable counts as available at once.
 func (s *Snapshot) unavailable(cluster string) (unavailable bool, until time.Time) {
 	known, exists := s.Clusters[cluster]
 	switch {

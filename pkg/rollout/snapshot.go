@@ -26,9 +26,9 @@ type Fleet struct {
 	// Heard maps each cluster to the time at which this process first heard from its agent. It omits clusters whose agents have not reported.
 	// It is nil if works go through the API server, which keeps the reports from before this process began.
 	Heard map[string]time.Time
-	// Unreached names, sorted, the clusters whose agents are available but do not receive the broker's events. No decision depends on it.
+	// Unreached is the sorted list of clusters whose agents are available but do not receive the broker's events. No decision depends on it.
 	Unreached []string
-	// Settle is how long this process must have seen a success without interruption before the success counts.
+	// Settle is the time for which this process must have seen a success without interruption before the success counts.
 	Settle time.Duration
 	// Handover is set under pruneStrategy WhenAvailable: objects that a revision drops stay until the revision is available.
 	Handover *Handover
@@ -51,7 +51,7 @@ type Snapshot struct {
 	Older []*work.Revision
 	// Aborted is true if the rollout of Update was aborted: the desired revision is Current.
 	Aborted bool
-	// Began is when the rollout of Update last began, and Ended is true if it is complete: listed groups then hold nothing back.
+	// Began is the time at which the rollout of Update last began, and Ended is true if it is complete: listed groups then hold nothing back.
 	Began time.Time
 	Ended bool
 	// Approved are the listed groups that users approved for Update.
@@ -84,7 +84,8 @@ type Snapshot struct {
 	Unanswered map[string]bool
 	// Records are the facts in the status about the rollout of Update.
 	Records Records
-	// Retried is when a user removed the recorded failure of a cluster from the status: the cluster gets a new deadline.
+	// Retried is the time at which a user removed the recorded failure of a cluster from the status: the cluster gets a
+	// new deadline.
 	Retried map[string]time.Time
 	// RetriedUntil is a time in whole seconds; zero for none. When it is reached, every earlier failure is retried.
 	RetriedUntil time.Time

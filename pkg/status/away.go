@@ -62,7 +62,8 @@ func skippedNote(names []string) string {
 
 // skipUnusable returns the reason why unavailableClusters: Skip has no effect; empty if it is unset or has an effect.
 func skipUnusable(in *Input) string {
-	why, stays := "this hub can't read ManagedClusters", "; a cluster that status.away lists as skipped stays skipped until it can"
+	why, stays := "this hub can't read ManagedClusters",
+		"; a cluster that status.away lists as skipped stays skipped until the hub can read ManagedClusters"
 	switch {
 	case !in.Object.Spec.SkipsUnavailable():
 		return ""
@@ -79,7 +80,7 @@ func droppedNote(in *Input, names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	const away = " away: unavailable, and selected by no Placement; such a cluster keeps its ManifestWork until "
+	const away = " away: unavailable, and not selected by any Placement; such a cluster keeps its ManifestWork until "
 	if in.ClustersNote != "" {
 		return rollout.Names(names) + away + "this hub can read ManagedClusters"
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// cause is the cause of some failures: the reason, and the messages of the agents.
+// cause is the cause of some failures: the reason, and the messages from the agents.
 type cause struct {
 	reason  workv1alpha1.FailureReason
 	message string

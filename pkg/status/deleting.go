@@ -25,7 +25,7 @@ type Releasing struct {
 	Unreleased, Problems []string
 }
 
-// maxHeld is the maximum number of bytes about a manifest in a message: a long message of an agent must not push out the remedy.
+// maxHeld is the maximum number of bytes about a manifest in a message: a long message from an agent must not push out the remedy.
 const maxHeld = 512
 
 // ReleasingWorkloads returns the condition Deleting for an object whose deletion waits for agents.
@@ -70,9 +70,9 @@ func areClusters(n int) string {
 // PreservingNotSupported returns the condition Deleting for an object whose ManifestWorks travel over a broker.
 func PreservingNotSupported() metav1.Condition {
 	return deleting(workv1alpha1.ReasonPreservingNotSupported, "nothing is deleted: spec.preserveResourcesOnDeletion is not supported while "+
-		"ManifestWorks travel over a broker, because a restarted hub does not know which agents have yet to release their workloads; to keep them, "+
-		"set deleteOption.propagationPolicy of the template to Orphan and wait until every cluster has that revision; then, or to delete the "+
-		"workloads, set spec.preserveResourcesOnDeletion to false")
+		"ManifestWorks travel over a broker, because a restarted hub does not know which agents have yet to release their workloads; to keep the "+
+		"workloads, set deleteOption.propagationPolicy of the template to Orphan, wait until every cluster has that revision, and then set "+
+		"spec.preserveResourcesOnDeletion to false; to delete the workloads, set it to false now")
 }
 
 func deleting(reason, message string) metav1.Condition {

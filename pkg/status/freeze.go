@@ -4,7 +4,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// LedgerDropped is the message of the hub and the plugin about the effect of a CRD from another release.
+// LedgerDropped is the message from the hub and the plugin about the effect of a CRD from another release.
 const LedgerDropped = "the API server drops status.ledger"
 
 // Freeze copies the fields that only this project's CRD has from the stored status to the wanted one. Other CRDs drop these fields, so

@@ -21,7 +21,7 @@ func GateMessage(work *workv1.ManifestWork, gate string) string {
 }
 
 // FailureMessage returns the reason why the cluster of a work failed: the message of the success gate, if a gate failed it, or else the
-// report of its agent.
+// report from its agent.
 func FailureMessage(work *workv1.ManifestWork, gate string) string {
 	if gate != "" {
 		return GateMessage(work, gate)

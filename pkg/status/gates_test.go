@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// TestGateMessage: the message is that of the manifest, or else that of the work, about the generation of the work.
+// TestGateMessage: the message comes from the manifest, or else from the work, and must be for the work's generation.
 func TestGateMessage(t *testing.T) {
 	condition := func(status metav1.ConditionStatus, generation int64, message string) metav1.Condition {
 		return metav1.Condition{Type: "Tested", Status: status, Reason: "R", Message: message, ObservedGeneration: generation}

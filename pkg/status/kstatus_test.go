@@ -107,7 +107,7 @@ func abnormals(object *workv1alpha1.ManifestWorkReplicaSet) string {
 	return strings.Join(found, ", ")
 }
 
-// TestAbnormalConditionsGo: the status of the next stage removes each abnormal condition, and changes no other condition.
+// TestAbnormalConditionsGo: the status of the next stage removes each abnormal condition, and does not change other conditions.
 func TestAbnormalConditionsGo(t *testing.T) {
 	two := rt.Clusters("c1", "c2")
 	object := built(input(ours.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2"))))

@@ -65,15 +65,15 @@ func unknownPlacements(in *Input) []string {
 		}
 		switch {
 		case ref.Placement == nil:
-			add("%s.name: there is no Placement %q in namespace %s: create it, or remove the reference; until then, the hub starts no cluster and deletes no ManifestWork",
+			add("%s.name: there is no Placement %q in namespace %s: create it, or remove the reference; until then, the hub does not start clusters or delete ManifestWorks",
 				ref.Field, ref.Name, in.Object.Namespace)
 		case ref.Placement.Decisions == 0:
-			add("%s.name: Placement %q has no PlacementDecision yet: see its status; until then, the hub starts no cluster and deletes no ManifestWork", ref.Field, ref.Name)
+			add("%s.name: Placement %q has no PlacementDecision yet: see its status; until then, the hub does not start clusters or delete ManifestWorks", ref.Field, ref.Name)
 		case ref.Placement.Missing() > 0:
-			add("%s.name: the decisions of Placement %q are being written: they lack %d of %s; until then, the hub starts no cluster",
+			add("%s.name: the decisions of Placement %q are being written: they lack %d of %s; until then, the hub does not start clusters",
 				ref.Field, ref.Name, ref.Placement.Missing(), clusters(ref.Placement.Selected))
 		default:
-			add("%s.name: the decisions of Placement %q have just become empty, and OCM may still be writing them; until this is known, the hub starts no cluster",
+			add("%s.name: the decisions of Placement %q have just become empty, and OCM may still be writing them; until this is known, the hub does not start clusters",
 				ref.Field, ref.Name)
 		}
 	}

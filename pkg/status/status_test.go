@@ -133,7 +133,7 @@ func TestConditions(t *testing.T) {
 			in:   input(status.RollingOut, p1(rt.Clusters("c1"), rt.Expecting(2)), rt.Works(done("c1"))),
 			want: [4]string{"PlacementDecisionNotFound False", "Processing False", "NewRevisionCreated True", "Progressing False"},
 			says: map[string]string{
-				verified:  `spec.placementRefs[0].name: the decisions of Placement "p1" are being written: they lack 1 of 2 clusters; until then, the hub starts no cluster`,
+				verified:  `spec.placementRefs[0].name: the decisions of Placement "p1" are being written: they lack 1 of 2 clusters; until then, the hub does not start clusters`,
 				rolledOut: "1 of 1 cluster succeeded; waiting for the decisions of Placement p1",
 			},
 		},
@@ -247,7 +247,7 @@ func TestConditions(t *testing.T) {
 			in:   input(status.RollingOut, rt.Refs(rt.Ref("p1", two), rt.Ref("p2", rt.Missing())), rt.Works(inFlight("c1"), inFlight("c2"))),
 			want: [4]string{"PlacementDecisionNotFound False", "Processing False", "NewRevisionCreated True", "Progressing False"},
 			says: map[string]string{
-				verified:    `spec.placementRefs[1].name: there is no Placement "p2" in namespace default: create it, or remove the reference; until then, the hub starts no cluster and deletes no ManifestWork`,
+				verified:    `spec.placementRefs[1].name: there is no Placement "p2" in namespace default: create it, or remove the reference; until then, the hub does not start clusters or delete ManifestWorks`,
 				progressing: "revision web-bbb: 0 of 2 clusters succeeded, 2 in flight; waiting for Placement p2",
 			},
 		},

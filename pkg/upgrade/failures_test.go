@@ -63,7 +63,7 @@ func TestRejectedSnapshot(t *testing.T) {
 }
 
 // A write that keeps failing delays the other objects for at most 2 minutes, even if a tenant changes its object so often that each write
-// of the hub conflicts.
+// by the hub conflicts.
 func TestSnapshotThatFailsForLong(t *testing.T) {
 	for name, failure := range map[string]error{"internal": internal, "conflict": conflict} {
 		t.Run(name, func(t *testing.T) {

@@ -29,7 +29,7 @@ func TestWithoutTheRight(t *testing.T) {
 			said := w.events()
 			require.Len(t, said, 1)
 			require.Contains(t, said[0], "Warning SnapshotsUnavailable the hub cannot record its version")
-			require.Contains(t, said[0], "apply the Role and its binding of this release (deploy/base)")
+			require.Contains(t, said[0], "apply this release's Role and binding (deploy/base)")
 			w.state(metrics.UpgradeUnavailable)
 		})
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
-// tellInterval is how often the hub checks for objects that do not yet report that this version is refused: new
-// objects, and objects whose write failed.
+// tellInterval is the interval at which the hub checks for objects that do not yet report that this version is refused:
+// new objects, and objects whose write failed.
 const tellInterval = time.Minute
 
 // refuse reports that this version does not reconcile ManifestWorkReplicaSets: in the log, in an event of the ConfigMap, and in each

@@ -42,8 +42,8 @@ type Config struct {
 // DefaultBackoff is the delay between two attempts, and between two checks while a version is refused.
 var DefaultBackoff = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 6, Cap: 30 * time.Second}
 
-// stuckAfter is how long each attempt of a write must have failed before the upgrade continues without it: one object
-// must not hold up the rollouts of all other objects.
+// stuckAfter is the time for which each attempt of a write must have failed before the upgrade continues without it:
+// one object must not hold up the rollouts of all other objects.
 const stuckAfter = 2 * time.Minute
 
 // writers is the number of objects that are written at the same time.
@@ -60,7 +60,7 @@ type Runner struct {
 	failing map[types.UID]time.Time
 	// said holds the events that this process has emitted; each is emitted only once.
 	said map[string]bool
-	// told is when the refusal of this version was last reported on all objects; zero for never.
+	// told is the time at which the refusal of this version was last reported on all objects; zero for never.
 	told time.Time
 	// counted counts the snapshots of this process, by result.
 	counted map[metrics.SnapshotResult]int
@@ -135,7 +135,7 @@ func (r *Runner) failed(ctx context.Context, err error) bool {
 	if errors.Is(err, errUnavailable) {
 		r.Metrics.Upgrade(metrics.UpgradeUnavailable)
 		note := "the hub cannot record its version: an upgrade takes no snapshots, and a downgrade restores nothing; " +
-			"apply the Role and its binding of this release (deploy/base), or fix the cause of the rejection: " + err.Error()
+			"apply this release's Role and binding (deploy/base), or fix the cause of the rejection: " + err.Error()
 		logger.Info(note)
 		r.event(r.record.reference(), corev1.EventTypeWarning, workv1alpha1.EventSnapshotsUnavailable, "Record", note)
 		return true

@@ -69,7 +69,7 @@ func TestUpAndDown(t *testing.T) {
 	said := w.events()
 	require.Len(t, said, 2)
 	require.Contains(t, said[0], "Normal SnapshotRestored version v1.0.0 of the hub runs again after version v1.1.0, and restored its decisions about this object from its snapshot: check the revision and the state")
-	require.Contains(t, said[1], "Normal HubDowngraded version v1.1.0 ran last, and this hub is the older v1.0.0; the snapshots of 2 ManifestWorkReplicaSets were restored")
+	require.Contains(t, said[1], "Normal HubDowngraded version v1.1.0 ran last, and this hub is older (v1.0.0); the snapshots of 2 ManifestWorkReplicaSets were restored")
 
 	w.starts("v1.1.0")
 	require.Equal(t, map[string]string{"version": "v1.1.0", "snapshots": "v1.0.0"}, w.recorded())

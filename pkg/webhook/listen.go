@@ -22,9 +22,9 @@ const (
 	maxConnections = 1024
 	// maxReading limits the time for a TLS handshake, and for a request. API servers send a request immediately.
 	maxReading = 5 * time.Second
-	// maxIdle is how long a connection stays open without a request. It is the default of Go's clients.
+	// maxIdle is the time for which a connection stays open without a request. It is the default of Go's clients.
 	maxIdle = 90 * time.Second
-	// maxAnswering is how long a request may take from its header to the end of the answer. API servers wait at most 30 seconds.
+	// maxAnswering is the time that a request may take from its header to the end of the answer. API servers wait at most 30 seconds.
 	maxAnswering = 30 * time.Second
 	// maxHeader is the maximum size of a request's header in bytes.
 	maxHeader = 64 << 10

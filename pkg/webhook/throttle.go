@@ -16,7 +16,7 @@ const (
 	// maxBytes limits the total size of the requests that are being read or reviewed, or that wait for a review. An API
 	// server runs up to 200 writes at once by default.
 	maxBytes = 192 << 20
-	// beside is the number of bytes that each request counts in addition to its body. This limits the number of
+	// beside is the number of bytes that are charged for each request in addition to its body. This limits the number of
 	// requests to 2,048.
 	beside = 96 << 10
 	// smallReviews and largeReviews limit the number of concurrent reviews of each size. The first limit bounds the
@@ -24,7 +24,7 @@ const (
 	// reviews.
 	smallReviews = 16
 	largeReviews = 2
-	// patience is how long a review waits for its turn. API servers wait 10 seconds for an answer, and retry after an answer with 429.
+	// patience is the time that a review waits for its turn. API servers wait 10 seconds for an answer, and retry after an answer with 429.
 	patience = 4 * time.Second
 )
 
@@ -66,7 +66,7 @@ func (t *throttle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case errors.As(err, &tooMuch):
 		http.Error(w, fmt.Sprintf("a review is limited to %d bytes: send a smaller object", tooMuch.Limit), http.StatusRequestEntityTooLarge)
 	case err != nil:
-		http.Error(w, fmt.Sprintf("reading the request, send it within %v: %v", maxReading, err), http.StatusBadRequest)
+		http.Error(w, fmt.Sprintf("reading the request failed: it must be sent within %v: %v", maxReading, err), http.StatusBadRequest)
 	default:
 		t.review(w, r, body)
 	}

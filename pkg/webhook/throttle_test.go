@@ -163,7 +163,7 @@ func TestRequestsHaveASize(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, answer.Code, "whatever length it announces")
 }
 
-// TestSlowRequestHoldsNoSlot: a client that sends half of a request delays no other client for long.
+// TestSlowRequestHoldsNoSlot: a client that sends half of a request does not delay other clients for long.
 func TestSlowRequestHoldsNoSlot(t *testing.T) {
 	throttle := newTestThrottle(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	served(t, throttle, 50*time.Millisecond, func(t *testing.T, server *httptest.Server) {
@@ -172,7 +172,7 @@ func TestSlowRequestHoldsNoSlot(t *testing.T) {
 		go func() { _, _ = writer.Write([]byte("half")) }()
 		code, text := answered(t, server, body, 100)
 		require.Equal(t, http.StatusBadRequest, code)
-		require.Contains(t, text, "reading the request, send it within 5s")
+		require.Contains(t, text, "reading the request failed: it must be sent within 5s")
 		require.True(t, throttle.small.TryAcquire(smallReviews), "no slot is taken")
 		throttle.small.Release(smallReviews)
 	})

@@ -75,7 +75,7 @@ func parse(fields []string) (w Window, err error) {
 	w.from, ok = parseMinutes(from)
 	w.to, okTo = parseMinutes(to)
 	if !found || !ok || !okTo || w.from == w.to || w.from == day {
-		return w, fmt.Errorf("%s are not times: use times such as 22:00-05:00, or 00:00-24:00 for the whole day", quoted(times))
+		return w, fmt.Errorf("%s: not a valid time range; use, for example, 22:00-05:00, or 00:00-24:00 for the whole day", quoted(times))
 	}
 	return w, nil
 }
@@ -91,7 +91,7 @@ func parseDays(text string) (days [7]bool, err error) {
 		first, known := weekdays[from]
 		last, knownTo := weekdays[to]
 		if !known || !knownTo {
-			return days, fmt.Errorf("%s are not days: use days such as Mon-Fri or Sat,Sun", quoted(text))
+			return days, fmt.Errorf("%s: not valid days; use, for example, Mon-Fri or Sat,Sun", quoted(text))
 		}
 		for at := first; ; at = (at + 1) % len(days) {
 			days[at] = true
@@ -129,7 +129,7 @@ func quoted(text string) string {
 // lookahead is the number of days in which each window opens: one week, or two if the clock skips the window.
 const lookahead = 15
 
-// At reports whether the windows are open at a time, and returns when that changes.
+// At reports whether the windows are open at a time, and returns the time at which that changes.
 func (ws Windows) At(now time.Time) (open bool, changes time.Time) {
 	var spans []span
 	for i := range ws {
@@ -181,8 +181,9 @@ func (w *Window) spans(now time.Time) (found []span) {
 	return found
 }
 
-// local returns when a clock in the window's time zone shows the given number of minutes after midnight of a date. If the clock shows this
-// time twice, last selects the second occurrence. If the clock skips it, local returns when the clock is put forward.
+// local returns the time at which a clock in the window's time zone shows the given number of minutes after midnight of a date. If the
+// clock shows this time twice, last selects the second occurrence. If the clock skips it, local returns the time at which the clock is put
+// forward.
 func (w *Window) local(date time.Time, minutes int, last bool) time.Time {
 	shown := date.Add(time.Duration(minutes) * time.Minute) // In UTC.
 	at := func(near time.Time) time.Time {

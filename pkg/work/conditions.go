@@ -13,10 +13,10 @@ type conditions struct {
 	applied, available, progressing, degraded, complete *metav1.Condition
 }
 
-// Report identifies an agent's report about a write of the hub. Two reports can differ even if both report success: a condition that was
+// Report identifies an agent's report about a write by the hub. Two reports can differ even if both report success: a condition that was
 // False in between has another transition time.
 type Report struct {
-	// AppliedAt is when the hub wrote the revision, in nanoseconds; 0 if that is unknown.
+	// AppliedAt is the time at which the hub wrote the revision, in nanoseconds; 0 if that is unknown.
 	AppliedAt                                 int64
 	applied, progressing, available, degraded conditionPrint
 }

@@ -41,7 +41,7 @@ func (r *Revision) Gate(conditionType string) Gate {
 }
 
 // Gated is Assess for a work with success gates. blocks is the type of the gate that changes the state from Assess; empty for none. next
-// is when a verdict of False will count; zero for none.
+// is the time at which a verdict of False will count; zero for none.
 func Gated(w *Work, rev *Revision, gates []Gate, now time.Time, settle time.Duration) (found Assessment, blocks string, next time.Time) {
 	found = Assess(w, rev, now)
 	if len(gates) == 0 || found.State == Completed || w.Deleting() && !w.SucceededSince.IsZero() {

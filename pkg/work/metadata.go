@@ -255,7 +255,7 @@ func (o *OwnerMetadata) Outdated(w *Work, placement string) string {
 		return "its labels changed"
 	}
 	if accepted := w.Accepted(); accepted != "" && w.Object.Annotations[workv1alpha1.AnnotationAccepted] != accepted {
-		return "the API server's change of it is recorded"
+		return "the API server's changes to it must be recorded"
 	}
 	if !is.keptByTools {
 		return "nothing keeps GitOps tools from deleting it"

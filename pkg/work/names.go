@@ -27,11 +27,11 @@ func Names(owner metav1.Object) []string {
 }
 
 const (
-	// generatedSuffix is how many characters an API server appends to metadata.generateName.
+	// generatedSuffix is the number of characters that an API server appends to metadata.generateName.
 	generatedSuffix = 5
 	// generatedAlphabet contains the characters of the names that apimachinery generates.
 	generatedAlphabet = "bcdfghjklmnpqrstvwxz2456789"
-	// generatedPrefix is how many characters of metadata.generateName an API server keeps.
+	// generatedPrefix is the number of characters of metadata.generateName that an API server keeps.
 	generatedPrefix = 63 - generatedSuffix
 )
 

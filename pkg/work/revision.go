@@ -24,11 +24,11 @@ type Revision struct {
 	ReportsDegraded bool
 	// Reused is true if the template returned to an older revision.
 	Reused bool
-	// CountsFrom is when the template returned to it, or when a user retried it; zero if neither happened. Earlier reports of clusters that
-	// already have it do not count for this rollout. CountsFrom is the stored time, which decides the order of events.
+	// CountsFrom is the time at which the template returned to it, or when a user retried it; zero if neither happened. Earlier reports of
+	// clusters that already have it do not count for this rollout. CountsFrom is the stored time, which decides the order of events.
 	CountsFrom time.Time
-	// BeginSeen is when this process first saw that return or retry; zero if it does not matter. Durations are counted from BeginSeen or
-	// CountsFrom, whichever is earlier.
+	// BeginSeen is the time at which this process first saw that return or retry; zero if it does not matter. Durations are counted from
+	// BeginSeen or CountsFrom, whichever is earlier.
 	BeginSeen time.Time
 	// Underway is true if its rollout is in progress.
 	Underway bool
@@ -55,7 +55,7 @@ func NewRevision(rev *revision.Revision) *Revision {
 	}
 }
 
-// reportsProgress reports whether a rule of the template makes the agent report Progressing.
+// reportsProgress reports whether a rule in the template makes the agent report Progressing.
 func (r *Revision) reportsProgress() bool {
 	if r.Template == nil {
 		return false

@@ -26,7 +26,7 @@ type Work struct {
 	// UnexpectedName is true if no hub gives this name to a work of this owner: a user added the owner label. The work does not count if
 	// nothing selects its cluster.
 	UnexpectedName bool
-	// DeletionSeen is when this process first saw that the work is being deleted; zero if it does not matter.
+	// DeletionSeen is the time at which this process first saw that the work is being deleted; zero if it does not matter.
 	DeletionSeen time.Time
 	// AcceptedAs is the digest that the hub requested, if the API server stored a different spec at this generation. Another request would
 	// have the same result.
@@ -41,23 +41,25 @@ type Work struct {
 
 // Observations are what this process has observed of a work since it began to watch it.
 type Observations struct {
-	// SucceededSince is when the current success began, if this process has seen it without interruption; zero if the work does not succeed.
-	// For a work that is being deleted, it is the last value before the deletion.
+	// SucceededSince is the time at which the current success began, if this process has seen it without interruption; zero if the work does
+	// not succeed. For a work that is being deleted, it is the last value before the deletion.
 	SucceededSince time.Time
-	// StateChangedAt is when this process saw the work change, at its revision, from success to another state or back; zero if it saw no
-	// change. It does not depend on the agent's clock.
+	// StateChangedAt is the time at which this process saw the work change, at its revision, from success to another state or back; zero if it
+	// saw no change. It does not depend on the agent's clock.
 	StateChangedAt time.Time
-	// WatchedSince is when this process began to watch the work after the last write of its revision; zero if it has always watched.
+	// WatchedSince is the time at which this process began to watch the work after the last write of its revision; zero if it has always
+	// watched.
 	WatchedSince time.Time
-	// SettledAt is when this process first found a success of that write settled; zero if it has not.
+	// SettledAt is the time at which this process first found a success of that write settled; zero if it has not.
 	SettledAt time.Time
 	// ClockAhead is true if this process saw the agent's clock more than a minute ahead of the hub's at this revision. Its transitions are
 	// then ignored, even after the hub's clock has passed those times.
 	ClockAhead bool
-	// UnselectedSince is when this process first saw that no placementRef selects its cluster; zero if one selects it.
+	// UnselectedSince is the time at which this process first saw that no placementRef selects its cluster; zero if one
+	// selects it.
 	UnselectedSince time.Time
-	// LeftSince is when this process first saw that the work's Placement no longer names its cluster, while OCM may still be writing the
-	// decisions; zero if neither applies.
+	// LeftSince is the time at which this process first saw that the work's Placement no longer names its cluster, while OCM may still be
+	// writing the decisions; zero if neither applies.
 	LeftSince time.Time
 	// SelectedBy are the Placements with several slices that selected the cluster when this process last looked; nil if there were none.
 	SelectedBy []string
@@ -126,7 +128,8 @@ func (w *Work) PlacementName() string { return w.read().placement }
 // Deleting reports whether the work is being deleted: it waits for its agent to remove the finalizer.
 func (w *Work) Deleting() bool { return w.read().isDeleting }
 
-// DeletedAt returns when the work was deleted, by the hub's clock, or when this process first saw the deletion if that is earlier.
+// DeletedAt returns the time at which the work was deleted, by the hub's clock, or when this process first saw the deletion if that is
+// earlier.
 func (w *Work) DeletedAt() time.Time {
 	if w.DeletionSeen.IsZero() {
 		return w.Object.DeletionTimestamp.Time
@@ -161,7 +164,8 @@ func (w *Work) ReportedSinceDeletion() bool {
 	})
 }
 
-// AppliedAt returns when the hub wrote the work's revision; false if the annotation is missing or unreadable.
+// AppliedAt returns the time at which the hub wrote the work's revision; false if the annotation is missing or
+// unreadable.
 func (w *Work) AppliedAt() (time.Time, bool) {
 	is := w.read()
 	return is.appliedAt, is.isApplied
@@ -169,8 +173,8 @@ func (w *Work) AppliedAt() (time.Time, bool) {
 
 // At reports whether the work, which may be nil, is at a revision: it has the hash and the time, and its spec is that of the template,
 // possibly with kept objects. An edited work is not at the revision. A work that has run to completion since it was written is at its
-// revision, even if the API server stored it differently. Its agent applies no other spec, and another write would only hide which spec it
-// completed.
+// revision, even if the API server stored it differently. Its agent does not apply another spec, and another write would only hide which
+// spec it completed.
 func (w *Work) At(rev *Revision) bool {
 	if w == nil || rev == nil || w.Hash() != rev.Hash {
 		return false
@@ -191,15 +195,15 @@ func (w *Work) Settled(update *Revision) bool {
 	return !w.SettledAt.IsZero() && w.SettledAt.After(w.Begin(update))
 }
 
-// Begin returns when this rollout reached the work: when the hub wrote the revision or, if the work already had it, when the new rollout
-// began.
+// Begin returns the time at which this rollout reached the work: when the hub wrote the revision or, if the work already had it, when the
+// new rollout began.
 func (w *Work) Begin(rev *Revision) time.Time {
 	return Later(w.WrittenAt(), rev.begins())
 }
 
-// WrittenAt returns when the hub wrote the work's revision, or when this process saw the write if that is earlier. So an agent that
-// postdates the time, or a hub whose clock was ahead, does not extend a deadline. A work that was recreated from a copy has the annotation
-// of the original, so its creation time counts if it is later.
+// WrittenAt returns the time at which the hub wrote the work's revision, or when this process saw the write if that is earlier. So an agent
+// that postdates the time, or a hub whose clock was ahead, does not extend a deadline. A work that was recreated from a copy has the
+// annotation of the original, so its creation time counts if it is later.
 func (w *Work) WrittenAt() time.Time {
 	is := w.read()
 	appliedAt := is.appliedAt

@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Patch returns the patch that makes the changes of a write to an existing work: labels, annotations and, if it
+// Patch returns the patch that makes the changes to a write to an existing work: labels, annotations and, if it
 // differs, the spec. The patch is one request, and carries the resourceVersion on which the decision was based. It
 // keeps the labels and annotations of other writers.
 func Patch(w *rollout.Write, spec Change, now time.Time) (types.PatchType, []byte, error) {

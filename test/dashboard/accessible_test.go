@@ -52,7 +52,7 @@ func TestAccessible(t *testing.T) {
 	p.shows("1 of 4 clusters")
 	p.click("Failed")
 	p.keys("p")
-	p.shows("the hub starts no further cluster", "Limits")
+	p.shows("the hub starts no further clusters", "Limits")
 	p.accessible("plan")
 	p.keys("\x1b")
 	p.click("Undo …")

@@ -17,7 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
 )
 
-// manyClusters is the size of a large fleet, and changing is how many of its clusters change at once.
+// manyClusters is the size of a large fleet, and changing is the number of its clusters that change at once.
 const (
 	manyClusters = 10_000
 	changing     = 500

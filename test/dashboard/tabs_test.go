@@ -17,8 +17,8 @@ func (p *tab) hide(hidden bool) {
 	})()`, hidden))
 }
 
-// A browser opens six connections to a server. With seven tabs, the page still opens and acts. A hidden tab sends no requests, and shows
-// the current state when it is visible again.
+// A browser opens six connections to a server. With seven tabs, the page still opens and acts. A hidden tab does not send requests, and
+// shows the current state when it is visible again.
 func TestSevenTabs(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2)

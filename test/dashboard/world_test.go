@@ -47,7 +47,7 @@ type world struct {
 	agents      *agents.Agents
 }
 
-// The reports of the agents about a version.
+// The reports from the agents about a version.
 var (
 	succeeds, silent = agents.Succeeds, agents.Silent
 	hangs            = agents.Outcome{Progressing: true, Message: "waiting for 2 of 3 replicas to become ready"}

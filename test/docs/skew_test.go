@@ -34,7 +34,7 @@ func (h *hub) generations(t *testing.T) map[string]int64 {
 	return found
 }
 
-// says waits until the message of Progressing has, or no longer has, some words.
+// says waits until the message of Progressing contains, or no longer contains, the given text.
 func (h *hub) says(t *testing.T, words string, wanted bool) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%q is said: %v", words, wanted), func() error {

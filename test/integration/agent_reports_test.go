@@ -63,7 +63,8 @@ func TestHalfAReportOfAFailure(t *testing.T) {
 	})
 }
 
-// poll is how often the agents of these tests check the objects that they applied. OCM's ten seconds would only make the tests slower.
+// poll is the interval at which the agents of these tests check the objects that they applied. OCM's ten seconds would only make the tests
+// slower.
 const poll = 2 * time.Second
 
 // pollsOnly shows that only the agent's next poll reports a change on a cluster to the hub: a poll is held, the object changes, and the hub

@@ -22,8 +22,8 @@ func (f *labFleet) ofManifest(short string, n int, conditionType string) *metav1
 	return found
 }
 
-// mends changes an object on a cluster, and waits for the wanted report of the agent. It repeats the change until the test ends, because an
-// agent that applies the template again undoes the change.
+// mends changes an object on a cluster, and waits for the wanted report from the agent. It repeats the change until the test ends, because
+// an agent that applies the template again undoes the change.
 func (f *labFleet) mends(short string, n int, content data, mended func([]metav1.Condition) bool) {
 	f.t.Helper()
 	go wait.UntilWithContext(f.t.Context(), func(context.Context) { _ = f.tryChange(short, n, content) }, pollInterval)

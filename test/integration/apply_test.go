@@ -13,7 +13,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// After a forced undo of a template that kubectl applies, the next apply of a file leaves no fields that the file does not have, and
+// After a forced undo of a template that kubectl applies, the next apply of a file removes all fields that the file does not have, and
 // requires no additional flags.
 func TestApplyAfterUndo(t *testing.T) {
 	t.Parallel()

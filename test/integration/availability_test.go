@@ -22,7 +22,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 )
 
-// leaseSeconds is how often a cluster renews its Lease. OCM marks a cluster as unavailable after 5 times as long.
+// leaseSeconds is the interval at which a cluster renews its Lease. OCM marks a cluster as unavailable after 5 times as
+// long.
 const leaseSeconds = 2
 
 // managedFleet is a fleet of complete clusters with Pods. Its hub runs OCM's placement controller, and the controllers of OCM's
@@ -246,7 +247,8 @@ func TestClustersThatAreCutOffKeepTheirPods(t *testing.T) {
 		first = found[0]
 		return nil
 	})
-	// The first report of an agent may be about the objects of the older revision. If it is the last report, the cluster counts as successful.
+	// The first report from an agent may be about the objects of the older revision. If it is the last report, the cluster counts as
+	// successful.
 	eventually(t, "its agent reports the new revision in progress", func() error {
 		work := f.work(first)
 		told := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkProgressing)

@@ -89,7 +89,7 @@ func (b *broker) keepListening(ctx context.Context, configFile, clientID, topic 
 	}
 }
 
-// A client with the certificate of one cluster can't end the connection of another cluster: regardless of its client ID, every write of the
+// A client with the certificate of one cluster can't end the connection of another cluster: regardless of its client ID, every write by the
 // hub arrives.
 func TestMosquittoClientIDsAreNotStolen(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
 
-// agentReturn is how long the hub waits for agents after the broker was unavailable. Here, agents retry every half second.
+// agentReturn is the time that the hub waits for agents after the broker was unavailable. Here, agents retry every half second.
 const agentReturn = 6 * time.Second
 
 func init() {

@@ -129,7 +129,7 @@ func TestCloudEventsIntruder(t *testing.T) {
 		return nil
 	})
 	require.Zero(t, f.sent.count(eventtypes.ResyncResponseAction, victim))
-	f.unsent(before, "nobody is sent anything")
+	f.unsent(before, "nothing is sent")
 	f.quiet()
 
 	// Everything else continues.

@@ -63,7 +63,7 @@ func TestCloudEventsMQTT(t *testing.T) {
 	f.tellsStory()
 }
 
-// A hub that is restarted during a rollout or an abort makes no decisions until it has restored its state.
+// A hub that is restarted during a rollout or an abort does not make decisions until it has restored its state.
 func TestCloudEventsHubForgetsInTheMiddle(t *testing.T) {
 	t.Parallel()
 	f, b := newMQTTFleet(t, "mqtt-middle")
@@ -77,7 +77,7 @@ func TestCloudEventsHubForgetsInTheMiddle(t *testing.T) {
 	f.restart()
 	f.quiet()
 	f.rolling(workv1alpha1.ReasonNewRevisionCreated)
-	f.unsent(before, "nobody is sent anything twice, and nobody new comes")
+	f.unsent(before, "nothing is sent twice, and no agent joins")
 	f.open(first, "v2")
 	f.deploys(map[string]string{other: "v2"})
 	f.open(other, "v2")

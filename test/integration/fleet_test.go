@@ -146,7 +146,7 @@ func (f *fleet) get() *workv1alpha1.ManifestWorkReplicaSet {
 	return mwrs
 }
 
-// persistent repeats an edit up to 15 times, until no write of the hub interferes. On a busy machine, the four attempts of client-go within
+// persistent repeats an edit up to 15 times, until no write by the hub interferes. On a busy machine, the four attempts of client-go within
 // a third of a second can all conflict.
 var persistent = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 15}
 
@@ -242,7 +242,7 @@ func (f *fleet) everywhere(version string, clusters ...string) {
 
 // the states of the table
 
-// agentsReport sets the reports of the agent of a cluster of this fleet. An empty cluster stands for all clusters.
+// agentsReport sets the reports from the agent of a cluster of this fleet. An empty cluster stands for all clusters.
 func (f *fleet) agentsReport(short, version string, what outcome) {
 	if short == "" {
 		for _, cluster := range f.clusters {

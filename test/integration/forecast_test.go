@@ -84,7 +84,7 @@ func TestForecastComesTrue(t *testing.T) {
 func TestPluginPlan(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 7, progressive(3, "10m", 1, abortAll))
-	require.Contains(t, f.ok("plan", "web"), "waves    the hub starts no further cluster")
+	require.Contains(t, f.ok("plan", "web"), "waves    the hub starts no further clusters")
 
 	set := f.get()
 	set.Spec.ManifestWorkTemplate = template("v2")

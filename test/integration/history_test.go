@@ -49,8 +49,8 @@ type seenWork struct {
 	succeeded bool
 	deleting  bool
 	gone      bool
-	// written is when the hub wrote the content of the work, by the hub's clock. at is when this test saw it, which can be seconds later on a
-	// busy machine.
+	// written is the time at which the hub wrote the content of the work, by the hub's clock. at is the time at which this test saw it, which
+	// can be seconds later on a busy machine.
 	written, at time.Time
 }
 
@@ -70,7 +70,7 @@ func newHistory() *history {
 	return &history{seenSets: map[string][]seenSet{}, newestSets: map[string]string{}, last: map[string]lastWrite{}}
 }
 
-// run watches until the context ends. It returns when the watches have started.
+// run watches until the context ends. It returns once the watches have started.
 func (h *history) run(ctx context.Context, w *world) error {
 	h.works = workinformers.NewSharedInformerFactory(w.works, 0).Work().V1().ManifestWorks().Informer()
 	kube := kubeinformers.NewSharedInformerFactory(w.kube, 0)
@@ -290,13 +290,14 @@ func (f *fleet) mostInFlight(version string) int {
 	return most
 }
 
-// firstAt returns when a cluster got a version or, with succeeded, when its agent reported the success of that version.
+// firstAt returns the time at which a cluster got a version or, with succeeded, when its agent reported the success of
+// that version.
 func (f *fleet) firstAt(short, version string, succeeded bool) time.Time {
 	f.t.Helper()
 	return f.first(short, version, succeeded).at
 }
 
-// writtenAt returns when the hub first wrote a version for a cluster, by the hub's clock.
+// writtenAt returns the time at which the hub first wrote a version for a cluster, by the hub's clock.
 func (f *fleet) writtenAt(short, version string) time.Time {
 	f.t.Helper()
 	return f.first(short, version, false).written
@@ -313,8 +314,8 @@ func (f *fleet) first(short, version string, succeeded bool) seenWork {
 	return seenWork{}
 }
 
-// quietFor is how long nothing must be written. quietWithin is how long the last writes before that may take: agents may report a moment
-// after the hub has nothing left to do, and the status counts their reports.
+// quietFor is the time for which nothing must be written. quietWithin is the time that the last writes before that may take: agents may
+// report a moment after the hub has nothing left to do, and the status counts their reports.
 const (
 	quietFor    = 3 * time.Second
 	quietWithin = 15 * time.Second

@@ -64,7 +64,7 @@ type labAgent struct {
 
 // labOptions configure the agents of a fleet.
 type labOptions struct {
-	// statusSync is how often the agents check the objects that they applied; 1 s if zero.
+	// statusSync is the interval at which the agents check the objects that they applied; 1 s if zero.
 	statusSync time.Duration
 }
 

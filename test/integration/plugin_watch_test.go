@@ -53,7 +53,7 @@ func (f *fleet) watch(args ...string) *following {
 	return w
 }
 
-// shows waits until the output has a text. It ignores the width of the gaps between cells.
+// shows waits until the output contains the text. It ignores the width of the gaps between cells.
 func (w *following) shows(text string) {
 	w.t.Helper()
 	eventually(w.t, "the output has "+text, func() error {

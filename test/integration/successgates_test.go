@@ -86,7 +86,7 @@ func TestSuccessGateSmokeTest(t *testing.T) {
 	require.Len(t, aborted.Status.Failures, 1)
 	require.Equal(t, workv1alpha1.FailureGate, aborted.Status.Failures[0].Reason)
 	require.Equal(t, "Job default/smoke-test-v2: SmokePassed=False: no checkout", aborted.Status.Failures[0].Message)
-	f.deploys(map[string]string{"c1": "v1", "c2": "v1"}) // The restore waits for no smoke test.
+	f.deploys(map[string]string{"c1": "v1", "c2": "v1"}) // The restore does not wait for the smoke test.
 	require.Len(t, f.reached("v2"), 1)
 
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.ManifestWorkTemplate = smokeTested(t, "v3") })

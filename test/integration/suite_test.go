@@ -255,7 +255,7 @@ func unlimited(config *rest.Config) *rest.Config {
 	return config
 }
 
-// startManager runs the hub's manager in this process. stop returns when the manager has ended; none of its requests reach the API server
+// startManager runs the hub's manager in this process. stop returns once the manager has ended; none of its requests reach the API server
 // after that.
 func (w *world) startManager(ctx context.Context, settle time.Duration, wrappers ...func(http.RoundTripper) http.RoundTripper) (stop func()) {
 	return w.startManagerAt(ctx, settle, clock.RealClock{}, wrappers...)
@@ -327,7 +327,7 @@ func (w *world) start(ctx context.Context, run controllercmd.StartFunc, wrappers
 	return func() { _ = end() }
 }
 
-// pollInterval is how often the simulated components of a cluster poll.
+// pollInterval is the interval at which the simulated components of a cluster poll.
 const pollInterval = 100 * time.Millisecond
 
 // eventually polls until check returns nil, and fails with its last error.

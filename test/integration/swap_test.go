@@ -16,7 +16,7 @@ import (
 )
 
 // TestDayOfTheSwap tests the differences between OCM's hub and this hub that docs/upgrade.md lists. Both hubs get the same works and the
-// same reports of their agents.
+// same reports from their agents.
 func TestDayOfTheSwap(t *testing.T) {
 	t.Parallel()
 	w := privateWorld(t, "swap")

@@ -44,7 +44,7 @@ type hold struct {
 	catches  sync.Once
 	// caught is closed when the first request waits.
 	caught chan struct{}
-	// answer returns the response to a request that was held; nil for the response of the server.
+	// answer returns the response to a request that was held. If it is nil, the server answers the request.
 	answer func(*http.Request) *http.Response
 }
 

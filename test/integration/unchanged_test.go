@@ -178,7 +178,7 @@ func (f *parts) reported() {
 	}
 }
 
-// writes requires that a change of the ManifestWorkReplicaSet leads to writes of exactly these parts on each cluster. Meanwhile, the agents
+// writes requires that a change to the ManifestWorkReplicaSet leads to writes of exactly these parts on each cluster. Meanwhile, the agents
 // check their clusters repeatedly.
 func (f *parts) writes(change func(*workv1alpha1.ManifestWorkReplicaSet), done func() error, wanted ...string) {
 	f.t.Helper()
@@ -214,8 +214,8 @@ func (f *parts) generation(wanted int64) func() error {
 	}
 }
 
-// A change of one manifest does not write the other objects on the clusters, regardless of their kind and of how they are applied. A change
-// of a placementRef or of a label writes none of them.
+// A change to one manifest does not write the other objects on the clusters, regardless of their kind and of how they are applied. A change
+// to a placementRef or of a label writes none of them.
 func TestUnchangedParts(t *testing.T) {
 	t.Parallel()
 	f := newParts(t)

@@ -325,7 +325,7 @@ func TestVersionNeedsARight(t *testing.T) {
 	theirs.config = unlimited(user)
 	stop := theirs.startVersion(t, "v9.0.0")
 	note := w.says(t, sandbox.HubNamespace, "ConfigMap", workv1alpha1.EventSnapshotsUnavailable)
-	require.Contains(t, note, "apply the Role and its binding of this release (deploy/base)")
+	require.Contains(t, note, "apply this release's Role and binding (deploy/base)")
 	f := newFleetIn(w, t, 2)
 	f.place("p1", f.clusters)
 	f.create("v1", ref("p1", all("None", 0)))

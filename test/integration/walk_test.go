@@ -112,7 +112,8 @@ func (f *fleet) fallsSick(degraded ...string) {
 	})
 }
 
-// began returns when the rollout of v2 began. The hub writes v2 after that: on a slow machine, some seconds later.
+// began returns the time at which the rollout of v2 began. The hub writes v2 after that: on a slow machine, some
+// seconds later.
 func (f *fleet) began() time.Time {
 	f.t.Helper()
 	set := f.get()

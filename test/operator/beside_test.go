@@ -169,7 +169,7 @@ func (b *besideHub) survivesAnUpgradeOfOCM(t *testing.T) {
 	b.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
 }
 
-// movesIn uninstalls the chart, and applies deploy/. The switch changes no work, and the history continues.
+// movesIn uninstalls the chart, and applies deploy/. The switch does not change works, and the history continues.
 func (b *besideHub) movesIn(t *testing.T) {
 	works, versions, before := b.workGenerations(t), b.versions(t), b.chart.Process()
 	b.runHelm(t, "helm uninstall "+release)

@@ -26,7 +26,7 @@ import (
 // The hub's messages about missing parts, and how to add them.
 const (
 	missingCRD    = "its CRD of ManifestWorkReplicaSet is not the one of this hub; apply the CRD that came with this hub"
-	missingRights = "the API server does not let this hub read ControllerRevisions. Apply the ClusterRole and its binding of this release (deploy/base)"
+	missingRights = "the API server does not let this hub read ControllerRevisions. Apply this release's ClusterRole and binding (deploy/base)"
 )
 
 // nameImage makes the operator create the Deployments of deploy/, without the rest of deploy/.

@@ -27,9 +27,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/registration"
 )
 
-// runsTheWebhook sends the requests of an API server to the webhook server, which runs as the operator's Deployment. The operator registers
-// the webhook only when all its Deployments are ready, including those that do not run here. An API server would find the webhook by a
-// Service, which is not reachable here. So the test follows the two configurations itself.
+// runsTheWebhook sends the requests from an API server to the webhook server, which runs as the operator's Deployment. The operator
+// registers the webhook only when all its Deployments are ready, including those that do not run here. An API server would find the webhook
+// by a Service, which is not reachable here. So the test follows the two configurations itself.
 func (h *hub) runsTheWebhook(t *testing.T) {
 	ctx := t.Context()
 	deployment, err := h.Kube.AppsV1().Deployments(sandbox.HubNamespace).Get(ctx, sandbox.WorkWebhook, metav1.GetOptions{})

@@ -42,7 +42,7 @@ func (s *runningSandbox) end(sig syscall.Signal, code int) {
 	}, 30*time.Second, 100*time.Millisecond, "processes are left: of %v, and %v", children, childrenOf(t, s.cmd.Process.Pid, dir))
 }
 
-// childrenOf returns the descendants of a process, and the processes that use the files of a directory, because a process that loses its
+// childrenOf returns the descendants of a process, and the processes that use the files in a directory, because a process that loses its
 // parent gets another parent.
 func childrenOf(t *testing.T, root int, dir string) []string {
 	t.Helper()

@@ -29,7 +29,7 @@ type adversaries struct {
 	forged int
 	// recorded are the revisions with content that adversaries made up.
 	recorded sets.Set[string]
-	// strike is called after each write of the hub, and each time the hub reads a work live: adversaries act at any moment. If nil, they do
+	// strike is called after each write by the hub, and each time the hub reads a work live: adversaries act at any moment. If nil, they do
 	// not act.
 	strike func()
 }

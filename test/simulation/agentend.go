@@ -28,10 +28,11 @@ type agentEnd struct {
 	network *Network
 	cluster string
 	store   *store.AgentInformerWatcherStore
-	// connected is true if there is a connection; back is when the connection returns.
+	// connected is true if there is a connection; back is the time at which the connection returns.
 	connected bool
 	back      time.Time
-	// unsettled is when the agent was last disconnected, was restarted, or began to handle its works differently.
+	// unsettled is the time at which the agent was last disconnected, was restarted, or began to handle its works
+	// differently.
 	unsettled time.Time
 	// applied is the version that the agent last applied, even if it no longer has the work; empty for none.
 	applied string
@@ -128,7 +129,7 @@ func (a *agentEnd) ask() {
 	a.network.toHub(a, event)
 }
 
-// receive handles an event of the hub as sdk-go's client does.
+// receive handles an event from the hub as sdk-go's client does.
 func (a *agentEnd) receive(event cloudevents.Event) {
 	kind, err := eventtypes.ParseCloudEventsType(event.Type())
 	if err != nil {
@@ -172,7 +173,8 @@ func (a *agentEnd) keep(work *workv1.ManifestWork) {
 	}
 }
 
-// runAgents lets every agent that is due report once, and returns when the next one is due; zero if none is.
+// runAgents lets every agent that is due report once, and returns the time at which the next one is due; zero if none
+// is.
 func (n *Network) runAgents() time.Time {
 	var next time.Time
 	for _, cluster := range n.clusters() {
@@ -187,7 +189,7 @@ func (n *Network) runAgents() time.Time {
 	return next
 }
 
-// run processes a work of the agent, and returns when there is more to do.
+// run processes a work of the agent, and returns the time at which there is more to do.
 func (a *agentEnd) run(work *workv1.ManifestWork) time.Time {
 	w := a.network.world
 	outcome := w.outcome(a.cluster, Version(work))
@@ -264,7 +266,7 @@ func (w *World) haveAgent(cluster string) {
 }
 
 // lying reports whether an agent has yet to correct a false report about a work, or corrected it a moment ago. A fault in the network can
-// then make the hub believe the report for longer than --success-settle, for which R10 waits.
+// then make the hub believe the report for longer than --success-settle, the time that R10 waits.
 func (w *World) lying() bool {
 	for _, a := range w.agents {
 		if (a.outcome == Lies || a.outcome == LiesThenHangs) && a.stage > 0 && w.Clock.Since(a.said) < settleTime {

@@ -41,7 +41,7 @@ const (
 // finalizer keeps a work until its agent has released it.
 const finalizer = workv1.ManifestWorkFinalizer
 
-// reportDelay is the time between two reports of an agent.
+// reportDelay is the time between two reports from an agent.
 const reportDelay = time.Second
 
 // A crash loop succeeds for less time than a success takes to settle, fails for less time than any deadline, and ends after this number of
@@ -68,7 +68,7 @@ type agent struct {
 	idle bool
 }
 
-// agentReport is a true report of an agent, with the resourceVersion of the work that contains it.
+// agentReport is a true report from an agent, with the resourceVersion of the work that contains it.
 type agentReport struct {
 	version    int64
 	generation int64
@@ -92,7 +92,8 @@ func Template(version string) workv1.ManifestWorkSpec {
 	return template
 }
 
-// runAgents lets every agent that is due report once, and returns when the next one is due; zero if none is.
+// runAgents lets every agent that is due report once, and returns the time at which the next one is due; zero if none
+// is.
 func (w *World) runAgents() time.Time {
 	var next time.Time
 	for _, object := range w.API.List(Works, "", nil) {
@@ -142,7 +143,7 @@ func (w *World) agentOf(work *workv1.ManifestWork, outcome Outcome) *agent {
 	return a
 }
 
-// runReports sends the reports about a work that are due, and returns when the next report is due.
+// runReports sends the reports about a work that are due, and returns the time at which the next report is due.
 func (w *World) runReports(work *workv1.ManifestWork, outcome Outcome) time.Time {
 	if outcome == Completes && !hasRules(work) {
 		outcome = Succeeds

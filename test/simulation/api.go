@@ -52,9 +52,9 @@ type API struct {
 	Strip []string
 	// Lacks lists fields of the status that the CRD does not have, in addition to those of the flags above.
 	Lacks []string
-	// NoHistory rejects all requests of the hub for ControllerRevisions.
+	// NoHistory rejects all requests from the hub for ControllerRevisions.
 	NoHistory bool
-	// NoClusters rejects all requests of the hub for ManagedClusters.
+	// NoClusters rejects all requests from the hub for ManagedClusters.
 	NoClusters bool
 	// Manager is the field manager of the writer; the hub's if empty.
 	Manager string
@@ -62,7 +62,7 @@ type API struct {
 	Mutate func(spec map[string]any)
 }
 
-// Event is a change of an object.
+// Event is a change to an object.
 type Event struct {
 	Kind    Kind
 	Object  *unstructured.Unstructured
@@ -108,7 +108,7 @@ func convert(object *unstructured.Unstructured, typed any) {
 	}
 }
 
-// checkUnchanged checks that nobody changed an object after it was stored. Readers share the stored objects.
+// checkUnchanged checks that no object was changed after it was stored. Readers share the stored objects.
 func (a *API) checkUnchanged() error {
 	for object, known := range a.typed {
 		now := reflect.New(reflect.TypeOf(known).Elem()).Interface()

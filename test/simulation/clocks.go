@@ -28,8 +28,8 @@ type clocks struct {
 	// stamps holds the last time that the hub wrote on each object. written holds the true time of each of these writes, by object and stamp.
 	stamps  map[string]string
 	written map[string]time.Time
-	// retriedAt is when the annotation last caused a retry. retryAwaited is true if the hub's clock has not yet reached the time in the
-	// annotation.
+	// retriedAt is the time at which the annotation last caused a retry. retryAwaited is true if the hub's clock has not yet reached the time
+	// in the annotation.
 	retriedAt    time.Time
 	retryAwaited bool
 }
@@ -94,7 +94,7 @@ func (w *World) writtenAt(work *workv1.ManifestWork) (at time.Time, known bool) 
 	return w.trueTime(workKey(work), work.Annotations[workv1alpha1.AnnotationAppliedAt])
 }
 
-// trueTime returns when the hub wrote a time on an object.
+// trueTime returns the time at which the hub wrote a time on an object.
 func (w *World) trueTime(object, stamp string) (at time.Time, known bool) {
 	if at, known := w.clocks.written[object+" "+stamp]; known {
 		return at, true

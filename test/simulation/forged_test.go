@@ -9,7 +9,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// claim puts the hash of a revision on a work, as its agent may, with a time that makes the work look like one of this hub.
+// claim puts the hash of a revision on a work, as its agent may, with a time that makes the work look like one of this hub's.
 func (s *teller) claim(cluster, hash string) {
 	s.patch(Works, cluster, Name, map[string]any{"metadata": map[string]any{
 		"labels":      map[string]any{workv1alpha1.LabelControllerHash: hash},

@@ -28,9 +28,9 @@ const (
 type gates struct {
 	// says is indexed by "cluster/version". The version alone stands for all clusters.
 	says map[string]GateSays
-	// shut contains the versions of clusters whose gate was at some time not True, and refuted those whose gate was at some time False.
+	// shut contains the versions of clusters whose gate was ever not True, and refuted those whose gate was ever False.
 	shut, refuted map[string]bool
-	// decides is true if gates affect the rollout, according to the ledger. decided is its value before the last write of the hub.
+	// decides is true if gates affect the rollout, according to the ledger. decided is its value before the last write by the hub.
 	decides, decided bool
 }
 
@@ -58,7 +58,7 @@ func (w *World) gateSays(work *workv1.ManifestWork) GateSays {
 	return w.gates.says["/"+Version(work)]
 }
 
-// setGates sets the conditions of the success gates on all works. Over a broker, nobody can.
+// setGates sets the conditions of the success gates on all works. Over a broker, nothing can.
 func (w *World) setGates() {
 	if w.gates.says == nil || w.Network != nil {
 		return

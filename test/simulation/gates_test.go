@@ -30,7 +30,7 @@ func TestStoriesOfGates(t *testing.T) {
 }
 
 // TestSuccessGate: the rollout waits for the gate of each cluster, even if the hub stops after each of its writes in turn. A cluster whose
-// gate never becomes True fails at its deadline. Restores and repairs wait for no gate.
+// gate never becomes True fails at its deadline. Restores and repairs do not wait for gates.
 func TestSuccessGate(t *testing.T) {
 	for write := range 8 {
 		s := checkedStory(t)
@@ -132,7 +132,7 @@ func TestGateOverABroker(t *testing.T) {
 	s.Update("v2")
 	s.settle(5 * time.Minute)
 	s.everywhere("v1")
-	s.says(workv1alpha1.ConditionPlacementVerified, "no condition rule of the template sets Tested")
+	s.says(workv1alpha1.ConditionPlacementVerified, "no condition rule in the template sets Tested")
 }
 
 // TestGateOfADeletedWork: the gates of a placementRef do not apply to a work of another placementRef that the agent has yet to delete. The

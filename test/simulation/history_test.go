@@ -40,8 +40,8 @@ func (s *teller) keepsOlder(limit int32) {
 }
 
 // TestStoredHistoryLimitAboveTheBound: if an older CRD stored an object with a revisionHistoryLimit above 100, the limit is 100. The
-// upgrade deletes the oldest revisions once, and changes no cluster. Progressing reports this until the spec is corrected. Otherwise, the
-// history works as usual.
+// upgrade deletes the oldest revisions once, and does not change clusters. Progressing reports this until the spec is corrected. Otherwise,
+// the history works as usual.
 func TestStoredHistoryLimitAboveTheBound(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.stable(all("p1", "30s", true), "c1", "c2")

@@ -91,7 +91,7 @@ func TestAbortPassesHolds(t *testing.T) {
 	s.says(workv1alpha1.ConditionProgressing, "c3: its windows can't be read: a window is a time zone, days and times")
 }
 
-// TestHoldReachesNewClusters: a change of the rule leads to a pass of the objects that select the cluster, even if the cluster has no work,
+// TestHoldReachesNewClusters: a change to the rule leads to a pass of the objects that select the cluster, even if the cluster has no work,
 // but not to passes of other objects.
 func TestHoldReachesNewClusters(t *testing.T) {
 	s := checkedStory(t)

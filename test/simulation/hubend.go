@@ -12,8 +12,8 @@ import (
 // hubEnd is the connection of the hub's current process to the broker.
 type hubEnd struct {
 	network *Network
-	// connected is true if there is a connection. back is when a connection is possible again, and notices is when the hub notices that there
-	// is none.
+	// connected is true if there is a connection. back is the time at which a connection is possible again, and notices is the time at which
+	// the hub notices that there is none.
 	connected     bool
 	back, notices time.Time
 	// away is the last time at which there was no connection.

@@ -24,17 +24,17 @@ type Network struct {
 	agents map[string]*agentEnd
 	// flight are the messages in transit, the next one first.
 	flight []message
-	// back is when the broker returns.
+	// back is the time at which the broker returns.
 	back time.Time
 	// truth is true while a message that corrects a false report is sent. Such a message is not lost (R10 waits for it only for
 	// --success-settle).
 	truth bool
-	// lost is when a message was last lost, by direction and cluster.
+	// lost is the time at which a message was last lost, by direction and cluster.
 	lost map[string]time.Time
-	// agentsDue is when an agent has something to do. moved is true if it may be earlier.
+	// agentsDue is the time at which an agent has something to do. moved is true if it may be earlier.
 	agentsDue time.Time
 	moved     bool
-	// reports counts the reports of agents, and sequence counts their messages.
+	// reports counts the reports from agents, and sequence counts their messages.
 	reports, sequence int64
 	// asked holds the state at the time when the hub last requested the works of an agent.
 	asked map[string]question
@@ -60,7 +60,7 @@ func (w *World) OverBroker() {
 
 func (n *Network) now() time.Time { return n.world.Clock.Now() }
 
-// toAgents accepts an event of the hub for one agent, or for all.
+// toAgents accepts an event from the hub for one agent, or for all.
 func (n *Network) toAgents(event cloudevents.Event) {
 	cluster, _ := cloudeventstypes.ToString(event.Extensions()[eventtypes.ExtensionClusterName])
 	if cluster != eventtypes.ClusterAll {
@@ -73,7 +73,7 @@ func (n *Network) toAgents(event cloudevents.Event) {
 	}
 }
 
-// toHub accepts an event of an agent, and reports whether the broker accepted it.
+// toHub accepts an event from an agent, and reports whether the broker accepted it.
 func (n *Network) toHub(a *agentEnd, event cloudevents.Event) bool {
 	if !a.connected {
 		return false
@@ -139,8 +139,8 @@ func (n *Network) deliver() (acted bool) {
 	return acted
 }
 
-// step performs the tasks that are due, except the passes of the controller. If there are none, it returns when the next one is due; zero
-// for never.
+// step performs the tasks that are due, except the passes of the controller. If there are none, it returns the time at which the next one
+// is due; zero for never.
 func (n *Network) step() (acted bool, next time.Time) {
 	acted = n.hub.turn()
 	for _, cluster := range n.clusters() {
@@ -160,7 +160,7 @@ func (n *Network) step() (acted bool, next time.Time) {
 	return false, n.next()
 }
 
-// next returns when the next event happens by itself.
+// next returns the time at which the next event happens by itself.
 func (n *Network) next() time.Time {
 	times := []time.Time{n.agentsDue, n.hub.next()}
 	if len(n.flight) > 0 {
@@ -244,7 +244,7 @@ func (n *Network) CutAgent(cluster string, during time.Duration) {
 	n.agent(cluster).lose(during)
 }
 
-// Deafen makes the hub read no messages for a time.
+// Deafen makes the hub stop reading messages for a time.
 func (n *Network) Deafen(during time.Duration) {
 	if n.world.lying() {
 		return

@@ -19,7 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
-// connect gives a process a driver that carries works over a broker. The process makes no pass until the works are restored.
+// connect gives a process a driver that carries works over a broker. The process does not make a pass until the works are restored.
 func (p *Process) connect(n *Network) {
 	p.owners = cloudevents.NewCaches()
 	p.owners.ReplicaSets, p.owners.Placements, p.owners.Decisions = p.stores.ReplicaSets, p.stores.Placements, p.stores.Decisions
@@ -60,14 +60,14 @@ func (b datedBroker) HeardSince(cluster string) (time.Time, bool) {
 	return b.world.shownAt(since), heard
 }
 
-// pull fetches the changes of works that the driver reports.
+// pull fetches the changes to works that the driver reports.
 func (p *Process) pull() {
 	if p.driver != nil && !p.restoring {
 		p.changes = append(p.changes, p.driver.changes()...)
 	}
 }
 
-// seeWork shows a change of a work to the cache.
+// seeWork shows a change to a work to the cache.
 func (p *Process) seeWork(event watch.Event) {
 	work := event.Object.(*workv1.ManifestWork)
 	if event.Type == watch.Deleted {
@@ -192,5 +192,5 @@ func (c liveResource) Get(_ context.Context, name string, _ metav1.GetOptions, _
 	return copied(c.api.Get(c.kind, c.namespace, name))
 }
 
-// restoreInterval is how often the simulation checks whether a new hub has restored its works.
+// restoreInterval is the interval at which the simulation checks whether a new hub has restored its works.
 const restoreInterval = time.Second

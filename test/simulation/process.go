@@ -63,12 +63,12 @@ type Process struct {
 	connection *connectivity.Connection
 	trim       cache.TransformFunc
 	seen       int
-	// began is when the process started.
+	// began is the time at which the process started.
 	began time.Time
 	// unread is true if the process may not list ControllerRevisions yet. hidden are the changes of them that it has not seen.
 	unread bool
 	hidden []Event
-	// unseen are the changes of ManagedClusters that the process has missed because it has no permission to read them.
+	// unseen are the changes to ManagedClusters that the process has missed because it has no permission to read them.
 	unseen []Event
 	// clusters is the state of ManagedClusters that the process has seen.
 	clusters map[string]sighting
@@ -90,7 +90,7 @@ type Process struct {
 	// owners are looked up in the caches. restoring is true until the works of the process are restored.
 	owners    *cloudevents.Caches
 	restoring bool
-	// changes are the changes of works that the cache has not seen yet.
+	// changes are the changes to works that the cache has not seen yet.
 	changes []watch.Event
 
 	// Fault is called before each write; nil for no faults.
@@ -207,7 +207,7 @@ func (p *Process) see(event Event) {
 	}
 }
 
-// seeClusters shows the controller the changes of ManagedClusters, if the process may read them.
+// seeClusters shows the controller the changes to ManagedClusters, if the process may read them.
 func (p *Process) seeClusters() {
 	if p.api.NoClusters {
 		return
@@ -218,7 +218,7 @@ func (p *Process) seeClusters() {
 	p.unseen = nil
 }
 
-// seeCluster shows the controller a change of a ManagedCluster.
+// seeCluster shows the controller a change to a ManagedCluster.
 func (p *Process) seeCluster(event Event) {
 	cluster, err := availability.Trim(as[clusterv1.ManagedCluster](p.api, event.Object))
 	if err != nil {

@@ -26,7 +26,7 @@ func TestZeroTimeInTheRecords(t *testing.T) {
 }
 
 // TestRestoredStatusBeginsNoRolloutAgain: a status from a backup is older than the copy of the ledger. An aborted revision stays aborted, a
-// completed one is not aborted to an earlier revision, and a stalled rollout starts no further cluster.
+// completed one is not aborted to an earlier revision, and a stalled rollout does not start further clusters.
 func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
 		t.Run("aborted, "+name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestRefusedRetry: the API server rejects every write of a ControllerRevision, and a user retries an aborted rollout, with or without an
-// edit of the template. The conditions report the rejection, no cluster changes, and the hub continues when the API server accepts writes
+// edit to the template. The conditions report the rejection, no cluster changes, and the hub continues when the API server accepts writes
 // again.
 func TestRefusedRetry(t *testing.T) {
 	byHand := func(s *teller) { s.Retry() }

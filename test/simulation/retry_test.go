@@ -20,7 +20,7 @@ func nth(n int, fault Fault) func(string) Fault {
 	}
 }
 
-// wrote returns how often the story mentions a write of the hub, from a given line on.
+// wrote returns how often the story mentions a write by the hub, from a given line on.
 func (s *teller) wrote(from int, what string) (n int) {
 	for _, line := range s.Story[from:] {
 		if strings.Contains(line, "hub: ") && strings.Contains(line, what) {

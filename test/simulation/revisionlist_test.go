@@ -11,7 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestStoriesOfRevisions plays the life of a revision. The golden traces show each change of status.revisions.
+// TestStoriesOfRevisions plays the life of a revision. The golden traces show each change to status.revisions.
 func TestStoriesOfRevisions(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"the life of a revision": func(s *teller) {

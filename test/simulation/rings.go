@@ -134,7 +134,8 @@ func decidedElsewhere(w *World, owner *workv1alpha1.ManifestWorkReplicaSet, plac
 	return false
 }
 
-// firstSuccess returns when the agent first reported a success of the content of a work; zero if it has not.
+// firstSuccess returns the time at which the agent first reported a success of the content of a work; zero if it has
+// not.
 func (w *World) firstSuccess(work *workv1.ManifestWork) time.Time {
 	if a := w.agents[work.UID]; a != nil {
 		for _, r := range a.reports {

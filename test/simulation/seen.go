@@ -142,7 +142,7 @@ func (w *World) Refuse(cluster string, answer Fault) {
 	}
 }
 
-// refusal returns the answer of the API server to a write of a work.
+// refusal returns the answer from the API server to a write of a work.
 func (w *World) refusal(write string) Fault {
 	if _, name, ok := strings.Cut(write, " work "); ok {
 		cluster, _, _ := strings.Cut(name, "/")
@@ -151,8 +151,8 @@ func (w *World) refusal(write string) Fault {
 	return NoFault
 }
 
-// noteRefusal tracks since when the API server has rejected the writes of a cluster's work, and in which rollout. A write that fails for
-// another reason is neither rejected nor accepted.
+// noteRefusal tracks the time since which the API server has rejected the writes of a cluster's work, and in which rollout. A write that
+// fails for another reason is neither rejected nor accepted.
 func (w *World) noteRefusal(write string, fault Fault) {
 	cluster := clusterOfWrite(write)
 	if owner := w.Object(); owner != nil && cluster != "" && fault == Denied {

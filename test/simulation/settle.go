@@ -41,7 +41,8 @@ const Forever = 1000 * time.Hour
 // forLong replaces Forever if works travel over a broker. No decision takes that long.
 const forLong = time.Hour
 
-// stepAgents performs the tasks outside the hub that are due. If there are none, it returns when the next one is due; zero for never.
+// stepAgents performs the tasks outside the hub that are due. If there are none, it returns the time at which the next one is due; zero for
+// never.
 func (w *World) stepAgents() (acted bool, next time.Time) {
 	if w.Network != nil {
 		return w.Network.step()
@@ -56,7 +57,8 @@ func (w *World) stepAgents() (acted bool, next time.Time) {
 	return acted, w.agentsDue
 }
 
-// step performs the tasks that are due. If there are none, it returns when the next one is due; zero for never.
+// step performs the tasks that are due. If there are none, it returns the time at which the next one is due; zero for
+// never.
 func (w *World) step() (acted bool, next time.Time) {
 	acted, next = w.stepAgents()
 	if w.Away {

@@ -11,13 +11,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 )
 
-// stepped is a driver without goroutines and timers: the simulation decides what happens next. So it plays brokers that lose, duplicate,
+// stepped is a driver without goroutines or timers: the simulation decides what happens next. So it plays brokers that lose, duplicate,
 // reorder and delay events, and can repeat what it played.
 type stepped struct {
 	*cloudevents.Driver
 	// queues are the queues of the driver. The first one has the events to read.
 	queues []*turns.Queue[cloudevents.Task]
-	// changes returns the changes of works since it was last called, as an informer would see them.
+	// changes returns the changes to works since it was last called, as an informer would see them.
 	changes func() []watch.Event
 }
 
@@ -48,7 +48,8 @@ func (s *stepped) step(ctx context.Context) bool {
 	return false
 }
 
-// next returns when the next task is due if no event is read before the given time; zero if there is no task.
+// next returns the time at which the next task is due if no event is read before the given time; zero if there is no
+// task.
 func (s *stepped) next(deaf time.Time) (next time.Time) {
 	for i, q := range s.queues {
 		at := q.Next()

@@ -51,7 +51,7 @@ func takenOver(t *testing.T, keeps bool) *teller {
 	return s
 }
 
-// comesBack lets this hub take over again, and checks that this changes no cluster.
+// comesBack lets this hub take over again, and checks that this does not change any cluster.
 func (s *teller) comesBack() {
 	s.t.Helper()
 	before := map[string]int64{}

@@ -174,7 +174,7 @@ func (s *teller) conditions() {
 	}
 }
 
-// Wrote calls a function once, after a write of the hub.
+// Wrote calls a function once, after a write by the hub.
 func (s *teller) Wrote(write string, do func()) {
 	s.Check = func(what string) {
 		if s.describe(what) == write {

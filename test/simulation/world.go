@@ -25,7 +25,8 @@ const (
 	Namespace = "default"
 	// Name is the name of the ManifestWorkReplicaSet.
 	Name = "web"
-	// settleTime is the time that a success must last for the process. It is longer than a false report of an agent lasts.
+	// settleTime is the time that a success must last for the process. It is longer than a false report from an agent
+	// lasts.
 	settleTime = 3 * time.Second
 )
 
@@ -38,13 +39,13 @@ type World struct {
 	Network *Network
 	// Story is the list of steps, one per line.
 	Story []string
-	// Check is called after each write of the hub; nil for no check.
+	// Check is called after each write by the hub; nil for no check.
 	Check func(write string)
 	// Between is called after each write and each pass of the hub; nil for nothing.
 	Between func()
 	// Fault is set on each process of the hub.
 	Fault func(write string) Fault
-	// Refusals are the answers of the API server to writes of the works of a cluster, for as long as they are in the map: a quota, a policy,
+	// Refusals are the answers from the API server to writes of the works of a cluster, for as long as they are in the map: a quota, a policy,
 	// or a webhook that is down.
 	Refusals map[string]Fault
 	// Irreparable are the hashes of revisions that a user deleted: only that of the template in the spec is created again.
@@ -105,9 +106,9 @@ type World struct {
 	informed *Process
 	// wasOverdue are the clusters that were overdue, and have not succeeded since.
 	wasOverdue map[string]overdueAt
-	// wellAt is when the agent of each cluster last reported a success.
+	// wellAt is the time at which the agent of each cluster last reported a success.
 	wellAt map[string]time.Time
-	// refusedSince holds since when the API server has rejected the writes of a cluster's work.
+	// refusedSince holds the time since which the API server has rejected the writes of a cluster's work.
 	refusedSince map[string]time.Time
 	// refusedIn is the last rollout in which it rejected one.
 	refusedIn map[string]string

@@ -170,7 +170,7 @@ func (w *World) checkStarted(name string) error {
 	}
 	w.started[name] = at
 	if w.corrupt(started) {
-		return nil // The report of its agent frees or takes only its own slot.
+		return nil // The report from its agent frees or takes only its own slot.
 	}
 	owner := w.seen()
 	if owner == nil || owner.Status.AbortedTime != nil || w.releases(started) || started.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision {
@@ -179,7 +179,7 @@ func (w *World) checkStarted(name string) error {
 	if w.returnsHere(owner, started, before) {
 		return nil
 	}
-	// A retry that changes only the start of a deadline waits for no Placement.
+	// A retry that changes only the start of a deadline does not wait for Placements.
 	if unknown := w.unknownPlacement(owner); unknown != "" && !strings.HasPrefix(before, has) {
 		return fmt.Errorf("%s is started while the clusters of placement %s are unknown", name, unknown)
 	}

@@ -37,7 +37,7 @@ func TestCrowdedObjectsStayWritable(t *testing.T) {
 		"spec: {placementRefs: ["+strings.Repeat("{name: q}, ", workv1alpha1.MaxPlacementRefs)+"{name: q}]}", "spec: {placementRefs: [{name: p0}]}")
 }
 
-// staysWritable checks that an object that exceeds a bound accepts every update, except a change of the field that still exceeds the bound,
+// staysWritable checks that an object that exceeds a bound accepts every update, except a change to the field that still exceeds the bound,
 // and can be deleted.
 func (c *client) staysWritable(dry *client, name, other, over, within string) {
 	c.t.Helper()

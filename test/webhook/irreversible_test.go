@@ -113,7 +113,7 @@ func changed(t *testing.T, kind, name string, fields map[string]string) *unstruc
 	return object
 }
 
-// rejects reports whether the API server rejects a change of an object.
+// rejects reports whether the API server rejects a change to an object.
 func rejects(t *testing.T, from, to *unstructured.Unstructured) bool {
 	client, err := dynamic.NewForConfig(hub.config)
 	require.NoError(t, err)
@@ -156,7 +156,7 @@ func rejects(t *testing.T, from, to *unstructured.Unstructured) bool {
 	return err != nil
 }
 
-// foresees reports whether Findings predicts that a change of an object is rejected. Agents apply the object server-side.
+// foresees reports whether Findings predicts that a change to an object is rejected. Agents apply the object server-side.
 func foresees(from, to *unstructured.Unstructured) bool {
 	for _, finding := range irreversible.Findings(templateWith(from), templateWith(to)) {
 		if finding.Consequence == irreversible.Rejected {

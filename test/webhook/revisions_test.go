@@ -47,7 +47,7 @@ func newRevision(name string) *appsv1.ControllerRevision {
 	}
 }
 
-// writes tries every write on a revision.
+// writes tries every kind of write to a revision.
 func writes(t *testing.T, revisions appsclient.ControllerRevisionInterface, name string) error {
 	t.Helper()
 	ctx := t.Context()

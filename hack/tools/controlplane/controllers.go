@@ -25,7 +25,8 @@ import (
 
 const (
 	workers = 5
-	// gcSync is how often the garbage collector looks for new resources, and gcStart is how long it waits for its first caches.
+	// gcSync is the interval at which the garbage collector looks for new resources, and gcStart is the time that it waits for its first
+	// caches.
 	gcSync, gcStart = 30 * time.Second, 30 * time.Second
 	namespaceSync   = 5 * time.Minute
 	resync          = 12 * time.Hour

@@ -35,7 +35,7 @@ type APIServer struct {
 	child  *process.Process
 }
 
-// StartAPIServer starts a kube-apiserver on an etcd and returns when it is ready.
+// StartAPIServer starts a kube-apiserver on an etcd and returns once it is ready.
 func StartAPIServer(ctx context.Context, group *process.Group, binary string, etcd *Etcd, options APIServerOptions) (*APIServer, error) {
 	server := &APIServer{Name: options.Name, group: group, binary: binary, etcd: etcd, args: options.Args}
 	var err error

@@ -60,7 +60,7 @@ func ClusterManagerCRD(ctx context.Context) ([]byte, error) {
 	return tools.ModuleFile(ctx, "open-cluster-management.io/api", "operator/v1/0000_01_operator.open-cluster-management.io_clustermanagers.crd.yaml")
 }
 
-// InstallCRDs creates or replaces definitions, and returns when the API server serves them.
+// InstallCRDs creates or replaces definitions, and returns once the API server serves them.
 func InstallCRDs(ctx context.Context, config *rest.Config, definitions ...[]byte) error {
 	client, wanted, err := decodeFor(config, definitions)
 	if err != nil {

@@ -70,7 +70,7 @@ type ControlPlane struct {
 	ControllerManager *process.Process
 }
 
-// Start starts a control plane and returns when it serves its CRDs.
+// Start starts a control plane and returns once it serves its CRDs.
 func (e *Env) Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	server, err := StartAPIServer(ctx, e.Group, e.Tools.KubeAPIServer, e.Etcd, APIServerOptions{Name: options.Name, Args: options.APIServerArgs})
 	if err != nil {

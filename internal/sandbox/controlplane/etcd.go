@@ -8,7 +8,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
 )
 
-// startAttempts is how often a process is started on a new port: another process can take a free port before ours does.
+// startAttempts is the number of times a process is started on a new port: another process can take a free port before
+// ours does.
 const startAttempts = 5
 
 // Etcd is a running etcd. Any number of API servers can share it, each with its own prefix.

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// grace is how long a child may take to end after a termination signal.
+// grace is the time that a child may take to end after a termination signal.
 const grace = 10 * time.Second
 
 // Command is a command to run.
@@ -86,10 +86,10 @@ func (g *Group) forget(gone *Process) {
 // PID returns the process ID of the child.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done is closed when the child has ended, for any reason.
+// Done is closed when the child has exited, for any reason.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Exited reports whether the child has ended. If it has, the error shows the end of its log.
+// Exited reports whether the child has exited. If it has, the error shows the end of its log.
 func (p *Process) Exited() (bool, error) {
 	select {
 	case <-p.done:
@@ -106,7 +106,7 @@ func orExit0(err error) error {
 	return err
 }
 
-// Stop asks the child to end, and kills it if it takes too long or ctx ends. It returns when the child is gone.
+// Stop asks the child to end, and kills it if it takes too long or ctx ends. It returns once the child is gone.
 func (p *Process) Stop(ctx context.Context) error {
 	if p.command.Abrupt {
 		return p.Kill()
@@ -125,7 +125,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	return p.Kill()
 }
 
-// Kill ends the child as a crash would, and returns when it is gone.
+// Kill ends the child as a crash would, and returns once it is gone.
 func (p *Process) Kill() error {
 	if err := ignoreDone(p.cmd.Process.Kill()); err != nil {
 		return fmt.Errorf("killing %s: %w", p.command.Name, err)

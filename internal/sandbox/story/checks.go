@@ -67,7 +67,7 @@ func (w wanted) prove(f *facts) error {
 	return nil
 }
 
-// revisionsAre proves which versions the status names as current and update.
+// revisionsAre verifies which versions the status names as current and update.
 func revisionsAre(current, update string) check {
 	text := fmt.Sprintf("the hub's current revision is %s, its update revision %s", current, update)
 	return check{text, func(f *facts) error {
@@ -82,7 +82,7 @@ func revisionsAre(current, update string) check {
 	}}
 }
 
-// everyClusterRuns proves a version on the hub's works and on the clusters themselves.
+// everyClusterRuns verifies a version on the hub's works and on the clusters themselves.
 func everyClusterRuns(version string) check {
 	return check{"every cluster runs " + version + ", by its own Deployment", func(f *facts) error {
 		var errs []error
@@ -100,7 +100,7 @@ func everyClusterRuns(version string) check {
 	}}
 }
 
-// reached proves how many clusters ever began to run a version, based on their ReplicaSets.
+// reached verifies how many clusters ever began to run a version, based on their ReplicaSets.
 func reached(version string, count int) check {
 	return check{fmt.Sprintf("%s has run on exactly %s", version, clusters(count)), func(f *facts) error {
 		var names []string
@@ -148,7 +148,7 @@ func clusters(count int) string {
 	return fmt.Sprintf("%d clusters", count)
 }
 
-// revisionCount proves how many revisions the hub keeps.
+// revisionCount verifies the number of revisions that the hub keeps.
 func revisionCount(count int) check {
 	return check{fmt.Sprintf("number of revisions that the hub keeps: %d", count), func(f *facts) error {
 		if len(f.revisions) != count {
@@ -158,7 +158,7 @@ func revisionCount(count int) check {
 	}}
 }
 
-// abortedTime proves that the hub has aborted the rollout, or that it has not.
+// abortedTime verifies that the hub has aborted the rollout, or that it has not.
 func abortedTime(set bool) check {
 	text := "no rollout is aborted"
 	if set {
@@ -172,7 +172,7 @@ func abortedTime(set bool) check {
 	}}
 }
 
-// allConfirmed proves that every cluster has confirmed the restored revision.
+// allConfirmed verifies that every cluster has confirmed the restored revision.
 func allConfirmed(count int) check {
 	return check{"the hub heard from every cluster that it is back", func(f *facts) error {
 		want, got := fmt.Sprintf("confirmed by %d of %s", count, clusters(count)), ""
@@ -186,7 +186,7 @@ func allConfirmed(count int) check {
 	}}
 }
 
-// atMostOneUnderWay proves that at most one cluster is in progress. It must hold during a whole rollout, because of maxConcurrency.
+// atMostOneUnderWay verifies that at most one cluster is in progress. It must hold during a whole rollout, because of maxConcurrency.
 func atMostOneUnderWay(f *facts) error {
 	var names []string
 	for i := range f.clusters {

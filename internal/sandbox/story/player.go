@@ -14,7 +14,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// lookEvery is how often the story reads the API objects.
+// lookEvery is the interval at which the story reads the API objects.
 const lookEvery = 200 * time.Millisecond
 
 // player plays the story on a sandbox.

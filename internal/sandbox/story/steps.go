@@ -169,7 +169,7 @@ func (p *player) undo(ctx context.Context) error {
 	return nil
 }
 
-// sameRevision proves that the undo reused the first revision, gave it the highest number, and created no new one.
+// sameRevision verifies that the undo reused the first revision, gave it the highest number, and created no new one.
 func (p *player) sameRevision() check {
 	return check{"it is the same revision as in the beginning, with the highest number", func(f *facts) error {
 		if got := f.mwrs.Status.CurrentRevision; got != p.first {
@@ -188,7 +188,7 @@ func (p *player) sameRevision() check {
 	}}
 }
 
-// sawStuck proves that a cluster itself reported that its new version can't start.
+// sawStuck verifies that a cluster itself reported that its new version can't start.
 func (p *player) sawStuck() check {
 	return check{"the Deployment there says ProgressDeadlineExceeded", func(*facts) error {
 		if !p.stuck {
@@ -198,7 +198,7 @@ func (p *player) sawStuck() check {
 	}}
 }
 
-// sawReason proves that the condition had a reason during the rollout.
+// sawReason verifies that the condition had a reason during the rollout.
 func (p *player) sawReason(reason string) check {
 	return check{"while it went on, the reason of Progressing was " + reason, func(*facts) error {
 		if !p.seen[reason] {

@@ -104,7 +104,7 @@ func (t *teller) line(text string) {
 	fmt.Fprintf(t.out, "%2d:%02d  %s\n", seconds/60, seconds%60, text)
 }
 
-// brief returns the view without the history and the commands to run next. The reader can't run them during the story, and the whole
+// brief returns the view without the history or the commands to run next. The reader can't run them during the story, and the whole
 // screen at the end of the step has both.
 func brief(f *view.Fleet) *view.Fleet {
 	short := *f

@@ -16,7 +16,7 @@ type Hub interface {
 	List(context.Context) Followed[[]view.Row]
 	// Follow follows the objects of a ManifestWorkReplicaSet until the context ends.
 	Follow(ctx context.Context, namespace, name string) Followed[*view.Objects]
-	// Contact returns since when the API server has been unreachable, and the error. The time is zero if the server is reachable.
+	// Contact returns the time since which the API server has been unreachable, and the error. The time is zero if the server is reachable.
 	Contact() (since time.Time, problem string)
 	// Preview describes the writes of an action without making them. The objects are the ones that the page shows: they determine how many
 	// clusters have a revision.
@@ -55,7 +55,7 @@ type Action struct {
 // Preview describes the writes of an action.
 type Preview struct {
 	view.Effect
-	// Diff is the change of the template, with masked Secrets; empty if the template does not change.
+	// Diff is the change to the template, with masked Secrets; empty if the template does not change.
 	Diff string `json:"diff,omitempty"`
 	// Generation is the generation of the object whose template an undo replaces.
 	Generation int64 `json:"generation,omitempty"`

@@ -18,7 +18,7 @@ import (
 const (
 	// drawAfter is the minimum time between two states of a board.
 	drawAfter = 500 * time.Millisecond
-	// idleAfter is how long the watches of a rollout are kept after no tab shows the rollout any more.
+	// idleAfter is the time for which the watches of a rollout are kept after no tab shows the rollout any more.
 	idleAfter = 20 * time.Second
 )
 

@@ -23,7 +23,7 @@ type Server struct {
 	hub      Hub
 	readOnly bool
 	now      func() time.Time
-	// token is the token that each request of the page has in a header.
+	// token is the token that each request from the page carries in a header.
 	token    string
 	listener net.Listener
 	rooms    *rooms
@@ -32,10 +32,10 @@ type Server struct {
 }
 
 // ErrIdle is the error of Serve if the page was unused for idleEnd.
-var ErrIdle = errors.New("nobody has used the page for 8 hours")
+var ErrIdle = errors.New("the page has not been used for 8 hours")
 
-// idleEnd is how long the server runs without a request and without a tab that shows the page. The limit exists because the server has the
-// user's permissions.
+// idleEnd is the time for which the server runs without a request and without a tab that shows the page. The limit exists because the
+// server has the user's permissions.
 const idleEnd = 8 * time.Hour
 
 // The maximum sizes of a request, in bytes. A body has room for the names of 10,000 clusters.
@@ -181,7 +181,7 @@ func (s *Server) action(w http.ResponseWriter, r *http.Request) (action *Action,
 	return &in.Action, in.Confirmed, true
 }
 
-// reply responds with a value, or with an error of the hub.
+// reply responds with a value, or with an error from the hub.
 func reply(w http.ResponseWriter, value any, err error) {
 	if err != nil {
 		fail(w, err)
@@ -208,7 +208,7 @@ func encoded(value any) ([]byte, error) {
 	return plain.JSON(data), err
 }
 
-// fail responds with an error of the hub.
+// fail responds with an error from the hub.
 func fail(w http.ResponseWriter, err error) {
 	status := http.StatusUnprocessableEntity
 	var failure apierrors.APIStatus

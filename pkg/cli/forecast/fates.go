@@ -82,7 +82,7 @@ const (
 	degraded
 )
 
-// answer returns the report of a cluster's agent about a revision under the rules of its template, and the time until that report. The
+// answer returns the report of a cluster's agent about a revision under the rules in its template, and the time until that report. The
 // older revision succeeds everywhere. A success gate opens when the workload succeeds, and applies only to the newer revision.
 func (d *draw) answer(rules Rules, revision string, gated bool) (says report, after time.Duration) {
 	after, breaks := d.forward, d.fate == Fails || d.fate == Hangs

@@ -39,11 +39,11 @@ type cluster struct {
 	wasReached bool
 	// written is true if the newer revision was ever written to its ManifestWork.
 	written bool
-	// says is the agent's next report, and reportAt is its time. wakeAt is when the hub has a reason to look. All three are empty if no report
-	// is pending.
+	// says is the agent's next report, and reportAt is its time. wakeAt is the time at which the hub has a reason to look. All three are empty
+	// if no report is pending.
 	says             report
 	reportAt, wakeAt time.Time
-	// backAt is when the cluster succeeded with the older revision after an abort.
+	// backAt is the time at which the cluster succeeded with the older revision after an abort.
 	backAt time.Time
 }
 

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// Settle is how long the hub must see a success before that success counts: the default of the hub's flag --success-settle.
+	// Settle is the time for which the hub must see a success before that success counts: the default of the hub's flag --success-settle.
 	Settle = 3 * time.Second
-	// Report is how long an agent takes to report that the objects of a revision exist.
+	// Report is the time that an agent takes to report that the objects of a revision exist.
 	Report = 10 * time.Second
 	// MaxClusters bounds the size of a simulated fleet.
 	MaxClusters = 100_000
@@ -31,7 +31,7 @@ type Input struct {
 	ReplicaSet *workv1alpha1.ManifestWorkReplicaSet
 	// Placements are the selected clusters of each Placement, by name. No cluster is in two Placements.
 	Placements map[string]*placement.Placement
-	// Windows are the windows of all clusters of a Placement, by its name; Begin is when the rollout begins.
+	// Windows are the windows of all clusters of a Placement, by its name; Begin is the time at which the rollout begins.
 	Windows map[string]window.Windows
 	Begin   time.Time
 	// First is true for a first rollout: no cluster has an older revision.
@@ -47,7 +47,7 @@ type Input struct {
 	Seed uint64
 }
 
-// Rules are the condition rules of the template.
+// Rules are the condition rules in the template.
 type Rules struct {
 	// Progressing is true if a rule makes the agents report Progressing: then a cluster succeeds when its workload does. Otherwise a cluster
 	// succeeds as soon as its objects exist.
@@ -56,7 +56,7 @@ type Rules struct {
 	Degraded bool
 }
 
-// RulesOf returns the rules of a template.
+// RulesOf returns the rules in a template.
 func RulesOf(template *workv1.ManifestWorkSpec) Rules {
 	return Rules{Progressing: HasRule(template, workv1.ManifestProgressing), Degraded: revision.ReportsDegraded(template)}
 }

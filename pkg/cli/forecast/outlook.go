@@ -15,7 +15,8 @@ import (
 type Outlook struct {
 	// Failing are the clusters that fail, in the order of their deadlines.
 	Failing []Failing
-	// Abort is when the rollout is aborted; nil if it is not. If a pause delays the abort, it is the time when the abort becomes due.
+	// Abort is the time at which the rollout is aborted; nil if it is not. If a pause delays the abort, it is the time when the abort becomes
+	// due.
 	Abort *Turn
 	// Stops lists when failures stop each placementRef before any abort, in spec order. It omits placementRefs that failures do not stop or
 	// that are already halted.

@@ -38,13 +38,13 @@ type Result struct {
 	Outcome Outcome
 	// Duration is the time until the rollout was complete or aborted, or until nothing changed any more.
 	Duration time.Duration
-	// Exposed is how many clusters ran the newer revision at any time before the rollout ended or was aborted.
+	// Exposed is the number of clusters that ran the newer revision at any time before the rollout ended or was aborted.
 	Exposed int
 	// Restore is the time from the abort until the last of the exposed clusters ran the older revision successfully; zero without an abort.
 	Restore time.Duration
 	// NeverReached is the number of clusters to which the newer revision was never written.
 	NeverReached int
-	// Unnoticed is how many clusters count as succeeded although the newer revision does not work there.
+	// Unnoticed is the number of clusters that count as succeeded although the newer revision does not work there.
 	Unnoticed int
 	// Passes is the number of passes of the hub.
 	Passes int
@@ -234,11 +234,11 @@ func (r *run) start(c *cluster, rev *work.Revision) {
 	}
 }
 
-// next returns when something can change next; zero if nothing can.
+// next returns the time at which something can change next; zero if nothing can.
 func (r *run) next(plan *rollout.Plan) time.Time {
 	var next time.Time
 	sooner := func(at time.Time) {
-		// After an abort, nothing is left to decide: the next pass is when the last cluster has returned.
+		// After an abort, nothing is left to decide: the next pass is due when the last cluster has returned.
 		if at.After(r.now) && (next.IsZero() || at.Before(next) != r.s.Aborted) {
 			next = at
 		}

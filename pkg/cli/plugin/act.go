@@ -112,8 +112,8 @@ func (o *options) acting(verb view.Verb, flags *actOptions, cmd *cobra.Command) 
 		return o.run(ctx, c, flags)
 	})
 	flags.dryRun = dryRunNone
-	choiceFlag(cmd, &flags.dryRun, "dry-run", "", "Print the patch (client), or let the API server check it without a change (server)",
-		dryRunNone, dryRunClient, dryRunServer)
+	choiceFlag(cmd, &flags.dryRun, "dry-run", "",
+		"Print the patch (client), or let the API server check it without changing anything (server)", dryRunNone, dryRunClient, dryRunServer)
 	return cmd
 }
 

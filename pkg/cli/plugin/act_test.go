@@ -69,7 +69,7 @@ func TestUndoAsks(t *testing.T) {
 	require.Len(t, h.patches, 1)
 }
 
-// TestErrorsAsInKubectl: errors of the API server and of the connection have the same words as in kubectl.
+// TestErrorsAsInKubectl: errors from the API server and the connection have the same words as in kubectl.
 func TestErrorsAsInKubectl(t *testing.T) {
 	t.Parallel()
 	status := func(text string) string {

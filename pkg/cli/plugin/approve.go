@@ -11,8 +11,8 @@ import (
 func newApprove(o *options) *cobra.Command {
 	flags := &actOptions{}
 	cmd := o.acting(view.VerbApprove, flags, &cobra.Command{
-		Short: "Approve a revision for a decision group that waits for it",
-		Long: "Approve the revision that is rolled out for a decision group with approval: Required.\n" +
+		Short: "Approve a revision for a decision group that is waiting for it",
+		Long: "Approve the revision being rolled out for a decision group with approval: Required.\n" +
 			"The approval applies to this revision only. Your user name is recorded. Without --group, approve the only group that\n" +
 			"waits.",
 		Example: `  # Approve the group that waits
@@ -31,8 +31,8 @@ func newReject(o *options) *cobra.Command {
 	flags := &actOptions{}
 	cmd := o.acting(view.VerbAbort, flags, &cobra.Command{
 		Use: "reject NAME --reason REASON", Args: cobra.ExactArgs(1), ValidArgsFunction: o.completing(findNames),
-		Short: "Reject the revision that is rolled out: abort its rollout, with a reason",
-		Long: "Reject the revision that is rolled out, instead of approving it for the next group. This aborts the rollout, as the\n" +
+		Short: "Reject the revision being rolled out: abort its rollout, with a reason",
+		Long: "Reject the revision being rolled out, instead of approving it for the next group. This aborts the rollout, as the\n" +
 			"abort command does: the hub writes the current revision to every cluster at once. The spec does not change. The reason\n" +
 			"and your user name are recorded on the revision.",
 		Example: `  kubectl mwrs reject web --reason='canary shows errors'`,

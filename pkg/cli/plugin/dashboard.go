@@ -22,7 +22,7 @@ func newDashboard(o *options) *cobra.Command {
 		Use: "dashboard", GroupID: groupSee, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		Short: "Serve a page on this machine that shows each rollout as a map of its clusters",
 		Long: "Serve a page on this machine that shows each rollout as a map of its clusters, until Ctrl-C, or until\n" +
-			"nobody has used the page for 8 hours.\n" +
+			"the page has not been used for 8 hours.\n" +
 			"The page uses your permissions, and listens on 127.0.0.1 only. Anyone with the printed address can act with them until the\n" +
 			"command ends. Your credentials stay in the command.",
 		Example: `  # Show the rollouts in the namespace
@@ -54,6 +54,6 @@ func (o *options) dashboard(ctx context.Context, c *clients, flags *dashboardOpt
 	if err := group.Wait(); !errors.Is(err, dashboard.ErrIdle) {
 		return err
 	}
-	o.notef("The dashboard has ended: %v.\n", dashboard.ErrIdle)
+	o.notef("The dashboard stopped: %v.\n", dashboard.ErrIdle)
 	return nil
 }

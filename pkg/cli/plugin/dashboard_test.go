@@ -25,7 +25,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
-// Any response of the API server, even a refusal, shows that it is reachable. An overload or a broken connection does not.
+// Any response from the API server, even a refusal, shows that it is reachable. An overload or a broken connection does not.
 func TestDashboardContact(t *testing.T) {
 	now := time.Unix(1000, 0)
 	h := &dashboardHub{o: &options{now: func() time.Time { return now }}, clients: &clients{namespace: "default"}}

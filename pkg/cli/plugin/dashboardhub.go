@@ -61,7 +61,7 @@ func (h *dashboardHub) watchContact(ctx context.Context) {
 	}, contactEvery)
 }
 
-// noteContact records the result of a request. Any response of the API server except an overload shows that the server is reachable.
+// noteContact records the result of a request. Any response from the API server except an overload shows that the server is reachable.
 func (h *dashboardHub) noteContact(err error) {
 	var answered apierrors.APIStatus
 	here := err == nil || errors.As(err, &answered) && answered.Status().Code < 500

@@ -62,7 +62,7 @@ func (o *options) diff(ctx context.Context, c *clients, name string, from, to in
 	return o.compare(before, after)
 }
 
-// warnIrreversible prints the irreversible effects of a change of the template. It uses the error output, because a program may read the
+// warnIrreversible prints the irreversible effects of a change to the template. It uses the error output, because a program may read the
 // output.
 func (o *options) warnIrreversible(set *workv1alpha1.ManifestWorkReplicaSet, before, after json.RawMessage) error {
 	var from workv1.ManifestWorkSpec

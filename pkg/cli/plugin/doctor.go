@@ -77,7 +77,8 @@ func newDoctor(o *options) *cobra.Command {
 	}
 	to.addFlag(cmd)
 	cmd.Flags().StringVar(&hub, "hub-namespace", hubNamespace, "The namespace of the hub's ServiceAccount and Lease")
-	cmd.Flags().BoolVar(&leaving, "leaving", false, "Check what must be resolved before OCM's own hub takes over, instead of the installation")
+	cmd.Flags().BoolVar(&leaving, "leaving", false,
+		"Instead of checking the installation, check for problems to resolve before OCM's own hub takes over")
 	return cmd
 }
 

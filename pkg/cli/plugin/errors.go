@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// messageOf returns the message of an error. It words errors of the API server, and of the connection to it, as kubectl does.
+// messageOf returns the message of an error. It words errors from the API server, and from the connection to it, as kubectl does.
 func messageOf(err error) string {
 	var answered apierrors.APIStatus
 	var request *url.Error

@@ -220,7 +220,7 @@ func TestStrangersFiles(t *testing.T) {
 	}
 }
 
-// TestStrangersInLogs: the same for the loggers of libraries, which may log errors of the API server.
+// TestStrangersInLogs: the same for the loggers of libraries, which may log errors from the API server.
 func TestStrangersInLogs(t *testing.T) {
 	t.Setenv("GITHUB_ACTIONS", "true")
 	var out bytes.Buffer

@@ -63,10 +63,10 @@ func newLint(o *options) *cobra.Command {
 		Short: "Check manifests as the admission webhook does, without a hub",
 		Long: "Check manifests as the admission webhook does, without a hub. Unknown fields are errors, too.\n" +
 			"Objects of other kinds are skipped. The exit code is 1 if there is an error; warnings do not affect it.",
-		Example: `  # Check the files of a directory in a pipeline
+		Example: `  # Check the files in a directory in a pipeline
   kubectl mwrs lint -f manifests/
 
-  # Also check what a change loses, or what clusters reject of it
+  # Also check what a change would lose, and which parts of it clusters would reject
   git show main:web.yaml > before.yaml
   kubectl mwrs lint -f web.yaml --against before.yaml
 
@@ -79,8 +79,8 @@ func newLint(o *options) *cobra.Command {
 	}
 	cmd.Flags().StringSliceVarP(&flags.files, "filename", "f", nil, "Files, directories or patterns to check; - reads from standard input")
 	cmd.Flags().StringSliceVar(&flags.against, "against", nil, "Files or directories with the objects before the change: "+
-		"warn about what the rollout, or its abort, can't take back")
-	cmd.Flags().BoolVarP(&flags.recursive, "recursive", "R", false, "Check the files of subdirectories, too")
+		"warn about irreversible effects of the rollout or its abort")
+	cmd.Flags().BoolVarP(&flags.recursive, "recursive", "R", false, "Check the files in subdirectories, too")
 	flags.output.addFlag(cmd, "sarif")
 	cmd.Flags().IntVar(&flags.limit, "manifest-limit", handover.DefaultLimits().ManifestBytes,
 		"Maximum total size of the manifests of one object in bytes; use the value of the webhook's --manifestLimit")
@@ -151,7 +151,7 @@ func expand(paths []string, recursive bool) (files []string, err error) {
 	return files, nil
 }
 
-// filesIn returns the files of a directory, or the file itself. It skips devices and pipes in a directory, because reading them may never
+// filesIn returns the files in a directory, or the file itself. It skips devices and pipes in a directory, because reading them may never
 // end.
 func filesIn(path string, recursive bool) (files []string, err error) {
 	if path == "-" {

@@ -48,7 +48,7 @@ func (f *follower) rows() []view.Row {
 	return rows
 }
 
-// watchList prints a row of the list again when it changes, until the context ends. A change of an age does not count.
+// watchList prints a row of the list again when it changes, until the context ends. A change to an age does not count.
 func (o *options) watchList(ctx context.Context, c *clients, t *table, listed []view.Row, flags *listOptions) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

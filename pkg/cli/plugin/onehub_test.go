@@ -50,7 +50,7 @@ type oneHub struct {
 	refuses func() int
 }
 
-// note records requests of the hub. It locks, because a client that watches sends several requests at the same time.
+// note records requests from the hub. It locks, because a client that watches sends several requests at the same time.
 func (h *oneHub) note(seen *[]string, what ...string) {
 	h.noting.Lock()
 	defer h.noting.Unlock()

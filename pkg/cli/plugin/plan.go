@@ -27,8 +27,8 @@ func newPlan(o *options) *cobra.Command {
 		Use: "plan (NAME | -f FILE)", GroupID: groupAhead, Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.completing(findNames),
 		Short: "Show which clusters are next and in which waves, what would abort the rollout, and why clusters wait",
 		Long: "Show which clusters are next and in which waves, what would abort the rollout, and why clusters wait.\n" +
-			"The waves come from the hub's own decision code, if every cluster succeeds at once. With -f, the file is compared with the\n" +
-			"object on the hub, and the plan is that of the rollout that the file would begin. Nothing is changed.",
+			"The waves are computed by the hub's own decision code, assuming that every cluster succeeds at once. With -f, the file is\n" +
+			"compared with the object on the hub, and the plan describes the rollout that the file would start. Nothing is changed.",
 		Example: `  # Show how the rollout of web continues
   kubectl mwrs plan web
 

@@ -37,7 +37,7 @@ func TestPrintAhead(t *testing.T) {
 	require.NotContains(t, out.String(), "c12\n")
 }
 
-// A default that the API server sets is not a change of the file.
+// A default that the API server sets is not a change to the file.
 func TestPlanDiffKnowsDefaults(t *testing.T) {
 	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "uid"}}
 	set.Spec.ManifestWorkTemplate.ManifestConfigs = []workv1.ManifestConfigOption{{
@@ -79,7 +79,7 @@ func TestPlanDiffAfterAnAbort(t *testing.T) {
 	require.Equal(t, "\nchanges to the template of revision 1:\nnone\n", diff("v1"))
 }
 
-// A plan requires a name or a file, not both, and a file that can be planned.
+// A plan requires either a name or a file, and the file must be valid.
 func TestPlanRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		"name a ManifestWorkReplicaSet, or a file with -f, but not both": {"plan", "web"},

@@ -26,7 +26,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/version"
 )
 
-// fieldManager is the field manager of every write of the plugin.
+// fieldManager is the field manager of every write by the plugin.
 const fieldManager = "kubectl-mwrs"
 
 // options holds the streams, flags and clock that all commands share.

@@ -21,7 +21,7 @@ import (
 func TestNarrowScreen(t *testing.T) {
 	fleet := &view.Fleet{
 		Namespace: "default", Name: "web", State: "Stalled", Summary: "1 of 4 clusters confirmed revision 2",
-		Why:       strings.Repeat("a message of the hub ", 5),
+		Why:       strings.Repeat("a message from the hub ", 5),
 		Revisions: []view.Revision{{Number: 2, Update: true, Hash: "6dd7d9cc88", ChangeCause: strings.Repeat("名前", 20), CreatedBy: "kubectl"}},
 		Bars:      []view.Bar{{Placement: "production", Done: 1, Total: 4, Strategy: "1 at a time"}},
 		Next:      []view.Command{{Purpose: "see why", Args: strings.Fields("kubectl mwrs why web a-cluster-with-a-long-name -n default")}},

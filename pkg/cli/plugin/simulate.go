@@ -51,7 +51,7 @@ func newSimulate(o *options) *cobra.Command {
 		Short: "Simulate the rollout of a manifest many times, and show what would change the result",
 		Long: "Simulate the rollout of a manifest many times, without a hub.\n" +
 			"The hub's own decision code runs against a simulated fleet and clock. The result shows how long the rollout takes, and how many\n" +
-			"clusters run a bad revision before an abort. Then one change of the manifest is tried at a time, on the same clusters.\n" +
+			"clusters run a bad revision before an abort. Then one change to the manifest is tried at a time, on the same clusters.\n" +
 			"The same seed and number of runs give the same result.",
 		Example: `  # 1,000 clusters, 5% of which fail
   kubectl mwrs simulate -f web.yaml --clusters 1000 --fail 5%

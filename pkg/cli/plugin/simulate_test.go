@@ -136,7 +136,7 @@ func TestSimulateRefuses(t *testing.T) {
 		`--groups "5,x": "x" is not a size`:                                                   {"--groups", "5,x"},
 		`--groups "rest,rest": "rest" is not a size: use numbers above zero and rest once`:    {"--groups", "rest,rest"},
 		`--groups "200,rest" has more clusters than the Placement: use at most 100`:           {"--groups", "200,rest"},
-		`--window "UTC 9-10": "9-10" are not times`:                                           {"--window", "UTC 9-10"},
+		`--window "UTC 9-10": "9-10": not a valid time range`:                                 {"--window", "UTC 9-10"},
 		`--held is 101%: use a share from 0% to 100%`:                                         {"--held", "101%"},
 		`--apply is -1s: use a duration above zero`:                                           {"--apply", "-1s"},
 		`--runs is 0: use a number from 1 to 100000`:                                          {"--runs", "0"},

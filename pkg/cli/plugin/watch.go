@@ -193,7 +193,7 @@ func (f *follower) run(ctx context.Context) {
 	f.tell()
 }
 
-// leaseEvery is how often the Lease of the hub's leader is read. The leader renews it more often.
+// leaseEvery is the interval at which the Lease of the hub's leader is read. The leader renews it more often.
 const leaseEvery = 15 * time.Second
 
 // readLease reads the Lease of the hub's leader until the context ends.

@@ -23,7 +23,7 @@ type Ahead struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Paused    bool   `json:"paused"`
-	// State is the state of the object. Revision is the number of the revision that is rolled out. Current is the number of the revision that
+	// State is the state of the object. Revision is the number of the revision being rolled out. Current is the number of the revision that
 	// an abort returns to; empty if there is none.
 	State    workv1alpha1.State `json:"state"`
 	Revision string             `json:"-"`
@@ -154,7 +154,7 @@ func AheadOf(o *Objects) (*Ahead, error) {
 	}
 	s := o.snapshot()
 	if s == nil {
-		return nil, fmt.Errorf("the hub has not processed %q yet: check that the work hub runs", set.Name)
+		return nil, fmt.Errorf("the hub has not processed %q yet: check that the work hub is running", set.Name)
 	}
 	a.Revision = o.number(s.Update.Hash)
 	if s.Current != nil && s.Current.Hash != s.Update.Hash {
@@ -262,7 +262,7 @@ func (a *Ahead) noteHolds(s *rollout.Snapshot) {
 
 // text describes the number of waves, and when the first wave begins.
 func (a *Ahead) text() string {
-	text, more := "the hub starts no further cluster", "; %d clusters wait"
+	text, more := "the hub starts no further clusters", "; %d clusters wait"
 	if len(a.Waves) > 0 {
 		more = "; %d more clusters are in none of these waves"
 		first := map[bool]string{true: "the hub writes the first one now", false: "the first one waits"}
@@ -300,7 +300,7 @@ func limitsText(current string, l *rollout.Limits, selects bool) string {
 	if failures := failuresText(l); len(failures) > 0 {
 		text = fmt.Sprintf("%s when %s%s", consequence, strings.Join(failures, ", or "), blocked)
 	}
-	text += fmt.Sprintf("; a cluster fails %s after its write", l.Deadline)
+	text += fmt.Sprintf("; a cluster fails %s after its ManifestWork is written", l.Deadline)
 	if l.Halting > 0 {
 		text += fmt.Sprintf("; %d failed and %d may fail so far", l.Failed, l.Halting-l.Failed)
 	}

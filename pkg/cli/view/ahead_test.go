@@ -172,7 +172,7 @@ func TestAheadHolds(t *testing.T) {
 	})
 }
 
-// TestHeldClusterSaysWhy: the lists of clusters show the reason of a hold, and when the next window opens.
+// TestHeldClusterSaysWhy: the lists of clusters show the reason for a hold, and when the next window opens.
 func TestHeldClusterSaysWhy(t *testing.T) {
 	o := objects(t, func(o *view.Objects) {
 		o.ReplicaSet.Status.Held = []workv1alpha1.HeldCluster{

@@ -21,7 +21,7 @@ type Alarm struct {
 	Remedy string `json:"remedy"`
 }
 
-// ObservedWithin is how long a running hub may take to observe a change.
+// ObservedWithin is the time that a running hub may take to observe a change.
 const ObservedWithin = 15 * time.Second
 
 const (
@@ -56,7 +56,7 @@ func AlarmsOf(sets []*workv1alpha1.ManifestWorkReplicaSet, lease *coordinationv1
 	}
 	if len(behind) > 0 {
 		alarms = append(alarms, Alarm{
-			Text:   fmt.Sprintf("no hub has acted on the latest change of %s within %s", FirstOf(behind, 3, ", "), ObservedWithin),
+			Text:   fmt.Sprintf("no hub has acted on the latest change to %s within %s", FirstOf(behind, 3, ", "), ObservedWithin),
 			Remedy: readLogs,
 		})
 	}
@@ -102,7 +102,7 @@ func LateLease(lease *coordinationv1.Lease, now time.Time) string {
 	return ""
 }
 
-// ActsOn reports whether a hub has acted on the latest change of an object, or may still be about to act. The change is an edit of the
+// ActsOn reports whether a hub has acted on the latest change to an object, or may still be about to act. The change is an edit to the
 // spec, or an abort that a user requested.
 func ActsOn(set *workv1alpha1.ManifestWorkReplicaSet, now time.Time) bool {
 	if at := set.DeletionTimestamp; !at.IsZero() {
@@ -128,7 +128,7 @@ func seen(set *workv1alpha1.ManifestWorkReplicaSet) bool {
 		slices.ContainsFunc(set.Status.Conditions, func(c metav1.Condition) bool { return c.ObservedGeneration >= set.Generation })
 }
 
-// changedAt returns when the spec was last changed; zero if unknown.
+// changedAt returns the time at which the spec was last changed; zero if unknown.
 func changedAt(set *workv1alpha1.ManifestWorkReplicaSet) (last time.Time) {
 	if set.Generation == 1 {
 		return set.CreationTimestamp.Time

@@ -47,14 +47,14 @@ func TestAlarms(t *testing.T) {
 		"nobody leads":              {func(o *view.Objects) { o.Lease = &coordinationv1.Lease{} }, "no hub is running: no work controller leads"},
 		"a spec that was just seen": {func(o *view.Objects) { changedBefore(o, 14*time.Second) }, ""},
 		"a spec that nobody observed": {func(o *view.Objects) { changedBefore(o, 16*time.Second) },
-			"no hub has acted on the latest change of default/web within 15s"},
+			"no hub has acted on the latest change to default/web within 15s"},
 		"a spec that waits for the end of an abort": {func(o *view.Objects) {
 			changedBefore(o, time.Hour)
 			o.ReplicaSet.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionProgressing, ObservedGeneration: 3}}
 		}, ""},
 		"an abort that nobody carries out": {func(o *view.Objects) {
 			o.ReplicaSet.Status.AbortedTime = ptr.To(metav1.NewTime(o.Now.Add(-20 * time.Second)))
-		}, "no hub has acted on the latest change of default/web within 15s"},
+		}, "no hub has acted on the latest change to default/web within 15s"},
 		"a refusal": {func(o *view.Objects) {
 			o.ReplicaSet.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionStalled, Status: metav1.ConditionTrue,
 				Reason: workv1alpha1.ReasonDowngradeRefused, Message: "this hub is 1.0.0, version 1.1.0 ran last"}}

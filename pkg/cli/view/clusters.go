@@ -125,7 +125,7 @@ func (o *Objects) leaving() []Cluster {
 		o.describe(&c, work)
 		c.Since, c.Message = o.ReplicaSet.DeletionTimestamp.Time, ""
 		if !c.Confirmed {
-			c.Message = "the agent has not confirmed the latest change of the ManifestWork"
+			c.Message = "the agent has not confirmed the latest change to the ManifestWork"
 		}
 		if work.Deleting() {
 			c.Since = work.Object.DeletionTimestamp.Time

@@ -105,7 +105,8 @@ func TestResumeAsksForItsOutcome(t *testing.T) {
 	require.Contains(t, asked(func(o *view.Objects) { o.ReplicaSet.Spec.ManifestWorkTemplate.Workload.Manifests = nil }), "and apply the template in the spec?")
 }
 
-// TestUndoToTheAbortedRevision: an undo to the aborted revision starts no rollout, because only a retry ends an abort.
+// TestUndoToTheAbortedRevision: an undo to the aborted revision does not start a rollout, because only a retry ends an
+// abort.
 func TestUndoToTheAbortedRevision(t *testing.T) {
 	o := fleet(t, "1", "10m")
 	o.ReplicaSet.Status.AbortedTime = ptr.To(metav1.NewTime(o.Now))

@@ -70,7 +70,7 @@ func (c *Cluster) troubled() bool {
 	return true
 }
 
-// wrote returns when the hub wrote the update revision to each cluster.
+// wrote returns the time at which the hub wrote the update revision to each cluster.
 func (o *Objects) wrote() map[string]time.Time {
 	wrote := map[string]time.Time{}
 	for i := range o.Works {

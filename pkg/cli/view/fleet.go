@@ -54,7 +54,7 @@ type Fleet struct {
 
 // Cause is a reason why clusters do not succeed, with the affected clusters.
 type Cause struct {
-	// State is the state of the clusters, and Reason is the reason of a recorded failure, or the state.
+	// State is the state of the clusters, and Reason is the reason for a recorded failure, or the state.
 	State    State                      `json:"state"`
 	Reason   workv1alpha1.FailureReason `json:"reason,omitempty"`
 	Message  string                     `json:"message"`

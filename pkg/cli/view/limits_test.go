@@ -19,19 +19,19 @@ func TestLimitsText(t *testing.T) {
 		limits  rollout.Limits
 		current string
 	}{
-		"every cluster returns to revision 6 when 3 of 10 clusters fail; a cluster fails 1m0s after its write": {
+		"every cluster returns to revision 6 when 3 of 10 clusters fail; a cluster fails 1m0s after its ManifestWork is written": {
 			rollout.Limits{Total: 10, MaxFailures: 2, AbortAll: true, Deadline: m}, "6"},
-		"the rollout there stops when 1 of 10 clusters fails; it is not aborted, because there is no revision to return to; a cluster fails 1m0s after its write": {
+		"the rollout there stops when 1 of 10 clusters fails; it is not aborted, because there is no revision to return to; a cluster fails 1m0s after its ManifestWork is written": {
 			rollout.Limits{Total: 10, AbortAll: true, Deadline: m}, ""},
-		"the rollout there stops when 1 of 10 clusters fails; a cluster fails 1m0s after its write; 1 failed and 2 may fail so far": {
+		"the rollout there stops when 1 of 10 clusters fails; a cluster fails 1m0s after its ManifestWork is written; 1 failed and 2 may fail so far": {
 			rollout.Limits{Total: 10, Deadline: m, Failed: 1, Halting: 3}, "6"},
-		"the rollout there stops when 1 of 1 clusters in mandatory group canary fails, or 3 of 10 clusters fail; a cluster fails 1m0s after its write": {
+		"the rollout there stops when 1 of 1 clusters in mandatory group canary fails, or 3 of 10 clusters fail; a cluster fails 1m0s after its ManifestWork is written": {
 			rollout.Limits{Total: 10, MaxFailures: 2, Deadline: m, Groups: groups}, "6"},
 		"the rollout there stops when 1 of 1 clusters in mandatory group canary fails, or 3 of 9 clusters in group 1 fail; " +
-			"a cluster fails 1m0s after its write": {rollout.Limits{Total: 10, PerGroup: true, Deadline: m, Groups: groups}, "6"},
-		"the rollout there stops when 1 of 10 clusters fails; it is not aborted, because AbortAll does not apply to an undo; a cluster fails 1m0s after its write": {
+			"a cluster fails 1m0s after its ManifestWork is written": {rollout.Limits{Total: 10, PerGroup: true, Deadline: m, Groups: groups}, "6"},
+		"the rollout there stops when 1 of 10 clusters fails; it is not aborted, because AbortAll does not apply to an undo; a cluster fails 1m0s after its ManifestWork is written": {
 			rollout.Limits{Total: 10, Undo: true, Deadline: m}, "6"},
-		"the rollout there continues, however many clusters fail; a cluster fails 1m0s after its write": {
+		"the rollout there continues, however many clusters fail; a cluster fails 1m0s after its ManifestWork is written": {
 			rollout.Limits{Total: 10, MaxFailures: 10, Deadline: m}, "6"},
 		"no late or degraded cluster fails, because progressDeadline is None": {rollout.Limits{Total: 10, AbortAll: true}, "6"},
 		"spec bad": {rollout.Limits{Err: fmt.Errorf("spec bad")}, "6"},
@@ -47,8 +47,8 @@ func TestAheadText(t *testing.T) {
 		"2, if every cluster recovers and succeeds; the hub writes the first one now":                                {Waves: now},
 		"2, if every cluster recovers and succeeds; the first one waits":                                             {Waves: now, Paused: true},
 		"1, if every cluster recovers and succeeds; the first one waits; 4 more clusters are in none of these waves": {Waves: later, Unreached: 4},
-		"the hub starts no further cluster":                                                                          {},
-		"the hub starts no further cluster; 3 clusters wait":                                                         {Unreached: 3},
+		"the hub starts no further clusters":                                                                         {},
+		"the hub starts no further clusters; 3 clusters wait":                                                        {Unreached: 3},
 	} {
 		require.Equal(t, want, a.text())
 	}

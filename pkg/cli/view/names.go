@@ -12,7 +12,7 @@ func (o *Objects) number(hash string) string { return cmp.Or(Prepared(o).known.n
 // CurrentNumber returns the number of the current revision.
 func CurrentNumber(o *Objects) string { return o.number(o.ReplicaSet.Status.CurrentRevision) }
 
-// numbered replaces the names of revisions in a message of the hub with their numbers: "revision web-6dd7d9cc88" becomes "revision 2".
+// numbered replaces the names of revisions in a message from the hub with their numbers: "revision web-6dd7d9cc88" becomes "revision 2".
 func (o *Objects) numbered(text string) string {
 	words := strings.Split(text, " ")
 	for i := 1; i < len(words); i++ {

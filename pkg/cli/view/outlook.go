@@ -94,7 +94,7 @@ func (l *outlook) later() (facts []Fact) {
 	for i := range ahead.Stops {
 		stop := &ahead.Stops[i]
 		facts = append(facts, Fact{
-			At: stop.At, level: l.urgency(stop), Text: l.failure(stop) + ": the hub starts no further cluster" + l.blocked(stop.Ref),
+			At: stop.At, level: l.urgency(stop), Text: l.failure(stop) + ": the hub starts no further clusters" + l.blocked(stop.Ref),
 		})
 	}
 	switch {

@@ -25,12 +25,13 @@ type Revision struct {
 	// or nil if not recorded.
 	Now     int32  `json:"now"`
 	Reached *int32 `json:"reached,omitempty"`
-	// Started is when its last rollout began. Ended is when that rollout completed or was aborted; it is zero if unknown or not ended.
+	// Started is the time at which its last rollout began. Ended is the time at which that rollout completed or was aborted; it is zero if
+	// unknown or not ended.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 	// AbortReason is the reason why its last rollout was aborted.
 	AbortReason string `json:"abortReason,omitempty"`
-	// WouldAbort is when and why AbortAll would have aborted its last rollout, while ReportAbort did not.
+	// WouldAbort describes when and why AbortAll would have aborted its last rollout, while ReportAbort did not.
 	WouldAbort  string `json:"wouldAbort,omitempty"`
 	ChangeCause string `json:"changeCause,omitempty"`
 	CreatedBy   string `json:"createdBy,omitempty"`

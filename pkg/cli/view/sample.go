@@ -83,7 +83,7 @@ func (s *Sample) unclear(w *work.Work) bool {
 	return s.objects.aborted() && (w.Hash() != status.CurrentRevision || !at.Before(status.AbortedTime.Time))
 }
 
-// writtenAt returns when the hub wrote the revision of a work.
+// writtenAt returns the time at which the hub wrote the revision of a work.
 func (o *Objects) writtenAt(i int) time.Time {
 	at, _ := o.Works[i].AppliedAt()
 	return at

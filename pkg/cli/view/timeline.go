@@ -70,8 +70,8 @@ func Restored(o *Objects) bool {
 	return !mark.Abort.Restored.IsZero() && mark.Abort.At.Truncate(time.Second).Equal(at.Truncate(time.Second))
 }
 
-// aborts returns when the last rollout of a revision was aborted, and the user who aborted it. It prefers the status: the hub copies the
-// mark of the revision from there later.
+// aborts returns the time at which the last rollout of a revision was aborted, and the user who aborted it. It prefers the status: the hub
+// copies the mark of the revision from there later.
 func (o *Objects) aborts(r *Revision, mark *revision.Revision) (at time.Time, by string) {
 	if mark != nil && mark.Abort != nil {
 		at, by = mark.Abort.At, mark.Abort.By

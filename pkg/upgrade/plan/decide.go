@@ -69,7 +69,7 @@ func Decide(build string, recorded map[string]string) Decision {
 		d.Action, d.Why = TakeSnapshots, fmt.Sprintf("version %s ran last, and this hub is the newer %s", last, v)
 		d.Keep = kept(append(listed, last), v)
 	case contains(listed, v):
-		d.Action, d.Why = RestoreSnapshots, fmt.Sprintf("version %s ran last, and this hub is the older %s", last, v)
+		d.Action, d.Why = RestoreSnapshots, fmt.Sprintf("version %s ran last, and this hub is older (%s)", last, v)
 		d.Keep = kept(listed, v)
 	default:
 		d.Action, d.Keep, d.Why = Refuse, listed, refusal(v, last, listed)

@@ -49,7 +49,7 @@ func TestDecide(t *testing.T) {
 		"newer than its candidate":        {"v1.2.0", "v1.2.0-rc.1", "", TakeSnapshots, "v1.2.0-rc.1", ""},
 		"newer, and three are kept":       {"v1.5.0", "v1.4.0", "v1.3.0, v1.2.0,v1.1.0", TakeSnapshots, "v1.4.0,v1.3.0,v1.2.0", ""},
 		"newer, and one is listed twice":  {"v1.5.0", "v1.4.0", "v1.4.0,junk,v1.9.0", TakeSnapshots, "v1.4.0", ""},
-		"older":                           {"v1.1.0", "v1.2.0", "v1.1.0,v1.0.0", RestoreSnapshots, "v1.0.0", "version v1.2.0 ran last, and this hub is the older v1.1.0"},
+		"older":                           {"v1.1.0", "v1.2.0", "v1.1.0,v1.0.0", RestoreSnapshots, "v1.0.0", "version v1.2.0 ran last, and this hub is older (v1.1.0)"},
 		"older by two":                    {"v1.0.0", "v1.2.0", "v1.1.0,v1.0.0", RestoreSnapshots, "", ""},
 		"older, and not listed": {"v1.0.0", "v1.2.0", "v1.1.0", Refuse, "v1.1.0", "this hub is v1.0.0, version v1.2.0 ran last, and there are no snapshots of v1.0.0 to restore " +
 			"(there are snapshots of v1.1.0): ManifestWorkReplicaSets are not reconciled; run the version that ran last, or delete the ConfigMap " +

@@ -16,7 +16,7 @@ type Restoration struct {
 	Copy      string
 	// Status is the status with the restored ledger and its projection; nil if it does not change.
 	Status *workv1alpha1.ManifestWorkReplicaSetStatus
-	// Annotations are the changes of the object's annotations; a nil value removes the annotation. It is empty if nothing changes.
+	// Annotations are the changes to the object's annotations; a nil value removes the annotation. It is empty if nothing changes.
 	Annotations map[string]any
 	// Fits is true if there is a valid snapshot of this object. Restored is true if its ledger is restored.
 	Fits, Restored bool

@@ -88,7 +88,7 @@ func TestRestoreKeepsWhatHappenedSince(t *testing.T) {
 		"another stable revision": func(h *hub) { h.decide(func(l *ledger.Ledger) { l.MakeCurrent(named("v1"), "") }) },
 		"a collision":             func(h *hub) { h.decide(func(l *ledger.Ledger) { l.Collisions = 4 }) },
 		"an abort by hand":        func(h *hub) { h.object.Status.AbortedBy = "alice" },
-		"an edit of the object":   func(h *hub) { h.object.Spec.ManifestWorkTemplate = *template("v9") },
+		"an edit to the object":   func(h *hub) { h.object.Spec.ManifestWorkTemplate = *template("v9") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := upgraded(t, newHub(3))

@@ -135,5 +135,5 @@ func newWarnings(warned []string) []string {
 	})
 }
 
-// compares matches a warning about what a rollout or an abort can't take back (package irreversible).
+// compares matches a warning about irreversible effects of a rollout or an abort (package irreversible).
 var compares = regexp.MustCompile(`: (the rollout|an abort) (deletes|changes|shrinks|removes) `)

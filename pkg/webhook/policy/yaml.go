@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const header = `# The rejections and warnings of an API server about ManifestWorkReplicaSets: see docs/webhook.md. Made by "make generate" from the table in
+const header = `# The rejections and warnings from an API server about ManifestWorkReplicaSets: see docs/webhook.md. Made by "make generate" from the table in
 # pkg/webhook/rule: don't edit.
 `
 

@@ -93,7 +93,7 @@ func (k *Keeper) Once(ctx context.Context) (changed bool, err error) {
 	return true, nil
 }
 
-// mayPatch reports whether the hub may write Ours. Without the rights of deploy/webhooks, the hub then sends no request that would be
+// mayPatch reports whether the hub may write Ours. Without the rights of deploy/webhooks, the hub then does not send requests that would be
 // rejected.
 func (k *Keeper) mayPatch(ctx context.Context) (bool, error) {
 	review, err := k.Client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{

@@ -39,12 +39,12 @@ func cut(text string) string {
 
 func variable(name string) string { return "variables." + name }
 
-// firstIn returns the index of the first entry of a list for which the condition is true.
+// firstIn returns the index of the first entry in a list for which the condition is true.
 func firstIn(list, entry, condition string) string {
 	return fmt.Sprintf("%s.map(%s, %s).indexOf(true)", list, entry, condition)
 }
 
-// item returns the path of an entry of a list.
+// item returns the path of an entry in a list.
 func item(path, index string) string { return fmt.Sprintf("'%s[' + string(%s) + ']'", path, index) }
 
 // valueOf is the value of a field of one part of a strategy, and the condition under which it is bad.

@@ -37,7 +37,7 @@ type Check struct {
 // Variable is a named expression.
 type Variable struct{ Name, Expression string }
 
-// Error returns the error of the webhook. Its text omits the value, because Text names the value if that helps.
+// Error returns the error from the webhook. Its text omits the value, because Text names the value if that helps.
 func (r *Rule) Error(path *field.Path, args ...any) *field.Error {
 	detail := fmt.Sprintf(r.Text, args...)
 	if r.Required {
@@ -46,7 +46,7 @@ func (r *Rule) Error(path *field.Path, args ...any) *field.Error {
 	return field.Invalid(path, field.OmitValueType{}, detail)
 }
 
-// Warning returns the warning of the webhook.
+// Warning returns the warning from the webhook.
 func (r *Rule) Warning(path *field.Path, args ...any) string {
 	return fmt.Sprintf("%s: "+r.Text, append([]any{path}, args...)...)
 }

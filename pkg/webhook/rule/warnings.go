@@ -71,7 +71,7 @@ var CompletionPrevents = prevents(handover.CompletionPrevents,
 
 // Secret is about a Secret in the template, because more users can read the history than the Secret.
 var Secret = Rule{
-	Text: "everyone with permission to read ControllerRevisions, as in the role view, can read this Secret, " +
+	Text: "everyone who can read ControllerRevisions, for example with the role view, can read this Secret, " +
 		"even after it is removed: use an ExternalSecret, a SealedSecret or the name of a Secret that the clusters have",
 	Checks: []Check{kindCheck("secrets", "m.kind == 'Secret' && !m.apiVersion.contains('/')")},
 }

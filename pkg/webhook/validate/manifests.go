@@ -91,7 +91,7 @@ func qualified(object *unstructured.Unstructured) string {
 	return strings.TrimPrefix(object.GetNamespace()+"/"+object.GetName(), "/")
 }
 
-// duplicates returns the problems of objects that are listed more than once. An agent would apply them alternately,
+// duplicates returns the problems with objects that are listed more than once. An agent would apply them alternately,
 // forever.
 func duplicates(path *field.Path, manifests []workv1.Manifest, nameOf nameOf) []problem {
 	var problems []problem

@@ -14,7 +14,8 @@ type Limits struct {
 	LongNames bool
 }
 
-// Verdict is the answer of the webhook. Both lists are bounded: they name a few problems, and the number of the others.
+// Verdict is the answer from the webhook. Both lists are bounded: they name a few problems, and the number of the
+// others.
 type Verdict struct {
 	// Errors refuse the request.
 	Errors field.ErrorList
@@ -26,7 +27,7 @@ type Verdict struct {
 type problem struct {
 	*field.Error
 	// key identifies the problem in two versions of an object. It changes if the bad value changes, but not if entries
-	// of a list move. It is computed only if there are two versions.
+	// in a list move. It is computed only if there are two versions.
 	key func() string
 }
 
@@ -52,7 +53,7 @@ func invalid(path *field.Path, detail string) *field.Error {
 	return field.Invalid(path, field.OmitValueType{}, detail)
 }
 
-// ratchet splits the problems of an object into new problems and problems that it already had.
+// ratchet splits the problems with an object into new problems and problems that it already had.
 func ratchet(now, before []problem) (brought, kept []problem) {
 	if len(before) == 0 {
 		return now, nil

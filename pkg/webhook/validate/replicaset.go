@@ -44,7 +44,7 @@ func ReplicaSet(old, object *unstructured.Unstructured, limits Limits) Verdict {
 // manifestCheck is manifestProblems, or manifestProblemsBefore for an older version.
 type manifestCheck func(path *field.Path, manifests []workv1.Manifest, limits Limits, name nameOf) []problem
 
-// inspect returns all problems of an object.
+// inspect returns all problems with an object.
 func inspect(object *unstructured.Unstructured, limits Limits, manifests manifestCheck) (*workv1alpha1.ManifestWorkReplicaSet, []problem) {
 	mwrs, problems, readable := decode(object)
 	problems = append(problems, ownerLabelProblems(mwrs, limits)...)
@@ -57,7 +57,7 @@ func inspect(object *unstructured.Unstructured, limits Limits, manifests manifes
 	return mwrs, append(problems, historyProblems(mwrs.Spec.RevisionHistoryLimit)...)
 }
 
-// historyProblems returns the problem of an invalid number of old revisions to keep.
+// historyProblems returns the problem with an invalid number of old revisions to keep.
 func historyProblems(keep *int32) []problem {
 	remedy := ""
 	switch {

@@ -212,7 +212,7 @@ func TestReplicaSetUpdateThatBreaks(t *testing.T) {
 	}
 }
 
-// TestRatchet: an existing problem of an object never blocks a change of anything else.
+// TestRatchet: an existing problem with an object never blocks a change to anything else.
 func TestRatchet(t *testing.T) {
 	finalizer := set("metadata.finalizers", "[work.open-cluster-management.io/manifest-work-cleanup]")
 	for name, tc := range broken {
@@ -285,7 +285,7 @@ func TestRatchetTellsOldFromNew(t *testing.T) {
 	}
 }
 
-// TestLongNamesAreAllowed: the webhook of a hub with --owner-key-hash rejects no long names.
+// TestLongNamesAreAllowed: the webhook of a hub with --owner-key-hash does not reject long names.
 func TestLongNamesAreAllowed(t *testing.T) {
 	within := limit
 	require.Len(t, ReplicaSet(nil, build(t, longName("n")), within).Errors, 1)

@@ -52,13 +52,13 @@ func TestSurprises(t *testing.T) {
 			[]edit{
 				set("spec.pruneStrategy", "WhenAvailable"), set(rules+".0.conditionRules.0.condition", "Complete"), set("spec.placementRefs.0.rolloutStrategy.failureStrategy", ""),
 			},
-			[]string{"spec.pruneStrategy: WhenAvailable keeps nothing: the new revision has a condition rule for Complete, and agents apply no new spec of a completed work"},
+			[]string{"spec.pruneStrategy: WhenAvailable keeps nothing: the new revision has a condition rule for Complete, and agents do not apply a new spec of a completed work"},
 		},
 		"WhenAvailable":                         {[]edit{set("spec.pruneStrategy", "WhenAvailable")}, nil},
 		"Immediate, and everything is orphaned": {[]edit{set("spec.manifestWorkTemplate.deleteOption", "{propagationPolicy: Orphan}")}, nil},
 		"a Secret": {
 			[]edit{set(manifestsOf+".1", "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: default}, data: {password: c2VjcmV0}}")},
-			[]string{"spec.manifestWorkTemplate.workload.manifests[1]: everyone with permission to read ControllerRevisions, as in the role view, can read this Secret, " +
+			[]string{"spec.manifestWorkTemplate.workload.manifests[1]: everyone who can read ControllerRevisions, for example with the role view, can read this Secret, " +
 				"even after it is removed: use an ExternalSecret, a SealedSecret or the name of a Secret that the clusters have"},
 		},
 		"a sealed one": {[]edit{set(manifestsOf+".1", "{apiVersion: bitnami.com/v1alpha1, kind: SealedSecret, metadata: {name: a, namespace: default}}")}, nil},

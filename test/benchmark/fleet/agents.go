@@ -23,10 +23,10 @@ import (
 const (
 	// source is the source name of the hub.
 	source = "mwrsctrl"
-	// reconnectInterval is how often an agent tries to reach a broker that is unavailable. sdk-go's delays grow to a minute, which would
-	// dominate the measurement.
+	// reconnectInterval is the interval at which an agent tries to reach a broker that is unavailable. sdk-go's delays grow to a minute, which
+	// would dominate the measurement.
 	reconnectInterval = 500 * time.Millisecond
-	// connectors is how many agents connect at once.
+	// connectors is the number of agents that connect at once.
 	connectors = 128
 )
 
@@ -34,7 +34,7 @@ const (
 type Agents struct {
 	driver, address string
 	clients         []*agent
-	// delivered counts the events that brought a work to its agent. reported counts the events with reports of agents.
+	// delivered counts the events that brought a work to its agent. reported counts the events with reports from agents.
 	delivered, reported atomic.Int64
 }
 
@@ -49,7 +49,7 @@ type agent struct {
 	mu     sync.Mutex
 	client client
 	stop   func()
-	// starts is how often the agent was started.
+	// starts is the number of times the agent was started.
 	starts int
 	// works are the agent's works without their contents, and versions are the versions of these works.
 	works    map[types.UID]*workv1.ManifestWork
@@ -75,7 +75,7 @@ func StartAgents(ctx context.Context, driver, address string, n int, delay time.
 	return f, nil
 }
 
-// Return makes all agents disconnect and reconnect at the same time, with the works that they had. It returns when they are connected
+// Return makes all agents disconnect and reconnect at the same time, with the works that they had. It returns once they are connected
 // again.
 func (f *Fleet) Return(ctx context.Context) error {
 	for _, a := range f.agents.clients {
@@ -124,7 +124,7 @@ func (g *Agents) connect(ctx context.Context) error {
 	return connecting.Wait()
 }
 
-// connect returns when the agent is subscribed, so that it receives everything that the hub sends after that.
+// connect returns once the agent is subscribed, so that it receives everything that the hub sends after that.
 func (a *agent) connect(ctx context.Context) error {
 	o, hangUp, err := a.dial()
 	if err != nil {

@@ -53,7 +53,7 @@ func Answer(status *workv1.ManifestWorkStatus, outcome Outcome, generation int64
 	}
 }
 
-// Degrade sets a late report of an agent: the work has been degraded since a time.
+// Degrade sets a late report from an agent: the work has been degraded since a time.
 func Degrade(status *workv1.ManifestWorkStatus, generation int64, since time.Time) {
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 		Type: workv1.WorkDegraded, Status: metav1.ConditionTrue, Reason: "DegradedReported", Message: "A resource is degraded",

@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/mqttagent"
 )
 
-// dialTimeout is how long an agent may take to be connected and subscribed.
+// dialTimeout is the time that an agent may take to be connected and subscribed.
 const dialTimeout = time.Minute
 
 // dial returns sdk-go's options of an agent for its broker. hangUp closes the connection, which sdk-go leaves open when the context of its

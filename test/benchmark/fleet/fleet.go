@@ -43,7 +43,7 @@ type Fleet struct {
 	outcome func(cluster string) Outcome
 	phase   *Phase
 	err     error
-	// touched is how often an agent repeated a report.
+	// touched is the number of times an agent repeated a report.
 	touched int
 }
 

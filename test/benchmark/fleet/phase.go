@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// watchInterval is how often a waiting benchmark polls. The measured times are those of the events, not of the polls.
+// watchInterval is the interval at which a waiting benchmark polls. The measured times are those of the events, not of
+// the polls.
 const watchInterval = 20 * time.Millisecond
 
 // Phase holds the fleet's observations since a time, about all works or about the works with one name.

@@ -62,7 +62,7 @@ topics:
 `, b.Address)
 }
 
-// Start starts the broker, and returns when it listens.
+// Start starts the broker, and returns once it listens.
 func (b *Broker) Start(ctx context.Context) error {
 	var err error
 	b.child, err = b.plane.env.Group.Start(process.Command{Name: "broker", Path: b.binary, Args: b.args})

@@ -22,7 +22,7 @@ type Manager struct {
 	pages *http.Client
 }
 
-// StartManager starts a work manager as a ServiceAccount, as on a real hub, and returns when it responds.
+// StartManager starts a work manager as a ServiceAccount, as on a real hub, and returns once it responds.
 func (p *Plane) StartManager(ctx context.Context, binary string, args ...string) (*Manager, error) {
 	account, err := p.account(ctx, "manager")
 	if err != nil {

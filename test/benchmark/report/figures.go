@@ -61,7 +61,7 @@ type Figures struct {
 	// Events is the number of repetitions. All other figures are about a single one.
 	Events int
 
-	// Works is the number of works that had to be written, and Writes is how often their generations changed.
+	// Works is the number of works that had to be written, and Writes is the number of times their generations changed.
 	Works  int
 	Writes int
 	// CPU is the controller's CPU time in seconds, user and system, until it is idle.

@@ -38,10 +38,10 @@ type Options struct {
 	// Events is the maximum number of measured status events, and EventTime is the maximum time. At least three events are measured.
 	Events    int
 	EventTime time.Duration
-	// Rest is how long a manager must have done almost nothing to count as idle. It is longer than any pause of a controller during its work.
-	// Idle is how long an idle manager is measured.
+	// Rest is the time for which a manager must have done almost nothing to count as idle. It is longer than any pause of a controller during
+	// its work. Idle is the time for which an idle manager is measured.
 	Rest, Idle time.Duration
-	// Patience is how long a scenario may take.
+	// Patience is the time that a scenario may take.
 	Patience time.Duration
 	// Out receives each figure when it is available.
 	Out io.Writer

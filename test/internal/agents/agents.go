@@ -109,7 +109,7 @@ func (a *Agents) Poll(ctx context.Context, interval time.Duration) {
 	}, interval)
 }
 
-// Set sets the reports of the agents. An empty cluster or version means all.
+// Set sets the reports from the agents. An empty cluster or version means all.
 func (a *Agents) Set(cluster, version string, o Outcome) {
 	a.mu.Lock()
 	a.outcomes[cluster+"/"+version] = o

@@ -20,11 +20,11 @@ import (
 
 const (
 	topic = "sources/hub/clusters/c1/sourceevents"
-	// moment is how long a close may take on a busy machine. A deadlocked close takes forever.
+	// moment is the time that a close may take on a busy machine. A deadlocked close takes forever.
 	moment = 10 * time.Second
 	// messages is more than sdk-go's transport buffers for a reader, so that a message is being routed when the transport is closed.
 	messages = 200
-	// tries is how often the test tries to cause the deadlock: nearly always, the first try succeeds.
+	// tries is the number of times the test tries to cause the deadlock: nearly always, the first try succeeds.
 	tries = 20
 )
 

@@ -70,7 +70,7 @@ const (
 	// failed clusters and the causes.
 	EventRolloutWouldAbort = "RolloutWouldAbort"
 	// EventRevisionHeld is a warning: the template returned to an aborted revision, and abortedRevisionPolicy Hold keeps it aborted. The
-	// note gives the time and the reason of the abort.
+	// note gives the time and the reason for the abort.
 	EventRevisionHeld = "RevisionHeld"
 	// EventAbortCarriedOut means that the current revision was written to every cluster, except those that the note names.
 	EventAbortCarriedOut = "AbortCarriedOut"
@@ -103,7 +103,7 @@ const (
 	// another template or object. The state does not change.
 	EventSnapshotIgnored = "SnapshotIgnored"
 	// EventSnapshotRejected is a warning: the snapshot could not be written or restored, and the hub continues without it; the note has
-	// the message of the API server.
+	// the message from the API server.
 	EventSnapshotRejected = "SnapshotRejected"
 )
 

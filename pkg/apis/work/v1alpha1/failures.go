@@ -4,16 +4,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MaxFailures is the largest number of entries of status.failures, and of status.rejections.
+// MaxFailures is the largest number of entries in status.failures, and of status.rejections.
 const MaxFailures = 100
 
-// MaxFailureMessage is the longest message of an entry of status.failures, in bytes.
+// MaxFailureMessage is the longest message of an entry in status.failures, in bytes.
 const MaxFailureMessage = 256
 
 // FailureReason is the reason why a cluster failed at the update revision.
 type FailureReason string
 
-// The reasons of a failure.
+// The reasons for a failure.
 const (
 	// FailureDeadlineExceeded means that the cluster did not succeed within progressDeadline.
 	FailureDeadlineExceeded FailureReason = "DeadlineExceeded"
@@ -53,7 +53,7 @@ type ClusterFailure struct {
 	// +required
 	Reason FailureReason `json:"reason"`
 
-	// message is the message of the agent or of the API server at that time, shortened to 256 bytes.
+	// message is the message from the agent or the API server at that time, shortened to 256 bytes.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

@@ -15,7 +15,7 @@ type RolloutGroup struct {
 	GroupName string `json:"groupName,omitempty"`
 
 	// groupIndex is the index of the decision group, starting at 0. Use it for a group without a name: an index can refer to another group
-	// after a change of the Placement.
+	// after a change to the Placement.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	GroupIndex *int32 `json:"groupIndex,omitempty"`
@@ -72,7 +72,7 @@ type Approval struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +required
 	Revision string `json:"revision"`
-	// by is the user who approved the group, in at most 256 bytes.
+	// by is the user who approved the group, limited to 256 bytes.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	By string `json:"by,omitempty"`

@@ -33,7 +33,7 @@ const (
 	// Git, from which no status can be written.
 	AnnotationRetry = "work.open-cluster-management.io/retry"
 
-	// AnnotationGeneration holds the generation of the ManifestWorkReplicaSet from which a revision was made.
+	// AnnotationGeneration holds the generation of the ManifestWorkReplicaSet from which a revision was created.
 	AnnotationGeneration = "work.open-cluster-management.io/generation"
 	// AnnotationRecord holds, on a revision, the hub's record of the revision and its rollouts, as JSON. For its fields, see
 	// Record in pkg/revision.

@@ -8,7 +8,7 @@ import (
 // revision that it creates or reuses, as Deployments do.
 const AnnotationChangeCause = "kubernetes.io/change-cause"
 
-// MaxRevisionStatuses is the largest number of entries of status.revisions.
+// MaxRevisionStatuses is the largest number of entries in status.revisions.
 const MaxRevisionStatuses = 16
 
 // RevisionState is the state of a revision. The first one that applies is used, in this order: Aborted, Progressing, Archived,
@@ -86,7 +86,7 @@ type RevisionStatus struct {
 	AbortReason string `json:"abortReason,omitempty"`
 
 	// changeCause is the value that the annotation kubernetes.io/change-cause of this object had when the revision was created, or when the
-	// template returned to it, shortened to 256 bytes. Later changes of the annotation have no effect.
+	// template returned to it, shortened to 256 bytes. Later changes to the annotation have no effect.
 	// +optional
 	ChangeCause string `json:"changeCause,omitempty"`
 

@@ -11,7 +11,7 @@ const MaxSuccessGates = 8
 
 // SuccessGate is a condition of a cluster's ManifestWork that the success of the cluster depends on.
 type SuccessGate struct {
-	// conditionType is the type of the condition, for example SmokePassed or example.com/ErrorRate. A condition rule of the template sets the
+	// conditionType is the type of the condition, for example SmokePassed or example.com/ErrorRate. A condition rule in the template sets the
 	// condition, or a user or a controller sets it in the status of the ManifestWork. It counts only if its observedGeneration is the
 	// generation of the ManifestWork. If a rule sets it, False counts before progressDeadline only if each manifest with this rule also has a
 	// rule for Progressing. The types Applied, Available, Progressing, Degraded and Complete are not allowed, because the hub already
@@ -22,7 +22,7 @@ type SuccessGate struct {
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])$`
 	ConditionType string `json:"conditionType"`
 
-	// groups lists the decision groups to whose clusters the gate applies, by name, or by index as a string, at most 64. By default, the gate
+	// groups lists up to 64 decision groups, by name or by index as a string. The gate applies to their clusters. By default, the gate
 	// applies to all clusters.
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63

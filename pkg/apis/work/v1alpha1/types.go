@@ -42,7 +42,7 @@ type ManifestWorkReplicaSet struct {
 
 // ManifestWorkReplicaSetSpec is the desired state of the selected clusters.
 type ManifestWorkReplicaSetSpec struct {
-	// manifestWorkTemplate is the spec of the ManifestWork that each selected cluster gets. A change of its content starts a rollout: of a
+	// manifestWorkTemplate is the spec of the ManifestWork that each selected cluster gets. A change to its content starts a rollout: of a
 	// new revision, or of the earlier revision that has the same content.
 	ManifestWorkTemplate workv1.ManifestWorkSpec `json:"manifestWorkTemplate"`
 
@@ -81,15 +81,15 @@ type ManifestWorkReplicaSetSpec struct {
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 
 	// paused stops all writes and deletions of ManifestWorks, and with them rollouts, aborts, repairs and removals. The default is false. The
-	// hub still updates the status, and deadlines still run. After the pause, one rollout covers all edits of the template. The condition
-	// Paused lists the changes that are held back. If this object is deleted during a pause, its ManifestWorks are deleted too. A change of
+	// hub still updates the status, and deadlines still run. After the pause, one rollout covers all edits to the template. The condition
+	// Paused lists the changes that are held back. If this object is deleted during a pause, its ManifestWorks are deleted too. A change to
 	// this field does not create a revision.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 
 	// pruneStrategy determines when the objects that a new revision no longer has are deleted from a cluster. With Immediate, the default,
 	// they are deleted when the cluster gets the new revision. With WhenAvailable, they stay until the new revision is available on that
-	// cluster. A change of this field does not start a rollout.
+	// cluster. A change to this field does not start a rollout.
 	// +optional
 	PruneStrategy PruneStrategy `json:"pruneStrategy,omitempty"`
 
@@ -119,9 +119,9 @@ const (
 
 // RollbackWindow determines which undos reach every cluster at once.
 type RollbackWindow struct {
-	// revisions is the number of former current revisions, latest first, for which an undo reaches every cluster at once. It is between 0
-	// and 100. The default is 0: every undo follows the rollout strategies. A deleted revision keeps its place in this order. An undo to a
-	// revision whose last rollout was aborted always follows the strategies.
+	// revisions is the number of revisions, counted back from the latest, that an undo rolls out to every cluster at once. Only revisions that
+	// were current before count. The value is between 0 and 100. The default is 0: every undo follows the rollout strategies. A deleted
+	// revision keeps its place in this order. An undo to a revision whose last rollout was aborted always follows the strategies.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
@@ -328,13 +328,13 @@ type ManifestWorkReplicaSetStatus struct {
 	// +optional
 	AwaitingApproval []string `json:"awaitingApproval,omitempty"`
 
-	// abortedBy is the user who aborted the rollout by hand, in at most 256 bytes. Set it together with abortedTime. The hub also stores it
+	// abortedBy is the user who aborted the rollout by hand, limited to 256 bytes. Set it together with abortedTime. The hub also stores it
 	// on the revision. It is empty if the hub aborted the rollout itself.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	AbortedBy string `json:"abortedBy,omitempty"`
 
-	// abortReason is the reason that a user gave for an abort by hand, in at most 256 bytes. Set it together with abortedTime. The hub also
+	// abortReason is the reason that a user gave for an abort by hand, limited to 256 bytes. Set it together with abortedTime. The hub also
 	// stores it on the revision. If the hub aborted the rollout itself, the field is empty, and status.revisions has the reason.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional

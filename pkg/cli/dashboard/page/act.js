@@ -94,7 +94,7 @@ export function actions({ namespace, name, context, announce }) {
 
 // diffView shows a unified diff.
 function diffView(text) {
-  return el('pre', { class: 'diff', tabindex: '0', role: 'region', 'aria-label': 'Change of the template' }, text.replace(/\n$/, '').split('\n').map((line) => {
+  return el('pre', { class: 'diff', tabindex: '0', role: 'region', 'aria-label': 'Change to the template' }, text.replace(/\n$/, '').split('\n').map((line) => {
     const kind = /^(@@|--- |\+\+\+ )/.test(line) ? 'place' : line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : null;
     return el('span', { class: kind }, `${line}\n`);
   }));

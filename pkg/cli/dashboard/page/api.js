@@ -49,11 +49,12 @@ export function pathOf(namespace, name, ...rest) {
   return ['/api/sets', namespace, name, ...rest].map((part, i) => (i ? encodeURIComponent(part) : part)).join('/');
 }
 
-// every is the polling interval, and late is how long an answer may take, both in milliseconds.
+// every is the polling interval, and late is the time that an answer may take, both in milliseconds.
 const every = 1000;
 const late = 10000;
 
-// follow reports the changes of a path until the signal aborts. The server sends the state only if it has changed. A hidden tab sends no requests.
+// follow reports the changes to a path until the signal aborts. The server sends the state only if it has changed. A hidden tab sends no
+// requests.
 export async function follow(path, signal, on) {
   let seen = '';
   while (!signal.aborted) {

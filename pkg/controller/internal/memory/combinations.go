@@ -53,7 +53,7 @@ func (c *Combinations) CombinationOf(to, from *work.Revision) handover.Result {
 	return result
 }
 
-// ManifestBytes returns the size of the manifests of a template, in bytes.
+// ManifestBytes returns the size of the manifests in a template, in bytes.
 func ManifestBytes(template *workv1.ManifestWorkSpec) int {
 	n := 0
 	for i := range template.Workload.Manifests {

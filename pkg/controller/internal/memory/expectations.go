@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// CatchUpPatience is how long a cache may lag behind a write before the API server is asked whether the object still exists.
+// CatchUpPatience is the time for which a cache may lag behind a write before the API server is asked whether the object still exists.
 const CatchUpPatience = 10 * time.Second
 
 // Expectations remembers this process's own writes for an object until the caches show them. A pass that does not see its own writes would
@@ -39,7 +39,7 @@ type Write struct {
 	// name. deleted is true if the write deletes it.
 	created, deleted bool
 	at               time.Time
-	// asked is when the object was last read from the API server; zero for never.
+	// asked is the time at which the object was last read from the API server; zero for never.
 	asked time.Time
 }
 

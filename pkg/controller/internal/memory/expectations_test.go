@@ -24,7 +24,7 @@ func newWork(uid, version string) *workv1.ManifestWork {
 	return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web", UID: types.UID(uid), ResourceVersion: version}}
 }
 
-// A pass waits until the cache shows the last write of this process, and no longer.
+// A pass waits until the cache shows the last write by this process, and no longer.
 func TestCachesCatchUpWithOurWrites(t *testing.T) {
 	deleting := newWork("u1", "12")
 	deleting.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}

@@ -33,8 +33,8 @@ func (a *answer) hear(err error) {
 	}
 }
 
-// persistsAfter is how long every try of a write must have failed before a condition names the write. A write that
-// failed once and was not retried, because of a pause or because it still waits for its turn, is not named.
+// persistsAfter is the time for which every try of a write must have failed before a condition names the write. A write
+// that failed once and was not retried, because of a pause or because it still waits for its turn, is not named.
 const persistsAfter = 5 * time.Second
 
 // failure is the result of a write that failed when it was last tried.
@@ -42,7 +42,8 @@ type failure struct {
 	answer
 	// cluster is the cluster whose work should get the desired revision; empty for any other write.
 	cluster, target string
-	// since is when it first failed. refusedSince is when the API server first rejected it; zero if it has not rejected it.
+	// since is the time at which it first failed. refusedSince is the time at which the API server first rejected it; zero if it has not
+	// rejected it.
 	since, refusedSince, triedAt time.Time
 }
 
@@ -51,8 +52,8 @@ type Outcome struct {
 	// Refused lists the writes that the API server rejects. Persisting lists the writes that keep failing for other
 	// reasons.
 	Refused, Persisting []string
-	// RetryAt is when the first of the rejected writes may be retried; zero for none. A write that may already be
-	// retried does not count, because it waits for its turn, not for a time.
+	// RetryAt is the time at which the first of the rejected writes may be retried; zero for none. A write that may
+	// already be retried does not count, because it waits for its turn, not for a time.
 	RetryAt time.Time
 }
 

@@ -40,7 +40,7 @@ type Owner struct {
 	Verified string
 	// Told is the last report; nil if this process has not reported anything.
 	Told *status.Told
-	// ReportedAt is when a status was last written; zero for never.
+	// ReportedAt is the time at which a status was last written; zero for never.
 	ReportedAt time.Time
 
 	// failing holds the writes of works that failed when they were last tried, by their names in messages. A pass does
@@ -48,7 +48,7 @@ type Owner struct {
 	failing map[string]*failure
 	// answers holds the API server's answers to other requests that fail in each pass, by request.
 	answers map[string]*answer
-	// begun is when this process first saw the beginning of the rollout.
+	// begun is the time at which this process first saw the beginning of the rollout.
 	begun sighting
 	// revisions are the decoded revisions of the last pass, by UID: the data of a ControllerRevision never changes.
 	revisions map[types.UID]revision.Revision

@@ -8,7 +8,7 @@ const (
 	restFactor = 10
 	// maxRest is the maximum wait, so that the wait does not delay an abort.
 	maxRest = time.Second
-	// yieldInterval is how often a pass that waits for other objects' aborts checks whether they have ended.
+	// yieldInterval is the interval at which a pass that waits for other objects' aborts checks whether they have ended.
 	yieldInterval = time.Second
 	// maxYield is the maximum wait for aborts, so that consecutive aborts do not hold up a rollout forever.
 	maxYield = 30 * time.Second
@@ -16,11 +16,11 @@ const (
 
 // Pace limits the number of passes that the events of a large fleet cause. Each agent's report is an event, but one
 // pass processes all of them. After a pass that wrote, the next pass starts immediately, to continue its decisions. The
-// first event after a quiet time also starts a pass immediately.
+// first event after a quiet period also starts a pass immediately.
 type Pace struct {
 	until time.Time
-	// yieldsSince is when a pass began to wait for other objects' aborts; zero if it does not. passed is the generation
-	// that has already waited.
+	// yieldsSince is the time at which a pass began to wait for other objects' aborts; zero if it does not. passed is the
+	// generation that has already waited.
 	yieldsSince time.Time
 	passed      int64
 }

@@ -43,7 +43,7 @@ func TestReleases(t *testing.T) {
 	require.Zero(t, m.Clusters(0))
 }
 
-// The message of an agent about a manifest keeps its first wording, even if the wording changes with each retry (P7).
+// The message from an agent about a manifest keeps its first wording, even if the wording changes with each retry (P7).
 func TestReleasesKeepTheFirstWords(t *testing.T) {
 	m := &Releases{}
 	m.Begin()

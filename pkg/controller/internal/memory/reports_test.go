@@ -61,7 +61,7 @@ func TestProgressIsReportedOnceInAWhile(t *testing.T) {
 	wanted := reportedStatus()
 	wanted.Summary.Applied = 5
 	stored := reportedStatus()
-	require.Zero(t, m.ReportWait(&stored, &wanted, now), "the first report of a process is written at once")
+	require.Zero(t, m.ReportWait(&stored, &wanted, now), "the first report from a process is written at once")
 }
 
 // A process announces many notes during its lifetime, for example notes that name revisions. The memory of them is bounded.

@@ -72,7 +72,7 @@ type Work struct {
 	// fingerprint is the fingerprint of the last report, and succeeds is true if that report was a success.
 	fingerprint fingerprint
 	succeeds    bool
-	// deletion is when the deletion of the work was first seen.
+	// deletion is the time at which the deletion of the work was first seen.
 	deletion sighting
 
 	// asked is the content that was last written, and askedGeneration is the generation that resulted from the write.
@@ -86,8 +86,8 @@ type Work struct {
 	ahead   string
 	aheadAt time.Time
 
-	// strippedAt is when the API server last dropped labels or annotations that were written; zero if it kept them at
-	// the last write.
+	// strippedAt is the time at which the API server last dropped labels or annotations that were written; zero if it kept
+	// them at the last write.
 	strippedAt time.Time
 }
 
@@ -171,9 +171,9 @@ func (w *Work) askedFor(mw *work.Work) revision.Digest {
 	return asked
 }
 
-// Settle records whether a work is observed as successful at a revision, and fills in since when. The time restarts if
-// the success was interrupted, or is a success at another revision. It is kept for a work that is being deleted,
-// because the agent removes the objects that succeeded.
+// Settle records whether a work is observed as successful at a revision, and fills in the time since which it has been.
+// The time restarts if the success was interrupted, or is a success at another revision. It is kept for a work that is
+// being deleted, because the agent removes the objects that succeeded.
 func (w *Work) Settle(seen *work.Work, succeeds bool, now time.Time) {
 	print := fingerprint{generation: seen.SpecGeneration(), report: seen.Report()}
 	watched := w.fingerprint.sameWrite(&print)
@@ -197,7 +197,7 @@ func (w *Work) Settle(seen *work.Work, succeeds bool, now time.Time) {
 	seen.Observations = *o
 }
 
-// fingerprint distinguishes two reports of an agent, even if both report success.
+// fingerprint distinguishes two reports from an agent, even if both report success.
 type fingerprint struct {
 	generation int64
 	report     work.Report
@@ -231,7 +231,7 @@ func (w *Work) StrippedLately(now time.Time) bool { return lately(w.strippedAt, 
 // StaleInterval is the time after which a pass is repeated if it found the cache behind the API server.
 const StaleInterval = time.Second
 
-// aheadCounts is how long the result of such a check is valid. The next pass comes within StaleInterval.
+// aheadCounts is the time for which the result of such a check is valid. The next pass comes within StaleInterval.
 const aheadCounts = 5 * StaleInterval
 
 // Follows reports whether a cache that is behind the API server has at least caught up with the version that it lacked

@@ -38,7 +38,7 @@ func TestDigestOfAWork(t *testing.T) {
 }
 
 // A work that succeeded when it was deleted counts as succeeded until it is gone, although the deletion increments its generation and the
-// agent removes the objects. For any other work, the report of its agent counts.
+// agent removes the objects. For any other work, the report from its agent counts.
 func TestSuccessThatIsTakenAway(t *testing.T) {
 	m := newWorks()
 	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) work.Work {
@@ -195,7 +195,7 @@ func TestStripped(t *testing.T) {
 	require.False(t, m.WorkOf("u1").StrippedLately(rt.At(0)))
 }
 
-// A cached work shows a live one if both have the same version.
+// A cached work matches the live one if both have the same version.
 func TestShows(t *testing.T) {
 	m := newWorks()
 	require.True(t, m.Shows(newWork("u1", "7"), newWork("u1", "7")))

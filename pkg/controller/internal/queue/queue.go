@@ -23,7 +23,7 @@ type Queue struct {
 }
 
 // New returns a queue. The name identifies the queue in its metrics. laneOf returns the lane of the next pass over an
-// object. pass runs a pass, and returns when the next pass is due.
+// object. pass runs a pass, and returns the time at which the next pass is due.
 func New(name string, laneOf func(string) Lane, pass func(context.Context, string) (time.Duration, error)) *Queue {
 	return &Queue{
 		lanes:  [lanes]workqueue.TypedRateLimitingInterface[string]{Rollouts: newLane(name), Aborts: newLane(name + "Aborts")},
@@ -44,7 +44,7 @@ func (q *Queue) Add(key string) { q.lanes[q.laneOf(key)].Add(key) }
 // Waiting reports whether an object waits for a worker of a lane.
 func (q *Queue) Waiting(l Lane) bool { return q.lanes[l].Len() > 0 }
 
-// Run runs passes with the given number of workers in each lane, and returns when the context and the passes in
+// Run runs passes with the given number of workers in each lane, and returns once the context and the passes in
 // progress have ended.
 func (q *Queue) Run(ctx context.Context, workers int) {
 	var wg sync.WaitGroup

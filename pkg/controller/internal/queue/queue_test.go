@@ -56,7 +56,7 @@ func (g *gate) runs(t *testing.T, workers int) *Queue {
 	return q
 }
 
-// start runs a queue. The returned function stops it, and returns when the passes in progress have ended.
+// start runs a queue. The returned function stops it, and returns once the passes in progress have ended.
 func start(t *testing.T, q *Queue, workers int) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -21,7 +21,8 @@ type Slots struct {
 	size, kept int
 	taken      int
 	lanes      [lanes]shares
-	// aborted is when an abort last requested or returned a slot; zero for never. abortedBy is the key of its object.
+	// aborted is the time at which an abort last requested or returned a slot; zero for never. abortedBy is the key of its
+	// object.
 	aborted   time.Time
 	abortedBy string
 }
@@ -45,8 +46,8 @@ const (
 	keptShare = 8
 	// besideAborts is the number of slots that rollouts have while an abort writes. One slot is enough to make progress.
 	besideAborts = 1
-	// abortPause is how long an abort still counts as in progress after its last write. In this time, it writes its
-	// status, and waits until the caches show its writes. An abort that waits longer, for a rejected work, does not
+	// abortPause is the time for which an abort still counts as in progress after its last write. In this time, it writes
+	// its status, and waits until the caches show its writes. An abort that waits longer, for a rejected work, does not
 	// slow rollouts down.
 	abortPause = 2 * time.Second
 )

@@ -68,7 +68,7 @@ func (w *Writer) findExisting(ctx context.Context, owner *Owner, write *rollout.
 	}
 	lost, err := w.List(ctx, cluster, workv1alpha1.LabelControllerHash+",!"+workv1alpha1.LabelReplicaSet)
 	if err != nil {
-		return fmt.Errorf("listing the ManifestWorks without owner label in namespace %s: %w", cluster, err)
+		return fmt.Errorf("listing the ManifestWorks without the owner label in namespace %s: %w", cluster, err)
 	}
 	for i := range lost {
 		if mw := &lost[i]; work.LostOwner(owner.Object, mw, owner.IsRevision) {

@@ -62,7 +62,7 @@ func (w *Writer) Spec(
 	return &live.Spec, nil
 }
 
-// change returns the change of a work's spec to a revision; the zero value if the meaning is already the same.
+// change returns the change to a work's spec to a revision; the zero value if the meaning is already the same.
 func (w *Writer) change(ctx context.Context, history *revision.History, write *rollout.Write) (workpatch.Change, error) {
 	if !write.ChangesSpec() {
 		return workpatch.Change{}, nil

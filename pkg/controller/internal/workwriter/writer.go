@@ -26,7 +26,7 @@ type Config struct {
 	Works workclientset.Interface
 	// Metadata patches ManifestWorks without reading them back; nil if a driver has no such client.
 	Metadata metadata.Interface
-	// Whole is true if a change of a spec is written as a whole ManifestWork, not as a patch. Over a broker an event always holds the whole
+	// Whole is true if a change to a spec is written as a whole ManifestWork, not as a patch. Over a broker an event always holds the whole
 	// work.
 	Whole bool
 	// AllLabelled is true if each work with LabelOwnerHash also has LabelReplicaSet.

@@ -43,7 +43,7 @@ func TestPatchOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// A change of the spec is written as a whole if a patch would be no shorter, because the driver then has nothing to decode. All other
+// A change to the spec is written as a whole if a patch would be no shorter, because the driver then has nothing to decode. All other
 // changes are patches.
 func TestWholeWorks(t *testing.T) {
 	work := workOf("c1", "aaa")

@@ -81,7 +81,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadFails: an error of the API server keeps its reason, and broken JSON is an error.
+// TestReadFails: an error from the API server keeps its reason, and broken JSON is an error.
 func TestReadFails(t *testing.T) {
 	answer := func(code int, body any) workclient.Interface {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
