@@ -91,7 +91,7 @@ func TestPluginPlan(t *testing.T) {
 	planned := f.ok("plan", "-f", f.file(set))
 	for _, part := range []string{
 		f.namespace + "/web   would roll out a new revision 2\n", "waves    3, if every cluster recovers and succeeds; the hub writes the first one now\n",
-		"limits   placement p1: every cluster returns to revision 1 when 2 of 7 clusters fail; a cluster fails 10m0s after its write\n",
+		"limits   placement p1: every cluster returns to revision 1 when 2 of 7 clusters fail; a cluster fails 10m0s after its ManifestWork is written\n",
 		"changes to the template of revision 1:\n", "-  version: v1\n", "+  version: v2\n", "Waiting   Slot", "0/g0",
 	} {
 		require.Contains(t, planned, part)
