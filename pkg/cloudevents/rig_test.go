@@ -252,7 +252,7 @@ func (r *rig) cluster(name string) workv1client.ManifestWorkInterface {
 
 func spec(version string) workv1.ManifestWorkSpec {
 	manifest := workv1.Manifest{}
-	manifest.Raw = fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"demo","namespace":"default"},"data":{"version":%q}}`, version)
+	manifest.Raw = fmt.Appendf(nil, `{"apiVersion":"v1","data":{"version":%q},"kind":"ConfigMap","metadata":{"name":"demo","namespace":"default"}}`, version)
 	return workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{manifest}}}
 }
 
