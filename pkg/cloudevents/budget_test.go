@@ -326,6 +326,28 @@ func TestFailedRenewalsDoNotCount(t *testing.T) {
 	require.Zero(t, r.mayRenew(work.UID))
 }
 
+// TestNewGenerationChangesALabel: an agent applies unchanged content again only if a label changes. Otherwise, it would report no Applied for
+// the new generation before its next resync, and the cluster could fail at its deadline.
+func TestNewGenerationChangesALabel(t *testing.T) {
+	r := newRig(t, nil)
+	work := r.create(owned("c1", "v1"))
+	before := r.wire.last(t)
+	_, err := r.renew(t.Context(), &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+		Name: work.Name, Namespace: work.Namespace, UID: work.UID, Generation: work.Generation + 1000,
+	}})
+	require.NoError(t, err)
+	after := r.wire.last(t)
+	require.NotEqual(t, before.Generation, after.Generation)
+	require.Equal(t, before.Spec, after.Spec)
+	require.NotEqual(t, before.Labels, after.Labels)
+
+	kept, err := r.cluster("c1").Get(t.Context(), work.Name, metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, work.Labels, kept.Labels, "the label is on the work in the event alone")
+	again, _ := restored(after)
+	require.Equal(t, work.Labels, again.Labels)
+}
+
 // TestConnectsLater: a driver that starts without a broker connects when the broker is available.
 func TestConnectsLater(t *testing.T) {
 	r := newRig(t, nil)

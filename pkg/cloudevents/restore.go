@@ -150,7 +150,7 @@ func ownerLabelOf(work *workv1.ManifestWork) string {
 	return workv1alpha1.OwnerLabelValue(namespace, name)
 }
 
-// restored returns a reported work without the metadata that sdk-go's clients add, and without content: the content that an agent reports
+// restored returns a reported work without the metadata that sdk-go's clients and events add, and without content: the content that an agent reports
 // does not count.
 func restored(report *workv1.ManifestWork) (work *workv1.ManifestWork, sequence string) {
 	work = report.DeepCopy()
@@ -159,6 +159,7 @@ func restored(report *workv1.ManifestWork) (work *workv1.ManifestWork, sequence 
 	delete(work.Annotations, common.CloudEventsSequenceIDAnnotationKey)
 	delete(work.Annotations, common.CloudEventsDataTypeAnnotationKey)
 	delete(work.Labels, common.CloudEventsOriginalSourceLabelKey)
+	delete(work.Labels, labelGeneration)
 	work.Finalizers = []string{workv1.ManifestWorkFinalizer}
 	return work, sequence
 }

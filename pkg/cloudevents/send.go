@@ -3,6 +3,8 @@ package cloudevents
 import (
 	"context"
 	"fmt"
+	"maps"
+	"strconv"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -74,10 +76,17 @@ func (d *Driver) reachable() error {
 	return errAway
 }
 
+// labelGeneration holds, on the work in an event, the generation of the work. An agent applies a work only if the spec or a label changes.
+// Without this label, it would take over a new generation of unchanged content, and report each condition except Applied for it. The
+// cluster would then be in flight until the agent's next resync, which takes up to 6 minutes, and could fail at its deadline.
+const labelGeneration = "work.open-cluster-management.io/generation"
+
 // encode returns the event of a work. The spec is encoded once for all works that share it.
 func (d *Driver) encode(action eventtypes.EventAction, work *workv1.ManifestWork, what *content) (*cloudevents.Event, error) {
 	bare := *work
-	bare.Spec = workv1.ManifestWorkSpec{}
+	bare.Spec, bare.Labels = workv1.ManifestWorkSpec{}, map[string]string{}
+	maps.Copy(bare.Labels, work.Labels)
+	bare.Labels[labelGeneration] = strconv.FormatInt(work.Generation, 10)
 	event, err := d.codec.Encode(SourceID, eventtypes.CloudEventsType{
 		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceSpec, Action: action,
 	}, &bare)
