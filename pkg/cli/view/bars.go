@@ -97,7 +97,7 @@ func (o *Objects) counted(bar *Bar) *Bar {
 	for i := range o.ReplicaSet.Status.PlacementsSummary {
 		if found := &o.ReplicaSet.Status.PlacementsSummary[i]; found.Name == bar.Placement {
 			bar.Total = selectedBy(&found.Summary)
-			bar.Done = max(0, bar.Total-found.Summary.Failed-found.Summary.Waiting-found.Summary.InFlight)
+			bar.Done = max(0, bar.Total-found.Summary.Failed-found.Summary.Waiting-found.Summary.InFlight-found.Summary.Held)
 		}
 	}
 	return bar
@@ -146,7 +146,7 @@ func (o *Objects) summary(bars []Bar) string {
 	if o.aborted() {
 		wanted = o.ReplicaSet.Status.CurrentRevision
 		if !known { // The status counts the clusters to which the hub wrote the revision.
-			verb, done, total = "have", int(max(0, o.revisionAt(wanted).Now)), Selected(o.ReplicaSet)
+			verb, done, total = "were sent", int(max(0, o.revisionAt(wanted).Now)), Selected(o.ReplicaSet)
 		}
 		for _, c := range Clusters(o) {
 			if c.State != StateAway {

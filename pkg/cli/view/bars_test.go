@@ -72,3 +72,18 @@ func TestTimelineOfAPause(t *testing.T) {
 	})
 	require.Contains(t, view.Timeline(o), view.Event{At: at.Time, Text: "the rollout was paused"})
 }
+
+// TestBarsWithoutWorks: if the ManifestWorks are unreadable, as over a broker, the status counts. A cluster on hold has not confirmed, and
+// after an abort, the status knows only what was sent.
+func TestBarsWithoutWorks(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		o.Works = nil
+		o.ReplicaSet.Status.Summary.Total = 4
+		summary := workv1alpha1.PlacementSummary{Name: "p"}
+		summary.Summary.DesiredTotal, summary.Summary.Total, summary.Summary.Held = 4, 4, 1
+		o.ReplicaSet.Status.PlacementsSummary = []workv1alpha1.PlacementSummary{summary}
+	})
+	f := view.FleetOf(o)
+	require.Equal(t, "3/4", fmt.Sprintf("%d/%d", f.Bars[0].Done, f.Bars[0].Total))
+	require.Contains(t, f.Summary, "3 of 4 clusters confirmed revision 2")
+}
