@@ -150,8 +150,8 @@ func ownerLabelOf(work *workv1.ManifestWork) string {
 	return workv1alpha1.OwnerLabelValue(namespace, name)
 }
 
-// restored returns a reported work without the metadata that sdk-go's clients and events add, and without content: the content that an agent reports
-// does not count.
+// restored returns a reported work without the metadata that sdk-go's clients and events add, and without content: the content that an
+// agent reports does not count.
 func restored(report *workv1.ManifestWork) (work *workv1.ManifestWork, sequence string) {
 	work = report.DeepCopy()
 	work.Spec = workv1.ManifestWorkSpec{}
