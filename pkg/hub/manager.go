@@ -213,8 +213,8 @@ func (h *hub) addInformers(
 	}
 }
 
-// newEventRecorder returns the recorder of events about ManifestWorkReplicaSets, the revisions that they are related to, and the
-// ConfigMap that holds the version of the hub.
+// newEventRecorder returns the recorder of events about ManifestWorkReplicaSets, with revisions as related objects, and about the ConfigMap
+// that holds the version of the hub.
 func newEventRecorder(ctx context.Context, client kubernetes.Interface) (kubeevents.EventRecorder, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{workv1alpha1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme} {

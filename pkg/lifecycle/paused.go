@@ -50,7 +50,7 @@ func (v *Observation) hashOnWorks() string {
 		case hash == "":
 		case w.Digest == v.Template || w.AcceptedAs == v.Template && w.AcceptedAs != "":
 			majority[hash]++
-		case !w.InHandover(): // A work in handover also has objects of another revision, so it does not show the content of its hash.
+		case !w.InHandover(): // A work in handover also has objects of another revision, so it does not show the template of its hash.
 			majority[hash]--
 		}
 	}

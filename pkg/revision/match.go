@@ -25,8 +25,8 @@ const (
 const TooManyConfigs = "%d manifestConfigs for %d manifests are more than are compared: their product is limited to %d; " +
 	"let one entry with a * in its name stand for several objects, or split the template"
 
-// ConfigProblem returns why the hub does not roll out a template with this many manifestConfigs; empty if the number is within the bound.
-// The field is manifestConfigs.
+// ConfigProblem returns the reason why the hub does not roll out a template with this many manifestConfigs; empty if the number is within
+// the bound.
 func ConfigProblem(template *workv1.ManifestWorkSpec) string {
 	manifests, configs := len(template.Workload.Manifests), len(template.ManifestConfigs)
 	if manifests*configs <= MaxConfigPairs {

@@ -125,7 +125,7 @@ func (h *hub) goesUpAndDown(t *testing.T) {
 	newer := operatortest.BuildRelease(t, "v9.1.0")
 	works, revisions := h.workGenerations(t), h.versions(t)
 	for _, step := range []struct{ image, binary, version, snapshots string }{
-		{"registry.example.com/work:again", older, "v9.0.0", ""}, // It started without the permissions.
+		{"registry.example.com/work:again", older, "v9.0.0", ""}, // The older hub, whose first run had no permissions.
 		{"registry.example.com/work:newer", newer, "v9.1.0", "v9.0.0"},
 		{"registry.example.com/work:v1.0.0", older, "v9.0.0", ""},
 	} {

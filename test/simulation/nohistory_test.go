@@ -158,7 +158,7 @@ func TestKeptObjectsStayWithoutHistory(t *testing.T) {
 	}
 }
 
-// R10, R28: in the meantime, a work that keeps objects occupies its slot: no other cluster is started (P4).
+// R10, R28: while the history is unreadable, a work that keeps objects occupies its slot: no other cluster is started (P4).
 func TestKeptObjectsHoldTheirSlotWithoutHistory(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Drops = true

@@ -45,7 +45,8 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// TestUndoAsks: an undo asks for confirmation as an abort does, and each of its two exceptions has its own flag.
+// TestUndoAsks: an undo asks for confirmation as an abort does. Each of the two cases in which it refuses has a flag that overrides the
+// refusal.
 func TestUndoAsks(t *testing.T) {
 	t.Parallel()
 	h := newOneHub(t)
