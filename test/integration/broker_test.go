@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	mochi "github.com/mochi-mqtt/server/v2"
@@ -71,6 +72,8 @@ type broker struct {
 	address string
 	server  *mochi.Server
 	sent    sent
+	// agentsKeptOut makes the broker refuse the connections of agents. It does not end the connections that they already have.
+	agentsKeptOut atomic.Bool
 	// authority and permissions let the broker authenticate and authorize its clients. They are nil for a broker that lets every client do
 	// anything.
 	authority   *authority.Authority
@@ -114,7 +117,7 @@ func (b *broker) start() {
 	} else {
 		require.NoError(b.t, b.server.AddHook(new(auth.AllowHook), nil))
 	}
-	require.NoError(b.t, b.server.AddHook(&listening{sent: &b.sent}, nil))
+	require.NoError(b.t, b.server.AddHook(&listening{sent: &b.sent, agentsKeptOut: &b.agentsKeptOut}, nil))
 	require.NoError(b.t, b.server.AddListener(listeners.NewTCP(listener)))
 	require.NoError(b.t, b.server.Serve())
 }
@@ -127,10 +130,11 @@ func (b *broker) stop() {
 	}
 }
 
-// listening records the events that hubs publish.
+// listening records the events that hubs publish, and refuses the connections of agents if the broker keeps them out.
 type listening struct {
 	mochi.HookBase
-	sent *sent
+	sent          *sent
+	agentsKeptOut *atomic.Bool
 }
 
 // ID implements mochi.Hook.
@@ -138,7 +142,15 @@ func (l *listening) ID() string { return "listening" }
 
 // Provides implements mochi.Hook.
 func (l *listening) Provides(event byte) bool {
-	return bytes.Contains([]byte{mochi.OnPublished}, []byte{event})
+	return bytes.Contains([]byte{mochi.OnConnect, mochi.OnPublished}, []byte{event})
+}
+
+// OnConnect implements mochi.Hook.
+func (l *listening) OnConnect(client *mochi.Client, _ packets.Packet) error {
+	if l.agentsKeptOut.Load() && strings.Contains(client.ID, "-work-agent-") {
+		return packets.ErrServerUnavailable
+	}
+	return nil
 }
 
 // OnPublished implements mochi.Hook.
