@@ -222,7 +222,7 @@ func (v *Observation) ByHash() map[string]*work.Revision {
 		if update.Hash != "" {
 			found[update.Hash] = v.updateOf() // During a pause, the template in the spec may be another one.
 		}
-		hash := v.hashOfTemplate()
+		hash := v.hashesOfTemplate()[0]
 		found[hash] = v.ofTemplate(hash)
 	case update.Digest == v.Template:
 		found[update.Hash] = v.ofTemplate(update.Hash)

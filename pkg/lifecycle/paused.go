@@ -36,7 +36,7 @@ func (v *Observation) updateOf() *work.Revision {
 // templateOnWorks makes a pass roll out as a hub without revisions does: the revision of the template exists only in the ledger and on the
 // works, under the name that it gets later.
 func (c *chain) templateOnWorks() bool {
-	c.Update = c.ofTemplate(c.hashOfTemplate())
+	c.Update = c.ofTemplate(c.hashesOfTemplate()[0])
 	return false
 }
 

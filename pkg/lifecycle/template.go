@@ -40,7 +40,12 @@ func (c *chain) newTemplate() bool {
 	if c.History.ByDigest(c.Template) != nil {
 		return true
 	}
-	wanted, err := c.wanted()
+	return c.create(c.hashesOfTemplate())
+}
+
+// create creates the revision of the template with the first hash whose name is not taken, and ends the pass.
+func (c *chain) create(hashes []string) bool {
+	wanted, err := c.wanted(hashes[0])
 	if err != nil {
 		return c.unrecorded(&Answer{Key: "create", Result: Failed, Err: err})
 	}
@@ -50,16 +55,15 @@ func (c *chain) newTemplate() bool {
 	}
 	return c.write(create, func(failed *Answer) bool {
 		if failed.Result == Exists {
-			return c.nameTaken(wanted)
+			return c.nameTaken(wanted, hashes[1:])
 		}
 		return c.unrecorded(failed)
 	})
 }
 
 // wanted returns the revision to create for the template in the spec.
-func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
+func (c *chain) wanted(hash string) (*appsv1.ControllerRevision, error) {
 	template := &c.Object.Spec.ManifestWorkTemplate
-	hash := c.hashOfTemplate()
 	wanted, err := revision.New(c.Object, template, hash, c.History.NextNumber())
 	if err != nil {
 		return nil, err
@@ -74,17 +78,19 @@ func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 	return wanted, revision.Amend(wanted, func(r *revision.Record) { *r = record })
 }
 
-// hashOfTemplate returns the hash for the template in the spec, which has no revision. A template that is already rolled out keeps its
-// hash: under another hash, its rollout would start again.
-func (v *Observation) hashOfTemplate() string {
-	update := &v.Before.Update
-	if update.Hash != "" && v.revisionOf(update.Hash) == nil && update.Digest == v.Template {
-		return update.Hash
+// hashesOfTemplate returns the possible hashes for the template in the spec, which has no revision, the preferred one first. A template that
+// is already rolled out keeps its hash if it can: with another hash, its rollout would start again.
+func (v *Observation) hashesOfTemplate() (hashes []string) {
+	known := []string{v.hashOnWorks()}
+	if update := &v.Before.Update; update.Digest == v.Template {
+		known = []string{update.Hash, known[0]}
 	}
-	if hash := v.hashOnWorks(); hash != "" && v.revisionOf(hash) == nil {
-		return hash
+	for _, hash := range known {
+		if hash != "" && v.revisionOf(hash) == nil {
+			hashes = append(hashes, hash)
+		}
 	}
-	return revision.ComputeHash(&v.Object.Spec.ManifestWorkTemplate, v.collisions())
+	return append(hashes, revision.ComputeHash(&v.Object.Spec.ManifestWorkTemplate, v.collisions()))
 }
 
 func (v *Observation) collisions() *int32 {
@@ -101,8 +107,9 @@ func (c *chain) causeChanged(cause string) bool {
 }
 
 // nameTaken reads the object that already has the name of the new revision. It is either our own revision from before a restart, which may
-// have lost its labels, or another object. In the latter case, the revision needs another name.
-func (c *chain) nameTaken(wanted *appsv1.ControllerRevision) bool {
+// have lost its labels, or another object. In the latter case, the revision gets the first of the other hashes or, if there is none, the
+// next hash.
+func (c *chain) nameTaken(wanted *appsv1.ControllerRevision, others []string) bool {
 	found := c.ask(Request{
 		Action: ReadLive, Key: "read " + wanted.Name, Verb: "reading", Name: wanted.Name, Why: "something has the name of the template's revision",
 	})
@@ -114,7 +121,11 @@ func (c *chain) nameTaken(wanted *appsv1.ControllerRevision) bool {
 	}
 	live := found.Object
 	if !metav1.IsControlledBy(live, c.Object) || revision.Decode(live).Digest != c.Template {
-		return c.bumpCollision(live)
+		c.ignore(c.taken(live))
+		if len(others) > 0 {
+			return c.create(others)
+		}
+		return c.bumpCollision()
 	}
 	for key, value := range wanted.Labels {
 		if live.Labels[key] != value {
@@ -127,8 +138,7 @@ func (c *chain) nameTaken(wanted *appsv1.ControllerRevision) bool {
 }
 
 // bumpCollision increments the collision count, because the hash is taken. The next pass tries the next hash.
-func (c *chain) bumpCollision(live *appsv1.ControllerRevision) bool {
-	c.ignore(c.taken(live))
+func (c *chain) bumpCollision() bool {
 	c.Ledger.Collisions = max(c.Ledger.Collisions, 0)%math.MaxInt32 + 1 // Only a count that no hub wrote is reset.
 	return c.end(Decided, "the name of the template's revision is taken")
 }

@@ -80,6 +80,22 @@ func (s *teller) takeName(version string, collisionCount *int32) {
 	s.must(err)
 }
 
+// R2: if another object has taken the name of the revision on the works, the template gets a revision with another name, and the hub does
+// not try the taken name again and again.
+func TestNameOfTheRevisionOnWorksIsTaken(t *testing.T) {
+	s := rolledOut(t)
+	s.must(s.API.Delete(Revisions, Namespace, s.Revisions()[0].Name, nil))
+	s.takeName("v1", nil)
+	s.restarts()
+	s.quiet()
+	s.warned(workv1alpha1.EventRevisionIgnored, "ControllerRevision default/web-", "does not belong to this object", "another name")
+	s.everywhere("v1")
+	require.Len(t, s.Revisions(), 2)
+	for _, work := range s.Works() {
+		require.EqualValues(t, 1, work.Generation, "nothing changed on the clusters")
+	}
+}
+
 // R2, R42: a collision does not end the rollout if an older CRD drops the ledger, which counts the collisions.
 func TestCollisionUnderAnOlderCRD(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
