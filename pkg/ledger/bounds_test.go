@@ -15,12 +15,15 @@ func TestAdoptedRevisionIsBelieved(t *testing.T) {
 	require.Equal(t, int64(5), Read(&Places{Owner: uid, Status: text(l), History: h}).Ledger.Seq)
 }
 
-// The next decision can be read, regardless of the ledger's number.
+// The next decision can be read, regardless of the number in the status.
 func TestNextNumberCanBeRead(t *testing.T) {
-	forged := numbered(maxSeq, func(l *Ledger) { l.Current = Named{} })
-	found := Read(&Places{Owner: uid, Status: text(forged), History: revision.History{Revisions: []revision.Revision{copied("b", 1, text(numbered(3)))}}})
-	next := found.Ledger.Clone()
-	next.Seq++
-	_, err := Decode(text(&next), uid)
-	require.NoError(t, err)
+	for _, number := range []int64{maxSeq, maxSeq - 1, maxSeq / 2} {
+		forged := numbered(number, func(l *Ledger) { l.Current = Named{} })
+		found := Read(&Places{Owner: uid, Status: text(forged), History: revision.History{Revisions: []revision.Revision{copied("b", 1, text(numbered(3)))}}})
+		require.Equal(t, int64(3), found.Ledger.Seq)
+		next := found.Ledger.Clone()
+		next.Seq++
+		_, err := Decode(text(&next), uid)
+		require.NoError(t, err)
+	}
 }

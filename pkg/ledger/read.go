@@ -115,7 +115,11 @@ func (p *Places) believes(stored, copied *Ledger) bool {
 	}
 	current := stored.Current
 	switch {
-	case stored.Seq <= known+1, current.Hash == "":
+	case stored.Seq <= known+1:
+		return true
+	case stored.Seq >= maxSeq/2:
+		return false // A forged number must leave enough numbers for later decisions.
+	case current.Hash == "":
 		return true
 	case current.Hash == stored.Update.Hash && current.Digest == p.Template && p.Template != "":
 		return true // It only claims that the template in the spec is the stable one.
