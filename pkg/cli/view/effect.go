@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -282,6 +283,7 @@ func Retriable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 
 // Abortable returns an error if a rollout can't be aborted.
 func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
+	isCurrent := func(rev workv1alpha1.RevisionStatus) bool { return rev.Hash == set.Status.CurrentRevision }
 	switch {
 	case lacksLedger(set):
 		return fmt.Errorf("the rollout of %q can't be aborted: %s", set.Name, noCommands)
@@ -293,6 +295,9 @@ func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	case set.Status.CurrentRevision == set.Status.UpdateRevision: // The hub ignores an abort, even before the rollout is complete.
 		return fmt.Errorf("there is nothing to abort: the template of %q is already the current revision; "+
 			"use `%s` to restore an earlier revision", set.Name, plugin("undo", set.Name))
+	case len(set.Status.Revisions) > 0 && !slices.ContainsFunc(set.Status.Revisions, isCurrent):
+		return fmt.Errorf("the rollout of %q can't be aborted: there is no ControllerRevision %s to return to; "+
+			"put a good template into the spec, or use `%s`", set.Name, revision.Name(set.Name, set.Status.CurrentRevision), plugin("pause", set.Name))
 	}
 	return nil
 }
