@@ -36,7 +36,6 @@ func (o *Objects) next(f *Fleet) []Command {
 		return slices.Insert(c.list, 0, Command{Purpose: "check the hub", Args: []string{"kubectl", "mwrs", "doctor"}})
 	}
 	update, current := o.ReplicaSet.Status.UpdateRevision, o.ReplicaSet.Status.CurrentRevision
-	returns := current != "" && current != update
 	switch f.State {
 	case workv1alpha1.StateAborted, workv1alpha1.StateAborting:
 		c.late(f)
@@ -44,17 +43,17 @@ func (o *Objects) next(f *Fleet) []Command {
 		c.add("roll out revision "+o.number(update)+" again", "retry")
 	case workv1alpha1.StateStalled, workv1alpha1.StateWouldAbort:
 		c.retry()
-		if returns {
+		if current != "" && current != update {
 			c.undo("restore revision %d in the spec and on every cluster")
 		}
-		c.abort(returns)
+		c.abort()
 	case workv1alpha1.StateRollingOut:
 		c.approve()
 		if Unverified(o.ReplicaSet) == "" && (len(f.Attention) == 0 || !f.Attention[0].troubled()) {
 			c.add("wait until the rollout ends", "status")
 		}
 		c.pause()
-		c.abort(returns)
+		c.abort()
 	case workv1alpha1.StatePaused:
 		c.add("resume the rollout", "resume")
 	case workv1alpha1.StateInvalid:
@@ -156,9 +155,9 @@ func (c *commands) retry() {
 	}
 }
 
-// abort adds the command that aborts the rollout, if there is a revision to return to and the hub accepts commands.
-func (c *commands) abort(returns bool) {
-	if returns && !lacksLedger(c.o.ReplicaSet) {
+// abort adds the command that aborts the rollout, if it can be aborted.
+func (c *commands) abort() {
+	if Abortable(c.o.ReplicaSet) == nil {
 		c.add("return every cluster to revision "+CurrentNumber(c.o), "abort", "--reason", "…")
 	}
 }
