@@ -51,7 +51,7 @@ func New(config Config) (*Runner, error) {
 		Placements: placements.GetIndexer(), Decisions: decisions.GetIndexer(),
 	})
 	const name = "ManifestWorkReplicaSetController"
-	r := &Runner{name: name, controller: c, queue: queue.New(name, c.laneOf, c.Sync)}
+	r := &Runner{name: name, controller: c, queue: queue.New(name, c.laneOf, c.passOrDefer)}
 	c.abortsWait = func() bool { return r.queue.Waiting(queue.Aborts) }
 	never, unreadable := func() bool { return false }, func() bool { return c.History().Unavailable }
 	for _, watched := range []struct {

@@ -135,6 +135,10 @@ func (c *Controller) persistIn(p *pass, place memory.Place, write func() error) 
 	if err == nil || apierrors.IsConflict(err) {
 		return err
 	}
+	if place == memory.Status {
+		told := p.told() // What is decided from now on is told when the status can be written again.
+		p.memory.Told = &told
+	}
 	note := c.refused(p, err) + " at least every 5 minutes" // As Places.Waits.
 	p.memory.Places.Failed(place, p.Ledger.Seq, p.now, p.failing[len(p.failing)-1], err, note)
 	if !p.memory.Places.Lost(place, p.now) {

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -28,8 +29,16 @@ import (
 )
 
 // Sync makes one pass over the ManifestWorkReplicaSet with this "namespace/name". It returns the time at which the next pass is due; zero
-// for none.
+// for none. A pass that has to wait is not an error.
 func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration, err error) {
+	if again, err = c.passOrDefer(ctx, key); errors.Is(err, queue.ErrDeferred) {
+		err = nil
+	}
+	return again, err
+}
+
+// passOrDefer makes a pass like Sync. It returns queue.ErrDeferred if the pass has to wait.
+func (c *Controller) passOrDefer(ctx context.Context, key string) (again time.Duration, err error) {
 	cached, exists, err := c.stores.ReplicaSets.GetByKey(key)
 	if err != nil || !exists {
 		c.owners.Forget(key)
@@ -39,14 +48,14 @@ func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration,
 	object := cached.(*replicaset.Object)
 	known := c.owners.OwnerOf(key, object.UID)
 	if wait := known.Pace.Wait(c.Clock.Now()); wait > 0 {
-		return wait, nil
+		return wait, queue.ErrDeferred
 	}
 	if wait := c.yields(key, object, known); wait > 0 {
-		return wait, nil
+		return wait, queue.ErrDeferred
 	}
 	if !c.caughtUp(ctx, known) {
 		c.Metrics.Reconciled(metrics.Behind)
-		return catchUpInterval, nil
+		return catchUpInterval, queue.ErrDeferred
 	}
 	result := metrics.Erred // Remains so if the pass panics.
 	defer func() { c.Metrics.Reconciled(result) }()

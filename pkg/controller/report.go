@@ -29,7 +29,7 @@ func (c *Controller) reportStatus(ctx context.Context, p *pass) (bool, error) {
 // stageOf returns the stage of the rollout after this pass acted.
 func stageOf(p *pass) status.Stage {
 	switch {
-	case p.Snapshot.Aborted && (p.unrestored || p.Snapshot.Current == nil):
+	case p.Snapshot.Aborted && (p.unrestored || p.Snapshot.Current == nil && p.Ledger.Abort.Restored.IsZero()):
 		return status.Aborting
 	case p.Snapshot.Aborted:
 		return status.Aborted

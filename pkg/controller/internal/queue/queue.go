@@ -2,12 +2,23 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/util/workqueue"
+)
+
+// ErrDeferred is the result of a pass that waits, and has not run yet. It does not end the backoff of passes that failed.
+var ErrDeferred = errors.New("the pass is deferred")
+
+const (
+	// minBackoff is the wait after the first failed pass. The wait doubles with each further failure, up to maxBackoff, which is short so that
+	// an abort continues soon after an outage.
+	minBackoff = 5 * time.Millisecond
+	maxBackoff = 10 * time.Second
 )
 
 // Queue runs passes over objects by key, each in its lane, and never two passes over the same object at once. Each lane
@@ -33,7 +44,7 @@ func New(name string, laneOf func(string) Lane, pass func(context.Context, strin
 
 func newLane(name string) workqueue.TypedRateLimitingInterface[string] {
 	turns := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: name, Queue: newTurns()})
-	return workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[string](),
+	return workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.NewTypedItemExponentialFailureRateLimiter[string](minBackoff, maxBackoff),
 		workqueue.TypedRateLimitingQueueConfig[string]{Name: name, DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(
 			workqueue.TypedDelayingQueueConfig[string]{Name: name, Queue: turns})})
 }
@@ -91,7 +102,10 @@ func (q *Queue) make(ctx context.Context, key string) {
 	if again > 0 {
 		after.AddAfter(key, again)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrDeferred):
+		return
+	case err != nil:
 		utilruntime.HandleErrorWithContext(ctx, err, "A pass over a ManifestWorkReplicaSet failed", "manifestWorkReplicaSet", key)
 		after.AddRateLimited(key)
 		return

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -205,4 +206,21 @@ func TestPanicIsOneObjects(t *testing.T) {
 	stop()
 	require.Equal(t, "not expected", <-handled)
 	require.Empty(t, handled)
+}
+
+// TestBackoffOfFailingPasses: a pass that waits between failing passes does not end their backoff. A pass that succeeds does.
+func TestBackoffOfFailingPasses(t *testing.T) {
+	results := []error{errors.New("refused"), ErrDeferred, errors.New("refused"), ErrDeferred, nil}
+	var failures []int
+	q := New("", newGate().laneOf, nil)
+	q.pass = func(context.Context, string) (time.Duration, error) {
+		err := results[len(failures)]
+		failures = append(failures, q.lanes[Rollouts].NumRequeues("web"))
+		return 0, err
+	}
+	for range results {
+		q.make(t.Context(), "web")
+	}
+	require.Equal(t, []int{0, 1, 1, 2, 2}, failures)
+	require.Zero(t, q.lanes[Rollouts].NumRequeues("web"))
 }
