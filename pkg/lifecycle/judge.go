@@ -31,7 +31,7 @@ func (c *chain) judge() {
 	}
 }
 
-// examine requests the reports of the clusters that have newly failed. It omits clusters whose write the API server rejects, because
+// examine requests the reports of the clusters that have newly failed, because a success may have been missed. It omits clusters whose write the API server rejects, because
 // nothing was applied on them.
 func (c *chain) examine() bool {
 	var failed []*workv1.ManifestWork
@@ -45,9 +45,7 @@ func (c *chain) examine() bool {
 	if len(failed) == 0 {
 		return true
 	}
-	answer := c.ask(Request{
-		Action: ReadWorks, Key: "reports of failed clusters", Works: failed, Abort: c.Plan.Abort != nil, Why: "a success may have been missed",
-	})
+	answer := c.ask(Request{Action: ReadWorks, Key: "reports of failed clusters", Works: failed, Abort: c.Plan.Abort != nil})
 	if answer == nil {
 		return false
 	}
