@@ -100,7 +100,7 @@ func (c *Controller) noteWorks(p *pass) {
 	}
 	c.noteSkippable(p, clusters, remembered)
 	p.facts.Notes.Fleet = rollout.Fleet{
-		Works: works, AwayUnheard: c.awayUnheard(p, clusters, remembered, owners), Clusters: clusters, Holds: c.holds(p),
+		Works: works, AwayUnheard: c.awayUnheard(p, clusters, remembered, owners), Clusters: clusters, Holds: c.holds(p, owners),
 		Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), Gap: p.gap, Settle: c.SuccessSettle, Handover: handover,
 	}
 	succeeds := p.facts.Successes()
