@@ -108,13 +108,7 @@ func (c *Controller) noteWorks(p *pass) {
 		p.seen[i].Settle(&works[i], succeeds(&works[i], revisions[works[i].Hash()]), p.now)
 	}
 	p.memory.Retries(p.facts.Commands.RetryClusters)
-	c.noteWrites(p)
-}
-
-// noteWrites records the results of the writes of works so far.
-func (c *Controller) noteWrites(p *pass) {
-	p.facts.Notes.Failures = p.memory.Failures()
-	p.facts.Notes.WrittenBack = p.memory.WrittenBack()
+	p.facts.Notes.Failures, p.facts.Notes.WrittenBack = p.memory.Failures(), p.memory.WrittenBack()
 }
 
 // heard returns the time when the hub first heard from each agent that matters to a pass; nil if works don't travel over a broker.
