@@ -53,7 +53,7 @@ func New(config Config) (*Runner, error) {
 	const name = "ManifestWorkReplicaSetController"
 	r := &Runner{name: name, controller: c, queue: queue.New(name, c.laneOf, c.Sync)}
 	c.abortsWait = func() bool { return r.queue.Waiting(queue.Aborts) }
-	never, unreadable := func() bool { return false }, func() bool { return c.History().Unavailable }
+	never, unreadable := func() bool { return false }, func() bool { return c.HistoryNote() != "" }
 	for _, watched := range []struct {
 		informer cache.SharedIndexInformer
 		indexers cache.Indexers

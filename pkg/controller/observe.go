@@ -8,7 +8,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -31,12 +30,10 @@ func (c *Controller) observe(p *pass) error {
 	}
 	p.history = revision.NewHistory(p.object, decoded)
 	p.facts.History = p.history
-	if history := c.History(); history.Unavailable {
-		p.facts.NoHistory, p.facts.HistoryNote, p.history = true, history.Note, revision.History{}
+	p.facts.HistoryNote, p.facts.ClustersNote = c.HistoryNote(), c.ClustersNote()
+	if p.facts.HistoryNote != "" {
+		p.facts.NoHistory, p.history = true, revision.History{}
 	}
-
-	p.facts.ClustersNote = c.ClustersNote()
-
 	works, err := c.stores.Works.ByIndex(workcache.ByOwner, p.key)
 	if err != nil {
 		return fmt.Errorf("reading the ManifestWorks: %w", err)
@@ -152,13 +149,12 @@ func (c *Controller) observeRefs(namespace string, specs []workv1alpha1.LocalPla
 	for i := range specs {
 		spec := &specs[i]
 		ref := placement.Ref{Name: spec.Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: spec.RolloutStrategy}
-		placement, err := c.placement.Placements(namespace).Get(spec.Name)
-		switch {
-		case apierrors.IsNotFound(err):
-		case err != nil:
+		cached, exists, err := c.stores.Placements.GetByKey(namespace + "/" + spec.Name)
+		if err != nil {
 			return nil, fmt.Errorf("reading Placement %s/%s: %w", namespace, spec.Name, err)
-		default:
-			if ref.Placement, err = c.observePlacement(placement); err != nil {
+		}
+		if exists {
+			if ref.Placement, err = c.observePlacement(cached.(*clusterv1beta1.Placement)); err != nil {
 				return nil, err
 			}
 		}
