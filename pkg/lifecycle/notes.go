@@ -101,6 +101,15 @@ func (v *Observation) SnapshotOf(l *ledger.Ledger, update *work.Revision, aborte
 	return s
 }
 
+// handover returns how clusters pass from one revision to another. Without a history, the hub does not know what a cluster had before.
+// Until the history can be read again, it does not touch works that keep dropped objects.
+func (v *Observation) handover() *rollout.Handover {
+	if v.NoHistory && v.Notes.Handover != nil {
+		return &rollout.Handover{Problem: "without a revision history, the hub does not know what a cluster had before", Unknown: v.Notes.Handover.Unknown}
+	}
+	return v.Notes.Handover
+}
+
 // began returns the time at which the rollout last began, or when this process first saw its beginning if that is earlier: the clock may
 // have been set back since.
 func (v *Observation) began(l *ledger.Ledger) time.Time {

@@ -66,7 +66,7 @@ func (v *Observation) LiveHashes(l *ledger.Ledger) sets.Set[string] {
 		if hash := v.Notes.Works[i].Hash(); i == 0 || hash != v.Notes.Works[i-1].Hash() { // Most works have the same hash as the previous work.
 			live.Insert(hash)
 		}
-		if v.keepsDropped() {
+		if v.Object.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable {
 			live.Insert(v.Notes.Works[i].KeptRevision()) // A restarted hub needs it to recognize the content of the work.
 		}
 	}
