@@ -8,7 +8,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/revisionwriter"
@@ -124,9 +123,6 @@ func (c *Controller) problemMessage(p *pass, problem lifecycle.Problem) string {
 	}
 	return c.refused(p, problem.Failed.Err) + problem.Text
 }
-
-// liveHashes returns the hashes of the revisions that are never pruned.
-func (p *pass) liveHashes() sets.Set[string] { return p.facts.LiveHashes(&p.Ledger) }
 
 // perform executes one request about a revision or the spec of a work, and emits its event.
 func (c *Controller) perform(ctx context.Context, p *pass, request *lifecycle.Request) lifecycle.Answer {
