@@ -143,10 +143,9 @@ func (c *chain) record(specs []adoption.Spec) (all batch) {
 func (c *chain) recordSpec(spec *adoption.Spec, number int64) batch {
 	hash := revision.ComputeHash(spec.Template, c.collisions())
 	wanted, err := revision.New(c.Object, spec.Template, hash, number)
-	if err != nil {
-		return batch{failed: &Answer{Key: "record", Result: Failed, Err: err}}
+	if err == nil {
+		err = revision.Amend(wanted, func(r *revision.Record) { r.Recorded = c.Now })
 	}
-	err = revision.Amend(wanted, func(r *revision.Record) { r.Recorded = c.Now })
 	if err != nil {
 		return batch{failed: &Answer{Key: "record", Result: Failed, Err: err}}
 	}
