@@ -99,27 +99,13 @@ func (c *Controller) selecting(cluster string) (keys []string) {
 
 // holds returns the holds of the selected clusters; nil if there are none. If the hub can't read ManagedClusters, holds
 // returns the holds that the status lists.
-func (c *Controller) holds(p *pass) map[string]placement.Hold {
+func (c *Controller) holds(p *pass, owners map[string]int) map[string]placement.Hold {
 	if p.facts.ClustersNote != "" || !c.clustersSeen() {
 		return status.HoldsOf(&p.object.Status)
 	}
-	if !c.clusters.AnyRule() {
-		return nil
-	}
-	holds := map[string]placement.Hold{}
-	for i := range p.facts.Refs {
-		if p.facts.Refs[i].Placement == nil {
-			continue
-		}
-		for cluster := range p.facts.Refs[i].Placement.Clusters() {
-			hold, held, changes := c.clusters.Hold(cluster, p.now)
-			if held {
-				holds[cluster] = hold
-			}
-			if !changes.IsZero() {
-				p.lookAgain(changes.Sub(p.now))
-			}
-		}
+	holds, changes := c.clusters.Holds(owners, p.now)
+	if !changes.IsZero() {
+		p.lookAgain(changes.Sub(p.now))
 	}
 	return holds
 }

@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	clusterinformers "open-cluster-management.io/api/client/cluster/informers/externalversions/cluster/v1beta1"
-	clusterlisters "open-cluster-management.io/api/client/cluster/listers/cluster/v1beta1"
 	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
 	workinformers "open-cluster-management.io/api/client/work/informers/externalversions/work/v1"
 
@@ -61,14 +60,10 @@ type Config struct {
 	// ClusterInformer is an informer of ManagedClusters; nil if there is none.
 	ClusterInformer cache.SharedIndexInformer
 
-	// ClustersNote returns why ManagedClusters can't be read now, with the remedy; empty if they can be read. If
-	// ClustersNote is nil, they can always be read.
-	ClustersNote func() string
-	// HubNote returns why another hub may take over, with the remedy; empty if no other hub may. If HubNote is nil, no
-	// other hub may.
-	HubNote func() string
-	// History returns the availability of ControllerRevisions. If it is nil, they can always be read.
-	History func() History
+	// HistoryNote returns why ControllerRevisions can't be read now, ClustersNote why ManagedClusters can't be read now, and
+	// HubNote why another hub may take over. Each includes the remedy; empty if there is no such problem. If a function is
+	// nil, there never is. Only whether HistoryNote and ClustersNote are empty affects decisions.
+	HistoryNote, ClustersNote, HubNote func() string
 	// Connection records when the connection to the API server began.
 	Connection *connectivity.Connection
 	// Broker carries the works to the agents; nil if they go through the API server. An event from a broker always holds
@@ -93,14 +88,6 @@ type Config struct {
 	Handover handover.Limits
 	// Writers is the maximum number of concurrent writes of ManifestWorks, across all objects; 16 if zero.
 	Writers int
-}
-
-// History is the availability of ControllerRevisions. The zero value means that they can be read.
-type History struct {
-	// Unavailable is true if ControllerRevisions can't be read.
-	Unavailable bool
-	// Note is a message for users that gives the reason and the remedy. No decision depends on it.
-	Note string
 }
 
 // Broker provides everything that a Controller knows about a broker and the agents that report over it.
@@ -133,19 +120,15 @@ func NewStores() Stores {
 	indexer := func(indexers cache.Indexers) cache.Indexer {
 		return cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
 	}
+	works := workcache.WorkIndexers()
+	works[cache.NamespaceIndex] = cache.MetaNamespaceIndexFunc // As each informer of a generated client has.
 	return Stores{
 		ReplicaSets: indexer(replicaset.PlacementIndexers()),
-		Works:       indexer(withNamespaces(workcache.WorkIndexers())),
+		Works:       indexer(works),
 		Revisions:   indexer(workcache.OwnerIndexers()),
-		Placements:  indexer(withNamespaces(cache.Indexers{})),
+		Placements:  indexer(cache.Indexers{}),
 		Decisions:   indexer(replicaset.DecisionIndexers()),
 	}
-}
-
-// withNamespaces adds the index that each informer of a generated client has.
-func withNamespaces(indexers cache.Indexers) cache.Indexers {
-	indexers[cache.NamespaceIndex] = cache.MetaNamespaceIndexFunc
-	return indexers
 }
 
 // Controller rolls out and rolls back ManifestWorkReplicaSets.
@@ -158,8 +141,7 @@ type Controller struct {
 	revisions *revisionwriter.Writer
 
 	// The caches that the controller reads.
-	stores    Stores
-	placement clusterlisters.PlacementLister
+	stores Stores
 
 	// clustersSeen reports whether the controller has received all ManagedClusters.
 	clustersSeen func() bool
@@ -189,7 +171,6 @@ func (c wallClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 // NewWithStores returns a controller without informers. The caller fills the stores and calls Sync. The informers in
 // the config are not used.
 func NewWithStores(config Config, stores Stores) *Controller {
-	never := func() string { return "" }
 	c := &Controller{
 		Config:  config,
 		objects: replicaset.NewClient(config.Dynamic),
@@ -199,7 +180,6 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		}),
 		revisions:    revisionwriter.New(config.Kube),
 		stores:       stores,
-		placement:    clusterlisters.NewPlacementLister(stores.Placements),
 		clustersSeen: func() bool { return true },
 		abortsWait:   func() bool { return true },
 		owners:       memory.NewOwners(),
@@ -211,14 +191,10 @@ func NewWithStores(config Config, stores Stores) *Controller {
 	c.Clock = wallClock{config.Clock}
 	c.Writers = cmp.Or(max(config.Writers, 0), defaultWriters)
 	c.slots = queue.NewSlots(c.Writers, c.Clock)
-	if c.History == nil {
-		c.History = func() History { return History{} }
-	}
-	if c.HubNote == nil {
-		c.HubNote = never
-	}
-	if c.ClustersNote == nil {
-		c.ClustersNote = never
+	for _, note := range []*func() string{&c.HistoryNote, &c.ClustersNote, &c.HubNote} {
+		if *note == nil {
+			*note = func() string { return "" }
+		}
 	}
 	if c.Metrics == nil {
 		c.Metrics = metrics.New() // Unregistered metrics are not exported.

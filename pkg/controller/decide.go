@@ -8,7 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/revisionwriter"
@@ -64,7 +64,7 @@ func laterLedger(err error) string {
 // take copies a decision into the pass, with its events and problems.
 func (c *Controller) take(p *pass, decision lifecycle.Decision) {
 	for i := range decision.Events {
-		c.announceEvent(p, &decision.Events[i])
+		c.announceEvent(p, nil, &decision.Events[i])
 	}
 	for _, problem := range decision.Problems {
 		p.problem(c.problemMessage(p, problem))
@@ -76,19 +76,16 @@ func (c *Controller) take(p *pass, decision lifecycle.Decision) {
 	}
 }
 
-// announceEvent emits an event about a decision.
-func (c *Controller) announceEvent(p *pass, event *lifecycle.Event) {
+// announceEvent emits an event about a decision, and about a related object; nil for none.
+func (c *Controller) announceEvent(p *pass, related runtime.Object, event *lifecycle.Event) {
 	if event.Once && !p.memory.Announce(event.Note) {
 		return
 	}
-	c.event(p, nil, typeOf(event), event.Reason, event.Action, event.Note)
-}
-
-func typeOf(event *lifecycle.Event) string {
+	eventType := corev1.EventTypeNormal
 	if event.Warning {
-		return corev1.EventTypeWarning
+		eventType = corev1.EventTypeWarning
 	}
-	return corev1.EventTypeNormal
+	c.event(p, related, eventType, event.Reason, event.Action, event.Note)
 }
 
 // end reports whether the pass continues. If not, it persists a decision, reports an invalid spec or returns the error.
@@ -125,9 +122,6 @@ func (c *Controller) problemMessage(p *pass, problem lifecycle.Problem) string {
 	return c.refused(p, problem.Failed.Err) + problem.Text
 }
 
-// liveHashes returns the hashes of the revisions that are never pruned.
-func (p *pass) liveHashes() sets.Set[string] { return p.facts.LiveHashes(&p.Ledger) }
-
 // perform executes one request about a revision or the spec of a work, and emits its event.
 func (c *Controller) perform(ctx context.Context, p *pass, request *lifecycle.Request) lifecycle.Answer {
 	answer := lifecycle.Answer{Key: request.Key}
@@ -142,19 +136,10 @@ func (c *Controller) perform(ctx context.Context, p *pass, request *lifecycle.Re
 	}
 	if wrote != nil {
 		c.wroteRevision(p, wrote)
-		c.sayOf(p, request, wrote)
+		if request.Event != nil {
+			c.announceEvent(p, wrote, request.Event)
+		}
 	}
 	answer.Result = revisionwriter.ResultOf(request.Action, answer.Err)
 	return answer
-}
-
-// sayOf emits the event of a revision that was written.
-func (c *Controller) sayOf(p *pass, request *lifecycle.Request, wrote *appsv1.ControllerRevision) {
-	if request.Event == nil {
-		return
-	}
-	if request.Action == lifecycle.Renumber {
-		wrote = request.Revision
-	}
-	c.event(p, wrote, typeOf(request.Event), request.Event.Reason, request.Event.Action, request.Event.Note)
 }

@@ -24,6 +24,7 @@ import (
 
 // deploy either persists the decision or executes it.
 func (c *Controller) deploy(ctx context.Context, p *pass) (bool, error) {
+	p.unrestored = p.Snapshot.Aborted && p.Plan.Behind > 0 // Unless act restores them.
 	c.nameLostPlaces(p)
 	for _, settled := range p.Plan.Settled {
 		p.memory.Works.WorkOf(settled.Object.UID).Settled(p.now)
@@ -38,7 +39,6 @@ func (c *Controller) deploy(ctx context.Context, p *pass) (bool, error) {
 	}
 	if len(p.Plan.Writes)+len(p.Plan.Deletes) > 0 {
 		if shown, err := c.verify(ctx, p); !shown {
-			p.unrestored = p.Snapshot.Aborted && p.Plan.Behind > 0
 			return false, err
 		}
 	}
@@ -47,7 +47,6 @@ func (c *Controller) deploy(ctx context.Context, p *pass) (bool, error) {
 
 // persistPlan persists the ledger after the plan: a pass either persists a decision or executes one, never both.
 func (c *Controller) persistPlan(ctx context.Context, p *pass) error {
-	p.unrestored = p.Snapshot.Aborted && p.Plan.Behind > 0
 	c.namePersistentErrors(p, untried(attemptsOf(p, p.Plan.Writes, p.Plan.Deletes)))
 	p.standing = standing(p)
 	return c.persist(ctx, p, func() error { return c.report(ctx, p) })

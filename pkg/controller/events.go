@@ -45,8 +45,7 @@ func (c *Controller) announce(p *pass, stage status.Stage) {
 			c.Metrics.RolloutDegraded()
 			c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutStalled, "RollOut", p.progressMessage())
 		case status.Completed:
-			c.Metrics.RolloutCompleted()
-			c.rolloutTook(p, metrics.RolloutComplete)
+			c.Metrics.RolloutEnded(metrics.RolloutComplete, p.now.Sub(p.Ledger.Begun.Last()))
 			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutComplete, "RollOut",
 				status.CompleteNote(p.Plan, p.Update.Name))
 		case status.AbortDecided, status.AbortCarriedOut:
@@ -83,8 +82,7 @@ func (c *Controller) announceAbort(p *pass, transition status.Transition) {
 	switch {
 	case !p.Ledger.Abort.Held.IsZero():
 	case transition == status.AbortDecided:
-		c.Metrics.RolloutAborted()
-		c.rolloutTook(p, metrics.RolloutAborted)
+		c.Metrics.RolloutEnded(metrics.RolloutAborted, p.now.Sub(p.Ledger.Begun.Last()))
 		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort",
 			fmt.Sprintf("the rollout of revision %s was aborted, and every cluster returns to revision %s: %s",
 				p.Update.Name, p.currentName(), p.Ledger.Abort.Reason))
@@ -129,11 +127,6 @@ func (c *Controller) announceStarted(p *pass) {
 	}
 	c.Metrics.RolloutStarted(reason)
 	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutStarted, "RollOut", fmt.Sprintf(note, p.Update.Name))
-}
-
-// rolloutTook records the duration of a rollout that has ended.
-func (c *Controller) rolloutTook(p *pass, result metrics.RolloutResult) {
-	c.Metrics.RolloutTook(result, p.now.Sub(p.Ledger.Begun.Last()))
 }
 
 // announceRestored emits an event, once per abort, when every selected cluster has confirmed the restored revision.

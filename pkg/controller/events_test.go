@@ -61,6 +61,6 @@ func TestNotesFitIntoAnEvent(t *testing.T) {
 		require.LessOrEqual(t, len(note), 1024)
 		require.Greater(t, len(note), 990)
 		require.True(t, utf8.ValidString(note))
-		require.True(t, strings.HasSuffix(note, "ä …"))
+		require.True(t, strings.HasSuffix(note, "ä…"))
 	}
 }

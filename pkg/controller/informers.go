@@ -53,7 +53,7 @@ func New(config Config) (*Runner, error) {
 	const name = "ManifestWorkReplicaSetController"
 	r := &Runner{name: name, controller: c, queue: queue.New(name, c.laneOf, c.passOrDefer)}
 	c.abortsWait = func() bool { return r.queue.Waiting(queue.Aborts) }
-	never, unreadable := func() bool { return false }, func() bool { return c.History().Unavailable }
+	never, unreadable := func() bool { return false }, func() bool { return c.HistoryNote() != "" }
 	for _, watched := range []struct {
 		informer cache.SharedIndexInformer
 		indexers cache.Indexers
@@ -61,10 +61,10 @@ func New(config Config) (*Runner, error) {
 		missing  func() bool
 	}{
 		{works, workcache.WorkIndexers(), workcache.OwnerEvents(r.queue.Add, c.readsLive), never},
-		{config.ReplicaSetInformer, nil, r.leading(objectQueueKeys, objectQueueKeys), never},
-		{revisions, workcache.OwnerIndexers(), r.leading(workcache.OwnerKeys, workcache.OwnerKeys), unreadable},
-		{placements, nil, r.leading(c.placementQueueKeys, c.placementQueueKeys), never},
-		{decisions, replicaset.DecisionIndexers(), r.leading(c.placementQueueKeys, c.placementQueueKeys), never},
+		{config.ReplicaSetInformer, nil, r.leading(objectQueueKeys), never},
+		{revisions, workcache.OwnerIndexers(), r.leading(workcache.OwnerKeys), unreadable},
+		{placements, nil, r.leading(c.placementQueueKeys), never},
+		{decisions, replicaset.DecisionIndexers(), r.leading(c.placementQueueKeys), never},
 	} {
 		if err := watched.informer.AddIndexers(watched.indexers); err != nil {
 			return nil, fmt.Errorf("adding an index to an informer: %w", err)
@@ -90,7 +90,9 @@ func (r *Runner) watchClusters(c *Controller, informer cache.SharedIndexInformer
 	if informer == nil {
 		return nil
 	}
-	handler, err := informer.AddEventHandler(r.leading(c.NoteCluster, c.ForgetCluster))
+	handle := r.leading(c.NoteCluster)
+	handle.DeleteFunc = r.leading(c.ForgetCluster).DeleteFunc
+	handler, err := informer.AddEventHandler(handle)
 	if err != nil {
 		return fmt.Errorf("watching an informer: %w", err)
 	}
@@ -134,18 +136,13 @@ func (c *Controller) laneOf(key string) queue.Lane {
 }
 
 // leading returns a handler that queues the objects affected by a changed or deleted object.
-func (r *Runner) leading(changed, deleted func(any) []string) cache.ResourceEventHandler {
-	lead := func(keysOf func(any) []string) func(any) {
-		return func(obj any) {
-			for _, key := range keysOf(workcache.UnwrapTombstone(obj)) {
-				r.queue.Add(key)
-			}
+func (r *Runner) leading(keysOf func(any) []string) cache.ResourceEventHandlerFuncs {
+	lead := func(obj any) {
+		for _, key := range keysOf(workcache.UnwrapTombstone(obj)) {
+			r.queue.Add(key)
 		}
 	}
-	change := lead(changed)
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: change, UpdateFunc: func(_, after any) { change(after) }, DeleteFunc: lead(deleted),
-	}
+	return cache.ResourceEventHandlerFuncs{AddFunc: lead, UpdateFunc: func(_, after any) { lead(after) }, DeleteFunc: lead}
 }
 
 // objectQueueKeys returns the key of a ManifestWorkReplicaSet.

@@ -171,7 +171,7 @@ func (c *Controller) copyLedger(ctx context.Context, p *pass) error {
 		return err
 	}
 	request := lifecycle.Request{
-		Action: lifecycle.CopyLedger, Key: "copy ledger", Verb: "patching", Revision: holder.Object,
+		Action: lifecycle.CopyLedger, Key: "copy ledger", Revision: holder.Object,
 		Patch: lifecycle.Patch{Ledger: text, Record: p.facts.RecordOf(&p.Ledger, holder)},
 	}
 	if err := c.perform(ctx, p, &request).Err; err != nil {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -31,12 +30,10 @@ func (c *Controller) observe(p *pass) error {
 	}
 	p.history = revision.NewHistory(p.object, decoded)
 	p.facts.History = p.history
-	if history := c.History(); history.Unavailable {
-		p.facts.NoHistory, p.facts.HistoryNote, p.history = true, history.Note, revision.History{}
+	p.facts.HistoryNote, p.facts.ClustersNote = c.HistoryNote(), c.ClustersNote()
+	if p.facts.HistoryNote != "" {
+		p.facts.NoHistory, p.history = true, revision.History{}
 	}
-
-	p.facts.ClustersNote = c.ClustersNote()
-
 	works, err := c.stores.Works.ByIndex(workcache.ByOwner, p.key)
 	if err != nil {
 		return fmt.Errorf("reading the ManifestWorks: %w", err)
@@ -100,7 +97,7 @@ func (c *Controller) noteWorks(p *pass) {
 	}
 	c.noteSkippable(p, clusters, remembered)
 	p.facts.Notes.Fleet = rollout.Fleet{
-		Works: works, AwayUnheard: c.awayUnheard(p, clusters, remembered, owners), Clusters: clusters, Holds: c.holds(p),
+		Works: works, AwayUnheard: c.awayUnheard(p, clusters, remembered, owners), Clusters: clusters, Holds: c.holds(p, owners),
 		Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), Gap: p.gap, Settle: c.SuccessSettle, Handover: handover,
 	}
 	succeeds := p.facts.Successes()
@@ -108,13 +105,7 @@ func (c *Controller) noteWorks(p *pass) {
 		p.seen[i].Settle(&works[i], succeeds(&works[i], revisions[works[i].Hash()]), p.now)
 	}
 	p.memory.Retries(p.facts.Commands.RetryClusters)
-	c.noteWrites(p)
-}
-
-// noteWrites records the results of the writes of works so far.
-func (c *Controller) noteWrites(p *pass) {
-	p.facts.Notes.Failures = p.memory.Failures()
-	p.facts.Notes.WrittenBack = p.memory.WrittenBack()
+	p.facts.Notes.Failures, p.facts.Notes.WrittenBack = p.memory.Failures(), p.memory.WrittenBack()
 }
 
 // heard returns the time when the hub first heard from each agent that matters to a pass; nil if works don't travel over a broker.
@@ -158,13 +149,12 @@ func (c *Controller) observeRefs(namespace string, specs []workv1alpha1.LocalPla
 	for i := range specs {
 		spec := &specs[i]
 		ref := placement.Ref{Name: spec.Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: spec.RolloutStrategy}
-		placement, err := c.placement.Placements(namespace).Get(spec.Name)
-		switch {
-		case apierrors.IsNotFound(err):
-		case err != nil:
+		cached, exists, err := c.stores.Placements.GetByKey(namespace + "/" + spec.Name)
+		if err != nil {
 			return nil, fmt.Errorf("reading Placement %s/%s: %w", namespace, spec.Name, err)
-		default:
-			if ref.Placement, err = c.observePlacement(placement); err != nil {
+		}
+		if exists {
+			if ref.Placement, err = c.observePlacement(cached.(*clusterv1beta1.Placement)); err != nil {
 				return nil, err
 			}
 		}

@@ -19,7 +19,7 @@ import (
 
 // prune prunes revisions over the limit.
 func (c *Controller) prune(ctx context.Context, p *pass) (bool, error) {
-	live := p.liveHashes().Insert(p.Update.Hash)
+	live := p.facts.LiveHashes(&p.Ledger).Insert(p.Update.Hash)
 	live = live.Union(p.Plan.Hashes()) // The plan may write an older revision to adopted works.
 	if waiting := p.history.ByDigest(p.facts.Template); p.TemplatePending && waiting != nil {
 		live.Insert(waiting.Hash) // After the pause, this becomes the template's revision again: an undo.

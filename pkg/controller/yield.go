@@ -39,7 +39,7 @@ func (c *Controller) yields(key string, object *replicaset.Object, known *memory
 func (c *Controller) beginsLarge(key string, object *replicaset.Object, known *memory.Owner) bool {
 	template := &object.Spec.ManifestWorkTemplate
 	if object.Generation == object.Status.ObservedGeneration || object.Spec.Paused || !object.DeletionTimestamp.IsZero() ||
-		templateSize(template) < largeTemplate || c.History().Unavailable {
+		templateSize(template) < largeTemplate || c.HistoryNote() != "" {
 		return false
 	}
 	digest, err := known.Template(object.ManifestWorkReplicaSet)

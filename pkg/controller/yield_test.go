@@ -38,7 +38,7 @@ func TestLargeTemplateWaitsForAborts(t *testing.T) {
 		edit  func(*workv1alpha1.ManifestWorkReplicaSet)
 		known bool
 		// history and aborting override the defaults: a readable history, and an abort of another object.
-		history  History
+		history  string
 		aborting string
 		waits    bool
 	}{
@@ -48,7 +48,7 @@ func TestLargeTemplateWaitsForAborts(t *testing.T) {
 		"paused":                              {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Spec.Paused = true }},
 		"its rollout is in progress":          {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Status.ObservedGeneration = o.Generation }},
 		"a revision with the template exists": {known: true},
-		"there is no history":                 {history: History{Unavailable: true}},
+		"there is no history":                 {history: "no permission"},
 		"only the object itself writes":       {aborting: key},
 		"it is being deleted": {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) {
 			o.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
@@ -60,7 +60,7 @@ func TestLargeTemplateWaitsForAborts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			clk := clocktesting.NewFakeClock(time.Unix(1000, 0))
 			stores := NewStores()
-			c := NewWithStores(Config{Clock: clk, History: func() History { return test.history }}, stores)
+			c := NewWithStores(Config{Clock: clk, HistoryNote: func() string { return test.history }}, stores)
 			abort := queue.Turn{Lane: queue.Aborts, Key: cmp.Or(test.aborting, "other/web")}
 			object := &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "web", UID: "u", Generation: 2},

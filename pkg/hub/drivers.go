@@ -72,19 +72,25 @@ func newKubeWorks(ctx context.Context, o *Options, config *rest.Config, connecti
 		}
 		config = other
 	}
-	client, err := newWorkClientset(config)
+	w, err := newKubeClients(config)
 	if err != nil {
 		return nil, err
 	}
-	labelled := !o.OwnerKeyHash && allLabelled(ctx, client)
-	informer, err := newWorkInformer(client, workfactory.WithTweakListOptions(func(o *metav1.ListOptions) {
-		if labelled && !features.HubMutableFeatureGate.Enabled(ocmfeature.CleanUpCompletedManifestWork) {
+	w.labelled = !o.OwnerKeyHash && allLabelled(ctx, w.client)
+	w.informer, err = newWorkInformer(w.client, workfactory.WithTweakListOptions(func(o *metav1.ListOptions) {
+		if w.labelled && !features.HubMutableFeatureGate.Enabled(ocmfeature.CleanUpCompletedManifestWork) {
 			// A hub has more works than ours, because add-ons have works on each cluster. Only the garbage collection
 			// needs all works. No selector can find works that have either of the two owner labels.
 			o.LabelSelector = workv1alpha1.LabelReplicaSet
 		}
 		replicaset.FreshList(o)
 	}))
+	return w, err
+}
+
+// newKubeClients returns the clients of ManifestWorks that go through an API server, without an informer.
+func newKubeClients(config *rest.Config) (*works, error) {
+	client, err := newWorkClientset(config)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +98,7 @@ func newKubeWorks(ctx context.Context, o *Options, config *rest.Config, connecti
 	if err != nil {
 		return nil, fmt.Errorf("creating the client that patches ManifestWorks: %w", err)
 	}
-	return &works{client: client, metadata: patches, informer: informer, labelled: labelled}, nil
+	return &works{client: client, metadata: patches}, nil
 }
 
 // allLabelled reports whether each work with LabelOwnerHash also has LabelReplicaSet. Only another hub writes works

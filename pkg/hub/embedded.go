@@ -9,7 +9,6 @@ import (
 	"github.com/openshift/library-go/pkg/controller/controllercmd"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	clusterinformers "open-cluster-management.io/api/client/cluster/informers/externalversions"
@@ -105,15 +104,12 @@ func (e *Embedded) NewReplicaSetController(
 	if e.config == nil {
 		return nil, errNotHeard
 	}
-	client, err := newWorkClientset(e.works)
+	works, err := newKubeClients(e.works)
 	if err != nil {
 		return nil, err
 	}
-	patches, err := metadata.NewForConfig(e.works)
-	if err != nil {
-		return nil, fmt.Errorf("creating the client that patches ManifestWorks: %w", err)
-	}
-	h := newHub(e.manager, e.connection, &works{client: client, metadata: patches, informer: shared}, e.namespace)
+	works.informer = shared
+	h := newHub(e.manager, e.connection, works, e.namespace)
 	if err := h.addReplicaSets(ctx, e.config, clusters.Cluster().V1beta1()); err != nil {
 		return nil, err
 	}

@@ -158,7 +158,6 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 	h.connection.Optional(availability.Resource)
 	revisions := newRevisionInformer(kubeClient)
 	h.connection.Optional(revisionsResource)
-	history := func() controller.History { return h.history(revisions.Informer()) }
 	other := &otherHub{client: kubeClient, namespace: h.namespace}
 	replicaSetController, err := controller.New(controller.Config{
 		Dynamic:            dynamicClient,
@@ -171,9 +170,9 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 		PlacementInformer:  clusters.Placements(),
 		DecisionInformer:   clusters.PlacementDecisions(),
 		ClusterInformer:    managedClusters,
+		HistoryNote:        func() string { return h.historyNote(revisions.Informer()) },
 		ClustersNote:       func() string { return h.clustersNote(managedClusters) },
 		HubNote:            other.text,
-		History:            history,
 		Connection:         h.connection,
 		Broker:             h.works.broker(),
 		Recorder:           recorder,
@@ -249,13 +248,13 @@ var (
 	revisionsResource = appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 )
 
-// history returns whether the hub may read ControllerRevisions.
-func (h *hub) history(revisions cache.SharedIndexInformer) controller.History {
+// historyNote returns why the hub can't read ControllerRevisions, with the remedy; empty if it can.
+func (h *hub) historyNote(revisions cache.SharedIndexInformer) string {
 	if !h.connection.Refused(revisionsResource) && (!h.withoutHistory || revisions.HasSynced()) {
-		return controller.History{}
+		return ""
 	}
-	return controller.History{Unavailable: true, Note: "there is no revision history, so no rollout can be aborted: " +
-		"the API server does not let this hub read ControllerRevisions. Apply this release's ClusterRole and binding (deploy/base)"}
+	return "there is no revision history, so no rollout can be aborted: " +
+		"the API server does not let this hub read ControllerRevisions. Apply this release's ClusterRole and binding (deploy/base)"
 }
 
 // clustersNote returns why the hub can't read ManagedClusters, with the remedy; empty if it can.

@@ -27,9 +27,6 @@ func (l *Ledger) Approve(approval *revision.Approval) {
 // Withdraw removes the approval of a group.
 func (l *Ledger) Withdraw(group string) {
 	l.Approvals = slices.DeleteFunc(slices.Clone(l.Approvals), func(a revision.Approval) bool { return a.Group == group })
-	if len(l.Approvals) == 0 {
-		l.Approvals = nil
-	}
 }
 
 // approvals returns the approvals as the status lists them; nil if there are none.

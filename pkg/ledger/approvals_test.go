@@ -21,7 +21,7 @@ func TestApprove(t *testing.T) {
 	require.False(t, l.Approved("0"))
 	require.True(t, before.Approved("0"), "a clone shares nothing")
 	l.Withdraw("canary")
-	require.Nil(t, l.Approvals)
+	require.Empty(t, l.Approvals)
 
 	for name, over := range map[string]func(*Ledger){
 		"a new rollout": func(l *Ledger) { l.Begin(named("c"), New, at(9), false) },

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,10 +105,6 @@ func Decode(text string, owner types.UID) (*Ledger, error) {
 		return nil, err
 	}
 	return l, nil
-}
-
-func compareTroubles(a, b *Trouble) int {
-	return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.State, b.State))
 }
 
 // Short returns the ledger without messages and without the users who approved groups, for a place with a lower size limit.

@@ -9,6 +9,7 @@
 package ledger
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -243,9 +244,6 @@ func (l *Ledger) MakeCurrent(current Named, onlyOn string) {
 		former = former[at+1:]
 	}
 	l.Former = slices.Clone(former[:min(len(former), maxFormer)])
-	if len(l.Former) == 0 {
-		l.Former = nil
-	}
 	l.Current, l.OnlyOn, l.Surpassed = current, onlyOn, ""
 }
 
@@ -257,11 +255,10 @@ func (l *Ledger) ForgetCurrent() {
 
 // SetTroubles replaces the troubles.
 func (l *Ledger) SetTroubles(troubles []Trouble) {
-	slices.SortFunc(troubles, func(a, b Trouble) int { return compareTroubles(&a, &b) })
+	slices.SortFunc(troubles, func(a, b Trouble) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.State, b.State))
+	})
 	l.Troubles = troubles
-	if len(troubles) == 0 {
-		l.Troubles = nil
-	}
 }
 
 // Preserves reports whether the workloads of a terminating object stay, given spec.preserveResourcesOnDeletion. Only the value false

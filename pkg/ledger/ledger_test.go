@@ -171,8 +171,6 @@ func TestTroubles(t *testing.T) {
 	short := l.Short()
 	require.Empty(t, short.Troubles[0].Message)
 	require.Equal(t, "m", l.Troubles[0].Message)
-	l.SetTroubles([]Trouble{})
-	require.Nil(t, l.Troubles)
 }
 
 // A clone shares nothing that a transition modifies.

@@ -110,7 +110,7 @@ func Quoted(message string) string {
 func FromStatus(status *objectStatus) Ledger {
 	l := Ledger{
 		Update: Named{Hash: status.UpdateRevision}, Current: Named{Hash: status.CurrentRevision}, Collisions: ptr.Deref(status.CollisionCount, 0),
-		Approvals: approvedIn(status),
+		Approvals: approvedIn(status), Counted: map[string]int{}, Halted: map[string]time.Time{},
 	}
 	underWay := status.State == workv1alpha1.StateRollingOut || status.State.IsStalled()
 	if l.Update == l.Current && !underWay {
@@ -132,15 +132,9 @@ func FromStatus(status *objectStatus) Ledger {
 	for i := range status.PlacementsSummary {
 		placement := &status.PlacementsSummary[i]
 		if placement.Counted > 0 {
-			if l.Counted == nil {
-				l.Counted = map[string]int{}
-			}
 			l.Counted[placement.Name] = max(l.Counted[placement.Name], int(placement.Counted))
 		}
 		if _, known := l.Halted[placement.Name]; !known && placement.HaltedTime != nil {
-			if l.Halted == nil {
-				l.Halted = map[string]time.Time{}
-			}
 			l.Halted[placement.Name] = placement.HaltedTime.Time
 		}
 	}

@@ -47,7 +47,7 @@ func (c *chain) endAbort() bool {
 		Reason: workv1alpha1.EventAbortEnded, Action: "Observe",
 		Note: fmt.Sprintf("another hub rolled out revision %s, and every cluster succeeded with it: its abort has ended", update.Object.Name),
 	})
-	return c.end(Decided, "another hub rolled out the template whose rollout was aborted")
+	return c.end(Decided)
 }
 
 // recordPast records the specs of the works as revisions, and which of them was stable.
@@ -66,10 +66,10 @@ func (c *chain) recordPast(in *adoption.Input, past *adoption.History) bool {
 	switch found := c.History.ByDigest(stable); {
 	case stable != "" && found != nil: // If it is not found, another object has its name.
 		c.Ledger.MakeCurrent(ledger.Named{Hash: found.Hash, Digest: found.Digest}, past.Specs[0].OnlyOn())
-		return c.end(Decided, "the ManifestWorks show the previous stable revision")
+		return c.end(Decided)
 	case past.Surpassed:
 		c.Ledger.ForgetCurrent()
-		return c.end(Decided, "another hub rolled out a template that is newer than the stable revision")
+		return c.end(Decided)
 	}
 	return true
 }
@@ -85,7 +85,7 @@ func (c *chain) afterAdoption(done batch) bool {
 		// While the template has no revision, the next pass knows that the adoption is not complete.
 		return c.unrecorded(done.failed)
 	}
-	return c.end(Written, "the templates that another hub rolled out are recorded")
+	return c.end(Written)
 }
 
 // readSpecs fills in the content of each spec from the first work that has it.
@@ -143,15 +143,14 @@ func (c *chain) record(specs []adoption.Spec) (all batch) {
 func (c *chain) recordSpec(spec *adoption.Spec, number int64) batch {
 	hash := revision.ComputeHash(spec.Template, c.collisions())
 	wanted, err := revision.New(c.Object, spec.Template, hash, number)
-	if err != nil {
-		return batch{failed: &Answer{Key: "record", Result: Failed, Err: err}}
+	if err == nil {
+		err = revision.Amend(wanted, func(r *revision.Record) { r.Recorded = c.Now })
 	}
-	err = revision.Amend(wanted, func(r *revision.Record) { r.Recorded = c.Now })
 	if err != nil {
 		return batch{failed: &Answer{Key: "record", Result: Failed, Err: err}}
 	}
 	answer := c.ask(Request{
-		Action: Record, Key: "record " + wanted.Name, Verb: "creating", Revision: wanted, Why: "another hub rolled out revision " + wanted.Name,
+		Action: Record, Key: "record " + wanted.Name, Revision: wanted,
 		Event: &Event{Reason: workv1alpha1.EventRevisionRecorded, Action: "Record", Note: "another hub rolled out this template: recorded as revision " + wanted.Name},
 	})
 	switch {
@@ -167,9 +166,7 @@ func (c *chain) recordSpec(spec *adoption.Spec, number int64) batch {
 
 func (c *chain) specOf(w *work.Work) *Answer {
 	name := w.Cluster() + "/" + w.Object.Name
-	return c.ask(Request{
-		Action: ReadSpec, Key: "spec " + name, Work: w.Object, Digest: w.Digest, Why: "ManifestWork " + name + " may hold what another hub rolled out",
-	})
+	return c.ask(Request{Action: ReadSpec, Key: "spec " + name, Work: w.Object, Digest: w.Digest})
 }
 
 // batch is the outcome of several requests. over is true if another request must come first, or if the pass has ended.

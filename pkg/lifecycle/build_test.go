@@ -155,7 +155,7 @@ func selects(v *lifecycle.Observation, clusters ...string) *lifecycle.Observatio
 func answer(t *testing.T, v *lifecycle.Observation, is lifecycle.Answer) lifecycle.Decision {
 	t.Helper()
 	asked := lifecycle.Decide(v)
-	require.NotNil(t, asked.Request, "no answer is awaited: %s", asked.Why)
+	require.NotNil(t, asked.Request, "no answer is awaited: %s", asked.End)
 	is.Key = asked.Request.Key
 	if is.Result == "" {
 		is.Result = lifecycle.Done
@@ -167,9 +167,8 @@ func answer(t *testing.T, v *lifecycle.Observation, is lifecycle.Answer) lifecyc
 // step requires that a decision has a request.
 func step(t *testing.T, d lifecycle.Decision, action lifecycle.Action) lifecycle.Request {
 	t.Helper()
-	require.NotNil(t, d.Request, "%s: %s", d.End, d.Why)
-	require.Equal(t, action, d.Request.Action, d.Request.Why)
-	require.NotEmpty(t, d.Request.Why)
+	require.NotNil(t, d.Request, d.End)
+	require.Equal(t, action, d.Request.Action, d.Request.Key)
 	return *d.Request
 }
 
@@ -177,7 +176,7 @@ func step(t *testing.T, d lifecycle.Decision, action lifecycle.Action) lifecycle
 func proceeds(t *testing.T, d lifecycle.Decision) lifecycle.Decision {
 	t.Helper()
 	require.Nil(t, d.Request)
-	require.Empty(t, d.End, d.Why)
+	require.Empty(t, d.End)
 	require.NotNil(t, d.Plan)
 	return d
 }
@@ -186,8 +185,7 @@ func proceeds(t *testing.T, d lifecycle.Decision) lifecycle.Decision {
 func held(t *testing.T, d lifecycle.Decision, reason lifecycle.Reason) lifecycle.Decision {
 	t.Helper()
 	require.Nil(t, d.Request)
-	require.Equal(t, reason, d.End, d.Why)
-	require.NotEmpty(t, d.Why)
+	require.Equal(t, reason, d.End)
 	return d
 }
 

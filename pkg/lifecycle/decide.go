@@ -84,15 +84,15 @@ func (c *chain) ask(request Request) *Answer {
 }
 
 // end ends the pass.
-func (c *chain) end(reason Reason, why string) bool {
-	c.End, c.Why = reason, why
+func (c *chain) end(reason Reason) bool {
+	c.End = reason
 	return false
 }
 
 // fail ends the pass after a failed request, which will be retried.
 func (c *chain) fail(answer *Answer) bool {
 	c.Failed = answer
-	return c.end(Refused, answer.Key)
+	return c.end(Refused)
 }
 
 // write ends the pass with a write. If the write fails, otherwise decides how the pass continues.
@@ -103,13 +103,13 @@ func (c *chain) write(request Request, otherwise func(failed *Answer) bool) bool
 	case answer.Result != Done:
 		return otherwise(answer)
 	}
-	return c.end(Written, request.Why)
+	return c.end(Written)
 }
 
 // invalid ends the pass, and reports a problem with the spec.
 func (c *chain) invalid(problem Problem) bool {
 	c.Problem = problem
-	return c.end(InvalidSpec, "the spec can't be rolled out")
+	return c.end(InvalidSpec)
 }
 
 // unrecorded continues although the revision of the template could not be written. A new hash would start another rollout.
@@ -167,7 +167,7 @@ func (c *chain) longOwnerLabel() bool {
 	if c.canLabel() {
 		return true
 	}
-	return c.end(InvalidOwnerLabel, "no ManifestWork can have the owner label")
+	return c.end(InvalidOwnerLabel)
 }
 
 // canLabel reports whether the owner's works can have a label by which they are found.
@@ -191,6 +191,6 @@ func (c *chain) unreadableSpec() bool {
 }
 
 // patch returns a request that changes a revision if it has not changed since this process saw it.
-func patch(action Action, key string, object *appsv1.ControllerRevision, change Patch, why string) Request {
-	return Request{Action: action, Key: key + " " + object.Name, Verb: "patching", Revision: object, Patch: change, Why: why}
+func patch(action Action, key string, object *appsv1.ControllerRevision, change Patch) Request {
+	return Request{Action: action, Key: key + " " + object.Name, Revision: object, Patch: change}
 }

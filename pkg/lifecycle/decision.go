@@ -15,9 +15,8 @@ import (
 type Decision struct {
 	// Request is the read or write whose answer the decision needs; nil for none.
 	Request *Request
-	// End is why the pass ends before a rollout is planned; empty if it does not. Why is the reason for logs and tests.
+	// End is why the pass ends before a rollout is planned; empty if it does not.
 	End Reason
-	Why string
 	// Failed is the failed request that ends the pass, and Problem is the problem with an invalid spec for the conditions.
 	Failed  *Answer
 	Problem Problem
@@ -89,12 +88,8 @@ const (
 // Request is a read or write whose answer a decision needs.
 type Request struct {
 	Action Action
-	// Why is the reason, for logs and tests.
-	Why string
 	// Key identifies the request within a pass. Its answer has the same key.
 	Key string
-	// Verb describes the request in the error if it fails.
-	Verb string
 
 	// Revision is the ControllerRevision to create, or to patch if it has not changed since this process saw it.
 	Revision *appsv1.ControllerRevision

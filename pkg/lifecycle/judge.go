@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -31,7 +30,7 @@ func (c *chain) judge() {
 	}
 }
 
-// examine requests the reports of the clusters that have newly failed. It omits clusters whose write the API server rejects, because
+// examine requests the reports of the clusters that have newly failed, because a success may have been missed. It omits clusters whose write the API server rejects, because
 // nothing was applied on them.
 func (c *chain) examine() bool {
 	var failed []*workv1.ManifestWork
@@ -45,9 +44,7 @@ func (c *chain) examine() bool {
 	if len(failed) == 0 {
 		return true
 	}
-	answer := c.ask(Request{
-		Action: ReadWorks, Key: "reports of failed clusters", Works: failed, Abort: c.Plan.Abort != nil, Why: "a success may have been missed",
-	})
+	answer := c.ask(Request{Action: ReadWorks, Key: "reports of failed clusters", Works: failed, Abort: c.Plan.Abort != nil})
 	if answer == nil {
 		return false
 	}
@@ -90,26 +87,17 @@ func (c *chain) enter() {
 
 // records returns the facts about the rollout in a ledger, without the failures and halts that the annotation retries.
 func (v *Observation) records(l *ledger.Ledger) rollout.Records {
+	facts := map[ledger.State]map[string]rollout.Failure{ledger.Failed: {}, ledger.Rejected: {}, ledger.Degraded: {}, ledger.Unrestored: {}}
 	found := rollout.Records{
-		Failures: map[string]rollout.Failure{}, Rejections: map[string]rollout.Failure{}, Degraded: map[string]rollout.Failure{},
-		Unrestored: map[string]rollout.Failure{},
-		Halted:     map[string]time.Time{}, Counted: l.Counted, Uncounted: l.Lost, Baking: l.Baking,
+		Failures: facts[ledger.Failed], Rejections: facts[ledger.Rejected], Degraded: facts[ledger.Degraded], Unrestored: facts[ledger.Unrestored],
+		Halted: map[string]time.Time{}, Counted: l.Counted, Uncounted: l.Lost, Baking: l.Baking,
 	}
 	at := v.retryByAnnotation(l)
 	over := func(since time.Time) bool { return !at.IsZero() && !v.Now.Before(at) && since.Before(at) }
 	for i := range l.Troubles {
 		t := &l.Troubles[i]
-		failure := rollout.Failure{Placement: t.Placement, Since: t.Since, Reason: t.Reason, Message: t.Message}
-		switch {
-		case over(t.Since):
-		case t.State == ledger.Failed:
-			found.Failures[t.Cluster] = failure
-		case t.State == ledger.Rejected:
-			found.Rejections[t.Cluster] = failure
-		case t.State == ledger.Unrestored:
-			found.Unrestored[t.Cluster] = failure
-		case t.State == ledger.Degraded:
-			found.Degraded[t.Cluster] = failure
+		if of := facts[t.State]; of != nil && !over(t.Since) {
+			of[t.Cluster] = rollout.Failure{Placement: t.Placement, Since: t.Since, Reason: t.Reason, Message: t.Message}
 		}
 	}
 	for placement, since := range l.Halted {
@@ -132,27 +120,14 @@ func retried(l *ledger.Ledger) map[string]time.Time {
 func (v *Observation) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 	troubles := slices.Concat(troublesOf(ledger.Failed, records.Failures), troublesOf(ledger.Rejected, records.Rejections),
 		troublesOf(ledger.Degraded, records.Degraded))
-	again := l.TroublesIn(ledger.TriedAgain)
-	for _, cluster := range slices.Sorted(maps.Keys(again)) {
-		t := again[cluster]
+	for cluster, t := range l.TroublesIn(ledger.TriedAgain) {
 		if _, failed := records.Failures[cluster]; !failed && !v.writtenSince(cluster, t.Since) {
-			if t.Since.After(v.Now) {
-				t.Since = v.Now // The clock was set back.
-			}
+			t.Since = work.Earlier(t.Since, v.Now) // The clock may have been set back.
 			troubles = append(troubles, t)
 		}
 	}
 	l.SetTroubles(troubles)
-	l.Halted, l.Counted, l.Baking = nil, nil, nil
-	if len(records.Halted) > 0 {
-		l.Halted = records.Halted
-	}
-	if len(records.Baking) > 0 {
-		l.Baking = records.Baking
-	}
-	if len(records.Counted) > 0 {
-		l.Counted = records.Counted
-	}
+	l.Halted, l.Counted, l.Baking = records.Halted, records.Counted, records.Baking
 }
 
 // troublesOf returns facts about clusters as troubles, in any order.

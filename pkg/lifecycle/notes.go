@@ -97,9 +97,17 @@ func (v *Observation) SnapshotOf(l *ledger.Ledger, update *work.Revision, aborte
 			s.WrittenBack = notes.WrittenBack.Clusters
 		}
 	}
-	target := Target(s, desired)
-	s.Rejected, s.Unanswered = notes.Refusals(target, aborted, v.Now), notes.unanswered(target, v.Now)
+	s.Rejected, s.Unanswered = notes.Refusals(Target(s, desired), aborted, v.Now)
 	return s
+}
+
+// handover returns how clusters pass from one revision to another. Without a history, the hub does not know what a cluster had before.
+// Until the history can be read again, it does not touch works that keep dropped objects.
+func (v *Observation) handover() *rollout.Handover {
+	if v.NoHistory && v.Notes.Handover != nil {
+		return &rollout.Handover{Problem: "without a revision history, the hub does not know what a cluster had before", Unknown: v.Notes.Handover.Unknown}
+	}
+	return v.Notes.Handover
 }
 
 // began returns the time at which the rollout last began, or when this process first saw its beginning if that is earlier: the clock may
@@ -143,44 +151,23 @@ func (v *Observation) withBeginning(l *ledger.Ledger, rev *work.Revision) *work.
 // failing does not delay other clusters.
 const unansweredFor = 30 * time.Second
 
-// unanswered returns the clusters whose writes for a target failed recently without a rejection: these writes may have succeeded (P4).
-func (n *Notes) unanswered(target string, now time.Time) map[string]bool {
-	var found map[string]bool
+// Refusals returns the clusters whose work the API server rejects for a target, and those whose writes for it failed recently without a
+// rejection: these writes may have succeeded (P4). During an abort, a cluster whose writes have failed in another way for at least StuckAfter
+// counts as rejected.
+func (n *Notes) Refusals(target string, aborted bool, now time.Time) (rejected map[string]rollout.Rejection, unanswered map[string]bool) {
+	rejected, unanswered = map[string]rollout.Rejection{}, map[string]bool{}
 	for i := range n.Failures {
-		f := &n.Failures[i]
-		if f.Cluster == "" || f.Target != target || !f.RefusedSince.IsZero() || !now.Before(f.Since.Add(unansweredFor)) {
-			continue
+		switch f := &n.Failures[i]; {
+		case f.Target != target:
+		case !f.RefusedSince.IsZero():
+			rejected[f.Cluster] = rollout.Rejection{Since: f.RefusedSince, TriedAt: f.TriedAt, Message: f.Message}
+		case now.Before(f.Since.Add(unansweredFor)):
+			unanswered[f.Cluster] = true
+		case aborted && f.stuck(n.Gap, now):
+			rejected[f.Cluster] = rollout.Rejection{Since: f.Since, TriedAt: f.TriedAt, Message: f.Message, Unanswered: true}
 		}
-		if found == nil {
-			found = map[string]bool{}
-		}
-		found[f.Cluster] = true
 	}
-	return found
-}
-
-// Refusals returns the clusters whose work the API server rejects for a target. During an abort, it includes clusters whose writes have
-// failed in another way for at least StuckAfter.
-func (n *Notes) Refusals(target string, aborted bool, now time.Time) map[string]rollout.Rejection {
-	var found map[string]rollout.Rejection
-	for i := range n.Failures {
-		f := &n.Failures[i]
-		if f.Cluster == "" || f.Target != target {
-			continue
-		}
-		refusal := rollout.Rejection{Since: f.RefusedSince, TriedAt: f.TriedAt, Message: f.Message}
-		if f.RefusedSince.IsZero() {
-			refusal.Since, refusal.Unanswered = f.Since, true
-			if !aborted || !f.stuck(n.Gap, now) {
-				continue
-			}
-		}
-		if found == nil {
-			found = map[string]rollout.Rejection{}
-		}
-		found[f.Cluster] = refusal
-	}
-	return found
+	return rejected, unanswered
 }
 
 // stuck reports whether a write has failed for StuckAfter and the agents have had time to report again since the last gap.

@@ -50,7 +50,7 @@ func (c *chain) create(hashes []string) bool {
 		return c.unrecorded(&Answer{Key: "create", Result: Failed, Err: err})
 	}
 	create := Request{
-		Action: Create, Key: "create " + wanted.Name, Verb: "creating", Revision: wanted, Why: "the template has no revision",
+		Action: Create, Key: "create " + wanted.Name, Revision: wanted,
 		Event: &Event{Reason: workv1alpha1.EventRevisionCreated, Action: "Create", Note: fmt.Sprintf("created revision %s", wanted.Name)},
 	}
 	return c.write(create, func(failed *Answer) bool {
@@ -110,9 +110,7 @@ func (c *chain) causeChanged(cause string) bool {
 // have lost its labels, or another object. In the latter case, the revision gets the first of the other hashes or, if there is none, the
 // next hash.
 func (c *chain) nameTaken(wanted *appsv1.ControllerRevision, others []string) bool {
-	found := c.ask(Request{
-		Action: ReadLive, Key: "read " + wanted.Name, Verb: "reading", Name: wanted.Name, Why: "something has the name of the template's revision",
-	})
+	found := c.ask(Request{Action: ReadLive, Key: "read " + wanted.Name, Name: wanted.Name})
 	switch {
 	case found == nil:
 		return false
@@ -129,18 +127,17 @@ func (c *chain) nameTaken(wanted *appsv1.ControllerRevision, others []string) bo
 	}
 	for key, value := range wanted.Labels {
 		if live.Labels[key] != value {
-			return c.write(patch(Relabel, "relabel", live, Patch{Labels: wanted.Labels}, "the template's revision lost its labels"), c.unrecorded)
+			return c.write(patch(Relabel, "relabel", live, Patch{Labels: wanted.Labels}), c.unrecorded)
 		}
 	}
 	// It is our revision from before a restart: the cache will show it.
-	await := Request{Action: Await, Key: "await " + live.Name, Revision: live, Why: "the cache does not show the template's revision yet"}
-	return c.write(await, c.unrecorded)
+	return c.write(Request{Action: Await, Key: "await " + live.Name, Revision: live}, c.unrecorded)
 }
 
 // bumpCollision increments the collision count, because the hash is taken. The next pass tries the next hash.
 func (c *chain) bumpCollision() bool {
 	c.Ledger.Collisions = max(c.Ledger.Collisions, 0)%math.MaxInt32 + 1 // Only a count that no hub wrote is reset.
-	return c.end(Decided, "the name of the template's revision is taken")
+	return c.end(Decided)
 }
 
 // taken returns the reason why the template's revision can't have the first name derived from its hash.
@@ -162,7 +159,7 @@ func (c *chain) undo() bool {
 		return false
 	}
 	record := found.Changed(func(r *revision.Record) { r.CauseSeen = nil })
-	request := patch(Renumber, "renumber", found.Object, Patch{Record: record}, "the template returned")
+	request := patch(Renumber, "renumber", found.Object, Patch{Record: record})
 	request.Patch.Number = c.History.NextNumber()
 	// It keeps its own change cause, unless a user set one for the undo.
 	if cause := revision.ChangeCauseOf(c.Object); cause != "" && c.causeChanged(cause) {

@@ -22,7 +22,7 @@ func (c *chain) unlabelled() bool {
 		case found.failed != nil:
 			c.Problems = append(c.Problems, Problem{Failed: found.failed})
 		case found.wrote:
-			return c.end(Written, "the labels of a revision were restored")
+			return c.end(Written)
 		}
 	}
 	return true
@@ -32,9 +32,7 @@ func (c *chain) unlabelled() bool {
 // content is intact: the data of a ControllerRevision never changes.
 func (c *chain) reclaim(hash string) batch {
 	name := revision.Name(c.Object.Name, hash)
-	found := c.ask(Request{
-		Action: ReadLive, Key: "look for " + name, Verb: "looking for", Name: name, Why: "revision " + name + " may have lost its labels",
-	})
+	found := c.ask(Request{Action: ReadLive, Key: "look for " + name, Name: name})
 	switch {
 	case found == nil:
 		return batch{over: true}
@@ -49,7 +47,7 @@ func (c *chain) reclaim(hash string) batch {
 		workv1alpha1.LabelControllerHash: hash,
 		workv1alpha1.LabelReplicaSet:     workv1alpha1.RevisionLabelValue(c.Object.Namespace, c.Object.Name),
 	}
-	answer := c.ask(patch(Relabel, "relabel", found.Object, Patch{Labels: labels}, "revision "+name+" lost its labels"))
+	answer := c.ask(patch(Relabel, "relabel", found.Object, Patch{Labels: labels}))
 	switch {
 	case answer == nil:
 		return batch{over: true}
@@ -68,7 +66,7 @@ func (v *Observation) LiveHashes(l *ledger.Ledger) sets.Set[string] {
 		if hash := v.Notes.Works[i].Hash(); i == 0 || hash != v.Notes.Works[i-1].Hash() { // Most works have the same hash as the previous work.
 			live.Insert(hash)
 		}
-		if v.keepsDropped() {
+		if v.Object.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable {
 			live.Insert(v.Notes.Works[i].KeptRevision()) // A restarted hub needs it to recognize the content of the work.
 		}
 	}

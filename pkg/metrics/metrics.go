@@ -228,20 +228,19 @@ func (m *Metrics) ClockAhead(by time.Duration) { m.clock.Set(by.Seconds()) }
 // RolloutStarted counts a rollout that began.
 func (m *Metrics) RolloutStarted(reason StartReason) { m.started.WithLabelValues(string(reason)).Inc() }
 
-// RolloutCompleted counts a completed rollout.
-func (m *Metrics) RolloutCompleted() { m.completed.Inc() }
-
-// RolloutAborted counts a decided abort.
-func (m *Metrics) RolloutAborted() { m.aborted.Inc() }
-
 // RolloutDegraded counts a rollout that stalled.
 func (m *Metrics) RolloutDegraded() { m.degraded.Inc() }
 
 // Restored records the time from the decision to abort until every cluster confirmed the restored revision.
 func (m *Metrics) Restored(took time.Duration) { m.restored.Observe(max(took, 0).Seconds()) }
 
-// RolloutTook records the time until a rollout was complete or aborted.
-func (m *Metrics) RolloutTook(result RolloutResult, took time.Duration) {
+// RolloutEnded counts a rollout that was completed, or whose abort was decided, and records the time until then.
+func (m *Metrics) RolloutEnded(result RolloutResult, took time.Duration) {
+	if result == RolloutAborted {
+		m.aborted.Inc()
+	} else {
+		m.completed.Inc()
+	}
 	m.took.WithLabelValues(string(result)).Observe(max(took, 0).Seconds())
 }
 

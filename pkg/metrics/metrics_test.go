@@ -64,14 +64,13 @@ mwrs_reconciles_total{result="success"} 0
 func TestWhatHappensIsCounted(t *testing.T) {
 	m, registry := registered(t)
 	m.RolloutStarted(metrics.Found)
-	m.RolloutCompleted()
-	m.RolloutAborted()
 	m.RolloutDegraded()
 	m.Running(true)
 	m.Restored(90 * time.Second)
 	m.Restored(-time.Second) // The hub's clock was set back.
-	m.RolloutTook(metrics.RolloutAborted, time.Hour)
-	m.RolloutTook(metrics.RolloutAborted, -time.Hour)
+	m.RolloutEnded(metrics.RolloutComplete, 0)
+	m.RolloutEnded(metrics.RolloutAborted, time.Hour)
+	m.RolloutEnded(metrics.RolloutAborted, -time.Hour)
 	m.WorkWrite(metrics.Patch, metrics.Refused)
 	m.Reconciled(metrics.Erred)
 	m.Connected(false)
@@ -98,7 +97,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]float64{
-		"mwrs_rollouts_started_total Found": 1, "mwrs_rollouts_completed_total": 1, "mwrs_rollouts_aborted_total": 1,
+		"mwrs_rollouts_started_total Found": 1, "mwrs_rollouts_completed_total": 1, "mwrs_rollouts_aborted_total": 2,
 		"mwrs_rollouts_degraded_total": 1, "mwrs_work_writes_total refused patch": 1, "mwrs_reconciles_total error": 1,
 		"mwrs_broker_reconnects_total": 1, "mwrs_broker_events_sent_total update_request": 1, "mwrs_broker_events_received_total report": 1,
 		"mwrs_broker_events_refused_total quota": 1, "mwrs_broker_events_resent_total": 1,

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,14 +109,14 @@ func failing(plan *rollout.Plan) string {
 		var names []string
 		for i := range plan.Failing {
 			if f := &plan.Failing[i]; f.Phase == kind.phase && f.Rejected == "" {
-				names = append(names, plan.Failing[i].Cluster)
+				names = append(names, f.Cluster)
 			}
 		}
 		if len(names) > 0 {
 			parts = append(parts, rollout.Names(names)+" "+kind.words)
 		}
 	}
-	return strings.Join(slices.Concat(parts, rejected(plan), bare(plan), unheard(plan)), "; ")
+	return join(append(parts, rejected(plan), bare(plan), unheard(plan))...)
 }
 
 func unreached(in *Input) string {
@@ -131,45 +132,43 @@ func Unreached(clusters []string) string {
 		"restart the work agent there, and check that no other client of the broker has its client ID"
 }
 
-// bare names the clusters that have no work while the rollout starts nothing.
-func bare(plan *rollout.Plan) []string {
+// bare names the clusters that have no work while the rollout starts nothing; empty for none.
+func bare(plan *rollout.Plan) string {
 	if len(plan.Bare) == 0 {
-		return nil
+		return ""
 	}
-	return []string{rollout.Names(plan.Bare) + " without a ManifestWork: there is no stable revision to write there until the rollout continues"}
+	return rollout.Names(plan.Bare) + " without a ManifestWork: there is no stable revision to write there until the rollout continues"
 }
 
-// unheard names the clusters whose agents have not reported since this hub started, with the remedy.
-func unheard(plan *rollout.Plan) []string {
+// unheard names the clusters whose agents have not reported since this hub started, with the remedy; empty for none.
+func unheard(plan *rollout.Plan) string {
 	if len(plan.AgentUnknown) == 0 {
-		return nil
+		return ""
 	}
-	return []string{rollout.Names(plan.AgentUnknown) + " with no report since this hub started: no progressDeadline fires there before the agent reports; " +
-		"connect the agent to the broker, or remove the cluster from the Placement"}
+	return rollout.Names(plan.AgentUnknown) + " with no report since this hub started: no progressDeadline fires there before the agent reports; " +
+		"connect the agent to the broker, or remove the cluster from the Placement"
 }
 
 // rejected names the clusters whose works the API server rejects. The text is the same before and after the deadline, because a newly
 // started process does not know how long the rejection has lasted.
-func rejected(plan *rollout.Plan) []string {
+func rejected(plan *rollout.Plan) string {
 	var names []string
 	words := ""
 	for i := range plan.Failing {
 		if f := &plan.Failing[i]; f.Rejected != "" {
 			names = append(names, f.Cluster)
-			if words == "" {
-				words = f.Rejected
-			}
+			words = cmp.Or(words, f.Rejected)
 		}
 	}
 	switch len(names) {
 	case 0:
-		return nil
+		return ""
 	case 1:
-		return []string{fmt.Sprintf("the API server rejects the ManifestWork of cluster %s: %s; fix the cause: the hub retries the write %s",
-			names[0], words, RetryInterval(plan))}
+		return fmt.Sprintf("the API server rejects the ManifestWork of cluster %s: %s; fix the cause: the hub retries the write %s",
+			names[0], words, RetryInterval(plan))
 	}
-	return []string{fmt.Sprintf("the API server rejects the ManifestWorks of %s, in %s: %s; fix the cause: the hub retries each write %s",
-		rollout.Names(names), names[0], words, RetryInterval(plan))}
+	return fmt.Sprintf("the API server rejects the ManifestWorks of %s, in %s: %s; fix the cause: the hub retries each write %s",
+		rollout.Names(names), names[0], words, RetryInterval(plan))
 }
 
 // RetryInterval describes how often the hub retries the rejected writes of a plan.

@@ -1,7 +1,6 @@
 package status
 
-// maxNote is the maximum length of an event's note in bytes, without the mark of a shortened note. The API server rejects an event whose
-// note is longer than 1024 bytes.
+// maxNote is the maximum length of an event's note in bytes. The API server rejects an event whose note is longer than 1024 bytes.
 const maxNote = 1000
 
 // EventNote returns a text that the API server accepts as the note of an event.

@@ -1,8 +1,6 @@
 package status
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -13,7 +11,7 @@ import (
 // of them or for the end of a pause. A paused rollout is in progress: kstatus treats a paused Deployment in the same way. It is nil if
 // absent.
 func reconciling(in *Input) *metav1.Condition {
-	underWay := in.Stage == Aborting || (in.Stage == RollingOut && len(invalidStrategies(in)) == 0)
+	underWay := in.Stage == Aborting || (in.Stage == RollingOut && invalidStrategies(in) == "")
 	if !underWay && !in.Pending && !in.TemplatePending {
 		return nil
 	}
@@ -28,10 +26,8 @@ func stalled(in *Input) *metav1.Condition {
 		return nil
 	case in.Stage == Stalled || in.Stage == Aborted:
 		return abnormal(workv1alpha1.ConditionStalled, progressing(in))
-	case in.Stage == RollingOut && len(invalidStrategies(in)) > 0:
-		return abnormal(workv1alpha1.ConditionStalled, metav1.Condition{
-			Reason: workv1alpha1.ReasonNotAsExpected, Message: strings.Join(invalidStrategies(in), "; "),
-		})
+	case in.Stage == RollingOut && invalidStrategies(in) != "":
+		return abnormal(workv1alpha1.ConditionStalled, metav1.Condition{Reason: workv1alpha1.ReasonNotAsExpected, Message: invalidStrategies(in)})
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package status
 
 import (
 	"fmt"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -16,11 +15,11 @@ func PlacementVerified(in *Input) metav1.Condition {
 		return condition(workv1alpha1.ConditionPlacementVerified, reason, message, metav1.ConditionFalse)
 	}
 	ignored := ignoredRefs(in.Plan)
-	if missing := unknownPlacements(in); len(missing) > 0 {
-		return unverified(workv1alpha1.ReasonPlacementDecisionNotFound, strings.Join(append(ignored, missing...), "; "))
+	if missing := unknownPlacements(in); missing != "" {
+		return unverified(workv1alpha1.ReasonPlacementDecisionNotFound, join(ignored, missing))
 	}
-	if invalid := append(ignored, invalidStrategies(in)...); len(invalid) > 0 {
-		return unverified(workv1alpha1.ReasonNotAsExpected, strings.Join(invalid, "; "))
+	if invalid := join(ignored, invalidStrategies(in)); invalid != "" {
+		return unverified(workv1alpha1.ReasonNotAsExpected, invalid)
 	}
 	selected := in.Plan.Selected()
 	if selected == 0 {
@@ -31,31 +30,31 @@ func PlacementVerified(in *Input) metav1.Condition {
 		clusters(selected)+" selected", metav1.ConditionTrue)
 }
 
-// ignoredRefs returns the message about an object with too many placementRefs.
-func ignoredRefs(plan *rollout.Plan) []string {
+// ignoredRefs returns the message about an object with too many placementRefs; empty for any other object.
+func ignoredRefs(plan *rollout.Plan) string {
 	if plan.IgnoredRefs == 0 {
-		return nil
+		return ""
 	}
-	return []string{fmt.Sprintf("spec.placementRefs has %d entries, but only the first %d count: clusters that are selected only by the others "+
+	return fmt.Sprintf("spec.placementRefs has %d entries, but only the first %d count: clusters that are selected only by the others "+
 		"keep their ManifestWorks and get no new revision, no ManifestWork is deleted, and no rollout completes; "+
 		"select more clusters with each Placement, or create several ManifestWorkReplicaSets",
-		len(plan.Refs)+plan.IgnoredRefs, len(plan.Refs))}
+		len(plan.Refs)+plan.IgnoredRefs, len(plan.Refs))
 }
 
-// invalidStrategies names the fields of strategies that can't be read. Their refs start nothing.
-func invalidStrategies(in *Input) []string {
+// invalidStrategies names the fields of strategies that can't be read; empty for none. Their refs start nothing.
+func invalidStrategies(in *Input) string {
 	var invalid []string
 	for i := range in.Plan.Refs {
 		if err := in.Plan.Refs[i].Err; err != nil {
 			invalid = append(invalid, err.Error())
 		}
 	}
-	return invalid
+	return join(invalid...)
 }
 
 // unknownPlacements returns a message for each Placement that is missing, or whose decisions are missing or being written. The message also
-// describes the consequences.
-func unknownPlacements(in *Input) []string {
+// describes the consequences. It is empty for none.
+func unknownPlacements(in *Input) string {
 	var unknown []string
 	add := func(format string, values ...any) { unknown = append(unknown, fmt.Sprintf(format, values...)) }
 	for i := range in.Plan.Refs {
@@ -77,7 +76,7 @@ func unknownPlacements(in *Input) []string {
 				ref.Field, ref.Name)
 		}
 	}
-	return unknown
+	return join(unknown...)
 }
 
 func clusters(n int) string {

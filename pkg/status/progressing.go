@@ -82,8 +82,7 @@ func goingBack(in *Input) string {
 		verb = "rolled"
 	}
 	return join(fmt.Sprintf("%s back to revision %s, confirmed by %d of %s", verb,
-		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(restorable)), awaitedAway(in.Plan), stayingBehind(in), join(unheard(in.Plan)...),
-		unreached(in))
+		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(restorable)), awaitedAway(in.Plan), stayingBehind(in), unheard(in.Plan), unreached(in))
 }
 
 // stayingBehind names the clusters that are not rolled back: they completed another revision, and agents do not change a completed work.
@@ -112,9 +111,7 @@ func awaiting(plan *rollout.Plan) string {
 	if plan.IgnoredRefs > 0 {
 		parts = append(parts, fmt.Sprintf("no rollout completes while spec.placementRefs has more than %d entries", len(plan.Refs)))
 	}
-	if away := awaitedAway(plan); away != "" {
-		parts = append(parts, away)
-	}
+	parts = append(parts, awaitedAway(plan))
 	for i := range plan.Refs {
 		ref := &plan.Refs[i]
 		switch {
@@ -134,7 +131,7 @@ func awaiting(plan *rollout.Plan) string {
 			parts = append(parts, awaitingDeletion(ref))
 		}
 	}
-	return strings.Join(parts, "; ")
+	return join(parts...)
 }
 
 // awaitingDeletion names the works that must be deleted first, and how long the rollout waits for that.

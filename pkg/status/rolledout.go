@@ -26,6 +26,6 @@ func placementRolledOut(in *Input) metav1.Condition {
 			join(reached(in.Plan)+" at revision "+in.Snapshot.Update.Name, tolerated(in.Plan), unreached(in)), metav1.ConditionTrue)
 	default:
 		return not(workv1alpha1.ReasonProgressing,
-			join(progress(in.Plan), awaiting(in.Plan), join(unheard(in.Plan)...), unreached(in), templateWaits(in)))
+			join(progress(in.Plan), awaiting(in.Plan), unheard(in.Plan), unreached(in), templateWaits(in)))
 	}
 }

@@ -10,7 +10,7 @@ func state(in *Input) workv1alpha1.State {
 	switch {
 	case !in.Object.DeletionTimestamp.IsZero():
 		return workv1alpha1.StateDeleting
-	case (in.Stage == RollingOut || in.Stage == Stalled) && len(invalidStrategies(in)) > 0:
+	case (in.Stage == RollingOut || in.Stage == Stalled) && invalidStrategies(in) != "":
 		return workv1alpha1.StateInvalid
 	case in.Object.Spec.Paused:
 		return workv1alpha1.StatePaused

@@ -2,7 +2,6 @@ package status
 
 import (
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -99,15 +98,8 @@ func Set(conditions *[]metav1.Condition, condition metav1.Condition, generation 
 // maxMessage keeps a message well below the limit of the API server, which is 32 KiB.
 const maxMessage = 4096
 
-// bounded returns a text without control characters, cut to a maximum number of bytes. The mark of the cut does not count.
-func bounded(text string, bytes int) string {
-	text = plain.Text(text)
-	if len(text) <= bytes {
-		return text
-	}
-	// The API server would replace a partial character at the end, so the hub would write the status in each pass (P7).
-	return strings.ToValidUTF8(text[:bytes], "") + " …"
-}
+// bounded returns a text without control characters, cut to a maximum number of bytes.
+func bounded(text string, bytes int) string { return revision.Shortened(plain.Text(text), bytes) }
 
 func condition(conditionType, reason, message string, status metav1.ConditionStatus) metav1.Condition {
 	return metav1.Condition{Type: conditionType, Status: status, Reason: reason, Message: message}

@@ -350,7 +350,7 @@ func TestMessagesAreBounded(t *testing.T) {
 		in := with(input(status.RollingOut, p1(rt.Clusters("c1"))), problem)
 		got := build(in)
 		message := meta.FindStatusCondition(got.Conditions, applied).Message
-		if len(message) > 5000 || len(message) < 4000 || !utf8.ValidString(message) || !strings.HasSuffix(message, " …") {
+		if len(message) > 5000 || len(message) < 4000 || !utf8.ValidString(message) || !strings.HasSuffix(message, "…") {
 			t.Errorf("%d bytes, valid %v, ends with %q", len(message), utf8.ValidString(message), message[len(message)-5:])
 		}
 		stable(t, in, got)

@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
@@ -20,53 +18,43 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
-// objects reads and writes ManifestWorkReplicaSets and their revisions.
-type objects struct {
-	dynamic dynamic.Interface
-	kube    kubernetes.Interface
-}
-
 // list reads all ManifestWorkReplicaSets and their revisions live, but keeps only the fields that the plan needs, so no
 // template stays in memory. It omits objects that are being deleted.
-func (c *objects) list(ctx context.Context) ([]*plan.Object, error) {
-	found := &listed{byUID: map[types.UID]*item{}}
-	resource := c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource)
+func (r *Runner) list(ctx context.Context) ([]*plan.Object, error) {
+	var found []*plan.Object
+	resource := r.Dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource)
 	err := replicaset.Each(ctx, metav1.ListOptions{}, func(options metav1.ListOptions) (runtime.Object, error) {
 		return resource.List(ctx, options)
-	}, found.addReplicaSet)
+	}, func(object *unstructured.Unstructured) error {
+		if decoded := replicaset.Decode(object); decoded.DeletionTimestamp.IsZero() {
+			found = append(found, &plan.Object{ManifestWorkReplicaSet: leanObject(decoded)})
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("listing ManifestWorkReplicaSets: %w", err)
 	}
+	revisions := map[types.UID][]revision.Revision{}
 	ours := metav1.ListOptions{LabelSelector: workv1alpha1.LabelReplicaSet}
 	err = replicaset.Each(ctx, ours, func(options metav1.ListOptions) (runtime.Object, error) {
-		return c.kube.AppsV1().ControllerRevisions("").List(ctx, options)
-	}, found.addRevision)
-	if apierrors.IsForbidden(err) {
-		return found.objects(), nil // This hub has no history. The controller reports this.
-	}
-	if err != nil {
+		return r.Kube.AppsV1().ControllerRevisions("").List(ctx, options)
+	}, func(object *appsv1.ControllerRevision) error {
+		if owner := metav1.GetControllerOf(object); owner != nil {
+			revisions[owner.UID] = append(revisions[owner.UID], leanRevision(object))
+		}
+		return nil
+	})
+	if err != nil && !apierrors.IsForbidden(err) { // Without the permission, this hub has no history. The controller reports this.
 		return nil, fmt.Errorf("listing ControllerRevisions: %w", err)
 	}
-	return found.objects(), nil
-}
-
-// listed are the objects that have been read so far.
-type listed struct {
-	order []*item
-	byUID map[types.UID]*item
-}
-
-type item struct {
-	plan.Object
-	revisions []revision.Revision
-}
-
-// addReplicaSet keeps the metadata and the ledger of an object.
-func (l *listed) addReplicaSet(object *unstructured.Unstructured) error {
-	decoded := replicaset.Decode(object)
-	if !decoded.DeletionTimestamp.IsZero() {
-		return nil
+	for _, o := range found {
+		o.History = revision.NewHistory(o.ManifestWorkReplicaSet, revisions[o.UID])
 	}
+	return found, nil
+}
+
+// leanObject returns the metadata and the ledger of an object.
+func leanObject(decoded *replicaset.Object) *workv1alpha1.ManifestWorkReplicaSet {
 	lean := &workv1alpha1.ManifestWorkReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: decoded.Namespace, Name: decoded.Name, UID: decoded.UID, ResourceVersion: decoded.ResourceVersion,
@@ -79,45 +67,20 @@ func (l *listed) addReplicaSet(object *unstructured.Unstructured) error {
 			lean.Annotations[key] = value
 		}
 	}
-	found := &item{Object: plan.Object{ManifestWorkReplicaSet: lean}}
-	l.order, l.byUID[lean.UID] = append(l.order, found), found
-	return nil
+	return lean
 }
 
-// addRevision keeps a revision without its template.
-func (l *listed) addRevision(found *appsv1.ControllerRevision) error {
-	controller := metav1.GetControllerOf(found)
-	if controller == nil || l.byUID[controller.UID] == nil {
-		return nil
-	}
-	owner := l.byUID[controller.UID]
-	rev := revision.Revision{Hash: found.Labels[workv1alpha1.LabelControllerHash], Record: revision.RecordOf(found)}
-	rev.Object = &appsv1.ControllerRevision{
+// leanRevision returns a revision without its template. Of its annotations, it has only the copy of the ledger.
+func leanRevision(found *appsv1.ControllerRevision) revision.Revision {
+	lean := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: found.Namespace, Name: found.Name, UID: found.UID, ResourceVersion: found.ResourceVersion,
-			CreationTimestamp: found.CreationTimestamp, Annotations: copyOf(found), OwnerReferences: found.OwnerReferences,
+			CreationTimestamp: found.CreationTimestamp, OwnerReferences: found.OwnerReferences,
 		},
 		Revision: found.Revision,
 	}
-	owner.revisions = append(owner.revisions, rev)
-	return nil
-}
-
-// copyOf returns the annotation with the copy of the ledger.
-func copyOf(found *appsv1.ControllerRevision) map[string]string {
-	text, copied := found.Annotations[workv1alpha1.AnnotationLedger]
-	if !copied {
-		return nil
+	if text, copied := found.Annotations[workv1alpha1.AnnotationLedger]; copied {
+		lean.Annotations = map[string]string{workv1alpha1.AnnotationLedger: text}
 	}
-	return map[string]string{workv1alpha1.AnnotationLedger: text}
-}
-
-// objects returns the listed objects, each with its history.
-func (l *listed) objects() []*plan.Object {
-	all := make([]*plan.Object, 0, len(l.order))
-	for _, found := range l.order {
-		found.History = revision.NewHistory(found.ManifestWorkReplicaSet, found.revisions)
-		all = append(all, &found.Object)
-	}
-	return all
+	return revision.Revision{Object: lean, Hash: found.Labels[workv1alpha1.LabelControllerHash], Record: revision.RecordOf(found)}
 }

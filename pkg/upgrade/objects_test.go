@@ -57,7 +57,7 @@ func TestWithoutAHistory(t *testing.T) {
 
 func TestListsAreLean(t *testing.T) {
 	w := newWorld(t, "a")
-	listed, err := w.runner("v1.0.0").objects.list(t.Context())
+	listed, err := w.runner("v1.0.0").list(t.Context())
 	require.NoError(t, err)
 	require.Len(t, listed, 1)
 	require.Empty(t, listed[0].Spec)

@@ -35,7 +35,7 @@ func (r *Runner) refuse(ctx context.Context, why string) {
 	}
 	if now := r.Clock.Now(); r.told.IsZero() || now.Sub(r.told) >= tellInterval {
 		r.told = now
-		if err := r.objects.stall(ctx, why, metav1.NewTime(now)); err != nil && ctx.Err() == nil {
+		if err := r.stall(ctx, why, metav1.NewTime(now)); err != nil && ctx.Err() == nil {
 			logger.Error(err, "The condition Stalled could not be written to every ManifestWorkReplicaSet; retrying")
 		}
 	}
@@ -43,12 +43,12 @@ func (r *Runner) refuse(ctx context.Context, why string) {
 
 // stall sets the condition Stalled on every object that does not have it with this message. The state is overwritten as soon as a hub
 // reconciles the object again.
-func (c *objects) stall(ctx context.Context, why string, now metav1.Time) error {
-	resource := c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource)
+func (r *Runner) stall(ctx context.Context, why string, now metav1.Time) error {
+	resource := r.Dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource)
 	var errs []error
 	page := func(options metav1.ListOptions) (runtime.Object, error) { return resource.List(ctx, options) }
 	err := replicaset.Each(ctx, metav1.ListOptions{}, page, func(object *unstructured.Unstructured) error {
-		err := c.stallOne(ctx, replicaset.Decode(object).ManifestWorkReplicaSet, why, now)
+		err := r.stallOne(ctx, replicaset.Decode(object).ManifestWorkReplicaSet, why, now)
 		if err != nil && !apierrors.IsNotFound(err) && len(errs) < errorsKept {
 			errs = append(errs, err)
 		}
@@ -60,7 +60,7 @@ func (c *objects) stall(ctx context.Context, why string, now metav1.Time) error 
 // errorsKept limits how many failed writes of objects are logged.
 const errorsKept = 3
 
-func (c *objects) stallOne(ctx context.Context, set *workv1alpha1.ManifestWorkReplicaSet, why string, now metav1.Time) error {
+func (r *Runner) stallOne(ctx context.Context, set *workv1alpha1.ManifestWorkReplicaSet, why string, now metav1.Time) error {
 	wanted := set.Status.DeepCopy()
 	if !status.NotReconciled(set, wanted, why, now) {
 		return nil
@@ -69,5 +69,5 @@ func (c *objects) stallOne(ctx context.Context, set *workv1alpha1.ManifestWorkRe
 		"metadata": map[string]any{"uid": set.UID, "resourceVersion": set.ResourceVersion},
 		"status":   map[string]any{"conditions": wanted.Conditions, "state": wanted.State},
 	}
-	return c.patch(ctx, &plan.Object{ManifestWorkReplicaSet: set}, patch, "status")
+	return r.patch(ctx, &plan.Object{ManifestWorkReplicaSet: set}, patch, "status")
 }

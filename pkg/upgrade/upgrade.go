@@ -52,8 +52,7 @@ const writers = 16
 // Runner takes or restores snapshots before ManifestWorkReplicaSets are reconciled.
 type Runner struct {
 	Config
-	objects objects
-	record  record
+	record record
 
 	mu sync.Mutex
 	// failing is the time since which the writes of an object have failed.
@@ -73,7 +72,6 @@ func New(config Config) *Runner {
 	}
 	return &Runner{
 		Config:  config,
-		objects: objects{dynamic: config.Dynamic, kube: config.Kube},
 		record:  record{client: config.Kube.CoreV1().ConfigMaps(config.Namespace), namespace: config.Namespace},
 		failing: map[types.UID]time.Time{}, said: map[string]bool{}, counted: map[metrics.SnapshotResult]int{},
 	}
@@ -170,7 +168,7 @@ func (r *Runner) recorded(ctx context.Context, d *plan.Decision) {
 
 // all takes or restores the snapshots of all objects. It returns an error if some of them must be retried.
 func (r *Runner) all(ctx context.Context, d *plan.Decision) error {
-	listed, err := r.objects.list(ctx)
+	listed, err := r.list(ctx)
 	if err != nil {
 		clear(r.failing) // The API server is unreachable, so this is not a failure of single objects.
 		return err
@@ -193,7 +191,7 @@ func (r *Runner) take(ctx context.Context, d *plan.Decision, o *plan.Object) err
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	if err := r.objects.annotate(ctx, o, changes); err != nil {
+	if err := r.annotate(ctx, o, changes); err != nil {
 		return err
 	}
 	r.count(metrics.SnapshotTaken)
@@ -203,7 +201,7 @@ func (r *Runner) take(ctx context.Context, d *plan.Decision, o *plan.Object) err
 // restore restores the lost state of an object.
 func (r *Runner) restore(ctx context.Context, d *plan.Decision, o *plan.Object) error {
 	restoration := plan.Restore(d, o)
-	if err := r.objects.restore(ctx, o, &restoration); err != nil {
+	if err := r.write(ctx, o, &restoration); err != nil {
 		return err
 	}
 	switch {

@@ -14,39 +14,39 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
-// restore performs the remaining writes of an object: the status first, then the copies, and the annotations last, because they show that
+// write performs the remaining writes of an object: the status first, then the copies, and the annotations last, because they show that
 // writes remain.
-func (c *objects) restore(ctx context.Context, o *plan.Object, r *plan.Restoration) error {
-	if r.Status != nil {
-		if err := c.patchStatus(ctx, o, r.Status); err != nil {
+func (r *Runner) write(ctx context.Context, o *plan.Object, wanted *plan.Restoration) error {
+	if wanted.Status != nil {
+		if err := r.patchStatus(ctx, o, wanted.Status); err != nil {
 			return err
 		}
 	}
-	for i := range r.Revisions {
+	for _, rev := range wanted.Revisions {
 		var text any
-		if r.Revisions[i] == r.Holder {
-			text = r.Copy
+		if rev == wanted.Holder {
+			text = wanted.Copy
 		}
-		if err := c.setCopy(ctx, r.Revisions[i], text); err != nil {
+		if err := r.setCopy(ctx, rev, text); err != nil {
 			return err
 		}
 	}
-	return c.annotate(ctx, o, r.Annotations)
+	return r.annotate(ctx, o, wanted.Annotations)
 }
 
 // annotate changes the annotations of an object, if the object has not changed since it was read. It writes nothing if nothing changes
 // (P7).
-func (c *objects) annotate(ctx context.Context, o *plan.Object, changes map[string]any) error {
+func (r *Runner) annotate(ctx context.Context, o *plan.Object, changes map[string]any) error {
 	if len(changes) == 0 {
 		return nil
 	}
 	patch := map[string]any{"metadata": map[string]any{"uid": o.UID, "resourceVersion": o.ResourceVersion, "annotations": changes}}
-	return c.patch(ctx, o, patch)
+	return r.patch(ctx, o, patch)
 }
 
 // patchStatus sets the ledger and its projection, if the object has not changed since it was read. The following steps use the object that
 // the API server returns.
-func (c *objects) patchStatus(ctx context.Context, o *plan.Object, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) error {
+func (r *Runner) patchStatus(ctx context.Context, o *plan.Object, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) error {
 	fields := map[string]any{
 		"ledger": wanted.Ledger, "collisionCount": wanted.CollisionCount, "abortedTime": wanted.AbortedTime,
 		"currentRevision": orNull(wanted.CurrentRevision), "updateRevision": orNull(wanted.UpdateRevision),
@@ -54,7 +54,7 @@ func (c *objects) patchStatus(ctx context.Context, o *plan.Object, wanted *workv
 		"failures": wanted.Failures, "rejections": wanted.Rejections,
 	}
 	patch := map[string]any{"metadata": map[string]any{"uid": o.UID, "resourceVersion": o.ResourceVersion}, "status": fields}
-	return c.patch(ctx, o, patch, "status")
+	return r.patch(ctx, o, patch, "status")
 }
 
 // orNull returns the value of a field in a patch: the text, or null to remove the field if the text is empty.
@@ -65,12 +65,12 @@ func orNull(text string) any {
 	return text
 }
 
-func (c *objects) patch(ctx context.Context, o *plan.Object, patch map[string]any, subresources ...string) error {
+func (r *Runner) patch(ctx context.Context, o *plan.Object, patch map[string]any, subresources ...string) error {
 	data, err := json.Marshal(patch)
 	if err != nil {
 		return fmt.Errorf("encoding a patch: %w", err)
 	}
-	client := c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(o.Namespace)
+	client := r.Dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(o.Namespace)
 	answer, err := client.Patch(ctx, o.Name, types.MergePatchType, data, metav1.PatchOptions{}, subresources...)
 	if err != nil {
 		return fmt.Errorf("patching ManifestWorkReplicaSet %s/%s: %w", o.Namespace, o.Name, err)
@@ -80,7 +80,7 @@ func (c *objects) patch(ctx context.Context, o *plan.Object, patch map[string]an
 }
 
 // setCopy sets the copy of the ledger on a revision, if the revision has not changed since it was read; nil removes the copy.
-func (c *objects) setCopy(ctx context.Context, rev *revision.Revision, text any) error {
+func (r *Runner) setCopy(ctx context.Context, rev *revision.Revision, text any) error {
 	object := rev.Object
 	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": object.UID, "resourceVersion": object.ResourceVersion, "annotations": map[string]any{workv1alpha1.AnnotationLedger: text},
@@ -88,7 +88,7 @@ func (c *objects) setCopy(ctx context.Context, rev *revision.Revision, text any)
 	if err != nil {
 		return fmt.Errorf("encoding a patch: %w", err)
 	}
-	client := c.kube.AppsV1().ControllerRevisions(object.Namespace)
+	client := r.Kube.AppsV1().ControllerRevisions(object.Namespace)
 	_, err = client.Patch(ctx, object.Name, types.MergePatchType, data, metav1.PatchOptions{})
 	if err != nil && !apierrors.IsNotFound(err) { // A deleted revision has nothing to remove.
 		return fmt.Errorf("patching ControllerRevision %s/%s: %w", object.Namespace, object.Name, err)

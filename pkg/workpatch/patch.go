@@ -2,6 +2,7 @@ package workpatch
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,14 @@ func Patch(w *rollout.Write, spec Change, now time.Time) (types.PatchType, []byt
 // read.
 func SpecPatch(existing *workv1.ManifestWork, spec Change) (types.PatchType, []byte, error) {
 	return encode(existing, nil, nil, spec)
+}
+
+// OwnerPatch returns the patch that restores the owner's labels on a work, if the work still has the version that was read.
+func OwnerPatch(existing *workv1.ManifestWork, owner *work.OwnerMetadata) (types.PatchType, []byte, error) {
+	wanted := work.Metadata{Labels: map[string]string{}, Annotations: map[string]string{}}
+	owner.MarkOwner(wanted.Labels, wanted.Annotations)
+	labels, annotations := changesOf(existing, wanted)
+	return encode(existing, labels, annotations, Change{})
 }
 
 func encode(existing *workv1.ManifestWork, labels, annotations map[string]any, spec Change) (types.PatchType, []byte, error) {
@@ -108,14 +117,13 @@ func metadataOperations(existing *workv1.ManifestWork, labels, annotations map[s
 }
 
 // changed returns the result of applying a merge patch to a map.
-func changed(existing map[string]string, patch map[string]any) map[string]any {
-	out := make(map[string]any, len(existing)+len(patch))
-	for key, value := range existing {
-		out[key] = value
-	}
+func changed(existing map[string]string, patch map[string]any) map[string]string {
+	out := make(map[string]string, len(existing)+len(patch))
+	maps.Copy(out, existing)
 	for key, value := range patch {
-		out[key] = value
-		if value == nil {
+		if text, set := value.(string); set {
+			out[key] = text
+		} else {
 			delete(out, key)
 		}
 	}

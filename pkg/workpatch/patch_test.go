@@ -190,13 +190,13 @@ func TestPatchOfAnEmptyLabel(t *testing.T) {
 }
 
 // The owner label is restored on the version that was read.
-func TestOwnerLabel(t *testing.T) {
+func TestOwnerPatch(t *testing.T) {
 	lost := stored().Object
 	delete(lost.Labels, workv1alpha1.LabelReplicaSet)
-	data, err := OwnerLabel(lost, rt.OwnerMetadata())
+	kind, data, err := OwnerPatch(lost, rt.OwnerMetadata())
 	require.NoError(t, err)
 	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7","labels":{"`+workv1alpha1.LabelReplicaSet+`":"default.web"}}}`, string(data))
-	require.Equal(t, rt.Owner, apply(t, types.MergePatchType, data, lost).Labels[workv1alpha1.LabelReplicaSet])
+	require.Equal(t, rt.Owner, apply(t, kind, data, lost).Labels[workv1alpha1.LabelReplicaSet])
 }
 
 // A difference is expressed only in the fields that this binary knows: a field of a newer CRD stays.

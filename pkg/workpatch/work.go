@@ -1,7 +1,6 @@
 package workpatch
 
 import (
-	"encoding/json"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,28 +41,7 @@ func wantedMetadata(w *rollout.Write, now time.Time) work.Metadata {
 func Whole(w *rollout.Write, now time.Time) *workv1.ManifestWork {
 	labels, annotations := changesOf(w.Work.Object, wantedMetadata(w, now))
 	work := &workv1.ManifestWork{ObjectMeta: *w.Work.Object.ObjectMeta.DeepCopy(), Spec: *w.Revision.Template}
-	work.Labels, work.Annotations = merged(work.Labels, labels), merged(work.Annotations, annotations)
+	work.Labels, work.Annotations = changed(work.Labels, labels), changed(work.Annotations, annotations)
 	delete(work.Annotations, AnnotationCacheDigest)
 	return work
-}
-
-// OwnerLabel returns the merge patch that restores the owner's labels on a work, if the work still has the version that
-// was read.
-func OwnerLabel(work *workv1.ManifestWork, owner *work.OwnerMetadata) ([]byte, error) {
-	labels, annotations := map[string]string{}, map[string]string{}
-	owner.MarkOwner(labels, annotations)
-	metadata := map[string]any{"uid": work.UID, "resourceVersion": work.ResourceVersion, "labels": labels}
-	if len(annotations) > 0 {
-		metadata["annotations"] = annotations
-	}
-	return json.Marshal(map[string]any{"metadata": metadata})
-}
-
-// merged returns a map of strings with a merge patch applied to it.
-func merged(existing map[string]string, patch map[string]any) map[string]string {
-	out := make(map[string]string, len(existing)+len(patch))
-	for key, value := range changed(existing, patch) {
-		out[key], _ = value.(string)
-	}
-	return out
 }

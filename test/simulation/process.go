@@ -110,7 +110,7 @@ func NewProcess(
 	config := controller.Config{
 		AllLabelled: true,
 		Dynamic:     dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, Kube: kubeClient{process: p},
-		History: p.history, ClustersNote: p.clustersNote,
+		HistoryNote: p.historyNote, ClustersNote: p.clustersNote,
 		Connection: p.connection, Recorder: recorder, Clock: machine, SuccessSettle: settle, Writers: 1,
 	}
 	if network != nil {
@@ -122,11 +122,11 @@ func NewProcess(
 	return p
 }
 
-func (p *Process) history() controller.History {
+func (p *Process) historyNote() string {
 	if p.api.NoHistory {
-		return controller.History{Unavailable: true, Note: "no history: simulated"}
+		return "no history: simulated"
 	}
-	return controller.History{}
+	return ""
 }
 
 func (p *Process) clustersNote() string {

@@ -12,24 +12,31 @@ import (
 // clock: the condition has the time of the cluster's agent, and removing a taint leaves no timestamp. So the first
 // report of a cluster counts as a change.
 type Clusters struct {
-	mu sync.Mutex
-	// ruled is the number of known clusters that have a rule.
-	ruled int
+	mu    sync.Mutex
 	known map[string]knownCluster
+	// rules holds the clusters that have a rule.
+	rules map[string]*ruledCluster
 }
 
 type knownCluster struct {
 	report           availability.Report
 	unavailableSince time.Time
 	availableSince   time.Time
-	// hold is the hold at the time heldAt. It applies until the time in changes, or forever if changes is zero.
-	hold            placement.Hold
-	held            bool
-	heldAt, changes time.Time
+}
+
+// ruledCluster is the rule of a cluster, and its hold at the time at. The hold applies until the time in changes, or forever if changes is
+// zero. at is zero before the rule was first read.
+type ruledCluster struct {
+	rule        availability.Rule
+	hold        placement.Hold
+	held        bool
+	at, changes time.Time
 }
 
 // NewClusters returns empty Clusters.
-func NewClusters() *Clusters { return &Clusters{known: map[string]knownCluster{}} }
+func NewClusters() *Clusters {
+	return &Clusters{known: map[string]knownCluster{}, rules: map[string]*ruledCluster{}}
+}
 
 // Note records the report of a ManagedCluster. changed reports whether a pass may find something new; it is false for
 // the first report, and if the cluster stays available. ruled reports whether the cluster's rule changed.
@@ -43,7 +50,7 @@ func (c *Clusters) Note(name string, report availability.Report, now time.Time) 
 		return false, false
 	}
 	after := before
-	after.report, after.heldAt = report, time.Time{}
+	after.report = report
 	switch {
 	case same:
 	case report.Available:
@@ -51,7 +58,9 @@ func (c *Clusters) Note(name string, report availability.Report, now time.Time) 
 	default:
 		after.unavailableSince, after.availableSince = report.Since, time.Time{}
 	}
-	c.count(before.report.Rule, report.Rule)
+	if delete(c.rules, name); report.Rule != (availability.Rule{}) {
+		c.rules[name] = &ruledCluster{rule: report.Rule}
+	}
 	c.known[name] = after
 	return known && !same && (!before.report.Available || !report.Available), ruled
 }
@@ -60,9 +69,9 @@ func (c *Clusters) Note(name string, report availability.Report, now time.Time) 
 func (c *Clusters) Forget(name string) (known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before, known := c.known[name]
-	c.count(before.report.Rule, availability.Rule{})
+	_, known = c.known[name]
 	delete(c.known, name)
+	delete(c.rules, name)
 	return known
 }
 
@@ -80,36 +89,34 @@ func (c *Clusters) ClusterOf(name string, now time.Time) (cluster placement.Clus
 	}, exists
 }
 
-// count updates ruled after the rule of a cluster changed.
-func (c *Clusters) count(before, after availability.Rule) {
-	none := availability.Rule{}
-	if before != none {
-		c.ruled--
-	}
-	if after != none {
-		c.ruled++
-	}
-}
-
-// AnyRule reports whether any cluster restricts when rollouts may start there.
-func (c *Clusters) AnyRule() bool {
+// Holds returns the holds of the given clusters, and the time when the first of their rules changes a hold by itself; zero for never.
+func (c *Clusters) Holds(clusters map[string]int, now time.Time) (holds map[string]placement.Hold, changes time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ruled > 0
+	if len(c.rules) == 0 {
+		return nil, time.Time{}
+	}
+	holds = map[string]placement.Hold{}
+	for name := range clusters {
+		known := c.rules[name]
+		if known == nil {
+			continue
+		}
+		known.look(now)
+		if known.held {
+			holds[name] = known.hold
+		}
+		if !known.changes.IsZero() && (changes.IsZero() || known.changes.Before(changes)) {
+			changes = known.changes
+		}
+	}
+	return holds, changes
 }
 
-// Hold returns the hold of a cluster, and the time when the hold changes by itself; zero for never.
-func (c *Clusters) Hold(name string, now time.Time) (hold placement.Hold, held bool, changes time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	known, exists := c.known[name]
-	if !exists || known.report.Rule == (availability.Rule{}) {
-		return placement.Hold{}, false, time.Time{}
+// look reads the rule, unless the hold that was read last still applies.
+func (r *ruledCluster) look(now time.Time) {
+	if r.at.IsZero() || now.Before(r.at) || !r.changes.IsZero() && !now.Before(r.changes) {
+		r.hold, r.held, r.changes = r.rule.At(now)
+		r.at = now
 	}
-	if known.heldAt.IsZero() || now.Before(known.heldAt) || !known.changes.IsZero() && !now.Before(known.changes) {
-		known.hold, known.held, known.changes = known.report.Rule.At(now)
-		known.heldAt = now
-		c.known[name] = known
-	}
-	return known.hold, known.held, known.changes
 }

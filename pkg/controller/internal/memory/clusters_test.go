@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
 // TestClusters: a heartbeat is not a change. After a cluster returns, its minute is measured with the clock of this process.
@@ -55,16 +56,21 @@ func TestHold(t *testing.T) {
 	note := func(rule availability.Rule) (changed, ruled bool) {
 		return c.Note("c1", availability.Report{Available: true, Since: at(0), Rule: rule}, at(1))
 	}
-	require.False(t, c.AnyRule())
+	holdAt := func(hour int) (hold placement.Hold, held bool, changes time.Time) {
+		holds, changes := c.Holds(map[string]int{"c1": 0, "unknown": 0}, at(hour))
+		hold, held = holds["c1"]
+		return hold, held, changes
+	}
+	_, held, _ := holdAt(9)
+	require.False(t, held)
 	changed, ruled := note(availability.Rule{Windowed: true, Windows: "UTC 10:00-12:00"})
 	require.False(t, changed)
 	require.True(t, ruled)
-	require.True(t, c.AnyRule())
 	for _, tc := range []struct {
 		hour, changes int
 		held          bool
 	}{{9, 10, true}, {10, 12, false}, {11, 12, false}, {12, 34, true}, {9, 10, true}} {
-		hold, held, changes := c.Hold("c1", at(tc.hour))
+		hold, held, changes := holdAt(tc.hour)
 		require.Equal(t, tc.held, held, tc)
 		require.Equal(t, at(tc.changes), changes, tc)
 		if held {
@@ -74,7 +80,7 @@ func TestHold(t *testing.T) {
 	changed, ruled = note(availability.Rule{Held: true, Hold: "a\nb", Windowed: true, Windows: "UTC 00:00-24:00"})
 	require.False(t, changed)
 	require.True(t, ruled)
-	hold, held, changes := c.Hold("c1", at(11))
+	hold, held, changes := holdAt(11)
 	require.True(t, held)
 	require.True(t, changes.IsZero())
 	require.Equal(t, "a b", hold.Reason)
@@ -83,16 +89,16 @@ func TestHold(t *testing.T) {
 
 	_, ruled = note(availability.Rule{Windowed: true, Windows: "nonsense"})
 	require.True(t, ruled)
-	hold, held, _ = c.Hold("c1", at(11))
+	hold, held, _ = holdAt(11)
 	require.True(t, held)
 	require.True(t, hold.Opens.IsZero())
 	require.Contains(t, hold.Reason, "its windows can't be read: ")
 	_, ruled = note(availability.Rule{})
 	require.True(t, ruled)
-	_, held, _ = c.Hold("c1", at(11))
+	_, held, _ = holdAt(11)
 	require.False(t, held)
-	require.False(t, c.AnyRule())
 	_, _ = note(availability.Rule{Held: true})
 	c.Forget("c1")
-	require.False(t, c.AnyRule())
+	_, held, _ = holdAt(11)
+	require.False(t, held)
 }

@@ -39,12 +39,9 @@ const persistsAfter = 5 * time.Second
 
 // failure is the result of a write that failed when it was last tried.
 type failure struct {
-	answer
-	// cluster is the cluster whose work should get the desired revision; empty for any other write.
-	cluster, target string
-	// since is the time at which it first failed. refusedSince is the time at which the API server first rejected it; zero if it has not
-	// rejected it.
-	since, refusedSince, triedAt time.Time
+	// Failure has no Cluster if the write is not that of the desired revision.
+	lifecycle.Failure
+	answer answer
 }
 
 // Outcome is the result of a pass's writes.
@@ -73,13 +70,13 @@ func (o *Owner) Attempted(writes []Attempted, now time.Time) Outcome {
 func outcomeOf(failing map[string]*failure, now time.Time) (o Outcome) {
 	for _, what := range slices.Sorted(maps.Keys(failing)) {
 		switch f := failing[what]; {
-		case !f.refusedSince.IsZero():
-			o.Refused = append(o.Refused, what+": "+f.words)
-			if at := f.triedAt.Add(f.backoff()); at.After(now) && (o.RetryAt.IsZero() || at.Before(o.RetryAt)) {
+		case !f.RefusedSince.IsZero():
+			o.Refused = append(o.Refused, what+": "+f.Message)
+			if at := f.TriedAt.Add(f.backoff()); at.After(now) && (o.RetryAt.IsZero() || at.Before(o.RetryAt)) {
 				o.RetryAt = at
 			}
-		case f.triedAt.Sub(f.since) >= persistsAfter:
-			o.Persisting = append(o.Persisting, what+": "+f.words)
+		case f.TriedAt.Sub(f.Since) >= persistsAfter:
+			o.Persisting = append(o.Persisting, what+": "+f.Message)
 		}
 	}
 	return o
@@ -89,7 +86,7 @@ func outcomeOf(failing map[string]*failure, now time.Time) (o Outcome) {
 // rejected until the API server accepts it: neither a transient error nor a conflict is a new answer. An object that
 // changes before each try counts as one that can't be written.
 func (f *failure) after(w Attempted, now time.Time) *failure {
-	same := f != nil && f.target == w.Target
+	same := f != nil && f.Target == w.Target
 	switch {
 	case w.Err == nil:
 		return nil
@@ -101,7 +98,7 @@ func (f *failure) after(w Attempted, now time.Time) *failure {
 	case same && (apierrors.IsConflict(w.Err) || errors.Is(w.Err, ErrUnseen)):
 		return f
 	}
-	next := failure{cluster: w.Cluster, target: w.Target, since: now}
+	next := failure{Failure: lifecycle.Failure{Cluster: w.Cluster, Target: w.Target, Since: now}}
 	if same {
 		next = *f
 	}
@@ -113,37 +110,35 @@ func (f *failure) after(w Attempted, now time.Time) *failure {
 // abort must not be based on a transient error.
 func (f *failure) fail(err error, now time.Time) {
 	lasting := IsLasting(err)
-	if lasting || f.refusedSince.IsZero() {
-		f.triedAt = now
+	if lasting || f.RefusedSince.IsZero() {
+		f.TriedAt = now
 	}
-	if lasting && f.refusedSince.IsZero() {
-		f.refusedSince = now
+	if lasting && f.RefusedSince.IsZero() {
+		f.RefusedSince = now
 	}
-	if lasting || f.refusedSince.IsZero() {
-		f.hear(err)
+	if lasting || f.RefusedSince.IsZero() {
+		f.answer.hear(err)
+		f.Message = f.answer.words
 	}
 }
 
 // backoff returns the time between a rejected try and the next one. It doubles, up to a minute.
 func (f *failure) backoff() time.Duration {
-	return min(max(f.triedAt.Sub(f.refusedSince), firstRetry), RefusedInterval)
+	return min(max(f.TriedAt.Sub(f.RefusedSince), firstRetry), RefusedInterval)
 }
 
 // RefusedLately reports whether the API server rejected a write so recently that the write must not be retried yet.
 func (o *Owner) RefusedLately(a Attempt, now time.Time) bool {
 	f := o.failing[a.What]
-	return f != nil && f.target == a.Target && !f.refusedSince.IsZero() && lately(f.triedAt, now, f.backoff())
+	return f != nil && f.Target == a.Target && !f.RefusedSince.IsZero() && lately(f.TriedAt, now, f.backoff())
 }
 
 // Failures returns the writes of the desired revision that failed when they were last tried.
 func (o *Owner) Failures() []lifecycle.Failure {
 	var found []lifecycle.Failure
 	for _, f := range o.failing {
-		if f.cluster != "" {
-			found = append(found, lifecycle.Failure{
-				Cluster: f.cluster, Target: f.target, Message: f.words,
-				Since: f.since, RefusedSince: f.refusedSince, TriedAt: f.triedAt,
-			})
+		if f.Cluster != "" {
+			found = append(found, f.Failure)
 		}
 	}
 	return found

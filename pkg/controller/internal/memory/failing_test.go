@@ -34,7 +34,8 @@ func (r *tries) see(at time.Duration, target string, a, b error) (refused, persi
 
 func (r *tries) refusalsSince(at time.Duration, target string, aborted bool, heard time.Duration) map[string]rollout.Rejection {
 	notes := lifecycle.Notes{Failures: r.m.Failures(), Fleet: rollout.Fleet{Gap: rollout.UnknownGap(rt.At(heard))}}
-	return notes.Refusals(target, aborted, rt.At(at))
+	rejected, _ := notes.Refusals(target, aborted, rt.At(at))
+	return rejected
 }
 
 func (r *tries) refusals(at time.Duration, target string, aborted bool) map[string]rollout.Rejection {
@@ -161,9 +162,9 @@ func TestSetBack(t *testing.T) {
 	r.see(time.Hour, "x", internal("down"), refusedBy("a quota"))
 	r.m.SetBack(rt.At(time.Minute))
 	failing := maps.Clone(r.m.failing)
-	require.Equal(t, []time.Time{rt.At(0), rt.At(time.Minute)}, []time.Time{failing["cluster a"].since, failing["cluster a"].triedAt})
+	require.Equal(t, []time.Time{rt.At(0), rt.At(time.Minute)}, []time.Time{failing["cluster a"].Since, failing["cluster a"].TriedAt})
 	b := failing["cluster b"]
-	require.Equal(t, []time.Time{rt.At(time.Minute), rt.At(time.Minute), rt.At(time.Minute)}, []time.Time{b.since, b.refusedSince, b.triedAt})
+	require.Equal(t, []time.Time{rt.At(time.Minute), rt.At(time.Minute), rt.At(time.Minute)}, []time.Time{b.Since, b.RefusedSince, b.TriedAt})
 	r.m.SetBack(rt.At(2 * time.Minute))
 	require.Equal(t, failing, r.m.failing)
 }

@@ -107,8 +107,8 @@ func (o *Owner) Template(object *workv1alpha1.ManifestWorkReplicaSet) (revision.
 // Retries allows an immediate write to clusters that a user retries, even if the API server recently rejected their works.
 func (o *Owner) Retries(clusters []string) {
 	for _, f := range o.failing {
-		if slices.Contains(clusters, f.cluster) {
-			f.triedAt = time.Time{}
+		if slices.Contains(clusters, f.Cluster) {
+			f.TriedAt = time.Time{}
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (o *Owner) Retries(clusters []string) {
 // deadlines run from these times.
 func (o *Owner) SetBack(now time.Time) {
 	for _, f := range o.failing {
-		setBack(now, &f.since, &f.refusedSince, &f.triedAt)
+		setBack(now, &f.Since, &f.RefusedSince, &f.TriedAt)
 	}
 }
 

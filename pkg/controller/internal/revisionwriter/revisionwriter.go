@@ -43,7 +43,7 @@ func (w *Writer) List(ctx context.Context, namespace, owner string) ([]appsv1.Co
 // Read reads the revision that a step requests. The error is a memory.RequestError.
 func (w *Writer) Read(ctx context.Context, namespace string, step *lifecycle.Request) (*appsv1.ControllerRevision, error) {
 	live, err := w.Get(ctx, namespace, step.Name)
-	return live, failed(err, step.Verb, namespace, step.Name)
+	return live, failed(err, "reading", namespace, step.Name)
 }
 
 // Write executes the write of a step, and returns the revision from the API server's response. A step that awaits a
@@ -55,7 +55,7 @@ func (w *Writer) Write(ctx context.Context, namespace string, step *lifecycle.Re
 	case lifecycle.Create, lifecycle.Record:
 		created, err := w.kube.AppsV1().ControllerRevisions(namespace).Create(ctx, step.Revision, metav1.CreateOptions{})
 		if err != nil {
-			return nil, failed(err, step.Verb, namespace, step.Revision.Name)
+			return nil, failed(err, "creating", namespace, step.Revision.Name)
 		}
 		return created, nil
 	default:

@@ -25,10 +25,10 @@ func revisionOf(name string) *appsv1.ControllerRevision {
 func TestWrite(t *testing.T) {
 	kube := fake.NewClientset(revisionOf("old"))
 	l := New(kube)
-	created, err := l.Write(t.Context(), "ns", &lifecycle.Request{Action: lifecycle.Create, Verb: "creating", Revision: revisionOf("new")})
+	created, err := l.Write(t.Context(), "ns", &lifecycle.Request{Action: lifecycle.Create, Revision: revisionOf("new")})
 	require.NoError(t, err)
 	require.Equal(t, "new", created.Name)
-	live, err := l.Read(t.Context(), "ns", &lifecycle.Request{Action: lifecycle.ReadLive, Verb: "reading", Name: "new"})
+	live, err := l.Read(t.Context(), "ns", &lifecycle.Request{Action: lifecycle.ReadLive, Name: "new"})
 	require.NoError(t, err)
 	require.Equal(t, "new", live.Name)
 
@@ -73,10 +73,10 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer = test.answer
-			_, err := l.Write(t.Context(), "ns", &lifecycle.Request{Action: lifecycle.Create, Verb: "creating", Revision: revisionOf("web-1")})
+			_, err := l.Write(t.Context(), "ns", &lifecycle.Request{Action: lifecycle.Create, Revision: revisionOf("web-1")})
 			require.ErrorContains(t, err, "creating ControllerRevision ns/web-1: ")
 			require.Equal(t, test.created, ResultOf(lifecycle.Create, err))
-			_, err = l.Read(t.Context(), "ns", &lifecycle.Request{Action: lifecycle.ReadLive, Verb: "reading", Name: "web-1"})
+			_, err = l.Read(t.Context(), "ns", &lifecycle.Request{Action: lifecycle.ReadLive, Name: "web-1"})
 			require.ErrorContains(t, err, "reading ControllerRevision ns/web-1: ")
 			require.Equal(t, test.read, ResultOf(lifecycle.ReadLive, err))
 			_, err = l.Write(t.Context(), "ns", &lifecycle.Request{Action: lifecycle.CopyLedger, Revision: revisionOf("web-1")})

@@ -7,7 +7,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -81,11 +80,11 @@ func (w *Writer) findExisting(ctx context.Context, owner *Owner, write *rollout.
 // restoreOwner restores the owner label of a work, so that the cache shows the work. All other decisions follow once it
 // does.
 func (w *Writer) restoreOwner(ctx context.Context, owner *Owner, write *rollout.Write, work *workv1.ManifestWork) error {
-	data, err := workpatch.OwnerLabel(work, write.Owner)
+	kind, data, err := workpatch.OwnerPatch(work, write.Owner)
 	if err != nil {
 		return fmt.Errorf("encoding a patch: %w", err)
 	}
-	answer, err := w.in(work.Namespace).Patch(ctx, work.Name, types.MergePatchType, data, metav1.PatchOptions{})
+	answer, err := w.send(ctx, work, kind, data)
 	if err != nil {
 		return fmt.Errorf("putting the owner label back on ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 	}
