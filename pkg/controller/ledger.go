@@ -43,15 +43,20 @@ func (c *Controller) readLedger(p *pass) {
 
 // verify reports whether the cache shows the revisions that the API server has. It lists them from the API server
 // before the hub first decides or acts on a version of the object, unless that version is the result of the hub's own
-// write. So no decision combines two caches of different ages (R15).
+// write. So no decision combines two caches of different ages (R15). If the permission to list them is missing for some time, the cache
+// counts as it is.
 func (c *Controller) verify(ctx context.Context, p *pass) (shown bool, err error) {
-	if p.facts.NoHistory || p.memory.Verified == p.object.ResourceVersion {
+	if p.facts.NoHistory || p.memory.Verified == p.object.ResourceVersion || p.memory.Places.Waits(memory.LiveRevisions, p.now) {
 		return true, nil
 	}
 	live, err := c.revisions.List(ctx, p.object.Namespace, p.object.Name)
-	if err != nil {
+	switch {
+	case apierrors.IsForbidden(err):
+		return c.isLost(p, memory.LiveRevisions, 0, err), nil
+	case err != nil:
 		return false, err
 	}
+	p.memory.Places.Held(memory.LiveRevisions, 0)
 	there := map[string]bool{}
 	for i := range live {
 		there[live[i].Name] = true
@@ -139,12 +144,17 @@ func (c *Controller) persistIn(p *pass, place memory.Place, write func() error) 
 		told := p.told() // What is decided from now on is told when the status can be written again.
 		p.memory.Told = &told
 	}
-	note := c.refused(p, err) + " at least every 5 minutes" // As Places.Waits.
-	p.memory.Places.Failed(place, p.Ledger.Seq, p.now, p.failing[len(p.failing)-1], err, note)
-	if !p.memory.Places.Lost(place, p.now) {
+	if !c.isLost(p, place, p.Ledger.Seq, err) {
 		return err
 	}
 	return nil
+}
+
+// isLost records that a request to a place failed, and reports whether the place has been unavailable for so long that it is not needed.
+func (c *Controller) isLost(p *pass, place memory.Place, seq int64, err error) bool {
+	note := c.refused(p, err) + " at least every 5 minutes" // As Places.Waits.
+	p.memory.Places.Failed(place, seq, p.now, p.failing[len(p.failing)-1], err, note)
+	return p.memory.Places.Lost(place, p.now)
 }
 
 // nameLostPlaces reports the places to which the ledger can't be written, and schedules the next attempts.

@@ -54,6 +54,8 @@ type API struct {
 	Lacks []string
 	// NoHistory rejects all requests from the hub for ControllerRevisions.
 	NoHistory bool
+	// Revoked does the same, but the hub does not know it yet, because its watch continues.
+	Revoked bool
 	// NoClusters rejects all requests from the hub for ManagedClusters.
 	NoClusters bool
 	// Manager is the field manager of the writer; the hub's if empty.
@@ -76,7 +78,7 @@ func NewAPI(now func() time.Time) *API {
 
 // refuse returns the error that the hub gets if it has no permission to read or write a revision.
 func (a *API) refuse(name string) error {
-	if a.NoHistory {
+	if a.NoHistory || a.Revoked {
 		return apierrors.NewForbidden(Revisions.resource(), name, errors.New("simulated"))
 	}
 	return nil

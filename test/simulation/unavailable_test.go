@@ -37,3 +37,31 @@ func TestCompleteAbortWithoutHistory(t *testing.T) {
 	s.settle(5 * time.Minute)
 	require.Equal(t, workv1alpha1.StateAborted, s.Object().Status.State, s.story())
 }
+
+// R15, R42: if the permission on ControllerRevisions is revoked in the middle of a rollout, the hub decides by its cache after 10 s. An abort
+// does not wait until the watch ends.
+func TestAbortAfterThePermissionWasRevoked(t *testing.T) {
+	for name, abort := range map[string]func(s *teller){
+		"at the deadline": func(*teller) {},
+		"by hand":         func(s *teller) { s.AbortByHand() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.stable(progressive("p1", 1, "1m", 0, true), "c1", "c2")
+			s.hangs("v2", "")
+			s.settle(5 * time.Second)
+			s.Tell("admin: revokes the permission on ControllerRevisions")
+			s.API.Revoked = true
+			s.Annotate("new label") // The hub has not verified the history for this version of the object.
+			abort(s)
+			s.settle(3 * time.Minute)
+			s.everywhere("v1")
+			require.NotNil(t, s.Object().Status.AbortedTime)
+			s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision", "fix the cause")
+			s.Tell("admin: grants it again")
+			s.API.Revoked = false
+			s.quiet()
+			s.everywhere("v1")
+		})
+	}
+}

@@ -2,7 +2,7 @@ package memory
 
 import "time"
 
-// Place is a place where the ledger of an object is stored.
+// Place is a place where the ledger of an object is stored, or that shows which copy of it is the newest.
 type Place string
 
 // The places.
@@ -11,6 +11,8 @@ const (
 	Status Place = "status.ledger"
 	// Revision is the annotation of a ControllerRevision.
 	Revision Place = "ControllerRevision"
+	// LiveRevisions is the API server's list of the object's ControllerRevisions.
+	LiveRevisions Place = "ControllerRevisions"
 )
 
 // PrunedInterval is the interval at which this process retries a write if the API server dropped part of it: the
