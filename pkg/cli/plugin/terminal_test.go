@@ -52,6 +52,12 @@ func explained(t *testing.T, state workv1alpha1.State, message string) *oneHub {
 	h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
 	h.set.Status.State = state
 	h.set.Status.Ledger = "{}" // The CRD keeps it.
+	h.set.Status.Revisions = nil
+	for _, stored := range h.revisions {
+		h.set.Status.Revisions = append(h.set.Status.Revisions, workv1alpha1.RevisionStatus{
+			Name: stored.Name, Hash: stored.Labels[workv1alpha1.LabelControllerHash], Revision: stored.Revision, State: workv1alpha1.RevisionAvailable,
+		})
+	}
 	h.set.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionProgressing, Status: metav1.ConditionTrue, ObservedGeneration: 2,
 		Reason: workv1alpha1.ReasonNewRevisionCreated, Message: message}}
 	return h

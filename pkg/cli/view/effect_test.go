@@ -155,8 +155,8 @@ func TestAbortable(t *testing.T) {
 	set := objects(t).ReplicaSet
 	set.Status.State = workv1alpha1.StateRollingOut
 	require.NoError(t, view.Abortable(set))
-	set.Status.Revisions = []workv1alpha1.RevisionStatus{{Hash: set.Status.UpdateRevision}}
-	require.ErrorContains(t, view.Abortable(set), "there is no ControllerRevision web-"+set.Status.CurrentRevision+" to return to")
+	set.Status.Ledger, set.Status.Revisions = "{}", []workv1alpha1.RevisionStatus{{Hash: set.Status.UpdateRevision}}
+	require.ErrorContains(t, view.Abortable(set), "the hub has no ControllerRevision web-"+set.Status.CurrentRevision+" to return to")
 	set.Status.UpdateRevision = set.Status.CurrentRevision
 	for _, state := range []workv1alpha1.State{workv1alpha1.StateRollingOut, workv1alpha1.StatePaused, workv1alpha1.StateComplete} {
 		set.Status.State = state
