@@ -83,7 +83,13 @@ func (c *Controller) lacksLedger(p *pass) bool {
 		return true
 	}
 	inStatus := p.reading.InStatus || p.memory.Confirmed == p.object.ResourceVersion
-	return !inStatus && !p.memory.Places.Waits(memory.Status, p.now) || c.lacksCopy(p)
+	return !inStatus && (!p.memory.Places.Waits(memory.Status, p.now) || p.mayKeepLedger()) || c.lacksCopy(p)
+}
+
+// mayKeepLedger reports whether the API server may have stopped dropping the ledger of the status: somebody else wrote the object since, and
+// another CRD may have been installed before.
+func (p *pass) mayKeepLedger() bool {
+	return p.memory.Places.Drops(memory.Status) && !p.facts.NoHistory && p.memory.Verified != p.object.ResourceVersion
 }
 
 // lacksCopy reports whether the valid ledger has no copy, although a revision could hold it.
@@ -121,14 +127,19 @@ func (c *Controller) persist(ctx context.Context, p *pass, report func() error) 
 	return nil
 }
 
-// foreignFields returns the fields that this pass restores in a status whose ledger is not valid. It returns none if
-// this hub previously could not write the status or its ledger.
+// foreignFields returns the fields that this pass restores in a status whose ledger is not valid. If this hub previously could not write
+// the status or its ledger, other fields may be its own: it then returns only an abort.
 func (c *Controller) foreignFields(p *pass) []string {
 	_, lost := p.memory.Places[memory.Status]
-	if lost || p.reading.InStatus || p.reading.Ledger.Seq == 0 || p.memory.Confirmed == p.object.ResourceVersion {
+	switch {
+	case p.reading.InStatus || p.reading.Ledger.Seq == 0 || p.memory.Confirmed == p.object.ResourceVersion:
 		return nil
+	case !lost:
+		return p.reading.Ledger.Differing(&p.object.Status)
+	case p.object.Status.AbortedTime != nil && p.reading.Ledger.Abort == nil:
+		return []string{"status.abortedTime"}
 	}
-	return p.reading.Ledger.Differing(&p.object.Status)
+	return nil
 }
 
 // persistIn writes the ledger to a place. It returns no error if the place is unavailable.

@@ -65,3 +65,26 @@ func TestAbortAfterThePermissionWasRevoked(t *testing.T) {
 		})
 	}
 }
+
+// R41: under the CRD of another release, the hub obeys no command in the status. When this hub's CRD is installed again, a command leads to a
+// Warning at once, and not only after the 5 minutes in which the hub does not write the ledger.
+func TestAbortByHandAfterTheCRDWasRepaired(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.stable(progressive("p1", 1, "1h", 0, true), "c1", "c2")
+	s.hangs("v2", "")
+	s.settle(5 * time.Second)
+	s.Tell("admin: applies the CRD of another release, and then the hub's again")
+	s.API.OlderCRD = true
+	s.Annotate("a cause")
+	s.Report("c1", "v2", Degrades)
+	s.settle(20 * time.Second)
+	require.Empty(t, s.Object().Status.Ledger, s.story())
+	s.API.OlderCRD = false
+	s.AbortByHand()
+	s.settle(20 * time.Second)
+	require.NotEmpty(t, s.Object().Status.Ledger, s.story())
+	s.warned(workv1alpha1.EventStatusRestored, "status.abortedTime", "repeat it")
+	s.AbortByHand()
+	s.quiet()
+	s.everywhere("v1")
+}
