@@ -251,6 +251,11 @@ func TestConditions(t *testing.T) {
 				progressing: "revision web-bbb: 0 of 2 clusters succeeded, 2 in flight; waiting for Placement p2",
 			},
 		},
+		"a Placement is missing, and its clusters have been available for less than a minute": {
+			in:   input(status.RollingOut, rt.Refs(rt.Ref("p1", rt.Missing())), rt.Works(inFlight("c1")), rt.AvailableAgain(10*minute-time.Second, "c1")),
+			want: [4]string{"PlacementDecisionNotFound False", "PlacementDecisionEmpty False", "NewRevisionCreated True", "Progressing False"},
+			says: map[string]string{progressing: "revision web-bbb: 0 of 0 clusters succeeded; waiting for Placement p1"},
+		},
 		"a strategy can't be read": {
 			in:   input(status.RollingOut, p1(two, rt.Deadline("5 minutes")), rt.Works(done("c1"))),
 			want: [4]string{"NotAsExpected False", "Processing False", "NewRevisionCreated True", "Progressing False"},
