@@ -101,6 +101,8 @@ func (c *Controller) end(ctx context.Context, p *pass) (bool, error) {
 		return false, c.hold(ctx, p, status.InvalidOwnerLabel(p.facts.Owner))
 	case lifecycle.Refused:
 		return false, p.Failed.Err
+	case lifecycle.Outdated:
+		p.lookAgain(memory.StaleInterval)
 	}
 	return false, nil // The caches show the write first.
 }

@@ -50,6 +50,8 @@ type Reason string
 const (
 	// Written means that the hub wrote an object: the next pass begins when the caches show the write.
 	Written Reason = "Written"
+	// Outdated means that a live work shows a success that the cache does not show yet.
+	Outdated Reason = "Outdated"
 	// Refused means that a request failed, and will be retried.
 	Refused Reason = "Refused"
 	// InvalidSpec means that the spec can't be rolled out. The conditions report this.

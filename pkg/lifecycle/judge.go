@@ -30,15 +30,18 @@ func (c *chain) judge() {
 	}
 }
 
-// examine requests the reports of the clusters that have newly failed, because a success may have been missed. It omits clusters whose write the API server rejects, because
-// nothing was applied on them.
+// examine requests the reports of the clusters that have newly failed, because a success may have been missed. It omits clusters whose write
+// the API server rejects, because nothing was applied on them. If a cluster has succeeded in the meantime, the pass ends: the caches are
+// about to show the success.
 func (c *chain) examine() bool {
 	var failed []*workv1.ManifestWork
+	shown := map[string]*work.Work{}
 	for i := range c.Notes.Works {
 		w := &c.Notes.Works[i]
 		failure, fails := c.Plan.Records.Failures[w.Cluster()]
 		if _, known := c.Snapshot.Records.Failures[w.Cluster()]; fails && !known && failure.Message == "" {
 			failed = append(failed, w.Object)
+			shown[w.Cluster()] = w
 		}
 	}
 	if len(failed) == 0 {
@@ -49,12 +52,17 @@ func (c *chain) examine() bool {
 		return false
 	}
 	for _, live := range answer.Works {
+		if w := shown[live.Namespace]; w != nil && !c.succeeds(w) && c.succeeds(w.Showing(live)) {
+			return c.end(Outdated)
+		}
 		failure := c.Plan.Records.Failures[live.Namespace]
 		failure.Message = status.FailureMessage(live, failure.Gate)
 		c.Plan.Records.Failures[live.Namespace] = failure
 	}
 	return true
 }
+
+func (c *chain) succeeds(w *work.Work) bool { return work.Assess(w, c.Update, c.Now).State == work.Succeeded }
 
 // enter records the results of the plan in the ledger: the failed clusters, and whether the rollout is complete or aborted, or an abort
 // has restored its clusters.

@@ -116,6 +116,13 @@ func (w *Work) read() *marks {
 	return m
 }
 
+// Showing returns the work with another version of its object.
+func (w *Work) Showing(object *workv1.ManifestWork) *Work {
+	shown := *w
+	shown.Object, shown.marks = object, nil
+	return &shown
+}
+
 // Cluster returns the managed cluster of the work.
 func (w *Work) Cluster() string { return w.read().cluster }
 
