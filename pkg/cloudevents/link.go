@@ -33,6 +33,10 @@ type link struct {
 	// first time.
 	up      atomic.Bool
 	upSince atomic.Pointer[time.Time]
+	// stalled is true from a send that the broker did not accept in time until the broker accepts one, and resumed is the time at which it
+	// last did so.
+	stalled atomic.Bool
+	resumed atomic.Pointer[time.Time]
 }
 
 // broker is the name of the source in calls of the Connection.
@@ -84,7 +88,32 @@ func (l *link) Send(ctx context.Context, event cloudevents.Event) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendPatience)
 	defer cancel()
-	return l.CloudEventTransport.Send(ctx, event)
+	began := l.clock.Now()
+	err = l.CloudEventTransport.Send(ctx, event)
+	l.noteStall(l.clock.Since(began), err == nil)
+	return err
+}
+
+// stallPatience is the time within which a broker that runs accepts an event.
+const stallPatience = 5 * time.Second
+
+// noteStall records how long the broker took for an event. A broker that stalls keeps its connections, so no error shows the stall. When it
+// continues, agents may need as long to report as after an outage.
+func (l *link) noteStall(took time.Duration, accepted bool) {
+	if took >= stallPatience {
+		l.stalled.Store(true)
+	}
+	if accepted && l.stalled.Swap(false) && l.up.Load() {
+		l.resumed.Store(ptr.To(l.clock.Now()))
+		l.connection.Lost(broker)
+		l.connection.Back(broker, l.agentReturn)
+	}
+}
+
+// resumedSince reports whether the broker continued after a stall at or after the given time.
+func (l *link) resumedSince(since time.Time) bool {
+	at := l.resumed.Load()
+	return at != nil && !at.Before(since)
 }
 
 // ask asks the agent of a cluster, or all agents, to report all of their works.

@@ -25,6 +25,8 @@ const (
 	maxPacket = maxEvent + 64<<10
 	// maxWaiting is the maximum number of packets that wait in memory. At the maximum, the broker must wait.
 	maxWaiting = 16
+	// maxKeepAlive is the longest keep-alive, in seconds. A broker that stalls is noticed after twice that time at most.
+	maxKeepAlive = 10
 )
 
 // mqttTransport carries events over MQTT with sdk-go's options and topics. A broker's permissions restrict an agent
@@ -109,6 +111,9 @@ func (t *mqttTransport) connectOption() *paho.Connect {
 	}
 	connect.Properties.MaximumPacketSize = ptr.To[uint32](maxPacket)
 	connect.Properties.ReceiveMaximum = ptr.To[uint16](maxWaiting)
+	if connect.KeepAlive == 0 || connect.KeepAlive > maxKeepAlive {
+		connect.KeepAlive = maxKeepAlive
+	}
 	return connect
 }
 

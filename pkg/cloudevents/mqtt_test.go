@@ -17,3 +17,11 @@ func TestPacketSizeIsAnnounced(t *testing.T) {
 	require.Equal(t, "hub", connect.ClientID)
 	require.Equal(t, "me", connect.Username)
 }
+
+// A broker that stalls is noticed soon, whatever the configuration says.
+func TestKeepAliveIsShort(t *testing.T) {
+	for configured, want := range map[uint16]uint16{0: maxKeepAlive, 5: 5, 60: maxKeepAlive} {
+		transport := &mqttTransport{options: &mqtt.MQTTOptions{KeepAlive: configured}, clientID: "hub"}
+		require.Equal(t, want, transport.connectOption().KeepAlive)
+	}
+}

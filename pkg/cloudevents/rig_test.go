@@ -66,17 +66,22 @@ func (w *wire) ErrorChan() <-chan error         { return w.errs }
 
 func (w *wire) Send(_ context.Context, event cloudevents.Event) error {
 	w.mu.Lock()
-	sending := w.sending
-	if w.broken != nil {
-		defer w.mu.Unlock()
-		return w.broken
+	sending, broken := w.sending, w.broken
+	if broken == nil {
+		w.sent = append(w.sent, event)
 	}
-	w.sent = append(w.sent, event)
 	w.mu.Unlock()
 	if sending != nil {
 		sending(event)
 	}
-	return nil
+	return broken
+}
+
+// fail makes each send fail until it is called with nil.
+func (w *wire) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.broken = err
 }
 
 // meanwhile sets the function that is called while an event is being sent.
