@@ -86,8 +86,8 @@ func (c *Controller) lacksLedger(p *pass) bool {
 	return !inStatus && (!p.memory.Places.Waits(memory.Status, p.now) || p.mayKeepLedger()) || c.lacksCopy(p)
 }
 
-// mayKeepLedger reports whether the API server may have stopped dropping the ledger of the status: somebody else wrote the object since, and
-// another CRD may have been installed before.
+// mayKeepLedger reports whether the API server may have stopped dropping the ledger of the status: somebody else has written the object
+// since, and may have installed another CRD before.
 func (p *pass) mayKeepLedger() bool {
 	return p.memory.Places.Drops(memory.Status) && !p.facts.NoHistory && p.memory.Verified != p.object.ResourceVersion
 }

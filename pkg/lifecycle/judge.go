@@ -62,7 +62,9 @@ func (c *chain) examine() bool {
 	return true
 }
 
-func (c *chain) succeeds(w *work.Work) bool { return work.Assess(w, c.Update, c.Now).State == work.Succeeded }
+func (c *chain) succeeds(w *work.Work) bool {
+	return work.Assess(w, c.Update, c.Now).State == work.Succeeded
+}
 
 // enter records the results of the plan in the ledger: the failed clusters, and whether the rollout is complete or aborted, or an abort
 // has restored its clusters.

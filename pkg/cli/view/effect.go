@@ -297,7 +297,8 @@ func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 			"use `%s` to restore an earlier revision", set.Name, plugin("undo", set.Name))
 	case set.Status.Ledger != "" && !slices.ContainsFunc(set.Status.Revisions, isCurrent):
 		return fmt.Errorf("the rollout of %q can't be aborted: the hub has no ControllerRevision %s to return to; "+
-			"see its conditions, put a good template into the spec, or use `%s`", set.Name, revision.Name(set.Name, set.Status.CurrentRevision), plugin("pause", set.Name))
+			"see its conditions, put a good template into the spec, or use `%s`",
+			set.Name, revision.Name(set.Name, set.Status.CurrentRevision), plugin("pause", set.Name))
 	}
 	return nil
 }
