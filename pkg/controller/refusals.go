@@ -131,7 +131,7 @@ func (c *Controller) namePersistentErrors(p *pass, results []memory.Attempted) {
 			countOf(len(outcome.Refused)), p.retried("retried "+status.RetryInterval(p.Plan)), status.FirstOf(outcome.Refused)))
 	}
 	if len(outcome.Persisting) > 0 {
-		p.problem(fmt.Sprintf("writes of %s keep failing; check the API server's error: each write is %s: %s",
+		p.problem(fmt.Sprintf("writes of %s keep failing; fix the cause: each write is %s: %s",
 			countOf(len(outcome.Persisting)), p.retried("retried"), status.FirstOf(outcome.Persisting)))
 	}
 }

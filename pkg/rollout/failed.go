@@ -17,7 +17,8 @@ import (
 //
 //  1. A cluster fails when it is in flight or degraded for progressDeadline (updatedPhase in phase.go). Without a deadline, no such
 //     cluster fails.
-//  2. It fails when it flaps: it has not settled within 2 * (progressDeadline + minSuccessTime) (failFlapping).
+//  2. It fails when it flaps: it has not settled within 2 * (progressDeadline + minSuccessTime), and is not in its first success
+//     (failFlapping).
 //  3. It fails when the API server has rejected its work for progressDeadline, and rejects it once more after that (rejectedPhase).
 //  4. It fails at once when no cluster can have its name (computePhase).
 //  5. No deadline fires before the agents have had time to report to this process (dueAt), or if the process has never heard from the
@@ -110,8 +111,8 @@ func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 	}
 	if m.phase != soaking {
 		m.next = time.Time{}
-	} else if since := m.work.SucceededSince; !since.IsZero() && !s.Now.Before(since.Add(ps.strategy.MinSuccessTime)) {
-		return // This process has seen it succeed for long enough: it is about to settle.
+	} else if since := m.work.SucceededSince; !m.work.Relapsed || !since.IsZero() && !s.Now.Before(since.Add(ps.strategy.MinSuccessTime)) {
+		return // It has not flapped, or this process has seen it succeed for long enough: it is about to settle.
 	}
 	m.phase, m.reason = failed, workv1alpha1.FailureFlapping
 }

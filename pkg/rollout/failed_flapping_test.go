@@ -26,7 +26,8 @@ func TestCrashLoop(t *testing.T) {
 	}{
 		"sick again, then":              {now: rt.Now(12 * minute), work: turned(rt.InFlight(11 * minute)), phase: rollout.PhaseFailed, recheck: "0s"},
 		"well again, a second before":   {now: rt.Now(12*minute - second), work: turned(rt.Succeeded(11*minute+30*second), rt.SeenSucceeding(11*minute+30*second)), phase: rollout.PhaseSoaking, recheck: "1s"},
-		"well again, then":              {now: rt.Now(12 * minute), work: turned(rt.Succeeded(11*minute+30*second), rt.SeenSucceeding(11*minute+30*second)), phase: rollout.PhaseFailed, recheck: "0s"},
+		"well again, then":              {now: rt.Now(12 * minute), work: turned(rt.Succeeded(11*minute+30*second), rt.Relapsed()), phase: rollout.PhaseFailed, recheck: "0s"},
+		"well for the first time, then": {now: rt.Now(12 * minute), work: turned(rt.Succeeded(11*minute + 30*second)), phase: rollout.PhaseSoaking, recheck: "30s"},
 		"an agent's clock is ahead":     {now: rt.Now(13 * minute), work: turned(rt.Succeeded(12*minute+30*second), rt.SeenSucceeding(12*minute)), phase: rollout.PhaseSoaking, recheck: "30s"},
 		"it had settled, a retry later": {now: rt.Now(30 * minute), update: rt.Revision("bbb", rt.RetriedAt(10*minute)), work: turned(rt.InFlight(29*minute), rt.SettledAt(4*minute)), phase: rollout.PhaseFailed, recheck: "0s"},
 		"a hub that came back since":    {now: rt.Now(12 * minute), connected: rt.ConnectedSince(11 * minute), work: turned(rt.InFlight(11 * minute)), phase: rollout.PhaseInFlight, recheck: "1m0s"},

@@ -47,6 +47,8 @@ type Observations struct {
 	// StateChangedAt is the time at which this process saw the work change, at its revision, from success to another state or back; zero if it
 	// saw no change. It does not depend on the agent's clock.
 	StateChangedAt time.Time
+	// Relapsed is true if this process saw the end of a success at its revision.
+	Relapsed bool
 	// WatchedSince is the time at which this process began to watch the work after the last write of its revision; zero if it has always
 	// watched.
 	WatchedSince time.Time

@@ -179,12 +179,14 @@ func (w *Work) Settle(seen *work.Work, succeeds bool, now time.Time) {
 	watched := w.fingerprint.sameWrite(&print)
 	o := &w.observed
 	if !seen.Deleting() || !watched || o.SucceededSince.IsZero() {
+		interrupted := !o.SucceededSince.IsZero() && (!succeeds || w.fingerprint != print)
 		switch {
 		case !succeeds:
 			o.SucceededSince = time.Time{}
-		case o.SucceededSince.IsZero() || w.fingerprint != print:
+		case o.SucceededSince.IsZero() || interrupted:
 			o.SucceededSince = now
 		}
+		o.Relapsed = watched && (o.Relapsed || interrupted)
 		switch {
 		case !watched:
 			o.WatchedSince, o.SettledAt, o.StateChangedAt, o.ClockAhead = now, time.Time{}, time.Time{}, false

@@ -59,6 +59,23 @@ func TestSuccessThatIsTakenAway(t *testing.T) {
 	require.Equal(t, rt.At(6*time.Second), see(7*time.Second, false, rt.WrittenAt(time.Minute), rt.Deleting()).StateChangedAt, "unchanged since then")
 }
 
+// A success that ended, or was interrupted between two reports, is a relapse, until the hub writes the work again. The first success is
+// none.
+func TestRelapsed(t *testing.T) {
+	m := newWorks()
+	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) bool {
+		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
+		m.WorkOf(w.Object.UID).Settle(&w, succeeds, rt.At(at))
+		return w.Relapsed
+	}
+	require.False(t, see(0, false))
+	require.False(t, see(time.Second, true, rt.Applied(0)))
+	require.True(t, see(2*time.Second, false))
+	require.True(t, see(3*time.Second, true, rt.Applied(0)))
+	require.False(t, see(time.Minute, true, rt.WrittenAt(time.Minute), rt.Applied(0)), "another write")
+	require.True(t, see(time.Minute, true, rt.WrittenAt(time.Minute), rt.Applied(time.Minute)), "it was interrupted")
+}
+
 // If an agent's clock was seen ahead, its times are ignored, even when the hub's clock has come closer, until the hub writes the work
 // again.
 func TestClockAhead(t *testing.T) {
