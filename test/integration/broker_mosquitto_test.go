@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,6 +60,7 @@ func newMosquitto(t *testing.T) *broker {
 	require.NoError(t, err)
 	command.Stdout, command.Stderr = log, log
 	require.NoError(t, command.Start())
+	b.process = command.Process
 	t.Cleanup(func() {
 		_ = command.Process.Kill()
 		_ = command.Wait()
@@ -76,6 +78,12 @@ func newMosquitto(t *testing.T) *broker {
 		return conn.Close()
 	})
 	return b
+}
+
+// signal sends a signal to a mosquitto. SIGSTOP makes it stall: its connections stay open, and it accepts nothing until SIGCONT.
+func (b *broker) signal(signal syscall.Signal) {
+	b.t.Helper()
+	require.NoError(b.t, b.process.Signal(signal))
 }
 
 func copyFile(t *testing.T, from, to string) {

@@ -78,6 +78,8 @@ type broker struct {
 	// anything.
 	authority   *authority.Authority
 	permissions *permissions
+	// process is a mosquitto; nil for a broker in this process.
+	process *os.Process
 }
 
 func newBroker(t *testing.T) *broker {
