@@ -171,6 +171,10 @@ func (c *Controller) isLost(p *pass, place memory.Place, seq int64, err error) b
 // nameLostPlaces reports the places to which the ledger can't be written, and schedules the next attempts.
 func (c *Controller) nameLostPlaces(p *pass) {
 	for place, lost := range p.memory.Places {
+		if place == memory.LiveRevisions && !p.now.Before(lost.TryAt()) {
+			delete(p.memory.Places, place) // The next decision lists them again. A pass without a decision does not.
+			continue
+		}
 		if lost.Note != "" {
 			p.problem(lost.Note)
 			p.failing = append(p.failing, lost.Request)

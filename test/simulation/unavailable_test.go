@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -62,6 +63,8 @@ func TestAbortAfterThePermissionWasRevoked(t *testing.T) {
 			s.API.Revoked = false
 			s.quiet()
 			s.everywhere("v1")
+			applied := meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionManifestworkApplied)
+			require.Equal(t, "the rollout was aborted", applied.Message)
 		})
 	}
 }
@@ -87,4 +90,20 @@ func TestAbortByHandAfterTheCRDWasRepaired(t *testing.T) {
 	s.AbortByHand()
 	s.quiet()
 	s.everywhere("v1")
+}
+
+// R15: when the permission is granted again, the condition no longer names it, also if nothing is left to decide.
+func TestPermissionIsGrantedAgainWhileNothingHappens(t *testing.T) {
+	s := rolledOut(t)
+	s.API.Revoked = true
+	s.Annotate("new label")
+	s.Tell("user: deletes the work of c1")
+	s.must(s.API.Delete(Works, "c1", Name, nil))
+	s.settle(time.Minute)
+	s.everywhere("v1")
+	s.says(workv1alpha1.ConditionManifestworkApplied, "listing ControllerRevision", "fix the cause")
+	s.API.Revoked = false
+	s.settle(6 * time.Minute)
+	applied := meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionManifestworkApplied)
+	require.Equal(t, "2 clusters up to date", applied.Message, s.story())
 }
