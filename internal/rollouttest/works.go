@@ -156,7 +156,7 @@ func WatchedSince(since time.Duration) WorkOption {
 	return func(w *work.Work) { w.WatchedSince = At(since) }
 }
 
-// Relapsed makes the hub have seen the end of a success.
+// Relapsed records that this process saw the end of a success.
 func Relapsed() WorkOption { return func(w *work.Work) { w.Relapsed = true } }
 
 // SettledAt sets the time at which this process found the work settled.

@@ -3,6 +3,7 @@ package cloudevents
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,13 +30,15 @@ type link struct {
 	metrics     Metrics
 	clock       clock.PassiveClock
 
-	// up is true if events can be sent and received, and upSince is the time at which it last became true; nil before the
-	// first time.
+	// mu is held while the fields below change together with the connection.
+	mu sync.Mutex
+	// up is true if events can be sent and received, and upSince is the time at which it last became true, or at which the broker continued
+	// after a stall; nil before the first time.
 	up      atomic.Bool
 	upSince atomic.Pointer[time.Time]
-	// stalled is true from a send that the broker did not accept in time until the broker accepts one, and resumed is the time at which it
-	// last did so.
-	stalled atomic.Bool
+	// stalled is true from a send that takes stallPatience or longer until the broker accepts an event. resumed is the time at which the
+	// broker last continued after a stall; nil for never.
+	stalled bool
 	resumed atomic.Pointer[time.Time]
 }
 
@@ -50,8 +53,11 @@ func (l *link) connect(ctx context.Context) error {
 	if err := l.Subscribe(ctx); err != nil {
 		return err
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	again := l.upSince.Swap(ptr.To(l.clock.Now())) != nil
 	l.up.Store(true)
+	l.stalled = false
 	l.metrics.Connected(true)
 	if again {
 		l.metrics.Reconnected()
@@ -63,11 +69,13 @@ func (l *link) connect(ctx context.Context) error {
 
 // disconnect closes the failed transport.
 func (l *link) disconnect(ctx context.Context) error {
+	l.mu.Lock()
 	if l.up.Swap(false) {
 		klog.FromContext(ctx).Info("The broker is not connected: nothing is written to any cluster until the connection is restored")
 		l.metrics.Connected(false)
 		l.connection.Lost(broker)
 	}
+	l.mu.Unlock()
 	return l.Close(ctx)
 }
 
@@ -94,23 +102,27 @@ func (l *link) Send(ctx context.Context, event cloudevents.Event) error {
 	return err
 }
 
-// stallPatience is the time within which a broker that runs accepts an event.
+// stallPatience is the time within which a running broker accepts an event.
 const stallPatience = 5 * time.Second
 
-// noteStall records how long the broker took for an event. A broker that stalls keeps its connections, so no error shows the stall. When it
-// continues, agents may need as long to report as after an outage.
+// noteStall records how long the broker took for an event. A broker that stalls keeps its connections, so no error shows the stall. When
+// the broker continues, the agents may need as long to report as after an outage.
 func (l *link) noteStall(took time.Duration, accepted bool) {
-	if took >= stallPatience {
-		l.stalled.Store(true)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stalled = l.stalled || took >= stallPatience
+	if !accepted || !l.stalled || !l.up.Load() {
+		return
 	}
-	if accepted && l.stalled.Swap(false) && l.up.Load() {
-		l.resumed.Store(ptr.To(l.clock.Now()))
-		l.connection.Lost(broker)
-		l.connection.Back(broker, l.agentReturn)
-	}
+	l.stalled = false
+	now := l.clock.Now()
+	l.upSince.Store(&now)
+	l.resumed.Store(&now)
+	l.connection.Lost(broker)
+	l.connection.Back(broker, l.agentReturn)
 }
 
-// resumedSince reports whether the broker continued after a stall at or after the given time.
+// resumedSince reports whether, at or after the given time, the broker continued after a stall.
 func (l *link) resumedSince(since time.Time) bool {
 	at := l.resumed.Load()
 	return at != nil && !at.Before(since)

@@ -112,11 +112,11 @@ func (d *Driver) awaitReport(ctx context.Context, cluster string, heard func() b
 		return nil
 	case d.link.resumedSince(began):
 		return apierrors.NewServiceUnavailable(fmt.Sprintf(
-			"the broker did not accept events for some time, and the agent of cluster %s has not answered within %s; it will be asked again",
+			"the broker did not accept events for some time, and the agent of cluster %s has not answered within %s; the agent will be asked again",
 			cluster, answerPatience))
 	case d.rush.excuses():
 		return apierrors.NewServiceUnavailable(fmt.Sprintf(
-			"many agents report at once, and the agent of cluster %s has not answered within %s; it will be asked again", cluster, answerPatience))
+			"many agents report at once, and the agent of cluster %s has not answered within %s; the agent will be asked again", cluster, answerPatience))
 	}
 	return nil
 }

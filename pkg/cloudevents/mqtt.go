@@ -25,7 +25,7 @@ const (
 	maxPacket = maxEvent + 64<<10
 	// maxWaiting is the maximum number of packets that wait in memory. At the maximum, the broker must wait.
 	maxWaiting = 16
-	// maxKeepAlive is the longest keep-alive, in seconds. A broker that stalls is noticed after twice that time at most.
+	// maxKeepAlive is the longest keep-alive, in seconds. A broker that stalls is noticed within twice that time.
 	maxKeepAlive = 10
 )
 

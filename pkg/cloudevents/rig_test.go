@@ -77,7 +77,7 @@ func (w *wire) Send(_ context.Context, event cloudevents.Event) error {
 	return broken
 }
 
-// fail makes each send fail until it is called with nil.
+// fail makes each send fail with an error. With nil, sends succeed again.
 func (w *wire) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -61,8 +61,9 @@ type Config struct {
 	ClusterInformer cache.SharedIndexInformer
 
 	// HistoryNote returns why ControllerRevisions can't be read now, ClustersNote why ManagedClusters can't be read now, and
-	// HubNote why another hub may take over. Each includes the remedy; empty if there is no such problem. If a function is
-	// nil, there never is. Only whether HistoryNote and ClustersNote are empty affects decisions.
+	// HubNote why another hub may take over. Each text includes the remedy, and is empty if there is no such problem. If a
+	// function is nil, there is never such a problem. Decisions depend only on whether the texts of HistoryNote and
+	// ClustersNote are empty.
 	HistoryNote, ClustersNote, HubNote func() string
 	// Connection records when the connection to the API server began.
 	Connection *connectivity.Connection
@@ -121,7 +122,7 @@ func NewStores() Stores {
 		return cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
 	}
 	works := workcache.WorkIndexers()
-	works[cache.NamespaceIndex] = cache.MetaNamespaceIndexFunc // As each informer of a generated client has.
+	works[cache.NamespaceIndex] = cache.MetaNamespaceIndexFunc // Each informer of a generated client has this index.
 	return Stores{
 		ReplicaSets: indexer(replicaset.PlacementIndexers()),
 		Works:       indexer(works),

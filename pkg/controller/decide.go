@@ -76,7 +76,7 @@ func (c *Controller) take(p *pass, decision lifecycle.Decision) {
 	}
 }
 
-// announceEvent emits an event about a decision, and about a related object; nil for none.
+// announceEvent emits an event about a decision. related is another object that the event is about; nil for none.
 func (c *Controller) announceEvent(p *pass, related runtime.Object, event *lifecycle.Event) {
 	if event.Once && !p.memory.Announce(event.Note) {
 		return
@@ -101,8 +101,6 @@ func (c *Controller) end(ctx context.Context, p *pass) (bool, error) {
 		return false, c.hold(ctx, p, status.InvalidOwnerLabel(p.facts.Owner))
 	case lifecycle.Refused:
 		return false, p.Failed.Err
-	case lifecycle.Outdated:
-		p.lookAgain(memory.StaleInterval)
 	}
 	return false, nil // The caches show the write first.
 }

@@ -24,7 +24,7 @@ import (
 
 // deploy either persists the decision or executes it.
 func (c *Controller) deploy(ctx context.Context, p *pass) (bool, error) {
-	p.unrestored = p.Snapshot.Aborted && p.Plan.Behind > 0 // Unless act restores them.
+	p.unrestored = p.Snapshot.Aborted && p.Plan.Behind > 0 // If the pass acts, act sets it again.
 	c.nameLostPlaces(p)
 	for _, settled := range p.Plan.Settled {
 		p.memory.Works.WorkOf(settled.Object.UID).Settled(p.now)

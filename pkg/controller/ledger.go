@@ -43,8 +43,8 @@ func (c *Controller) readLedger(p *pass) {
 
 // verify reports whether the cache shows the revisions that the API server has. It lists them from the API server
 // before the hub first decides or acts on a version of the object, unless that version is the result of the hub's own
-// write. So no decision combines two caches of different ages (R15). If the permission to list them is missing for some time, the cache
-// counts as it is.
+// write. So no decision combines two caches of different ages (R15). If the hub has not been allowed to list them for some time, its
+// cache counts.
 func (c *Controller) verify(ctx context.Context, p *pass) (shown bool, err error) {
 	if p.facts.NoHistory || p.memory.Verified == p.object.ResourceVersion || p.memory.Places.Waits(memory.LiveRevisions, p.now) {
 		return true, nil
@@ -70,11 +70,12 @@ func (c *Controller) verify(ctx context.Context, p *pass) (shown bool, err error
 			p.memory.Expectations.Deleted(c.stores.Revisions, cached, c.Clock.Now())
 		}
 	}
-	p.memory.Verified = p.object.ResourceVersion
-	if shown = p.memory.Expectations.Behind() == 0; !shown {
+	if p.memory.Expectations.Behind() > 0 {
 		p.lookAgain(catchUpInterval)
+		return false, nil
 	}
-	return shown, nil
+	p.memory.Verified = p.object.ResourceVersion
+	return true, nil
 }
 
 // lacksLedger reports whether the ledger must be persisted before the hub acts on it: this pass changed it, or an available place lacks it.
@@ -86,10 +87,11 @@ func (c *Controller) lacksLedger(p *pass) bool {
 	return !inStatus && (!p.memory.Places.Waits(memory.Status, p.now) || p.mayKeepLedger()) || c.lacksCopy(p)
 }
 
-// mayKeepLedger reports whether the API server may have stopped dropping the ledger of the status: somebody else has written the object
-// since, and may have installed another CRD before.
+// mayKeepLedger reports whether the API server, which dropped the ledger of the status, may keep the ledger now: somebody else has written
+// the object since then, and may have installed another CRD before that.
 func (p *pass) mayKeepLedger() bool {
-	return p.memory.Places.Drops(memory.Status) && !p.facts.NoHistory && p.memory.Verified != p.object.ResourceVersion
+	return p.memory.Places.Drops(memory.Status) && !p.facts.NoHistory && p.memory.Verified != p.object.ResourceVersion &&
+		!p.memory.Places.Waits(memory.LiveRevisions, p.now) // Without the list, no version is ever verified.
 }
 
 // lacksCopy reports whether the valid ledger has no copy, although a revision could hold it.
@@ -128,7 +130,8 @@ func (c *Controller) persist(ctx context.Context, p *pass, report func() error) 
 }
 
 // foreignFields returns the fields that this pass restores in a status whose ledger is not valid. If this hub previously could not write
-// the status or its ledger, other fields may be its own: it then returns only an abort.
+// the status or its ledger, the other differences may come from the hub itself. In that case, foreignFields returns at most the field of an
+// abort.
 func (c *Controller) foreignFields(p *pass) []string {
 	_, lost := p.memory.Places[memory.Status]
 	switch {
@@ -136,7 +139,7 @@ func (c *Controller) foreignFields(p *pass) []string {
 		return nil
 	case !lost:
 		return p.reading.Ledger.Differing(&p.object.Status)
-	case p.object.Status.AbortedTime != nil && p.reading.Ledger.Abort == nil:
+	case p.object.Status.Ledger == "" && p.object.Status.AbortedTime != nil && p.reading.Ledger.Abort == nil:
 		return []string{"status.abortedTime"}
 	}
 	return nil
@@ -152,7 +155,7 @@ func (c *Controller) persistIn(p *pass, place memory.Place, write func() error) 
 		return err
 	}
 	if place == memory.Status {
-		told := p.told() // What is decided from now on is told when the status can be written again.
+		told := p.told() // Later decisions are announced when the status can be written again.
 		p.memory.Told = &told
 	}
 	if !c.isLost(p, place, p.Ledger.Seq, err) {
@@ -161,7 +164,8 @@ func (c *Controller) persistIn(p *pass, place memory.Place, write func() error) 
 	return nil
 }
 
-// isLost records that a request to a place failed, and reports whether the place has been unavailable for so long that it is not needed.
+// isLost records that a request to a place failed, and reports whether the place has been unavailable for so long that the hub does without
+// it.
 func (c *Controller) isLost(p *pass, place memory.Place, seq int64, err error) bool {
 	note := c.refused(p, err) + " at least every 5 minutes" // As Places.Waits.
 	p.memory.Places.Failed(place, seq, p.now, p.failing[len(p.failing)-1], err, note)
@@ -172,7 +176,7 @@ func (c *Controller) isLost(p *pass, place memory.Place, seq int64, err error) b
 func (c *Controller) nameLostPlaces(p *pass) {
 	for place, lost := range p.memory.Places {
 		if place == memory.LiveRevisions && !p.now.Before(lost.TryAt()) {
-			delete(p.memory.Places, place) // The next decision lists them again. A pass without a decision does not.
+			delete(p.memory.Places, place) // The next decision lists the revisions again. A pass without a decision does not.
 			continue
 		}
 		if lost.Note != "" {

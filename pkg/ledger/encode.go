@@ -119,10 +119,10 @@ func (l *Ledger) Short() Ledger {
 	return short
 }
 
-// SeqOf returns the number of a ledger in any format; 0 if it has no valid number.
+// SeqOf returns the number of a ledger in any format; 0 if it has no valid number, or a number that leaves too few for later decisions.
 func SeqOf(text string) int64 {
 	var h head
-	if json.Unmarshal([]byte(text), &h) != nil || h.Seq < 0 || h.Seq >= maxSeq {
+	if json.Unmarshal([]byte(text), &h) != nil || h.Seq < 0 || h.Seq >= maxSeq/2 {
 		return 0
 	}
 	return h.Seq

@@ -109,7 +109,7 @@ func TestDecode(t *testing.T) {
 func TestSeqOf(t *testing.T) {
 	for text, want := range map[string]int64{
 		"": 0, "{": 0, "null": 0, `{"seq":"3"}`: 0, `{"seq":-3}`: 0, `{"seq":9007199254740992}`: 0, `{"seq":1e30}`: 0,
-		`{"seq":3}`: 3, `{"format":9,"owner":"other","seq":3,"update":[]}`: 3, `{"seq":9007199254740991}`: 9007199254740991,
+		`{"seq":3}`: 3, `{"format":9,"owner":"other","seq":3,"update":[]}`: 3, `{"seq":4503599627370495}`: 4503599627370495, `{"seq":4503599627370496}`: 0,
 	} {
 		require.Equal(t, want, SeqOf(text), text)
 	}

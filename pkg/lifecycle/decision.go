@@ -15,7 +15,7 @@ import (
 type Decision struct {
 	// Request is the read or write whose answer the decision needs; nil for none.
 	Request *Request
-	// End is why the pass ends before a rollout is planned; empty if it does not.
+	// End is why the pass ends early; empty if it does not.
 	End Reason
 	// Failed is the failed request that ends the pass, and Problem is the problem with an invalid spec for the conditions.
 	Failed  *Answer
@@ -50,8 +50,6 @@ type Reason string
 const (
 	// Written means that the hub wrote an object: the next pass begins when the caches show the write.
 	Written Reason = "Written"
-	// Outdated means that a live work shows a success that the cache does not show yet.
-	Outdated Reason = "Outdated"
 	// Refused means that a request failed, and will be retried.
 	Refused Reason = "Refused"
 	// InvalidSpec means that the spec can't be rolled out. The conditions report this.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
@@ -30,18 +31,15 @@ func (c *chain) judge() {
 	}
 }
 
-// examine requests the reports of the clusters that have newly failed, because a success may have been missed. It omits clusters whose write
-// the API server rejects, because nothing was applied on them. If a cluster has succeeded in the meantime, the pass ends: the caches are
-// about to show the success.
+// examine requests the works of the clusters that have newly failed, because a success may have been missed, and plans again with what they
+// show now. It omits clusters whose write the API server rejects, because nothing was applied on them.
 func (c *chain) examine() bool {
 	var failed []*workv1.ManifestWork
-	shown := map[string]*work.Work{}
 	for i := range c.Notes.Works {
 		w := &c.Notes.Works[i]
 		failure, fails := c.Plan.Records.Failures[w.Cluster()]
 		if _, known := c.Snapshot.Records.Failures[w.Cluster()]; fails && !known && failure.Message == "" {
 			failed = append(failed, w.Object)
-			shown[w.Cluster()] = w
 		}
 	}
 	if len(failed) == 0 {
@@ -51,19 +49,32 @@ func (c *chain) examine() bool {
 	if answer == nil {
 		return false
 	}
+	c.Snapshot = showing(c.Snapshot, answer.Works)
+	c.Plan = rollout.Decide(c.Snapshot)
 	for _, live := range answer.Works {
-		if w := shown[live.Namespace]; w != nil && !c.succeeds(w) && c.succeeds(w.Showing(live)) {
-			return c.end(Outdated)
+		if failure, fails := c.Plan.Records.Failures[live.Namespace]; fails && failure.Message == "" {
+			failure.Message = status.FailureMessage(live, failure.Gate)
+			c.Plan.Records.Failures[live.Namespace] = failure
 		}
-		failure := c.Plan.Records.Failures[live.Namespace]
-		failure.Message = status.FailureMessage(live, failure.Gate)
-		c.Plan.Records.Failures[live.Namespace] = failure
 	}
 	return true
 }
 
-func (c *chain) succeeds(w *work.Work) bool {
-	return work.Assess(w, c.Update, c.Now).State == work.Succeeded
+// showing returns a snapshot in which works have their live state. If several reports that were held up arrive at once, the caches follow
+// one report behind, and a failure that they show may already be a success.
+func showing(s *rollout.Snapshot, lives []*workv1.ManifestWork) *rollout.Snapshot {
+	byUID := make(map[types.UID]*workv1.ManifestWork, len(lives))
+	for _, live := range lives {
+		byUID[live.UID] = live
+	}
+	shown := *s
+	shown.Works = slices.Clone(s.Works)
+	for i := range shown.Works {
+		if live := byUID[shown.Works[i].Object.UID]; live != nil {
+			shown.Works[i] = *shown.Works[i].Showing(live)
+		}
+	}
+	return &shown
 }
 
 // enter records the results of the plan in the ledger: the failed clusters, and whether the rollout is complete or aborted, or an abort

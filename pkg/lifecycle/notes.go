@@ -151,9 +151,9 @@ func (v *Observation) withBeginning(l *ledger.Ledger, rev *work.Revision) *work.
 // failing does not delay other clusters.
 const unansweredFor = 30 * time.Second
 
-// Refusals returns the clusters whose work the API server rejects for a target, and those whose writes for it failed recently without a
-// rejection: these writes may have succeeded (P4). During an abort, a cluster whose writes have failed in another way for at least StuckAfter
-// counts as rejected.
+// Refusals returns the clusters whose work the API server rejects for a target, and the clusters whose writes for that target failed
+// recently without a rejection: these writes may have succeeded (P4). During an abort, a cluster whose writes have failed in another way
+// for at least StuckAfter counts as rejected.
 func (n *Notes) Refusals(target string, aborted bool, now time.Time) (rejected map[string]rollout.Rejection, unanswered map[string]bool) {
 	rejected, unanswered = map[string]rollout.Rejection{}, map[string]bool{}
 	for i := range n.Failures {

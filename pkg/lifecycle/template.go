@@ -78,8 +78,8 @@ func (c *chain) wanted(hash string) (*appsv1.ControllerRevision, error) {
 	return wanted, revision.Amend(wanted, func(r *revision.Record) { *r = record })
 }
 
-// hashesOfTemplate returns the possible hashes for the template in the spec, which has no revision, the preferred one first. A template that
-// is already rolled out keeps its hash if it can: with another hash, its rollout would start again.
+// hashesOfTemplate returns the hashes that the template in the spec can get, the preferred one first. The template has no revision. If the
+// template is already rolled out, it keeps its hash if possible: with another hash, its rollout would start again.
 func (v *Observation) hashesOfTemplate() (hashes []string) {
 	known := []string{v.hashOnWorks()}
 	if update := &v.Before.Update; update.Digest == v.Template {

@@ -234,7 +234,7 @@ func (m *Metrics) RolloutDegraded() { m.degraded.Inc() }
 // Restored records the time from the decision to abort until every cluster confirmed the restored revision.
 func (m *Metrics) Restored(took time.Duration) { m.restored.Observe(max(took, 0).Seconds()) }
 
-// RolloutEnded counts a rollout that was completed, or whose abort was decided, and records the time until then.
+// RolloutEnded counts a rollout that is complete or whose abort is decided, and records the time that the rollout took.
 func (m *Metrics) RolloutEnded(result RolloutResult, took time.Duration) {
 	if result == RolloutAborted {
 		m.aborted.Inc()

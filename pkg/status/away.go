@@ -88,8 +88,8 @@ func droppedNote(in *Input, names []string) string {
 		"ManagedCluster if the cluster is lost"
 }
 
-// awaitedAway names the clusters that are away and whose result is awaited; empty for none. While a selection is unknown, it is unknown
-// whether a cluster is away.
+// awaitedAway names the clusters that are away and whose result is awaited; empty for none. While a selection is unknown, the hub
+// does not know whether a cluster is away.
 func awaitedAway(plan *rollout.Plan) string {
 	if len(plan.AwaitedAway) == 0 || plan.Unknown() {
 		return ""

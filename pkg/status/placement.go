@@ -53,7 +53,7 @@ func invalidStrategies(in *Input) string {
 }
 
 // unknownPlacements returns a message for each Placement that is missing, or whose decisions are missing or being written. The message also
-// describes the consequences. It is empty for none.
+// describes the consequences. The result is empty if there is no such Placement.
 func unknownPlacements(in *Input) string {
 	var unknown []string
 	add := func(format string, values ...any) { unknown = append(unknown, fmt.Sprintf(format, values...)) }

@@ -70,7 +70,7 @@ func leanObject(decoded *replicaset.Object) *workv1alpha1.ManifestWorkReplicaSet
 	return lean
 }
 
-// leanRevision returns a revision without its template. Of its annotations, it has only the copy of the ledger.
+// leanRevision returns a revision without its template. Of its annotations, only the copy of the ledger is kept.
 func leanRevision(found *appsv1.ControllerRevision) revision.Revision {
 	lean := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{

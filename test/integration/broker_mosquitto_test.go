@@ -80,7 +80,8 @@ func newMosquitto(t *testing.T) *broker {
 	return b
 }
 
-// signal sends a signal to a mosquitto. SIGSTOP makes it stall: its connections stay open, and it accepts nothing until SIGCONT.
+// signal sends a signal to the mosquitto process. SIGSTOP makes the broker stall: its connections stay open, and it accepts nothing until
+// SIGCONT.
 func (b *broker) signal(signal syscall.Signal) {
 	b.t.Helper()
 	require.NoError(b.t, b.process.Signal(signal))

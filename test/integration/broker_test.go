@@ -78,7 +78,7 @@ type broker struct {
 	// anything.
 	authority   *authority.Authority
 	permissions *permissions
-	// process is a mosquitto; nil for a broker in this process.
+	// process is the mosquitto process; nil for a broker in this process.
 	process *os.Process
 }
 

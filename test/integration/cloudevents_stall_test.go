@@ -17,7 +17,7 @@ func TestCloudEventsBrokerStalls(t *testing.T) {
 	f := newEventFleet(t, "mqtt-stall", "mqtt", b.sourceConfig(), b.agentConfig, &b.sent)
 	const deadline = 20 * time.Second
 	f.start(progressive(2, deadline.String(), 0, abortAll))
-	// Reports after the hub's start are late, too: wait until deadlines apply again.
+	// After the hub's start, reports may be late, too: wait until deadlines apply again.
 	began := time.Now()
 	eventually(t, "the time after the start has passed", func() error {
 		if passed := time.Since(began); passed < agentReturn+deadline {

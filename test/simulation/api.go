@@ -54,7 +54,7 @@ type API struct {
 	Lacks []string
 	// NoHistory rejects all requests from the hub for ControllerRevisions.
 	NoHistory bool
-	// Revoked does the same, but the hub does not know it yet, because its watch continues.
+	// Revoked rejects the same requests, but the hub does not know this yet, because its watch continues.
 	Revoked bool
 	// NoClusters rejects all requests from the hub for ManagedClusters.
 	NoClusters bool

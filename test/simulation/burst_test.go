@@ -9,8 +9,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// R15: reports that were held up arrive one after the other as the deadline fires. Each live look shows the next report, and the cache the
-// one before. The cache follows, and yet the failure that it shows is not real: the last report is a success.
+// R15: reports that were held up arrive one after the other as the deadline fires. Each live read shows the next report, and the cache
+// shows the one before. The cache follows the API server, but the failure in the cache is not real: the last report is a success.
 func TestReportsThatWereHeldUpLeadToNoAbort(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")

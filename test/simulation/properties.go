@@ -255,8 +255,8 @@ func historyLimit(object *workv1alpha1.ManifestWorkReplicaSet) int {
 	return min(int(ptr.Deref(object.Spec.RevisionHistoryLimit, workv1alpha1.DefaultRevisionHistoryLimit)), workv1alpha1.MaxRevisionHistoryLimit)
 }
 
-// repeatRetry runs a minute in which the hub may repeat a retry. If the hub's clock was set back, a retry can come due in the second in
-// which a work says that it was written. A write with that time then changes nothing.
+// repeatRetry runs a minute in which the hub may repeat a retry. If the hub's clock was set back, a retry can be due in the second
+// that a work names as the time of its write. Another write with that time changes nothing.
 func (w *World) repeatRetry() error {
 	if len(w.clocks.setBacks) == 0 || w.clocks.retriedAt.IsZero() {
 		return nil

@@ -10,7 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// R42: what the hub decides while a policy denies its writes of the status is told when the status can be written again.
+// R42: decisions that the hub makes while a policy denies its writes of the status are announced when the status can be written again.
 func TestEventsOfDecisionsThatTheStatusDidNotShow(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
@@ -27,7 +27,7 @@ func TestEventsOfDecisionsThatTheStatusDidNotShow(t *testing.T) {
 	s.warned(workv1alpha1.EventRolloutAborted, "c1")
 }
 
-// R43: an abort that was complete remains complete while the hub may not read the history.
+// R43: an abort that was complete remains complete while the hub is not allowed to read the history.
 func TestCompleteAbortWithoutHistory(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.aborts()
@@ -39,8 +39,8 @@ func TestCompleteAbortWithoutHistory(t *testing.T) {
 	require.Equal(t, workv1alpha1.StateAborted, s.Object().Status.State, s.story())
 }
 
-// R15, R42: if the permission on ControllerRevisions is revoked in the middle of a rollout, the hub decides by its cache after 10 s. An abort
-// does not wait until the watch ends.
+// R15, R42: if the permission on ControllerRevisions is revoked in the middle of a rollout, the hub decides with its cache after 10 s. An
+// abort does not wait until the watch ends.
 func TestAbortAfterThePermissionWasRevoked(t *testing.T) {
 	for name, abort := range map[string]func(s *teller){
 		"at the deadline": func(*teller) {},
@@ -70,7 +70,7 @@ func TestAbortAfterThePermissionWasRevoked(t *testing.T) {
 }
 
 // R41: under the CRD of another release, the hub obeys no command in the status. When this hub's CRD is installed again, a command leads to a
-// Warning at once, and not only after the 5 minutes in which the hub does not write the ledger.
+// Warning immediately, and not only after the 5 minutes in which the hub does not write the ledger.
 func TestAbortByHandAfterTheCRDWasRepaired(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.stable(progressive("p1", 1, "1h", 0, true), "c1", "c2")
@@ -92,7 +92,7 @@ func TestAbortByHandAfterTheCRDWasRepaired(t *testing.T) {
 	s.everywhere("v1")
 }
 
-// R15: when the permission is granted again, the condition no longer names it, also if nothing is left to decide.
+// R15: after the permission is granted again, the condition no longer names it, even if nothing is left to decide.
 func TestPermissionIsGrantedAgainWhileNothingHappens(t *testing.T) {
 	s := rolledOut(t)
 	s.API.Revoked = true
@@ -106,4 +106,21 @@ func TestPermissionIsGrantedAgainWhileNothingHappens(t *testing.T) {
 	s.settle(6 * time.Minute)
 	applied := meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionManifestworkApplied)
 	require.Equal(t, "2 clusters up to date", applied.Message, s.story())
+}
+
+// R42: under the CRD of another release, and without the permission to list revisions, an abort is carried out, and the status is not
+// written in a loop.
+func TestAbortUnderAnotherCRDWithoutThePermission(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.stable(progressive("p1", 1, "1m", 0, true), "c1", "c2")
+	s.hangs("v2", "")
+	s.settle(5 * time.Second)
+	s.Tell("admin: installs the CRD and the ClusterRole of another release")
+	s.API.OlderCRD, s.API.Revoked = true, true
+	s.Annotate("a cause")
+	s.settle(3 * time.Minute)
+	s.everywhere("v1")
+	began := len(s.Story)
+	s.settle(time.Minute)
+	require.Less(t, len(s.Story)-began, 10, s.story())
 }

@@ -70,7 +70,7 @@ func TestNoCommandsWithoutALedger(t *testing.T) {
 	set.Status.Conditions = []metav1.Condition{{
 		Type: workv1alpha1.ConditionProgressing, Message: "hangs; the API server drops status.ledger: its CRD of ManifestWorkReplicaSet is not the one of this hub",
 	}}
-	const remedy = "the status has no ledger, so the hub accepts no commands from it: wait until the hub has written the ledger, or, if " +
+	const remedy = "the status has no ledger, so the hub accepts no commands from it: wait until the hub has written the ledger; if " +
 		"the API server drops status.ledger, apply the CRD that came with the hub"
 	require.EqualError(t, view.Abortable(set), `the rollout of "web" can't be aborted: `+remedy)
 	require.EqualError(t, view.Retriable(set), `the rollout of "web" can't be retried: `+remedy)

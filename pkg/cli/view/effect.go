@@ -254,10 +254,11 @@ func Pausable(set *workv1alpha1.ManifestWorkReplicaSet, paused bool) error {
 }
 
 // noCommands is the reason why the hub accepts no commands from a status without a ledger.
-const noCommands = "the status has no ledger, so the hub accepts no commands from it: wait until the hub has written the ledger, or, if " +
+const noCommands = "the status has no ledger, so the hub accepts no commands from it: wait until the hub has written the ledger; if " +
 	status.LedgerDropped + ", apply the CRD that came with the hub"
 
-// lacksLedger reports whether the status of an object that was rolled out has no ledger: the API server drops it, or the status was lost.
+// lacksLedger reports whether the status of an object that was rolled out has no ledger: the API server drops the ledger, or the status was
+// lost.
 func lacksLedger(set *workv1alpha1.ManifestWorkReplicaSet) bool {
 	return set.Status.Ledger == "" && meta.FindStatusCondition(set.Status.Conditions, workv1alpha1.ConditionProgressing) != nil
 }
@@ -291,13 +292,13 @@ func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 		return fmt.Errorf("the rollout of %q was already aborted at %s", set.Name, set.Status.AbortedTime.UTC().Format(time.RFC3339))
 	case set.Status.CurrentRevision == "":
 		return fmt.Errorf("the rollout of %q can't be aborted: the status names no stable revision to return to: "+
-			"this is a first rollout, or the hub has not restored a lost status yet; use `%s`", set.Name, plugin("pause", set.Name))
+			"this is a first rollout, or the hub has not restored a lost status yet; to stop it, use `%s`", set.Name, plugin("pause", set.Name))
 	case set.Status.CurrentRevision == set.Status.UpdateRevision: // The hub ignores an abort, even before the rollout is complete.
 		return fmt.Errorf("there is nothing to abort: the template of %q is already the current revision; "+
 			"use `%s` to restore an earlier revision", set.Name, plugin("undo", set.Name))
 	case set.Status.Ledger != "" && !slices.ContainsFunc(set.Status.Revisions, isCurrent):
 		return fmt.Errorf("the rollout of %q can't be aborted: the hub has no ControllerRevision %s to return to; "+
-			"see its conditions, put a good template into the spec, or use `%s`",
+			"see the conditions of the object, put a good template into the spec, or use `%s`",
 			set.Name, revision.Name(set.Name, set.Status.CurrentRevision), plugin("pause", set.Name))
 	}
 	return nil

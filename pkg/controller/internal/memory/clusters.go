@@ -24,8 +24,8 @@ type knownCluster struct {
 	availableSince   time.Time
 }
 
-// ruledCluster is the rule of a cluster, and its hold at the time at. The hold applies until the time in changes, or forever if changes is
-// zero. at is zero before the rule was first read.
+// ruledCluster is the rule of a cluster, and the hold that was last read from the rule. at is the time of that reading; zero if there was
+// none. The hold applies until the time in changes, or forever if changes is zero.
 type ruledCluster struct {
 	rule        availability.Rule
 	hold        placement.Hold
@@ -89,7 +89,7 @@ func (c *Clusters) ClusterOf(name string, now time.Time) (cluster placement.Clus
 	}, exists
 }
 
-// Holds returns the holds of the given clusters, and the time when the first of their rules changes a hold by itself; zero for never.
+// Holds returns the holds of the given clusters, and the earliest time at which a hold changes by itself; zero for never.
 func (c *Clusters) Holds(clusters map[string]int, now time.Time) (holds map[string]placement.Hold, changes time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,7 +113,7 @@ func (c *Clusters) Holds(clusters map[string]int, now time.Time) (holds map[stri
 	return holds, changes
 }
 
-// look reads the rule, unless the hold that was read last still applies.
+// look reads the rule, unless the hold that was last read still applies.
 func (r *ruledCluster) look(now time.Time) {
 	if r.at.IsZero() || now.Before(r.at) || !r.changes.IsZero() && !now.Before(r.changes) {
 		r.hold, r.held, r.changes = r.rule.At(now)

@@ -39,7 +39,7 @@ const persistsAfter = 5 * time.Second
 
 // failure is the result of a write that failed when it was last tried.
 type failure struct {
-	// Failure has no Cluster if the write is not that of the desired revision.
+	// Failure has a Cluster only if the write is that of the desired revision.
 	lifecycle.Failure
 	answer answer
 }

@@ -18,8 +18,7 @@ var (
 )
 
 // RefusedInterval is the longest time between two tries of a write that the API server rejects, and firstRetry is the
-// shortest. The queue's own back-off grows to a quarter of an hour, too long for a user who fixed the cause. A try in
-// each pass would be too frequent: the reports of a thousand agents would lead to a thousand tries.
+// shortest. A try in each pass would be too frequent: the reports of a thousand agents would lead to a thousand tries.
 const (
 	RefusedInterval = time.Minute
 	firstRetry      = time.Second

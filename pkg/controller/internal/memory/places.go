@@ -2,7 +2,7 @@ package memory
 
 import "time"
 
-// Place is a place where the ledger of an object is stored, or that shows which copy of it is the newest.
+// Place is a place that stores the ledger of an object, or that shows which copy of the ledger is the newest.
 type Place string
 
 // The places.

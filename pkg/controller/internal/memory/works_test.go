@@ -59,8 +59,8 @@ func TestSuccessThatIsTakenAway(t *testing.T) {
 	require.Equal(t, rt.At(6*time.Second), see(7*time.Second, false, rt.WrittenAt(time.Minute), rt.Deleting()).StateChangedAt, "unchanged since then")
 }
 
-// A success that ended, or was interrupted between two reports, is a relapse, until the hub writes the work again. The first success is
-// none.
+// A work has relapsed if its success ended, or was interrupted between two reports, until the hub writes the work again. A first success is
+// no relapse.
 func TestRelapsed(t *testing.T) {
 	m := newWorks()
 	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) bool {

@@ -11,12 +11,12 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// ErrDeferred is the result of a pass that waits, and has not run yet. It does not end the backoff of passes that failed.
+// ErrDeferred is the result of a pass that has to wait and did not run. It does not end the backoff after failed passes.
 var ErrDeferred = errors.New("the pass is deferred")
 
 const (
-	// minBackoff is the wait after the first failed pass. The wait doubles with each further failure, up to maxBackoff, which is short so that
-	// an abort continues soon after an outage.
+	// minBackoff is the wait after the first failed pass. The wait doubles with each further failure, up to maxBackoff. maxBackoff is short,
+	// so that an abort continues soon after an outage.
 	minBackoff = 5 * time.Millisecond
 	maxBackoff = 10 * time.Second
 )
