@@ -116,7 +116,8 @@ func (d *Driver) awaitReport(ctx context.Context, cluster string, heard func() b
 			cluster, answerPatience))
 	case d.rush.excuses():
 		return apierrors.NewServiceUnavailable(fmt.Sprintf(
-			"many agents report at once, and the agent of cluster %s has not answered within %s; the agent will be asked again", cluster, answerPatience))
+			"many agents report at once, and the agent of cluster %s has not answered within %s; the agent will be asked again",
+			cluster, answerPatience))
 	}
 	return nil
 }
