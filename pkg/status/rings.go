@@ -42,7 +42,7 @@ func Group(object *workv1alpha1.ManifestWorkReplicaSet, g *rollout.GroupState) s
 	name := fmt.Sprintf("group %s of Placement %s", ledger.Quoted(g.Group), g.Placement)
 	switch g.State {
 	case rollout.GroupMissing:
-		return name + " waits: no PlacementDecision has this group, or its clusters belong to an earlier placementRef; no later cluster starts; " +
+		return name + " waits: no PlacementDecision has this group, or its clusters belong to another placementRef; no later cluster starts; " +
 			"correct rolloutStrategy.groups, or make its clusters available"
 	case rollout.GroupUnapproved:
 		return name + " waits for its approval: " + approveCommand(object, g.Group)

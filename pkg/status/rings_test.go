@@ -35,7 +35,7 @@ func TestGroups(t *testing.T) {
 		"group baking of Placement p1 bakes until 2026-11-28T10:32:00Z",
 		"group $(id) of Placement p1 waits for its approval: kubectl mwrs approve web --group '$(id)' -n shop",
 		"group sick of Placement p1 has failed on every cluster: no later cluster starts until one of its clusters succeeds",
-		"group 7 of Placement p1 waits: no PlacementDecision has this group, or its clusters belong to an earlier placementRef; no later cluster starts; " +
+		"group 7 of Placement p1 waits: no PlacementDecision has this group, or its clusters belong to another placementRef; no later cluster starts; " +
 			"correct rolloutStrategy.groups, or make its clusters available",
 	}, Groups(object, plan))
 }

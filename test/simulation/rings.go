@@ -147,7 +147,8 @@ func (w *World) firstSuccess(work *workv1.ManifestWork) time.Time {
 	return time.Time{}
 }
 
-// ringMissing reports whether a listed group has no clusters: then its placementRef waits.
+// ringMissing reports whether a listed group has no clusters: then its placementRef waits. A cluster that stays with the Placement that lost
+// it does not belong to the group.
 func (w *World) ringMissing() bool {
 	owner := w.Object()
 	for i := range owner.Spec.PlacementRefs {
@@ -155,7 +156,9 @@ func (w *World) ringMissing() bool {
 		for r := range ref.RolloutStrategy.Groups {
 			exists := false
 			for key, clusters := range w.groupsSeen(ref.Name) {
-				own := func(cluster string) bool { return !decidedElsewhere(w, owner, ref.Name, cluster) }
+				own := func(cluster string) bool {
+					return !decidedElsewhere(w, owner, ref.Name, cluster) && !slices.ContainsFunc(w.worksIn(cluster), w.leftAlone)
+				}
 				exists = exists || ringOf(ref.RolloutStrategy.Groups, key) == r && slices.ContainsFunc(clusters, own)
 			}
 			if !exists {
