@@ -12,6 +12,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
@@ -204,6 +205,7 @@ func (w *World) startedBy(owner *workv1alpha1.ManifestWorkReplicaSet, started *w
 }
 
 // checkTurnAndBatch checks that a cluster may be started: its placement is not halted, it is the turn of its group, and the batch has room.
+// A cluster with a recorded trouble is restored, and takes no further slot.
 func (w *World) checkTurnAndBatch(name string, owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork) error {
 	placement := started.Labels[workv1alpha1.LabelPlacement]
 	if w.startedBy(owner, started) {
@@ -221,7 +223,8 @@ func (w *World) checkTurnAndBatch(name string, owner *workv1alpha1.ManifestWorkR
 		return nil
 	}
 	inFlight := w.inFlight(owner, started, deadline)
-	if len(inFlight) > batch {
+	l := w.ledger()
+	if len(inFlight) > batch && !slices.ContainsFunc(l.Troubles, func(t ledger.Trouble) bool { return t.Cluster == started.Namespace }) {
 		slices.Sort(inFlight)
 		return fmt.Errorf("%s is started: in flight for %s are %v, the batch is %d", name, placement, inFlight, batch)
 	}
