@@ -36,10 +36,8 @@ type link struct {
 	// after a stall; nil before the first time.
 	up      atomic.Bool
 	upSince atomic.Pointer[time.Time]
-	// stalled is true from a send that takes stallPatience or longer until the broker accepts an event. resumed is the time at which the
-	// broker last continued after a stall; nil for never.
+	// stalled is true from a send that takes stallPatience or longer until the broker accepts an event.
 	stalled bool
-	resumed atomic.Pointer[time.Time]
 }
 
 // broker is the name of the source in calls of the Connection.
@@ -115,17 +113,15 @@ func (l *link) noteStall(took time.Duration, accepted bool) {
 		return
 	}
 	l.stalled = false
-	now := l.clock.Now()
-	l.upSince.Store(&now)
-	l.resumed.Store(&now)
+	l.upSince.Store(ptr.To(l.clock.Now()))
 	l.connection.Lost(broker)
 	l.connection.Back(broker, l.agentReturn)
 }
 
-// resumedSince reports whether, at or after the given time, the broker continued after a stall.
-func (l *link) resumedSince(since time.Time) bool {
-	at := l.resumed.Load()
-	return at != nil && !at.Before(since)
+// isUpOnlySince reports whether the broker was connected, or continued after a stall, after the given time.
+func (l *link) isUpOnlySince(since time.Time) bool {
+	at := l.upSince.Load()
+	return at != nil && at.After(since)
 }
 
 // ask asks the agent of a cluster, or all agents, to report all of their works.

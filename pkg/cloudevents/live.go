@@ -96,7 +96,7 @@ func (d *Driver) expectReport(cluster string, uid types.UID) (heard func() bool,
 // awaitReport asks an agent, and waits for as long as a connected agent may take to answer. A broker can lose a report.
 // An agent that answers a question while it sends another report may send the older report last. In both cases, the hub
 // holds an outdated status until the agent is asked again. awaitReport fails if an agent does not answer while many
-// agents report at once, or after the broker stalled, because the agent may still answer.
+// agents report at once, or after the broker was away or stalled, because the agent may still answer.
 func (d *Driver) awaitReport(ctx context.Context, cluster string, heard func() bool) error {
 	began := d.clock.Now()
 	for range questions {
@@ -110,7 +110,7 @@ func (d *Driver) awaitReport(ctx context.Context, cluster string, heard func() b
 	switch {
 	case heard():
 		return nil
-	case d.link.resumedSince(began):
+	case d.link.isUpOnlySince(began):
 		return apierrors.NewServiceUnavailable(fmt.Sprintf(
 			"the broker did not accept events for some time, and the agent of cluster %s has not answered within %s; the agent will be asked again",
 			cluster, answerPatience))

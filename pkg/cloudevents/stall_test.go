@@ -3,6 +3,7 @@ package cloudevents
 import (
 	"errors"
 	"testing"
+	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"github.com/stretchr/testify/require"
@@ -24,7 +25,7 @@ func TestGetAfterAStall(t *testing.T) {
 			_, err := r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})
 			require.True(t, apierrors.IsServiceUnavailable(err), "%v", err)
 			r.wire.fail(nil)
-			r.wire.meanwhile(nil)
+			r.wire.meanwhile(func(cloudevents.Event) { r.clock.Step(time.Millisecond) })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

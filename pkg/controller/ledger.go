@@ -52,7 +52,7 @@ func (c *Controller) verify(ctx context.Context, p *pass) (shown bool, err error
 	live, err := c.revisions.List(ctx, p.object.Namespace, p.object.Name)
 	switch {
 	case apierrors.IsForbidden(err):
-		return c.isLost(p, memory.LiveRevisions, 0, err), nil
+		return c.noteFailed(p, memory.LiveRevisions, 0, err), nil
 	case err != nil:
 		return false, err
 	}
@@ -158,21 +158,21 @@ func (c *Controller) persistIn(p *pass, place memory.Place, write func() error) 
 		told := p.told() // Later decisions are announced when the status can be written again.
 		p.memory.Told = &told
 	}
-	if !c.isLost(p, place, p.Ledger.Seq, err) {
+	if !c.noteFailed(p, place, p.Ledger.Seq, err) {
 		return err
 	}
 	return nil
 }
 
-// isLost records that a request to a place failed, and reports whether the place has been unavailable for so long that the hub does without
+// noteFailed records that a request to a place failed. lost is true if the place has been unavailable for so long that the hub does without
 // it.
-func (c *Controller) isLost(p *pass, place memory.Place, seq int64, err error) bool {
+func (c *Controller) noteFailed(p *pass, place memory.Place, seq int64, err error) (lost bool) {
 	note := c.refused(p, err) + " at least every 5 minutes" // As Places.Waits.
 	p.memory.Places.Failed(place, seq, p.now, p.failing[len(p.failing)-1], err, note)
 	return p.memory.Places.Lost(place, p.now)
 }
 
-// nameLostPlaces reports the places to which the ledger can't be written, and schedules the next attempts.
+// nameLostPlaces reports the unavailable places, and schedules the next attempts.
 func (c *Controller) nameLostPlaces(p *pass) {
 	for place, lost := range p.memory.Places {
 		if place == memory.LiveRevisions && !p.now.Before(lost.TryAt()) {
