@@ -82,10 +82,10 @@ func (w *World) noteOverdue(owner *workv1alpha1.ManifestWorkReplicaSet) {
 		if w.succeeded(work) {
 			w.wellAt[work.Namespace] = w.Clock.Now()
 		}
-		if w.isOverdue(owner, work) {
+		if w.isOverdue(owner, work) || w.gateFails(owner, work) {
 			w.wasOverdue[work.Namespace] = overdueAt{revision: owner.Status.UpdateRevision, rollout: w.rolloutOf(owner)}
 		} else if work.Labels[workv1alpha1.LabelControllerHash] == owner.Status.UpdateRevision && Version(work) != edited &&
-			w.isWell(work) && w.showsSuccess(work) {
+			w.isWell(work) && w.gateOpen(work) && w.showsSuccess(work) {
 			delete(w.wasOverdue, work.Namespace)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
@@ -193,7 +192,7 @@ func (w *World) checkStarted(name string) error {
 			return err
 		}
 	}
-	return w.checkTurnAndBatch(name, owner, started)
+	return w.checkTurnAndBatch(name, owner, started, had)
 }
 
 // startedBy reports whether another work of the cluster has already started it: its agent hid one of the two works for a while.
@@ -205,8 +204,8 @@ func (w *World) startedBy(owner *workv1alpha1.ManifestWorkReplicaSet, started *w
 }
 
 // checkTurnAndBatch checks that a cluster may be started: its placement is not halted, it is the turn of its group, and the batch has room.
-// A cluster with a recorded trouble is restored, and takes no further slot.
-func (w *World) checkTurnAndBatch(name string, owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork) error {
+// A degraded cluster whose work had the revision before (had) is restored, and takes no further slot.
+func (w *World) checkTurnAndBatch(name string, owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork, had bool) error {
 	placement := started.Labels[workv1alpha1.LabelPlacement]
 	if w.startedBy(owner, started) {
 		return nil
@@ -223,8 +222,8 @@ func (w *World) checkTurnAndBatch(name string, owner *workv1alpha1.ManifestWorkR
 		return nil
 	}
 	inFlight := w.inFlight(owner, started, deadline)
-	l := w.ledger()
-	if len(inFlight) > batch && !slices.ContainsFunc(l.Troubles, func(t ledger.Trouble) bool { return t.Cluster == started.Namespace }) {
+	restored := had && w.outcome(started.Namespace, Version(started)) == Degrades
+	if len(inFlight) > batch && !restored {
 		slices.Sort(inFlight)
 		return fmt.Errorf("%s is started: in flight for %s are %v, the batch is %d", name, placement, inFlight, batch)
 	}
