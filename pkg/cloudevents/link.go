@@ -113,6 +113,7 @@ func (l *link) noteStall(took time.Duration, accepted bool) {
 		return
 	}
 	l.stalled = false
+	klog.Background().Info("The broker accepts events again after it did not for some time: deadlines wait as after an outage")
 	l.upSince.Store(ptr.To(l.clock.Now()))
 	l.connection.Lost(broker)
 	l.connection.Back(broker, l.agentReturn)

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,7 +84,7 @@ func (c *chain) wanted(hash string) (*appsv1.ControllerRevision, error) {
 func (v *Observation) hashesOfTemplate() (hashes []string) {
 	known := []string{v.hashOnWorks()}
 	if update := &v.Before.Update; update.Digest == v.Template {
-		known = []string{update.Hash, known[0]}
+		known = slices.Insert(known, 0, update.Hash)
 	}
 	for _, hash := range known {
 		if hash != "" && v.revisionOf(hash) == nil {

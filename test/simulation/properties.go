@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -255,15 +256,27 @@ func historyLimit(object *workv1alpha1.ManifestWorkReplicaSet) int {
 	return min(int(ptr.Deref(object.Spec.RevisionHistoryLimit, workv1alpha1.DefaultRevisionHistoryLimit)), workv1alpha1.MaxRevisionHistoryLimit)
 }
 
-// repeatRetry runs a minute in which the hub may repeat a retry. If the hub's clock was set back, a retry can be due in the second
-// that a work names as the time of its write. Another write with that time changes nothing.
+// repeatRetry runs a minute in which the hub may repeat a retry. If the hub's clock was set back, a retry can come due in the second in
+// which a work says that it was written. A write with that time then changes nothing. The repetition changes no content.
 func (w *World) repeatRetry() error {
 	if len(w.clocks.setBacks) == 0 || w.clocks.retriedAt.IsZero() {
 		return nil
 	}
+	generations, told := map[types.UID]int64{}, len(w.Story)
+	for _, work := range w.Works() {
+		generations[work.UID] = work.Generation
+	}
 	w.Clock.Step(time.Minute)
 	w.due = true
-	return w.Settle(0)
+	if err := w.Settle(0); err != nil {
+		return err
+	}
+	repeats := func(line string) bool { return strings.Contains(line, "hub: patch work ") }
+	changed := func(work *workv1.ManifestWork) bool { return generations[work.UID] != work.Generation }
+	if repeated := w.Story[told:]; slices.ContainsFunc(w.Works(), changed) || len(slices.DeleteFunc(slices.Clone(repeated), repeats)) > 0 {
+		return fmt.Errorf("not quiet when idle, except for a retry:\n%s", strings.Join(repeated, "\n"))
+	}
+	return nil
 }
 
 // checkSilence checks P7: another pass, even much later, writes nothing and emits nothing.

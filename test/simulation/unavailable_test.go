@@ -10,6 +10,16 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
+// rollsOut is a world in which v2 hangs on the first of two clusters, with failureStrategy AbortAll.
+func rollsOut(t *testing.T, deadline string) *teller {
+	t.Helper()
+	s := &teller{World: NewWorld(), t: t}
+	s.stable(progressive("p1", 1, deadline, 0, true), "c1", "c2")
+	s.hangs("v2", "")
+	s.settle(5 * time.Second)
+	return s
+}
+
 // R42: decisions that the hub makes while a policy denies its writes of the status are announced when the status can be written again.
 func TestEventsOfDecisionsThatTheStatusDidNotShow(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
@@ -47,10 +57,7 @@ func TestAbortAfterThePermissionWasRevoked(t *testing.T) {
 		"by hand":         func(s *teller) { s.AbortByHand() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &teller{World: NewWorld(), t: t}
-			s.stable(progressive("p1", 1, "1m", 0, true), "c1", "c2")
-			s.hangs("v2", "")
-			s.settle(5 * time.Second)
+			s := rollsOut(t, "1m")
 			s.Tell("admin: revokes the permission on ControllerRevisions")
 			s.API.Revoked = true
 			s.Annotate("new label") // The hub has not verified the history for this version of the object.
@@ -72,10 +79,7 @@ func TestAbortAfterThePermissionWasRevoked(t *testing.T) {
 // R41: under the CRD of another release, the hub obeys no command in the status. When this hub's CRD is installed again, a command leads to a
 // Warning immediately, and not only after the 5 minutes in which the hub does not write the ledger.
 func TestAbortByHandAfterTheCRDWasRepaired(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.stable(progressive("p1", 1, "1h", 0, true), "c1", "c2")
-	s.hangs("v2", "")
-	s.settle(5 * time.Second)
+	s := rollsOut(t, "1h")
 	s.Tell("admin: applies the CRD of another release, and then the hub's again")
 	s.API.OlderCRD = true
 	s.Annotate("a cause")
@@ -111,10 +115,7 @@ func TestPermissionIsGrantedAgainWhileNothingHappens(t *testing.T) {
 // R42: under the CRD of another release, and without the permission to list revisions, an abort is carried out, and the status is not
 // written in a loop.
 func TestAbortUnderAnotherCRDWithoutThePermission(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.stable(progressive("p1", 1, "1m", 0, true), "c1", "c2")
-	s.hangs("v2", "")
-	s.settle(5 * time.Second)
+	s := rollsOut(t, "1m")
 	s.Tell("admin: installs the CRD and the ClusterRole of another release")
 	s.API.OlderCRD, s.API.Revoked = true, true
 	s.Annotate("a cause")

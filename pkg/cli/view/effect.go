@@ -291,8 +291,8 @@ func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	case set.Status.AbortedTime != nil:
 		return fmt.Errorf("the rollout of %q was already aborted at %s", set.Name, set.Status.AbortedTime.UTC().Format(time.RFC3339))
 	case set.Status.CurrentRevision == "":
-		return fmt.Errorf("the rollout of %q can't be aborted: the status names no stable revision to return to: "+
-			"this is a first rollout, or the hub has not restored a lost status yet; to stop it, use `%s`", set.Name, plugin("pause", set.Name))
+		return fmt.Errorf("the rollout of %q can't be aborted: the status names no stable revision, as in a first rollout; "+
+			"to stop the rollout, use `%s`", set.Name, plugin("pause", set.Name))
 	case set.Status.CurrentRevision == set.Status.UpdateRevision: // The hub ignores an abort, even before the rollout is complete.
 		return fmt.Errorf("there is nothing to abort: the template of %q is already the current revision; "+
 			"use `%s` to restore an earlier revision", set.Name, plugin("undo", set.Name))

@@ -39,7 +39,7 @@ const persistsAfter = 5 * time.Second
 
 // failure is the result of a write that failed when it was last tried.
 type failure struct {
-	// Failure has a Cluster only if the write is that of the desired revision.
+	// Failure has a Cluster only if the write is that of the desired revision. Its Message is in answer.
 	lifecycle.Failure
 	answer answer
 }
@@ -71,12 +71,12 @@ func outcomeOf(failing map[string]*failure, now time.Time) (o Outcome) {
 	for _, what := range slices.Sorted(maps.Keys(failing)) {
 		switch f := failing[what]; {
 		case !f.RefusedSince.IsZero():
-			o.Refused = append(o.Refused, what+": "+f.Message)
+			o.Refused = append(o.Refused, what+": "+f.answer.words)
 			if at := f.TriedAt.Add(f.backoff()); at.After(now) && (o.RetryAt.IsZero() || at.Before(o.RetryAt)) {
 				o.RetryAt = at
 			}
 		case f.TriedAt.Sub(f.Since) >= persistsAfter:
-			o.Persisting = append(o.Persisting, what+": "+f.Message)
+			o.Persisting = append(o.Persisting, what+": "+f.answer.words)
 		}
 	}
 	return o
@@ -118,7 +118,6 @@ func (f *failure) fail(err error, now time.Time) {
 	}
 	if lasting || f.RefusedSince.IsZero() {
 		f.answer.hear(err)
-		f.Message = f.answer.words
 	}
 }
 
@@ -138,7 +137,9 @@ func (o *Owner) Failures() []lifecycle.Failure {
 	var found []lifecycle.Failure
 	for _, f := range o.failing {
 		if f.Cluster != "" {
-			found = append(found, f.Failure)
+			write := f.Failure
+			write.Message = f.answer.words
+			found = append(found, write)
 		}
 	}
 	return found
