@@ -37,23 +37,32 @@ func unpaused(in *Input) metav1.Condition {
 			fmt.Sprintf("New revision %s is successfully progressed", update.Name), tolerated(in.Plan), wouldAbort(in), soakIgnored(in.Plan), notKept(in.Plan)))
 	case Stalled:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
-			because(fmt.Sprintf("the rollout of revision %s is stalled", update.Name), join(failing(in.Plan), groups(in))),
+			because(fmt.Sprintf("the rollout of revision %s is stalled", update.Name), join(failing(in.Plan), groups(in), problems(in))),
 			heldNote(in), wouldAbort(in), abortBlocked(in), notKept(in.Plan)))
 	case Aborting:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
 			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.Ledger.Abort.Why()), goingBack(in), notKept(in.Plan)))
 	case Aborted:
 		return stopped(workv1alpha1.ReasonRolloutAborted, join(
-			because(fmt.Sprintf("the rollout of revision %s was aborted", update.Name), in.Ledger.Abort.Why()), goingBack(in), strings.Join(in.Problems, "; "), heldRetry(in), notKept(in.Plan)))
+			because(fmt.Sprintf("the rollout of revision %s was aborted", update.Name), in.Ledger.Abort.Why()), goingBack(in), heldRetry(in), notKept(in.Plan)))
 	default:
 		reason := workv1alpha1.ReasonNewRevisionCreated
 		if update.Reused {
 			reason = workv1alpha1.ReasonFoundNewRevision
 		}
-		message := join(fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), wouldAbort(in), abortBlocked(in),
+		message := join(fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), problems(in), wouldAbort(in), abortBlocked(in),
 			awaiting(in.Plan), groups(in), heldNote(in), soakIgnored(in.Plan), notKept(in.Plan))
 		return condition(workv1alpha1.ConditionProgressing, reason, join(message, missing(in), largerHistory(in.Object)), metav1.ConditionTrue)
 	}
+}
+
+// problems returns what keeps the hub from writing. It is empty if failing already names the rejected works.
+func problems(in *Input) string {
+	goesBack := in.Stage == Aborting || in.Stage == Aborted
+	if !goesBack && rejected(in.Plan) != "" {
+		return ""
+	}
+	return strings.Join(in.Problems, "; ")
 }
 
 // heldRetry returns the command that rolls out a held revision; empty if the revision is not held.
@@ -82,7 +91,7 @@ func goingBack(in *Input) string {
 		verb = "rolled"
 	}
 	return join(fmt.Sprintf("%s back to revision %s, confirmed by %d of %s", verb,
-		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(restorable)), awaitedAway(in.Plan), stayingBehind(in), unheard(in.Plan), unreached(in))
+		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(restorable)), awaitedAway(in.Plan), stayingBehind(in), unheard(in.Plan), unreached(in), problems(in))
 }
 
 // stayingBehind names the clusters that are not rolled back: they completed another revision, and agents do not change a completed work.

@@ -233,6 +233,13 @@ func TestConditions(t *testing.T) {
 				progressing: "the rollout of revision web-bbb was aborted; rolling back to revision web-aaa, confirmed by 1 of 2 clusters; cluster c2: denied by a webhook",
 			},
 		},
+		"a problem in an abort that is under way": {
+			in:   with(input(status.Aborting, rt.Aborted(), p1(two), rt.Works(old("c1"), failed("c2"))), "the broker is not connected"),
+			want: [4]string{"AsExpected True", "NotAsExpected False", "ProgressDeadlineExceeded False", "Progressing False"},
+			says: map[string]string{
+				progressing: "the rollout of revision web-bbb is being aborted; rolling back to revision web-aaa, confirmed by 1 of 2 clusters; the broker is not connected",
+			},
+		},
 		"aborting, and the current revision is lost": {
 			in:   input(status.Aborting, rt.Rolling("", "bbb"), rt.Aborted(), p1(two), rt.Works(failed("c1"), old("c2"))),
 			want: [4]string{"AsExpected True", "NotAsExpected False", "ProgressDeadlineExceeded False", "Progressing False"},
@@ -241,7 +248,10 @@ func TestConditions(t *testing.T) {
 		"a problem while rolling out": {
 			in:   with(input(status.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2"))), "a: fix it", "b: fix it"),
 			want: [4]string{"AsExpected True", "NotAsExpected False", "NewRevisionCreated True", "Progressing False"},
-			says: map[string]string{applied: "a: fix it; b: fix it"},
+			says: map[string]string{
+				applied:     "a: fix it; b: fix it",
+				progressing: "revision web-bbb: 0 of 2 clusters succeeded, 1 in flight, 1 waiting; a: fix it; b: fix it",
+			},
 		},
 		"a Placement is missing": {
 			in:   input(status.RollingOut, rt.Refs(rt.Ref("p1", two), rt.Ref("p2", rt.Missing())), rt.Works(inFlight("c1"), inFlight("c2"))),

@@ -150,7 +150,7 @@ func TestCloudEventsBrokerAway(t *testing.T) {
 	b.stop()
 	f.roll("v3", false)
 	f.state("AsExpected=True", "NotAsExpected=False", "NewRevisionCreated=True", "Progressing=False")
-	require.Contains(t, message(f.get(), workv1alpha1.ConditionManifestworkApplied), "the broker is not connected")
+	require.Contains(t, message(f.get(), workv1alpha1.ConditionProgressing), "the broker is not connected")
 	b.start()
 	back := time.Now()
 	f.first("v3")
