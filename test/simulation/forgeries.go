@@ -74,6 +74,12 @@ func (w *World) checkPruned(write string) error {
 	if others < limit {
 		return fmt.Errorf("%s: %d are left beside the live ones, the limit is %d", write, others, limit)
 	}
+	for _, work := range w.Works() {
+		hash := work.Labels[workv1alpha1.LabelControllerHash]
+		if strings.HasSuffix(write, "-"+hash) && w.unknowable(work) {
+			w.unrecorded.Insert(hash)
+		}
+	}
 	return nil
 }
 

@@ -50,7 +50,8 @@ type World struct {
 	Refusals map[string]Fault
 	// Irreparable are the hashes of revisions that a user deleted: only that of the template in the spec is created again.
 	Irreparable sets.Set[string]
-	// unrecorded are the hashes of revisions that were rolled out while no ControllerRevision could be made.
+	// unrecorded are the hashes of revisions that were rolled out while no ControllerRevision could be made, or that were pruned while the hub
+	// could not know the works that have them.
 	unrecorded sets.Set[string]
 	// Away is true if another hub runs instead of this one.
 	Away bool
