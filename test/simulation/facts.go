@@ -162,7 +162,10 @@ func (w *World) checkHalted(owner *workv1alpha1.ManifestWorkReplicaSet, started 
 	_, perGroup := tolerated(owner, placement, 0)
 	failed := map[string][]string{}
 	for cluster, known := range w.facts {
-		if known.rollout == rollout && w.countsFor(owner, cluster, known) == placement {
+		// A cluster that an earlier placementRef has just lost stays with it for some time: the label shows when the hub hands it over.
+		work := w.workOf(cluster)
+		stays := work != nil && work.Labels[workv1alpha1.LabelPlacement] != placement
+		if known.rollout == rollout && !stays && w.countsFor(owner, cluster, known) == placement {
 			group := ""
 			if perGroup {
 				group, _ = w.groupOf(placement, cluster)
