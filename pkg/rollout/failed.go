@@ -183,11 +183,15 @@ func (ps *placementState) fails() bool {
 	if ps.err != nil || ps.selection.anyUnknown {
 		return false
 	}
-	missing := ps.counted - ps.size()
+	return ps.exceeds(ps.missing(), (*member).failed, (*member).countsAtAll)
+}
+
+// missing returns the number of clusters that have counted since the rollout began and no longer do.
+func (ps *placementState) missing() int {
 	if ps.uncounted {
-		missing = anyNumber
+		return anyNumber
 	}
-	return ps.exceeds(missing, (*member).failed, (*member).countsAtAll)
+	return ps.counted - ps.size()
 }
 
 // anyNumber stands for an unknown number of clusters: it is larger than the number that any Placement selects.

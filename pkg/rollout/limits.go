@@ -12,8 +12,10 @@ type Limits struct {
 	Total int
 	// Batch is the number of clusters that may be in flight at once, outside of mandatory groups.
 	Batch int
-	// MaxFailures is the number of clusters that may fail. For ProgressivePerGroup, it is zero, and Groups has the limit of each group.
-	MaxFailures int
+	// MaxFailures is the number of clusters that may fail. More failures halt the placementRef. Extra is how many more may fail before the
+	// placementRef fails too: a percentage then applies to all clusters that have counted since the rollout began. For ProgressivePerGroup,
+	// both are zero, and Groups has the limits of each group.
+	MaxFailures, Extra int
 	// Failed is the number of failed clusters. Halting is the number of clusters that count toward a halt.
 	Failed, Halting int
 	// Halted is true if the next clusters are not started. Excess is the number of the halting clusters that must recover before the next
@@ -38,10 +40,10 @@ type GroupLimits struct {
 	Name  string
 	Index int32
 	Total int
-	// MaxFailures is the number of its clusters that may fail. It applies to mandatory groups, to each group of ProgressivePerGroup, and to a
+	// MaxFailures is the number of its clusters that may fail, and Extra is as in Limits. They apply to mandatory groups, to each group of ProgressivePerGroup, and to a
 	// listed group with its own limit. Own is true for such a listed group: its clusters do not count toward the limit of the placementRef.
-	MaxFailures int
-	Own         bool
+	MaxFailures, Extra int
+	Own                bool
 	// Mandatory is true if the group must succeed before others begin.
 	Mandatory bool
 }
@@ -67,6 +69,7 @@ func (ps *placementState) limits() Limits {
 	}
 	l.Batch, l.Deadline = ps.batch(), ps.deadline()
 	limits := ps.failureLimits(0, func(m *member) bool { return m.phase.halts }, (*member).countsAtAll)
+	tolerated := ps.failureLimits(ps.missing(), (*member).failed, (*member).countsAtAll)
 	for i := range limits {
 		l.Halting += limits[i].count
 		l.Excess += max(0, limits[i].count-limits[i].allowed)
@@ -76,12 +79,13 @@ func (ps *placementState) limits() Limits {
 			_, own := ps.ownFailures(g)
 			l.Groups = append(l.Groups, GroupLimits{
 				Name: ps.groups[g].Name, Index: ps.groups[g].Index, Total: limits[g].size, MaxFailures: limits[g].allowed,
-				Own: own, Mandatory: ps.mandatory(g),
+				Extra: tolerated[g].allowed - limits[g].allowed, Own: own, Mandatory: ps.mandatory(g),
 			})
 		}
 	}
 	if !l.PerGroup {
-		l.MaxFailures = limits[len(ps.groups)].allowed
+		shared := len(ps.groups)
+		l.MaxFailures, l.Extra = limits[shared].allowed, tolerated[shared].allowed-limits[shared].allowed
 	}
 	return l
 }

@@ -288,17 +288,22 @@ func limitsText(current string, l *rollout.Limits, selects bool) string {
 		return "no late or degraded cluster fails, because progressDeadline is None"
 	}
 	consequence, blocked := "the rollout there stops", ""
+	stops, aborts := failuresText(l, false), failuresText(l, true)
 	switch {
-	case l.AbortAll && current != "":
+	case l.AbortAll && current != "" && slices.Equal(stops, aborts):
 		consequence = "every cluster returns to revision " + current
+	case l.AbortAll && current != "" && len(aborts) > 0: // The Placement selected more clusters earlier in the rollout.
+		blocked = fmt.Sprintf("; every cluster returns to revision %s when %s", current, strings.Join(aborts, ", or "))
+	case l.AbortAll && current != "":
+		blocked = "; it is not aborted, because maxFailures counts all clusters since the rollout began"
 	case l.AbortAll:
 		blocked = "; it is not aborted, because there is no revision to return to"
 	case l.Undo:
 		blocked = "; it is not aborted, because AbortAll does not apply to an undo"
 	}
 	text := "the rollout there continues, however many clusters fail"
-	if failures := failuresText(l); len(failures) > 0 {
-		text = fmt.Sprintf("%s when %s%s", consequence, strings.Join(failures, ", or "), blocked)
+	if len(stops) > 0 {
+		text = fmt.Sprintf("%s when %s%s", consequence, strings.Join(stops, ", or "), blocked)
 	}
 	text += fmt.Sprintf("; a cluster fails %s after its ManifestWork is written", l.Deadline)
 	if l.Halting > 0 {
@@ -307,10 +312,13 @@ func limitsText(current string, l *rollout.Limits, selects bool) string {
 	return text
 }
 
-// failuresText describes the first failures that exceed the limits; empty if no number of failures does.
-func failuresText(l *rollout.Limits) []string {
+// failuresText describes the first failures that halt a placementRef, or with which it fails; empty if no number of failures does.
+func failuresText(l *rollout.Limits, fails bool) []string {
 	var texts []string
-	add := func(allowed, total int, where string) {
+	add := func(allowed, extra, total int, where string) {
+		if fails {
+			allowed += extra
+		}
 		if allowed < total {
 			verb := "fail"
 			if allowed == 0 {
@@ -328,16 +336,16 @@ func failuresText(l *rollout.Limits) []string {
 		}
 		switch {
 		case g.Mandatory:
-			add(0, g.Total, " in mandatory "+name)
+			add(0, 0, g.Total, " in mandatory "+name)
 		case g.Own:
 			others, where = others-g.Total, " in the other groups"
-			add(g.MaxFailures, g.Total, " in "+name)
+			add(g.MaxFailures, g.Extra, g.Total, " in "+name)
 		case l.PerGroup:
-			add(g.MaxFailures, g.Total, " in "+name)
+			add(g.MaxFailures, g.Extra, g.Total, " in "+name)
 		}
 	}
 	if !l.PerGroup {
-		add(l.MaxFailures, others, where)
+		add(l.MaxFailures, l.Extra, others, where)
 	}
 	return texts
 }

@@ -93,8 +93,9 @@ func (l *outlook) later() (facts []Fact) {
 	ahead := l.ahead
 	for i := range ahead.Stops {
 		stop := &ahead.Stops[i]
+		failure := l.failure(stop, l.limits[stop.Ref].MaxFailures)
 		facts = append(facts, Fact{
-			At: stop.At, level: l.urgency(stop), Text: l.failure(stop) + ": the hub starts no further clusters" + l.blocked(stop.Ref),
+			At: stop.At, level: l.urgency(stop), Text: failure + ": the hub starts no further clusters" + l.blocked(stop.Ref),
 		})
 	}
 	switch {
@@ -135,7 +136,7 @@ func (l *outlook) abort() Fact {
 	if l.o.ReplicaSet.Spec.Paused {
 		back = "the abort is due, and waits for the end of the pause: then " + back
 	}
-	fact.Text = l.failure(turn) + ": " + back
+	fact.Text = l.failure(turn, l.limits[turn.Ref].MaxFailures+l.limits[turn.Ref].Extra) + ": " + back
 	return fact
 }
 
@@ -159,13 +160,12 @@ func (l *outlook) urgency(turn *forecast.Turn) Level {
 	return LevelBad
 }
 
-// failure describes the first failure that exceeds the limit.
-func (l *outlook) failure(turn *forecast.Turn) string {
-	limits := &l.limits[turn.Ref]
-	if limits.PerGroup || turn.Failed <= limits.MaxFailures { // A decision group has its own limit.
+// failure describes the first failure that exceeds the limit of a placementRef.
+func (l *outlook) failure(turn *forecast.Turn, limit int) string {
+	if l.limits[turn.Ref].PerGroup || turn.Failed <= limit { // A decision group has its own limit.
 		return l.in(turn.Ref) + fmt.Sprintf("failure %d exceeds the limit of a decision group", turn.Failed)
 	}
-	return l.in(turn.Ref) + ordinal(limits.MaxFailures+1) + " failure, " + l.allowed(turn.Ref)
+	return l.in(turn.Ref) + ordinal(limit+1) + " failure, " + l.allowed(turn.Ref, limit)
 }
 
 // blocked returns why failures of a placementRef with AbortAll do not abort the rollout.
@@ -187,7 +187,7 @@ func (l *outlook) tolerated(ref int) string {
 	if l.limits[ref].PerGroup {
 		return ": the rollout continues"
 	}
-	return "; " + l.allowed(ref) + ": the rollout continues"
+	return "; " + l.allowed(ref, l.limits[ref].MaxFailures) + ": the rollout continues"
 }
 
 // halted describes why a placementRef starts no cluster, and how it can continue.
@@ -201,7 +201,7 @@ func (l *outlook) halted(ref int) string {
 	}
 	text := "halted: " + cmp.Or(strings.Join(parts, ", "), "earlier failures")
 	if !limits.PerGroup {
-		text += ", " + l.allowed(ref)
+		text += ", " + l.allowed(ref, limits.MaxFailures)
 	}
 	if l.count(limits, rollout.PhaseWaiting) > 0 {
 		text += ": nothing starts"
@@ -223,12 +223,12 @@ var words = map[State]string{
 	rollout.PhaseAgentUnknown: "with an unknown agent", rollout.PhaseTerminationTimedOut: "with a deletion that timed out",
 }
 
-// allowed describes maxFailures of a placementRef.
-func (l *outlook) allowed(ref int) string {
-	text := fmt.Sprintf("maxFailures %d", l.limits[ref].MaxFailures)
+// allowed describes maxFailures of a placementRef. limit is the number of clusters that it allows.
+func (l *outlook) allowed(ref, limit int) string {
+	text := fmt.Sprintf("maxFailures %d", limit)
 	config := forecast.ConfigOf(&l.o.ReplicaSet.Spec.PlacementRefs[ref].RolloutStrategy)
 	if config != nil && strings.HasSuffix(config.MaxFailures.String(), "%") {
-		text = fmt.Sprintf("maxFailures %s (%d)", config.MaxFailures.String(), l.limits[ref].MaxFailures)
+		text = fmt.Sprintf("maxFailures %s (%d)", config.MaxFailures.String(), limit)
 	}
 	return text
 }
@@ -241,7 +241,7 @@ func (l *outlook) limit(ref int) (n int, consequence string) {
 		return 0, ""
 	}
 	n, consequence = limits.MaxFailures+1, "stop"
-	if limits.AbortAll && l.ahead.Blocked == "" {
+	if limits.AbortAll && l.ahead.Blocked == "" && limits.Extra == 0 {
 		consequence = "abort"
 	}
 	return n, fmt.Sprintf("%s at the %s failure", consequence, ordinal(n))

@@ -84,6 +84,12 @@ func TestThen(t *testing.T) {
 			"now: halted: 7 degraded, maxFailures 25% (5): nothing starts until 2 recover",
 			"5m3s: 6th failure, maxFailures 25% (5): AbortAll returns 9 clusters to revision 1",
 		}},
+		"a percentage of the clusters before the Placement shrank": {"25%", "10m", func(o *view.Objects) {
+			o.ReplicaSet.Status.PlacementsSummary[0].Counted = 30
+		}, []string{
+			"now: halted: 7 degraded, maxFailures 25% (5): nothing starts until 2 recover",
+			"5m5s: 9th failure, maxFailures 25% (8): AbortAll returns 9 clusters to revision 1",
+		}},
 		"none of them is too many": {"50%", "10m", nil, []string{
 			"5m0s: the first of 10 clusters (c01, c02, c03, c04, c05 and 5 more) fails; maxFailures 50% (10): the rollout continues",
 		}},
