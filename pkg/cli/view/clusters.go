@@ -177,12 +177,16 @@ func (o *Objects) standing() []Cluster {
 	return clusters
 }
 
-// restoring changes a cluster that an abort returns to the current revision. An abort writes to every cluster at once, and has no deadline.
+// restoring changes a cluster that an abort returns to the current revision. An abort writes to every cluster at once, and has no deadline
+// and no minSuccessTime.
 func (c *Cluster) restoring(since time.Time, current string) {
+	c.WaitsFor, c.ChangesAt, c.Then = rollout.WaitNothing, time.Time{}, ""
+	if c.State == rollout.PhaseSoaking {
+		c.State = rollout.PhaseSucceeded
+	}
 	if c.done() {
 		return
 	}
-	c.WaitsFor, c.ChangesAt, c.Then = rollout.WaitNothing, time.Time{}, ""
 	if slices.Contains([]State{StateRejected, rollout.PhaseTerminating, rollout.PhaseTerminationTimedOut, rollout.PhaseCompleted}, c.State) {
 		return
 	}

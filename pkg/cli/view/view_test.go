@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -132,6 +133,14 @@ func TestClustersOfAnAbort(t *testing.T) {
 	require.Equal(t, "2", clusters[0].Wrote)
 	require.Equal(t, rollout.PhaseSucceeded, clusters[1].State)
 	require.True(t, clusters[1].Confirmed)
+
+	soaking := objects(t, func(to *view.Objects) {
+		to.ReplicaSet.Status, to.Works = o.ReplicaSet.Status, []work.Work{succeeding(t, "c1", "v1"), succeeding(t, "c2", "v1")}
+		to.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy = canary(clusterv1alpha1.RolloutProgressive{
+			RolloutConfig: clusterv1alpha1.RolloutConfig{MinSuccessTime: metav1.Duration{Duration: 24 * time.Hour}},
+		})
+	})
+	require.Equal(t, "2 of 2 clusters confirmed revision 1", view.FleetOf(soaking).Summary, "an abort does not wait for minSuccessTime")
 
 	story, err := view.Why(o, "c1")
 	require.NoError(t, err)
