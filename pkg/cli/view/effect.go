@@ -50,8 +50,12 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 	says := func(n int, question, then string) { e.Clusters, e.Question, e.Then = max(0, n), question, then }
 	switch missing, failed := selected-o.having(&update), len(status.Failures); {
 	case verb == VerbAbort:
-		says(o.having(&update), fmt.Sprintf("Abort the rollout of revision %s of %s?", number, name),
-			o.returned(&update, current, number)+" The spec does not change.")
+		others := o.count(func(c *Cluster) bool { return c.Wrote != current && c.Wrote != number })
+		then := o.returned(&update, current, number)
+		if others > 0 {
+			then += fmt.Sprintf(" It also writes it to %s with another revision or no ManifestWork.", countOf(others))
+		}
+		says(o.having(&update)+others, fmt.Sprintf("Abort the rollout of revision %s of %s?", number, name), then+" The spec does not change.")
 	case verb == VerbRetry && len(clusters) > 0:
 		says(len(clusters), fmt.Sprintf("Retry %s of %s?", countOf(len(clusters)), name),
 			fmt.Sprintf("The hub gives %s a new deadline, and continues the rollout.", countOf(len(clusters))))
@@ -95,11 +99,15 @@ func (o *Objects) restoredBy(r *Revision) (clusters int, then string) {
 		return 0, "The hub keeps the revision aborted, because abortedRevisionPolicy is Hold. Retry it to roll it out."
 	}
 	clusters = Selected(o.ReplicaSet) - o.having(r)
-	switch {
+	added := o.count(func(c *Cluster) bool { return c.Wrote == "" })
+	switch atOnce := r.Current || decided.Begun.AtOnce; {
 	case clusters <= 0:
 		return 0, "The hub writes nothing: every ManifestWork has this template already."
-	case r.Current, decided.Begun.AtOnce:
+	case atOnce && added == 0:
 		return clusters, fmt.Sprintf("The hub writes the template at once to %s. It ignores the rollout strategy.", countOf(clusters))
+	case atOnce && added < clusters:
+		return clusters, fmt.Sprintf("The hub writes the template at once to %s, and ignores the rollout strategy. "+
+			"It then rolls it out to %s without a ManifestWork, with the rollout strategy.", countOf(clusters-added), countOf(added))
 	}
 	return clusters, fmt.Sprintf("The hub rolls the template out to %s, with the rollout strategy.", countOf(clusters))
 }
@@ -192,6 +200,17 @@ func (o *Objects) having(r *Revision) int {
 		return int(max(0, r.Now))
 	}
 	return work.Having(o.Works, r.Hash)
+}
+
+// count returns how many of the clusters, if they are known, meet a condition.
+func (o *Objects) count(holds func(*Cluster) bool) (n int) {
+	clusters, known := o.clusters()
+	for i := range clusters {
+		if known && holds(&clusters[i]) {
+			n++
+		}
+	}
+	return n
 }
 
 func countOf(n int) string {

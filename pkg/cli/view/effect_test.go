@@ -91,6 +91,20 @@ func TestEffectOfAResume(t *testing.T) {
 		"the spec has the current revision again")
 }
 
+// TestEffectOnOtherClusters: an abort also writes to clusters that never had the revision, such as those on hold. A template that returns
+// reaches a cluster without a ManifestWork with the rollout strategy only.
+func TestEffectOnOtherClusters(t *testing.T) {
+	o := fleet(t, "1", "10m")
+	o.ReplicaSet.Status.Summary.Total, o.Works = 20, o.Works[:17]
+	revisions := view.Revisions(o)
+	require.Equal(t, "The hub writes revision 1 at once to 9 clusters that have revision 2. It ignores the rollout strategy. "+
+		"It also writes it to 3 clusters with another revision or no ManifestWork. The spec does not change.",
+		view.EffectOf(o, view.VerbAbort, nil, nil).Then)
+	require.Equal(t, "The hub writes the template at once to 9 clusters, and ignores the rollout strategy. "+
+		"It then rolls it out to 3 clusters without a ManifestWork, with the rollout strategy.",
+		view.EffectOf(o, view.VerbUndo, &revisions[1], nil).Then)
+}
+
 // TestResumeAsksForItsOutcome: the question changes if the resume would have another effect, so that no user confirms a different action.
 func TestResumeAsksForItsOutcome(t *testing.T) {
 	asked := func(change func(*view.Objects)) string {
