@@ -14,6 +14,7 @@ import (
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -301,6 +302,11 @@ func TestWavesFromTheMiddle(t *testing.T) {
 	require.Equal(t, [][]string{{"c3"}, {"c4"}}, clustersOf(forecast.Waves(s)))
 	require.Equal(t, before, s.Works[1].Object)
 	require.Equal(t, metav1.ConditionTrue, before.Status.Conditions[0].Status)
+
+	kept := *s
+	kept.Works = slices.Clone(s.Works)
+	kept.Works[1].Digest, kept.Works[1].Combined = "both", &handover.Combined{Digest: "both", Manifests: 1}
+	require.Equal(t, [][]string{{"c3"}, {"c4"}}, clustersOf(forecast.Waves(&kept)), "a work in flight that keeps objects of another revision")
 
 	halted := *s
 	halted.Refs = []placement.Ref{rt.Ref("p1", rt.Progressive(1), rt.MaxFailures(0), rt.Deadline("10m"), rt.Clusters("c1", "c2", "c3", "c4"))}
