@@ -91,6 +91,15 @@ type Standing struct {
 
 // Explain returns the state of each selected cluster: by placementRef in spec order, and by name.
 func Explain(s *Snapshot) []Standing {
+	return explain(s, func(m *member) bool { return m.owned })
+}
+
+// ExplainAll also returns the clusters that count although nothing selects them, such as those that are away.
+func ExplainAll(s *Snapshot) []Standing {
+	return explain(s, func(*member) bool { return true })
+}
+
+func explain(s *Snapshot, includes func(*member) bool) []Standing {
 	p, states := decide(s)
 	written := map[string]bool{}
 	for _, w := range p.due().Writes {
@@ -101,7 +110,7 @@ func Explain(s *Snapshot) []Standing {
 	standings := make([]Standing, 0, len(p.selection.members))
 	for i, ps := range states {
 		for _, m := range ps.members {
-			if !m.owned {
+			if !includes(m) {
 				continue
 			}
 			standing := Standing{
@@ -126,7 +135,7 @@ func (ps *placementState) forecast(s *Snapshot, m *member) (time.Time, Phase) {
 	if !m.next.After(s.Now) || m.phase == agentUnknown { // Only a report from its agent changes this phase.
 		return time.Time{}, ""
 	}
-	changed := member{phase: waiting, cluster: m.cluster, group: m.group, work: m.work, owned: m.owned}
+	changed := member{phase: waiting, cluster: m.cluster, group: m.group, work: m.work, owned: m.owned, away: m.away}
 	ps.computePhase(s.At(m.next), &changed)
 	if changed.phase.name == m.phase.name {
 		return time.Time{}, ""

@@ -44,7 +44,7 @@ type Turn struct {
 // OutlookOf returns the outlook of a snapshot that is not aborted.
 func OutlookOf(s *rollout.Snapshot) *Outlook {
 	found := &Outlook{}
-	for _, standing := range rollout.Explain(s) {
+	for _, standing := range rollout.ExplainAll(s) {
 		if standing.Then == rollout.PhaseFailed && !standing.Failed {
 			ref := slices.IndexFunc(s.Refs, func(ref placement.Ref) bool { return ref.Name == standing.Placement })
 			found.Failing = append(found.Failing, Failing{Cluster: standing.Cluster, Ref: ref, At: standing.ChangesAt})
@@ -101,5 +101,5 @@ func (c *clock) plan(i int) *rollout.Plan {
 }
 
 func (c *clock) turn(i, ref int) *Turn {
-	return &Turn{At: c.times[i], Ref: ref, Failed: c.plan(i).Refs[ref].Phases[rollout.PhaseFailed]}
+	return &Turn{At: c.times[i], Ref: ref, Failed: rollout.LimitsOf(c.s.At(c.times[i]))[ref].Failed}
 }

@@ -43,6 +43,13 @@ func TestOutlookCountsTogether(t *testing.T) {
 	require.False(t, outlook(2, works).Stalled, "the hub starts the others")
 }
 
+// TestOutlookCountsClustersThatAreAway: a cluster that has the revision and is away fails at its deadline, like any other.
+func TestOutlookCountsClustersThatAreAway(t *testing.T) {
+	found := outlook(1, rt.Unavailable(0, "c5"), rt.Works(hanging("c1", 2*minute), hanging("c5", minute), older("c2"), older("c3"), older("c4")))
+	require.Equal(t, []forecast.Failing{{"c5", 0, rt.At(11 * minute)}, {"c1", 0, rt.At(12 * minute)}}, found.Failing)
+	require.Equal(t, &forecast.Turn{At: rt.At(12 * minute), Failed: 2}, found.Abort)
+}
+
 // TestOutlookNamesThePlacement: the turn names the placementRef whose clusters fail.
 func TestOutlookNamesThePlacement(t *testing.T) {
 	second := rt.Ref("p2", rt.Progressive(2), rt.MaxFailures(0), rt.AbortAll(), rt.Deadline("10m"), rt.Clusters("c5"))
