@@ -64,11 +64,11 @@ func gatesOfGroup(strategy *placement.Strategy, group *placement.Group, rev *wor
 func GatesOf(s *Snapshot) map[*work.Work][]work.Gate {
 	gates, sel := map[*work.Work][]work.Gate{}, newSelection(s)
 	for i := range s.Refs {
-		ps := newStrategyState(s, i)
-		ps.gates, _ = ps.gatesOf(s)
-		for _, m := range sel.membersOf(i) {
-			if m.work != nil && m.work.Hash() == s.Update.Hash && (!m.work.Deleting() || m.work.PlacementName() == ps.ref.Name) {
-				gates[m.work] = ps.gatesOfMember(s, &m)
+		ps := newMembers(s, i, sel)
+		for _, m := range ps.members {
+			if m.work != nil && m.work.Hash() == s.Update.Hash && (!m.work.Deleting() || m.work.PlacementName() == ps.ref.Name) &&
+				ps.gated(m) {
+				gates[m.work] = ps.gatesOfMember(s, m)
 			}
 		}
 	}
@@ -82,8 +82,14 @@ func (ps *placementState) assess(s *Snapshot, m *member) (found work.Assessment,
 	return found, next
 }
 
+// gated reports whether the gates of the placementRef apply to a member. They also apply to a cluster that nothing selects, such as one that
+// the revision has cut off.
+func (ps *placementState) gated(m *member) bool {
+	return m.owned || ps.selection.find(m.cluster) == nil
+}
+
 func (ps *placementState) gatesOfMember(s *Snapshot, m *member) []work.Gate {
-	if ps.gates != nil && m.owned && (s.Gated || s.Records.Failures[m.cluster].Reason == workv1alpha1.FailureGate) {
+	if ps.gates != nil && ps.gated(m) && (s.Gated || s.Records.Failures[m.cluster].Reason == workv1alpha1.FailureGate) {
 		return ps.gates[m.group]
 	}
 	return nil

@@ -99,6 +99,24 @@ func TestGateAborts(t *testing.T) {
 	require.Equal(t, tested, p.Records.Failures["c1"].Gate)
 }
 
+// TestGateOfAClusterThatIsAway: a cluster that becomes unavailable before its gate is True has not succeeded: the revision may have cut it
+// off. The gate also applies while the Placement is missing.
+func TestGateOfAClusterThatIsAway(t *testing.T) {
+	ref := rt.Ref("p1", rt.Progressive(1), rt.Deadline("20m"), rt.AbortAll(), rt.Gate(tested), rt.Clusters("c1"))
+	at := func(now time.Duration, ref placement.Ref, more ...rt.WorkOption) *rollout.Snapshot {
+		return rt.Snapshot(rt.Rolling("aaa", "bbb"), rt.Gated(), rt.Refs(ref), rt.Unavailable(4*minute, "c2"), rt.Now(now),
+			rt.Works(old("c1"), done("c2", more...)))
+	}
+	waits := rollout.Decide(at(10*minute, ref))
+	require.Empty(t, waits.Writes, "it occupies the slot")
+	require.Equal(t, []string{"c2"}, waits.AwaitedAway)
+	require.NotNil(t, rollout.Decide(at(23*minute, ref)).Abort)
+	require.Len(t, rollout.Decide(at(10*minute, ref, isTested("True", 4*minute))).Writes, 1)
+
+	missing := at(10*minute, rt.Ref("p1", rt.Progressive(1), rt.Gate(tested), rt.Missing()))
+	require.Len(t, rollout.GatesOf(missing)[&missing.Works[1]], 1)
+}
+
 // TestGatesDoNotHoldAReturn: a restore, and a return to the current revision, do not wait for a gate.
 func TestGatesDoNotHoldAReturn(t *testing.T) {
 	ref := rt.Ref("p1", rt.Deadline("5m"), rt.Gate(tested), rt.Clusters("c1"))
@@ -132,7 +150,7 @@ func TestGatesOf(t *testing.T) {
 	require.Equal(t, []work.Gate{rev.Gate(tested), rev.Gate("Passed")}, of(0), "also before it is relabelled")
 	require.Equal(t, []work.Gate{rev.Gate("Passed")}, of(1))
 	require.Empty(t, of(2))
-	require.Empty(t, of(3))
+	require.Equal(t, []work.Gate{rev.Gate("Passed")}, of(3), "nothing selects it, and its group is unknown")
 	require.Empty(t, of(4), "it counts for both placementRefs while it is being deleted")
 	require.Empty(t, of(5))
 }

@@ -52,6 +52,17 @@ func newStrategyState(s *Snapshot, index int) *placementState {
 
 // newPlacementState gathers the members of a placementRef, and computes the phase of each.
 func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
+	ps := newMembers(s, index, sel)
+	for _, m := range ps.members {
+		ps.computePhase(s, m)
+	}
+	ps.openRings(s)
+	ps.counted, ps.uncounted = max(ps.size(), s.Records.Counted[ps.ref.Name]), s.Records.Uncounted
+	return ps
+}
+
+// newMembers gathers the members of a placementRef and the gates of their groups.
+func newMembers(s *Snapshot, index int, sel *selection) *placementState {
 	ps := newStrategyState(s, index)
 	ps.selection, ps.leaving, ps.limit = sel, sel.leaving[index], WaitTurn
 	owned := sel.membersOf(index)
@@ -64,11 +75,6 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	slices.SortFunc(ps.members, func(a, b *member) int { return strings.Compare(a.cluster, b.cluster) })
 	gates, err := ps.gatesOf(s)
 	ps.gates, ps.err = gates, cmp.Or(ps.err, err)
-	for _, m := range ps.members {
-		ps.computePhase(s, m)
-	}
-	ps.openRings(s)
-	ps.counted, ps.uncounted = max(ps.size(), s.Records.Counted[ps.ref.Name]), s.Records.Uncounted
 	return ps
 }
 
