@@ -52,14 +52,21 @@ func causesOf(recorded, clusters []Cluster) []Cause {
 	return causes
 }
 
-// sickAt returns the agent's message about a waiting cluster whose present revision does not succeed; empty if it succeeds.
+// sickAt returns why a waiting cluster does not have its present revision as the hub wrote it: someone edited the work, or the agent's
+// message if the revision does not succeed. It is empty if the revision succeeds.
 func (o *Objects) sickAt(w *work.Work) string {
-	if w == nil || w.Deleting() || !confirmed(w) {
+	if w == nil || w.Deleting() {
 		return ""
 	}
 	s := o.snapshot()
-	for _, rev := range append([]*work.Revision{s.Current}, s.Older...) {
-		if rev == nil || rev.Hash != w.Hash() || !w.At(rev) {
+	for _, rev := range append([]*work.Revision{s.Update, s.Current}, s.Older...) {
+		if rev == nil || rev.Hash != w.Hash() {
+			continue
+		}
+		if _, written := w.AppliedAt(); written && w.Digest != "" && rev.Template != nil && !w.At(rev) {
+			return "the content of the ManifestWork differs from revision " + o.number(rev.Hash) + ": the hub restores it when its turn comes"
+		}
+		if !w.At(rev) || !confirmed(w) {
 			continue
 		}
 		if state := work.Assess(w, rev, o.Now).State; state == work.Degraded || state == work.InFlight {

@@ -151,6 +151,7 @@ func TestThen(t *testing.T) {
 func TestCausesFromTheFirstSecond(t *testing.T) {
 	o := fleet(t, "6", "10m")
 	o.Works[15] = sick(succeeding(t, "c16", "v1"), 0)
+	o.Works[16].Digest = "edited"
 	var found []string
 	for _, cause := range view.FleetOf(o).Causes {
 		found = append(found, fmt.Sprintf("%d %s %s", len(cause.Clusters), cause.Clusters[0], cause.Text()))
@@ -159,6 +160,7 @@ func TestCausesFromTheFirstSecond(t *testing.T) {
 		`1 c10 Rejected: admission webhook "images" denied the request: v2 is not signed`,
 		"7 c01 Degraded: ImagePullBackOff",
 		"2 c08 InFlight: the agent has not reported on revision 2",
+		"1 c17 Waiting: the content of the ManifestWork differs from revision 1: the hub restores it when its turn comes",
 		"1 c16 Waiting: unhealthy at revision 1: Degraded=True: ImagePullBackOff",
 	}, found)
 }
