@@ -121,6 +121,9 @@ func (o *Objects) observe() *rollout.Snapshot {
 		w.AcceptedAs, _ = w.Noted()
 	}
 	s := v.SnapshotOf(&l, update, l.Abort != nil).AssumeSettled()
+	if o.Lease != nil && o.Lease.Spec.AcquireTime != nil { // A new leader first gives the agents time to report to it.
+		s.Gap = rollout.UnknownGap(o.Lease.Spec.AcquireTime.Time)
+	}
 	if o.aborted() {
 		s.Records = rollout.Records{} // The records belong to the aborted revision.
 	}

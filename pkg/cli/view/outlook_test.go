@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -145,6 +146,20 @@ func TestThen(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestThenAfterARestart: a hub that has just begun to lead fires no deadline before the agents have had time to report to it.
+func TestThenAfterARestart(t *testing.T) {
+	o := fleet(t, "6", "10m")
+	o.Now = now.Add(11 * time.Minute)
+	o.Lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
+		HolderIdentity: ptr.To("hub"), LeaseDurationSeconds: ptr.To[int32](60),
+		AcquireTime: ptr.To(metav1.NewMicroTime(o.Now.Add(-30 * time.Second))), RenewTime: ptr.To(metav1.NewMicroTime(o.Now)),
+	}}
+	require.Equal(t, []string{
+		"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
+		"1m30s: 7th failure, maxFailures 6: AbortAll returns 9 clusters to revision 1",
+	}, textsOf(o, view.FleetOf(o).Then))
 }
 
 // TestCausesFromTheFirstSecond: the causes are grouped before any deadline, by the words of the agents and of the API server.
