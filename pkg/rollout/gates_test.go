@@ -113,6 +113,8 @@ func TestGateOfAClusterThatIsAway(t *testing.T) {
 	require.NotNil(t, rollout.Decide(at(23*minute, ref)).Abort)
 	require.Len(t, rollout.Decide(at(10*minute, ref, isTested("True", 4*minute))).Writes, 1)
 
+	gone := rollout.Decide(at(23*minute, ref, isTested("True", 4*minute), rt.SettledAt(6*minute), rt.DeletedAt(8*minute)))
+	require.Nil(t, gone.Abort, "its success before the deletion counts")
 	missing := at(10*minute, rt.Ref("p1", rt.Progressive(1), rt.Gate(tested), rt.Missing()))
 	require.Len(t, rollout.GatesOf(missing)[&missing.Works[1]], 1)
 }
