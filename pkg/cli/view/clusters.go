@@ -65,7 +65,7 @@ func Clusters(o *Objects) []Cluster {
 	if len(o.ReplicaSet.Status.Away) == 0 || !o.ReplicaSet.DeletionTimestamp.IsZero() {
 		return clusters
 	}
-	works, failures, all := o.works(), o.failures(), slices.Clone(clusters)
+	works, failures, all, counted := o.works(), o.failures(), slices.Clone(clusters), o.counting()
 	for i := range o.ReplicaSet.Status.Away {
 		away := &o.ReplicaSet.Status.Away[i]
 		if slices.ContainsFunc(clusters, func(c Cluster) bool { return c.Name == away.Cluster }) {
@@ -76,6 +76,12 @@ func Clusters(o *Objects) []Cluster {
 			c.Since = away.Since.Time
 		}
 		o.describe(&c, works[c.Name])
+		if standing := counted[c.Name]; standing.Then == rollout.PhaseFailed {
+			c.ChangesAt, c.Then = standing.ChangesAt, standing.Then
+		}
+		if gate := counted[c.Name].Gate; gate != "" {
+			c.Message = status.GateMessage(works[c.Name].Object, gate)
+		}
 		if failure, failed := failures[c.Name]; failed && !o.aborted() {
 			c.Reason, c.Message = failure.Reason, cmp.Or(failure.Message, c.Message)
 		}
@@ -83,6 +89,18 @@ func Clusters(o *Objects) []Cluster {
 	}
 	sortClusters(all)
 	return all
+}
+
+// counting returns the clusters that count in a rollout that is in progress, by name. They include those that are away.
+func (o *Objects) counting() map[string]rollout.Standing {
+	found := map[string]rollout.Standing{}
+	if _, known := o.clusters(); !known || o.aborted() || len(Alarms(o)) > 0 {
+		return found
+	}
+	for _, standing := range rollout.ExplainAll(o.snapshot()) {
+		found[standing.Cluster] = standing
+	}
+	return found
 }
 
 func sortClusters(clusters []Cluster) {

@@ -162,6 +162,18 @@ func TestThenAfterARestart(t *testing.T) {
 	}, textsOf(o, view.FleetOf(o).Then))
 }
 
+// TestWhyOfAClusterThatIsAway: the deadline of a cluster that is away is shown like any other.
+func TestWhyOfAClusterThatIsAway(t *testing.T) {
+	o := fleet(t, "9", "10m")
+	o.Decisions["p"][0].Status.Decisions = o.Decisions["p"][0].Status.Decisions[1:]
+	o.Placements["p"].Status.NumberOfSelectedClusters = 19
+	o.ReplicaSet.Status.Away = []workv1alpha1.AwayCluster{{Cluster: "c01", Placement: "p"}}
+	story, err := view.Why(o, "c01")
+	require.NoError(t, err)
+	require.Equal(t, view.StateAway, story.Cluster.State)
+	require.Contains(t, textsOf(o, story.Future), "5m0s: becomes Failed")
+}
+
 // TestCausesFromTheFirstSecond: the causes are grouped before any deadline, by the words of the agents and of the API server.
 func TestCausesFromTheFirstSecond(t *testing.T) {
 	o := fleet(t, "6", "10m")
