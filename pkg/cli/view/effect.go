@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -58,7 +60,7 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 		says(o.having(&update)+others, fmt.Sprintf("Abort the rollout of revision %s of %s?", number, name), then+" The spec does not change.")
 	case verb == VerbRetry && len(clusters) > 0:
 		says(len(clusters), fmt.Sprintf("Retry %s of %s?", countOf(len(clusters)), name),
-			fmt.Sprintf("The hub gives %s a new deadline, and continues the rollout.", countOf(len(clusters))))
+			fmt.Sprintf("The hub gives %s a new deadline%s.", countOf(len(clusters)), o.continues(clusters)))
 	case verb == VerbRetry && status.AbortedTime != nil:
 		says(missing, fmt.Sprintf("Roll out the aborted revision %s of %s again?", number, name),
 			fmt.Sprintf("The hub rolls revision %s out to %s, with the rollout strategy.", number, countOf(missing)))
@@ -82,6 +84,26 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 		e.Then = "The rollout is paused: nothing happens until it is resumed. Then: " + e.Then
 	}
 	return e
+}
+
+// continues describes the rollout after a retry of some of the failed clusters.
+func (o *Objects) continues(clusters []string) string {
+	if s := o.snapshot(); s != nil {
+		then := *s
+		then.Records.Failures, then.Retried = maps.Clone(s.Records.Failures), map[string]time.Time{}
+		retried := map[string]bool{}
+		for _, cluster := range clusters {
+			retried[s.Records.Failures[cluster].Placement] = true
+			delete(then.Records.Failures, cluster)
+			then.Retried[cluster] = s.Now
+		}
+		for i, ref := range rollout.Decide(&then).Refs {
+			if ref.Halted && retried[s.Refs[i].Name] {
+				return ", and starts no other clusters until more of those that failed recover"
+			}
+		}
+	}
+	return ", and continues the rollout"
 }
 
 // restoredBy returns the number of clusters to which the hub writes after an undo, and a description of the hub's action.

@@ -1,11 +1,13 @@
 package view_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/fleettest"
@@ -103,6 +105,20 @@ func TestEffectOnOtherClusters(t *testing.T) {
 	require.Equal(t, "The hub writes the template at once to 9 clusters, and ignores the rollout strategy. "+
 		"It then rolls it out to 3 clusters without a ManifestWork, with the rollout strategy.",
 		view.EffectOf(o, view.VerbUndo, &revisions[1], nil).Then)
+}
+
+// TestEffectOfARetry: the rollout does not continue while too many other clusters have failed.
+func TestEffectOfARetry(t *testing.T) {
+	o := fleet(t, "8", "10m")
+	o.Now = now.Add(time.Hour)
+	for i := range 9 {
+		failure := workv1alpha1.ClusterFailure{Cluster: fmt.Sprintf("c%02d", i+1), Placement: "p", Since: metav1.NewTime(now.Add(10 * time.Minute))}
+		o.ReplicaSet.Status.Failures = append(o.ReplicaSet.Status.Failures, failure)
+	}
+	retry := func(clusters ...string) string { return view.EffectOf(o, view.VerbRetry, nil, clusters).Then }
+	require.Equal(t, "The hub gives 1 cluster a new deadline, and continues the rollout.", retry("c09"))
+	o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.Progressive.MaxFailures = intstr.FromInt32(5)
+	require.Equal(t, "The hub gives 1 cluster a new deadline, and starts no other clusters until more of those that failed recover.", retry("c09"))
 }
 
 // TestResumeAsksForItsOutcome: the question changes if the resume would have another effect, so that no user confirms a different action.
