@@ -158,10 +158,7 @@ func (o *Objects) standing() []Cluster {
 	works, failures, alarmed := o.works(), o.failures(), len(Alarms(o)) > 0
 	clusters := []Cluster{}
 	for _, standing := range rollout.Explain(o.snapshot()) {
-		c := Cluster{
-			Name: standing.Cluster, Placement: standing.Placement, State: standing.Phase, Since: standing.Since,
-			ChangesAt: standing.ChangesAt, Then: standing.Then, WaitsFor: standing.WaitsFor,
-		}
+		c := clusterOf(&standing)
 		switch {
 		case standing.Failed:
 			c.State = rollout.PhaseFailed
@@ -193,6 +190,13 @@ func (o *Objects) standing() []Cluster {
 		clusters = append(clusters, c)
 	}
 	return clusters
+}
+
+func clusterOf(standing *rollout.Standing) Cluster {
+	return Cluster{
+		Name: standing.Cluster, Placement: standing.Placement, State: standing.Phase, Since: standing.Since,
+		ChangesAt: standing.ChangesAt, Then: standing.Then, WaitsFor: standing.WaitsFor,
+	}
 }
 
 // restoring changes a cluster that an abort returns to the current revision. An abort writes to every cluster at once, and has no deadline

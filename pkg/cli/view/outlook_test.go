@@ -172,6 +172,11 @@ func TestWhyOfAClusterThatIsAway(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, view.StateAway, story.Cluster.State)
 	require.Contains(t, textsOf(o, story.Future), "5m0s: becomes Failed")
+
+	o.ReplicaSet.Status.Away = nil
+	story, err = view.Why(o, "c01")
+	require.NoError(t, err, "nothing selects it, but it still counts")
+	require.Contains(t, textsOf(o, story.Future), "5m0s: becomes Failed")
 }
 
 // TestCausesFromTheFirstSecond: the causes are grouped before any deadline, by the words of the agents and of the API server.

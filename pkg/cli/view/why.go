@@ -54,6 +54,14 @@ func Why(o *Objects, cluster string) (*Story, error) {
 	o = Prepared(o)
 	clusters := Clusters(o)
 	at := slices.IndexFunc(clusters, func(c Cluster) bool { return c.Name == cluster })
+	if standing, counts := o.counting()[cluster]; at < 0 && counts { // It may still fail, although nothing selects it.
+		c := clusterOf(&standing)
+		if standing.Failed {
+			c.State = rollout.PhaseFailed
+		}
+		o.describe(&c, o.works()[cluster])
+		at, clusters = len(clusters), append(clusters, c)
+	}
 	if at < 0 {
 		if !o.explained() {
 			return nil, fmt.Errorf("cluster %q is not in status.failures, status.rejections or status.away; %s",
