@@ -82,8 +82,8 @@ func (ps *placementState) assess(s *Snapshot, m *member) (found work.Assessment,
 	return found, next
 }
 
-// gated reports whether the gates of the placementRef apply to a member. They also apply to a cluster that nothing selects, such as one that
-// the revision has cut off.
+// gated reports whether the gates of the placementRef apply to a member. They also apply to a cluster that nothing selects, such as one
+// that the revision has cut off.
 func (ps *placementState) gated(m *member) bool {
 	return m.owned || ps.selection.find(m.cluster) == nil
 }

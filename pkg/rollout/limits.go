@@ -40,8 +40,9 @@ type GroupLimits struct {
 	Name  string
 	Index int32
 	Total int
-	// MaxFailures is the number of its clusters that may fail, and Extra is as in Limits. They apply to mandatory groups, to each group of ProgressivePerGroup, and to a
-	// listed group with its own limit. Own is true for such a listed group: its clusters do not count toward the limit of the placementRef.
+	// MaxFailures is the number of its clusters that may fail, and Extra is as in Limits. They apply to mandatory groups, to each group of
+	// ProgressivePerGroup, and to a listed group with its own limit. Own is true for such a listed group: its clusters do not count toward
+	// the limit of the placementRef.
 	MaxFailures, Extra int
 	Own                bool
 	// Mandatory is true if the group must succeed before others begin.

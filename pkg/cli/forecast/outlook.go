@@ -25,6 +25,8 @@ type Outlook struct {
 	Blocked rollout.AbortBlock
 	// Stalled is true if the rollout cannot continue without the user after the last deadline.
 	Stalled bool
+	// Unknown is true while the clusters of a Placement are unknown: deadlines run, and the failures count later.
+	Unknown bool
 }
 
 // Failing is a cluster that fails at its deadline. Ref is the index of its placementRef.
@@ -58,7 +60,7 @@ func OutlookOf(s *rollout.Snapshot) *Outlook {
 		}
 	}
 	now, last := c.plan(0), c.plan(len(c.times)-1)
-	found.Blocked, found.Stalled = last.AbortBlocked, last.Stalled
+	found.Blocked, found.Stalled, found.Unknown = last.AbortBlocked, last.Stalled, now.Unknown()
 	if at := c.first(func(p *rollout.Plan) bool { return p.AbortDue() != nil }); at >= 0 {
 		ref := slices.IndexFunc(c.plan(at).Refs, func(ref rollout.RefOutcome) bool { return ref.Failed })
 		found.Abort = c.turn(at, max(0, ref))

@@ -60,6 +60,10 @@ func (l *outlook) now() (facts []Fact) {
 			level: LevelWarn, Text: "paused: the hub writes to no cluster, and aborts nothing, until a user resumes the rollout",
 		})
 	}
+	if l.ahead.Unknown {
+		facts = append(facts, Fact{level: LevelWarn, Text: "the clusters of a Placement are unknown: until they are known, " +
+			"no cluster is started or fails, and nothing is aborted; deadlines keep running"})
+	}
 	endless := false
 	for i := range l.limits {
 		limits := &l.limits[i]

@@ -117,6 +117,16 @@ func TestThen(t *testing.T) {
 			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
 			"5m5s: 10 clusters (c01, c02, c03, c04, c05 and 5 more) fail: then the rollout does not change until a user acts",
 		}},
+		"the Placement is missing": {"6", "10m", func(o *view.Objects) {
+			o.Placements, o.Decisions = nil, nil
+			o.ReplicaSet.Status.Conditions = []metav1.Condition{{
+				Type: workv1alpha1.ConditionPlacementVerified, Status: metav1.ConditionFalse, Message: "missing",
+			}}
+		}, []string{
+			"now: the clusters of a Placement are unknown: until they are known, no cluster is started or fails, and nothing is aborted; " +
+				"deadlines keep running",
+			"now: halted: earlier failures, maxFailures 6: the rollout does not complete until 1 recovers",
+		}},
 		"paused": {"6", "10m", func(o *view.Objects) { o.ReplicaSet.Spec.Paused = true }, []string{
 			"now: paused: the hub writes to no cluster, and aborts nothing, until a user resumes the rollout",
 			"now: halted: 7 degraded, maxFailures 6: nothing starts until 1 recovers",
