@@ -262,7 +262,7 @@ func (a *Ahead) noteHolds(s *rollout.Snapshot) {
 
 // text describes the number of waves, and when the first wave begins.
 func (a *Ahead) text() string {
-	text, more := "the hub starts no further clusters", "; %d clusters wait"
+	text, more := "the hub starts no further clusters", "; clusters that wait: %d"
 	if len(a.Waves) > 0 {
 		more = "; %d more clusters are in none of these waves"
 		first := map[bool]string{true: "the hub writes the first one now", false: "the first one waits"}

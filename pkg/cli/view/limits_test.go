@@ -54,7 +54,7 @@ func TestAheadText(t *testing.T) {
 		"2, if every cluster recovers and succeeds; the first one waits":                                             {Waves: now, Paused: true},
 		"1, if every cluster recovers and succeeds; the first one waits; 4 more clusters are in none of these waves": {Waves: later, Unreached: 4},
 		"the hub starts no further clusters":                                                                         {},
-		"the hub starts no further clusters; 3 clusters wait":                                                        {Unreached: 3},
+		"the hub starts no further clusters; clusters that wait: 3":                                                  {Unreached: 3},
 	} {
 		require.Equal(t, want, a.text())
 	}
