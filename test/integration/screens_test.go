@@ -120,8 +120,8 @@ func abortingScreens(t *testing.T) screens {
 	f.obstruct("c2")
 	f.aborting()
 	f.has("c1", "v1")
-	eventually(t, "all clusters but c2 have confirmed", func() error {
-		if text := message(f.get(), workv1alpha1.ConditionProgressing); !strings.Contains(text, "confirmed by 3 of 4 clusters") {
+	eventually(t, "all clusters but c2 have confirmed, and its cause is known", func() error {
+		if text := message(f.get(), workv1alpha1.ConditionProgressing); !strings.Contains(text, "confirmed by 3 of 4 clusters; writes of 1 ManifestWork keep failing") {
 			return errors.New(text)
 		}
 		return nil
