@@ -34,7 +34,7 @@ type Reading struct {
 
 // Read returns the ledger that counts: the ledger with the highest number, or the copy if the numbers are equal, because works may follow
 // the copy. If the ledger of the status is more than one ahead of all others, it may be forged, or its revisions were deleted. It then
-// counts only if it names no stable revision, or a revision that was stable before.
+// counts unless the stable revision that it names is in the history and was never stable.
 func Read(p *Places) Reading {
 	var r Reading
 	copied := p.newestCopy(&r)
@@ -124,11 +124,9 @@ func (p *Places) believes(stored, copied *Ledger) bool {
 	case current.Hash == stored.Update.Hash && current.Digest == p.Template && p.Template != "":
 		return true // It only claims that the template in the spec is the stable one.
 	}
-	if len(p.History.Revisions) == 0 {
-		return true // The status is the only place, and a forged ledger has no revision to restore.
-	}
+	// Without the revision, a forged ledger restores nothing. A true one was decided while the history could not be read or written.
 	rev := p.History.ByHash(current.Hash)
-	return rev != nil && (!rev.Ended.IsZero() || !rev.Recorded.IsZero() || copied != nil && copied.WasCurrent(current.Hash))
+	return rev == nil || !rev.Ended.IsZero() || !rev.Recorded.IsZero() || copied != nil && copied.WasCurrent(current.Hash)
 }
 
 // Holder returns the revision that must have the copy: the update revision, or the newest revision if the update revision is missing; nil

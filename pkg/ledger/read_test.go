@@ -18,6 +18,7 @@ func TestRead(t *testing.T) {
 	other := func(l *Ledger) { l.Collisions = 9 }
 	elsewhere := func(l *Ledger) { l.Owner = "other" }
 	noneStable := func(l *Ledger) { l.Current = Named{} }
+	unknown := func(l *Ledger) { l.Current = named("z") }
 	// Revision a is the stable one, and b is rolled out: b must have the copy.
 	history := func(onA, onB string, changes ...func(*revision.Record)) revision.History {
 		return revision.History{Revisions: []revision.Revision{copied("a", 1, onA, changes...), copied("b", 2, onB)}}
@@ -52,7 +53,7 @@ func TestRead(t *testing.T) {
 		"no history":                    {status: text(numbered(30)), counts: numbered(30), inStatus: true},
 		"an empty history":              {status: text(numbered(30)), history: revision.History{}, counts: numbered(30), inStatus: true},
 		"the revision of b is deleted":  {status: text(numbered(3)), history: revision.History{Revisions: []revision.Revision{copied("a", 1, text(numbered(3)))}}, counts: numbered(3), inStatus: true, inCopy: true},
-		"ahead by two":                  {status: text(numbered(5, func(l *Ledger) { l.Current = named("z") })), history: history("", text(numbered(3))), counts: numbered(3), inCopy: true},
+		"ahead by two, and unknown":     {status: text(numbered(5, unknown)), history: history("", text(numbered(3))), counts: numbered(5, unknown), inStatus: true},
 		"ahead by two, never stable":    {status: text(numbered(5, func(l *Ledger) { l.Current = named("b") })), history: history("", text(numbered(3))), counts: numbered(3), inCopy: true},
 		"ahead by two, none is stable":  {status: text(numbered(5, noneStable)), history: history("", text(numbered(3))), counts: numbered(5, noneStable), inStatus: true},
 		"ahead by two, it was stable":   {status: text(numbered(5)), history: history("", text(numbered(3))), counts: numbered(5), inStatus: true},

@@ -127,6 +127,31 @@ func TestWipedStatusWithoutHistoryIsThatOfTheLastPass(t *testing.T) {
 	s.everywhere("v2")
 }
 
+// P5, R43: a restart forgets nothing that was decided while the history could not be read. No abort returns to the revision that was stable
+// before that time.
+func TestDecisionsWithoutHistoryOutliveTheProcess(t *testing.T) {
+	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
+		t.Run(name, func(t *testing.T) {
+			s := rolledOut(t)
+			s.forbid()
+			s.settle(time.Minute)
+			s.Update("v2")
+			s.settle(time.Minute)
+			stable := s.Object().Status.CurrentRevision
+			s.hangs("v3", "c1")
+			s.settle(10 * time.Second)
+			if restart {
+				s.restarts()
+			}
+			s.allow()
+			s.quiet()
+			require.Equal(t, stable, s.Object().Status.CurrentRevision, s.story())
+			require.Nil(t, s.Object().Status.AbortedTime, s.story())
+			s.everywhere("v3")
+		})
+	}
+}
+
 // R28: while the history can't be read, works that keep objects of another revision continue to keep them.
 func TestKeptObjectsStayWithoutHistory(t *testing.T) {
 	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
