@@ -297,7 +297,7 @@ func limitsText(current string, l *rollout.Limits, selects bool) string {
 	case l.AbortAll && current != "":
 		blocked = "; it is not aborted, because maxFailures counts all clusters since the rollout began"
 	case l.AbortAll:
-		blocked = "; it is not aborted, because there is no revision to return to"
+		blocked = "; it is not aborted, because no other revision is stable"
 	case l.Undo:
 		blocked = "; it is not aborted, because AbortAll does not apply to an undo"
 	}

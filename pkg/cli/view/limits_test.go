@@ -27,7 +27,7 @@ func TestLimitsText(t *testing.T) {
 		"the rollout there stops when 1 of 2 clusters fails; it is not aborted, because maxFailures counts all clusters since the rollout began; " +
 			"a cluster fails 1m0s after its ManifestWork is written": {
 			rollout.Limits{Total: 2, Extra: 2, AbortAll: true, Deadline: m}, "6"},
-		"the rollout there stops when 1 of 10 clusters fails; it is not aborted, because there is no revision to return to; a cluster fails 1m0s after its ManifestWork is written": {
+		"the rollout there stops when 1 of 10 clusters fails; it is not aborted, because no other revision is stable; a cluster fails 1m0s after its ManifestWork is written": {
 			rollout.Limits{Total: 10, AbortAll: true, Deadline: m}, ""},
 		"the rollout there stops when 1 of 10 clusters fails; a cluster fails 1m0s after its ManifestWork is written; 1 failed and 2 may fail so far": {
 			rollout.Limits{Total: 10, Deadline: m, Failed: 1, Halting: 3}, "6"},
