@@ -167,7 +167,7 @@ func (l *outlook) urgency(turn *forecast.Turn) Level {
 // failure describes the first failure that exceeds the limit of a placementRef.
 func (l *outlook) failure(turn *forecast.Turn, limit int) string {
 	if l.limits[turn.Ref].PerGroup || turn.Failed <= limit { // A decision group has its own limit.
-		return l.in(turn.Ref) + fmt.Sprintf("failure %d exceeds the limit of a decision group", turn.Failed)
+		return l.in(turn.Ref) + "a failure exceeds the limit of a decision group"
 	}
 	return l.in(turn.Ref) + ordinal(limit+1) + " failure, " + l.allowed(turn.Ref, limit)
 }
