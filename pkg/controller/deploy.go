@@ -16,6 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/workwriter"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rejection"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
@@ -113,6 +114,9 @@ func (c *Controller) tryAll(ctx context.Context, p *pass, attempts []memory.Atte
 			results[i].Err = memory.ErrRefusedLately
 		default:
 			results[i].Err = c.inTurn(p.turn, left, func() error { return request(i) })
+			if rejection.IsMissingPermission(results[i].Err) {
+				results[i].Err = errors.New(results[i].Err.Error()) // The cause is the hub, so no cluster is rejected, and none fails.
+			}
 		}
 	})
 	return results

@@ -4,6 +4,7 @@ package rejection
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -19,4 +20,10 @@ func IsLasting(err error) bool {
 	}
 	var known apierrors.APIStatus
 	return errors.As(err, &known) && known.Status().Code >= http.StatusBadRequest && known.Status().Code < http.StatusInternalServerError
+}
+
+// IsMissingPermission reports whether the API server rejects a request because the hub lacks the permission. Only the text shows this: a
+// quota or a policy is answered with the same code.
+func IsMissingPermission(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), `is forbidden: User "`)
 }

@@ -28,3 +28,12 @@ func TestIsLasting(t *testing.T) {
 		require.False(t, IsLasting(err), err)
 	}
 }
+
+func TestIsMissingPermission(t *testing.T) {
+	works := workv1.Resource("manifestworks")
+	missing := errors.New(`User "hub" cannot patch resource "manifestworks" in API group "work.open-cluster-management.io" in the namespace "c1"`)
+	require.True(t, IsMissingPermission(fmt.Errorf("writing: %w", apierrors.NewForbidden(works, "web", missing))))
+	require.False(t, IsMissingPermission(apierrors.NewForbidden(works, "web", errors.New(`ValidatingAdmissionPolicy 'p' denied the request: User "hub"`))))
+	require.False(t, IsMissingPermission(apierrors.NewInternalError(missing)))
+	require.False(t, IsMissingPermission(nil))
+}

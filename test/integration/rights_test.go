@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rejection"
 )
 
 const (
@@ -83,7 +83,7 @@ func (r *role) cannot(namespace string, resource schema.GroupVersionResource, ve
 	r.t.Helper()
 	for _, verb := range verbs {
 		err := r.try(namespace, resource, verb)
-		require.True(r.t, apierrors.IsForbidden(err), "%s may %s %s in %s: %v", r.user, verb, resource.Resource, namespace, err)
+		require.True(r.t, rejection.IsMissingPermission(err), "%s may %s %s in %s: %v", r.user, verb, resource.Resource, namespace, err)
 	}
 }
 

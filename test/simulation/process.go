@@ -41,8 +41,10 @@ const (
 	KilledAfter Fault = "killed after"
 	// Refused answers 500, and writes nothing.
 	Refused Fault = "500"
-	// Denied answers 403, and writes nothing: a permission is missing, a quota is exhausted, or a policy rejects the write.
+	// Denied answers 403, and writes nothing: a quota is exhausted, or a policy rejects the write.
 	Denied Fault = "403"
+	// NotPermitted answers 403 as well: the hub lacks the permission.
+	NotPermitted Fault = "not permitted"
 	// Throttled answers 429, and writes nothing.
 	Throttled Fault = "429"
 	// Conflicted answers 409, and writes nothing.
@@ -316,6 +318,8 @@ func write[T any](p *Process, what string, do func() (T, error)) (T, error) {
 		return none, apierrors.NewInternalError(p.simulated())
 	case Denied:
 		return none, apierrors.NewForbidden(schema.GroupResource{}, what, p.simulated())
+	case NotPermitted:
+		return none, apierrors.NewForbidden(Works.resource(), what, errors.New(`User "hub" cannot patch resource "manifestworks"`))
 	case Throttled:
 		return none, apierrors.NewTooManyRequests(p.simulated().Error(), 1)
 	case Conflicted:

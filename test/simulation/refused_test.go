@@ -63,6 +63,22 @@ func (s *teller) idle() {
 	require.NoError(s.t, s.checkIdle(10*time.Minute), s.story())
 }
 
+// R11: if the hub may not write ManifestWorks, no cluster has failed. Without this, each rollout would be aborted at its deadline, and
+// healthy clusters would return.
+func TestMissingPermissionOnWorksAbortsNothing(t *testing.T) {
+	s := rolledOut(t)
+	permit := s.refusing("patch work c2", NotPermitted)
+	s.Update("v2")
+	s.settle(5 * time.Minute)
+	require.Equal(t, workv1alpha1.StateRollingOut, s.Object().Status.State, s.story())
+	require.Empty(t, s.Object().Status.Failures, s.story())
+	s.says(workv1alpha1.ConditionProgressing, "writes of 1 ManifestWork keep failing", `User "hub" cannot patch`)
+	s.idle()
+	permit()
+	s.quiet()
+	s.everywhere("v2")
+}
+
 // R12: a failed rollout is aborted even if no agent could apply the newer template in the spec.
 func TestFailedRolloutIsAbortedWhileTheTemplateIsInvalid(t *testing.T) {
 	s := rolledOut(t)
