@@ -66,8 +66,7 @@ func GatesOf(s *Snapshot) map[*work.Work][]work.Gate {
 	for i := range s.Refs {
 		ps := newMembers(s, i, sel)
 		for _, m := range ps.members {
-			if m.work != nil && m.work.Hash() == s.Update.Hash && (!m.work.Deleting() || m.work.PlacementName() == ps.ref.Name) &&
-				ps.gated(m) {
+			if m.work != nil && m.work.Hash() == s.Update.Hash && (!m.work.Deleting() || m.work.PlacementName() == ps.ref.Name) {
 				gates[m.work] = ps.gatesOfMember(s, m)
 			}
 		}

@@ -15,6 +15,8 @@ import (
 //  2. A gate counts if it is about the current spec of the work. A success begins at the last transition of a gate to True.
 //  3. A success with a gate that is not True is validating. This includes a False that is not a verdict (verdict).
 //  4. A verdict of False fails the work when it has lasted as long as a success must last.
+//  5. After the deletion of the work, a False is no verdict, because the agent removes what the gate tests. No change to a gate then delays
+//     the deadline.
 
 // Gate is a condition that must be True before a work succeeds at a revision.
 type Gate struct {
@@ -72,6 +74,9 @@ func Gated(w *Work, rev *Revision, gates []Gate, now time.Time, settle time.Dura
 			found.State, blocks = Validating, gate.Type
 		}
 	}
+	if blocks != "" && w.Deleting() {
+		since = Earlier(since, Later(w.DeletedAt(), w.Begin(rev)))
+	}
 	found.Since = since
 	return found, blocks, next
 }
@@ -97,13 +102,16 @@ func (w *Work) gate(gate Gate) *metav1.Condition {
 }
 
 // verdict reports whether a condition shows that the revision does not work: it is False, and became False after the revision was written.
-// An earlier False may be an old result that the agent repeats. A rule can only report True or False, so its False is a verdict only when
-// nothing progresses.
+// An earlier False may be an old result that the agent repeats, and a False after the deletion of the work shows only that the agent removes
+// the workload. A rule can only report True or False, so its False is a verdict only when nothing progresses.
 func (a *assessor) verdict(gate Gate, condition *metav1.Condition, succeeds bool) bool {
 	if condition == nil || condition.Status != metav1.ConditionFalse || gate.Made && (!gate.Decides || !succeeds) {
 		return false
 	}
 	at := condition.LastTransitionTime.Time
+	if a.work.Deleting() && !at.Before(a.work.DeletedAt()) {
+		return false
+	}
 	return !a.ahead && !at.Before(a.appliedAt.Truncate(time.Second)) && !at.After(a.now.Add(clockSkew))
 }
 

@@ -66,6 +66,9 @@ func TestGated(t *testing.T) {
 		"removed after a success that this process saw": {work: is(rt.StateChangedAt(9 * minute)), state: work.Validating, since: 9 * minute, blocks: tested},
 		"a deletion after a success":                    {work: is(rt.DeletedAt(9*minute), rt.SeenSucceeding(4*minute)), state: work.Succeeded, since: 4 * minute},
 		"a deletion without a success":                  {work: is(rt.DeletedAt(9*minute), rt.JustSeenSucceeding()), state: work.Validating, since: 3 * minute, blocks: tested},
+		"a deletion, then False":                        {work: is(rt.DeletedAt(5*minute), rt.JustSeenSucceeding(), gate("False", 5*minute)), state: work.Validating, since: 5 * minute, blocks: tested},
+		"a deletion, then Unknown":                      {work: is(rt.DeletedAt(5*minute), rt.JustSeenSucceeding(), gate("Unknown", 8*minute)), state: work.Validating, since: 5 * minute, blocks: tested},
+		"False, then a deletion":                        {work: is(rt.DeletedAt(6*minute), rt.JustSeenSucceeding(), gate("False", 5*minute)), state: work.GateFailed, since: 5*minute + 3*second, blocks: tested},
 		"an older revision ran to completion":           {work: is(rt.IsComplete(0, rt.Observed(older))), state: work.Completed, since: minute},
 	} {
 		t.Run(name, func(t *testing.T) {
