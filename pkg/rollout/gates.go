@@ -118,8 +118,8 @@ func (ps *placementState) describeGates(failed []string) string {
 // GateOutcome is the state of a success gate on the clusters of a placementRef.
 type GateOutcome struct {
 	Placement, Type string
-	// Report is true if the gate only reports. The outcome then covers each cluster that has the update revision. Otherwise it covers only the
-	// clusters that the gate keeps from succeeding, in Open.
+	// Report is true if the gate only reports. The outcome then covers each selected cluster that has the update revision. Otherwise it covers
+	// only the clusters that the gate keeps from succeeding, in Open, including those that nothing selects.
 	Report bool
 	// True is the number of clusters on which the condition is True. False names the clusters on which it is False. Open names the clusters on
 	// which it is missing, Unknown, or about another generation.
@@ -136,9 +136,11 @@ func (p *Plan) noteGates(s *Snapshot, ps *placementState) {
 		outcome := GateOutcome{Placement: ps.ref.Name, Type: gate.ConditionType, Report: !gate.Enforces()}
 		for _, m := range ps.members {
 			switch group := &ps.groups[m.group]; {
-			case !m.owned || !m.atUpdate || !gate.Covers(group.Name, strconv.Itoa(int(group.Index))):
+			case !m.atUpdate || !gate.Covers(group.Name, strconv.Itoa(int(group.Index))):
 			case outcome.Report:
-				outcome.add(m, s.Update.Gate(gate.ConditionType))
+				if m.owned {
+					outcome.add(m, s.Update.Gate(gate.ConditionType))
+				}
 			case m.phase == validating && m.gate == gate.ConditionType:
 				outcome.Open = append(outcome.Open, m.cluster)
 			}

@@ -110,6 +110,7 @@ func TestGateOfAClusterThatIsAway(t *testing.T) {
 	waits := rollout.Decide(at(10*minute, ref))
 	require.Empty(t, waits.Writes, "it occupies the slot")
 	require.Equal(t, []string{"c2"}, waits.AwaitedAway)
+	require.Equal(t, []rollout.GateOutcome{{Placement: "p1", Type: tested, Open: []string{"c2"}}}, waits.Gates, "the conditions name it")
 	require.NotNil(t, rollout.Decide(at(23*minute, ref)).Abort)
 	require.Len(t, rollout.Decide(at(10*minute, ref, isTested("True", 4*minute))).Writes, 1)
 
