@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,10 +42,10 @@ func unpaused(in *Input) metav1.Condition {
 			heldNote(in), wouldAbort(in), abortBlocked(in), notKept(in.Plan)))
 	case Aborting:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
-			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.Ledger.Abort.Why()), goingBack(in), notKept(in.Plan)))
+			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.Ledger.Abort.Why()), goingBack(in), problems(in), notKept(in.Plan)))
 	case Aborted:
 		return stopped(workv1alpha1.ReasonRolloutAborted, join(
-			because(fmt.Sprintf("the rollout of revision %s was aborted", update.Name), in.Ledger.Abort.Why()), goingBack(in), heldRetry(in), notKept(in.Plan)))
+			because(fmt.Sprintf("the rollout of revision %s was aborted", update.Name), in.Ledger.Abort.Why()), goingBack(in), problems(in), heldRetry(in), notKept(in.Plan)))
 	default:
 		reason := workv1alpha1.ReasonNewRevisionCreated
 		if update.Reused {
@@ -56,13 +57,16 @@ func unpaused(in *Input) metav1.Condition {
 	}
 }
 
-// problems returns what keeps the hub from writing. It is empty if failing already names the rejected works.
+// Rejects is the beginning of the problem that names the works that the API server rejects.
+const Rejects = "the API server rejects "
+
+// problems returns the problems of the pass, except the rejections that failing names.
 func problems(in *Input) string {
-	goesBack := in.Stage == Aborting || in.Stage == Aborted
-	if !goesBack && rejected(in.Plan) != "" {
-		return ""
+	kept := slices.Clone(in.Problems)
+	if in.Stage != Aborting && in.Stage != Aborted && rejected(in.Plan) != "" {
+		kept = slices.DeleteFunc(kept, func(problem string) bool { return strings.HasPrefix(problem, Rejects) })
 	}
-	return strings.Join(in.Problems, "; ")
+	return strings.Join(kept, "; ")
 }
 
 // heldRetry returns the command that rolls out a held revision; empty if the revision is not held.
@@ -91,7 +95,7 @@ func goingBack(in *Input) string {
 		verb = "rolled"
 	}
 	return join(fmt.Sprintf("%s back to revision %s, confirmed by %d of %s", verb,
-		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(restorable)), awaitedAway(in.Plan), stayingBehind(in), unheard(in.Plan), unreached(in), problems(in))
+		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(restorable)), awaitedAway(in.Plan), stayingBehind(in), unheard(in.Plan), unreached(in))
 }
 
 // stayingBehind names the clusters that are not rolled back: they completed another revision, and agents do not change a completed work.

@@ -245,6 +245,23 @@ func TestConditions(t *testing.T) {
 			want: [4]string{"AsExpected True", "NotAsExpected False", "ProgressDeadlineExceeded False", "Progressing False"},
 			says: map[string]string{rolledOut: noneYet},
 		},
+		"a problem in an abort, and the current revision is lost": {
+			in:   with(input(status.Aborted, rt.Rolling("", "bbb"), rt.Aborted(), p1(two), rt.Works(failed("c1"), old("c2"))), "a: fix it"),
+			want: [4]string{"AsExpected True", "NotAsExpected False", "RolloutAborted False", "RolloutDegraded False"},
+			says: map[string]string{
+				progressing: "the rollout of revision web-bbb was aborted; " + noneYet + "; a: fix it",
+				rolledOut:   noneYet,
+			},
+		},
+		"a problem beside a rejection": {
+			in: with(input(status.RollingOut, p1(two), rt.Works(done("c1"), old("c2")), rt.Rejected("c2", 8*minute, 9*minute)),
+				"the API server rejects 1 ManifestWork", "writes of 1 ManifestWork keep failing"),
+			want: [4]string{"AsExpected True", "NotAsExpected False", "NewRevisionCreated True", "Progressing False"},
+			says: map[string]string{
+				progressing: "revision web-bbb: 1 of 2 clusters succeeded, 1 in flight; the API server rejects the ManifestWork of cluster c2: no quota in c2; " +
+					"fix the cause: the hub retries the write at least once a minute; writes of 1 ManifestWork keep failing",
+			},
+		},
 		"a problem while rolling out": {
 			in:   with(input(status.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2"))), "a: fix it", "b: fix it"),
 			want: [4]string{"AsExpected True", "NotAsExpected False", "NewRevisionCreated True", "Progressing False"},
