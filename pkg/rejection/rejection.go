@@ -23,7 +23,13 @@ func IsLasting(err error) bool {
 }
 
 // IsMissingPermission reports whether the API server rejects a request because the hub lacks the permission. Only the text shows this: a
-// quota or a policy is answered with the same code.
+// quota or a policy is answered with the same code. A webhook or a policy that lacks a permission itself may answer with a similar text, but
+// the text then begins with its own name.
 func IsMissingPermission(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), `is forbidden: User "`)
+	var known apierrors.APIStatus
+	if !apierrors.IsForbidden(err) || !errors.As(err, &known) {
+		return false
+	}
+	what, cause, _ := strings.Cut(known.Status().Message, " is forbidden: ")
+	return strings.HasPrefix(cause, `User "`) && !strings.HasPrefix(what, "admission webhook ")
 }

@@ -34,6 +34,12 @@ func TestIsMissingPermission(t *testing.T) {
 	missing := errors.New(`User "hub" cannot patch resource "manifestworks" in API group "work.open-cluster-management.io" in the namespace "c1"`)
 	require.True(t, IsMissingPermission(fmt.Errorf("writing: %w", apierrors.NewForbidden(works, "web", missing))))
 	require.False(t, IsMissingPermission(apierrors.NewForbidden(works, "web", errors.New(`ValidatingAdmissionPolicy 'p' denied the request: User "hub"`))))
+	require.True(t, IsMissingPermission(apierrors.NewForbidden(works, "", missing)), "a create")
 	require.False(t, IsMissingPermission(apierrors.NewInternalError(missing)))
+	other := `secrets is forbidden: User "policies" cannot list resource "secrets" in API group ""`
+	require.False(t, IsMissingPermission(apierrors.NewForbidden(works, "web", errors.New("ValidatingAdmissionPolicy 'p' denied request: "+other))))
+	webhook := apierrors.NewForbidden(works, "web", missing)
+	webhook.ErrStatus.Message = `admission webhook "policies" denied the request: ` + other
+	require.False(t, IsMissingPermission(webhook), "the webhook lacks the permission")
 	require.False(t, IsMissingPermission(nil))
 }
