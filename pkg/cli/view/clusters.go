@@ -158,45 +158,46 @@ func (o *Objects) standing() []Cluster {
 	works, failures, alarmed := o.works(), o.failures(), len(Alarms(o)) > 0
 	clusters := []Cluster{}
 	for _, standing := range rollout.Explain(o.snapshot()) {
-		c := clusterOf(&standing)
-		switch {
-		case standing.Failed:
-			c.State = rollout.PhaseFailed
-		case standing.Rejection != "":
-			c.State = StateRejected
-		case c.State == rollout.PhaseHeld, c.State == rollout.PhaseClosed:
-			c.Message = holdText(o.holds()[c.Name])
-		}
+		c := o.clusterOf(&standing, works[standing.Cluster], failures[standing.Cluster])
 		if alarmed { // Nothing happens until a hub acts.
 			c.ChangesAt, c.Then = time.Time{}, ""
-		}
-		o.describe(&c, works[c.Name])
-		switch {
-		case standing.Gate != "":
-			c.Message = status.GateMessage(works[c.Name].Object, standing.Gate)
-		case c.State == StateAway:
-			c.Message = "unavailable and skipped until it has been available for a minute"
-		}
-		c.Message = cmp.Or(standing.Rejection, c.Message)
-		if c.State == rollout.PhaseWaiting {
-			c.Message = cmp.Or(c.Message, o.sickAt(works[c.Name]))
-		}
-		if o.aborted() {
-			c.restoring(o.ReplicaSet.Status.AbortedTime.Time, o.number(o.ReplicaSet.Status.CurrentRevision))
-		}
-		if failure, failed := failures[c.Name]; failed && !o.aborted() {
-			c.Reason, c.Message, c.Since = failure.Reason, cmp.Or(failure.Message, c.Message), failure.Since.Time
 		}
 		clusters = append(clusters, c)
 	}
 	return clusters
 }
 
-func clusterOf(standing *rollout.Standing) Cluster {
-	return Cluster{
+// clusterOf returns a cluster that counts in the rollout. work is its work, and failure is its recorded failure; either may be nil.
+func (o *Objects) clusterOf(standing *rollout.Standing, work *work.Work, failure *workv1alpha1.ClusterFailure) Cluster {
+	c := Cluster{
 		Name: standing.Cluster, Placement: standing.Placement, State: standing.Phase, Since: standing.Since,
 		ChangesAt: standing.ChangesAt, Then: standing.Then, WaitsFor: standing.WaitsFor,
 	}
+	switch {
+	case standing.Failed:
+		c.State = rollout.PhaseFailed
+	case standing.Rejection != "":
+		c.State = StateRejected
+	case c.State == rollout.PhaseHeld, c.State == rollout.PhaseClosed:
+		c.Message = holdText(o.holds()[c.Name])
+	}
+	o.describe(&c, work)
+	switch {
+	case standing.Gate != "":
+		c.Message = status.GateMessage(work.Object, standing.Gate)
+	case c.State == StateAway:
+		c.Message = "unavailable and skipped until it has been available for a minute"
+	}
+	c.Message = cmp.Or(standing.Rejection, c.Message)
+	if c.State == rollout.PhaseWaiting {
+		c.Message = cmp.Or(c.Message, o.sickAt(work))
+	}
+	if o.aborted() {
+		c.restoring(o.ReplicaSet.Status.AbortedTime.Time, o.number(o.ReplicaSet.Status.CurrentRevision))
+	} else if failure != nil {
+		c.Reason, c.Message, c.Since = failure.Reason, cmp.Or(failure.Message, c.Message), failure.Since.Time
+	}
+	return c
 }
 
 // restoring changes a cluster that an abort returns to the current revision. An abort writes to every cluster at once, and has no deadline

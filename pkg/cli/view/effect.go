@@ -55,7 +55,7 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 		others := o.count(func(c *Cluster) bool { return c.Wrote != current && c.Wrote != number })
 		then := o.returned(&update, current, number)
 		if others > 0 {
-			then += fmt.Sprintf(" It also writes it to %s with another revision or no ManifestWork.", countOf(others))
+			then += fmt.Sprintf(" It also writes revision %s to %s with another revision or no ManifestWork.", current, countOf(others))
 		}
 		says(o.having(&update)+others, fmt.Sprintf("Abort the rollout of revision %s of %s?", number, name), then+" The spec does not change.")
 	case verb == VerbRetry && len(clusters) > 0:
@@ -90,7 +90,8 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 func (o *Objects) continues(clusters []string) string {
 	if s := o.snapshot(); s != nil {
 		then := *s
-		then.Records.Failures, then.Retried = maps.Clone(s.Records.Failures), map[string]time.Time{}
+		then.Records.Failures, then.Retried = maps.Clone(s.Records.Failures), make(map[string]time.Time)
+		maps.Copy(then.Retried, s.Retried)
 		retried := map[string]bool{}
 		for _, cluster := range clusters {
 			retried[s.Records.Failures[cluster].Placement] = true
@@ -99,7 +100,7 @@ func (o *Objects) continues(clusters []string) string {
 		}
 		for i, ref := range rollout.Decide(&then).Refs {
 			if ref.Halted && retried[s.Refs[i].Name] {
-				return ", and starts no other clusters until more of those that failed recover"
+				return ", and starts no other clusters until more clusters recover"
 			}
 		}
 	}

@@ -100,7 +100,7 @@ func TestEffectOnOtherClusters(t *testing.T) {
 	o.ReplicaSet.Status.Summary.Total, o.Works = 20, o.Works[:17]
 	revisions := view.Revisions(o)
 	require.Equal(t, "The hub writes revision 1 at once to 9 clusters that have revision 2. It ignores the rollout strategy. "+
-		"It also writes it to 3 clusters with another revision or no ManifestWork. The spec does not change.",
+		"It also writes revision 1 to 3 clusters with another revision or no ManifestWork. The spec does not change.",
 		view.EffectOf(o, view.VerbAbort, nil, nil).Then)
 	require.Equal(t, "The hub writes the template at once to 9 clusters, and ignores the rollout strategy. "+
 		"It then rolls it out to 3 clusters without a ManifestWork, with the rollout strategy.",
@@ -118,7 +118,7 @@ func TestEffectOfARetry(t *testing.T) {
 	retry := func(clusters ...string) string { return view.EffectOf(o, view.VerbRetry, nil, clusters).Then }
 	require.Equal(t, "The hub gives 1 cluster a new deadline, and continues the rollout.", retry("c09"))
 	o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.Progressive.MaxFailures = intstr.FromInt32(5)
-	require.Equal(t, "The hub gives 1 cluster a new deadline, and starts no other clusters until more of those that failed recover.", retry("c09"))
+	require.Equal(t, "The hub gives 1 cluster a new deadline, and starts no other clusters until more clusters recover.", retry("c09"))
 }
 
 // TestResumeAsksForItsOutcome: the question changes if the resume would have another effect, so that no user confirms a different action.

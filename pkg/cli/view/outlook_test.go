@@ -187,6 +187,13 @@ func TestWhyOfAClusterThatIsAway(t *testing.T) {
 	story, err = view.Why(o, "c01")
 	require.NoError(t, err, "nothing selects it, but it still counts")
 	require.Contains(t, textsOf(o, story.Future), "5m0s: becomes Failed")
+
+	o.ReplicaSet.Status.Failures = []workv1alpha1.ClusterFailure{{Cluster: "c01", Placement: "p", Reason: workv1alpha1.FailureDegraded, Message: "as recorded"}}
+	story, err = view.Why(o, "c01")
+	require.NoError(t, err)
+	require.Equal(t, rollout.PhaseFailed, story.Cluster.State)
+	require.Equal(t, workv1alpha1.FailureDegraded, story.Cluster.Reason)
+	require.Equal(t, "as recorded", story.Cluster.Message)
 }
 
 // TestCausesFromTheFirstSecond: the causes are grouped before any deadline, by the words of the agents and of the API server.

@@ -55,12 +55,7 @@ func Why(o *Objects, cluster string) (*Story, error) {
 	clusters := Clusters(o)
 	at := slices.IndexFunc(clusters, func(c Cluster) bool { return c.Name == cluster })
 	if standing, counts := o.counting()[cluster]; at < 0 && counts { // It may still fail, although nothing selects it.
-		c := clusterOf(&standing)
-		if standing.Failed {
-			c.State = rollout.PhaseFailed
-		}
-		o.describe(&c, o.works()[cluster])
-		at, clusters = len(clusters), append(clusters, c)
+		at, clusters = len(clusters), append(clusters, o.clusterOf(&standing, o.works()[cluster], o.failures()[cluster]))
 	}
 	if at < 0 {
 		if !o.explained() {
