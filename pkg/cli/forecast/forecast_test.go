@@ -16,6 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -311,6 +312,15 @@ func TestWavesFromTheMiddle(t *testing.T) {
 	halted := *s
 	halted.Refs = []placement.Ref{rt.Ref("p1", rt.Progressive(1), rt.MaxFailures(0), rt.Deadline("10m"), rt.Clusters("c1", "c2", "c3", "c4"))}
 	require.Empty(t, forecast.Waves(&halted))
+}
+
+// TestWavesAfterARestart: a recorded halt holds until deadlines fire again, so the hub does not write the first wave now.
+func TestWavesAfterARestart(t *testing.T) {
+	s := rt.Snapshot(rt.Now(time.Hour), rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Deadline("10m"), rt.Clusters("c1", "c2"))),
+		rt.Works(rt.Work("c1", rt.AtRevision("aaa")), rt.Work("c2", rt.AtRevision("aaa"))))
+	require.True(t, forecast.Waves(s)[0].Now)
+	s.Records.Halted, s.Gap = map[string]time.Time{"p1": rt.At(0)}, rollout.UnknownGap(s.Now)
+	require.False(t, forecast.Waves(s)[0].Now)
 }
 
 func clustersOf(waves []forecast.Wave) (all [][]string) {

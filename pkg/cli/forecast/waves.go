@@ -37,7 +37,7 @@ const maxWaves = 200
 func Waves(s *rollout.Snapshot) []Wave {
 	w := newWaves(s)
 	now := w.s // The unchanged snapshot, without the assumption that rejected writes succeed.
-	now.Rejected, now.Records, now.Approved, now.Gated = s.Rejected, s.Records, s.Approved, s.Gated
+	now.Rejected, now.Records, now.Approved, now.Gated, now.Gap = s.Rejected, s.Records, s.Approved, s.Gated, s.Gap
 	begins := rollout.Decide(&now).RollsOut()
 	var found []Wave
 	for step := range maxWaves {
