@@ -34,7 +34,7 @@ type Reading struct {
 
 // Read returns the ledger that counts: the ledger with the highest number, or the copy if the numbers are equal, because works may follow
 // the copy. If the ledger of the status is more than one ahead of all others, it may be forged, or its revisions were deleted. It then
-// counts unless the stable revision that it names is in the history and was never stable.
+// counts unless the stable revision that it names is in the history, was never stable, and is not the template in the spec.
 func Read(p *Places) Reading {
 	var r Reading
 	copied := p.newestCopy(&r)
