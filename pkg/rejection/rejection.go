@@ -23,8 +23,8 @@ func IsLasting(err error) bool {
 }
 
 // IsMissingPermission reports whether the API server rejects a request because the hub lacks the permission. Only the text shows this: a
-// quota or a policy is answered with the same code. A webhook or a policy that lacks a permission itself may answer with a similar text, but
-// the text then begins with its own name.
+// quota or a policy is answered with the same code. If a webhook or a policy itself lacks a permission, its answer quotes a similar text
+// after its own name.
 func IsMissingPermission(err error) bool {
 	var known apierrors.APIStatus
 	if !apierrors.IsForbidden(err) || !errors.As(err, &known) {

@@ -102,8 +102,8 @@ func (w *Work) gate(gate Gate) *metav1.Condition {
 }
 
 // verdict reports whether a condition shows that the revision does not work: it is False, and became False after the revision was written.
-// An earlier False may be an old result that the agent repeats, and a False after the deletion of the work shows only that the agent removes
-// the workload. A rule can only report True or False, so its False is a verdict only when nothing progresses.
+// An earlier False may be an old result that the agent repeats. A False after the deletion of the work shows only that the agent removes the
+// workload. A rule can only report True or False, so its False is a verdict only when nothing progresses.
 func (a *assessor) verdict(gate Gate, condition *metav1.Condition, succeeds bool) bool {
 	if condition == nil || condition.Status != metav1.ConditionFalse || gate.Made && (!gate.Decides || !succeeds) {
 		return false
