@@ -115,7 +115,7 @@ func (c *Controller) tryAll(ctx context.Context, p *pass, attempts []memory.Atte
 		default:
 			results[i].Err = c.inTurn(p.turn, left, func() error { return request(i) })
 			if rejection.IsMissingPermission(results[i].Err) {
-				results[i].Err = errors.New(results[i].Err.Error()) // The cause is the hub, so no cluster is rejected, and none fails.
+				results[i].Err = fmt.Errorf("%w: %w", memory.ErrNotPermitted, results[i].Err)
 			}
 		}
 	})

@@ -65,7 +65,7 @@ const (
 	WaitResume Wait = "Resume"
 )
 
-// Standing is the state of a selected cluster in the rollout of the update revision.
+// Standing is the state of a cluster that counts in the rollout of the update revision.
 type Standing struct {
 	Cluster string
 	// Placement is the Placement of the placementRef that the cluster belongs to.
@@ -94,7 +94,7 @@ func Explain(s *Snapshot) []Standing {
 	return explain(s, func(m *member) bool { return m.owned })
 }
 
-// ExplainAll also returns the clusters that count although nothing selects them, such as those that are away.
+// ExplainAll returns the same, and the state of each cluster that counts although nothing selects it, such as a cluster that is away.
 func ExplainAll(s *Snapshot) []Standing {
 	return explain(s, func(*member) bool { return true })
 }

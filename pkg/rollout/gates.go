@@ -64,7 +64,7 @@ func gatesOfGroup(strategy *placement.Strategy, group *placement.Group, rev *wor
 func GatesOf(s *Snapshot) map[*work.Work][]work.Gate {
 	gates, sel := map[*work.Work][]work.Gate{}, newSelection(s)
 	for i := range s.Refs {
-		ps := newMembers(s, i, sel)
+		ps := newUnjudged(s, i, sel)
 		for _, m := range ps.members {
 			if m.work != nil && m.work.Hash() == s.Update.Hash && (!m.work.Deleting() || m.work.PlacementName() == ps.ref.Name) {
 				gates[m.work] = ps.gatesOfMember(s, m)
@@ -81,14 +81,14 @@ func (ps *placementState) assess(s *Snapshot, m *member) (found work.Assessment,
 	return found, next
 }
 
-// gated reports whether the gates of the placementRef apply to a member. They also apply to a cluster that nothing selects, such as one
-// that the revision has cut off.
-func (ps *placementState) gated(m *member) bool {
-	return m.owned || ps.selection.find(m.cluster) == nil
+// gated reports whether the gates of the placementRef apply to a member. They apply to a cluster that nothing selects, too, because the
+// revision may have cut it off; but not after its success has settled.
+func (ps *placementState) gated(s *Snapshot, m *member) bool {
+	return m.owned || ps.selection.find(m.cluster) == nil && !m.work.Settled(s.Update)
 }
 
 func (ps *placementState) gatesOfMember(s *Snapshot, m *member) []work.Gate {
-	if ps.gates != nil && ps.gated(m) && (s.Gated || s.Records.Failures[m.cluster].Reason == workv1alpha1.FailureGate) {
+	if ps.gates != nil && ps.gated(s, m) && (s.Gated || s.Records.Failures[m.cluster].Reason == workv1alpha1.FailureGate) {
 		return ps.gates[m.group]
 	}
 	return nil

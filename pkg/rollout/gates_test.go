@@ -118,6 +118,9 @@ func TestGateOfAClusterThatIsAway(t *testing.T) {
 	require.Nil(t, gone.Abort, "its success before the deletion counts")
 	removed := rollout.Decide(at(10*minute, ref, isTested("False", 9*minute), rt.JustSeenSucceeding(), rt.DeletedAt(8*minute)))
 	require.Nil(t, removed.Abort, "the deletion removes what the gate tests")
+	settled := rollout.Decide(at(23*minute, ref, isTested("Unknown", 8*minute), rt.SettledAt(6*minute)))
+	require.Nil(t, settled.Abort, "its success has settled")
+	require.Len(t, settled.Writes, 1)
 	missing := at(10*minute, rt.Ref("p1", rt.Progressive(1), rt.Gate(tested), rt.Missing()))
 	require.Len(t, rollout.GatesOf(missing)[&missing.Works[1]], 1)
 }

@@ -52,7 +52,7 @@ func newStrategyState(s *Snapshot, index int) *placementState {
 
 // newPlacementState gathers the members of a placementRef, and computes the phase of each.
 func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
-	ps := newMembers(s, index, sel)
+	ps := newUnjudged(s, index, sel)
 	for _, m := range ps.members {
 		ps.computePhase(s, m)
 	}
@@ -61,8 +61,8 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	return ps
 }
 
-// newMembers gathers the members of a placementRef and the gates of their groups.
-func newMembers(s *Snapshot, index int, sel *selection) *placementState {
+// newUnjudged returns a placementRef with its members and the gates of their groups, without phases.
+func newUnjudged(s *Snapshot, index int, sel *selection) *placementState {
 	ps := newStrategyState(s, index)
 	ps.selection, ps.leaving, ps.limit = sel, sel.leaving[index], WaitTurn
 	owned := sel.membersOf(index)

@@ -43,7 +43,7 @@ const (
 	Refused Fault = "500"
 	// Denied answers 403, and writes nothing: a quota is exhausted, or a policy rejects the write.
 	Denied Fault = "403"
-	// NotPermitted answers 403 as well: the hub lacks the permission.
+	// NotPermitted answers 403, and writes nothing: the hub lacks the permission.
 	NotPermitted Fault = "not permitted"
 	// Throttled answers 429, and writes nothing.
 	Throttled Fault = "429"

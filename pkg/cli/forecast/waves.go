@@ -153,7 +153,7 @@ func (w *waves) succeed(plan *rollout.Plan) bool {
 			mw.Object = mw.Object.DeepCopy()
 			mw.Object.Status.Conditions = conditions(nil, mw.Object.Generation, success, w.rules, w.s.Now)
 			mw.Object.Status.ResourceStatus.Manifests = nil
-			if mw.InHandover() { // It is judged by the reports about its manifests, so it loses the kept objects at once.
+			if mw.InHandover() { // Reports about the manifests decide in a handover, so the work loses the kept objects at once.
 				mw.Combined, mw.Digest = nil, w.s.Update.Digest
 			}
 		}

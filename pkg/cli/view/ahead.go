@@ -262,14 +262,14 @@ func (a *Ahead) noteHolds(s *rollout.Snapshot) {
 
 // text describes the number of waves, and when the first wave begins.
 func (a *Ahead) text() string {
-	text, more := "the hub starts no further clusters", "; clusters that wait: %d"
+	text, more := "the hub starts no further clusters", "; waiting: %s"
 	if len(a.Waves) > 0 {
-		more = "; %d more clusters are in none of these waves"
+		more = "; in none of these waves: %s"
 		first := map[bool]string{true: "the hub writes the first one now", false: "the first one waits"}
 		text = fmt.Sprintf("%d, if every cluster recovers and succeeds; %s", len(a.Waves), first[a.Waves[0].Now && !a.Paused])
 	}
 	if a.Unreached > 0 {
-		text += fmt.Sprintf(more, a.Unreached)
+		text += fmt.Sprintf(more, countOf(a.Unreached))
 	}
 	return text
 }
@@ -295,7 +295,7 @@ func limitsText(current string, l *rollout.Limits, selects bool) string {
 	case l.AbortAll && current != "" && len(aborts) > 0: // The Placement selected more clusters earlier in the rollout.
 		blocked = fmt.Sprintf("; every cluster returns to revision %s when %s", current, strings.Join(aborts, ", or "))
 	case l.AbortAll && current != "":
-		blocked = "; it is not aborted, because maxFailures counts all clusters since the rollout began"
+		blocked = "; too few clusters are left to abort it, because the percentage in maxFailures applies to all clusters that counted since the rollout began"
 	case l.AbortAll:
 		blocked = "; it is not aborted, because no other revision is stable"
 	case l.Undo:
@@ -312,7 +312,8 @@ func limitsText(current string, l *rollout.Limits, selects bool) string {
 	return text
 }
 
-// failuresText describes the first failures that halt a placementRef, or with which it fails; empty if no number of failures does.
+// failuresText returns the smallest numbers of failures that halt a placementRef or, if fails is true, make it fail; empty if no number
+// does.
 func failuresText(l *rollout.Limits, fails bool) []string {
 	var texts []string
 	add := func(allowed, extra, total int, where string) {

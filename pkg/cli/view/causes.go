@@ -52,8 +52,8 @@ func causesOf(recorded, clusters []Cluster) []Cause {
 	return causes
 }
 
-// sickAt returns why a waiting cluster does not have its present revision as the hub wrote it: someone edited the work, or the agent's
-// message if the revision does not succeed. It is empty if the revision succeeds.
+// sickAt returns what is wrong with the present revision of a waiting cluster: someone edited its work, or the revision does not succeed
+// there, with the agent's message. It is empty if nothing is wrong.
 func (o *Objects) sickAt(w *work.Work) string {
 	if w == nil || w.Deleting() {
 		return ""
@@ -64,7 +64,7 @@ func (o *Objects) sickAt(w *work.Work) string {
 			continue
 		}
 		if _, written := w.AppliedAt(); written && w.Digest != "" && rev.Template != nil && !w.At(rev) {
-			return "the content of the ManifestWork differs from revision " + o.number(rev.Hash) + ": the hub restores it when its turn comes"
+			return "the content of the ManifestWork differs from revision " + o.number(rev.Hash) + ": the hub overwrites the change when the cluster's turn comes"
 		}
 		if !w.At(rev) || !confirmed(w) {
 			continue

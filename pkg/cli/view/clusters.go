@@ -91,7 +91,8 @@ func Clusters(o *Objects) []Cluster {
 	return all
 }
 
-// counting returns the clusters that count in a rollout that is in progress, by name. They include those that are away.
+// counting returns the clusters that count in a rollout that is in progress, by name. They include those that are away. It is
+// empty if the clusters are unknown, the rollout is aborted, or no hub acts.
 func (o *Objects) counting() map[string]rollout.Standing {
 	found := map[string]rollout.Standing{}
 	if _, known := o.clusters(); !known || o.aborted() || len(Alarms(o)) > 0 {

@@ -24,7 +24,7 @@ func TestLimitsText(t *testing.T) {
 		"the rollout there stops when 3 of 10 clusters fail; every cluster returns to revision 6 when 5 of 10 clusters fail; " +
 			"a cluster fails 1m0s after its ManifestWork is written": {
 			rollout.Limits{Total: 10, MaxFailures: 2, Extra: 2, AbortAll: true, Deadline: m}, "6"},
-		"the rollout there stops when 1 of 2 clusters fails; it is not aborted, because maxFailures counts all clusters since the rollout began; " +
+		"the rollout there stops when 1 of 2 clusters fails; too few clusters are left to abort it, because the percentage in maxFailures applies to all clusters that counted since the rollout began; " +
 			"a cluster fails 1m0s after its ManifestWork is written": {
 			rollout.Limits{Total: 2, Extra: 2, AbortAll: true, Deadline: m}, "6"},
 		"the rollout there stops when 1 of 10 clusters fails; it is not aborted, because no other revision is stable; a cluster fails 1m0s after its ManifestWork is written": {
@@ -50,11 +50,11 @@ func TestLimitsText(t *testing.T) {
 func TestAheadText(t *testing.T) {
 	now, later := []forecast.Wave{{Now: true}, {}}, []forecast.Wave{{}}
 	for want, a := range map[string]Ahead{
-		"2, if every cluster recovers and succeeds; the hub writes the first one now":                                {Waves: now},
-		"2, if every cluster recovers and succeeds; the first one waits":                                             {Waves: now, Paused: true},
-		"1, if every cluster recovers and succeeds; the first one waits; 4 more clusters are in none of these waves": {Waves: later, Unreached: 4},
-		"the hub starts no further clusters":                                                                         {},
-		"the hub starts no further clusters; clusters that wait: 3":                                                  {Unreached: 3},
+		"2, if every cluster recovers and succeeds; the hub writes the first one now":                        {Waves: now},
+		"2, if every cluster recovers and succeeds; the first one waits":                                     {Waves: now, Paused: true},
+		"1, if every cluster recovers and succeeds; the first one waits; in none of these waves: 4 clusters": {Waves: later, Unreached: 4},
+		"the hub starts no further clusters":                                                                 {},
+		"the hub starts no further clusters; waiting: 3 clusters":                                            {Unreached: 3},
 	} {
 		require.Equal(t, want, a.text())
 	}

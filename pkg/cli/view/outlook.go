@@ -62,7 +62,7 @@ func (l *outlook) now() (facts []Fact) {
 	}
 	if l.ahead.Unknown {
 		facts = append(facts, Fact{level: LevelWarn, Text: "the clusters of a Placement are unknown: until they are known, " +
-			"no cluster is started or fails, and nothing is aborted; deadlines keep running"})
+			"the hub starts no cluster, no cluster fails, and nothing is aborted; deadlines keep running"})
 	}
 	endless := false
 	for i := range l.limits {

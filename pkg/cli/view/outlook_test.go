@@ -123,7 +123,7 @@ func TestThen(t *testing.T) {
 				Type: workv1alpha1.ConditionPlacementVerified, Status: metav1.ConditionFalse, Message: "missing",
 			}}
 		}, []string{
-			"now: the clusters of a Placement are unknown: until they are known, no cluster is started or fails, and nothing is aborted; " +
+			"now: the clusters of a Placement are unknown: until they are known, the hub starts no cluster, no cluster fails, and nothing is aborted; " +
 				"deadlines keep running",
 			"now: halted: earlier failures, maxFailures 6: the rollout does not complete until 1 recovers",
 		}},
@@ -209,7 +209,7 @@ func TestCausesFromTheFirstSecond(t *testing.T) {
 		`1 c10 Rejected: admission webhook "images" denied the request: v2 is not signed`,
 		"7 c01 Degraded: ImagePullBackOff",
 		"2 c08 InFlight: the agent has not reported on revision 2",
-		"1 c17 Waiting: the content of the ManifestWork differs from revision 1: the hub restores it when its turn comes",
+		"1 c17 Waiting: the content of the ManifestWork differs from revision 1: the hub overwrites the change when the cluster's turn comes",
 		"1 c16 Waiting: unhealthy at revision 1: Degraded=True: ImagePullBackOff",
 	}, found)
 }

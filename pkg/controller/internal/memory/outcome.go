@@ -7,8 +7,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rejection"
 )
 
-// The errors of writes that were not tried, or whose result the cache does not show.
+// The errors of writes that were not tried, that the hub may not make, or whose result the cache does not show.
 var (
+	// ErrNotPermitted is the error of a write for which the hub lacks the permission. The API server does not reject the work for that.
+	ErrNotPermitted = errors.New("the hub lacks the permission")
 	// ErrLater is the error of a write that was left to the next pass.
 	ErrLater = errors.New("left to the next pass")
 	// ErrRefusedLately is the error of a write that was not tried because the API server rejected it recently.
@@ -44,7 +46,7 @@ type Attempted struct {
 
 // IsLasting reports whether the API server rejects a write: a retry alone does not help.
 func IsLasting(err error) bool {
-	return !errors.Is(err, ErrUnseen) && !errors.Is(err, ErrLater) && rejection.IsLasting(err)
+	return !errors.Is(err, ErrUnseen) && !errors.Is(err, ErrLater) && !errors.Is(err, ErrNotPermitted) && rejection.IsLasting(err)
 }
 
 // RequestError is a failed request: its name, and the API server's error.
