@@ -145,3 +145,9 @@ func TestPatiently(t *testing.T) {
 		require.Equal(t, gone, err)
 	})
 }
+
+// TestTheLeaseIsReadOften: between two reads, the Lease of a running hub does not look late, even if it lasts for only 10 seconds.
+func TestTheLeaseIsReadOften(t *testing.T) {
+	const lasts, renewed = 10 * time.Second, 2 * time.Second
+	require.Less(t, leaseEvery+renewed, lasts)
+}
