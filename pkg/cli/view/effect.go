@@ -80,6 +80,12 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 		n, outcome, then := o.resumed(&update, missing)
 		says(n, fmt.Sprintf("Resume %s, and %s?", name, outcome), then)
 	}
+	switch newer := o.edited(); {
+	case newer && verb == VerbAbort:
+		e.Then += " It then rolls out the template in the spec, which is newer."
+	case newer && (verb == VerbRetry || verb == VerbApprove):
+		e.Then = fmt.Sprintf("The template in the spec is newer: the hub rolls it out instead of revision %s.", number)
+	}
 	if o.ReplicaSet.Spec.Paused && verb != VerbPause && verb != VerbResume {
 		e.Then = "The rollout is paused: nothing happens until it is resumed. Then: " + e.Then
 	}

@@ -44,6 +44,11 @@ func TestEffects(t *testing.T) {
 	status.Failures = []workv1alpha1.ClusterFailure{{Cluster: "c2"}}
 	require.Contains(t, view.EffectOf(o, view.VerbRetry, nil, nil).Question, "Retry all 1 cluster")
 
+	newer := fleettest.Objects(5, now)
+	newer.ReplicaSet.Spec.ManifestWorkTemplate = *template("newer")
+	require.Contains(t, view.EffectOf(newer, view.VerbAbort, nil, nil).Then, "It then rolls out the template in the spec, which is newer.")
+	require.Contains(t, view.EffectOf(newer, view.VerbRetry, nil, nil).Then, "the hub rolls it out instead of revision 1")
+
 	offers := func() map[view.Verb]string {
 		found := map[view.Verb]string{}
 		for _, offer := range view.Offers(o) {
