@@ -38,10 +38,20 @@ func ApprovalsOf(set *workv1alpha1.ManifestWorkReplicaSet) (found []Approval) {
 		a := &set.Status.Approvals[i]
 		found = append(found, Approval{Group: a.Group, By: a.By, At: a.At.Time})
 	}
-	for _, group := range set.Status.AwaitingApproval {
+	for _, group := range waiting(set) {
 		found = append(found, Approval{Group: group, Waits: true})
 	}
 	return found
+}
+
+// waiting returns the groups that wait for an approval. The hub may not have seen an approval yet.
+func waiting(set *workv1alpha1.ManifestWorkReplicaSet) []string {
+	return slices.DeleteFunc(slices.Clone(set.Status.AwaitingApproval), func(group string) bool { return approved(set, group) })
+}
+
+// approved reports whether status.approvals lists a group.
+func approved(set *workv1alpha1.ManifestWorkReplicaSet, group string) bool {
+	return slices.ContainsFunc(set.Status.Approvals, func(a workv1alpha1.Approval) bool { return a.Group == group })
 }
 
 // RecordedApprovals returns the approvals in the record of a revision.
@@ -55,7 +65,7 @@ func RecordedApprovals(record *revision.Record) (found []Approval) {
 // Approvable returns the group to approve: the given group or, if it is empty, the only group that waits. It returns an error if that group
 // can't be approved.
 func Approvable(set *workv1alpha1.ManifestWorkReplicaSet, group string) (string, error) {
-	waiting := set.Status.AwaitingApproval
+	waits := waiting(set)
 	switch {
 	case lacksLedger(set):
 		return "", fmt.Errorf("the rollout of %q can't be approved: %s", set.Name, noCommands)
@@ -63,10 +73,10 @@ func Approvable(set *workv1alpha1.ManifestWorkReplicaSet, group string) (string,
 		return "", fmt.Errorf("the rollout of %q was aborted: there is nothing to approve", set.Name)
 	case StateOf(set) == workv1alpha1.StateComplete:
 		return "", fmt.Errorf("the rollout of %q is complete: there is nothing to approve", set.Name)
-	case group == "" && len(waiting) == 1:
-		return waiting[0], nil
-	case group == "" && len(waiting) > 1:
-		return "", fmt.Errorf("several groups of %q wait for an approval: %s; name one with --group", set.Name, strings.Join(waiting, ", "))
+	case group == "" && len(waits) == 1:
+		return waits[0], nil
+	case group == "" && len(waits) > 1:
+		return "", fmt.Errorf("several groups of %q wait for an approval: %s; name one with --group", set.Name, strings.Join(waits, ", "))
 	}
 	left := Unapproved(set)
 	others := cmp.Or(strings.Join(left, ", "), "none")
@@ -85,9 +95,7 @@ func Approvable(set *workv1alpha1.ManifestWorkReplicaSet, group string) (string,
 
 // Unapproved returns the groups that need an approval and do not have one, in the order of the spec.
 func Unapproved(set *workv1alpha1.ManifestWorkReplicaSet) []string {
-	return slices.DeleteFunc(requiredApprovals(set), func(group string) bool {
-		return slices.ContainsFunc(set.Status.Approvals, func(a workv1alpha1.Approval) bool { return a.Group == group })
-	})
+	return slices.DeleteFunc(requiredApprovals(set), func(group string) bool { return approved(set, group) })
 }
 
 // requiredApprovals returns the groups that need an approval, in the order of the spec.
@@ -128,11 +136,11 @@ func approvalOffers(set *workv1alpha1.ManifestWorkReplicaSet) (offers []Offer) {
 	if len(requiredApprovals(set)) == 0 {
 		return nil
 	}
-	waiting := set.Status.AwaitingApproval
-	if len(waiting) == 0 {
-		waiting = []string{""}
+	waits := waiting(set)
+	if len(waits) == 0 {
+		waits = []string{""}
 	}
-	for _, group := range waiting[:min(len(waiting), maxApprovalOffers)] {
+	for _, group := range waits[:min(len(waits), maxApprovalOffers)] {
 		offer := Offer{Verb: VerbApprove, Group: group}
 		if _, err := Approvable(set, group); err != nil {
 			offer.Not = err.Error()

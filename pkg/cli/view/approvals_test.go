@@ -52,9 +52,11 @@ func TestApprovable(t *testing.T) {
 		"none needs approvals": {err: `no group of "web" waits for an approval; groups that will need one: none`, change: func(s *workv1alpha1.ManifestWorkReplicaSet) {
 			s.Status.AwaitingApproval, s.Spec.PlacementRefs = nil, nil
 		}},
-		"several wait": {err: `several groups of "web" wait for an approval: 0, canary; name one with --group`, change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.AwaitingApproval = []string{"0", "canary"} }},
-		"aborted":      {group: "0", err: "was aborted", change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.AbortedTime = ptr.To(metav1.NewTime(now)) }},
-		"complete":     {group: "0", err: "is complete", change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.State = workv1alpha1.StateComplete }},
+		"several wait": {err: `several groups of "web" wait for an approval: 0, canary; name one with --group`, change: func(s *workv1alpha1.ManifestWorkReplicaSet) {
+			s.Status.AwaitingApproval, s.Status.Approvals = []string{"0", "canary"}, nil
+		}},
+		"aborted":  {group: "0", err: "was aborted", change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.AbortedTime = ptr.To(metav1.NewTime(now)) }},
+		"complete": {group: "0", err: "is complete", change: func(s *workv1alpha1.ManifestWorkReplicaSet) { s.Status.State = workv1alpha1.StateComplete }},
 		"without a ledger": {group: "0", err: "the hub accepts no commands", change: func(s *workv1alpha1.ManifestWorkReplicaSet) {
 			s.Status.Ledger, s.Status.Conditions = "", []metav1.Condition{{Type: workv1alpha1.ConditionProgressing}}
 		}},
@@ -88,6 +90,18 @@ func TestApprovalsAreShown(t *testing.T) {
 	require.Equal(t, "The hub rolls revision 1 by argocd (v2) out to the clusters of group 0 now, with the rollout strategy.", effect.Then)
 	effect = view.EffectOf(o, view.VerbApprove, nil, []string{"canary"})
 	require.Contains(t, effect.Then, "to the clusters of group canary when its turn comes")
+	newer := approvalObjects()
+	newer.ReplicaSet.Spec.ManifestWorkTemplate = *template("newer")
+	require.Equal(t, "The template in the spec is newer: the hub rolls it out instead of revision 1.",
+		view.EffectOf(newer, view.VerbApprove, nil, []string{"0"}).Then)
+
+	given := approvalObjects() // The hub has not seen the approval of group 0 yet.
+	given.ReplicaSet.Status.Approvals = append(given.ReplicaSet.Status.Approvals, workv1alpha1.Approval{Group: "0"})
+	f = view.FleetOf(given)
+	require.False(t, f.Approvals[len(f.Approvals)-1].Waits)
+	require.NotContains(t, f.Next[0].Args, "approve")
+	_, err := view.Approvable(given.ReplicaSet, "")
+	require.ErrorContains(t, err, "no group of")
 
 	offers := view.Offers(o)
 	require.Equal(t, view.Offer{Verb: view.VerbApprove, Group: "0"}, offers[len(offers)-1])

@@ -26,7 +26,8 @@ func (c *commands) add(purpose, verb string, rest ...string) {
 	})
 }
 
-// next returns the commands that apply to the state. While no hub acts, it omits the commands that require a hub.
+// next returns the commands that apply to the state, except those that a user has already given and the hub has not seen yet. While no hub
+// acts, it omits the commands that require a hub.
 func (o *Objects) next(f *Fleet) []Command {
 	c := &commands{o: o}
 	if about, what := o.worst(f); about != "" {
@@ -40,7 +41,9 @@ func (o *Objects) next(f *Fleet) []Command {
 	case workv1alpha1.StateAborted, workv1alpha1.StateAborting:
 		c.late(f)
 		c.undo("restore revision %d in the spec")
-		c.add("roll out revision "+o.number(update)+" again", "retry")
+		if o.ReplicaSet.Status.AbortedTime != nil {
+			c.add("roll out revision "+o.number(update)+" again", "retry")
+		}
 	case workv1alpha1.StateStalled, workv1alpha1.StateWouldAbort:
 		c.retry()
 		if current != "" && current != update {
@@ -55,7 +58,9 @@ func (o *Objects) next(f *Fleet) []Command {
 		c.pause()
 		c.abort()
 	case workv1alpha1.StatePaused:
-		c.add("resume the rollout", "resume")
+		if Pausable(o.ReplicaSet, false) == nil {
+			c.add("resume the rollout", "resume")
+		}
 	case workv1alpha1.StateInvalid:
 		c.list = append(c.list, Command{
 			Purpose: "correct the spec", Args: []string{"kubectl", "edit", "manifestworkreplicaset", f.Name, "-n", f.Namespace},
@@ -77,12 +82,20 @@ func Irreversible(older *workv1.ManifestWorkSpec, set *workv1alpha1.ManifestWork
 }
 
 // worst returns the cluster that delays the rollout the most, and the problem of that cluster. After an abort, it is a cluster that failed
-// with the aborted revision.
+// with the aborted revision and that why can explain: other clusters may have left since.
 func (o *Objects) worst(f *Fleet) (cluster, what string) {
 	switch {
-	case o.aborted() && len(f.Causes) > 0:
-		return f.Causes[0].Clusters[0], "failed"
-	case o.aborted() || len(f.Attention) == 0:
+	case o.aborted():
+		explained := func(name string) bool {
+			return slices.ContainsFunc(Clusters(o), func(c Cluster) bool { return c.Name == name })
+		}
+		for i := range f.Causes {
+			if at := slices.IndexFunc(f.Causes[i].Clusters, explained); at >= 0 {
+				return f.Causes[i].Clusters[at], "failed"
+			}
+		}
+		return "", ""
+	case len(f.Attention) == 0:
 		return "", ""
 	}
 	sick, most := []State{rollout.PhaseDegraded, StateRejected}, 0
@@ -130,8 +143,12 @@ func (c *commands) undo(purpose string) {
 	}
 }
 
-// pause adds the command that pauses the rollout. If the hub aborts automatically, it warns that a pause suspends aborts.
+// pause adds the command that pauses the rollout, if it is not paused. If the hub aborts automatically, it warns that a pause suspends
+// aborts.
 func (c *commands) pause() {
+	if Pausable(c.o.ReplicaSet, true) != nil {
+		return
+	}
 	purpose := "pause the rollout"
 	if c.o.ReplicaSet.Spec.HasFailureStrategy(workv1alpha1.AbortAll) {
 		purpose += "; until you resume it, the hub aborts nothing"
@@ -141,7 +158,7 @@ func (c *commands) pause() {
 
 // approve adds the command that approves each group that waits for an approval, if the hub accepts commands.
 func (c *commands) approve() {
-	for _, group := range c.o.ReplicaSet.Status.AwaitingApproval {
+	for _, group := range waiting(c.o.ReplicaSet) {
 		if len(c.list) < maxApprovalOffers && !lacksLedger(c.o.ReplicaSet) {
 			c.add("approve revision "+c.o.number(c.o.ReplicaSet.Status.UpdateRevision)+" for group "+group, "approve", "--group", group)
 		}

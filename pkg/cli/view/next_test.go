@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,31 @@ func TestNextOffersUndo(t *testing.T) {
 	require.Contains(t, lines(state(workv1alpha1.StateComplete), complete, applied), "kubectl mwrs undo web --allow-managed -n default")
 }
 
+// TestNextOmitsGivenCommands: a command that a user has given, and that the hub has not seen yet, is not offered again: the plugin would
+// reject it.
+func TestNextOmitsGivenCommands(t *testing.T) {
+	for _, c := range []struct {
+		state   workv1alpha1.State
+		command string
+		given   func(*workv1alpha1.ManifestWorkReplicaSet)
+	}{
+		{workv1alpha1.StatePaused, "resume", func(set *workv1alpha1.ManifestWorkReplicaSet) { set.Spec.Paused = false }},
+		{workv1alpha1.StateRollingOut, "pause", func(set *workv1alpha1.ManifestWorkReplicaSet) { set.Spec.Paused = true }},
+		{workv1alpha1.StateAborted, "retry", func(set *workv1alpha1.ManifestWorkReplicaSet) { set.Status.AbortedTime = nil }},
+	} {
+		o := objects(t, func(o *view.Objects) {
+			o.ReplicaSet.Status.State, o.ReplicaSet.Spec.Paused = c.state, c.state == workv1alpha1.StatePaused
+			if c.state == workv1alpha1.StateAborted {
+				o.ReplicaSet.Status.AbortedTime = &metav1.Time{Time: now}
+			}
+		})
+		offers := func(next view.Command) bool { return next.Args[2] == c.command }
+		require.True(t, slices.ContainsFunc(view.FleetOf(o).Next, offers), c.command)
+		c.given(o.ReplicaSet)
+		require.False(t, slices.ContainsFunc(view.FleetOf(o).Next, offers), c.command)
+	}
+}
+
 // TestNextOfClosedWindows: a rollout that waits for windows needs no help. Its end is not known.
 func TestNextOfClosedWindows(t *testing.T) {
 	o := objects(t, func(o *view.Objects) {
@@ -80,7 +106,10 @@ func TestNextAfterAnAbort(t *testing.T) {
 	at := metav1.NewTime(now.Add(time.Minute))
 	o := objects(t, func(o *view.Objects) {
 		o.ReplicaSet.Status.AbortedTime, o.ReplicaSet.Status.State = &at, workv1alpha1.StateAborted
-		o.ReplicaSet.Status.Failures = []workv1alpha1.ClusterFailure{{Cluster: "c2", Placement: "p", Since: at, Reason: "Degraded"}}
+		o.ReplicaSet.Status.Failures = []workv1alpha1.ClusterFailure{
+			{Cluster: "c0", Placement: "p", Since: at, Reason: "Degraded"}, // It has left, so why can't explain it.
+			{Cluster: "c2", Placement: "p", Since: at, Reason: "Degraded"},
+		}
 	})
 	require.Equal(t, view.Command{Purpose: "see why c2 failed", Args: strings.Fields("kubectl mwrs why web c2 -n default")}, view.FleetOf(o).Next[0])
 }
