@@ -52,7 +52,8 @@ type GroupState struct {
 	State GroupPhase
 	// For is the group that it waits for if the state is Waiting; empty otherwise.
 	For string
-	// Until is the end of its bakeTime if the state is Baking; zero otherwise.
+	// Until is the end of its bakeTime if the state is Baking, and the time at which a missing group stalls the rollout if that is not past;
+	// zero otherwise.
 	Until time.Time
 	// NeedsApproval is true if the group waits, or will wait, for an approval that it does not have.
 	NeedsApproval bool
@@ -245,11 +246,7 @@ func (p *Plan) noteGroups(s *Snapshot, ps *placementState, outcome *RefOutcome) 
 	}
 	passedOver := func(m *member) bool { return !m.countsAtAll() && ps.ringOf[m.group] >= from }
 	outcome.gatesPassedOver = (outcome.gated() || outcome.gate == GroupFailed) && ps.any(passedOver)
-	if until := s.Began.Add(missingFor); outcome.gate == GroupMissing && s.Now.Before(until) {
-		p.recheckAt(s.Now, until)
-	} else if outcome.gate == GroupMissing {
-		outcome.missing = true
-	}
+	outcome.missing = outcome.gate == GroupMissing && !s.Now.Before(s.Began.Add(missingFor))
 }
 
 // groupState returns the state of an entry. first is the position of the first entry that has not passed.
@@ -263,6 +260,9 @@ func (ps *placementState) groupState(s *Snapshot, i, first int) GroupState {
 	case i < first:
 	case !r.exists:
 		g.State = GroupMissing
+		if until := s.Began.Add(missingFor); i == first && s.Now.Before(until) {
+			g.Until = until
+		}
 	case i > first:
 		g.State, g.For = GroupWaiting, ps.rings[first].Label()
 	case !r.approved:

@@ -146,7 +146,7 @@ func TestRings(t *testing.T) {
 		"a group that does not exist": {ref: ringed(progressive, deadline, listed(rt.Ring("canari"), rt.Ring("b"))), states: "oo oo oo",
 			groups: "canari Missing, b Waiting for canari [c3 c4]", check: stalled},
 		"it may be written yet": {ref: ringed(progressive, deadline, listed(rt.Ring("canari"))), states: "oo oo oo", with: options(rt.Began(5 * minute)),
-			groups: "canari Missing", check: rechecks(5 * minute)},
+			groups: "canari Missing until 15m0s", check: rechecks(5 * minute)},
 		"only its last cluster has left": {ref: rt.Ref("p1", progressive, deadline, listed(rt.Ring("a")), rt.GroupAt(1, "b", "c3", "c4"), rt.GroupAt(2, "c", "c5", "c6")),
 			states: "oo oo oo", groups: "a Running [c1 c2]"},
 		"an index that a name has taken": {ref: ringed(progressive, deadline, listed(rt.Ring("a"), rt.RingAt(0))), states: "dd oo oo",

@@ -25,6 +25,8 @@ type Outlook struct {
 	Blocked rollout.AbortBlock
 	// Stalled is true if the rollout cannot continue without the user after the last deadline.
 	Stalled bool
+	// Missing is a listed decision group that stalls the rollout, because it is still missing at its time Until; nil if there is none.
+	Missing *rollout.GroupState
 	// Unknown is true while the clusters of a Placement are unknown: deadlines run, and the failures count later.
 	Unknown bool
 }
@@ -65,6 +67,12 @@ func OutlookOf(s *rollout.Snapshot) *Outlook {
 		ref := slices.IndexFunc(c.plan(at).Refs, func(ref rollout.RefOutcome) bool { return ref.Failed })
 		found.Abort = c.turn(at, max(0, ref))
 		c.times = c.times[:at] // The outlook ends with the abort.
+	}
+	for i := range now.Groups {
+		g := &now.Groups[i]
+		if found.Abort == nil && g.State == rollout.GroupMissing && !g.Until.IsZero() && rollout.Decide(s.At(g.Until)).Stalled {
+			found.Missing = g
+		}
 	}
 	for i := range s.Refs {
 		halted := func(p *rollout.Plan) bool { return p.Refs[i].Halted }

@@ -9,6 +9,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/forecast"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -48,7 +49,7 @@ func (o *Objects) then() []Fact {
 		return o.restores()
 	}
 	l := Prepared(o).known.outlook()
-	facts := append(l.now(), l.later()...)
+	facts := slices.Concat(l.now(), l.later(), l.missing())
 	slices.SortStableFunc(facts, func(a, b Fact) int { return a.At.Compare(b.At) })
 	return facts
 }
@@ -126,6 +127,16 @@ func (l *outlook) later() (facts []Fact) {
 		text = rollout.Names(names) + " fail"
 	}
 	return append(facts, Fact{At: at, Text: text + effect})
+}
+
+// missing returns the fact that a missing decision group stalls the rollout.
+func (l *outlook) missing() []Fact {
+	g := l.ahead.Missing
+	if g == nil {
+		return nil
+	}
+	return []Fact{{At: g.Until, level: LevelBad, Text: fmt.Sprintf("group %s of Placement %s is still missing: the rollout is stalled",
+		ledger.Quoted(g.Group), g.Placement)}}
 }
 
 // abort returns the abort as a fact. The fact has no time if the abort is already due.

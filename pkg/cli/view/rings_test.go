@@ -12,6 +12,7 @@ import (
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cli/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -122,4 +123,16 @@ func texts(facts []view.Fact) (all string) {
 		all += fact.Text + "\n"
 	}
 	return all
+}
+
+// TestThenOfAMissingGroup: the screens announce when a missing group stalls the rollout.
+func TestThenOfAMissingGroup(t *testing.T) {
+	o := rings(t, rt.Ring("x"))
+	l := ledger.FromStatus(&o.ReplicaSet.Status)
+	l.Format, l.Seq, l.Owner = ledger.Format, 1, o.ReplicaSet.UID
+	l.Begin(l.Update, ledger.New, o.Now.Add(-4*time.Minute), false)
+	encoded, err := l.Encode()
+	require.NoError(t, err)
+	o.ReplicaSet.Status.Ledger = encoded
+	require.Equal(t, []string{"6m0s: group x of Placement p is still missing: the rollout is stalled"}, textsOf(o, view.FleetOf(o).Then))
 }

@@ -271,8 +271,12 @@ func (o *Objects) groupFacts(c *Cluster) (facts []Fact) {
 	plan := rollout.Decide(o.snapshot())
 	for i := range plan.Groups {
 		if g := &plan.Groups[i]; g.Placement == c.Placement {
-			if text := status.Group(o.ReplicaSet, g); text != "" {
-				facts = append(facts, Fact{At: g.Until, Text: text})
+			fact := Fact{Text: status.Group(o.ReplicaSet, g)}
+			if g.State == rollout.GroupBaking {
+				fact.At = g.Until
+			}
+			if fact.Text != "" {
+				facts = append(facts, fact)
 			}
 		}
 	}
