@@ -46,9 +46,9 @@ func (o *options) actionOf(ctx context.Context, c *clients, asked *dashboard.Act
 		return nil
 	}}}
 	switch asked.Verb {
-	case view.VerbUndo:
+	case view.VerbUndo, view.VerbAbort, view.VerbApprove: // The template in the spec may be newer than the update revision.
 		steps = append(steps, historyStep(c))
-	case view.VerbResume: // It depends on the clusters whether the hub then continues or aborts.
+	case view.VerbRetry, view.VerbResume: // It depends on the clusters whether the hub then continues, halts or aborts.
 		steps = append(append(steps, placementSteps(c)...), historyStep(c))
 		if works == nil {
 			steps = append(steps, worksStep(readWorks))

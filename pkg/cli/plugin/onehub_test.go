@@ -361,6 +361,13 @@ func TestPauseSuspendsAborts(t *testing.T) {
 	h.set.Spec.Paused = true
 	_, out, failed = h.run(t, "abort", "web", "--yes")
 	require.Contains(t, out, "The rollout is paused: nothing happens until it is resumed. Then: The hub keeps revision 1, ", failed)
+	template := h.set.Spec.ManifestWorkTemplate
+	h.set.Spec.ManifestWorkTemplate = *templateWith("v3")
+	h.set.Status.Summary.Total, h.set.Status.Summary.DesiredTotal = 1, 3
+	_, out, failed = h.run(t, "abort", "web", "--yes")
+	require.Contains(t, out, "It also writes it to 2 clusters with another revision or no ManifestWork.", failed)
+	require.Contains(t, out, "It then rolls out the template in the spec, which is newer.", failed)
+	h.set.Spec.ManifestWorkTemplate, h.set.Status.Summary = template, workv1alpha1.ManifestWorkReplicaSetSummary{}
 
 	at := metav1.NewTime(time.Now())
 	h.set.Spec.Paused, h.set.Status.AbortedTime, h.set.Status.State = false, &at, workv1alpha1.StateAborting

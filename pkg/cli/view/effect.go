@@ -52,7 +52,7 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 	says := func(n int, question, then string) { e.Clusters, e.Question, e.Then = max(0, n), question, then }
 	switch missing, failed := selected-o.having(&update), len(status.Failures); {
 	case verb == VerbAbort:
-		others := o.count(func(c *Cluster) bool { return c.Wrote != current && c.Wrote != number })
+		others := o.others(current, number)
 		then := o.returned(&update, current, number)
 		if others > 0 {
 			then += fmt.Sprintf(" It also writes revision %s to %s with another revision or no ManifestWork.", current, countOf(others))
@@ -90,6 +90,21 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 		e.Then = "The rollout is paused: nothing happens until it is resumed. Then: " + e.Then
 	}
 	return e
+}
+
+// others returns how many clusters have neither of two revisions. If the clusters were not read, it uses the counts in the status.
+func (o *Objects) others(current, number string) int {
+	if _, known := o.clusters(); known && o.Placements != nil {
+		return o.count(func(c *Cluster) bool { return c.Wrote != current && c.Wrote != number })
+	}
+	status := &o.ReplicaSet.Status
+	n := max(0, status.Summary.DesiredTotal-status.Summary.Total)
+	for i := range status.Revisions {
+		if r := &status.Revisions[i]; r.Hash != status.CurrentRevision && r.Hash != status.UpdateRevision {
+			n += int(r.Clusters)
+		}
+	}
+	return n
 }
 
 // continues describes the rollout after a retry of some of the failed clusters.

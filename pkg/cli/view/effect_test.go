@@ -110,6 +110,10 @@ func TestEffectOnOtherClusters(t *testing.T) {
 	require.Equal(t, "The hub writes the template at once to 9 clusters, and ignores the rollout strategy. "+
 		"It then rolls it out to 3 clusters without a ManifestWork, with the rollout strategy.",
 		view.EffectOf(o, view.VerbUndo, &revisions[1], nil).Then)
+	status := &o.ReplicaSet.Status
+	o = &view.Objects{ReplicaSet: o.ReplicaSet, Works: o.Works, Revisions: o.Revisions, Now: o.Now} // An abort reads no Placements.
+	status.Summary.DesiredTotal, status.Revisions = 22, append(status.Revisions, workv1alpha1.RevisionStatus{Hash: "older", Clusters: 3})
+	require.Contains(t, view.EffectOf(o, view.VerbAbort, nil, nil).Then, "to 5 clusters with another revision or no ManifestWork")
 }
 
 // TestEffectOfARetry: the rollout does not continue while too many other clusters have failed.
