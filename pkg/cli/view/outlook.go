@@ -177,8 +177,11 @@ func (l *outlook) urgency(turn *forecast.Turn) Level {
 
 // failure describes the first failure that exceeds the limit of a placementRef.
 func (l *outlook) failure(turn *forecast.Turn, limit int) string {
-	if l.limits[turn.Ref].PerGroup || turn.Failed <= limit { // A decision group has its own limit.
+	switch limits := &l.limits[turn.Ref]; {
+	case limits.PerGroup, turn.Failed <= limit && len(limits.Groups) > 0: // A decision group has its own limit.
 		return l.in(turn.Ref) + "a failure exceeds the limit of a decision group"
+	case turn.Failed <= limit:
+		return l.in(turn.Ref) + "failed clusters, with those that are degraded or stuck, exceed " + l.allowed(turn.Ref, limit)
 	}
 	return l.in(turn.Ref) + ordinal(limit+1) + " failure, " + l.allowed(turn.Ref, limit)
 }

@@ -265,3 +265,19 @@ func TestThenAfterAnAbort(t *testing.T) {
 		})
 	}
 }
+
+// TestThenOfAStuckDeletion: a stuck deletion counts toward a halt, but is no failure. Without decision groups, no group is blamed.
+func TestThenOfAStuckDeletion(t *testing.T) {
+	o := objects(t)
+	o.Now, o.ReplicaSet.Status.State = now.Add(5*time.Minute), workv1alpha1.StateRollingOut
+	o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.RolloutStrategy = clusterv1alpha1.RolloutStrategy{
+		Type: clusterv1alpha1.Progressive, Progressive: &clusterv1alpha1.RolloutProgressive{
+			RolloutConfig: clusterv1alpha1.RolloutConfig{MaxFailures: intstr.FromInt32(1), ProgressDeadline: "10m"},
+		},
+	}
+	stuck := written(t, "c2", "v1")
+	stuck.Object.DeletionTimestamp = &metav1.Time{Time: now.Add(-time.Hour)}
+	o.Works = []work.Work{silent(at(t, "c1", 0)), stuck}
+	require.Contains(t, textsOf(o, view.FleetOf(o).Then),
+		"5m0s: failed clusters, with those that are degraded or stuck, exceed maxFailures 1: the hub starts no further clusters")
+}
