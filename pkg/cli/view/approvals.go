@@ -121,6 +121,9 @@ func (o *Objects) approvalEffect(e *Effect, group string) {
 	e.Question = fmt.Sprintf("Approve revision %s of %s/%s for group %s?", number, set.Namespace, set.Name, group)
 	e.Then = fmt.Sprintf("The hub rolls revision %s%s%s out to the clusters of group %s %s, with the rollout strategy.",
 		number, phrase(" by ", update.CreatedBy), parenthesis(update.ChangeCause), group, when)
+	if len(set.Status.Held) > 0 {
+		e.Then += " Clusters that are on hold or outside their windows still wait."
+	}
 }
 
 func parenthesis(text string) string {

@@ -90,6 +90,10 @@ func TestApprovalsAreShown(t *testing.T) {
 	require.Equal(t, "The hub rolls revision 1 by argocd (v2) out to the clusters of group 0 now, with the rollout strategy.", effect.Then)
 	effect = view.EffectOf(o, view.VerbApprove, nil, []string{"canary"})
 	require.Contains(t, effect.Then, "to the clusters of group canary when its turn comes")
+	held := approvalObjects()
+	held.ReplicaSet.Status.Held = []workv1alpha1.HeldCluster{{Cluster: "c1"}}
+	effect = view.EffectOf(held, view.VerbApprove, nil, []string{"0"})
+	require.Contains(t, effect.Then, "Clusters that are on hold or outside their windows still wait.")
 	newer := approvalObjects()
 	newer.ReplicaSet.Spec.ManifestWorkTemplate = *template("newer")
 	require.Equal(t, "The template in the spec is newer: the hub rolls it out instead of revision 1.",
