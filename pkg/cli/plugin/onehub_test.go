@@ -365,7 +365,7 @@ func TestPauseSuspendsAborts(t *testing.T) {
 	h.set.Spec.ManifestWorkTemplate = *templateWith("v3")
 	h.set.Status.Summary.Total, h.set.Status.Summary.DesiredTotal = 1, 3
 	_, out, failed = h.run(t, "abort", "web", "--yes")
-	require.Contains(t, out, "It also writes it to 2 clusters with another revision or no ManifestWork.", failed)
+	require.Contains(t, out, "It also writes revision 1 to 2 clusters with another revision or no ManifestWork.", failed)
 	require.Contains(t, out, "It then rolls out the template in the spec, which is newer.", failed)
 	h.set.Spec.ManifestWorkTemplate, h.set.Status.Summary = template, workv1alpha1.ManifestWorkReplicaSetSummary{}
 
