@@ -46,11 +46,19 @@ func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	}
 	found := assess(w, rev, now)
 	found.Since = Later(found.Since, w.StateChangedAt)
-	if w.Deleting() && (found.State == InFlight || found.State == Degraded) {
-		// Its time runs from its deletion at the latest, regardless of the agent's reports while the agent removes the work.
-		found.Since = Earlier(found.Since, Later(w.DeletedAt(), w.Begin(rev)))
+	if found.State == InFlight || found.State == Degraded {
+		found.Since = w.untilDeletion(found.Since, rev)
 	}
 	return found
+}
+
+// untilDeletion returns a time, or that of the work's deletion if it is earlier: the time of a state runs from the deletion at the latest,
+// regardless of the agent's reports while the agent removes the work.
+func (w *Work) untilDeletion(since time.Time, rev *Revision) time.Time {
+	if !w.Deleting() {
+		return since
+	}
+	return Earlier(since, Later(w.DeletedAt(), w.Begin(rev)))
 }
 
 // assess returns the first state whose conditions match. Conditions of an older generation count as absent.

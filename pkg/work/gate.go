@@ -74,8 +74,8 @@ func Gated(w *Work, rev *Revision, gates []Gate, now time.Time, settle time.Dura
 			found.State, blocks = Validating, gate.Type
 		}
 	}
-	if blocks != "" && w.Deleting() {
-		since = Earlier(since, Later(w.DeletedAt(), w.Begin(rev)))
+	if blocks != "" {
+		since = w.untilDeletion(since, rev)
 	}
 	found.Since = since
 	return found, blocks, next

@@ -319,7 +319,7 @@ func write[T any](p *Process, what string, do func() (T, error)) (T, error) {
 	case Denied:
 		return none, apierrors.NewForbidden(schema.GroupResource{}, what, p.simulated())
 	case NotPermitted:
-		return none, apierrors.NewForbidden(Works.resource(), what, errors.New(`User "hub" cannot patch resource "manifestworks"`))
+		return none, apierrors.NewForbidden(Works.resource(), what, fmt.Errorf("%s %q cannot patch resource %q", "User", "hub", "manifestworks"))
 	case Throttled:
 		return none, apierrors.NewTooManyRequests(p.simulated().Error(), 1)
 	case Conflicted:

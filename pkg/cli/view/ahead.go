@@ -287,29 +287,35 @@ func limitsText(current string, l *rollout.Limits, selects bool) string {
 	case l.Deadline == 0:
 		return "no late or degraded cluster fails, because progressDeadline is None"
 	}
-	consequence, blocked := "the rollout there stops", ""
-	stops, aborts := failuresText(l, false), failuresText(l, true)
-	switch {
-	case l.AbortAll && current != "" && slices.Equal(stops, aborts):
-		consequence = "every cluster returns to revision " + current
-	case l.AbortAll && current != "" && len(aborts) > 0: // The Placement selected more clusters earlier in the rollout.
-		blocked = fmt.Sprintf("; every cluster returns to revision %s when %s", current, strings.Join(aborts, ", or "))
-	case l.AbortAll && current != "":
-		blocked = "; too few clusters are left to abort it, because the percentage in maxFailures applies to all clusters that counted since the rollout began"
-	case l.AbortAll:
-		blocked = "; it is not aborted, because no other revision is stable"
-	case l.Undo:
-		blocked = "; it is not aborted, because AbortAll does not apply to an undo"
-	}
-	text := "the rollout there continues, however many clusters fail"
-	if len(stops) > 0 {
-		text = fmt.Sprintf("%s when %s%s", consequence, strings.Join(stops, ", or "), blocked)
-	}
-	text += fmt.Sprintf("; a cluster fails %s after its ManifestWork is written", l.Deadline)
+	text := consequenceText(current, l) + fmt.Sprintf("; a cluster fails %s after its ManifestWork is written", l.Deadline)
 	if l.Halting > 0 {
 		text += fmt.Sprintf("; %d failed and %d may fail so far", l.Failed, l.Halting-l.Failed)
 	}
 	return text
+}
+
+// consequenceText describes what happens when too many clusters fail.
+func consequenceText(current string, l *rollout.Limits) string {
+	stops, aborts := failuresText(l, false), failuresText(l, true)
+	stop := "the rollout there stops when " + strings.Join(stops, ", or ")
+	switch {
+	case len(stops) == 0:
+		return "the rollout there continues, however many clusters fail"
+	case !l.AbortAll && l.Undo:
+		return stop + "; it is not aborted, because AbortAll does not apply to an undo"
+	case !l.AbortAll:
+		return stop
+	case current == "":
+		return stop + "; it is not aborted, because no other revision is stable"
+	case len(aborts) == 0:
+		return stop + "; too few clusters are left to abort it, because the percentage in maxFailures applies to all clusters that counted " +
+			"since the rollout began"
+	}
+	back := fmt.Sprintf("every cluster returns to revision %s when %s", current, strings.Join(aborts, ", or "))
+	if slices.Equal(stops, aborts) {
+		return back
+	}
+	return stop + "; " + back // The Placement selected more clusters earlier in the rollout.
 }
 
 // failuresText returns the smallest numbers of failures that halt a placementRef or, if fails is true, make it fail; empty if no number

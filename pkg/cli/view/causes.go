@@ -64,7 +64,8 @@ func (o *Objects) sickAt(w *work.Work) string {
 			continue
 		}
 		if _, written := w.AppliedAt(); written && w.Digest != "" && rev.Template != nil && !w.At(rev) {
-			return "the content of the ManifestWork differs from revision " + o.number(rev.Hash) + ": the hub overwrites the change when the cluster's turn comes"
+			return "the content of the ManifestWork differs from revision " + o.number(rev.Hash) +
+				": the hub overwrites the change when the cluster's turn comes"
 		}
 		if !w.At(rev) || !confirmed(w) {
 			continue

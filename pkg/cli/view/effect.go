@@ -52,12 +52,9 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 	says := func(n int, question, then string) { e.Clusters, e.Question, e.Then = max(0, n), question, then }
 	switch missing, failed := selected-o.having(&update), len(status.Failures); {
 	case verb == VerbAbort:
-		others := o.others(current, number)
-		then := o.returned(&update, current, number)
-		if others > 0 {
-			then += fmt.Sprintf(" It also writes revision %s to %s with another revision or no ManifestWork.", current, countOf(others))
-		}
-		says(o.having(&update)+others, fmt.Sprintf("Abort the rollout of revision %s of %s?", number, name), then+" The spec does not change.")
+		others, written := o.others(current, number)
+		says(o.having(&update)+others, fmt.Sprintf("Abort the rollout of revision %s of %s?", number, name),
+			o.returned(&update, current, number)+written+" The spec does not change.")
 	case verb == VerbRetry && len(clusters) > 0:
 		says(len(clusters), fmt.Sprintf("Retry %s of %s?", countOf(len(clusters)), name),
 			fmt.Sprintf("The hub gives %s a new deadline%s.", countOf(len(clusters)), o.continues(clusters)))
@@ -80,20 +77,33 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 		n, outcome, then := o.resumed(&update, missing)
 		says(n, fmt.Sprintf("Resume %s, and %s?", name, outcome), then)
 	}
-	switch newer := o.edited(); {
-	case newer && verb == VerbAbort:
-		e.Then += " It then rolls out the template in the spec, which is newer."
-	case newer && (verb == VerbRetry || verb == VerbApprove):
-		e.Then = fmt.Sprintf("The template in the spec is newer: the hub rolls it out instead of revision %s.", number)
-	}
-	if o.ReplicaSet.Spec.Paused && verb != VerbPause && verb != VerbResume {
-		e.Then = "The rollout is paused: nothing happens until it is resumed. Then: " + e.Then
-	}
+	o.afterEdits(&e, number)
 	return e
 }
 
-// others returns how many clusters have neither of two revisions. If the clusters were not read, it uses the counts in the status.
-func (o *Objects) others(current, number string) int {
+// afterEdits corrects the effect of an action for a template in the spec that is newer than the update revision, and for a pause.
+func (o *Objects) afterEdits(e *Effect, number string) {
+	switch newer := o.edited(); {
+	case newer && e.Verb == VerbAbort:
+		e.Then += " It then rolls out the template in the spec, which is newer."
+	case newer && (e.Verb == VerbRetry || e.Verb == VerbApprove):
+		e.Then = fmt.Sprintf("The template in the spec is newer: the hub rolls it out instead of revision %s.", number)
+	}
+	if o.ReplicaSet.Spec.Paused && e.Verb != VerbPause && e.Verb != VerbResume {
+		e.Then = "The rollout is paused: nothing happens until it is resumed. Then: " + e.Then
+	}
+}
+
+// others returns how many clusters have neither of two revisions, and what an abort does there.
+func (o *Objects) others(current, number string) (n int, written string) {
+	if n = o.withNeither(current, number); n > 0 {
+		written = fmt.Sprintf(" It also writes revision %s to %s with another revision or no ManifestWork.", current, countOf(n))
+	}
+	return n, written
+}
+
+// withNeither returns how many clusters have neither of two revisions. If the clusters were not read, it uses the counts in the status.
+func (o *Objects) withNeither(current, number string) int {
 	if _, known := o.clusters(); known && o.Placements != nil {
 		return o.count(func(c *Cluster) bool { return c.Wrote != current && c.Wrote != number })
 	}

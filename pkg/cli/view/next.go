@@ -41,9 +41,7 @@ func (o *Objects) next(f *Fleet) []Command {
 	case workv1alpha1.StateAborted, workv1alpha1.StateAborting:
 		c.late(f)
 		c.undo("restore revision %d in the spec")
-		if o.ReplicaSet.Status.AbortedTime != nil {
-			c.add("roll out revision "+o.number(update)+" again", "retry")
-		}
+		c.again(update)
 	case workv1alpha1.StateStalled, workv1alpha1.StateWouldAbort:
 		c.retry()
 		if current != "" && current != update {
@@ -58,9 +56,7 @@ func (o *Objects) next(f *Fleet) []Command {
 		c.pause()
 		c.abort()
 	case workv1alpha1.StatePaused:
-		if Pausable(o.ReplicaSet, false) == nil {
-			c.add("resume the rollout", "resume")
-		}
+		c.resume()
 	case workv1alpha1.StateInvalid:
 		c.list = append(c.list, Command{
 			Purpose: "correct the spec", Args: []string{"kubectl", "edit", "manifestworkreplicaset", f.Name, "-n", f.Namespace},
@@ -154,6 +150,20 @@ func (c *commands) pause() {
 		purpose += "; until you resume it, the hub aborts nothing"
 	}
 	c.add(purpose, "pause")
+}
+
+// resume adds the command that ends the pause, if the spec is paused.
+func (c *commands) resume() {
+	if Pausable(c.o.ReplicaSet, false) == nil {
+		c.add("resume the rollout", "resume")
+	}
+}
+
+// again adds the command that rolls out the aborted revision again, if no user has given it yet.
+func (c *commands) again(update string) {
+	if c.o.ReplicaSet.Status.AbortedTime != nil {
+		c.add("roll out revision "+c.o.number(update)+" again", "retry")
+	}
 }
 
 // approve adds the command that approves each group that waits for an approval, if the hub accepts commands.
