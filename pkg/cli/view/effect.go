@@ -63,7 +63,7 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 			fmt.Sprintf("The hub rolls revision %s out to %s, with the rollout strategy.", number, countOf(missing)))
 	case verb == VerbRetry:
 		says(failed, fmt.Sprintf("Retry all %s of %s that failed?", countOf(failed), name),
-			fmt.Sprintf("The hub gives %s a new deadline, and continues the rollout.", countOf(failed)))
+			fmt.Sprintf("The hub gives %s a new deadline%s.", countOf(failed), o.continues(slices.Collect(maps.Keys(o.failures())))))
 	case verb == VerbUndo:
 		e.Revision = revision.Number
 		n, then := o.restoredBy(revision)
@@ -117,7 +117,7 @@ func (o *Objects) withNeither(current, number string) int {
 	return n
 }
 
-// continues describes the rollout after a retry of some of the failed clusters.
+// continues describes the rollout after a retry of failed clusters.
 func (o *Objects) continues(clusters []string) string {
 	if s := o.snapshot(); s != nil {
 		then := *s
@@ -131,7 +131,7 @@ func (o *Objects) continues(clusters []string) string {
 		}
 		for i, ref := range rollout.Decide(&then).Refs {
 			if ref.Halted && retried[s.Refs[i].Name] {
-				return ", and starts no other clusters until more clusters recover"
+				return ", and starts no other clusters until enough clusters recover"
 			}
 		}
 	}

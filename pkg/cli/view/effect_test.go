@@ -127,7 +127,7 @@ func TestEffectOfARetry(t *testing.T) {
 	retry := func(clusters ...string) string { return view.EffectOf(o, view.VerbRetry, nil, clusters).Then }
 	require.Equal(t, "The hub gives 1 cluster a new deadline, and continues the rollout.", retry("c09"))
 	o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.Progressive.MaxFailures = intstr.FromInt32(5)
-	require.Equal(t, "The hub gives 1 cluster a new deadline, and starts no other clusters until more clusters recover.", retry("c09"))
+	require.Equal(t, "The hub gives 1 cluster a new deadline, and starts no other clusters until enough clusters recover.", retry("c09"))
 }
 
 // TestResumeAsksForItsOutcome: the question changes if the resume would have another effect, so that no user confirms a different action.
