@@ -173,10 +173,10 @@ func (w *World) checkStarted(name string) error {
 		return nil // The report from its agent frees or takes only its own slot.
 	}
 	owner := w.seen()
-	if owner == nil || owner.Status.AbortedTime != nil || w.releases(started) || started.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision {
+	if owner == nil || !w.rollsOut(owner, started) {
 		return nil
 	}
-	if w.returnsHere(owner, started, before) {
+	if w.returnsHere(owner, started, before) || w.appliedBefore(started) {
 		return nil
 	}
 	// A retry that changes only the start of a deadline does not wait for Placements.
@@ -193,6 +193,18 @@ func (w *World) checkStarted(name string) error {
 		}
 	}
 	return w.checkTurnAndBatch(name, owner, started, had)
+}
+
+// rollsOut reports whether a work has the revision of a rollout that is in progress.
+func (w *World) rollsOut(owner *workv1alpha1.ManifestWorkReplicaSet, written *workv1.ManifestWork) bool {
+	return owner.Status.AbortedTime == nil && !w.releases(written) && written.Labels[workv1alpha1.LabelControllerHash] == owner.Status.UpdateRevision
+}
+
+// appliedBefore reports whether a work got its revision by an earlier write than the present one. Over a broker, a write that has no answer
+// may arrive, and is not checked.
+func (w *World) appliedBefore(written *workv1.ManifestWork) bool {
+	at, err := time.Parse(time.RFC3339Nano, written.Annotations[workv1alpha1.AnnotationAppliedAt])
+	return w.Network != nil && err == nil && at.Before(w.hubNow().Truncate(time.Second))
 }
 
 // startedBy reports whether another work of the cluster has already started it: its agent hid one of the two works for a while.
