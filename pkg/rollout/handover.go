@@ -90,8 +90,6 @@ func (s *Snapshot) servedInHandover(w *work.Work, own, kept, to *work.Revision) 
 		return own, time.Time{}
 	case work.Assess(w, own, s.Now).State != work.Succeeded:
 		return kept, time.Time{}
-	case kept.Hash == to.Hash: // A return to the kept revision loses nothing if it keeps the objects of the new revision.
-		return own, time.Time{}
 	case !w.At(own): // A user removed the annotation with the time of the write, so no success ever settles.
 		return kept, time.Time{}
 	}
