@@ -200,6 +200,8 @@ type done struct {
 	answer *replicaset.Object
 	// problems are for the conditions. Each names its object and the remedy.
 	problems []string
+	// rejection is the problem that names the works that the API server rejects; empty if there is none.
+	rejection string
 	// failing are the failed requests from this pass that the conditions name, except writes of works.
 	failing []string
 	errs    []error

@@ -127,8 +127,9 @@ func (c *Controller) namePersistentErrors(p *pass, results []memory.Attempted) {
 		}
 		klog.Background().V(2).Info("The API server rejects ManifestWorks", "manifestWorkReplicaSet", p.key,
 			"count", len(outcome.Refused), "first", outcome.Refused[0])
-		p.problem(fmt.Sprintf(status.Rejects+"%s; fix the cause: each write is %s: %s",
-			countOf(len(outcome.Refused)), p.retried("retried "+status.RetryInterval(p.Plan)), status.FirstOf(outcome.Refused)))
+		p.rejection = fmt.Sprintf("the API server rejects %s; fix the cause: each write is %s: %s",
+			countOf(len(outcome.Refused)), p.retried("retried "+status.RetryInterval(p.Plan)), status.FirstOf(outcome.Refused))
+		p.problem(p.rejection)
 	}
 	if len(outcome.Persisting) > 0 {
 		p.problem(fmt.Sprintf("writes of %s keep failing; fix the cause: each write is %s: %s",

@@ -56,6 +56,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		Snapshot:        p.Snapshot,
 		Plan:            p.shown(),
 		Problems:        p.problems,
+		Rejection:       p.rejection,
 		PrunedNote:      c.announced(p, workv1alpha1.EventOlderCRD, p.prunedNote()),
 		HistoryNote:     c.announced(p, workv1alpha1.EventHistoryUnavailable, p.facts.HistoryNote),
 		ClustersNote:    c.announced(p, workv1alpha1.EventClustersUnavailable, p.facts.ClustersNote),

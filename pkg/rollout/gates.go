@@ -137,11 +137,9 @@ func (p *Plan) noteGates(s *Snapshot, ps *placementState) {
 		for _, m := range ps.members {
 			switch group := &ps.groups[m.group]; {
 			case !m.atUpdate || !gate.Covers(group.Name, strconv.Itoa(int(group.Index))):
-			case outcome.Report:
-				if m.owned {
-					outcome.add(m, s.Update.Gate(gate.ConditionType))
-				}
-			case m.phase == validating && m.gate == gate.ConditionType:
+			case outcome.Report && m.owned:
+				outcome.add(m, s.Update.Gate(gate.ConditionType))
+			case !outcome.Report && m.phase == validating && m.gate == gate.ConditionType:
 				outcome.Open = append(outcome.Open, m.cluster)
 			}
 		}

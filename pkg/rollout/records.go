@@ -323,10 +323,6 @@ func (p *Plan) renewRetried(s *Snapshot, ps *placementState) {
 		if m.retriedAt.IsZero() || !m.writable() && !m.away {
 			continue
 		}
-		if at, _ := m.work.AppliedAt(); s.Now.Sub(at).Abs() < time.Millisecond {
-			p.recheckAt(s.Now, s.Now.Add(time.Second)) // After the clock was set back, the write would change nothing now.
-			continue
-		}
 		rev, kept := *s.Update, ""
 		if m.work.InHandover() {
 			rev.Template, rev.Digest, kept = m.work.Combined.Template, m.work.Combined.Digest, m.work.KeptRevision()

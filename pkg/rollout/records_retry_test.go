@@ -31,7 +31,6 @@ func TestRetriedUntil(t *testing.T) {
 		"it was not overdue yet":       {work: at(rt.InFlight(18*time.Minute), rt.SettledAt(time.Minute)), phase: rollout.PhaseInFlight},
 		"it failed since":              {work: at(rt.InFlight(15*time.Minute+time.Second), rt.SettledAt(time.Minute)), phase: rollout.PhaseFailed},
 		"it succeeded":                 {work: at(rt.Succeeded(time.Minute), rt.SeenSucceeding(time.Minute)), phase: rollout.PhaseSucceeded},
-		"a write would change nothing": {work: at(rt.InFlight(0), rt.WrittenAt(21*time.Minute), rt.WatchedSince(0)), phase: rollout.PhaseInFlight},
 		"the retry is to come":         {work: at(rt.InFlight(0)), until: 22 * time.Minute, phase: rollout.PhaseFailed},
 		"without a deadline, degraded": {work: at(rt.Degraded(0)), deadline: "None", phase: rollout.PhaseDegraded, renewed: true},
 		"without a deadline, since":    {work: at(rt.Degraded(20*time.Minute + time.Second)), deadline: "None", phase: rollout.PhaseDegraded},

@@ -57,16 +57,10 @@ func unpaused(in *Input) metav1.Condition {
 	}
 }
 
-// Rejects is the beginning of the problem that names the works that the API server rejects.
-const Rejects = "the API server rejects "
-
-// problems returns the problems of the pass, except the rejections that failing names.
+// problems returns the problems of the pass, except the rejection if failing names the rejected works.
 func problems(in *Input) string {
-	kept := slices.Clone(in.Problems)
-	if in.Stage != Aborting && in.Stage != Aborted && rejected(in.Plan) != "" {
-		kept = slices.DeleteFunc(kept, func(problem string) bool { return strings.HasPrefix(problem, Rejects) })
-	}
-	return strings.Join(kept, "; ")
+	named := in.Stage != Aborting && in.Stage != Aborted && rejected(in.Plan) != ""
+	return strings.Join(slices.DeleteFunc(slices.Clone(in.Problems), func(problem string) bool { return named && problem == in.Rejection }), "; ")
 }
 
 // heldRetry returns the command that rolls out a held revision; empty if the revision is not held.

@@ -45,6 +45,8 @@ type Input struct {
 	Plan            *rollout.Plan
 	// Problems are the problems of this pass, each with its object and the remedy, sorted.
 	Problems []string
+	// Rejection is the problem that names the works that the API server rejects; empty if there is none.
+	Rejection string
 	// PrunedNote names the fields that the API server drops, and HistoryNote is the reason why there is no history, each with the remedy;
 	// empty for none. Progressing reports both.
 	PrunedNote, HistoryNote string

@@ -340,7 +340,7 @@ func because(in *status.Input, reason string) *status.Input {
 }
 
 func with(in *status.Input, problems ...string) *status.Input {
-	in.Problems = problems
+	in.Problems, in.Rejection = problems, "the API server rejects 1 ManifestWork"
 	return in
 }
 

@@ -214,8 +214,10 @@ func (f *fingerprint) sameWrite(other *fingerprint) bool {
 func (w *Work) Settled(now time.Time) { w.observed.SettledAt = now }
 
 // Wrote records the revision that was written to a work. If the cache shows different content at the generation of that
-// write, the API server changed the content.
+// write, the API server changed the content. The next report is about this write, even if its time is that of an earlier
+// write: the clock may have been set back in between.
 func (w *Work) Wrote(answer metav1.Object, wanted *work.Revision) {
+	w.fingerprint = fingerprint{}
 	w.asked, w.askedGeneration, w.difference = wanted.Digest, answer.GetGeneration(), ""
 }
 

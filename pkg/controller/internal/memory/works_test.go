@@ -114,6 +114,8 @@ func TestClockThatIsSetBack(t *testing.T) {
 		require.Equal(t, rt.At(time.Minute), at)
 	}
 	require.Equal(t, rt.At(time.Minute), see(time.Hour).SucceededSince)
+	m.WorkOf(first.Object.UID).Wrote(first.Object, rt.Revision("bbb"))
+	require.Equal(t, rt.At(time.Hour), see(time.Hour).WatchedSince, "another write that has the time of the first")
 	require.Zero(t, see(time.Hour).DeletionSeen)
 	require.Equal(t, rt.At(time.Hour), see(time.Hour, rt.DeletedAt(2*time.Hour)).DeletionSeen)
 	require.Equal(t, rt.At(time.Hour), see(3*time.Hour, rt.DeletedAt(2*time.Hour)).DeletionSeen)
