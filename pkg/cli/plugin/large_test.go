@@ -161,13 +161,19 @@ func serve(tb testing.TB, handler http.Handler) (kubeconfig, host string) {
 	tb.Helper()
 	server := httptest.NewServer(handler)
 	tb.Cleanup(server.Close)
+	return kubeconfigFor(tb, server.URL), server.URL
+}
+
+// kubeconfigFor writes a kubeconfig for a server, and returns its path.
+func kubeconfigFor(tb testing.TB, host string) string {
+	tb.Helper()
 	config := clientcmdapi.NewConfig()
-	config.Clusters["large"] = &clientcmdapi.Cluster{Server: server.URL}
+	config.Clusters["large"] = &clientcmdapi.Cluster{Server: host}
 	config.Contexts["large"] = &clientcmdapi.Context{Cluster: "large", Namespace: "default"}
 	config.CurrentContext = "large"
-	kubeconfig = filepath.Join(tb.TempDir(), "kubeconfig")
-	require.NoError(tb, clientcmd.WriteToFile(*config, kubeconfig))
-	return kubeconfig, server.URL
+	path := filepath.Join(tb.TempDir(), "kubeconfig")
+	require.NoError(tb, clientcmd.WriteToFile(*config, path))
+	return path
 }
 
 // TestLargeFleet: `clusters` prints a row for each of 10,000 clusters, and reads the works page by page. `get` counts all works, but reads

@@ -2,9 +2,11 @@ package plugin
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -135,17 +137,21 @@ func (h *oneHub) patched(contentType string, patch []byte) ([]byte, error) {
 	return decoded.Apply(before)
 }
 
+// run runs the plugin against the hub. When it returns, the hub serves no request any more, and the test may change the objects.
 func (h *oneHub) run(t *testing.T, args ...string) (code int, out, failed string) {
 	t.Helper()
-	kubeconfig, _ := serve(t, h)
-	return mwrs(t, "", append(args, "--kubeconfig", kubeconfig)...)
+	server := httptest.NewServer(h)
+	defer server.Close()
+	return mwrs(t, "", append(args, "--kubeconfig", kubeconfigFor(t, server.URL))...)
 }
 
 // mwrs runs the plugin with a text as standard input.
 func mwrs(t *testing.T, in string, args ...string) (code int, out, failed string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	code = Run(t.Context(), args, genericiooptions.IOStreams{In: strings.NewReader(in), Out: &o, ErrOut: &e})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	code = Run(ctx, args, genericiooptions.IOStreams{In: strings.NewReader(in), Out: &o, ErrOut: &e})
 	return code, o.String(), e.String()
 }
 
