@@ -94,6 +94,7 @@ func (c *Controller) noteWorks(p *pass) {
 		p.seen[i].Note(w, selection, c.Broker == nil, p.now)
 		w.UnexpectedName = !work.IsName(p.object, w.Object.Name)
 		w.Combined = handover.Content(w, revisions)
+		p.seen[i].Watch(w, p.now)
 	}
 	c.noteSkippable(p, clusters, remembered)
 	p.facts.Notes.Fleet = rollout.Fleet{

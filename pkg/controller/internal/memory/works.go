@@ -171,11 +171,21 @@ func (w *Work) askedFor(mw *work.Work) revision.Digest {
 	return asked
 }
 
+// Watch begins the observations again if the work was written since the last report, and fills in the time at which a
+// success of this write settled: success gates do not change such a success, so it is known before Settle.
+func (w *Work) Watch(seen *work.Work, now time.Time) {
+	o := &w.observed
+	if print := fingerprintOf(seen); !w.fingerprint.sameWrite(&print) {
+		o.WatchedSince, o.SettledAt, o.StateChangedAt, o.ClockAhead = now, time.Time{}, time.Time{}, false
+	}
+	seen.SettledAt = o.SettledAt
+}
+
 // Settle records whether a work is observed as successful at a revision, and fills in the time since which it has been.
 // The time restarts if the success was interrupted, or is a success at another revision. It is kept for a work that is
 // being deleted, because the agent removes the objects that succeeded.
 func (w *Work) Settle(seen *work.Work, succeeds bool, now time.Time) {
-	print := fingerprint{generation: seen.SpecGeneration(), report: seen.Report()}
+	print := fingerprintOf(seen)
 	watched := w.fingerprint.sameWrite(&print)
 	o := &w.observed
 	if !seen.Deleting() || !watched || o.SucceededSince.IsZero() {
@@ -187,10 +197,7 @@ func (w *Work) Settle(seen *work.Work, succeeds bool, now time.Time) {
 			o.SucceededSince = now
 		}
 		o.Relapsed = watched && (o.Relapsed || interrupted)
-		switch {
-		case !watched:
-			o.WatchedSince, o.SettledAt, o.StateChangedAt, o.ClockAhead = now, time.Time{}, time.Time{}, false
-		case succeeds != w.succeeds:
+		if watched && succeeds != w.succeeds {
 			o.StateChangedAt = now
 		}
 		o.ClockAhead = o.ClockAhead || work.ClockIsAhead(seen, now)
@@ -203,6 +210,10 @@ func (w *Work) Settle(seen *work.Work, succeeds bool, now time.Time) {
 type fingerprint struct {
 	generation int64
 	report     work.Report
+}
+
+func fingerprintOf(seen *work.Work) fingerprint {
+	return fingerprint{generation: seen.SpecGeneration(), report: seen.Report()}
 }
 
 // sameWrite reports whether the hub wrote no revision between two reports.

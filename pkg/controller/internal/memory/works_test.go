@@ -43,7 +43,7 @@ func TestSuccessThatIsTakenAway(t *testing.T) {
 	m := newWorks()
 	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) work.Work {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
-		m.WorkOf(w.Object.UID).Settle(&w, succeeds, rt.At(at))
+		settle(m, &w, succeeds, rt.At(at))
 		return w
 	}
 	since := see(time.Second, true, rt.Applied(0)).SucceededSince
@@ -65,7 +65,7 @@ func TestRelapsed(t *testing.T) {
 	m := newWorks()
 	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) bool {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
-		m.WorkOf(w.Object.UID).Settle(&w, succeeds, rt.At(at))
+		settle(m, &w, succeeds, rt.At(at))
 		return w.Relapsed
 	}
 	require.False(t, see(0, false))
@@ -82,13 +82,20 @@ func TestClockAhead(t *testing.T) {
 	m := newWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) bool {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
-		m.WorkOf(w.Object.UID).Settle(&w, false, rt.At(at))
+		settle(m, &w, false, rt.At(at))
 		return w.ClockAhead
 	}
 	require.False(t, see(0, rt.Progresses(time.Minute)), "a minute ahead is tolerated")
 	require.True(t, see(0, rt.Progresses(time.Minute+time.Second)))
 	require.True(t, see(time.Hour, rt.Progresses(time.Minute+time.Second)))
 	require.False(t, see(time.Hour, rt.WrittenAt(time.Hour), rt.Progresses(time.Hour)), "another write")
+}
+
+// settle observes a work, as a pass does.
+func settle(m *Works, w *work.Work, succeeds bool, now time.Time) {
+	known := m.WorkOf(w.Object.UID)
+	known.Watch(w, now)
+	known.Settle(w, succeeds, now)
 }
 
 // note reads a work from the cache and notes it, as a pass does.
@@ -104,7 +111,7 @@ func TestClockThatIsSetBack(t *testing.T) {
 	see := func(at time.Duration, options ...rt.WorkOption) work.Work {
 		made := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
 		w := note(m, made.Object, Selection{Left: true}, true, rt.At(at))
-		m.WorkOf(w.Object.UID).Settle(&w, true, rt.At(at))
+		settle(m, &w, true, rt.At(at))
 		return w
 	}
 	first := see(time.Hour)
