@@ -13,16 +13,30 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 )
 
-// FromDecisions groups the decisions of a Placement, and sorts them in place. A cluster that is briefly in two PlacementDecisions belongs
+// FromDecisions groups the decisions of a Placement, and sorts them in place. The group of a decision is the one that the Placement's status
+// shows: OCM changes the labels of a decision up to seconds after its clusters. A cluster that is briefly in two PlacementDecisions belongs
 // to the group of the first one. A name that no cluster can have is replaced by its quoted form, so later steps do not need to check
 // cluster names.
 func FromDecisions(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *Placement {
 	out := &Placement{
 		Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions),
-		Counted: meta.FindStatusCondition(placement.Status.Conditions, clusterv1beta1.PlacementConditionSatisfied) != nil,
+		Counted:    meta.FindStatusCondition(placement.Status.Conditions, clusterv1beta1.PlacementConditionSatisfied) != nil,
+		Regrouping: regrouping(placement, decisions),
+	}
+	shown := map[string]Group{}
+	for _, group := range placement.Status.DecisionGroups {
+		for _, name := range group.Decisions {
+			shown[name] = Group{Index: group.DecisionGroupIndex, Name: group.DecisionGroupName}
+		}
+	}
+	shownOf := func(decision *clusterv1beta1.PlacementDecision) Group {
+		if group, ok := shown[decision.Name]; ok {
+			return group
+		}
+		return Group{Index: groupIndex(decision), Name: decision.Labels[clusterv1beta1.DecisionGroupNameLabel]}
 	}
 	slices.SortFunc(decisions, func(a, b *clusterv1beta1.PlacementDecision) int {
-		return cmp.Or(cmp.Compare(groupIndex(a), groupIndex(b)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(shownOf(a).Index, shownOf(b).Index), cmp.Compare(a.Name, b.Name))
 	})
 	listed := 0 // The Placement's own count can't be trusted.
 	for _, decision := range decisions {
@@ -30,7 +44,7 @@ func FromDecisions(placement *clusterv1beta1.Placement, decisions []*clusterv1be
 	}
 	seen, groups := make(map[string]bool, listed), map[string]int{}
 	for _, decision := range decisions {
-		group := groupOf(out, groups, Group{Index: groupIndex(decision), Name: decision.Labels[clusterv1beta1.DecisionGroupNameLabel]})
+		group := groupOf(out, groups, shownOf(decision))
 		for i := range decision.Status.Decisions {
 			if cluster := clusterOf(decision.Status.Decisions[i].ClusterName); cluster != "" && !seen[cluster] {
 				seen[cluster] = true
@@ -39,6 +53,33 @@ func FromDecisions(placement *clusterv1beta1.Placement, decisions []*clusterv1be
 		}
 	}
 	return out
+}
+
+// regrouping reports whether the decisions differ from the groups in the Placement's status, which OCM writes after all decisions. A status
+// without groups proves nothing: OCM did not write it.
+func regrouping(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) bool {
+	if len(placement.Status.DecisionGroups) == 0 {
+		return false
+	}
+	sizes := make(map[string]int, len(decisions))
+	for _, decision := range decisions {
+		sizes[decision.Name] = len(decision.Status.Decisions)
+	}
+	for _, group := range placement.Status.DecisionGroups {
+		lacks := int(group.ClustersCount)
+		for _, name := range group.Decisions {
+			size, exists := sizes[name]
+			if !exists {
+				return true
+			}
+			lacks -= size
+			delete(sizes, name)
+		}
+		if lacks != 0 {
+			return true
+		}
+	}
+	return len(sizes) > 0
 }
 
 // longestName is the maximum length in bytes of a name that the quoted form holds in full.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
@@ -26,10 +28,18 @@ func (r *Ref) Settled() bool {
 	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Matches()
 }
 
-// Decided reports whether the decisions name at least as many clusters as the Placement counts. OCM writes decisions before the count, and
-// a Placement without a controller has no count. Only completion waits for the count.
+// Decided reports whether the decisions name at least as many clusters as the Placement counts and, if the strategy depends on decision
+// groups, in the groups that the Placement shows. OCM writes decisions before the count, and a Placement without a controller has no count.
+// Only completion waits for the count.
 func (r *Ref) Decided() bool {
-	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Missing() == 0
+	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Missing() == 0 && (!r.Placement.Regrouping || !r.usesGroups())
+}
+
+// usesGroups reports whether the strategy depends on decision groups.
+func (r *Ref) usesGroups() bool {
+	s := StrategyOf(&r.Strategy)
+	return s.Kind == clusterv1alpha1.ProgressivePerGroup || s.Mandatory.Any() || len(s.Rings) > 0 ||
+		slices.ContainsFunc(s.Gates, func(gate workv1alpha1.SuccessGate) bool { return len(gate.Groups) > 0 })
 }
 
 // sliceSize is the number of clusters that OCM's placement controller puts into one PlacementDecision.
@@ -57,6 +67,8 @@ type Placement struct {
 	Counted bool
 	// Decisions is the number of PlacementDecision objects that were seen.
 	Decisions int
+	// Regrouping is true while OCM moves clusters between decision groups: a cluster may not be in its group yet.
+	Regrouping bool
 	// Groups are the decision groups, by index. Each cluster is in exactly one group.
 	Groups []Group
 }
