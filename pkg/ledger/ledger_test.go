@@ -153,6 +153,7 @@ func TestForgetCurrent(t *testing.T) {
 	l.OnlyOn = "c1"
 	l.ForgetCurrent()
 	require.Equal(t, "b", l.Surpassed)
+	require.Zero(t, l.Ended, "its rollout can end again")
 	require.Zero(t, l.Current)
 	require.Empty(t, l.Former)
 	require.Empty(t, l.OnlyOn)
