@@ -56,8 +56,10 @@ const (
 	WaitHalt Wait = "Halt"
 	// WaitRollback means that the rollout is about to be aborted.
 	WaitRollback Wait = "Rollback"
-	// WaitAvailability means that it is away.
+	// WaitAvailability means that it is unavailable, and skipped.
 	WaitAvailability Wait = "Availability"
+	// WaitSelection means that it is away: no Placement selects it.
+	WaitSelection Wait = "Selection"
 	// WaitHold means that a hold keeps the cluster from new revisions. WaitWindow means that no window of the cluster is open.
 	WaitHold   Wait = "Hold"
 	WaitWindow Wait = "Window"

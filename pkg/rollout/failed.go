@@ -1,9 +1,11 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
@@ -311,7 +313,16 @@ func (ps *placementState) describeFailed() string {
 	if own := ps.describeRings(); own != "" {
 		return text + own
 	}
-	return text + "maxFailures is " + ps.strategy.MaxFailures.String()
+	text += "maxFailures is " + ps.strategy.MaxFailures.String()
+	if !ps.perGroup() {
+		return text
+	}
+	for g, l := range ps.failureLimits(ps.missing(), (*member).failed, (*member).countsAtAll) {
+		if l.exceeded() && g < len(ps.groups) {
+			return fmt.Sprintf("%s in each group: %d of %d failed in group %s", text, l.count, l.size, cmp.Or(ps.groups[g].Name, strconv.Itoa(int(ps.groups[g].Index))))
+		}
+	}
+	return text
 }
 
 // invalidName explains the failure of a name that no cluster can have.

@@ -71,7 +71,10 @@ func Clusters(o *Objects) []Cluster {
 		if slices.ContainsFunc(clusters, func(c Cluster) bool { return c.Name == away.Cluster }) {
 			continue
 		}
-		c := Cluster{Name: away.Cluster, Placement: away.Placement, State: StateAway, WaitsFor: rollout.WaitAvailability}
+		c := Cluster{Name: away.Cluster, Placement: away.Placement, State: StateAway, WaitsFor: rollout.WaitSelection}
+		if away.Skipped {
+			c.WaitsFor = rollout.WaitAvailability
+		}
 		if away.Since != nil {
 			c.Since = away.Since.Time
 		}

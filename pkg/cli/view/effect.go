@@ -182,8 +182,11 @@ func (o *Objects) resumed(update *Revision, missing int) (clusters int, outcome,
 	switch {
 	case o.edited():
 		clusters, then = o.rolledOut()
+		if n := o.having(update); o.aborted() && n > 0 && !lacksCurrent(o.ReplicaSet) {
+			then = fmt.Sprintf("The hub first returns %s to revision %s. ", countOf(n), CurrentNumber(o)) + then
+		}
 		return clusters, "apply the template in the spec", then
-	case o.aborted() && o.having(update) == 0:
+	case o.aborted() && (o.having(update) == 0 || lacksCurrent(o.ReplicaSet)):
 		return 0, "leave the rollout aborted",
 			"The rollout stays aborted: nothing starts until the template changes or a user retries."
 	case o.aborted():
@@ -357,7 +360,6 @@ func Retriable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 
 // Abortable returns an error if a rollout can't be aborted.
 func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
-	isCurrent := func(rev workv1alpha1.RevisionStatus) bool { return rev.Hash == set.Status.CurrentRevision }
 	switch {
 	case lacksLedger(set):
 		return fmt.Errorf("the rollout of %q can't be aborted: %s", set.Name, noCommands)
@@ -369,10 +371,16 @@ func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	case set.Status.CurrentRevision == set.Status.UpdateRevision: // The hub ignores an abort, even before the rollout is complete.
 		return fmt.Errorf("there is nothing to abort: the template of %q is already the current revision; "+
 			"use `%s` to restore an earlier revision", set.Name, plugin("undo", set.Name))
-	case set.Status.Ledger != "" && !slices.ContainsFunc(set.Status.Revisions, isCurrent):
+	case lacksCurrent(set):
 		return fmt.Errorf("the rollout of %q can't be aborted: the hub has no ControllerRevision %s to return to; "+
 			"see the conditions of the object, put a good template into the spec, or use `%s`",
 			set.Name, revision.Name(set.Name, set.Status.CurrentRevision), plugin("pause", set.Name))
 	}
 	return nil
+}
+
+// lacksCurrent reports whether the ControllerRevision of the stable revision was deleted, so that no cluster can return to it.
+func lacksCurrent(set *workv1alpha1.ManifestWorkReplicaSet) bool {
+	isCurrent := func(rev workv1alpha1.RevisionStatus) bool { return rev.Hash == set.Status.CurrentRevision }
+	return set.Status.CurrentRevision != "" && set.Status.Ledger != "" && !slices.ContainsFunc(set.Status.Revisions, isCurrent)
 }

@@ -91,6 +91,15 @@ func TestEffectOfAResume(t *testing.T) {
 		}))
 	require.Equal(t, "The hub rolls out the template in the spec, with the rollout strategy.",
 		resumed(func(o *view.Objects) { o.ReplicaSet.Spec.ManifestWorkTemplate.Workload.Manifests = nil }))
+	require.Equal(t, "The hub first returns 9 clusters to revision 1. The hub rolls out the template in the spec, with the rollout strategy.",
+		resumed(func(o *view.Objects) {
+			o.ReplicaSet.Spec.ManifestWorkTemplate.Workload.Manifests, o.ReplicaSet.Status.AbortedTime = nil, ptr.To(metav1.NewTime(o.Now))
+		}))
+	require.Equal(t, "The rollout stays aborted: nothing starts until the template changes or a user retries.",
+		resumed(func(o *view.Objects) {
+			o.ReplicaSet.Status.AbortedTime, o.ReplicaSet.Status.Ledger, o.ReplicaSet.Status.Revisions = ptr.To(metav1.NewTime(o.Now)), "{}", nil
+		}),
+		"the current revision was deleted")
 	require.Equal(t, "The hub writes the template at once to 9 clusters. It ignores the rollout strategy.",
 		resumed(func(o *view.Objects) {
 			o.ReplicaSet.Spec.ManifestWorkTemplate = *revision.Decode(o.Revisions[0]).Template

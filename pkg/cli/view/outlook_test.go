@@ -182,8 +182,17 @@ func TestWhyOfAClusterThatIsAway(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, view.StateAway, story.Cluster.State)
 	require.Contains(t, textsOf(o, story.Future), "5m0s: becomes Failed")
+	require.Contains(t, texts(story.Future), "waits for a Placement to select it again: if none does within a minute of its return, its ManifestWork is deleted")
+	o.ReplicaSet.Status.AbortedTime = ptr.To(metav1.NewTime(o.Now))
+	story, err = view.Why(o, "c01")
+	require.NoError(t, err)
+	require.Contains(t, texts(story.Future), "waits for its agent to confirm revision 1")
+	o.ReplicaSet.Status.Ledger, o.ReplicaSet.Status.Revisions = "{}", nil
+	require.Contains(t, texts(view.FleetOf(o).Then), "revision 1, to which the clusters return, was deleted: the hub writes nothing until the spec has another template")
 
-	o.ReplicaSet.Status.Away = nil
+	o = fleet(t, "9", "10m")
+	o.Decisions["p"][0].Status.Decisions = o.Decisions["p"][0].Status.Decisions[1:]
+	o.Placements["p"].Status.NumberOfSelectedClusters = 19
 	story, err = view.Why(o, "c01")
 	require.NoError(t, err, "nothing selects it, but it still counts")
 	require.Contains(t, textsOf(o, story.Future), "5m0s: becomes Failed")

@@ -197,37 +197,45 @@ func feedback(values []workv1.FeedbackValue) string {
 
 // waits describes what a cluster waits for.
 var waits = map[rollout.Wait]string{
-	rollout.WaitTurn:        "its turn",
-	rollout.WaitSlot:        "a free slot: maxConcurrency clusters are in progress",
-	rollout.WaitGroup:       "earlier decision groups",
-	rollout.WaitBake:        "the bakeTime of the previous decision group",
-	rollout.WaitApproval:    "the approval of its decision group",
-	rollout.WaitAgent:       "a report from the agent on this revision",
-	rollout.WaitManifests:   "the manifests that are not ready and the condition rules that are not satisfied",
-	rollout.WaitSoak:        "minSuccessTime: the cluster must stay healthy for this time",
-	rollout.WaitAcceptance:  "the API server, which rejects the ManifestWork",
-	rollout.WaitHandover:    "objects of another revision, which have to be kept or deleted first",
-	rollout.WaitDeletion:    "the deletion of its ManifestWork by the agent",
-	rollout.WaitPlacement:   "a Placement that is missing, or whose decisions are missing or being written",
-	rollout.WaitStrategy:    "a fix for the invalid rollout strategy of its placementRef",
-	rollout.WaitHalt:        "clusters to recover: too many have failed or may fail, so the hub does not start other clusters",
-	rollout.WaitRollback:    "the abort, which is about to begin",
-	rollout.WaitResume:      "the end of the pause",
-	rollout.WaitSuccessGate: "a success gate: a condition of its ManifestWork is not True",
-	rollout.WaitHold:        "the end of the hold on its ManagedCluster",
-	rollout.WaitWindow:      "its next window",
-	rollout.WaitAvailability: "its availability: when it has been available for a minute, it gets the revision if a Placement selects it; " +
-		"otherwise its ManifestWork is deleted",
+	rollout.WaitTurn:         "its turn",
+	rollout.WaitSlot:         "a free slot: maxConcurrency clusters are in progress",
+	rollout.WaitGroup:        "earlier decision groups",
+	rollout.WaitBake:         "the bakeTime of the previous decision group",
+	rollout.WaitApproval:     "the approval of its decision group",
+	rollout.WaitAgent:        "a report from the agent on this revision",
+	rollout.WaitManifests:    "the manifests that are not ready and the condition rules that are not satisfied",
+	rollout.WaitSoak:         "minSuccessTime: the cluster must stay healthy for this time",
+	rollout.WaitAcceptance:   "the API server, which rejects the ManifestWork",
+	rollout.WaitHandover:     "objects of another revision, which have to be kept or deleted first",
+	rollout.WaitDeletion:     "the deletion of its ManifestWork by the agent",
+	rollout.WaitPlacement:    "a Placement that is missing, or whose decisions are missing or being written",
+	rollout.WaitStrategy:     "a fix for the invalid rollout strategy of its placementRef",
+	rollout.WaitHalt:         "clusters to recover: too many have failed or may fail, so the hub does not start other clusters",
+	rollout.WaitRollback:     "the abort, which is about to begin",
+	rollout.WaitResume:       "the end of the pause",
+	rollout.WaitSuccessGate:  "a success gate: a condition of its ManifestWork is not True",
+	rollout.WaitHold:         "the end of the hold on its ManagedCluster",
+	rollout.WaitWindow:       "its next window",
+	rollout.WaitAvailability: "its availability: it gets its turn when it has been available for a minute",
+	rollout.WaitSelection:    "a Placement to select it again: if none does within a minute of its return, its ManifestWork is deleted",
 }
 
 // WaitText describes what a cluster waits for.
 func WaitText(w rollout.Wait) string { return cmp.Or(waits[w], string(w)) }
 
+// waitText describes what a cluster waits for.
+func (o *Objects) waitText(c *Cluster) string {
+	if c.WaitsFor == rollout.WaitSelection && o.aborted() && !o.hasReturned(c) {
+		return "its agent to confirm revision " + CurrentNumber(o)
+	}
+	return WaitText(c.WaitsFor)
+}
+
 // future returns the expected events of a cluster, and what the hub does next.
 func (o *Objects) future(c *Cluster) (facts []Fact) {
 	switch {
 	case c.WaitsFor != rollout.WaitNothing:
-		facts = append(facts, Fact{Text: "waits for " + WaitText(c.WaitsFor)})
+		facts = append(facts, Fact{Text: "waits for " + o.waitText(c)})
 		facts = append(facts, o.groupFacts(c)...)
 	case c.State == rollout.PhaseFailed:
 		facts = append(facts, Fact{Text: "counts against maxFailures"})
