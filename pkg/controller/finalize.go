@@ -168,7 +168,7 @@ func (c *Controller) maySelect(object *replicaset.Object, w *workv1.ManifestWork
 		return false
 	}
 	counted := min(len(specs), workv1alpha1.MaxPlacementRefs)
-	refs, err := c.observeRefs(object.Namespace, specs[:counted])
+	refs, _, err := c.observeRefs(object.Namespace, specs[:counted], c.Clock.Now())
 	if err != nil || object.Spec.Paused || !placement.SelectionKnown(refs, len(specs)-counted) {
 		return true
 	}

@@ -47,9 +47,11 @@ func (c *Controller) observe(p *pass) error {
 
 	counted := min(len(p.object.Spec.PlacementRefs), workv1alpha1.MaxPlacementRefs)
 	p.facts.IgnoredRefs = len(p.object.Spec.PlacementRefs) - counted
-	if p.facts.Refs, err = c.observeRefs(p.object.Namespace, p.object.Spec.PlacementRefs[:counted]); err != nil {
+	var regrouping time.Duration
+	if p.facts.Refs, regrouping, err = c.observeRefs(p.object.Namespace, p.object.Spec.PlacementRefs[:counted], p.now); err != nil {
 		return err
 	}
+	p.lookAgain(regrouping)
 	p.memory.SetBack(p.now)
 	if p.object.DecodeErr == nil {
 		p.facts.Template, p.facts.TemplateErr = p.memory.Template(p.object.ManifestWorkReplicaSet)
@@ -144,36 +146,51 @@ func (c *Controller) unreached(works []*workv1.ManifestWork) []string {
 	return slices.Compact(clusters)
 }
 
-// observeRefs returns the placementRefs with their Placements and decisions.
-func (c *Controller) observeRefs(namespace string, specs []workv1alpha1.LocalPlacementReference) ([]placement.Ref, error) {
-	refs := make([]placement.Ref, 0, len(specs))
+// observeRefs returns the placementRefs with their Placements and decisions, and the time for which decision groups may still be out of
+// date; zero if they are not.
+func (c *Controller) observeRefs(namespace string, specs []workv1alpha1.LocalPlacementReference, now time.Time,
+) (refs []placement.Ref, regrouping time.Duration, err error) {
+	refs = make([]placement.Ref, 0, len(specs))
 	for i := range specs {
 		spec := &specs[i]
 		ref := placement.Ref{Name: spec.Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: spec.RolloutStrategy}
 		cached, exists, err := c.stores.Placements.GetByKey(namespace + "/" + spec.Name)
 		if err != nil {
-			return nil, fmt.Errorf("reading Placement %s/%s: %w", namespace, spec.Name, err)
+			return nil, 0, fmt.Errorf("reading Placement %s/%s: %w", namespace, spec.Name, err)
 		}
 		if exists {
-			if ref.Placement, err = c.observePlacement(cached.(*clusterv1beta1.Placement)); err != nil {
-				return nil, err
+			wait, err := c.observePlacement(&ref, cached.(*clusterv1beta1.Placement), now)
+			if err != nil {
+				return nil, 0, err
 			}
+			regrouping = max(regrouping, wait)
 		}
 		refs = append(refs, ref)
 	}
-	return refs, nil
+	return refs, regrouping, nil
 }
 
-func (c *Controller) observePlacement(placement *clusterv1beta1.Placement) (*placement.Placement, error) {
+// observePlacement sets the Placement of a placementRef, and returns the time for which its groups may still be out of date.
+func (c *Controller) observePlacement(ref *placement.Ref, placement *clusterv1beta1.Placement, now time.Time) (time.Duration, error) {
 	objects, err := c.stores.Decisions.ByIndex(replicaset.ByPlacement, placement.Namespace+"/"+placement.Name)
 	if err != nil {
-		return nil, fmt.Errorf("reading the decisions of Placement %s/%s: %w", placement.Namespace, placement.Name, err)
+		return 0, fmt.Errorf("reading the decisions of Placement %s/%s: %w", placement.Namespace, placement.Name, err)
 	}
 	decisions := make([]*clusterv1beta1.PlacementDecision, 0, len(objects))
 	for _, object := range objects {
 		decisions = append(decisions, object.(*clusterv1beta1.PlacementDecision))
 	}
-	return c.selections.PlacementOf(placement, decisions), nil
+	selected, regrouping := c.selections.PlacementOf(placement, decisions, now)
+	ref.Placement = selected
+	if regrouping == 0 {
+		return 0, nil
+	}
+	changing := *selected
+	changing.Regrouping, ref.Placement = true, &changing
+	if !ref.Regrouping() {
+		return 0, nil
+	}
+	return regrouping, nil
 }
 
 // handoverOf returns how clusters change from one revision to another; nil if the spec does not ask to keep dropped objects.

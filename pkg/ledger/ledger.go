@@ -247,11 +247,12 @@ func (l *Ledger) MakeCurrent(current Named, onlyOn string) {
 	l.Current, l.OnlyOn, l.Surpassed = current, onlyOn, ""
 }
 
-// ForgetCurrent notes that another hub rolled out a revision newer than the stable one: no revision is stable. If the stable revision was
-// the newest one here, its rollout is in progress again, because it can become stable again only at the end of a rollout.
+// ForgetCurrent notes that another hub rolled out a revision newer than the stable one: no revision is stable. If the stable revision is
+// also the update revision, its rollout is in progress again: a revision becomes stable only at the end of a rollout.
 func (l *Ledger) ForgetCurrent() {
 	if l.Update.Hash == l.Current.Hash {
-		l.Ended = time.Time{}
+		l.clear()
+		l.Begun.AtOnce = false
 	}
 	l.Surpassed = l.Current.Hash
 	l.Current, l.OnlyOn, l.Former = Named{}, "", nil

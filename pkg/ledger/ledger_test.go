@@ -150,10 +150,12 @@ func TestReturnToTheStableRevision(t *testing.T) {
 
 func TestForgetCurrent(t *testing.T) {
 	l := roll("a b")
-	l.OnlyOn = "c1"
+	l.OnlyOn, l.Begun.AtOnce, l.Approvals = "c1", true, []revision.Approval{{Group: "canary"}}
 	l.ForgetCurrent()
+	require.Empty(t, l.Approvals)
+	require.False(t, l.Begun.AtOnce)
 	require.Equal(t, "b", l.Surpassed)
-	require.Zero(t, l.Ended, "its rollout can end again")
+	require.Zero(t, l.Ended, "its rollout is in progress again")
 	require.Zero(t, l.Current)
 	require.Empty(t, l.Former)
 	require.Empty(t, l.OnlyOn)

@@ -13,18 +13,18 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 )
 
-// FromDecisions groups the decisions of a Placement, and sorts them in place. The group of a decision is the one that the Placement's status
-// shows: OCM changes the labels of a decision up to seconds after its clusters. A cluster that is briefly in two PlacementDecisions belongs
-// to the group of the first one. A name that no cluster can have is replaced by its quoted form, so later steps do not need to check
+// FromDecisions groups the decisions of a Placement, and sorts them in place. The group of a decision comes from the status of the Placement,
+// because OCM may update the labels of a decision seconds after its clusters. If the status does not list the decision, its labels apply. A
+// cluster that is briefly in two PlacementDecisions belongs to the group of the first one. A name that no cluster can have is replaced by its quoted form, so later steps do not need to check
 // cluster names.
 func FromDecisions(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *Placement {
 	out := &Placement{
 		Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions),
 		Counted:    meta.FindStatusCondition(placement.Status.Conditions, clusterv1beta1.PlacementConditionSatisfied) != nil,
-		Regrouping: regrouping(placement, decisions),
+		Regrouping: regrouping(shownGroups(placement), decisions),
 	}
 	shown := map[string]Group{}
-	for _, group := range placement.Status.DecisionGroups {
+	for _, group := range shownGroups(placement) {
 		for _, name := range group.Decisions {
 			shown[name] = Group{Index: group.DecisionGroupIndex, Name: group.DecisionGroupName}
 		}
@@ -55,17 +55,26 @@ func FromDecisions(placement *clusterv1beta1.Placement, decisions []*clusterv1be
 	return out
 }
 
-// regrouping reports whether the decisions differ from the groups in the Placement's status, which OCM writes after all decisions. A status
-// without groups proves nothing: OCM did not write it.
-func regrouping(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) bool {
-	if len(placement.Status.DecisionGroups) == 0 {
+// shownGroups returns the decision groups in the status of a Placement; none if OCM does not schedule the Placement.
+func shownGroups(placement *clusterv1beta1.Placement) []clusterv1beta1.DecisionGroupStatus {
+	if placement.Annotations[clusterv1beta1.PlacementDisableAnnotation] == "true" {
+		return nil // Another controller writes the decisions.
+	}
+	return placement.Status.DecisionGroups
+}
+
+// regrouping reports whether the names or sizes of the decisions differ from the groups in the Placement's status. OCM writes that status
+// after all decisions. If there are no groups, the result is false: OCM has not written them yet, or another controller manages the
+// Placement.
+func regrouping(shown []clusterv1beta1.DecisionGroupStatus, decisions []*clusterv1beta1.PlacementDecision) bool {
+	if len(shown) == 0 {
 		return false
 	}
 	sizes := make(map[string]int, len(decisions))
 	for _, decision := range decisions {
 		sizes[decision.Name] = len(decision.Status.Decisions)
 	}
-	for _, group := range placement.Status.DecisionGroups {
+	for _, group := range shown {
 		lacks := int(group.ClustersCount)
 		for _, name := range group.Decisions {
 			size, exists := sizes[name]

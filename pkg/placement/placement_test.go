@@ -36,8 +36,8 @@ func TestOf(t *testing.T) {
 	}}, selection.FromDecisions(placement, []*clusterv1beta1.PlacementDecision{decisionOf(2, "b", "c1", "c5"), decisionOf(1, "", "c4", ""), again, first}))
 }
 
-// TestGroupsInTheStatus: the group of a decision is the one in the Placement's status, because OCM changes the labels last. While the status
-// and the decisions differ, no cluster's group is known.
+// TestGroupsInTheStatus: the group of a decision comes from the Placement's status, because OCM updates the labels last. While the status
+// and the decisions differ, the groups are unknown. If OCM does not schedule the Placement, the labels apply.
 func TestGroupsInTheStatus(t *testing.T) {
 	moved := func() []*clusterv1beta1.PlacementDecision {
 		return []*clusterv1beta1.PlacementDecision{decisionOf(0, "canary", "c2", "c3"), decisionOf(1, "mid", "c4")}
@@ -55,6 +55,11 @@ func TestGroupsInTheStatus(t *testing.T) {
 	ordered, plain := workv1alpha1.RolloutStrategy{Groups: []workv1alpha1.RolloutGroup{{GroupName: "mid"}}}, workv1alpha1.RolloutStrategy{}
 	ordered.Type = clusterv1alpha1.Progressive
 	require.True(t, (&selection.Ref{Placement: after, Strategy: ordered}).Decided())
+	unscheduled := &clusterv1beta1.Placement{Status: clusterv1beta1.PlacementStatus{DecisionGroups: []clusterv1beta1.DecisionGroupStatus{group(0, "mid", 1, "p-0")}}}
+	unscheduled.Annotations = map[string]string{clusterv1beta1.PlacementDisableAnnotation: "true"}
+	require.Equal(t, &selection.Placement{Decisions: 2, Groups: []selection.Group{
+		{Name: "canary", Clusters: []string{"c2", "c3"}}, {Name: "mid", Index: 1, Clusters: []string{"c4"}},
+	}}, selection.FromDecisions(unscheduled, moved()))
 	for name, before := range map[string]*selection.Placement{
 		"other sizes":           shown(group(0, "canary", 1, "p-0"), group(1, "mid", 2, "p-1")),
 		"a decision is missing": shown(group(0, "mid", 2, "p-0"), group(1, "", 1, "p-1"), group(2, "", 0, "p-2")),

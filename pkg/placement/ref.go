@@ -24,15 +24,18 @@ type Ref struct {
 }
 
 // Settled reports whether the clusters that the ref selects are known: its Placement exists, and all of its decisions were seen.
-func (r *Ref) Settled() bool {
-	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Matches()
+func (r *Ref) Settled() bool { return r.Decided() && r.Placement.Matches() }
+
+// Decided reports whether the decisions name at least as many clusters as the Placement counts. If the strategy depends on decision groups,
+// the decisions must also match the groups in the Placement's status. OCM writes decisions before the count, and a Placement without a
+// controller has no count. Only completion waits for the count.
+func (r *Ref) Decided() bool {
+	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Missing() == 0 && !r.Regrouping()
 }
 
-// Decided reports whether the decisions name at least as many clusters as the Placement counts and, if the strategy depends on decision
-// groups, in the groups that the Placement shows. OCM writes decisions before the count, and a Placement without a controller has no count.
-// Only completion waits for the count.
-func (r *Ref) Decided() bool {
-	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Missing() == 0 && (!r.Placement.Regrouping || !r.usesGroups())
+// Regrouping reports whether the strategy depends on decision groups, and the group of a cluster may be out of date.
+func (r *Ref) Regrouping() bool {
+	return r.Placement != nil && r.Placement.Regrouping && r.usesGroups()
 }
 
 // usesGroups reports whether the strategy depends on decision groups.
@@ -46,8 +49,8 @@ func (r *Ref) usesGroups() bool {
 const sliceSize = 100
 
 // MayBeWritten reports whether OCM may be writing the decisions of the ref's Placement although its count matches. OCM writes several
-// slices one after the other, and may be about to begin a second slice when the first is full. Before it writes a single slice, it creates
-// an empty decision.
+// slices one after the other, and may be about to begin a second slice when the first is full or the Placement has no status yet. Before it
+// writes a single slice, it creates an empty decision.
 func (r *Ref) MayBeWritten() bool {
 	switch p := r.Placement; {
 	case p == nil:
@@ -55,7 +58,7 @@ func (r *Ref) MayBeWritten() bool {
 	case p.Empty():
 		return !p.SelectsNothing()
 	default:
-		return p.Decisions > 1 || p.seen() >= sliceSize
+		return p.Decisions > 1 || p.seen() >= sliceSize || !p.Counted && p.Selected == 0
 	}
 }
 
@@ -67,7 +70,7 @@ type Placement struct {
 	Counted bool
 	// Decisions is the number of PlacementDecision objects that were seen.
 	Decisions int
-	// Regrouping is true while OCM moves clusters between decision groups: a cluster may not be in its group yet.
+	// Regrouping is true while the decisions differ from the groups in the Placement's status. The group of a cluster may then be out of date.
 	Regrouping bool
 	// Groups are the decision groups, by index. Each cluster is in exactly one group.
 	Groups []Group

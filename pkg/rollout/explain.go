@@ -56,9 +56,9 @@ const (
 	WaitHalt Wait = "Halt"
 	// WaitRollback means that the rollout is about to be aborted.
 	WaitRollback Wait = "Rollback"
-	// WaitAvailability means that it is unavailable, and skipped.
+	// WaitAvailability means that the cluster is unavailable and is skipped.
 	WaitAvailability Wait = "Availability"
-	// WaitSelection means that it is away: no Placement selects it.
+	// WaitSelection means that the cluster is away and waits for a Placement to select it.
 	WaitSelection Wait = "Selection"
 	// WaitHold means that a hold keeps the cluster from new revisions. WaitWindow means that no window of the cluster is open.
 	WaitHold   Wait = "Hold"

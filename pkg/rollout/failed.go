@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -319,10 +318,21 @@ func (ps *placementState) describeFailed() string {
 	}
 	for g, l := range ps.failureLimits(ps.missing(), (*member).failed, (*member).countsAtAll) {
 		if l.exceeded() && g < len(ps.groups) {
-			return fmt.Sprintf("%s in each group: %d of %d failed in group %s", text, l.count, l.size, cmp.Or(ps.groups[g].Name, strconv.Itoa(int(ps.groups[g].Index))))
+			return fmt.Sprintf("%s for each group, and %d of %d failed in group %s", text, l.count, l.size, ps.groupLabel(g))
 		}
 	}
 	return text
+}
+
+// groupLabel returns the name of a decision group, or its index if it has no name of its own.
+func (ps *placementState) groupLabel(group int) string {
+	named := &ps.groups[group]
+	for i := range ps.groups {
+		if named.Name == "" || i != group && ps.groups[i].Name == named.Name {
+			return strconv.Itoa(int(named.Index))
+		}
+	}
+	return named.Name
 }
 
 // invalidName explains the failure of a name that no cluster can have.

@@ -71,8 +71,8 @@ func unknownPlacements(in *Input) string {
 		case ref.Placement.Missing() > 0:
 			add("%s.name: the decisions of Placement %q are being written: they lack %d of %s; until then, the hub does not start clusters",
 				ref.Field, ref.Name, ref.Placement.Missing(), clusters(ref.Placement.Selected))
-		case !ref.Decided():
-			add("%s.name: OCM is moving clusters between the decision groups of Placement %q; until it has written them, the hub does not start clusters",
+		case ref.Regrouping():
+			add("%s.name: OCM may still be writing the decision groups of Placement %q; until this is known, the hub does not start clusters",
 				ref.Field, ref.Name)
 		default:
 			add("%s.name: the decisions of Placement %q have just become empty, and OCM may still be writing them; until this is known, the hub does not start clusters",

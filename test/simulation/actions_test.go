@@ -13,7 +13,7 @@ import (
 // placeAgain completes the decisions of a placement, either at once or before OCM's leader lease has expired.
 func (m *model) placeAgain(t *rapid.T, name string) {
 	m.settle(time.Duration(rapid.SampledFrom([]int{0, 1, 3, 20, 170}).Draw(t, "seconds")) * time.Second)
-	m.w.Place(name, m.placed[name][0], m.placed[name][1])
+	m.write(name, m.placed[name])
 }
 
 // actions are the events that may happen in a story.

@@ -350,6 +350,6 @@ func (m *model) replace() {
 		for i := range groups {
 			groups[i] = slices.DeleteFunc(slices.Clone(groups[i]), func(c string) bool { return m.w.managed(c) && !m.w.available(c) })
 		}
-		m.w.Place(placement, groups[0], groups[1])
+		m.write(placement, groups)
 	}
 }

@@ -27,7 +27,7 @@ func TestEmptySelection(t *testing.T) {
 		"of a decision that is written again":  func(s *teller) { s.decide("p1", 0, nil) },
 		"of a Placement that no controller has counted": func(s *teller) {
 			s.decide("p1", 0, nil)
-			s.count("p1", 0, false)
+			s.count("p1", 0, false, nil)
 		},
 		"of a later Placement that is created again": func(s *teller) {
 			s.Place("p2", []string{"c1", "c2", "c3"})

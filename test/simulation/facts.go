@@ -241,7 +241,8 @@ func (w *World) checkTolerated(name string, failed map[string]error, succeeded i
 	counts := map[string]int{}
 	for _, cluster := range slices.Sorted(maps.Keys(failed)) {
 		work := w.workOf(cluster)
-		if work == nil || !w.overdueOrRefused(owner, work) && !w.gateFails(owner, work) && w.wasOverdue[cluster].revision != w.ledger().Update.Hash {
+		if work == nil || !w.overdueOrRefused(owner, work) && !w.gateFails(owner, work) && !w.lostSuccess(owner, work) &&
+			w.wasOverdue[cluster].revision != w.ledger().Update.Hash {
 			return failed[cluster]
 		}
 		placement := w.countedUnder(owner, work)
@@ -258,6 +259,12 @@ func (w *World) checkTolerated(name string, failed map[string]error, succeeded i
 		}
 	}
 	return nil
+}
+
+// lostSuccess reports whether the deadline of a cluster has passed and, although its agent has succeeded, no report over the broker shows it.
+func (w *World) lostSuccess(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) bool {
+	_, past := w.pastDeadline(owner, work)
+	return w.Network != nil && past && !w.showsSuccess(work)
 }
 
 // groupOf returns the decision group of a cluster, and how many clusters it has.

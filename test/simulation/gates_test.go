@@ -101,7 +101,7 @@ func TestGateFlips(t *testing.T) {
 }
 
 // TestGateOfASuccessThatIsAway: a gate does not change a success that settled before its cluster became unavailable. The rollout completes,
-// and the hub becomes quiet.
+// and the hub becomes idle.
 func TestGateOfASuccessThatIsAway(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2")

@@ -165,7 +165,7 @@ func TestStoriesOfFleets(t *testing.T) {
 			s.settle(2 * time.Minute)
 			s.says(workv1alpha1.ConditionPlacementVerified, `"p1"`)
 			require.Equal(s.t, "v1", s.held("c1"), "decisions are missing (R8)")
-			s.count("p1", 1, true)
+			s.count("p1", 1, true, nil)
 			s.quiet()
 		},
 		"a placement is missing, and another one shrinks": func(s *teller) {

@@ -80,6 +80,8 @@ type model struct {
 	w *World
 	// placed contains the groups of each placement.
 	placed map[string][2][]string
+	// asOCM is true if the placements are written as OCM's placement controller does.
+	asOCM bool
 	// saved contains statuses from earlier points of the story, as a backup stores them.
 	saved []*workv1alpha1.ManifestWorkReplicaSetStatus
 }
@@ -114,6 +116,7 @@ func newModel(t *rapid.T) *model {
 		m.w.Network.Fate = m.fate
 	}
 	m.w.Drops = m.w.Network == nil && rapid.Bool().Draw(t, "versions drop objects")
+	m.asOCM = rapid.Bool().Draw(t, "placements as OCM")
 	if rapid.Bool().Draw(t, "managed clusters") {
 		m.w.Join(clusterNames...)
 	}
@@ -260,8 +263,22 @@ func (m *model) place(t *rapid.T) {
 			}
 		}
 		m.placed[placement] = groups
-		m.w.Place(placement, groups[0], groups[1])
+		m.write(placement, groups)
 	}
+}
+
+// write writes the clusters of a placement. In half of the stories, it does so as OCM's placement controller, and the hub may look at any
+// time.
+func (m *model) write(placement string, groups [2][]string) {
+	if !m.asOCM {
+		m.w.Place(placement, groups[0], groups[1])
+		return
+	}
+	m.w.PlaceGroups(placement, func(bool) {
+		if rapid.Bool().Draw(m.t, "the hub looks") {
+			m.settle(0)
+		}
+	}, DecisionGroup{"g0", groups[0]}, DecisionGroup{"g1", groups[1]})
 }
 
 func (m *model) report(cluster, version string, outcome Outcome) {

@@ -1,8 +1,6 @@
 package simulation
 
 import (
-	"fmt"
-	"strconv"
 	"testing"
 	"time"
 
@@ -11,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
-	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	"pgregory.net/rapid"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -142,50 +139,8 @@ func TestBakeTimeAndClocks(t *testing.T) {
 	require.Equal(t, "v2", s.held("c1"), s.story())
 }
 
-// ocmGroup is a decision group of a Placement.
-type ocmGroup struct {
-	name     string
-	clusters []string
-}
-
-// placeAsOCM writes the decision groups of a Placement in the order of OCM's placement controller: the clusters of each decision, the
-// Placement's status, and only then the labels of the decisions that existed before.
-func (s *teller) placeAsOCM(name string, between func(shown bool), groups ...ocmGroup) {
-	_, _ = s.API.Create(Placements, from(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}))
-	labels := func(i int) map[string]any {
-		return map[string]any{"metadata": map[string]any{"labels": map[string]any{
-			clusterv1beta1.PlacementLabel: name, clusterv1beta1.DecisionGroupIndexLabel: strconv.Itoa(i), clusterv1beta1.DecisionGroupNameLabel: groups[i].name,
-		}}}
-	}
-	had, selected := s.decisions(name), 0
-	var shown []clusterv1beta1.DecisionGroupStatus
-	for i, group := range groups {
-		s.decide(name, i, group.clusters)
-		decision := fmt.Sprintf("%s-decision-%d", name, i+1)
-		if i >= had {
-			s.patch(Decisions, Namespace, decision, labels(i), false)
-		}
-		between(false)
-		shown = append(shown, clusterv1beta1.DecisionGroupStatus{
-			DecisionGroupIndex: int32(i), DecisionGroupName: group.name, Decisions: []string{decision}, ClustersCount: int32(len(group.clusters)), //nolint:gosec // Small.
-		})
-		selected += len(group.clusters)
-	}
-	for i := len(groups); i < had; i++ {
-		require.NoError(s.t, s.API.Delete(Decisions, Namespace, fmt.Sprintf("%s-decision-%d", name, i+1), nil))
-		between(false)
-	}
-	s.patch(Placements, Namespace, name, map[string]any{"status": map[string]any{"decisionGroups": shown, "numberOfSelectedClusters": selected}}, true)
-	between(true)
-	for i := range groups {
-		s.patch(Decisions, Namespace, fmt.Sprintf("%s-decision-%d", name, i+1), labels(i), false)
-		between(true)
-	}
-	s.Tell("placement %s has the groups %v", name, groups)
-}
-
 // TestGroupsThatOCMMoves: when the canary group disappears, OCM writes the clusters of the next group into the decision that still has the
-// canary's label. None of them starts before its turn, and none counts toward the canary's maxFailures.
+// canary's label. No cluster of that group starts before its turn.
 func TestGroupsThatOCMMoves(t *testing.T) {
 	canary := workv1alpha1.RolloutGroup{GroupName: "canary", MaxFailures: ptr.To(intstr.FromInt32(0)), BakeTime: &metav1.Duration{Duration: time.Hour}}
 	mid := workv1alpha1.RolloutGroup{GroupName: "mid", Approval: workv1alpha1.ApprovalRequired, MaxFailures: ptr.To(intstr.FromInt32(1))}
@@ -205,8 +160,8 @@ func TestGroupsThatOCMMoves(t *testing.T) {
 			for _, cluster := range []string{"c1", "c2", "c3", "c4"} {
 				s.haveAgent(cluster)
 			}
-			old := []ocmGroup{{"canary", []string{"c1"}}, {"mid", []string{"c2", "c3"}}, {"", []string{"c4"}}}
-			s.placeAsOCM("p1", func(bool) {}, old...)
+			old := []DecisionGroup{{"canary", []string{"c1"}}, {"mid", []string{"c2", "c3"}}, {"", []string{"c4"}}}
+			s.PlaceGroups("p1", func(bool) {}, old...)
 			s.Create("v1", ref)
 			s.settle(time.Minute)
 			s.Approve("mid", s.hashOf("v1"))
@@ -216,13 +171,12 @@ func TestGroupsThatOCMMoves(t *testing.T) {
 			s.Update("v2")
 			s.settle(10 * time.Second)
 			require.Equal(t, "v2", s.held("c1"), s.story())
-			s.Check = nil // It knows only the labels.
-			s.placeAsOCM("p1", func(shown bool) {
+			s.PlaceGroups("p1", func(shown bool) {
 				s.settle(time.Second)
-				if !shown || listed { // Without a list, group mid is the first one now.
+				if !shown || listed { // Without rolloutStrategy.groups, mid is now the first group.
 					s.has("v1", "c2", "c3", "c4")
 				}
-			}, ocmGroup{"mid", []string{"c2", "c3"}}, ocmGroup{"", []string{"c1", "c4"}})
+			}, DecisionGroup{"mid", []string{"c2", "c3"}}, DecisionGroup{"", []string{"c1", "c4"}})
 			s.settle(5 * time.Minute)
 			require.Equal(t, listed, s.held("c2") == "v1", s.story())
 			require.Nil(t, s.Object().Status.AbortedTime)

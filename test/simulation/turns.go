@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -36,12 +37,20 @@ func (w *World) checkTurn(owner *workv1alpha1.ManifestWorkReplicaSet, started *w
 
 // groupsSeen returns the clusters of each decision group of a placement, by the group's key.
 func (w *World) groupsSeen(placement string) map[string][]string {
-	groups := map[string][]string{}
+	groups, shown := map[string][]string{}, map[string]string{}
+	if cached, found, _ := w.Hub.stores.Placements.GetByKey(Namespace + "/" + placement); found {
+		for _, group := range cached.(*clusterv1beta1.Placement).Status.DecisionGroups {
+			for _, name := range group.Decisions {
+				shown[name] = fmt.Sprintf("%d/%s", group.DecisionGroupIndex, group.DecisionGroupName)
+			}
+		}
+	}
 	for _, decision := range w.seenDecisions() {
 		if decision.Labels[clusterv1beta1.PlacementLabel] != placement {
 			continue
 		}
 		key := decision.Labels[clusterv1beta1.DecisionGroupIndexLabel] + "/" + decision.Labels[clusterv1beta1.DecisionGroupNameLabel]
+		key = cmp.Or(shown[decision.Name], key)
 		for _, d := range decision.Status.Decisions {
 			groups[key] = append(groups[key], d.ClusterName)
 		}

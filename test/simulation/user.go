@@ -88,20 +88,20 @@ func (w *World) Place(name string, groups ...[]string) {
 			w.haveAgent(cluster)
 		}
 	}
-	w.count(name, selected, true)
+	w.count(name, selected, true, nil)
 	delete(w.emptied, name)
 	w.Tell("placement %s selects %v", name, groups)
 }
 
-// count sets the number of clusters that a Placement selects. OCM does so after it has written the decisions, together with the condition
-// PlacementSatisfied.
-func (w *World) count(placement string, selected int, counted bool) {
+// count sets the number of clusters that a Placement selects, and the decision groups that its status shows; none if shown is nil. OCM does so
+// after it has written the decisions, together with the condition PlacementSatisfied.
+func (w *World) count(placement string, selected int, counted bool, shown []clusterv1beta1.DecisionGroupStatus) {
 	var conditions []map[string]any
 	if counted {
 		conditions = []map[string]any{{"type": clusterv1beta1.PlacementConditionSatisfied, "status": "True"}}
 	}
 	w.patch(Placements, Namespace, placement, map[string]any{"status": map[string]any{
-		"numberOfSelectedClusters": selected, "conditions": conditions,
+		"numberOfSelectedClusters": selected, "conditions": conditions, "decisionGroups": shown,
 	}}, true)
 }
 
@@ -125,7 +125,7 @@ func (w *World) Empty(name string, counted bool) {
 		w.decide(name, i, nil)
 	}
 	if !counted {
-		w.count(name, 0, false)
+		w.count(name, 0, false, nil)
 	}
 	w.Tell("the decisions of placement %s are empty, its count is written: %v", name, counted)
 }

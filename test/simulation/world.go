@@ -103,6 +103,10 @@ type World struct {
 	facts map[string]fact
 	// emptied holds the placements whose decisions are being written, with the clusters that they selected before.
 	emptied map[string]emptied
+	// groupings holds the last decision groups of each placement.
+	groupings map[string][][]DecisionGroup
+	// placing is the process at the beginning of the writes of a placement that have not ended; nil if there is none.
+	placing *Process
 	// informed is the last process that has made a pass.
 	informed *Process
 	// wasOverdue are the clusters that were overdue, and have not succeeded since.
@@ -143,6 +147,7 @@ func NewWorld() *World {
 		reported:   map[time.Time]bool{},
 		facts:      map[string]fact{},
 		emptied:    map[string]emptied{},
+		groupings:  map[string][][]DecisionGroup{},
 		wasOverdue: map[string]overdueAt{},
 		wellAt:     map[string]time.Time{},
 		kept:       map[string]int{},

@@ -222,7 +222,7 @@ func (w *World) checkTurnAndBatch(name string, owner *workv1alpha1.ManifestWorkR
 	if w.startedBy(owner, started) {
 		return nil
 	}
-	if err := w.checkHalted(owner, started, placement); err != nil {
+	if err := errors.Join(w.checkHalted(owner, started, placement), w.checkGroup(owner, started, placement)); err != nil {
 		return err
 	}
 	strategy, batch, deadline := strategyOf(owner, placement)

@@ -137,7 +137,8 @@ func (h *oneHub) patched(contentType string, patch []byte) ([]byte, error) {
 	return decoded.Apply(before)
 }
 
-// run runs the plugin against the hub. When it returns, the hub serves no request any more, and the test may change the objects.
+// run runs the plugin against the hub. When it returns, the hub no longer serves requests, so the test may change the
+// objects.
 func (h *oneHub) run(t *testing.T, args ...string) (code int, out, failed string) {
 	t.Helper()
 	server := httptest.NewServer(h)

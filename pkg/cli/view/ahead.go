@@ -225,8 +225,8 @@ func (a *Ahead) note(s *rollout.Snapshot) {
 		case !ref.Placement.Matches():
 			a.Notes = append(a.Notes,
 				fmt.Sprintf("the decisions of Placement %s are incomplete: it selects %d clusters", ref.Name, ref.Placement.Selected))
-		case !ref.Decided():
-			a.Notes = append(a.Notes, fmt.Sprintf("OCM is moving clusters between the decision groups of Placement %s", ref.Name))
+		case ref.Regrouping():
+			a.Notes = append(a.Notes, fmt.Sprintf("OCM may still be writing the decision groups of Placement %s", ref.Name))
 		}
 	}
 }

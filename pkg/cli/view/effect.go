@@ -183,7 +183,11 @@ func (o *Objects) resumed(update *Revision, missing int) (clusters int, outcome,
 	case o.edited():
 		clusters, then = o.rolledOut()
 		if n := o.having(update); o.aborted() && n > 0 && !lacksCurrent(o.ReplicaSet) {
-			then = fmt.Sprintf("The hub first returns %s to revision %s. ", countOf(n), CurrentNumber(o)) + then
+			first := fmt.Sprintf("The hub first returns %s to revision %s.", countOf(n), CurrentNumber(o))
+			if found := o.inSpec(); found != nil && found.Hash == o.ReplicaSet.Status.CurrentRevision {
+				return n, "apply the template in the spec", first + " Then every cluster has the template in the spec."
+			}
+			then = first + " " + then
 		}
 		return clusters, "apply the template in the spec", then
 	case o.aborted() && (o.having(update) == 0 || lacksCurrent(o.ReplicaSet)):
@@ -208,14 +212,21 @@ func (o *Objects) resumed(update *Revision, missing int) (clusters int, outcome,
 // rolledOut returns the number of clusters to which the hub writes when it rolls out the template in the spec, and a description of the
 // hub's action.
 func (o *Objects) rolledOut() (clusters int, then string) {
-	history := o.history()
-	if digest, err := revision.DigestOf(&o.ReplicaSet.Spec.ManifestWorkTemplate); err == nil {
-		if found := history.ByDigest(digest); found != nil {
-			known := o.revisionAt(found.Hash)
-			return o.restoredBy(&known)
-		}
+	if found := o.inSpec(); found != nil {
+		known := o.revisionAt(found.Hash)
+		return o.restoredBy(&known)
 	}
 	return Selected(o.ReplicaSet), "The hub rolls out the template in the spec, with the rollout strategy."
+}
+
+// inSpec returns the revision with the template in the spec; nil if there is none yet.
+func (o *Objects) inSpec() *revision.Revision {
+	digest, err := revision.DigestOf(&o.ReplicaSet.Spec.ManifestWorkTemplate)
+	if err != nil {
+		return nil
+	}
+	history := o.history()
+	return history.ByDigest(digest)
 }
 
 // affected describes the clusters that have a revision.
@@ -379,7 +390,7 @@ func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	return nil
 }
 
-// lacksCurrent reports whether the ControllerRevision of the stable revision was deleted, so that no cluster can return to it.
+// lacksCurrent reports whether the hub has no ControllerRevision of the stable revision. No cluster can then return to it.
 func lacksCurrent(set *workv1alpha1.ManifestWorkReplicaSet) bool {
 	isCurrent := func(rev workv1alpha1.RevisionStatus) bool { return rev.Hash == set.Status.CurrentRevision }
 	return set.Status.CurrentRevision != "" && set.Status.Ledger != "" && !slices.ContainsFunc(set.Status.Revisions, isCurrent)

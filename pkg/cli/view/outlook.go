@@ -320,12 +320,11 @@ func (o *Objects) restores() []Fact {
 	if o.ReplicaSet.Spec.Paused {
 		add(LevelBad, "paused: the abort stops where it is until a user resumes the rollout")
 	}
-	if lacksCurrent(o.ReplicaSet) {
-		add(LevelBad, "revision %s, to which the clusters return, was deleted: the hub writes nothing until the spec has another template",
-			current)
-		return facts
-	}
-	if n := counts[StateRestoring]; n > 0 {
+	switch n := counts[StateRestoring]; {
+	case n > 0 && lacksCurrent(o.ReplicaSet):
+		add(LevelBad, "the hub has no ControllerRevision of revision %s to return to: "+
+			"it restores no cluster until the template changes or a user retries", current)
+	case n > 0:
 		add(LevelBad, "the hub waits for %s to confirm revision %s; there is no time limit", countOf(n), current)
 	}
 	if n := counts[StateRejected]; n > 0 {

@@ -182,13 +182,13 @@ func TestWhyOfAClusterThatIsAway(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, view.StateAway, story.Cluster.State)
 	require.Contains(t, textsOf(o, story.Future), "5m0s: becomes Failed")
-	require.Contains(t, texts(story.Future), "waits for a Placement to select it again: if none does within a minute of its return, its ManifestWork is deleted")
+	require.Contains(t, texts(story.Future), "waits for a Placement to select it again: if no Placement selects it within a minute after it becomes available, its ManifestWork is deleted")
 	o.ReplicaSet.Status.AbortedTime = ptr.To(metav1.NewTime(o.Now))
 	story, err = view.Why(o, "c01")
 	require.NoError(t, err)
 	require.Contains(t, texts(story.Future), "waits for its agent to confirm revision 1")
 	o.ReplicaSet.Status.Ledger, o.ReplicaSet.Status.Revisions = "{}", nil
-	require.Contains(t, texts(view.FleetOf(o).Then), "revision 1, to which the clusters return, was deleted: the hub writes nothing until the spec has another template")
+	require.Contains(t, texts(view.FleetOf(o).Then), "the hub has no ControllerRevision of revision 1 to return to: it restores no cluster until the template changes or a user retries")
 
 	o = fleet(t, "9", "10m")
 	o.Decisions["p"][0].Status.Decisions = o.Decisions["p"][0].Status.Decisions[1:]

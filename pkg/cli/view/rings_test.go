@@ -92,7 +92,7 @@ func TestSkippedCluster(t *testing.T) {
 	require.Equal(t, "unavailable and skipped until it has been available for a minute", view.Clusters(o)[0].Message)
 	story, err := view.Why(o, "c2")
 	require.NoError(t, err)
-	require.Contains(t, texts(story.Future), "waits for its availability: it gets its turn when it has been available for a minute")
+	require.Contains(t, texts(story.Future), "waits for the cluster to be available for a minute, and then for its turn")
 }
 
 // TestWhyValidating: why names the success gate that a cluster waits for.

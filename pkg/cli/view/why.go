@@ -208,7 +208,7 @@ var waits = map[rollout.Wait]string{
 	rollout.WaitAcceptance:   "the API server, which rejects the ManifestWork",
 	rollout.WaitHandover:     "objects of another revision, which have to be kept or deleted first",
 	rollout.WaitDeletion:     "the deletion of its ManifestWork by the agent",
-	rollout.WaitPlacement:    "a Placement that is missing, or whose decisions are missing or being written",
+	rollout.WaitPlacement:    "a Placement that is missing, or whose decisions are missing or out of date",
 	rollout.WaitStrategy:     "a fix for the invalid rollout strategy of its placementRef",
 	rollout.WaitHalt:         "clusters to recover: too many have failed or may fail, so the hub does not start other clusters",
 	rollout.WaitRollback:     "the abort, which is about to begin",
@@ -216,16 +216,17 @@ var waits = map[rollout.Wait]string{
 	rollout.WaitSuccessGate:  "a success gate: a condition of its ManifestWork is not True",
 	rollout.WaitHold:         "the end of the hold on its ManagedCluster",
 	rollout.WaitWindow:       "its next window",
-	rollout.WaitAvailability: "its availability: it gets its turn when it has been available for a minute",
-	rollout.WaitSelection:    "a Placement to select it again: if none does within a minute of its return, its ManifestWork is deleted",
+	rollout.WaitAvailability: "the cluster to be available for a minute, and then for its turn",
+	rollout.WaitSelection: "a Placement to select it again: if no Placement selects it within a minute after it becomes available, " +
+		"its ManifestWork is deleted",
 }
 
 // WaitText describes what a cluster waits for.
 func WaitText(w rollout.Wait) string { return cmp.Or(waits[w], string(w)) }
 
-// waitText describes what a cluster waits for.
+// waitText is like WaitText, but takes an abort into account.
 func (o *Objects) waitText(c *Cluster) string {
-	if c.WaitsFor == rollout.WaitSelection && o.aborted() && !o.hasReturned(c) {
+	if c.WaitsFor == rollout.WaitSelection && o.aborted() && !o.hasReturned(c) && !lacksCurrent(o.ReplicaSet) {
 		return "its agent to confirm revision " + CurrentNumber(o)
 	}
 	return WaitText(c.WaitsFor)

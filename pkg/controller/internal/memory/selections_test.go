@@ -4,13 +4,35 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	selection "github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
+
+// TestGroupsMayFollowTheDecisions: OCM writes the status of a Placement after its decisions, but only if the status changes.
+func TestGroupsMayFollowTheDecisions(t *testing.T) {
+	s := NewSelections()
+	placement := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}}
+	placement.Status.DecisionGroups = []clusterv1beta1.DecisionGroupStatus{{ClustersCount: 1, Decisions: []string{"p-0"}}}
+	of := func(at time.Duration, decision *clusterv1beta1.PlacementDecision) time.Duration {
+		_, regrouping := s.PlacementOf(placement, []*clusterv1beta1.PlacementDecision{decision}, rt.At(at))
+		return regrouping
+	}
+	require.Zero(t, of(0, decisionOf(0, "canary", "c1")))
+	changed := decisionOf(0, "canary", "c2")
+	require.Equal(t, regroupingFor, of(time.Minute, changed))
+	require.Equal(t, 4*time.Second, of(time.Minute+time.Second, decisionOf(0, "mid", "c2")), "its label follows")
+	require.Zero(t, of(time.Minute+regroupingFor, changed))
+	require.Zero(t, of(0, changed), "the clock was set back")
+	require.Equal(t, regroupingFor, of(2*time.Minute, decisionOf(0, "canary", "c3")))
+	placement = placement.DeepCopy()
+	require.Zero(t, of(2*time.Minute, changed))
+}
 
 func decisionOf(group int, name string, clusters ...string) *clusterv1beta1.PlacementDecision {
 	decision := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Name: "p-" + strconv.Itoa(group), Labels: map[string]string{
@@ -29,7 +51,8 @@ func TestSelectionsAreFoundOnce(t *testing.T) {
 	first, second := decisionOf(0, "", "c1"), decisionOf(1, "", "c2")
 	placement := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}}
 	of := func(placement *clusterv1beta1.Placement, decisions ...*clusterv1beta1.PlacementDecision) *selection.Placement {
-		selected := s.PlacementOf(placement, slices.Clone(decisions))
+		selected, regrouping := s.PlacementOf(placement, slices.Clone(decisions), rt.At(0))
+		require.Zero(t, regrouping)
 		require.Equal(t, selection.FromDecisions(placement, decisions), selected)
 		return selected
 	}

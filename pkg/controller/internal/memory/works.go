@@ -145,7 +145,8 @@ func (w *Work) Note(seen *work.Work, by Selection, deletionCounts bool, now time
 	case o.LeftSince.IsZero():
 		o.LeftSince = now
 	}
-	// Settle fills in the observations of a success. Until then, only the agent's report counts.
+	// Watch fills in when a success settled, and Settle fills in the other observations of a success. Until then, only the
+	// agent's report counts.
 	seen.UnselectedSince, seen.LeftSince, seen.SelectedBy = o.UnselectedSince, o.LeftSince, o.SelectedBy
 	seen.DeletionCounts = deletionCounts
 	if seen.Deleting() {
@@ -171,8 +172,8 @@ func (w *Work) askedFor(mw *work.Work) revision.Digest {
 	return asked
 }
 
-// Watch begins the observations again if the work was written since the last report, and fills in the time at which a
-// success of this write settled: success gates do not change such a success, so it is known before Settle.
+// Watch resets the observations if the hub wrote the work after the last report. It also fills in the time at which a
+// success of this write settled. Success gates do not change a settled success, so the time must be known before Settle.
 func (w *Work) Watch(seen *work.Work, now time.Time) {
 	o := &w.observed
 	if print := fingerprintOf(seen); !w.fingerprint.sameWrite(&print) {

@@ -91,7 +91,7 @@ func TestClockAhead(t *testing.T) {
 	require.False(t, see(time.Hour, rt.WrittenAt(time.Hour), rt.Progresses(time.Hour)), "another write")
 }
 
-// settle observes a work, as a pass does.
+// settle calls Watch and Settle for a work, as a pass does.
 func settle(m *Works, w *work.Work, succeeds bool, now time.Time) {
 	known := m.WorkOf(w.Object.UID)
 	known.Watch(w, now)
