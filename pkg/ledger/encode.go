@@ -29,7 +29,7 @@ func (l *Ledger) Encode() (string, error) {
 		out = out.Short()
 		text, err = revision.Encode("the ledger", &out)
 	}
-	for _, state := range []State{TriedAgain, Degraded, Rejected, Unrestored} {
+	for _, state := range []State{TriedAgain, Degraded, Rejected, Unrestored, Passed} {
 		if err == nil && len(text) > maxBytes {
 			out.Troubles = slices.DeleteFunc(out.Troubles, func(t Trouble) bool { return t.State == state })
 			text, err = revision.Encode("the ledger", &out)

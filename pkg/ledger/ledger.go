@@ -131,9 +131,11 @@ const (
 	Degraded State = "Degraded"
 	// TriedAgain means that a user removed the cluster's failure at Since. Its deadline runs from that time.
 	TriedAgain State = "TriedAgain"
+	// Passed means that the cluster became unavailable after its success, with its success gates, had settled.
+	Passed State = "Passed"
 )
 
-// Trouble is a problem or a retry of one cluster.
+// Trouble is a problem, a retry or an outcome of one cluster.
 type Trouble struct {
 	Cluster   string                     `json:"cluster"`
 	State     State                      `json:"state"`

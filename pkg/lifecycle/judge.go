@@ -108,9 +108,11 @@ func (c *chain) enter() {
 
 // records returns the facts about the rollout in a ledger, without the failures and halts that the annotation retries.
 func (v *Observation) records(l *ledger.Ledger) rollout.Records {
-	facts := map[ledger.State]map[string]rollout.Failure{ledger.Failed: {}, ledger.Rejected: {}, ledger.Degraded: {}, ledger.Unrestored: {}}
+	facts := map[ledger.State]map[string]rollout.Failure{ledger.Failed: {}, ledger.Rejected: {}, ledger.Degraded: {}, ledger.Unrestored: {},
+		ledger.Passed: {}}
 	found := rollout.Records{
 		Failures: facts[ledger.Failed], Rejections: facts[ledger.Rejected], Degraded: facts[ledger.Degraded], Unrestored: facts[ledger.Unrestored],
+		Passed: facts[ledger.Passed],
 		Halted: map[string]time.Time{}, Counted: l.Counted, Uncounted: l.Lost, Baking: l.Baking,
 	}
 	at := v.retryByAnnotation(l)
@@ -140,7 +142,7 @@ func retried(l *ledger.Ledger) map[string]time.Time {
 
 func (v *Observation) takeRecords(l *ledger.Ledger, records *rollout.Records) {
 	troubles := slices.Concat(troublesOf(ledger.Failed, records.Failures), troublesOf(ledger.Rejected, records.Rejections),
-		troublesOf(ledger.Degraded, records.Degraded))
+		troublesOf(ledger.Degraded, records.Degraded), troublesOf(ledger.Passed, records.Passed))
 	for cluster, t := range l.TroublesIn(ledger.TriedAgain) {
 		if _, failed := records.Failures[cluster]; !failed && !v.writtenSince(cluster, t.Since) {
 			t.Since = work.Earlier(t.Since, v.Now) // The clock may have been set back.

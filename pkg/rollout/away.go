@@ -104,7 +104,7 @@ func (p *Plan) restoreAway(s *Snapshot, w *work.Work) {
 // workload. A process that began to watch after the deletion can't tell whether the agent has reported since.
 func (m *member) neverSucceeded(s *Snapshot) bool {
 	switch w := m.work; {
-	case w.Settled(s.Update):
+	case m.passed(s):
 		return false
 	case !w.Deleting():
 		return true

@@ -84,7 +84,13 @@ func (ps *placementState) assess(s *Snapshot, m *member) (found work.Assessment,
 // gated reports whether the gates of the placementRef apply to a member. They apply to a cluster that nothing selects, too, because the
 // revision may have cut it off; but not after its success has settled.
 func (ps *placementState) gated(s *Snapshot, m *member) bool {
-	return m.owned || ps.selection.find(m.cluster) == nil && !m.work.Settled(s.Update)
+	return m.owned || ps.selection.find(m.cluster) == nil && !m.passed(s)
+}
+
+// passed reports whether the success of a member at the update revision has settled, according to this process or the records.
+func (m *member) passed(s *Snapshot) bool {
+	_, recorded := s.Records.Passed[m.cluster]
+	return recorded || m.work.Settled(s.Update)
 }
 
 func (ps *placementState) gatesOfMember(s *Snapshot, m *member) []work.Gate {

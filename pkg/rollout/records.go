@@ -46,6 +46,9 @@ type Records struct {
 	// Degraded are the clusters that were degraded when their placementRef was halted, at most MaxFailures, by name. They are kept until the
 	// clusters are healthy, so that the halt remains regardless of changes to their works.
 	Degraded map[string]Failure
+	// Passed are the clusters that became unavailable after their success, with their success gates, had settled, at most MaxFailures, by
+	// name. Later changes of a gate do not fail them, even if another process decides.
+	Passed map[string]Failure
 	// Halted maps the name of the Placement of each halted placementRef to the time when the halt began.
 	Halted map[string]time.Time
 	// Counted is the largest number of clusters that have counted for each placementRef since the rollout began, by the name of its
@@ -186,13 +189,25 @@ func (m *member) degradedRecord(s *Snapshot, placement string, halted bool) (Fai
 	return record, m.phase.name == PhaseDegraded && (known || halted && m.counted())
 }
 
+// passedRecord returns the record of a member that is away, and whose success settled with the gates of its group; false if it has none.
+func (m *member) passedRecord(s *Snapshot, ps *placementState) (Failure, bool) {
+	if !m.away || !m.atUpdate || ps.gates == nil || !s.Gated {
+		return Failure{}, false
+	}
+	record, known := s.Records.Passed[m.cluster]
+	if !known {
+		record = Failure{Placement: ps.ref.Name, Since: s.Now}
+	}
+	return record, known || m.work.Settled(s.Update)
+}
+
 // records returns the current facts. During an abort, the facts of the failed rollout are kept, and planRollback adds Unrestored.
 func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 	if s.Aborted {
 		return s.Records
 	}
 	found := Records{Failures: map[string]Failure{}, Rejections: map[string]Failure{}, Degraded: map[string]Failure{},
-		Halted: map[string]time.Time{}, Counted: map[string]int{}, Baking: map[string]time.Time{}}
+		Passed: map[string]Failure{}, Halted: map[string]time.Time{}, Counted: map[string]int{}, Baking: map[string]time.Time{}}
 	for i, ps := range states {
 		ps.noteBaking(s, found.Baking)
 		if !s.Records.Uncounted {
@@ -205,6 +220,8 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 				found.Rejections[m.cluster] = rejectionRecord(s.Records.Rejections, m.cluster, ps.ref.Name, m.since, m.rejection.Message)
 			} else if record, holds := m.degradedRecord(s, ps.ref.Name, p.Refs[i].Halted); holds {
 				found.Degraded[m.cluster] = record
+			} else if record, passed := m.passedRecord(s, ps); passed {
+				found.Passed[m.cluster] = record
 			}
 		}
 		since, before := s.Records.Halted[ps.ref.Name]
@@ -219,10 +236,12 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 		keep(found.Failures, s.Records.Failures, states)
 		keep(found.Rejections, s.Records.Rejections, states)
 		keep(found.Degraded, s.Records.Degraded, states)
+		keep(found.Passed, s.Records.Passed, states)
 	}
 	found.Failures = bounded(found.Failures, s.Records.Failures)
 	found.Rejections = bounded(found.Rejections, s.Records.Rejections)
 	found.Degraded = bounded(found.Degraded, s.Records.Degraded)
+	found.Passed = bounded(found.Passed, s.Records.Passed)
 	return found
 }
 

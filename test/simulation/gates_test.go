@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -100,25 +101,36 @@ func TestGateFlips(t *testing.T) {
 	}
 }
 
-// TestGateOfASuccessThatIsAway: a gate does not change a success that settled before its cluster became unavailable. The rollout completes,
-// and the hub becomes idle.
+// TestGateOfASuccessThatIsAway: a gate does not change a success that settled before its cluster became unavailable, even if the hub
+// restarts. The rollout completes, and the hub becomes idle.
 func TestGateOfASuccessThatIsAway(t *testing.T) {
-	s := checkedStory(t)
-	s.Join("c1", "c2")
-	s.Gate("", "v1", "True")
-	s.stable(gated(progressive("p1", 1, "1m", 0, true)), "c1", "c2")
-	s.Gate("c1", "v2", "True")
-	s.Update("v2")
-	s.settle(10 * time.Second)
-	require.Equal(t, "v2", s.held("c2"), s.story())
-	s.Lose("c1")
-	s.Place("p1", []string{"c2"})
-	s.Gate("c1", "v2", "Unknown")
-	s.settle(10 * time.Second)
-	s.Gate("c2", "v2", "True")
-	s.quiet()
-	require.Equal(t, workv1alpha1.StateComplete, s.Object().Status.State, s.story())
-	s.everywhere("v2")
+	for _, says := range []GateSays{"Unknown", "False", GateSilent} {
+		for _, restarts := range []bool{false, true} {
+			t.Run(fmt.Sprint(says, restarts), func(t *testing.T) {
+				s := checkedStory(t)
+				s.Join("c1", "c2")
+				s.Gate("", "v1", "True")
+				s.stable(gated(progressive("p1", 1, "1m", 0, true)), "c1", "c2")
+				s.Gate("c1", "v2", "True")
+				s.Update("v2")
+				s.settle(10 * time.Second)
+				require.Equal(t, "v2", s.held("c2"), s.story())
+				s.Lose("c1")
+				s.Place("p1", []string{"c2"})
+				s.settle(10 * time.Second)
+				s.Gate("c1", "v2", says)
+				s.settle(10 * time.Second)
+				if restarts {
+					s.restarts()
+					s.settle(10 * time.Second)
+				}
+				s.Gate("c2", "v2", "True")
+				s.quiet()
+				require.Equal(t, workv1alpha1.StateComplete, s.Object().Status.State, s.story())
+				s.everywhere("v2")
+			})
+		}
+	}
 }
 
 // TestGateRetry: a user retries a cluster that a gate failed, and the gate becomes True. Before that, the cluster waits for it.

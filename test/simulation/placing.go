@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -36,14 +37,19 @@ func (w *World) PlaceGroups(name string, between func(shown bool), groups ...Dec
 		groups = []DecisionGroup{{}}
 	}
 	_, _ = w.API.Create(Placements, from(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}))
-	had, selected := w.decisions(name), 0
+	existing, selected := w.decisions(name), 0
+	labelled := existing
+	if !w.counted(name) {
+		labelled = 0 // OCM creates the first decisions with their labels.
+	}
 	var shown []clusterv1beta1.DecisionGroupStatus
 	for i, group := range groups {
-		w.decide(name, i, group.Clusters)
 		decision := fmt.Sprintf("%s-decision-%d", name, i+1)
-		if i >= had {
+		if i >= labelled {
+			w.decide(name, i, nil)
 			w.label(decision, i, group.Name)
 		}
+		w.decide(name, i, group.Clusters)
 		between(false)
 		shown = append(shown, clusterv1beta1.DecisionGroupStatus{
 			DecisionGroupIndex: int32(i), DecisionGroupName: group.Name, Decisions: []string{decision}, ClustersCount: int32(len(group.Clusters)), //nolint:gosec // Small.
@@ -53,7 +59,7 @@ func (w *World) PlaceGroups(name string, between func(shown bool), groups ...Dec
 			w.haveAgent(cluster)
 		}
 	}
-	for i := len(groups); i < had; i++ {
+	for i := len(groups); i < existing; i++ {
 		_ = w.API.Delete(Decisions, Namespace, fmt.Sprintf("%s-decision-%d", name, i+1), nil)
 		between(false)
 	}
@@ -65,6 +71,13 @@ func (w *World) PlaceGroups(name string, between func(shown bool), groups ...Dec
 		between(true)
 	}
 	w.Tell("placement %s has the groups %v", name, groups)
+}
+
+// counted reports whether the status of a Placement was written.
+func (w *World) counted(placement string) bool {
+	return slices.ContainsFunc(w.API.List(Placements, Namespace, nil), func(object *unstructured.Unstructured) bool {
+		return object.GetName() == placement && len(as[clusterv1beta1.Placement](w.API, object).Status.Conditions) > 0
+	})
 }
 
 func (w *World) label(decision string, index int, group string) {
