@@ -84,6 +84,12 @@ func (w *World) anyWorkOf(placement string, rings []workv1alpha1.RolloutGroup, r
 // checkRingDone checks that one cluster of a listed group is done, and that its bakeTime has passed.
 func (w *World) checkRingDone(owner *workv1alpha1.ManifestWorkReplicaSet, placement, cluster string, ring *workv1alpha1.RolloutGroup) error {
 	troubled := func(t ledger.Trouble) bool { return t.Cluster == cluster && t.State == ledger.Failed }
+	skips := func(ref workv1alpha1.LocalPlacementReference) bool {
+		return ref.Name == placement && ref.RolloutStrategy.SkipsUnavailable()
+	}
+	if w.seesAway(cluster) && slices.ContainsFunc(owner.Spec.PlacementRefs, skips) && !w.hasUpdate(owner, cluster) {
+		return nil // The status may not list it yet.
+	}
 	if w.toldAway(cluster) || slices.ContainsFunc(w.ledger().Troubles, troubled) {
 		return nil
 	}
@@ -101,6 +107,12 @@ func (w *World) checkRingDone(owner *workv1alpha1.ManifestWorkReplicaSet, placem
 		return nil
 	}
 	return fmt.Errorf("%s has no work", cluster)
+}
+
+// hasUpdate reports whether the work of a cluster has the update revision.
+func (w *World) hasUpdate(owner *workv1alpha1.ManifestWorkReplicaSet, cluster string) bool {
+	work := w.workOf(cluster)
+	return work != nil && work.Labels[workv1alpha1.LabelControllerHash] == owner.Status.UpdateRevision
 }
 
 // checkBaked checks that a work of a listed group has succeeded with the update revision, and that its bakeTime has passed. Groups pass over
