@@ -13,10 +13,10 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 )
 
-// FromDecisions groups the decisions of a Placement, and sorts them in place. The group of a decision comes from the status of the Placement,
-// because OCM may update the labels of a decision seconds after its clusters. If the status does not list the decision, its labels apply. A
-// cluster that is briefly in two PlacementDecisions belongs to the group of the first one. A name that no cluster can have is replaced by its quoted form, so later steps do not need to check
-// cluster names.
+// FromDecisions groups the decisions of a Placement, and sorts them in place. The group of a decision comes from the status of the
+// Placement, because OCM may update the labels of a decision seconds after its clusters. If the status does not list the decision, its
+// labels apply. A cluster that is briefly in two PlacementDecisions belongs to the group of the first one. A name that no cluster can have
+// is replaced by its quoted form, so later steps do not need to check cluster names.
 func FromDecisions(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *Placement {
 	out := &Placement{
 		Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions),
